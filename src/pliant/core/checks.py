@@ -1,0 +1,68 @@
+"""Validation of what callers hand in: done once, in one place, with messages that name the thing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+
+
+def finite_array(name: str, value: Any, *, shape: Sequence[int | None] | None = None) -> FloatArray:
+    """`value` as a float64 array, checked to be finite and of `shape` (None: any length on that axis)."""
+    try:
+        array = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers, got {value!r}") from error
+    if shape is not None:
+        fits = array.ndim == len(shape) and all(w is None or w == n for w, n in zip(shape, array.shape, strict=True))
+        if not fits:
+            wanted = tuple("n" if w is None else w for w in shape)
+            raise InputError(f"{name} must have shape {wanted}, got {array.shape}")
+    if not np.isfinite(array).all():
+        where = np.argwhere(~np.isfinite(array))[0]
+        index = ", ".join(str(i) for i in where)
+        value_there = array[tuple(where)]
+        raise InputError(f"{name} must be finite, but entry [{index}] is {value_there}; check how it was computed")
+    return array
+
+
+def positive(name: str, value: Any, *, unit: str = "") -> float:
+    """`value` as a float, checked to be finite and > 0."""
+    number = finite_number(name, value, unit=unit)
+    if number <= 0.0:
+        raise InputError(f"{name} must be > 0{_in(unit)}, got {number:g}")
+    return number
+
+
+def non_negative(name: str, value: Any, *, unit: str = "") -> float:
+    """`value` as a float, checked to be finite and ≥ 0."""
+    number = finite_number(name, value, unit=unit)
+    if number < 0.0:
+        raise InputError(f"{name} must be ≥ 0{_in(unit)}, got {number:g}")
+    return number
+
+
+def finite_number(name: str, value: Any, *, unit: str = "") -> float:
+    """`value` as a float, checked to be finite."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a number{_in(unit)}, got {value!r}") from error
+    if not np.isfinite(number):
+        raise InputError(f"{name} must be finite{_in(unit)}, got {number}")
+    return number
+
+
+def positive_count(name: str, value: Any) -> int:
+    """`value` as an int, checked to be a whole number ≥ 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(f"{name} must be a whole number ≥ 1, got {value!r}")
+    return int(value)
+
+
+def _in(unit: str) -> str:
+    return f" (in {unit})" if unit else ""

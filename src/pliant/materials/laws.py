@@ -1,0 +1,224 @@
+"""Isotropic energies as functions of the principal stretches: ψ, ∂ψ/∂sᵢ and ∂²ψ/∂sᵢ∂sⱼ, for use inside kernels.
+
+An isotropic material is a symmetric function ψ(s₁, s₂, s₃) of the signed singular values of the deformation gradient F;
+stress and tangent follow from it in one place (`materials.response`). Each law splits additively,
+
+    ψ = ψ_shear + ψ_volume
+
+where ψ_volume carries all that grows without bound as ν → ½ (λ or κ). Elements that resist locking evaluate the two
+parts on different smoothing domains (`models.volume.points`); plain elements evaluate the sum.
+
+Isochoric laws rest on one function of the logarithmic stretches xᵢ = ln sᵢ, x̄ᵢ = xᵢ − (x₁+x₂+x₃)/3:
+
+    Φ_a = Σ exp(a x̄ᵢ)          Ī₁ = Φ₂,  Ī₂ = Φ₋₂,  Ogden: Φ_a
+
+References: Bonet & Wood, Nonlinear Continuum Mechanics for Finite Element Analysis (2008), ch. 6; Ogden (1972).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from math import exp, inf, log
+
+from pliant.core.kernels import inline
+
+
+class Law(IntEnum):
+    """Code of an energy inside kernels; the meaning of its parameters stands beside it."""
+
+    LINEAR = 0  # mu, lam: small strain, not frame-invariant
+    COROTATED = 1  # mu, lam
+    ST_VENANT_KIRCHHOFF = 2  # mu, lam
+    NEO_HOOKEAN = 3  # mu, lam
+    YEOH = 4  # kappa, c1, c2, c3 (with Mooney–Rivlin's c2 as the fourth: d)
+    OGDEN = 5  # kappa, m, a
+
+
+class Part(IntEnum):
+    """Which part of the energy a point evaluates."""
+
+    TOTAL = 0
+    SHEAR = 1
+    VOLUME = 2
+
+
+LINEAR = int(Law.LINEAR)
+COROTATED = int(Law.COROTATED)
+ST_VENANT_KIRCHHOFF = int(Law.ST_VENANT_KIRCHHOFF)
+NEO_HOOKEAN = int(Law.NEO_HOOKEAN)
+YEOH = int(Law.YEOH)
+OGDEN = int(Law.OGDEN)
+SHEAR = int(Part.SHEAR)
+VOLUME = int(Part.VOLUME)
+
+PARAMETER_COUNT = 5
+"""Length of a row of the parameter table handed to kernels."""
+
+LINEAR_LAWS = (LINEAR, COROTATED)
+"""Laws whose warped tangent has a closed form in rotated gradients (`models.volume.corotated`)."""
+
+
+@inline
+def isochoric_power(a, s0, s1, s2):
+    """Φ_a with its first and second derivatives in the stretches: (Φ, Φ₀ Φ₁ Φ₂, Φ₀₀ Φ₁₁ Φ₂₂ Φ₀₁ Φ₀₂ Φ₁₂)."""
+    x0 = log(s0)
+    x1 = log(s1)
+    x2 = log(s2)
+    mean = (x0 + x1 + x2) / 3.0
+    e0 = exp(a * (x0 - mean))
+    e1 = exp(a * (x1 - mean))
+    e2 = exp(a * (x2 - mean))
+    total = e0 + e1 + e2
+    d0 = a * (e0 - total / 3.0)
+    d1 = a * (e1 - total / 3.0)
+    d2 = a * (e2 - total / 3.0)
+    aa = a * a
+    h00 = (aa * (e0 / 3.0 + total / 9.0) - d0) / (s0 * s0)
+    h11 = (aa * (e1 / 3.0 + total / 9.0) - d1) / (s1 * s1)
+    h22 = (aa * (e2 / 3.0 + total / 9.0) - d2) / (s2 * s2)
+    h01 = aa * (total / 9.0 - (e0 + e1) / 3.0) / (s0 * s1)
+    h02 = aa * (total / 9.0 - (e0 + e2) / 3.0) / (s0 * s2)
+    h12 = aa * (total / 9.0 - (e1 + e2) / 3.0) / (s1 * s2)
+    return total, d0 / s0, d1 / s1, d2 / s2, h00, h11, h22, h01, h02, h12
+
+
+@inline
+def bulk_energy(kappa, s0, s1, s2):
+    """ψ = κ/2 (J − 1)² with its derivatives, in the order of `isochoric_power`."""
+    j0 = s1 * s2
+    j1 = s0 * s2
+    j2 = s0 * s1
+    e = s0 * j0 - 1.0
+    return (
+        0.5 * kappa * e * e,
+        kappa * e * j0,
+        kappa * e * j1,
+        kappa * e * j2,
+        kappa * j0 * j0,
+        kappa * j1 * j1,
+        kappa * j2 * j2,
+        kappa * (j0 * j1 + e * s2),
+        kappa * (j0 * j2 + e * s1),
+        kappa * (j1 * j2 + e * s0),
+    )
+
+
+@inline
+def _corotated(mu, lam, s0, s1, s2):
+    t = s0 + s1 + s2 - 3.0
+    psi = mu * ((s0 - 1.0) ** 2 + (s1 - 1.0) ** 2 + (s2 - 1.0) ** 2) + 0.5 * lam * t * t
+    h = 2.0 * mu + lam
+    return (
+        psi,
+        2.0 * mu * (s0 - 1.0) + lam * t,
+        2.0 * mu * (s1 - 1.0) + lam * t,
+        2.0 * mu * (s2 - 1.0) + lam * t,
+        h,
+        h,
+        h,
+        lam,
+        lam,
+        lam,
+    )
+
+
+@inline
+def _st_venant_kirchhoff(mu, lam, s0, s1, s2):
+    e0 = 0.5 * (s0 * s0 - 1.0)
+    e1 = 0.5 * (s1 * s1 - 1.0)
+    e2 = 0.5 * (s2 * s2 - 1.0)
+    t = e0 + e1 + e2
+    return (
+        mu * (e0 * e0 + e1 * e1 + e2 * e2) + 0.5 * lam * t * t,
+        s0 * (2.0 * mu * e0 + lam * t),
+        s1 * (2.0 * mu * e1 + lam * t),
+        s2 * (2.0 * mu * e2 + lam * t),
+        2.0 * mu * (e0 + s0 * s0) + lam * (t + s0 * s0),
+        2.0 * mu * (e1 + s1 * s1) + lam * (t + s1 * s1),
+        2.0 * mu * (e2 + s2 * s2) + lam * (t + s2 * s2),
+        lam * s0 * s1,
+        lam * s0 * s2,
+        lam * s1 * s2,
+    )
+
+
+@inline
+def _neo_hookean(mu, lam, s0, s1, s2):
+    lj = log(s0 * s1 * s2)
+    p = lam * lj - mu
+    q = mu + lam - lam * lj
+    return (
+        0.5 * mu * (s0 * s0 + s1 * s1 + s2 * s2 - 3.0) - mu * lj + 0.5 * lam * lj * lj,
+        mu * s0 + p / s0,
+        mu * s1 + p / s1,
+        mu * s2 + p / s2,
+        mu + q / (s0 * s0),
+        mu + q / (s1 * s1),
+        mu + q / (s2 * s2),
+        lam / (s0 * s1),
+        lam / (s0 * s2),
+        lam / (s1 * s2),
+    )
+
+
+@inline
+def _yeoh(c1, c2, c3, d, s0, s1, s2):
+    """c1(Ī₁−3) + c2(Ī₁−3)² + c3(Ī₁−3)³ + d(Ī₂−3); Mooney–Rivlin is c2 = c3 = 0."""
+    f, f0, f1, f2, f00, f11, f22, f01, f02, f12 = isochoric_power(2.0, s0, s1, s2)
+    g, g0, g1, g2, g00, g11, g22, g01, g02, g12 = isochoric_power(-2.0, s0, s1, s2)
+    e = f - 3.0
+    p = c1 + e * (2.0 * c2 + 3.0 * c3 * e)
+    q = 2.0 * c2 + 6.0 * c3 * e
+    return (
+        e * (c1 + e * (c2 + c3 * e)) + d * (g - 3.0),
+        p * f0 + d * g0,
+        p * f1 + d * g1,
+        p * f2 + d * g2,
+        p * f00 + q * f0 * f0 + d * g00,
+        p * f11 + q * f1 * f1 + d * g11,
+        p * f22 + q * f2 * f2 + d * g22,
+        p * f01 + q * f0 * f1 + d * g01,
+        p * f02 + q * f0 * f2 + d * g02,
+        p * f12 + q * f1 * f2 + d * g12,
+    )
+
+
+@inline
+def principal_response(law, part, p, s0, s1, s2):
+    """ψ and its derivatives in the stretches: (ψ, ψ₀ ψ₁ ψ₂, ψ₀₀ ψ₁₁ ψ₂₂ ψ₀₁ ψ₀₂ ψ₁₂).
+
+    `p` is a row of the parameter table. Where the law is undefined (s₁s₂s₃ ≤ 0 with a logarithm) ψ is infinite and the
+    derivatives are zero: callers treat ψ = ∞ as "inverted".
+    """
+    a = 0.0 if part == VOLUME else 1.0
+    b = 0.0 if part == SHEAR else 1.0
+    if law == ST_VENANT_KIRCHHOFF:
+        return _st_venant_kirchhoff(a * p[0], b * p[1], s0, s1, s2)
+    if law <= COROTATED:
+        return _corotated(a * p[0], b * p[1], s0, s1, s2)
+    if part == VOLUME and law >= YEOH:
+        return bulk_energy(p[0], s0, s1, s2)
+    if s0 <= 0.0 or s1 <= 0.0 or s2 <= 0.0:
+        return inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    if law == NEO_HOOKEAN:
+        return _neo_hookean(a * p[0], b * p[1], s0, s1, s2)
+    if law == YEOH:
+        f, f0, f1, f2, f00, f11, f22, f01, f02, f12 = _yeoh(p[1], p[2], p[3], p[4], s0, s1, s2)
+    else:
+        f, f0, f1, f2, f00, f11, f22, f01, f02, f12 = isochoric_power(p[2], s0, s1, s2)
+        c = p[1] / p[2]
+        f, f0, f1, f2 = c * (f - 3.0), c * f0, c * f1, c * f2
+        f00, f11, f22, f01, f02, f12 = c * f00, c * f11, c * f22, c * f01, c * f02, c * f12
+    u, u0, u1, u2, u00, u11, u22, u01, u02, u12 = bulk_energy(b * p[0], s0, s1, s2)
+    return (
+        f + u,
+        f0 + u0,
+        f1 + u1,
+        f2 + u2,
+        f00 + u00,
+        f11 + u11,
+        f22 + u22,
+        f01 + u01,
+        f02 + u02,
+        f12 + u12,
+    )

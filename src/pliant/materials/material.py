@@ -1,0 +1,261 @@
+"""Materials as a person writes them: frozen, validated, with energy, stress and tangent of F."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from pliant.core.checks import finite_array, finite_number, positive
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.materials.laws import PARAMETER_COUNT, Law, Part
+from pliant.materials.response import Tangent, evaluate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """An isotropic elastic material: an energy density ψ(F) in J/m³ and a density in kg/m³.
+
+    Stress is the first Piola–Kirchhoff stress P = ∂ψ/∂F in Pa; the tangent is C = ∂P/∂F in Pa.
+    """
+
+    law: ClassVar[Law]
+    density: float
+    """Mass per volume of the undeformed material, kg/m³."""
+
+    def __post_init__(self) -> None:
+        positive(f"density of {type(self).__name__}", self.density, unit="kg/m³")
+        self._validate()
+
+    def _validate(self) -> None:
+        raise NotImplementedError
+
+    @property
+    def parameters(self) -> FloatArray:
+        """Row of the kernels' parameter table, shape (5,); its meaning is stated in `Law`."""
+        raise NotImplementedError
+
+    @property
+    def shear_modulus(self) -> float:
+        """Shear modulus μ at small strain, Pa."""
+        raise NotImplementedError
+
+    @property
+    def bulk_modulus(self) -> float:
+        """Bulk modulus κ at small strain, Pa."""
+        raise NotImplementedError
+
+    @property
+    def small_strain_young(self) -> float:
+        """Young's modulus at small strain, Pa."""
+        mu, kappa = self.shear_modulus, self.bulk_modulus
+        return 9.0 * kappa * mu / (3.0 * kappa + mu)
+
+    @property
+    def small_strain_poisson(self) -> float:
+        """Poisson's ratio at small strain."""
+        mu, kappa = self.shear_modulus, self.bulk_modulus
+        return (3.0 * kappa - 2.0 * mu) / (2.0 * (3.0 * kappa + mu))
+
+    def energy(self, F: FloatArray, *, part: Part = Part.TOTAL) -> FloatArray:
+        """Energy density in J/m³, shape (…), at deformation gradients F (…, 3, 3); inf where it is undefined."""
+        return self._evaluate(F, part, Tangent.EXACT)[0]
+
+    def stress(self, F: FloatArray, *, part: Part = Part.TOTAL) -> FloatArray:
+        """First Piola–Kirchhoff stress in Pa, shape (…, 3, 3), at deformation gradients F (…, 3, 3)."""
+        return self._evaluate(F, part, Tangent.EXACT)[1]
+
+    def tangent(self, F: FloatArray, *, part: Part = Part.TOTAL, kind: Tangent = Tangent.EXACT) -> FloatArray:
+        """∂P/∂F in Pa, shape (…, 3, 3, 3, 3); `kind` PROJECTED clips its negative eigenvalues."""
+        return self._evaluate(F, part, kind)[2]
+
+    def _evaluate(self, F: FloatArray, part: Part, kind: Tangent) -> tuple[FloatArray, FloatArray, FloatArray]:
+        F = finite_array("deformation gradient F", F)
+        if F.shape[-2:] != (3, 3):
+            raise InputError(f"deformation gradient F must have shape (…, 3, 3), got {F.shape}")
+        shape = F.shape[:-2]
+        flat = F.reshape(-1, 3, 3)
+        count = len(flat)
+        psi, P, C = np.empty(count), np.empty((count, 3, 3)), np.empty((count, 3, 3, 3, 3))
+        evaluate(int(self.law), int(part), self.parameters, int(kind), flat, psi, P, C)
+        return psi.reshape(shape), P.reshape(*shape, 3, 3), C.reshape(*shape, 3, 3, 3, 3)
+
+
+def _row(*values: float) -> FloatArray:
+    row = np.zeros(PARAMETER_COUNT)
+    row[: len(values)] = values
+    return row
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LameMaterial(Material):
+    """A material given by Young's modulus and Poisson's ratio."""
+
+    young: float
+    """Young's modulus, Pa."""
+    poisson: float
+    """Poisson's ratio, −1 < ν < 0.5."""
+
+    def _validate(self) -> None:
+        positive(f"young of {type(self).__name__}", self.young, unit="Pa")
+        check_poisson(type(self).__name__, self.poisson)
+
+    @property
+    def shear_modulus(self) -> float:
+        return self.young / (2.0 * (1.0 + self.poisson))
+
+    @property
+    def bulk_modulus(self) -> float:
+        return self.young / (3.0 * (1.0 - 2.0 * self.poisson))
+
+    @property
+    def parameters(self) -> FloatArray:
+        mu = self.shear_modulus
+        return _row(mu, self.bulk_modulus - 2.0 * mu / 3.0)
+
+
+class Linear(_LameMaterial):
+    """Small-strain linear elasticity, ψ = μ ε:ε + λ/2 tr(ε)², ε = sym(F) − I. Valid for small rotations only.
+
+    Its energy is quadratic in the positions: what conservation and superposition can be shown on.
+    """
+
+    law = Law.LINEAR
+
+
+class Corotated(_LameMaterial):
+    """Corotated linear elasticity, ψ = μ‖F − R‖² + λ/2 tr(RᵀF − I)², R the rotation of F. Large rotations, small strain."""
+
+    law = Law.COROTATED
+
+
+class StVenantKirchhoff(_LameMaterial):
+    """St Venant–Kirchhoff, ψ = μ E:E + λ/2 tr(E)², E = (FᵀF − I)/2. Softens and fails under strong compression."""
+
+    law = Law.ST_VENANT_KIRCHHOFF
+
+
+class NeoHookean(_LameMaterial):
+    """Compressible neo-Hookean, ψ = μ/2 (tr FᵀF − 3) − μ ln J + λ/2 (ln J)²."""
+
+    law = Law.NEO_HOOKEAN
+
+
+@dataclass(frozen=True, kw_only=True)
+class _IsochoricMaterial(Material):
+    """A material whose shape energy is isochoric, plus κ/2 (J − 1)²; κ follows from Poisson's ratio unless given."""
+
+    poisson: float = 0.49
+    """Poisson's ratio at small strain, used where `bulk` is not given."""
+    bulk: float | None = None
+    """Bulk modulus κ, Pa."""
+
+    def _validate(self) -> None:
+        name = type(self).__name__
+        check_poisson(name, self.poisson)
+        if self.bulk is not None:
+            positive(f"bulk of {name}", self.bulk, unit="Pa")
+        self._validate_shape()
+        if not self.shear_modulus > 0.0:
+            raise InputError(
+                f"{name} has the shear modulus {self.shear_modulus:g} Pa at small strain; it must be > 0: "
+                "check the signs of its coefficients"
+            )
+
+    def _validate_shape(self) -> None:
+        raise NotImplementedError
+
+    @property
+    def bulk_modulus(self) -> float:
+        if self.bulk is not None:
+            return self.bulk
+        return 2.0 * self.shear_modulus * (1.0 + self.poisson) / (3.0 * (1.0 - 2.0 * self.poisson))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MooneyRivlin(_IsochoricMaterial):
+    """Mooney–Rivlin, ψ = c1 (Ī₁ − 3) + c2 (Ī₂ − 3) + κ/2 (J − 1)². Shear modulus 2 (c1 + c2)."""
+
+    c1: float
+    """Coefficient of Ī₁, Pa."""
+    c2: float
+    """Coefficient of Ī₂, Pa."""
+    law = Law.YEOH
+
+    def _validate_shape(self) -> None:
+        finite_number("c1 of MooneyRivlin", self.c1, unit="Pa")
+        finite_number("c2 of MooneyRivlin", self.c2, unit="Pa")
+
+    @property
+    def shear_modulus(self) -> float:
+        return 2.0 * (self.c1 + self.c2)
+
+    @property
+    def parameters(self) -> FloatArray:
+        return _row(self.bulk_modulus, self.c1, 0.0, 0.0, self.c2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Yeoh(_IsochoricMaterial):
+    """Yeoh, ψ = c1 (Ī₁ − 3) + c2 (Ī₁ − 3)² + c3 (Ī₁ − 3)³ + κ/2 (J − 1)². Shear modulus 2 c1."""
+
+    c1: float
+    """Coefficient of (Ī₁ − 3), Pa."""
+    c2: float = 0.0
+    """Coefficient of (Ī₁ − 3)², Pa."""
+    c3: float = 0.0
+    """Coefficient of (Ī₁ − 3)³, Pa."""
+    law = Law.YEOH
+
+    def _validate_shape(self) -> None:
+        for name in ("c1", "c2", "c3"):
+            finite_number(f"{name} of Yeoh", getattr(self, name), unit="Pa")
+
+    @property
+    def shear_modulus(self) -> float:
+        return 2.0 * self.c1
+
+    @property
+    def parameters(self) -> FloatArray:
+        return _row(self.bulk_modulus, self.c1, self.c2, self.c3, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ogden(_IsochoricMaterial):
+    """One-term Ogden, ψ = (m/a) (s̄₁ᵃ + s̄₂ᵃ + s̄₃ᵃ − 3) + κ/2 (J − 1)². Shear modulus m a / 2.
+
+    In uniaxial tension of the incompressible material P = m (sᵃ⁻¹ − s^(−a/2 − 1)).
+    """
+
+    m: float
+    """Modulus, Pa; of the sign of `a`."""
+    a: float
+    """Exponent."""
+    law = Law.OGDEN
+
+    def _validate_shape(self) -> None:
+        finite_number("m of Ogden", self.m, unit="Pa")
+        if finite_number("a of Ogden", self.a) == 0.0:
+            raise InputError("a of Ogden must not be 0; use the exponent of the fit (2 gives neo-Hookean shape energy)")
+
+    @property
+    def shear_modulus(self) -> float:
+        return 0.5 * self.m * self.a
+
+    @property
+    def parameters(self) -> FloatArray:
+        return _row(self.bulk_modulus, self.m, self.a)
+
+
+def check_poisson(name: str, poisson: float) -> None:
+    """Raise unless −1 < ν < 0.5, saying what to use instead."""
+    value = finite_number(f"poisson of {name}", poisson)
+    if value >= 0.5:
+        raise InputError(
+            f"poisson of {name} is {value:g}, but must be < 0.5: at 0.5 the material is incompressible and its bulk "
+            "modulus infinite. Use 0.49 or 0.499; the default element does not lock there"
+        )
+    if value <= -1.0:
+        raise InputError(f"poisson of {name} is {value:g}, but must be > −1: the shear modulus would not be positive")

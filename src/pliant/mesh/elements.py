@@ -1,0 +1,192 @@
+"""The reference elements: node order, faces, edges, shape functions and their gradients.
+
+All three elements use the node order of VTK. Reference coordinates ξ: tetrahedra live on the unit simplex
+{ξᵢ ≥ 0, Σξᵢ ≤ 1}, hexahedra on [−1, 1]³; triangles and quadrilaterals, the facets, likewise in two dimensions.
+A point of a cell is x(ξ) = Σ Nₐ(ξ) xₐ. Faces are listed counter-clockwise seen from outside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray, IntArray
+
+ElementName = Literal["tet4", "tet10", "hex8"]
+FacetName = Literal["tri3", "tri6", "quad4"]
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """The table of one volume element.
+
+    `faces` (f, nodes of a face) and `edges` (e, 2) hold local node numbers, faces outward; `face_triangles` (t, 3)
+    splits one face, in numbers local to the face; `flip` is the renumbering that mirrors a cell.
+    """
+
+    name: ElementName
+    node_count: int
+    corner_count: int
+    meshio_name: str
+    facet: FacetName
+    faces: IntArray
+    edges: IntArray
+    face_triangles: IntArray
+    flip: IntArray
+
+
+def _table(rows: object) -> IntArray:
+    array = np.array(rows, dtype=np.int32)
+    array.setflags(write=False)
+    return array
+
+
+_TET_EDGES = _table([(0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)])
+_HEX_EDGES = _table(
+    [(0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7)]
+)
+_HEX_FACES = _table([(0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)])
+_TET10_FACES = _table([(1, 2, 3, 5, 9, 8), (0, 3, 2, 7, 9, 6), (0, 1, 3, 4, 8, 7), (0, 2, 1, 6, 5, 4)])
+_SIGNS = np.array([(-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1), (-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1)])
+
+ELEMENTS: dict[str, Element] = {
+    "tet4": Element(
+        name="tet4",
+        node_count=4,
+        corner_count=4,
+        meshio_name="tetra",
+        facet="tri3",
+        faces=_table([(1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1)]),
+        edges=_TET_EDGES,
+        face_triangles=_table([(0, 1, 2)]),
+        flip=_table([0, 2, 1, 3]),
+    ),
+    "tet10": Element(
+        name="tet10",
+        node_count=10,
+        corner_count=4,
+        meshio_name="tetra10",
+        facet="tri6",
+        faces=_TET10_FACES,
+        edges=_TET_EDGES,
+        face_triangles=_table([(0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)]),
+        flip=_table([0, 2, 1, 3, 6, 5, 4, 7, 9, 8]),
+    ),
+    "hex8": Element(
+        name="hex8",
+        node_count=8,
+        corner_count=8,
+        meshio_name="hexahedron",
+        facet="quad4",
+        faces=_HEX_FACES,
+        edges=_HEX_EDGES,
+        face_triangles=_table([(0, 1, 2), (0, 2, 3)]),
+        flip=_table([4, 5, 6, 7, 0, 1, 2, 3]),
+    ),
+}
+"""The three volume elements by name. Edge e of a tetrahedron carries node 4 + e of the tet10."""
+
+FACET_NODE_COUNT: dict[str, int] = {"tri3": 3, "tri6": 6, "quad4": 4}
+
+
+def element_table(element: str) -> Element:
+    """The table of `element`; an `InputError` lists the known elements when it is not one of them."""
+    try:
+        return ELEMENTS[element]
+    except (KeyError, TypeError):
+        known = ", ".join(repr(name) for name in ELEMENTS)
+        raise InputError(f"element {element!r} is not known; use one of {known}") from None
+
+
+def shape(element: str, xi: FloatArray) -> FloatArray:
+    """Shape functions N of `element` at reference points `xi` (q, 3): shape (q, k)."""
+    xi = np.atleast_2d(xi)
+    kind = element_table(element).name
+    if kind == "tet4":
+        return _simplex(xi)
+    if kind == "tet10":
+        return _quadratic(_simplex(xi), _TET_EDGES)
+    return _multilinear(xi, _SIGNS)
+
+
+def shape_gradients(element: str, xi: FloatArray) -> FloatArray:
+    """Gradients ∂N/∂ξ of `element` at reference points `xi` (q, 3): shape (q, k, 3)."""
+    xi = np.atleast_2d(xi)
+    kind = element_table(element).name
+    if kind == "tet4":
+        return _simplex_gradients(xi)
+    if kind == "tet10":
+        return _quadratic_gradients(xi, _TET_EDGES)
+    return _multilinear_gradients(xi, _SIGNS)
+
+
+_TRI_EDGES = _table([(0, 1), (1, 2), (2, 0)])
+_QUAD_SIGNS = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
+
+
+def facet_shape(facet: str, xi: FloatArray) -> FloatArray:
+    """Shape functions of `facet` ("tri3", "tri6", "quad4") at `xi` (q, 2): shape (q, nodes of the facet)."""
+    xi = np.atleast_2d(xi)
+    if _known_facet(facet) == "tri3":
+        return _simplex(xi)
+    if facet == "tri6":
+        return _quadratic(_simplex(xi), _TRI_EDGES)
+    return _multilinear(xi, _QUAD_SIGNS)
+
+
+def facet_shape_gradients(facet: str, xi: FloatArray) -> FloatArray:
+    """Gradients ∂N/∂ξ of `facet` at `xi` (q, 2): shape (q, nodes of the facet, 2)."""
+    xi = np.atleast_2d(xi)
+    if _known_facet(facet) == "tri3":
+        return _simplex_gradients(xi)
+    if facet == "tri6":
+        return _quadratic_gradients(xi, _TRI_EDGES)
+    return _multilinear_gradients(xi, _QUAD_SIGNS)
+
+
+def _known_facet(facet: str) -> str:
+    if facet not in FACET_NODE_COUNT:
+        raise InputError(f"facet {facet!r} is not known; use one of {', '.join(map(repr, FACET_NODE_COUNT))}")
+    return facet
+
+
+def _simplex(xi: FloatArray) -> FloatArray:
+    """Barycentric coordinates (q, d + 1) of points of the unit simplex."""
+    return np.column_stack([1.0 - xi.sum(axis=1), xi])
+
+
+def _simplex_gradients(xi: FloatArray) -> FloatArray:
+    dimension = xi.shape[1]
+    constant = np.vstack([-np.ones(dimension), np.eye(dimension)])
+    return np.broadcast_to(constant, (len(xi), *constant.shape)).copy()
+
+
+def _quadratic(bary: FloatArray, edges: IntArray) -> FloatArray:
+    """Corners L(2L − 1), mid-edges 4 LᵢLⱼ."""
+    return np.hstack([bary * (2.0 * bary - 1.0), 4.0 * bary[:, edges[:, 0]] * bary[:, edges[:, 1]]])
+
+
+def _quadratic_gradients(xi: FloatArray, edges: IntArray) -> FloatArray:
+    bary, slope = _simplex(xi), _simplex_gradients(xi)
+    first, second = edges[:, 0], edges[:, 1]
+    corners = (4.0 * bary - 1.0)[:, :, None] * slope
+    middles = 4.0 * (bary[:, first, None] * slope[:, second] + bary[:, second, None] * slope[:, first])
+    return np.concatenate([corners, middles], axis=1)
+
+
+def _multilinear(xi: FloatArray, signs: FloatArray) -> FloatArray:
+    """Π (1 + sᵢ ξᵢ) / 2 over the axes."""
+    product: FloatArray = np.prod(0.5 * (1.0 + signs[None] * xi[:, None]), axis=2)
+    return product
+
+
+def _multilinear_gradients(xi: FloatArray, signs: FloatArray) -> FloatArray:
+    factors = 0.5 * (1.0 + signs[None] * xi[:, None])
+    gradients = np.empty(factors.shape)
+    for axis in range(xi.shape[1]):
+        others = np.delete(factors, axis, axis=2).prod(axis=2)
+        gradients[:, :, axis] = 0.5 * signs[:, axis] * others
+    return gradients
