@@ -1,1 +1,70 @@
-"""Pliant."""
+"""Pliant: simulate and control soft robots with their contacts, in real time, from one `pip install`.
+
+>>> import pliant as pl
+>>> scene = pl.Scene(gravity=(0, 0, -9.81))
+>>> rubber = pl.materials.Corotated(young=0.5e6, poisson=0.45, density=1000)
+>>> mesh = pl.mesh.box((0.2, 0.04, 0.04), (10, 2, 2))
+>>> beam = scene.add(pl.Volume(mesh, rubber, clamp=pl.regions.plane(axis="x", at=0)))
+>>> run = pl.simulate(scene.compile(), pl.ImplicitEuler(dt=0.01), until=0.1)
+>>> run.points(beam).shape
+(11, 99, 3)
+"""
+
+from pliant import materials, mesh
+from pliant.core.errors import (
+    CapacityError,
+    ConvergenceError,
+    InfeasibleError,
+    InputError,
+    MeshError,
+    MissingExtraError,
+    PliantError,
+    SingularError,
+    UnitError,
+)
+from pliant.core.status import Status
+from pliant.mesh import regions
+from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
+from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, Run, StepInfo, simulate
+from pliant.world import Displacement, Force, Pressure, Scene, State, Traction, VolumeGrowth, World
+
+__version__ = "0.1.0"
+
+load = Run.load
+
+__all__ = [
+    "CapacityError",
+    "ConvergenceError",
+    "Displacement",
+    "Force",
+    "ImplicitEuler",
+    "ImplicitMidpoint",
+    "InfeasibleError",
+    "InputError",
+    "MeshError",
+    "MissingExtraError",
+    "PliantError",
+    "PointLoad",
+    "Pressure",
+    "PressureLoad",
+    "QuasiStatic",
+    "Rayleigh",
+    "Run",
+    "Scene",
+    "SingularError",
+    "State",
+    "Status",
+    "StepInfo",
+    "Support",
+    "Traction",
+    "TractionLoad",
+    "UnitError",
+    "Volume",
+    "VolumeGrowth",
+    "World",
+    "load",
+    "materials",
+    "mesh",
+    "regions",
+    "simulate",
+]

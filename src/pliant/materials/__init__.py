@@ -1,5 +1,7 @@
-"""Elastic materials: energy, stress and tangent of the deformation gradient; named silicones."""
+"""Elastic materials: energy, stress and tangent of the deformation gradient; named silicones; fits of tensile tests."""
 
+from pliant.materials import silicones
+from pliant.materials.fitting import Fit, fit_neo_hookean, fit_ogden, fit_yeoh, uniaxial_stress
 from pliant.materials.laws import Law, Part
 from pliant.materials.material import (
     Corotated,
@@ -12,9 +14,20 @@ from pliant.materials.material import (
     Yeoh,
 )
 from pliant.materials.response import Tangent
+from pliant.materials.silicones import (
+    SILICONES,
+    Silicone,
+    dragon_skin_10,
+    dragon_skin_20,
+    dragon_skin_30,
+    ecoflex_00_30,
+    ecoflex_00_50,
+)
 
 __all__ = [
+    "SILICONES",
     "Corotated",
+    "Fit",
     "Law",
     "Linear",
     "Material",
@@ -22,7 +35,18 @@ __all__ = [
     "NeoHookean",
     "Ogden",
     "Part",
+    "Silicone",
     "StVenantKirchhoff",
     "Tangent",
     "Yeoh",
+    "dragon_skin_10",
+    "dragon_skin_20",
+    "dragon_skin_30",
+    "ecoflex_00_30",
+    "ecoflex_00_50",
+    "fit_neo_hookean",
+    "fit_ogden",
+    "fit_yeoh",
+    "silicones",
+    "uniaxial_stress",
 ]

@@ -126,7 +126,10 @@ class Linear(_LameMaterial):
 
 
 class Corotated(_LameMaterial):
-    """Corotated linear elasticity, ψ = μ‖F − R‖² + λ/2 tr(RᵀF − I)², R the rotation of F. Large rotations, small strain."""
+    """Corotated linear elasticity, ψ = μ‖F − R‖² + λ/2 tr(RᵀF − I)², R the rotation of F.
+
+    Large rotations, small strain.
+    """
 
     law = Law.COROTATED
 
@@ -190,10 +193,12 @@ class MooneyRivlin(_IsochoricMaterial):
 
     @property
     def shear_modulus(self) -> float:
+        """Shear modulus 2 (c1 + c2) at small strain, Pa."""
         return 2.0 * (self.c1 + self.c2)
 
     @property
     def parameters(self) -> FloatArray:
+        """Row (κ, c1, 0, 0, c2) of the kernels' parameter table."""
         return _row(self.bulk_modulus, self.c1, 0.0, 0.0, self.c2)
 
 
@@ -215,10 +220,12 @@ class Yeoh(_IsochoricMaterial):
 
     @property
     def shear_modulus(self) -> float:
+        """Shear modulus 2 c1 at small strain, Pa."""
         return 2.0 * self.c1
 
     @property
     def parameters(self) -> FloatArray:
+        """Row (κ, c1, c2, c3, 0) of the kernels' parameter table."""
         return _row(self.bulk_modulus, self.c1, self.c2, self.c3, 0.0)
 
 
@@ -242,10 +249,12 @@ class Ogden(_IsochoricMaterial):
 
     @property
     def shear_modulus(self) -> float:
+        """Shear modulus m a / 2 at small strain, Pa."""
         return 0.5 * self.m * self.a
 
     @property
     def parameters(self) -> FloatArray:
+        """Row (κ, m, a, 0, 0) of the kernels' parameter table."""
         return _row(self.bulk_modulus, self.m, self.a)
 
 

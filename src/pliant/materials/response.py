@@ -6,8 +6,8 @@ With F = U diag(s) Vᵀ and hats for components in the frames U and V (X̂ = U�
     δP̂ᵢⱼ = aᵢⱼ δF̂ᵢⱼ + bᵢⱼ δF̂ⱼᵢ  (i ≠ j),   a = (f + t)/2,  b = (f − t)/2,
     f = (ψᵢ − ψⱼ)/(sᵢ − sⱼ)  (flip mode),   t = (ψᵢ + ψⱼ)/(sᵢ + sⱼ)  (twist mode).
 
-The eigenvalues of the 9×9 tangent are those of [ψᵢⱼ], and the f and t: projecting it to positive semi-definite is clipping
-them at zero (Smith, de Goes, Kim, Analytic Eigensystems for Isotropic Distortion Energies, 2019). A tangent is
+The eigenvalues of the 9×9 tangent are those of [ψᵢⱼ], and the f and t: projecting it to positive semi-definite is
+clipping them at zero (Smith, de Goes, Kim, Analytic Eigensystems for Isotropic Distortion Energies, 2019). A tangent is
 therefore carried as twelve numbers T = (ψ₀₀ ψ₁₁ ψ₂₂ ψ₀₁ ψ₀₂ ψ₁₂ | a₀₁ a₀₂ a₁₂ | b₀₁ b₀₂ b₁₂) and the two frames.
 """
 
@@ -130,7 +130,7 @@ def point_response(law, part, p, mode, F, U, s, V, P, T):
 
 @kernel
 def evaluate(law, part, p, mode, Fs, psi, P, C):
-    """ψ, P = ∂ψ/∂F and C = ∂P/∂F of many deformation gradients Fs (m, 3, 3), into psi (m,), P (m,3,3), C (m,3,3,3,3)."""
+    """ψ, P = ∂ψ/∂F and C = ∂P/∂F of many gradients Fs (m, 3, 3), into psi (m,), P (m, 3, 3), C (m, 3, 3, 3, 3)."""
     U, V, s, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.empty(12)
     hat = np.zeros((3, 3, 3, 3))
     for n in range(Fs.shape[0]):

@@ -79,7 +79,11 @@ def signed_svd(F, U, s, V):
 
 @inline
 def _left_vectors(F, U, s, V):
-    """Columns of U and the stretches s from FV: Gram–Schmidt, third column by the cross product."""
+    """Columns of U and the stretches s from B = FV; turns the last two columns of V where FᵀF could not resolve them.
+
+    FᵀF knows s₁² and s₂² to 1e-16 s₀² only. One more Jacobi rotation, of the columns of B themselves, makes them
+    orthogonal to rounding, so that the entry dropped from UᵀFV is 1e-16 s₀ however flat F is.
+    """
     x = F[0, 0] * V[0, 0] + F[0, 1] * V[1, 0] + F[0, 2] * V[2, 0]
     y = F[1, 0] * V[0, 0] + F[1, 1] * V[1, 0] + F[1, 2] * V[2, 0]
     z = F[2, 0] * V[0, 0] + F[2, 1] * V[1, 0] + F[2, 2] * V[2, 0]
@@ -94,8 +98,22 @@ def _left_vectors(F, U, s, V):
     r = F[2, 0] * V[0, 1] + F[2, 1] * V[1, 1] + F[2, 2] * V[2, 1]
     along = p * x + q * y + r * z
     p, q, r = p - along * x, q - along * y, r - along * z
+    d = F[0, 0] * V[0, 2] + F[0, 1] * V[1, 2] + F[0, 2] * V[2, 2]
+    e = F[1, 0] * V[0, 2] + F[1, 1] * V[1, 2] + F[1, 2] * V[2, 2]
+    f = F[2, 0] * V[0, 2] + F[2, 1] * V[1, 2] + F[2, 2] * V[2, 2]
+    along = d * x + e * y + f * z
+    d, e, f = d - along * x, e - along * y, f - along * z
+    pp, dd, pd = p * p + q * q + r * r, d * d + e * e + f * f, p * d + q * e + r * f
+    if pd * pd > 1e-31 * n * n * pp or dd > pp:
+        c, t = _jacobi(pp, dd, pd)
+        if c * c * pp - 2.0 * c * t * pd + t * t * dd < t * t * pp + 2.0 * c * t * pd + c * c * dd:
+            c, t = t, -c  # a quarter turn more: the longer column first
+        p, q, r, d, e, f = c * p - t * d, c * q - t * e, c * r - t * f, t * p + c * d, t * q + c * e, t * r + c * f
+        for i in range(3):
+            V[i, 1], V[i, 2] = c * V[i, 1] - t * V[i, 2], t * V[i, 1] + c * V[i, 2]
     m = sqrt(p * p + q * q + r * r)
-    if m > 1e-14 * n:
+    s[1] = m
+    if m > 1e-15 * n:
         p, q, r = p / m, q / m, r / m
     elif abs(x) < 0.9:  # rank one: any unit vector normal to the first
         m = sqrt(y * y + z * z)
@@ -103,19 +121,10 @@ def _left_vectors(F, U, s, V):
     else:
         m = sqrt(x * x + z * z)
         p, q, r = -z / m, 0.0, x / m
-    s[1] = (
-        p * (F[0, 0] * V[0, 1] + F[0, 1] * V[1, 1] + F[0, 2] * V[2, 1])
-        + q * (F[1, 0] * V[0, 1] + F[1, 1] * V[1, 1] + F[1, 2] * V[2, 1])
-        + r * (F[2, 0] * V[0, 1] + F[2, 1] * V[1, 1] + F[2, 2] * V[2, 1])
-    )
     U[0, 0], U[1, 0], U[2, 0] = x, y, z
     U[0, 1], U[1, 1], U[2, 1] = p, q, r
     U[0, 2], U[1, 2], U[2, 2] = y * r - z * q, z * p - x * r, x * q - y * p
-    s[2] = (
-        U[0, 2] * (F[0, 0] * V[0, 2] + F[0, 1] * V[1, 2] + F[0, 2] * V[2, 2])
-        + U[1, 2] * (F[1, 0] * V[0, 2] + F[1, 1] * V[1, 2] + F[1, 2] * V[2, 2])
-        + U[2, 2] * (F[2, 0] * V[0, 2] + F[2, 1] * V[1, 2] + F[2, 2] * V[2, 2])
-    )
+    s[2] = U[0, 2] * d + U[1, 2] * e + U[2, 2] * f
 
 
 @inline

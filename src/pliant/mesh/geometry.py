@@ -17,7 +17,7 @@ _HEX_CORNERS = np.array(
 
 
 def jacobian_determinants(points: FloatArray, cells: IntArray, element: str, xi: FloatArray) -> FloatArray:
-    """det ∂x/∂ξ of each cell at the reference points `xi` (q, 3): shape (m, q), m³."""
+    """Determinants det ∂x/∂ξ of each cell at the reference points `xi` (q, 3): shape (m, q), m³."""
     gradients = shape_gradients(element, xi)
     result = np.empty((len(cells), len(xi)))
     for start in range(0, len(cells), _CHUNK):
@@ -48,7 +48,8 @@ def worst_volumes(points: FloatArray, cells: IntArray, element: str) -> FloatArr
         return volumes
     xi, weights = gauss(element)
     local = jacobian_determinants(points, cells, element, xi).min(axis=1) * weights.sum()
-    return np.minimum(volumes, local)
+    worst: FloatArray = np.minimum(volumes, local)
+    return worst
 
 
 def longest_edges(points: FloatArray, cells: IntArray, element: str) -> FloatArray:

@@ -34,12 +34,12 @@ def check_color(name: str, color: str) -> str:
 
 
 def rgb(color: str) -> FloatArray:
-    """sRGB components of '#rrggbb' in 0…1, shape (3,)."""
+    """Red, green and blue (sRGB, 0…1) of '#rrggbb', shape (3,)."""
     return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)], dtype=np.float64) / 255.0
 
 
 def map_colors(fractions: FloatArray) -> FloatArray:
-    """sRGB colours of the map at `fractions` of its length, clamped to 0…1.
+    """Colours (sRGB) of the map at `fractions` of its length, clamped to 0…1.
 
     Parameters
     ----------
@@ -64,5 +64,5 @@ def srgb_to_linear(color: FloatArray) -> FloatArray:
 
 
 def linear_to_srgb(light: FloatArray) -> FloatArray:
-    """sRGB components of light intensities, clamped to 0…1, any shape."""
+    """Components (sRGB) of light intensities, clamped to 0…1, any shape."""
     return np.asarray(np.clip(light, 0.0, 1.0) ** (1.0 / 2.2))

@@ -18,8 +18,8 @@ from pliant.solvers.linear.pattern import BlockPattern
 class BlockMatrix:
     """A = Aᵀ with blocks on `pattern`: ``values[q]`` is the block of row i and column j ≤ i, shape (nnzb, b, b).
 
-    ``values[q, r, c]`` is A[b i + r, b j + c]. Diagonal blocks are stored whole and must be symmetric: solvers read their
-    lower triangle, `matvec` reads all of them.
+    ``values[q, r, c]`` is A[b i + r, b j + c]. Diagonal blocks are stored whole and must be symmetric: solvers read
+    their lower triangle, `matvec` reads all of them.
     """
 
     pattern: BlockPattern
@@ -46,8 +46,9 @@ class BlockMatrix:
     def matvec(self, x: Any) -> FloatArray:
         """A x for x of shape (n b,) or (n, b); the result has the shape of x."""
         given = np.asarray(x, np.float64)
-        if given.size != self.size or given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] != self.pattern.block):
-            raise InputError(f"x must have shape ({self.size},) or {(self.pattern.node_count, self.pattern.block)}, got {given.shape}")
+        nodes = (self.pattern.node_count, self.pattern.block)
+        if given.shape != nodes and given.shape != (self.size,):
+            raise InputError(f"x must have shape ({self.size},) or {nodes}, got {given.shape}")
         flat = np.ascontiguousarray(given).reshape(-1)
         product = np.zeros(self.size)
         _matvec(self.pattern.indptr, self.pattern.indices, np.ascontiguousarray(self.values), flat, product)
@@ -55,18 +56,17 @@ class BlockMatrix:
 
     def to_scipy(self) -> sparse.csr_matrix:
         """The full symmetric matrix as SciPy CSR, shape (n b, n b)."""
-        n = self.pattern.node_count
-        lower = sparse.bsr_matrix((self.values, self.pattern.indices, self.pattern.indptr), shape=(self.size, self.size))
-        rows = np.repeat(np.arange(n), np.diff(self.pattern.indptr))
-        below = self.values * (rows != self.pattern.indices)[:, None, None]
-        full = lower.tocoo()
-        upper = sparse.bsr_matrix((below, self.pattern.indices, self.pattern.indptr), shape=lower.shape)
-        return (full + upper.tocoo().T).tocsr()
+        p, shape = self.pattern, (self.size, self.size)
+        rows = np.repeat(np.arange(p.node_count), np.diff(p.indptr))
+        strictly = self.values * (rows != p.indices)[:, None, None]
+        lower = sparse.bsr_matrix((self.values, p.indices, p.indptr), shape=shape)
+        upper = sparse.bsr_matrix((strictly, p.indices, p.indptr), shape=shape).T
+        return (lower.tocsr() + upper.tocsr()).tocsr()
 
 
 @kernel
 def _matvec(indptr: IndexArray, indices: IntArray, values: FloatArray, x: FloatArray, product: FloatArray) -> None:
-    """product += A x, each stored off-diagonal block used twice."""
+    """Add A x to `product`, each stored off-diagonal block used twice."""
     b = values.shape[1]
     for i in range(len(indptr) - 1):
         for q in range(indptr[i], indptr[i + 1] - 1):

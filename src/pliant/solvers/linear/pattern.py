@@ -58,8 +58,8 @@ class BlockPattern:
         bad = _find_positions(self.indptr, self.indices, ptr, nodes, pair_ptr, positions)
         if bad >= 0:
             raise InputError(
-                f"clique {bad} has nodes {nodes[ptr[bad] : ptr[bad + 1]].tolist()}: they must be strictly ascending, and "
-                "all their pairs must be in the pattern; sort them, and build the pattern from the same cliques"
+                f"clique {bad} has nodes {nodes[ptr[bad] : ptr[bad + 1]].tolist()}: they must be strictly ascending, "
+                "and all their pairs must be in the pattern; sort them, and build the pattern from the same cliques"
             )
         return pair_ptr, positions
 
@@ -77,7 +77,8 @@ class BlockPattern:
 def _checked_cliques(node_count: int, clique_ptr: Any, clique_nodes: Any) -> tuple[IndexArray, IntArray]:
     ptr = np.ascontiguousarray(clique_ptr, np.int64)
     nodes = np.ascontiguousarray(clique_nodes, np.int32)
-    if ptr.ndim != 1 or nodes.ndim != 1 or len(ptr) < 1 or ptr[0] != 0 or ptr[-1] != len(nodes) or np.any(np.diff(ptr) < 0):
+    flat = ptr.ndim == 1 and nodes.ndim == 1 and len(ptr) > 0
+    if not flat or ptr[0] != 0 or ptr[-1] != len(nodes) or np.any(np.diff(ptr) < 0):
         raise InputError(f"clique_ptr must ascend from 0 to the length of clique_nodes ({len(nodes)}), got {ptr!r}")
     if len(nodes) and (nodes.min() < 0 or nodes.max() >= node_count):
         wrong = nodes.min() if nodes.min() < 0 else nodes.max()

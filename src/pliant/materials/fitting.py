@@ -1,0 +1,163 @@
+"""Materials from a tensile test: least-squares fits of engineering stress against engineering strain.
+
+A strip of an incompressible material, stretched by s = 1 + strain and free at its sides, answers with the force per
+undeformed area
+
+    neo-Hookean  P = μ (s − s⁻²)
+    Yeoh         P = 2 (s − s⁻²) (c1 + 2 c2 e + 3 c3 e²),   e = s² + 2/s − 3
+    Ogden        P = m (sᵃ⁻¹ − s^(−a/2 − 1))
+
+Each fit minimises Σ (P(strain) − stress)². Tension alone says nothing of the volume: Poisson's ratio is the caller's.
+Mooney–Rivlin is left out: on silicones its second coefficient comes out negative, a material that fails in compression.
+
+Reference: Ogden, Saccomandi, Sgura, Fitting hyperelastic models to experimental data, Comput. Mech. 34 (2004).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+
+from pliant.core.checks import finite_array
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.materials.material import Material, MooneyRivlin, NeoHookean, Ogden, Yeoh, check_poisson
+
+AnyMaterial = TypeVar("AnyMaterial", bound=Material)
+
+EXPONENT_RANGE = (1.0, 20.0)
+"""Exponents a that `fit_ogden` considers; from 1 on, the stress rises with the stretch at every stretch."""
+
+
+@dataclass(frozen=True)
+class Fit(Generic[AnyMaterial]):
+    """A fitted material and how well it meets its data."""
+
+    material: AnyMaterial
+    rms: float
+    """Root mean square of stress by the fit minus measured stress, Pa."""
+    relative_rms: float
+    """`rms` over the root mean square of the measured stress."""
+
+
+def uniaxial_stress(material: Material, strain: ArrayLike) -> FloatArray:
+    """Engineering stress in Pa, shape (…), of the incompressible `material` at engineering strains (…), each > −1."""
+    s = 1.0 + _strains(strain)
+    if isinstance(material, Ogden):
+        return material.m * _ogden_shape(s, material.a)
+    if isinstance(material, Yeoh):
+        shapes = _yeoh_shapes(s)
+        return material.c1 * shapes[..., 0] + material.c2 * shapes[..., 1] + material.c3 * shapes[..., 2]
+    if isinstance(material, MooneyRivlin):
+        return 2.0 * (s - s**-2.0) * (material.c1 + material.c2 / s)
+    if isinstance(material, NeoHookean):
+        return material.shear_modulus * (s - s**-2.0)
+    raise InputError(
+        f"{type(material).__name__} has no incompressible limit at large strain; "
+        "use NeoHookean, MooneyRivlin, Yeoh or Ogden"
+    )
+
+
+def fit_neo_hookean(strain: ArrayLike, stress: ArrayLike, *, density: float, poisson: float = 0.49) -> Fit[NeoHookean]:
+    """Neo-Hookean material nearest to a tensile test: engineering strain (k,), engineering stress (k,) in Pa."""
+    check_poisson("fit_neo_hookean", poisson)
+    strains, stresses = _data(strain, stress, coefficient_count=1)
+    s = 1.0 + strains
+    (mu,) = _solve((s - s**-2.0)[:, None], stresses)
+    material = NeoHookean(young=2.0 * mu * (1.0 + poisson), poisson=poisson, density=density)
+    return _fit(material, strains, stresses)
+
+
+def fit_yeoh(
+    strain: ArrayLike, stress: ArrayLike, *, density: float, poisson: float = 0.49, terms: int = 3
+) -> Fit[Yeoh]:
+    """Yeoh material nearest to a tensile test: engineering strain (k,), engineering stress (k,) in Pa.
+
+    `terms` (1 to 3) is how many of c1, c2, c3 are fitted. Where the last one comes out negative the stress falls again
+    beyond the data: use `fit_ogden` for stretches that the test did not reach.
+    """
+    if terms not in (1, 2, 3):
+        raise InputError(f"terms of fit_yeoh must be 1, 2 or 3, got {terms!r}")
+    strains, stresses = _data(strain, stress, coefficient_count=terms)
+    c = np.zeros(3)
+    c[:terms] = _solve(_yeoh_shapes(1.0 + strains)[:, :terms], stresses)
+    material = Yeoh(c1=float(c[0]), c2=float(c[1]), c3=float(c[2]), poisson=poisson, density=density)
+    return _fit(material, strains, stresses)
+
+
+def fit_ogden(strain: ArrayLike, stress: ArrayLike, *, density: float, poisson: float = 0.49) -> Fit[Ogden]:
+    """One-term Ogden material nearest to a tensile test: engineering strain (k,), engineering stress (k,) in Pa.
+
+    The modulus m is linear and eliminated; the exponent a is searched for in `EXPONENT_RANGE`.
+    """
+    strains, stresses = _data(strain, stress, coefficient_count=2)
+    s = 1.0 + strains
+
+    def modulus(a: float) -> float:
+        shape = _ogden_shape(s, a)
+        return float(shape @ stresses / (shape @ shape))
+
+    def error(a: float) -> float:
+        return float(np.sum((modulus(a) * _ogden_shape(s, a) - stresses) ** 2) / np.sum(stresses**2))
+
+    a = _minimise(error, EXPONENT_RANGE)
+    return _fit(Ogden(m=modulus(a), a=a, poisson=poisson, density=density), strains, stresses)
+
+
+def _ogden_shape(s: FloatArray, a: float) -> FloatArray:
+    return s ** (a - 1.0) - s ** (-0.5 * a - 1.0)
+
+
+def _yeoh_shapes(s: FloatArray) -> FloatArray:
+    """Stress per unit of c1, c2, c3, shape (…, 3)."""
+    e = s * s + 2.0 / s - 3.0
+    slope = 2.0 * (s - s**-2.0)
+    return np.stack([slope, 2.0 * slope * e, 3.0 * slope * e * e], axis=-1)
+
+
+def _minimise(error: Callable[[float], float], bounds: tuple[float, float]) -> float:
+    """Minimum of `error` between the bounds: the best of a grid, then refined between its neighbours."""
+    grid = np.linspace(*bounds, 77)
+    best = int(np.argmin([error(a) for a in grid]))
+    bracket = (grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)])
+    return float(minimize_scalar(error, bounds=bracket, method="bounded", options={"xatol": 1e-10}).x)
+
+
+def _solve(columns: FloatArray, stresses: FloatArray) -> FloatArray:
+    """Least squares with columns scaled to unit length: (Ī₁ − 3)² and its powers differ by orders of magnitude."""
+    scale = np.linalg.norm(columns, axis=0)
+    solution: FloatArray = np.linalg.lstsq(columns / scale, stresses, rcond=None)[0] / scale
+    return solution
+
+
+def _fit(material: AnyMaterial, strains: FloatArray, stresses: FloatArray) -> Fit[AnyMaterial]:
+    rms = float(np.sqrt(np.mean((uniaxial_stress(material, strains) - stresses) ** 2)))
+    return Fit(material=material, rms=rms, relative_rms=rms / float(np.sqrt(np.mean(stresses**2))))
+
+
+def _strains(strain: ArrayLike) -> FloatArray:
+    strains = finite_array("strain", strain)
+    if (strains <= -1.0).any():
+        raise InputError(
+            f"strain must be > −1 (engineering strain, 0.5 for 50 %), but its minimum is {strains.min():g}"
+        )
+    return strains
+
+
+def _data(strain: ArrayLike, stress: ArrayLike, *, coefficient_count: int) -> tuple[FloatArray, FloatArray]:
+    strains = finite_array("strain", _strains(strain), shape=(None,))
+    stresses = finite_array("stress", stress, shape=(len(strains),))
+    distinct = np.unique(strains[strains != 0.0])
+    if len(distinct) < coefficient_count:
+        raise InputError(
+            f"strain has {len(distinct)} distinct values other than 0, but {coefficient_count} coefficients are to be "
+            "fitted: add points, or fit fewer coefficients"
+        )
+    if strains @ stresses <= 0.0:
+        raise InputError("stress is opposite to strain or zero: tension is positive in both, and stress is in Pa")
+    return strains, stresses

@@ -1,0 +1,139 @@
+"""Silicones by name, each with the tensile test it stands on and fits of that test.
+
+The tests are of the Soft Robotics Materials Database (Marechal et al., Toward a common framework and database of
+materials for soft robotics, Soft Robotics 8, 2021; github.com/LucMarechal/Soft-Robotics-Materials-Database, Open
+Database License): ASTM D412 dumbbells, pulled once to failure at 450 mm/min, strain from the crosshead. Twelve points
+of each curve are kept. Densities are the specific gravities of the manufacturer's technical bulletins.
+
+Use them knowing three things. A first pull is stiffer than the following ones (Mullins effect). Strain from the
+crosshead counts what flows out of the grips, so that the material itself is somewhat stiffer: the bulletins state a
+stress at 100 % strain that is 1.1 times (Dragon Skin 20) to 2.3 times (Ecoflex 00-30) as high. And batches differ:
+where forces matter, fit your own test (`pliant.materials.fit_ogden`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from pliant.core.checks import finite_array, positive
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.materials.fitting import fit_neo_hookean, fit_ogden, fit_yeoh
+from pliant.materials.material import NeoHookean, Ogden, Yeoh
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Silicone:
+    """A silicone as it was measured in tension; its methods give materials fitted to that measurement.
+
+    Calling it gives the default, `ogden`: its two coefficients meet the data to 2 % (root mean square), and with an
+    exponent a > 1 its stress rises at every stretch, within the data and beyond. Least squares favours large stresses:
+    at a strain of 0.25 it differs from the data by up to 15 % (Dragon Skin 20).
+    """
+
+    name: str
+    density: float
+    """Mass per volume, kg/m³."""
+    strain: FloatArray
+    """Engineering strain, shape (k,), rising."""
+    stress: FloatArray
+    """Engineering stress, Pa, shape (k,)."""
+    valid_strain: float
+    """Largest engineering strain that the fits use; beyond it they extrapolate."""
+    source: str
+    """Where the numbers come from."""
+
+    def __post_init__(self) -> None:
+        positive(f"density of {self.name}", self.density, unit="kg/m³")
+        positive(f"valid_strain of {self.name}", self.valid_strain)
+        strain = finite_array(f"strain of {self.name}", self.strain, shape=(None,)).copy()
+        stress = finite_array(f"stress of {self.name}", self.stress, shape=(len(strain),)).copy()
+        if (np.diff(strain) <= 0.0).any():
+            raise InputError(f"strain of {self.name} must rise from point to point")
+        for name, array in (("strain", strain), ("stress", stress)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    def __call__(self, *, poisson: float = 0.49) -> Ogden:
+        """The default material: `ogden`."""
+        return self.ogden(poisson=poisson)
+
+    def ogden(self, *, poisson: float = 0.49, up_to: float | None = None) -> Ogden:
+        """One-term Ogden material fitted to strains ≤ `up_to` (default `valid_strain`)."""
+        return fit_ogden(*self.data(up_to=up_to), density=self.density, poisson=poisson).material
+
+    def yeoh(self, *, poisson: float = 0.49, up_to: float | None = None) -> Yeoh:
+        """Three-term Yeoh material fitted to strains ≤ `up_to` (default `valid_strain`), for use inside that range.
+
+        With the default range c3 is negative: the stress falls again beyond a strain of about 2.8 (Dragon Skin) or 3.3
+        (Ecoflex). Give a larger `up_to`, or use `ogden`, where strains get there.
+        """
+        return fit_yeoh(*self.data(up_to=up_to), density=self.density, poisson=poisson).material
+
+    def neo_hookean(self, *, poisson: float = 0.49, up_to: float | None = None) -> NeoHookean:
+        """Neo-Hookean material fitted to strains ≤ `up_to` (default `valid_strain`); misses the stiffening."""
+        return fit_neo_hookean(*self.data(up_to=up_to), density=self.density, poisson=poisson).material
+
+    def data(self, *, up_to: float | None = None) -> tuple[FloatArray, FloatArray]:
+        """Engineering strain (j,) and stress (j,) in Pa of the points up to the strain `up_to` (`valid_strain`)."""
+        limit = self.valid_strain if up_to is None else positive(f"up_to of {self.name}", up_to)
+        kept = self.strain <= limit
+        return self.strain[kept], self.stress[kept]
+
+
+_STRAIN = np.array([0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0])
+
+
+def _silicone(name: str, *, gravity: float, kilopascal: list[float], bulletin: str) -> Silicone:
+    return Silicone(
+        name=name,
+        density=1000.0 * gravity,
+        strain=_STRAIN,
+        stress=1000.0 * np.array(kilopascal),
+        valid_strain=2.0,
+        source=(
+            "stress: Soft Robotics Materials Database (Marechal et al. 2021), ASTM D412, first pull at 450 mm/min, "
+            f"strain from the crosshead; density: manufacturer's technical bulletin, which also states {bulletin}"
+        ),
+    )
+
+
+ecoflex_00_30 = _silicone(
+    "Ecoflex 00-30",
+    gravity=1.07,
+    kilopascal=[8.56, 16.89, 22.88, 29.72, 34.51, 40.08, 46.66, 52.39, 65.93, 80.15, 96.46, 114.76],
+    bulletin="10 psi (69 kPa) at 100 % strain",
+)
+ecoflex_00_50 = _silicone(
+    "Ecoflex 00-50",
+    gravity=1.07,
+    kilopascal=[12.26, 22.78, 32.07, 40.95, 50.38, 59.51, 68.75, 79.01, 101.3, 125.78, 153.14, 183.0],
+    bulletin="12 psi (83 kPa) at 100 % strain",
+)
+dragon_skin_10 = _silicone(
+    "Dragon Skin 10",
+    gravity=1.07,
+    kilopascal=[26.43, 53.0, 82.29, 112.96, 149.83, 190.58, 233.53, 272.79, 355.97, 444.76, 537.4, 632.54],
+    bulletin="22 psi (152 kPa) at 100 % strain (tested grade: Medium)",
+)
+dragon_skin_20 = _silicone(
+    "Dragon Skin 20",
+    gravity=1.08,
+    kilopascal=[72.15, 151.07, 232.77, 318.36, 410.47, 509.24, 612.93, 722.26, 952.81, 1194.47, 1445.89, 1703.19],
+    bulletin="49 psi (338 kPa) at 100 % strain",
+)
+dragon_skin_30 = _silicone(
+    "Dragon Skin 30",
+    gravity=1.08,
+    kilopascal=[110.87, 213.92, 322.07, 437.12, 560.21, 689.38, 822.91, 959.47, 1238.7, 1529.49, 1830.98, 2143.13],
+    bulletin="86 psi (593 kPa) at 100 % strain",
+)
+
+SILICONES: Mapping[str, Silicone] = MappingProxyType(
+    {s.name: s for s in (ecoflex_00_30, ecoflex_00_50, dragon_skin_10, dragon_skin_20, dragon_skin_30)}
+)
+"""Every silicone by the name on its label."""

@@ -1,0 +1,180 @@
+"""Structured meshes of curved shapes, from mapped hexahedral grids: cylinder, tube and thick hollow sphere.
+
+Nodes lie exactly on the circles and spheres, cells between them are chords, so that "tet4" and "hex8" volumes come
+from below as the cells shrink; the mid-edge nodes of "tet10" are put on the curves too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.core.checks import positive
+from pliant.core.errors import InputError
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.mesh.elements import ElementName, element_table
+from pliant.mesh.geometry import worst_volumes
+from pliant.mesh.mesh import Mesh
+from pliant.mesh.structured import cell_counts, grid_hexahedra
+
+_CORE_CORNER = 0.66
+"""Where the corners of a cylinder's square core lie, as a part of the radius."""
+_CORE_BULGE = 0.45
+"""How far the sides of the core bend from a square (0) towards a circle (1)."""
+
+
+def cylinder(radius: float, length: float, *, cells: Any, element: ElementName = "tet4") -> Mesh:
+    """A solid cylinder along z, from z = 0 to `length` (m), around the z axis.
+
+    `cells` = (radial, axial): cells from the axis to the rim, and along z. The section is an O-grid, a bulged square
+    core of about 0.7 · radial cells a half side inside rings, free of degenerate cells.
+    """
+    element_table(element)
+    radius, length = positive("radius", radius, unit="m"), positive("length", length, unit="m")
+    radial, axial = cell_counts("cells", cells, ("the radius", "the axis"))
+    section, quads = _disc(radial)
+    mesh = _extruded(radius * section, quads, length, axial).with_element(element)
+    if element != "tet10":
+        return mesh
+    tolerance = 1e-9 * radius
+    return curved_edges(mesh, np.array([1.0, 1.0, 0.0]), lambda r: np.abs(r - radius) < tolerance)
+
+
+def tube(inner_radius: float, outer_radius: float, length: float, *, cells: Any, element: ElementName = "tet4") -> Mesh:
+    """A tube along z, from z = 0 to `length` (m), around the z axis; `cells` = (radial, circumferential, axial)."""
+    element_table(element)
+    inner, outer = _radii(inner_radius, outer_radius)
+    length = positive("length", length, unit="m")
+    counts = cell_counts("cells", cells, ("the wall", "the circumference", "the axis"))
+    if counts[1] < 3:
+        raise InputError(f"cells along the circumference must be ≥ 3 to close a ring, got {counts[1]}")
+    r = np.linspace(inner, outer, counts[0] + 1)
+    angle = 2.0 * np.pi * np.arange(counts[1]) / counts[1]
+    z = np.linspace(0.0, length, counts[2] + 1)
+    r, angle, z = (grid.ravel() for grid in np.meshgrid(r, angle, z, indexing="ij"))
+    points = np.column_stack([r * np.cos(angle), r * np.sin(angle), z])
+    mesh = Mesh(points, grid_hexahedra(counts, periodic=(False, True, False)), "hex8").with_element(element)
+    return curved_edges(mesh, np.array([1.0, 1.0, 0.0])) if element == "tet10" else mesh
+
+
+def shell(
+    inner_radius: float, outer_radius: float, *, cells: Any, octant: bool = False, element: ElementName = "tet4"
+) -> Mesh:
+    """A thick hollow sphere around the origin, or its octant x, y, z ≥ 0, mapped from a cube.
+
+    `cells` = (radial, tangential): cells through the wall, and along an eighth of a great circle; an octant has
+    3 · tangential² columns of cells, the whole sphere eight times as many.
+    """
+    element_table(element)
+    inner, outer = _radii(inner_radius, outer_radius)
+    radial, tangential = cell_counts("cells", cells, ("the wall", "the sphere"))
+    directions, quads = _cube_sphere(tangential, octant)
+    radii = np.linspace(inner, outer, radial + 1)
+    points = (radii[:, None, None] * directions).reshape(-1, 3)
+    mesh = Mesh.oriented(points, _stacked(quads, len(directions), radial), "hex8").with_element(element)
+    return curved_edges(mesh, np.ones(3)) if element == "tet10" else mesh
+
+
+def _radii(inner_radius: float, outer_radius: float) -> tuple[float, float]:
+    inner = positive("inner_radius", inner_radius, unit="m")
+    outer = positive("outer_radius", outer_radius, unit="m")
+    if inner >= outer:
+        raise InputError(f"inner_radius ({inner:g} m) must be smaller than outer_radius ({outer:g} m)")
+    return inner, outer
+
+
+def _disc(radial: int) -> tuple[FloatArray, IntArray]:
+    """Points (n, 2) and quadrilaterals (m, 4), counter-clockwise, of the unit disc with an O-grid."""
+    half = min(max(round(0.7 * radial), 1), max(radial - 1, 1))
+    side, rings = (1, 1) if radial == 1 else (2 * half, radial - half)
+    core = _core(side)
+    number = np.arange(len(core)).reshape(side + 1, side + 1)
+    quads = [_quads(number)]
+    rim = np.concatenate([number[:-1, 0], number[-1, :-1], number[:0:-1, -1], number[0, :0:-1]])
+    angle = -0.75 * np.pi + 0.5 * np.pi * np.arange(4 * side) / side
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    points, previous = [core], rim
+    for ring in range(1, rings + 1):
+        points.append(core[rim] + ring / rings * (circle - core[rim]))
+        current = len(core) + (ring - 1) * 4 * side + np.arange(4 * side)
+        quads.append(np.column_stack([previous, current, np.roll(current, -1), np.roll(previous, -1)]))
+        previous = current
+    return np.vstack(points), np.vstack(quads).astype(np.int32)
+
+
+def _core(side: int) -> FloatArray:
+    """Points ((side + 1)², 2) of the core of the unit disc: a square with sides that bulge towards a circle."""
+    s = np.linspace(-1.0, 1.0, side + 1)
+    x, y = (grid.ravel() for grid in np.meshgrid(s, s, indexing="ij"))
+    square = np.column_stack([x, y]) / np.sqrt(2.0)
+    disc = np.column_stack([x * np.sqrt(1.0 - 0.5 * y**2), y * np.sqrt(1.0 - 0.5 * x**2)])
+    points: FloatArray = _CORE_CORNER * ((1.0 - _CORE_BULGE) * square + _CORE_BULGE * disc)
+    return points
+
+
+def _quads(number: IndexArray) -> IndexArray:
+    """Quadrilaterals (m, 4) of a grid of node numbers (a, b), counter-clockwise for axes (first, second)."""
+    corners = (number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:])
+    return np.stack([corner.ravel() for corner in corners], axis=1)
+
+
+def _stacked(quads: IntArray, layer_size: int, layers: int) -> IntArray:
+    """Hexahedra between copies of a layer of quadrilaterals, layer after layer."""
+    columns = [np.hstack([quads + layer * layer_size, quads + (layer + 1) * layer_size]) for layer in range(layers)]
+    return np.vstack(columns).astype(np.int32)
+
+
+def _extruded(section: FloatArray, quads: IntArray, length: float, axial: int) -> Mesh:
+    """Hexahedra over a plane section (n, 2) m, extruded along z."""
+    layers = [np.column_stack([section, np.full(len(section), z)]) for z in np.linspace(0.0, length, axial + 1)]
+    return Mesh(np.vstack(layers), _stacked(quads, len(section), axial), "hex8")
+
+
+def _cube_sphere(tangential: int, octant: bool) -> tuple[FloatArray, IntArray]:
+    """Unit directions (n, 3) and quadrilaterals of a sphere: the surface lattice of a cube, spread by equal angles."""
+    steps = np.arange(0 if octant else -tangential, tangential + 1)
+    lattice = np.stack([g.ravel() for g in np.meshgrid(steps, steps, steps, indexing="ij")], axis=1)
+    on_surface = np.abs(lattice).max(axis=1) == tangential
+    if octant:
+        on_surface = lattice.max(axis=1) == tangential
+    number = np.full(len(lattice), -1)
+    number[on_surface] = np.arange(on_surface.sum())
+    number = number.reshape((len(steps),) * 3)
+    faces = [np.take(number, end, axis=axis) for axis in range(3) for end in ([-1] if octant else [0, -1])]
+    cube = np.tan(0.25 * np.pi * lattice[on_surface] / tangential)
+    directions: FloatArray = cube / np.linalg.norm(cube, axis=1)[:, None]
+    return directions, np.vstack([_quads(face) for face in faces]).astype(np.int32)
+
+
+def curved_edges(mesh: Mesh, axes: FloatArray, bends: Any = None) -> Mesh:
+    """The tet10 mesh with mid-edge nodes pushed out to the mean radius of the ends of their edge.
+
+    The radius is measured along the coordinates where `axes` (3,) is one. `bends` says for which radii of both ends
+    a boundary edge bends; None bends every edge. Cells that would fold are bent less.
+    """
+    points, edges = np.array(mesh.points), mesh.table.edges
+    radius = np.linalg.norm(points * axes, axis=1)
+    first, second, middle = mesh.cells[:, edges[:, 0]].ravel(), mesh.cells[:, edges[:, 1]].ravel(), mesh.cells[:, 4:]
+    middle, chosen = np.unique(middle.ravel(), return_index=True)
+    first, second = first[chosen], second[chosen]
+    curved: BoolArray = radius[middle] > 0.0
+    if bends is not None:
+        # an edge inside the body may well join two nodes of its boundary: that one stays straight
+        curved &= bends(radius[first]) & bends(radius[second]) & np.isin(middle, mesh.surface().nodes)
+    middle, first, second = middle[curved], first[curved], second[curved]
+    stretch = 0.5 * (radius[first] + radius[second]) / radius[middle]
+    points[middle] *= 1.0 + np.outer(stretch - 1.0, axes)
+    return _bent_without_folds(mesh, points)
+
+
+def _bent_without_folds(mesh: Mesh, wanted: FloatArray) -> Mesh:
+    """Move the nodes to `wanted` (n, 3) m; around cells that this would fold, only as far as they keep a third."""
+    straight, part = mesh.cell_volumes(), np.ones(mesh.node_count)
+    for _ in range(8):
+        points = mesh.points + part[:, None] * (wanted - mesh.points)
+        tight = worst_volumes(points, mesh.cells, mesh.element) < straight / 3.0
+        if not tight.any():
+            break
+        part[np.unique(mesh.cells[tight])] *= 0.5
+    return mesh.mapped(lambda _: points)

@@ -1,0 +1,232 @@
+"""Regions of space that select nodes: boxes, planes, spheres, lists of nodes, and what `|`, `&` and `~` make of them.
+
+A region is a plain description; it meets a mesh only in `select` and `nodes`:
+
+    base = pl.regions.plane(axis="x", at=0.0) & ~pl.regions.sphere((0, 0, 0), 0.005)
+    base.nodes(mesh.points, what="clamp of the finger")       # indices, or an error that names region and bounds
+
+Boundaries count as inside, with a slack of 1e-9 of the diagonal of the points, so that a face at x = 0 is found in
+spite of rounding.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.core.checks import finite_array, finite_number, non_negative, positive
+from pliant.core.errors import InputError, MeshError
+from pliant.core.types import BoolArray, FloatArray, IntArray
+
+_SLACK = 1e-9
+"""Slack of a boundary, relative to the diagonal of the points."""
+
+
+class Region(ABC):
+    """A set of points of space, or of node numbers. Combine with `|` (either), `&` (both) and `~` (outside)."""
+
+    @abstractmethod
+    def select(self, points: FloatArray) -> BoolArray:
+        """Which of `points` (n, 3) m belong to the region, shape (n,)."""
+
+    def nodes(self, points: FloatArray, *, what: str = "region") -> IntArray:
+        """Indices of the `points` (n, 3) m in the region, ascending; an empty selection is an error naming `what`."""
+        points = np.asarray(points)
+        indices = np.flatnonzero(self.select(points)).astype(np.int32)
+        if len(indices) == 0:
+            raise MeshError(
+                f"{what}: {self} selects none of the {len(points)} nodes, which span {_span(points)}; move or enlarge "
+                "the region, and check that it is given in metres"
+            )
+        return indices
+
+    def __or__(self, other: Region) -> Region:
+        return _Union(self, _region(other))
+
+    def __and__(self, other: Region) -> Region:
+        return _Intersection(self, _region(other))
+
+    def __invert__(self) -> Region:
+        return _Complement(self)
+
+
+def box(lower: Any, upper: Any) -> Region:
+    """The points between the corners `lower` and `upper`, (3,) m each; use ±inf for an open side."""
+    low, high = _corner("lower", lower), _corner("upper", upper)
+    if (low > high).any():
+        raise InputError(f"box: lower {low.tolist()} exceeds upper {high.tolist()}; swap them")
+    return _Box(low, high)
+
+
+def plane(
+    point: Any = None, normal: Any = None, *, axis: str | None = None, at: float | None = None, tolerance: float = 0.0
+) -> Region:
+    """The points on a plane, within `tolerance` (m) of it.
+
+    Give a `point` (3,) m and a `normal` (3,), or an `axis` ("x", "y" or "z") and the coordinate `at` (m).
+    """
+    slack = non_negative("tolerance", tolerance, unit="m")
+    if axis is not None and at is not None and point is None and normal is None:
+        if axis not in ("x", "y", "z"):
+            raise InputError(f'axis must be "x", "y" or "z", got {axis!r}')
+        unit = np.eye(3)["xyz".index(axis)]
+        return _Plane(finite_number("at", at, unit="m") * unit, unit, slack)
+    if point is None or normal is None or axis is not None or at is not None:
+        raise InputError('plane takes either point and normal, or axis and at, e.g. plane(axis="x", at=0.0)')
+    direction = finite_array("normal", normal, shape=(3,))
+    length = float(np.linalg.norm(direction))
+    if length == 0.0:
+        raise InputError("normal of a plane must not be the zero vector")
+    return _Plane(finite_array("point", point, shape=(3,)), direction / length, slack)
+
+
+def sphere(center: Any, radius: float) -> Region:
+    """The points within `radius` (m) of `center` (3,) m."""
+    return _Sphere(finite_array("center", center, shape=(3,)), positive("radius", radius, unit="m"))
+
+
+def nodes(indices: Iterable[int]) -> Region:
+    """The nodes of these numbers, wherever they are."""
+    given = np.atleast_1d(np.asarray(list(indices) if not isinstance(indices, np.ndarray) else indices))
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise InputError(f"node numbers must be whole numbers, got {indices!r}; use numpy.flatnonzero for a mask")
+    if given.size and given.min() < 0:
+        raise InputError(f"node numbers must be ≥ 0, got {given.min()}")
+    return _Nodes(np.unique(given).astype(np.int32))
+
+
+def everything() -> Region:
+    """Every point."""
+    return _Everything()
+
+
+@dataclass(frozen=True, eq=False)
+class _Box(Region):
+    lower: FloatArray
+    upper: FloatArray
+
+    def select(self, points: FloatArray) -> BoolArray:
+        slack = _slack(points)
+        outside = np.any((points < self.lower - slack) | (points > self.upper + slack), axis=1)
+        return ~np.asarray(outside, dtype=bool)
+
+    def __str__(self) -> str:
+        return f"box from {_text(self.lower)} to {_text(self.upper)} m"
+
+
+@dataclass(frozen=True, eq=False)
+class _Plane(Region):
+    point: FloatArray
+    normal: FloatArray
+    tolerance: float
+
+    def select(self, points: FloatArray) -> BoolArray:
+        on: BoolArray = np.abs((points - self.point) @ self.normal) <= self.tolerance + _slack(points)
+        return on
+
+    def __str__(self) -> str:
+        return f"plane through {_text(self.point)} m with normal {_text(self.normal)}, ± {self.tolerance:g} m"
+
+
+@dataclass(frozen=True, eq=False)
+class _Sphere(Region):
+    center: FloatArray
+    radius: float
+
+    def select(self, points: FloatArray) -> BoolArray:
+        inside: BoolArray = np.linalg.norm(points - self.center, axis=1) <= self.radius + _slack(points)
+        return inside
+
+    def __str__(self) -> str:
+        return f"sphere of radius {self.radius:g} m around {_text(self.center)} m"
+
+
+@dataclass(frozen=True, eq=False)
+class _Nodes(Region):
+    indices: IntArray
+
+    def select(self, points: FloatArray) -> BoolArray:
+        if len(self.indices) and self.indices[-1] >= len(points):
+            raise MeshError(f"{self} includes node {self.indices[-1]}, but the mesh has only {len(points)} nodes")
+        chosen = np.zeros(len(points), dtype=bool)
+        chosen[self.indices] = True
+        return chosen
+
+    def __str__(self) -> str:
+        return f"list of {len(self.indices)} nodes"
+
+
+@dataclass(frozen=True, eq=False)
+class _Everything(Region):
+    def select(self, points: FloatArray) -> BoolArray:
+        return np.ones(len(points), dtype=bool)
+
+    def __str__(self) -> str:
+        return "everything"
+
+
+@dataclass(frozen=True, eq=False)
+class _Union(Region):
+    first: Region
+    second: Region
+
+    def select(self, points: FloatArray) -> BoolArray:
+        return self.first.select(points) | self.second.select(points)
+
+    def __str__(self) -> str:
+        return f"({self.first} | {self.second})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Intersection(Region):
+    first: Region
+    second: Region
+
+    def select(self, points: FloatArray) -> BoolArray:
+        return self.first.select(points) & self.second.select(points)
+
+    def __str__(self) -> str:
+        return f"({self.first} & {self.second})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Complement(Region):
+    region: Region
+
+    def select(self, points: FloatArray) -> BoolArray:
+        return ~self.region.select(points)
+
+    def __str__(self) -> str:
+        return f"~({self.region})"
+
+
+def _region(value: Any) -> Region:
+    if not isinstance(value, Region):
+        raise InputError(f"a region can only be combined with a region, got {value!r}; see pl.regions")
+    return value
+
+
+def _corner(name: str, value: Any) -> FloatArray:
+    """A corner (3,) m in which ±inf is allowed and NaN is not."""
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape != (3,) or np.isnan(array).any():
+        raise InputError(f"{name} must be three numbers (in m), got {value!r}")
+    return array
+
+
+def _slack(points: FloatArray) -> float:
+    return _SLACK * float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
+
+
+def _text(vector: FloatArray) -> str:
+    return "(" + ", ".join(f"{x:.4g}" for x in vector) + ")"
+
+
+def _span(points: FloatArray) -> str:
+    if len(points) == 0:
+        return "nothing"
+    return f"{_text(points.min(axis=0))} to {_text(points.max(axis=0))} m"

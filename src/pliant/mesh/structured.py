@@ -1,0 +1,57 @@
+"""Structured meshes that need no mesher: the box.
+
+Curved shapes built the same way, from hexahedral grids, are in `pliant.mesh.curved`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.core.checks import finite_array, positive, positive_count
+from pliant.core.errors import InputError
+from pliant.core.types import IndexArray, IntArray
+from pliant.mesh.elements import ElementName, element_table
+from pliant.mesh.mesh import Mesh
+
+
+def box(size: Any, cells: Any, *, element: ElementName = "tet4") -> Mesh:
+    """A box from the origin to `size` (3,) m, with `cells` (3,) cubes along x, y, z.
+
+    Node (i, j, k) has the number (i (ny + 1) + j)(nz + 1) + k. "tet4" splits every cube in six tetrahedra along its
+    diagonal 000–111 (Kuhn), "tet10" adds the mid-edge nodes to those after the corners, "hex8" keeps the cubes.
+    """
+    element_table(element)
+    lengths = finite_array("size", size, shape=(3,))
+    for axis, length in zip("xyz", lengths, strict=True):
+        positive(f"size along {axis}", length, unit="m")
+    counts = cell_counts("cells", cells, ("x", "y", "z"))
+    axes = [np.linspace(0.0, length, count + 1) for length, count in zip(lengths, counts, strict=True)]
+    points = np.stack([grid.ravel() for grid in np.meshgrid(*axes, indexing="ij")], axis=1)
+    return Mesh(points, grid_hexahedra(counts), "hex8").with_element(element)
+
+
+def cell_counts(name: str, cells: Any, axes: tuple[str, ...]) -> tuple[int, ...]:
+    """`cells` as one whole number ≥ 1 for each of `axes`."""
+    try:
+        counts = tuple(cells)
+    except TypeError:
+        counts = ()
+    if len(counts) != len(axes):
+        raise InputError(f"{name} must be {len(axes)} whole numbers ({', '.join(axes)}), got {cells!r}")
+    return tuple(positive_count(f"{name} along {axis}", count) for axis, count in zip(axes, counts, strict=True))
+
+
+def grid_hexahedra(counts: tuple[int, ...], *, periodic: tuple[bool, bool, bool] = (False, False, False)) -> IntArray:
+    """Hexahedra (m, 8) of a grid of `counts` cells, the last axis fastest; periodic axes close on themselves."""
+    sizes = [count if wraps else count + 1 for count, wraps in zip(counts, periodic, strict=True)]
+    i, j, k = (grid.ravel() for grid in np.meshgrid(*[np.arange(count) for count in counts], indexing="ij"))
+
+    def node(a: int, b: int, c: int) -> IndexArray:
+        number: IndexArray = ((i + a) % sizes[0] * sizes[1] + (j + b) % sizes[1]) * sizes[2] + (k + c) % sizes[2]
+        return number
+
+    lower = [node(0, 0, 0), node(1, 0, 0), node(1, 1, 0), node(0, 1, 0)]
+    upper = [node(0, 0, 1), node(1, 0, 1), node(1, 1, 1), node(0, 1, 1)]
+    return np.column_stack(lower + upper).astype(np.int32)

@@ -1,0 +1,279 @@
+"""Assembly kernels: energy, forces and stiffness of all integration points into the fixed block pattern.
+
+For a point with F = Σ xₐ ⊗ Gₐ, stress P and tangent C,
+
+    fₐ = w P Gₐ,                    Kₐᵦ = w Gₐ · C · Gᵦ   (3×3)
+
+In the frames of the singular vectors (ĝₐ = Vᵀ Gₐ) the block has closed form, K̂ᵢᵢ = ψᵢᵢ ĝₐᵢ ĝᵦᵢ + Σⱼ aᵢⱼ ĝₐⱼ ĝᵦⱼ and
+K̂ᵢⱼ = ψᵢⱼ ĝₐᵢ ĝᵦⱼ + bᵢⱼ ĝₐⱼ ĝᵦᵢ, and K = U K̂ Uᵀ. With the warped tangent of the corotated law it is, in rotated
+gradients g = R G, Kₐᵦ = w (λ gₐ gᵦᵀ + μ gᵦ gₐᵀ + μ (gₐ·gᵦ) I): no singular values are needed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.core.kernels import inline, kernel
+from pliant.materials.laws import LINEAR, SHEAR, VOLUME
+from pliant.materials.response import point_response
+from pliant.materials.rotations import polar_rotation, signed_svd
+
+
+@inline
+def deformation_gradient(q, nodes, G, start, stop, F):
+    """F = Σ qₐ ⊗ Gₐ over one point's nodes."""
+    f00 = f01 = f02 = f10 = f11 = f12 = f20 = f21 = f22 = 0.0
+    for k in range(start, stop):
+        n = nodes[k]
+        x, y, z = q[n, 0], q[n, 1], q[n, 2]
+        g0, g1, g2 = G[k, 0], G[k, 1], G[k, 2]
+        f00 += x * g0
+        f01 += x * g1
+        f02 += x * g2
+        f10 += y * g0
+        f11 += y * g1
+        f12 += y * g2
+        f20 += z * g0
+        f21 += z * g1
+        f22 += z * g2
+    F[0, 0], F[0, 1], F[0, 2] = f00, f01, f02
+    F[1, 0], F[1, 1], F[1, 2] = f10, f11, f12
+    F[2, 0], F[2, 1], F[2, 2] = f20, f21, f22
+
+
+@inline
+def _add_forces(force, nodes, G, start, stop, w, P):
+    for k in range(start, stop):
+        n = nodes[k]
+        g0, g1, g2 = w * G[k, 0], w * G[k, 1], w * G[k, 2]
+        force[n, 0] += P[0, 0] * g0 + P[0, 1] * g1 + P[0, 2] * g2
+        force[n, 1] += P[1, 0] * g0 + P[1, 1] * g1 + P[1, 2] * g2
+        force[n, 2] += P[2, 0] * g0 + P[2, 1] * g1 + P[2, 2] * g2
+
+
+@inline
+def _rotation(law, F, R, U, s, V):
+    """Rotation of F (identity for the linear law), also for inverted F."""
+    if law == LINEAR:
+        for i in range(3):
+            for j in range(3):
+                R[i, j] = 1.0 if i == j else 0.0
+    elif not polar_rotation(F, R):
+        signed_svd(F, U, s, V)
+        for i in range(3):
+            for j in range(3):
+                R[i, j] = U[i, 0] * V[j, 0] + U[i, 1] * V[j, 1] + U[i, 2] * V[j, 2]
+
+
+@inline
+def _rotated_stress(law, mu, lam, F, R, P):
+    """ψ and P = R (2μ ε + λ tr(ε) I), ε = sym(RᵀF) − I; the only stress of the linear and corotated laws."""
+    trace = -3.0
+    squares = 0.0
+    for i in range(3):
+        for j in range(3):
+            trace += R[i, j] * F[i, j]
+    if law == LINEAR:
+        for i in range(3):
+            for j in range(3):
+                P[i, j] = 0.5 * (F[i, j] + F[j, i]) - R[i, j]
+                squares += P[i, j] * P[i, j]
+    else:
+        for i in range(3):
+            for j in range(3):
+                P[i, j] = F[i, j] - R[i, j]
+                squares += P[i, j] * P[i, j]
+    for i in range(3):
+        for j in range(3):
+            P[i, j] = 2.0 * mu * P[i, j] + lam * trace * R[i, j]
+    return mu * squares + 0.5 * lam * trace * trace
+
+
+@kernel
+def assemble_corotated(q, ptr, nodes, G, weight, part, material, laws, table, positions, scale, values, force):
+    """Warped tangent × `scale` added to `values` (blocks, 3, 3), internal forces to `force` (n, 3); returns the energy.
+
+    For points whose law is linear or corotated.
+    """
+    F, R, P = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    g = np.empty((_widest(ptr), 3))
+    energy = 0.0
+    pair = 0
+    for p in range(weight.shape[0]):
+        start, stop = ptr[p], ptr[p + 1]
+        m = material[p]
+        law = laws[m]
+        mu = 0.0 if part[p] == VOLUME else table[m, 0]
+        lam = 0.0 if part[p] == SHEAR else table[m, 1]
+        deformation_gradient(q, nodes, G, start, stop, F)
+        _rotation(law, F, R, U, s, V)
+        w = weight[p]
+        energy += w * _rotated_stress(law, mu, lam, F, R, P)
+        _add_forces(force, nodes, G, start, stop, w, P)
+        for k in range(start, stop):
+            x, y, z = G[k, 0], G[k, 1], G[k, 2]
+            g[k - start, 0] = R[0, 0] * x + R[0, 1] * y + R[0, 2] * z
+            g[k - start, 1] = R[1, 0] * x + R[1, 1] * y + R[1, 2] * z
+            g[k - start, 2] = R[2, 0] * x + R[2, 1] * y + R[2, 2] * z
+        lw, mw = scale * w * lam, scale * w * mu
+        for a in range(stop - start):
+            a0, a1, a2 = g[a, 0], g[a, 1], g[a, 2]
+            la0, la1, la2 = lw * a0, lw * a1, lw * a2
+            ma0, ma1, ma2 = mw * a0, mw * a1, mw * a2
+            for b in range(a + 1):
+                K = values[positions[pair]]
+                pair += 1
+                b0, b1, b2 = g[b, 0], g[b, 1], g[b, 2]
+                if mu == 0.0:
+                    K[0, 0] += la0 * b0
+                    K[0, 1] += la0 * b1
+                    K[0, 2] += la0 * b2
+                    K[1, 0] += la1 * b0
+                    K[1, 1] += la1 * b1
+                    K[1, 2] += la1 * b2
+                    K[2, 0] += la2 * b0
+                    K[2, 1] += la2 * b1
+                    K[2, 2] += la2 * b2
+                else:
+                    d = ma0 * b0 + ma1 * b1 + ma2 * b2
+                    K[0, 0] += la0 * b0 + b0 * ma0 + d
+                    K[0, 1] += la0 * b1 + b0 * ma1
+                    K[0, 2] += la0 * b2 + b0 * ma2
+                    K[1, 0] += la1 * b0 + b1 * ma0
+                    K[1, 1] += la1 * b1 + b1 * ma1 + d
+                    K[1, 2] += la1 * b2 + b1 * ma2
+                    K[2, 0] += la2 * b0 + b2 * ma0
+                    K[2, 1] += la2 * b1 + b2 * ma1
+                    K[2, 2] += la2 * b2 + b2 * ma2 + d
+    return energy
+
+
+@inline
+def _widest(ptr):
+    widest = 0
+    for p in range(ptr.shape[0] - 1):
+        widest = max(widest, ptr[p + 1] - ptr[p])
+    return widest
+
+
+@inline
+def _rotated_blocks(values, positions, pair, g, count, w, T, U):
+    """Blocks U K̂ Uᵀ of one point from the gradients g = Vᵀ G in its right frame; returns the next pair."""
+    for a in range(count):
+        a0, a1, a2 = w * g[a, 0], w * g[a, 1], w * g[a, 2]
+        for b in range(a + 1):
+            b0, b1, b2 = g[b, 0], g[b, 1], g[b, 2]
+            d0, d1, d2 = a0 * b0, a1 * b1, a2 * b2
+            k00 = T[0] * d0 + T[6] * d1 + T[7] * d2
+            k11 = T[1] * d1 + T[6] * d0 + T[8] * d2
+            k22 = T[2] * d2 + T[7] * d0 + T[8] * d1
+            k01 = T[3] * a0 * b1 + T[9] * a1 * b0
+            k10 = T[3] * a1 * b0 + T[9] * a0 * b1
+            k02 = T[4] * a0 * b2 + T[10] * a2 * b0
+            k20 = T[4] * a2 * b0 + T[10] * a0 * b2
+            k12 = T[5] * a1 * b2 + T[11] * a2 * b1
+            k21 = T[5] * a2 * b1 + T[11] * a1 * b2
+            K = values[positions[pair]]
+            pair += 1
+            for i in range(3):
+                u0, u1, u2 = U[i, 0], U[i, 1], U[i, 2]
+                x = u0 * k00 + u1 * k10 + u2 * k20
+                y = u0 * k01 + u1 * k11 + u2 * k21
+                z = u0 * k02 + u1 * k12 + u2 * k22
+                K[i, 0] += x * U[0, 0] + y * U[0, 1] + z * U[0, 2]
+                K[i, 1] += x * U[1, 0] + y * U[1, 1] + z * U[1, 2]
+                K[i, 2] += x * U[2, 0] + y * U[2, 1] + z * U[2, 2]
+    return pair
+
+
+@kernel
+def assemble(q, ptr, nodes, G, weight, part, material, laws, table, mode, positions, scale, values, force):
+    """Tangent of kind `mode` × `scale` added to `values`, internal forces to `force`; returns the energy, for any law."""
+    F, P, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(12)
+    U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    g = np.empty((_widest(ptr), 3))
+    energy = 0.0
+    pair = 0
+    for p in range(weight.shape[0]):
+        start, stop = ptr[p], ptr[p + 1]
+        m = material[p]
+        deformation_gradient(q, nodes, G, start, stop, F)
+        energy += weight[p] * point_response(laws[m], part[p], table[m], mode, F, U, s, V, P, T)
+        _add_forces(force, nodes, G, start, stop, weight[p], P)
+        for k in range(start, stop):
+            x, y, z = G[k, 0], G[k, 1], G[k, 2]
+            g[k - start, 0] = V[0, 0] * x + V[1, 0] * y + V[2, 0] * z
+            g[k - start, 1] = V[0, 1] * x + V[1, 1] * y + V[2, 1] * z
+            g[k - start, 2] = V[0, 2] * x + V[1, 2] * y + V[2, 2] * z
+        pair = _rotated_blocks(values, positions, pair, g, stop - start, scale * weight[p], T, U)
+    return energy
+
+
+@kernel
+def internal_forces(q, ptr, nodes, G, weight, part, material, laws, table, force, density):
+    """Internal forces added to `force` (n, 3), energy densities of the points into `density` (p,); returns the energy."""
+    F, P, T, R = np.empty((3, 3)), np.empty((3, 3)), np.empty(12), np.empty((3, 3))
+    U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    energy = 0.0
+    for p in range(weight.shape[0]):
+        start, stop = ptr[p], ptr[p + 1]
+        m = material[p]
+        law = laws[m]
+        deformation_gradient(q, nodes, G, start, stop, F)
+        if law <= 1:  # linear and corotated: the polar rotation is cheaper than the singular values
+            mu = 0.0 if part[p] == VOLUME else table[m, 0]
+            lam = 0.0 if part[p] == SHEAR else table[m, 1]
+            _rotation(law, F, R, U, s, V)
+            density[p] = _rotated_stress(law, mu, lam, F, R, P)
+        else:
+            density[p] = point_response(law, part[p], table[m], 0, F, U, s, V, P, T)
+        energy += weight[p] * density[p]
+        _add_forces(force, nodes, G, start, stop, weight[p], P)
+    return energy
+
+
+@kernel
+def point_stresses(q, ptr, nodes, G, weight, part, material, laws, table, stress):
+    """Cauchy stress P Fᵀ / J of each point into `stress` (p, 3, 3), Pa."""
+    F, P, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(12)
+    U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    for p in range(weight.shape[0]):
+        m = material[p]
+        deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
+        point_response(laws[m], part[p], table[m], 0, F, U, s, V, P, T)
+        if laws[m] == LINEAR:
+            stress[p] = P
+            continue
+        volume_ratio = s[0] * s[1] * s[2]
+        for i in range(3):
+            for j in range(3):
+                total = P[i, 0] * F[j, 0] + P[i, 1] * F[j, 1] + P[i, 2] * F[j, 2]
+                stress[p, i, j] = total / volume_ratio
+
+
+@kernel
+def set_mass(values, diagonal, mass, scale):
+    """Clear `values` and put `scale` × lumped mass (n,) on the diagonal blocks."""
+    values[:] = 0.0
+    for n in range(diagonal.shape[0]):
+        for i in range(3):
+            values[diagonal[n], i, i] = scale * mass[n]
+
+
+@kernel
+def constrain(values, indptr, indices, fixed, diagonal):
+    """Decouple the fixed unknowns (`fixed` (n, 3)): their rows and columns become zero, their diagonal stays.
+
+    With a zero right-hand side there the solution is that of the matrix without those unknowns, exactly.
+    """
+    for n in range(indptr.shape[0] - 1):
+        for k in range(indptr[n], indptr[n + 1]):
+            m = indices[k]
+            for i in range(3):
+                for j in range(3):
+                    if fixed[n, i] or fixed[m, j]:
+                        if n == m and i == j:
+                            values[k, i, i] = max(abs(values[k, i, i]), diagonal)
+                        else:
+                            values[k, i, j] = 0.0

@@ -1,0 +1,248 @@
+"""Loads and supports of a body: what a person adds to a scene beside gravity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.core.checks import finite_array, finite_number
+from pliant.core.errors import InputError
+from pliant.core.kernels import kernel
+from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.mesh import Mesh
+from pliant.mesh.elements import facet_shape, facet_shape_gradients
+from pliant.mesh.quadrature import facet_gauss
+from pliant.mesh.regions import Region
+from pliant.solvers.linear.pattern import BlockPattern
+
+if TYPE_CHECKING:
+    from pliant.models.volume.volume import Volume
+
+
+@dataclass(frozen=True, eq=False)
+class PointLoad:
+    """A dead force (N, shape (3,)), shared equally by the nodes of `region`. As a control: a new force."""
+
+    body: Volume
+    region: Region
+    force: Any
+
+    def __post_init__(self) -> None:
+        finite_array("force of a PointLoad", self.force, shape=(3,))
+
+    @property
+    def value(self) -> FloatArray:
+        """Force, N, shape (3,)."""
+        return finite_array("force of a PointLoad", self.force, shape=(3,))
+
+    def nodal_weights(self, mesh: Mesh) -> FloatArray:
+        """Share of the load taken by each node, (n,), summing to 1."""
+        nodes = self.region.nodes(mesh.points, what="region of a PointLoad")
+        weights = np.zeros(mesh.node_count)
+        weights[nodes] = 1.0 / len(nodes)
+        return weights
+
+
+@dataclass(frozen=True, eq=False)
+class TractionLoad:
+    """A dead traction (Pa of undeformed area, shape (3,)) on the surface facets whose nodes all lie in `region`."""
+
+    body: Volume
+    region: Region
+    traction: Any
+
+    def __post_init__(self) -> None:
+        finite_array("traction of a TractionLoad", self.traction, shape=(3,))
+
+    @property
+    def value(self) -> FloatArray:
+        """Traction, Pa, shape (3,)."""
+        return finite_array("traction of a TractionLoad", self.traction, shape=(3,))
+
+    def nodal_weights(self, mesh: Mesh) -> FloatArray:
+        """Area ∫ Nₐ dA that each node takes, (n,), m²."""
+        facets = surface_facets(mesh, self.region, what="region of a TractionLoad")
+        N, slopes, weights = facet_rule(mesh)
+        tangents = np.einsum("fki,qkd->fqid", mesh.points[facets], slopes, optimize=True)
+        area = np.linalg.norm(np.cross(tangents[..., 0], tangents[..., 1]), axis=2) * weights
+        return np.bincount(facets.ravel(), np.einsum("fq,qk->fk", area, N).ravel(), mesh.node_count)
+
+
+@dataclass(frozen=True, eq=False)
+class PressureLoad:
+    """A pressure (Pa, > 0 pushes into the body) that follows the deforming surface, on the facets within `region`."""
+
+    body: Volume
+    region: Region
+    pressure: float
+
+    def __post_init__(self) -> None:
+        finite_number("pressure of a PressureLoad", self.pressure, unit="Pa")
+
+    @property
+    def value(self) -> FloatArray:
+        """Pressure, Pa, shape ()."""
+        return np.array(float(self.pressure))
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """Nodes of `region` held along `axes` ("x", "yz", "xyz"…) at `displacement` (m, one value or one per axis).
+
+    A roller is ``Support(body, region, axes="z")``. As a control: a new displacement from the rest shape.
+    """
+
+    body: Volume
+    region: Region
+    axes: str = "xyz"
+    displacement: Any = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.axes or set(self.axes) - set("xyz") or len(set(self.axes)) != len(self.axes):
+            raise InputError(f"axes of a Support must be distinct letters of 'xyz', got {self.axes!r}")
+        self.checked(self.displacement)
+
+    @property
+    def value(self) -> FloatArray:
+        """Displacement along each of `axes`, m."""
+        return self.checked(self.displacement)
+
+    def checked(self, displacement: Any) -> FloatArray:
+        """`displacement` as one value per axis, m."""
+        array = finite_array("displacement of a Support", displacement)
+        if array.shape not in ((), (len(self.axes),)):
+            raise InputError(f"displacement of a Support must be one value or {len(self.axes)}, got shape {array.shape}")
+        return np.broadcast_to(array, (len(self.axes),)).copy()
+
+    @property
+    def axis_numbers(self) -> list[int]:
+        """0, 1, 2 for x, y, z, in the order of `axes`."""
+        return ["xyz".index(axis) for axis in self.axes]
+
+
+Load = PointLoad | TractionLoad | PressureLoad
+
+
+def surface_facets(mesh: Mesh, region: Region, *, what: str) -> IntArray:
+    """Surface facets (f, k) of `mesh` whose nodes all lie in `region`."""
+    inside: BoolArray = region.select(mesh.points)
+    facets = mesh.surface().facets
+    chosen: IntArray = facets[inside[facets].all(axis=1)]
+    if not len(chosen):
+        raise InputError(f"{what} holds no surface facet; all nodes of a facet must lie in it: widen the region")
+    return chosen
+
+
+def facet_rule(mesh: Mesh) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Shape functions (q, k), their slopes (q, k, 2) and weights (q,) on the facets of `mesh`."""
+    xi, weights = facet_gauss(mesh.table.facet)
+    return facet_shape(mesh.table.facet, xi), facet_shape_gradients(mesh.table.facet, xi), weights
+
+
+@dataclass(frozen=True, eq=False)
+class PressureFacets:
+    """Facets under follower pressure, ready for the kernel: f = −p ∫ N n da and its symmetrised stiffness.
+
+    For a closed surface, or one whose rim is held, the stiffness is symmetric by itself; for an open patch the symmetric part
+    is used in A while the force stays exact.
+    """
+
+    facets: IntArray
+    shape: FloatArray
+    slopes: FloatArray
+    weights: FloatArray
+    positions: IntArray
+
+    @classmethod
+    def build(cls, load: PressureLoad, mesh: Mesh, pattern: BlockPattern) -> PressureFacets:
+        """Facets of `load` with the pattern positions (f, k, k) of their node pairs."""
+        facets = surface_facets(mesh, load.region, what="region of a PressureLoad")
+        width = facets.shape[1]
+        order = np.argsort(facets, axis=1)
+        ranked = np.take_along_axis(facets, order, axis=1)
+        _, flat = pattern.clique_positions(np.arange(len(facets) + 1) * width, ranked.ravel())
+        a, b = np.tril_indices(width)
+        square = np.zeros((len(facets), width, width), np.int32)
+        square[:, a, b] = square[:, b, a] = flat.reshape(len(facets), -1)
+        rank = np.argsort(order, axis=1)
+        positions = square[np.arange(len(facets))[:, None, None], rank[:, :, None], rank[:, None, :]]
+        N, slopes, weights = facet_rule(mesh)
+        return cls(facets, N, slopes, weights, np.ascontiguousarray(positions))
+
+    def add(self, pressure: float, q: FloatArray, force: FloatArray) -> float:
+        """Add the nodal forces (N) at `pressure` (Pa) to `force` (n, 3); returns the potential −∫f·dx, J, up to a constant."""
+        swept = pressure_forces(q, self.facets, self.shape, self.slopes, self.weights, pressure, force)
+        return pressure * float(swept)
+
+    def add_stiffness(self, pressure: float, q: FloatArray, scale: float, values: FloatArray) -> None:
+        """Subtract `scale` × the symmetric part of ∂f/∂q from the blocks `values`."""
+        pressure_stiffness(q, self.facets, self.shape, self.slopes, self.weights, self.positions, scale * pressure, values)
+
+
+@kernel
+def pressure_forces(q, facets, N, slopes, weights, pressure, force):
+    """Forces of a follower pressure; returns (1/3)∮ x·n da, the volume under the facets, m³."""
+    swept = 0.0
+    for f in range(facets.shape[0]):
+        for k in range(weights.shape[0]):
+            x = y = z = a0 = a1 = a2 = b0 = b1 = b2 = 0.0
+            for a in range(facets.shape[1]):
+                n = facets[f, a]
+                x += q[n, 0] * N[k, a]
+                y += q[n, 1] * N[k, a]
+                z += q[n, 2] * N[k, a]
+                a0 += q[n, 0] * slopes[k, a, 0]
+                a1 += q[n, 1] * slopes[k, a, 0]
+                a2 += q[n, 2] * slopes[k, a, 0]
+                b0 += q[n, 0] * slopes[k, a, 1]
+                b1 += q[n, 1] * slopes[k, a, 1]
+                b2 += q[n, 2] * slopes[k, a, 1]
+            w = weights[k]
+            n0, n1, n2 = w * (a1 * b2 - a2 * b1), w * (a2 * b0 - a0 * b2), w * (a0 * b1 - a1 * b0)
+            swept += (x * n0 + y * n1 + z * n2) / 3.0
+            for a in range(facets.shape[1]):
+                c = -pressure * N[k, a]
+                force[facets[f, a], 0] += c * n0
+                force[facets[f, a], 1] += c * n1
+                force[facets[f, a], 2] += c * n2
+    return swept
+
+
+@kernel
+def pressure_stiffness(q, facets, N, slopes, weights, positions, pressure, values):
+    """Subtract the symmetric part of ∂f/∂q: with t = slope_b,η a − slope_b,ξ b, ∂fₐ/∂xᵦ = −p w Nₐ [t]×-type blocks.
+
+    δ(a × b) = δa × b + a × δb = slope_b,ξ (δx × b) − slope_b,η (δx × a) = −[c]× δx with c = slope_b,ξ b − slope_b,η a, so
+    ∂fₐ/∂xᵦ = p w Nₐ [cᵦ]×, and its symmetric part over the pair is ½ p w (Nₐ [cᵦ]× − Nᵦ [cₐ]×) for the block (a, b).
+    """
+    width = facets.shape[1]
+    for f in range(facets.shape[0]):
+        for k in range(weights.shape[0]):
+            a0 = a1 = a2 = b0 = b1 = b2 = 0.0
+            for a in range(width):
+                n = facets[f, a]
+                a0 += q[n, 0] * slopes[k, a, 0]
+                a1 += q[n, 1] * slopes[k, a, 0]
+                a2 += q[n, 2] * slopes[k, a, 0]
+                b0 += q[n, 0] * slopes[k, a, 1]
+                b1 += q[n, 1] * slopes[k, a, 1]
+                b2 += q[n, 2] * slopes[k, a, 1]
+            for a in range(width):
+                for b in range(width):
+                    if facets[f, a] < facets[f, b]:
+                        continue
+                    c = 0.5 * pressure * weights[k]
+                    ca, cb = c * N[k, a], c * N[k, b]
+                    # c0 c1 c2 = ca * c_b − cb * c_a
+                    u = ca * slopes[k, b, 0] - cb * slopes[k, a, 0]
+                    v = ca * slopes[k, b, 1] - cb * slopes[k, a, 1]
+                    c0, c1, c2 = u * b0 - v * a0, u * b1 - v * a1, u * b2 - v * a2
+                    K = values[positions[f, a, b]]
+                    K[0, 1] += c2
+                    K[0, 2] -= c1
+                    K[1, 0] -= c2
+                    K[1, 2] += c0
+                    K[2, 0] += c1
+                    K[2, 1] -= c0

@@ -1,0 +1,196 @@
+"""The deformable volume as the steppers see it: a frozen model with energies, forces, stiffness and a symbolic factor.
+
+Unknowns are the positions q (n, 3) of all nodes, in m. Nodes held in all three directions are removed from the factor;
+single held directions are decoupled in it. Both are exact: no penalty stands in for a support.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.core.errors import InputError
+from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.materials import Tangent
+from pliant.materials.laws import LINEAR_LAWS
+from pliant.mesh import Mesh
+from pliant.models.volume import assembly
+from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
+from pliant.models.volume.mass import Mass, build_mass
+from pliant.models.volume.points import Points, build_points
+from pliant.models.volume.volume import Volume
+from pliant.solvers.linear.factor import CholeskyFactor
+from pliant.solvers.linear.pattern import BlockPattern
+from pliant.solvers.linear.symbolic import Symbolic, analyze
+
+
+@dataclass(frozen=True, eq=False)
+class VolumeModel:
+    """A compiled `Volume` with its loads and supports. Everything here is computed once; a step only reads it."""
+
+    spec: Volume
+    mesh: Mesh
+    points: Points
+    laws: IntArray
+    table: FloatArray
+    pattern: BlockPattern
+    positions: IntArray
+    mass: Mass
+    held: BoolArray
+    partly_held: bool
+    nodal_loads: tuple[tuple[Load, FloatArray], ...]
+    pressure_loads: tuple[tuple[PressureLoad, PressureFacets], ...]
+    supports: tuple[tuple[Support, IntArray], ...]
+    symbolic: Symbolic
+    factor_memory: list[CholeskyFactor]
+
+    @classmethod
+    def build(
+        cls, spec: Volume, placed: Mesh, loads: Sequence[Load] = (), supports: Sequence[Support] = ()
+    ) -> VolumeModel:
+        """Compile `spec` standing as `placed`, its mesh moved into the world; regions refer to the mesh as it was made."""
+        mesh = spec.mesh
+        material = spec.cell_materials()
+        points = build_points(placed, material, anti_locking=spec.anti_locking)
+        pattern = BlockPattern.from_cliques(mesh.node_count, *_cliques(points, mesh.cells))
+        _, positions = pattern.clique_positions(points.ptr, points.nodes)
+        density = np.array([m.density for m in spec.materials])[material]
+        held, partly, held_nodes = _held(spec, supports)
+        return cls(
+            spec=spec,
+            mesh=placed,
+            points=points,
+            laws=np.array([int(m.law) for m in spec.materials], np.int32),
+            table=np.stack([m.parameters for m in spec.materials]),
+            pattern=pattern,
+            positions=positions,
+            mass=build_mass(mesh, pattern, density, spec.mass, lumped=spec.lumped_mass),
+            held=held,
+            partly_held=partly,
+            nodal_loads=tuple((x, x.nodal_weights(mesh)) for x in loads if not isinstance(x, PressureLoad)),
+            pressure_loads=tuple((x, PressureFacets.build(x, mesh, pattern)) for x in loads if isinstance(x, PressureLoad)),
+            supports=held_nodes,
+            symbolic=analyze(pattern, coordinates=mesh.points, keep=~held.all(axis=1)),
+            factor_memory=[],
+        )
+
+    @property
+    def rest(self) -> FloatArray:
+        """Rest positions of the nodes, (n, 3), m."""
+        return self.mesh.points
+
+    @property
+    def name(self) -> str:
+        """Name of the body."""
+        return self.spec.name
+
+    @property
+    def is_linear_law(self) -> bool:
+        """Whether every material is linear or corotated, so that the closed-form warped tangent applies."""
+        return all(law in LINEAR_LAWS for law in self.laws)
+
+    def assemble(
+        self, q: FloatArray, *, mass: float, stiffness: float, tangent: Tangent, values: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """values := mass × M + stiffness × K(q). Returns the elastic energy (J) and the internal forces ∂E/∂q (n, 3) in N."""
+        p = self.points
+        if self.mass.blocks is None:
+            assembly.set_mass(values, self.pattern.diagonal, self.mass.nodal, mass)
+        else:
+            values[:] = 0.0
+            self.mass.add_to(values, mass)
+        force = np.zeros_like(self.rest)
+        common = (writable(q), p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, self.laws, self.table)
+        if tangent is Tangent.WARPED and self.is_linear_law:
+            energy = assembly.assemble_corotated(*common, self.positions, stiffness, values, force)
+        else:
+            energy = assembly.assemble(*common, int(tangent), self.positions, stiffness, values, force)
+        return float(energy), force
+
+    def internal(self, q: FloatArray) -> tuple[float, FloatArray]:
+        """Elastic energy (J), inf where an element is inverted beyond its law, and internal forces (n, 3) in N."""
+        force = np.zeros_like(self.rest)
+        p = self.points
+        energy = assembly.internal_forces(
+            writable(q), p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, self.laws, self.table, force, np.empty(p.count)
+        )
+        return float(energy), force
+
+    def external(self, q: FloatArray, gravity: FloatArray, values: Mapping[Any, Any]) -> tuple[float, FloatArray]:
+        """Potential (J) and forces (n, 3) in N of gravity and loads at q; `values` overrides load values."""
+        force = self.mass.nodal[:, None] * gravity
+        for load, weights in self.nodal_loads:
+            force += weights[:, None] * values.get(load, load.value)
+        potential = -float(np.vdot(force, q))
+        for pressure, facets in self.pressure_loads:
+            potential += facets.add(float(values.get(pressure, pressure.value)), writable(q), force)
+        return potential, force
+
+    def add_load_stiffness(self, q: FloatArray, scale: float, values: Mapping[Any, Any], blocks: FloatArray) -> None:
+        """Add `scale` × (−∂f_ext/∂q), symmetrised, to the blocks."""
+        for pressure, facets in self.pressure_loads:
+            facets.add_stiffness(float(values.get(pressure, pressure.value)), writable(q), scale, blocks)
+
+    def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
+        """Positions (n, 3), m, at which the held unknowns stand (the rest shape elsewhere)."""
+        target = self.rest
+        for support, nodes in self.supports:
+            displacement = values.get(support, support.value)
+            if displacement.any():
+                target = target.copy() if target is self.rest else target
+                for axis, amount in zip(support.axis_numbers, displacement, strict=True):
+                    target[nodes, axis] = self.rest[nodes, axis] + amount
+        return target
+
+    def factorize(self, values: FloatArray) -> CholeskyFactor:
+        """Numeric factor of the blocks; `values` loses its held rows. Memory of the last factor is used again."""
+        if self.partly_held:
+            scale = float(np.abs(values[self.pattern.diagonal]).max())
+            assembly.constrain(values, self.pattern.indptr, self.pattern.indices, self.held, scale)
+        memory = self.factor_memory.pop() if self.factor_memory else None
+        return self.symbolic.factorize(values, out=memory)
+
+    def release(self, factor: CholeskyFactor) -> None:
+        """Hand the memory of a factor back for the next factorization."""
+        if not self.factor_memory:
+            self.factor_memory.append(factor)
+
+
+def writable(q: FloatArray) -> FloatArray:
+    """q itself, or a copy where it is read-only: kernels would be compiled again for read-only arrays."""
+    return q if q.flags.writeable else q.copy()
+
+
+def _cliques(points: Points, cells: IntArray) -> tuple[Any, Any]:
+    """Node sets that couple: those of the points, and of the cells (for consistent mass and surface loads)."""
+    width = cells.shape[1]
+    ptr = np.concatenate([points.ptr, points.ptr[-1] + width * np.arange(1, len(cells) + 1)])
+    return ptr, np.concatenate([points.nodes, np.sort(cells, axis=1).ravel()]).astype(np.int32)
+
+
+def _held(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, bool, tuple[tuple[Support, IntArray], ...]]:
+    """Held unknowns (n, 3), whether some node is held in part only, and the nodes of each support."""
+    mesh = spec.mesh
+    owner = np.full((mesh.node_count, 3), -1)
+    listed: list[tuple[Support, IntArray]] = []
+    if spec.clamp is not None:
+        owner[spec.clamp.nodes(mesh.points, what=f"clamp of {spec.name!r}")] = 0
+    for number, support in enumerate(supports, start=1):
+        nodes = support.region.nodes(mesh.points, what=f"support of {spec.name!r}")
+        for axis in support.axis_numbers:
+            taken = nodes[owner[nodes, axis] >= 0]
+            if len(taken) and np.any(support.value):
+                raise InputError(
+                    f"a moving support of {spec.name!r} asks for {'xyz'[axis]} of node {taken[0]}, which another "
+                    "support or the clamp holds already; shrink one of the regions"
+                )
+            owner[nodes[owner[nodes, axis] < 0], axis] = number
+        listed.append((support, nodes))
+    held = owner >= 0
+    if held.all():
+        raise InputError(f"every node of {spec.name!r} is held: nothing can move; shrink the clamp or the supports")
+    partly = held.any(axis=1) & ~held.all(axis=1)
+    return held, bool(partly.any()), tuple(listed)

@@ -1,0 +1,66 @@
+"""Read-outs of a deformed volume: stress, strain and energy, by cell and by node."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.core.types import FloatArray
+from pliant.models.volume import assembly
+from pliant.models.volume.model import VolumeModel, writable
+from pliant.models.volume.points import cell_gradients
+
+
+def cell_stress(model: VolumeModel, q: FloatArray) -> FloatArray:
+    """Mean Cauchy stress of each cell, (m, 3, 3), Pa, from the points that speak for it."""
+    p = model.points
+    stress = np.empty((p.count, 3, 3))
+    assembly.point_stresses(
+        writable(q), p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, model.laws, model.table, stress
+    )
+    return _by_cell(model, stress.reshape(-1, 9)).reshape(-1, 3, 3)
+
+
+def cell_strain(model: VolumeModel, q: FloatArray) -> FloatArray:
+    """Green–Lagrange strain (FᵀF − I)/2 of each cell's mean F, (m, 3, 3)."""
+    mesh = model.mesh
+    gradients, weights = cell_gradients(mesh)
+    mean = np.einsum("mqki,mq->mki", gradients, weights / weights.sum(axis=1, keepdims=True))
+    F = np.einsum("mki,mkj->mij", q[mesh.cells], mean)
+    return 0.5 * (np.einsum("mki,mkj->mij", F, F) - np.eye(3))
+
+
+def cell_energy(model: VolumeModel, q: FloatArray) -> FloatArray:
+    """Elastic energy of each cell, (m,), J; they sum to the energy of the body."""
+    p = model.points
+    density = np.empty(p.count)
+    assembly.internal_forces(
+        writable(q), p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, model.laws, model.table, np.zeros_like(q), density
+    )
+    return np.bincount(p.owner_cell, p.owner_volume * density[p.owner_point], model.mesh.cell_count)
+
+
+def node_mean(model: VolumeModel, cell_values: FloatArray) -> FloatArray:
+    """Volume-weighted mean over the cells around each node: (m, …) → (n, …)."""
+    mesh = model.mesh
+    volume = np.repeat(mesh.cell_volumes(), mesh.cells.shape[1])
+    nodes = mesh.cells.ravel()
+    total = np.bincount(nodes, volume, mesh.node_count)
+    flat = np.repeat(cell_values.reshape(mesh.cell_count, -1), mesh.cells.shape[1], axis=0)
+    summed = np.stack([np.bincount(nodes, volume * column, mesh.node_count) for column in flat.T], axis=1)
+    return (summed / total[:, None]).reshape(mesh.node_count, *cell_values.shape[1:])
+
+
+def von_mises(stress: FloatArray) -> FloatArray:
+    """Von Mises stress (…) in Pa of Cauchy stresses (…, 3, 3)."""
+    deviator = stress - np.trace(stress, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) / 3.0
+    equivalent: FloatArray = np.sqrt(1.5 * np.sum(deviator**2, axis=(-2, -1)))
+    return equivalent
+
+
+def _by_cell(model: VolumeModel, point_values: FloatArray) -> FloatArray:
+    """Mean over the points of each cell, by the volume they speak for in it; parts of the energy add up."""
+    p = model.points
+    volume = model.mesh.cell_volumes()
+    share = p.owner_volume / volume[p.owner_cell]
+    columns = [np.bincount(p.owner_cell, share * c[p.owner_point], len(volume)) for c in point_values.T]
+    return np.stack(columns, axis=1)

@@ -1,0 +1,82 @@
+"""The deformable volume as a person writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.core.checks import non_negative
+from pliant.core.errors import InputError
+from pliant.core.types import IntArray
+from pliant.materials import Material
+from pliant.mesh import Mesh
+from pliant.mesh.regions import Region
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rayleigh:
+    """Rayleigh damping D = mass × M + stiffness × K, K taken at the start of each step."""
+
+    mass: float = 0.0
+    """Coefficient of M, 1/s."""
+    stiffness: float = 0.0
+    """Coefficient of K, s."""
+
+    def __post_init__(self) -> None:
+        non_negative("mass of Rayleigh", self.mass, unit="1/s")
+        non_negative("stiffness of Rayleigh", self.stiffness, unit="s")
+
+
+@dataclass(frozen=True, eq=False)
+class Volume:
+    """A deformable body: a mesh of tetrahedra or hexahedra and a material.
+
+    mesh
+        `pl.mesh.box(…)`, `pl.mesh.load(…)`…; points in m.
+    material
+        Of every cell that no inclusion claims.
+    clamp
+        Nodes held at rest; they are removed from the unknowns.
+    anti_locking
+        Smoothed strains for tet4 and mean dilatation for hex8 (`models.volume.smoothing`); False is the plain element.
+    mass
+        Total in kg, or kg at each node (n,); None takes it from the density.
+    inclusions
+        Pairs (region, material): cells whose centre lies in the region have that material; later pairs win.
+    damping
+        `pl.Rayleigh(mass=…, stiffness=…)`.
+    lumped_mass
+        False for the mass matrix consistent with the shape functions.
+    name
+        How the body is called in messages and files.
+    """
+
+    mesh: Mesh
+    material: Material
+    _: KW_ONLY
+    clamp: Region | None = None
+    anti_locking: bool = True
+    mass: Any = None
+    inclusions: Sequence[tuple[Region, Material]] = ()
+    damping: Rayleigh = Rayleigh()
+    lumped_mass: bool = True
+    name: str = "volume"
+
+    @property
+    def materials(self) -> list[Material]:
+        """The materials of the body, the main one first."""
+        return [self.material, *(material for _, material in self.inclusions)]
+
+    def cell_materials(self) -> IntArray:
+        """Number of the material of each cell, (m,), in the order of `materials`."""
+        chosen = np.zeros(self.mesh.cell_count, np.int32)
+        centers = self.mesh.points[self.mesh.corner_cells].mean(axis=1)
+        for number, (region, _) in enumerate(self.inclusions, start=1):
+            inside = region.select(centers)
+            if not inside.any():
+                raise InputError(f"inclusion {number - 1} of {self.name!r} ({region}) contains the centre of no cell")
+            chosen[inside] = number
+        return chosen

@@ -1,0 +1,170 @@
+"""The Cholesky factor of a sparse symmetric positive definite matrix, and what is computed with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.core.errors import InputError, SingularError
+from pliant.core.threads import one_blas_thread
+from pliant.core.types import FloatArray
+from pliant.solvers.linear import multifrontal, substitution
+from pliant.solvers.linear.blas import blas
+from pliant.solvers.linear.compliance import condense, find_reach
+from pliant.solvers.linear.condensation import csr_parts, sandwich, touched_columns
+
+if TYPE_CHECKING:
+    from pliant.solvers.linear.symbolic import Symbolic
+
+PIVOT_TOLERANCE = 1e-14
+"""A pivot below this fraction of its diagonal entry of A is rounding: the matrix is singular to working precision."""
+
+
+class CholeskyFactor:
+    """P A Pᵀ = L Lᵀ with the order P of `symbolic`; made by `Symbolic.factorize`.
+
+    Vectors are in the caller's numbering, all nodes included: entries of nodes that are not unknowns are ignored in
+    what is given and zero in what is returned. The methods only read the factor, so threads may share it.
+    """
+
+    def __init__(self, symbolic: Symbolic, values: FloatArray, *, out: CholeskyFactor | None = None) -> None:
+        self.symbolic = symbolic
+        self._block = symbolic.pattern.block
+        if out is not None and out.symbolic is symbolic:
+            self._panels, self._workspace = out._storage()
+        else:
+            self._panels = np.empty(int(symbolic.fronts.panel[-1]))
+            self._workspace = np.empty(symbolic.workspace)
+        self._factorize(self._checked_values(values))
+
+    @property
+    def size(self) -> int:
+        """Length of the vectors of `solve`: node_count × block."""
+        return self.symbolic.pattern.node_count * self._block
+
+    def solve(self, rhs: Any) -> FloatArray:
+        """A⁻¹ rhs for rhs of shape (n b,), (n, b) or (n b, m); the result has the shape of rhs."""
+        given = self._checked_rhs(rhs)
+        x = np.zeros(given.shape)
+        if given.size == 0:
+            return x
+        if given.size == self.size:
+            self._solve_one(given.reshape(-1), x.reshape(-1))
+        else:
+            self._solve_many(given, x)
+        return x
+
+    solve_transposed = solve
+
+    def half_solve(self, rhs: Any) -> FloatArray:
+        """L⁻¹ P rhs in elimination order, shape (unknowns,) or (unknowns, m); rhsᵀ A⁻¹ rhs is its Gram matrix."""
+        given = self._checked_rhs(rhs)
+        vector = given.size == self.size
+        y = self._permuted(given.reshape(self.size, 1) if vector else given)
+        if y.size == 0:
+            return y[:, 0] if vector else y
+        with one_blas_thread():
+            substitution.forward(self.symbolic.fronts, blas(), self._block, self._panels, y, self._rows(y.shape[1]))
+        return y[:, 0] if vector else y
+
+    def compliance(self, H: Any) -> FloatArray:
+        """W = H A⁻¹ Hᵀ, shape (m, m), exactly symmetric, for H sparse of shape (m, n b).
+
+        Only the part of the elimination tree that each row reaches is visited. Where the rows outnumber the columns
+        they touch (many contacts on few nodes) A⁻¹ is formed on those columns first: W = H′ (S A⁻¹ Sᵀ) H′ᵀ.
+        """
+        ptr, columns, values = csr_parts(H, self.size)
+        touched, local = touched_columns(columns, self.size)
+        with one_blas_thread():
+            if len(touched) >= len(ptr) - 1:
+                return self._compliance(ptr, columns, values)
+            ones = np.ones(len(touched))
+            inner = self._compliance(np.arange(len(touched) + 1, dtype=np.int64), touched, ones)
+            W: FloatArray = sandwich(ptr, local, values, inner)
+        return W
+
+    def log_determinant(self) -> float:
+        """Logarithm of det A over the unknowns."""
+        fronts, b, total = self.symbolic.fronts, self._block, 0.0
+        for s in range(len(fronts.parent)):
+            k = b * int(fronts.start[s + 1] - fronts.start[s])
+            panel = self._panels[fronts.panel[s] : fronts.panel[s + 1]].reshape(k, -1)
+            total += 2.0 * float(np.log(np.diagonal(panel)).sum())
+        return total
+
+    def _storage(self) -> tuple[FloatArray, FloatArray]:
+        return self._panels, self._workspace
+
+    def _factorize(self, values: FloatArray) -> None:
+        symbolic = self.symbolic
+        scale = np.empty(symbolic.unknown_count)
+        multifrontal.diagonal_scale(values, symbolic.pattern.diagonal, symbolic.nodes, scale)
+        with one_blas_thread():
+            failed = multifrontal.factorize(
+                symbolic.fronts, blas(), values, scale, PIVOT_TOLERANCE, self._panels, self._workspace
+            )
+        if failed >= 0:
+            self._raise_singular(failed, values)
+
+    def _raise_singular(self, failed: int, values: FloatArray) -> None:
+        """Say why the pivot of unknown `failed` (in elimination order) is not positive."""
+        pattern, b = self.symbolic.pattern, self._block
+        if not np.isfinite(values).all():
+            q = int(np.argwhere(~np.isfinite(values))[0, 0])
+            i = int(np.searchsorted(pattern.indptr, q, side="right")) - 1
+            raise InputError(
+                f"the matrix is not finite in the block of nodes {i} and {int(pattern.indices[q])}; "
+                "look for NaN in the state, or an element that is turned inside out or has no volume"
+            )
+        node, component = int(self.symbolic.nodes[failed // b]), failed % b
+        raise SingularError(
+            f"the matrix is not positive definite at node {node}, component {component}: "
+            "a part is free to move without force, or is compressed beyond its stability. "
+            "Clamp the body, give it mass or damping, or take a smaller step",
+            row=node * b + component,
+        )
+
+    def _checked_values(self, values: FloatArray) -> FloatArray:
+        shape = (self.symbolic.pattern.block_count, self._block, self._block)
+        array = np.ascontiguousarray(values, np.float64)
+        if array.shape != shape:
+            raise InputError(f"values must have shape {shape}, got {array.shape}")
+        return array
+
+    def _checked_rhs(self, rhs: Any) -> FloatArray:
+        given = np.ascontiguousarray(rhs, np.float64)
+        nodes = (self.symbolic.pattern.node_count, self._block)
+        if given.shape != nodes and (given.ndim not in (1, 2) or given.shape[0] != self.size):
+            raise InputError(f"rhs must have shape ({self.size},), {nodes} or ({self.size}, m), got {given.shape}")
+        return given
+
+    def _rows(self, m: int) -> FloatArray:
+        return np.empty((self.symbolic.tallest_front, m))
+
+    def _permuted(self, x: FloatArray) -> FloatArray:
+        m = x.shape[1]
+        picked = x.reshape(self.symbolic.pattern.node_count, self._block, m)[self.symbolic.nodes]
+        return np.ascontiguousarray(picked).reshape(self.symbolic.unknown_count, m)
+
+    def _solve_one(self, rhs: FloatArray, x: FloatArray) -> None:
+        symbolic = self.symbolic
+        work = np.empty(symbolic.unknown_count + symbolic.tallest_front)
+        substitution.solve_one(symbolic.fronts, self._block, symbolic.nodes, self._panels, rhs, x, work)
+
+    def _solve_many(self, rhs: FloatArray, x: FloatArray) -> None:
+        y = self._permuted(rhs)
+        work = self._rows(y.shape[1])
+        with one_blas_thread():
+            substitution.forward(self.symbolic.fronts, blas(), self._block, self._panels, y, work)
+            substitution.backward(self.symbolic.fronts, blas(), self._block, self._panels, y, work)
+        nodal = (-1, self._block, y.shape[1])
+        x.reshape(nodal)[self.symbolic.nodes] = y.reshape(nodal)
+
+    def _compliance(self, ptr: Any, columns: Any, values: FloatArray) -> FloatArray:
+        symbolic, b = self.symbolic, self._block
+        W = np.zeros((len(ptr) - 1, len(ptr) - 1))
+        reach = find_reach(symbolic.fronts, b, symbolic.position, ptr, columns)
+        scratch = [np.empty(int(n)) for n in reach.sizes]
+        condense(symbolic.fronts, reach, blas(), b, symbolic.position, self._panels, columns, values, W, *scratch)
+        return W

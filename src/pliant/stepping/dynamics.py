@@ -1,0 +1,115 @@
+"""What the two dynamic steppers share: a fixed number of linear solves, or Newton's iteration to a tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pliant.core.errors import ConvergenceError
+from pliant.core.status import Status
+from pliant.core.threads import one_blas_thread
+from pliant.core.timers import StageTimers
+from pliant.core.types import FloatArray
+from pliant.materials import Tangent
+from pliant.stepping.info import Measures, StepInfo
+from pliant.stepping.motion import Motion
+from pliant.stepping.newton import apply_with_line_search, relative_residual, solve_once
+from pliant.stepping.scheme import Scheme
+from pliant.world import State, World
+
+MAXIMUM_ITERATIONS = 50
+
+
+def dynamic_step(
+    world: World,
+    state: State,
+    controls: Mapping[Any, Any] | None,
+    *,
+    scheme: Scheme,
+    newton_iterations: int,
+    tolerance: float | None,
+) -> tuple[State, StepInfo]:
+    """One step of `scheme`: `newton_iterations` linear solves, or as many as `tolerance` needs."""
+    timers = StageTimers()
+    motion = Motion(world, state, scheme, world.controls(controls))
+    with one_blas_thread():
+        if tolerance is None:
+            outcome = _fixed(motion, newton_iterations, timers)
+        else:
+            outcome = _converged(motion, tolerance, timers)
+    status, iterations, linear_residual, projected, lam = outcome
+    advanced = motion.advanced(lam)
+    info = StepInfo(
+        status=status,
+        iterations=iterations,
+        linear_residual=linear_residual,
+        stage_times=timers.seconds,
+        tangents_projected=projected,
+        lam=lam,
+        measure=lambda: measure(motion, advanced),
+    )
+    return advanced, info
+
+
+Outcome = tuple[Status, int, float, int, FloatArray]
+
+
+def _fixed(motion: Motion, iterations: int, timers: StageTimers) -> Outcome:
+    """Full steps with the cheapest tangent that is consistent to first order."""
+    projected = 0
+    for _ in range(iterations):
+        correction = solve_once(motion, Tangent.WARPED if _all_linear(motion) else Tangent.EXACT, timers)
+        check_finite(motion, correction.dx)
+        motion.dx = [x + c for x, c in zip(motion.dx, correction.dx, strict=True)]
+        projected += correction.projected
+    return Status.FIXED_ITERATIONS, iterations, correction.linear_residual, projected, correction.lam
+
+
+def _converged(motion: Motion, tolerance: float, timers: StageTimers) -> Outcome:
+    """Newton's iteration with the exact tangent and line search, until the relative residual is below `tolerance`."""
+    projected = 0
+    for iteration in range(1, MAXIMUM_ITERATIONS + 1):
+        correction = solve_once(motion, Tangent.EXACT, timers)
+        check_finite(motion, correction.dx)
+        projected += correction.projected
+        with timers.stage("line search"):
+            forces = apply_with_line_search(motion, correction)
+        residual = relative_residual(motion, forces)
+        if residual <= tolerance:
+            return Status.CONVERGED, iteration, correction.linear_residual, projected, correction.lam
+    raise ConvergenceError(
+        f"Newton's iteration reached {residual:.2e} in {MAXIMUM_ITERATIONS} iterations, the tolerance is {tolerance:.2e}; "
+        "take a smaller dt, or loosen the tolerance",
+        result=motion.advanced(np.zeros(0)),
+    )
+
+
+def _all_linear(motion: Motion) -> bool:
+    return all(model.is_linear_law for model in motion.world.models)
+
+
+def check_finite(motion: Motion, dx: list[FloatArray]) -> None:
+    """Raise where a displacement is not finite, naming the body and the node."""
+    for model, x in zip(motion.world.models, dx, strict=True):
+        if not np.isfinite(x).all():
+            node = int(np.argwhere(~np.isfinite(x))[0, 0])
+            raise ConvergenceError(
+                f"the step of {model.name!r} is not finite at node {node} (rest position {model.rest[node]} m): an element "
+                "there is inverted or the loads are too large; take a smaller dt or smaller loads"
+            )
+
+
+def measure(motion: Motion, advanced: State) -> Measures:
+    """Nonlinear residual, energy change and reactions of a finished step."""
+    forces = motion.forces()
+    world = motion.world
+    before = world.energy_at(motion.start, motion.controls)["total"]
+    after = world.energy_at(advanced, motion.controls)["total"]
+
+    def reaction(body: Any) -> FloatArray:
+        number = world.index(body)
+        return np.where(world.models[number].held, -forces.r[number], 0.0)
+
+    return Measures(relative_residual(motion, forces), after - before, reaction)

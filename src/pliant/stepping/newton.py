@@ -1,0 +1,141 @@
+"""The stages of one linear solve, and Newton's iteration over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.constraints import assemble, condense
+from pliant.core.errors import SingularError
+from pliant.core.timers import StageTimers
+from pliant.core.types import FloatArray
+from pliant.materials import Tangent
+from pliant.solvers.complementarity.bilateral import solve_bilateral
+from pliant.solvers.linear.factor import CholeskyFactor
+from pliant.solvers.linear.matrix import BlockMatrix
+from pliant.stepping.motion import Forces, Motion, System
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """Outcome of one linear solve: dx of each model (n, 3), the forces before it, multipliers, and how well A dx = r holds."""
+
+    dx: list[FloatArray]
+    forces: Forces
+    lam: FloatArray
+    linear_residual: float
+    projected: bool
+
+
+Filter = Callable[[list[System]], None]
+
+
+def solve_once(motion: Motion, tangent: Tangent, timers: StageTimers, regularize: Filter | None = None) -> Correction:
+    """The stages of design: linearize, factorize, free motion, rows, condense, solve, correct.
+
+    Where A is not positive definite the tangent is projected and the factorization repeated; the result says so.
+    `regularize` may change the systems before they are factorized.
+    """
+    with timers.stage("linearize"):
+        systems, forces = motion.linearize(tangent)
+        if regularize:
+            regularize(systems)
+    projected = False
+    try:
+        with timers.stage("factorize"):
+            factors = [system.model.factorize(system.values) for system in systems]
+    except SingularError:
+        if tangent is Tangent.PROJECTED:
+            raise
+        projected = True
+        with timers.stage("linearize"):
+            systems, forces = motion.linearize(Tangent.PROJECTED)
+            if regularize:
+                regularize(systems)
+        with timers.stage("factorize"):
+            factors = [system.model.factorize(system.values) for system in systems]
+    with timers.stage("solve"):
+        dx = [factor.solve(system.r) for factor, system in zip(factors, systems, strict=True)]
+        linear_residual = _linear_residual(systems, dx)
+        for number, system in enumerate(systems):
+            if system.held_dx is not None:
+                dx[number] = dx[number] + system.held_dx
+    lam = _push(motion, factors, dx, timers)
+    for system, factor in zip(systems, factors, strict=True):
+        system.model.release(factor)
+    return Correction(dx, forces, lam, linear_residual, projected)
+
+
+def _push(motion: Motion, factors: list[CholeskyFactor], dx: list[FloatArray], timers: StageTimers) -> FloatArray:
+    """Rows, W, multipliers, and the motion they add to dx; nothing where the world has no rows."""
+    makers = motion.world.row_makers
+    if not makers:
+        return np.zeros(0)
+    with timers.stage("rows"):
+        q = [start + moved for start, moved in zip(motion.start.q, motion.dx, strict=True)]
+        rows = assemble(makers, q, motion.controls)
+    with timers.stage("condense"):
+        problem = condense(rows, factors, dx)
+    with timers.stage("constraints"):
+        lam = solve_bilateral(problem.W, problem.delta_free)
+    with timers.stage("correct"):
+        for number, (H, factor) in enumerate(zip(rows.H, factors, strict=True)):
+            if H.nnz:
+                dx[number] = dx[number] + factor.solve((H.T @ lam).reshape(-1, 3))
+    return lam
+
+
+def _linear_residual(systems: list[System], dx: list[FloatArray]) -> float:
+    """‖A dx − r‖ / ‖r‖ over the free unknowns of all models."""
+    error = total = 0.0
+    for system, x in zip(systems, dx, strict=True):
+        product = BlockMatrix(system.model.pattern, system.values).matvec(x)
+        rest = np.where(system.model.held, 0.0, product - system.r)
+        error += float(np.vdot(rest, rest))
+        total += float(np.vdot(system.r, system.r))
+    return float(np.sqrt(error / total)) if total else 0.0
+
+
+def free_norm(motion: Motion, forces: Forces) -> float:
+    """‖r‖ over the free unknowns of all models, N."""
+    squares = 0.0
+    for model, r in zip(motion.world.models, forces.r, strict=True):
+        free = np.where(model.held, 0.0, r)
+        squares += float(np.vdot(free, free))
+    return float(np.sqrt(squares))
+
+
+def relative_residual(motion: Motion, forces: Forces) -> float:
+    """‖r‖ over the free unknowns, divided by the largest force norm in it; 0 where no force acts."""
+    if not forces.finite:
+        return float("inf")
+    return free_norm(motion, forces) / forces.scale if forces.scale else 0.0
+
+
+def apply_with_line_search(motion: Motion, correction: Correction) -> Forces:
+    """dx += s × correction with s ≤ 1 such that the correction does not overshoot, nor leave what the materials allow.
+
+    g(s) = correction · r(dx + s correction) is the slope of the potential along the correction (up to sign); a full step is
+    kept while |g(1)| stays below g(0), otherwise s follows from the secant of g (Crisfield, Non-linear Finite Element Analysis, 9.2).
+    """
+    base = [dx.copy() for dx in motion.dx]
+    start_slope = _slope(motion, correction.forces, correction.dx)
+    s = 1.0
+    for _ in range(40):
+        motion.dx = [x + s * c for x, c in zip(base, correction.dx, strict=True)]
+        forces = motion.forces()
+        if not forces.finite:
+            s *= 0.5
+            continue
+        slope = _slope(motion, forces, correction.dx)
+        if slope >= -0.9 * abs(start_slope) or s < 1e-3:
+            return forces
+        s *= min(max(start_slope / (start_slope - slope), 0.1), 0.6)
+    return forces
+
+
+def _slope(motion: Motion, forces: Forces, direction: list[FloatArray]) -> float:
+    pairs = zip(motion.world.models, forces.r, direction, strict=True)
+    return sum(float(np.vdot(np.where(model.held, 0.0, r), d)) for model, r, d in pairs)

@@ -1,0 +1,196 @@
+"""Quasi-static equilibrium: f_int(q) = f_ext(q), by Newton's iteration with line search and load stepping.
+
+The matrix is K, the limit h → ∞ of the dynamic one. Where K is not positive definite its tangent is projected, and σM is added with σ
+raised until the factorization succeeds; the iteration runs to the true residual, so the equilibrium does not depend on σ. Rigid
+motions that no support resists are taken out: the loads are balanced by the inertia forces of the acceleration they would cause
+(inertia relief), the body is solved up to that motion, and `info.rigid_motion` reports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pliant.core.checks import positive, positive_count
+from pliant.core.errors import ConvergenceError, SingularError
+from pliant.core.status import Status
+from pliant.core.threads import one_blas_thread
+from pliant.core.timers import StageTimers
+from pliant.core.types import FloatArray
+from pliant.materials import Tangent
+from pliant.stepping.dynamics import check_finite, measure
+from pliant.stepping.info import RigidMotion, StepInfo
+from pliant.stepping.motion import Forces, Motion, System
+from pliant.stepping.newton import Correction, apply_with_line_search, relative_residual, solve_once
+from pliant.stepping.rigid_modes import free_modes
+from pliant.stepping.scheme import STATIC_SCHEME
+from pliant.world import State, World
+
+MAXIMUM_ITERATIONS = 40
+SMALLEST_LOAD_STEP = 1.0 / 512.0
+
+
+@dataclass(frozen=True)
+class QuasiStatic:
+    """Static equilibrium in one call.
+
+    tolerance
+        ‖r‖ over the free unknowns as a fraction of the largest force norm; usual 1e-6 … 1e-10.
+    newton_iterations
+        None iterates to the tolerance; a number does that many linear solves, the real-time variant.
+    """
+
+    _: KW_ONLY
+    tolerance: float = 1e-8
+    newton_iterations: int | None = None
+
+    def __post_init__(self) -> None:
+        positive("tolerance", self.tolerance)
+        if self.newton_iterations is not None:
+            positive_count("newton_iterations", self.newton_iterations)
+
+    def __call__(self, world: World, state: State, controls: Mapping[Any, Any] | None = None) -> tuple[State, StepInfo]:
+        """The equilibrium reached from `state`, with velocities zero, and what the solve reports; `state` is left as it is."""
+        solve = _Equilibrium(world, state, world.controls(controls), StageTimers())
+        with one_blas_thread():
+            if self.newton_iterations is None:
+                status = solve.load_steps(self.tolerance)
+            else:
+                status = solve.fixed(self.newton_iterations)
+        advanced = solve.motion.advanced(solve.lam)
+        info = StepInfo(
+            status=status,
+            iterations=solve.iterations,
+            linear_residual=solve.linear_residual,
+            stage_times=solve.timers.seconds,
+            tangents_projected=solve.projected,
+            load_steps=solve.step_count,
+            rigid_motion=solve.rigid_motion(),
+            lam=solve.lam,
+            measure=lambda: replace(measure(solve.motion, advanced), residual=solve.residual(solve.motion.forces())),
+        )
+        return advanced, info
+
+
+class _Equilibrium:
+    """One static solve in progress."""
+
+    def __init__(self, world: World, state: State, controls: Mapping[Any, FloatArray], timers: StageTimers) -> None:
+        self.motion = Motion(world, state, STATIC_SCHEME, controls)
+        self.timers = timers
+        self.iterations = 0
+        self.projected = 0
+        self.step_count = 0
+        self.linear_residual = 0.0
+        self.lam = np.zeros(0)
+        self.shift = 0.0
+        self.modes = [free_modes(model, q) for model, q in zip(world.models, state.q, strict=True)]
+
+    def fixed(self, iterations: int) -> Status:
+        """`iterations` full linear solves."""
+        for _ in range(iterations):
+            correction = self._correct()
+            self.motion.dx = [x + c for x, c in zip(self.motion.dx, correction.dx, strict=True)]
+        self.step_count = 1
+        return Status.FIXED_ITERATIONS
+
+    def load_steps(self, tolerance: float) -> Status:
+        """Newton at the full load; where that fails, from the start in ever smaller load steps."""
+        if self._newton(tolerance):
+            self.step_count = 1
+            return self._status()
+        motion = self.motion
+        motion.dx = [np.zeros_like(x) for x in motion.dx]
+        motion.ease_in()
+        reached, step, good = 0.0, 0.25, [x.copy() for x in motion.dx]
+        while reached < 1.0:
+            motion.blend = min(reached + step, 1.0)
+            if self._newton(tolerance):
+                reached, good = motion.blend, [x.copy() for x in motion.dx]
+                step *= 1.5
+                self.step_count += 1
+                continue
+            motion.dx = [x.copy() for x in good]
+            step *= 0.5
+            if step < SMALLEST_LOAD_STEP:
+                motion.blend = 1.0
+                raise ConvergenceError(
+                    f"no equilibrium found beyond {reached:.1%} of the load change; there may be a limit point (buckling, "
+                    "ballooning) or an element may invert: take smaller loads, refine the mesh, or use a dynamic stepper",
+                    result=motion.advanced(np.zeros(0)),
+                )
+        return self._status()
+
+    def _newton(self, tolerance: float) -> bool:
+        """Newton with line search at the present blend; whether the relative residual went below `tolerance`."""
+        motion = self.motion
+        if self.residual(motion.forces()) <= tolerance and not self._must_move():
+            return True
+        self.shift = 0.0
+        for _ in range(MAXIMUM_ITERATIONS):
+            try:
+                correction = self._correct()
+            except (ConvergenceError, SingularError):
+                return False
+            with self.timers.stage("line search"):
+                forces = apply_with_line_search(motion, correction)
+            if not forces.finite:
+                return False
+            if self.residual(forces) <= tolerance and not self._must_move():
+                return True
+        return False
+
+    def _correct(self) -> Correction:
+        """One linear solve, with σ raised until the matrix is positive definite."""
+        for _ in range(14):
+            try:
+                correction = solve_once(self.motion, Tangent.EXACT, self.timers, self._regularize)
+                break
+            except SingularError:
+                self.shift = 1e-6 if self.shift == 0.0 else 10.0 * self.shift
+        else:
+            raise SingularError("the stiffness stays indefinite whatever multiple of the mass is added: check the loads")
+        check_finite(self.motion, correction.dx)
+        self.shift *= 0.1 if self.shift > 1e-7 else 0.0
+        self.iterations += 1
+        self.projected += correction.projected
+        self.linear_residual = correction.linear_residual
+        self.lam = correction.lam
+        dx = [x if mode is None else mode.without(x) for x, mode in zip(correction.dx, self.modes, strict=True)]
+        return replace(correction, dx=dx)
+
+    def _regularize(self, systems: list[System]) -> None:
+        """A += σM, and balanced loads for bodies that can move freely."""
+        for number, (system, mode) in enumerate(zip(systems, self.modes, strict=True)):
+            shift = max(self.shift, 1e-8 if mode is not None else 0.0)
+            if shift:
+                diagonal = system.values[system.model.pattern.diagonal]
+                typical = float(np.abs(np.einsum("nii->ni", diagonal)).mean()) / float(system.model.mass.nodal.mean())
+                system.model.mass.add_to(system.values, shift * typical)
+            if mode is not None:
+                systems[number] = replace(system, r=np.where(system.model.held, 0.0, mode.balanced(system.r)))
+
+    def residual(self, forces: Forces) -> float:
+        """Relative residual, less what only accelerates free bodies."""
+        pairs = zip(forces.r, self.modes, strict=True)
+        balanced = tuple(r if mode is None else mode.balanced(r) for r, mode in pairs)
+        return relative_residual(self.motion, replace(forces, r=balanced))
+
+    def rigid_motion(self) -> tuple[RigidMotion, ...]:
+        """What is left open of each free body."""
+        forces = self.motion.forces()
+        triples = zip(self.motion.world.models, self.modes, forces.r, strict=True)
+        return tuple(
+            RigidMotion(model.name, mode.count, mode.acceleration(r)) for model, mode, r in triples if mode is not None
+        )
+
+    def _must_move(self) -> bool:
+        return any(self.motion._held_motion(k) is not None for k in range(len(self.modes)))
+
+    def _status(self) -> Status:
+        return Status.FREE_MOTION if any(mode is not None for mode in self.modes) else Status.CONVERGED
+
+

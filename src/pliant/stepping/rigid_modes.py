@@ -1,0 +1,67 @@
+"""Rigid motions that no support resists, and what to do with them in statics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.core.types import FloatArray
+from pliant.models.volume import VolumeModel
+
+
+@dataclass(frozen=True, eq=False)
+class FreeModes:
+    """The rigid motions of a body that its supports leave open, M-orthonormal: `modes` (3n, f).
+
+    `twists` (6, f) are their translations and rotations about `center`, the centre of mass.
+    """
+
+    modes: FloatArray
+    twists: FloatArray
+    weighted: FloatArray
+
+    @property
+    def count(self) -> int:
+        """How many of the six rigid motions are open."""
+        return self.modes.shape[1]
+
+    def balanced(self, r: FloatArray) -> FloatArray:
+        """r less the inertia forces of the rigid acceleration it would cause: a load that needs no support (n, 3)."""
+        flat = r.ravel()
+        rest: FloatArray = (flat - self.weighted @ (self.modes.T @ flat)).reshape(r.shape)
+        return rest
+
+    def without(self, dx: FloatArray) -> FloatArray:
+        """dx less its rigid part in the sense of M (n, 3)."""
+        flat = dx.ravel()
+        rest: FloatArray = (flat - self.modes @ (self.weighted.T @ flat)).reshape(dx.shape)
+        return rest
+
+    def acceleration(self, r: FloatArray) -> FloatArray:
+        """Linear and angular acceleration (6,) in m/s² and rad/s² that r would cause."""
+        return self.twists @ (self.modes.T @ r.ravel())
+
+
+def free_modes(model: VolumeModel, q: FloatArray) -> FreeModes | None:
+    """The open rigid motions of a body standing at q (n, 3); None where its supports resist all six."""
+    mass = model.mass.nodal
+    center = mass @ q / mass.sum()
+    arm = q - center
+    size = float(np.abs(arm).max())
+    motions = np.zeros((*q.shape, 6))
+    for axis in range(3):
+        motions[:, axis, axis] = 1.0
+        motions[:, :, 3 + axis] = np.cross(np.eye(3)[axis], arm) / size
+    held = motions[model.held]
+    _, singular, rows = np.linalg.svd(held, full_matrices=True) if len(held) else (None, np.zeros(0), np.eye(6))
+    resisted = int((singular > 1e-9 * np.sqrt(max(len(held), 1))).sum())
+    if resisted == 6:
+        return None
+    open_twists = rows[resisted:].T
+    modes = motions.reshape(-1, 6) @ open_twists
+    weighted = np.stack([model.mass.apply(mode.reshape(q.shape)).ravel() for mode in modes.T], axis=1)
+    triangle = np.linalg.inv(np.linalg.cholesky(modes.T @ weighted)).T
+    twists = open_twists @ triangle
+    twists[3:] /= size
+    return FreeModes(modes @ triangle, twists, weighted @ triangle)

@@ -1,0 +1,83 @@
+"""The state: all that changes from step to step, in one immutable object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.core.types import FloatArray
+from pliant.models.volume import readouts
+
+if TYPE_CHECKING:
+    from pliant.world.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Positions and velocities of every body at one time. Steppers return a new one; none is ever changed.
+
+    `q` and `v` hold, for each body in the order of the world, positions (n, 3) in m and velocities (n, 3) in m/s; `lam` the
+    multipliers of the last step's rows, which warm-start the next.
+    """
+
+    world: World
+    time: float
+    q: tuple[FloatArray, ...]
+    v: tuple[FloatArray, ...]
+    lam: FloatArray
+
+    def __post_init__(self) -> None:
+        for array in (*self.q, *self.v, self.lam):
+            array.setflags(write=False)
+
+    def points(self, body: Any) -> FloatArray:
+        """Positions of the nodes of `body` (handle, name or number), (n, 3), m."""
+        return self.q[self.world.index(body)]
+
+    def velocities(self, body: Any) -> FloatArray:
+        """Velocities of the nodes of `body`, (n, 3), m/s."""
+        return self.v[self.world.index(body)]
+
+    def displacements(self, body: Any) -> FloatArray:
+        """Displacements of the nodes of `body` from its rest shape, (n, 3), m."""
+        number = self.world.index(body)
+        return self.q[number] - self.world.models[number].rest
+
+    def stress(self, body: Any, *, at: str = "cells") -> FloatArray:
+        """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""
+        return self._read(body, readouts.cell_stress, at)
+
+    def strain(self, body: Any, *, at: str = "cells") -> FloatArray:
+        """Green–Lagrange strain, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""
+        return self._read(body, readouts.cell_strain, at)
+
+    def von_mises(self, body: Any, *, at: str = "cells") -> FloatArray:
+        """Von Mises stress, Pa, (m,) at "cells" or (n,) at "nodes"."""
+        return readouts.von_mises(self.stress(body, at=at))
+
+    def elastic_energy(self, body: Any) -> FloatArray:
+        """Elastic energy of each cell of `body`, (m,), J."""
+        number = self.world.index(body)
+        return readouts.cell_energy(self.world.models[number], self.q[number])
+
+    def kinetic_energy(self) -> float:
+        """Kinetic energy of all bodies, J."""
+        pairs = zip(self.world.models, self.v, strict=True)
+        return 0.5 * sum(float(np.vdot(v, model.mass.apply(v))) for model, v in pairs)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the state to `path` (.npz, no pickle); `world.load_state` gives the same bits back."""
+        path = Path(path)
+        arrays = {f"q_{k}": q for k, q in enumerate(self.q)} | {f"v_{k}": v for k, v in enumerate(self.v)}
+        with path.open("wb") as stream:
+            np.savez(stream, time=np.array(self.time), lam=self.lam, **arrays)
+        return path
+
+    def _read(self, body: Any, read: Any, at: str) -> FloatArray:
+        number = self.world.index(body)
+        model = self.world.models[number]
+        values: FloatArray = read(model, self.q[number])
+        return values if at == "cells" else readouts.node_mean(model, values)

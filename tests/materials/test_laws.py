@@ -1,0 +1,93 @@
+"""Principal responses: derivatives in the stretches, and the parts that add up to the whole."""
+
+import numpy as np
+import pytest
+
+from pliant.materials.laws import PARAMETER_COUNT, Law, Part, bulk_energy, isochoric_power, principal_response
+
+PARAMETERS = {
+    Law.COROTATED: (2.0, 3.0),
+    Law.ST_VENANT_KIRCHHOFF: (2.0, 3.0),
+    Law.NEO_HOOKEAN: (2.0, 3.0),
+    Law.YEOH: (5.0, 1.0, 0.3, 0.05, 0.4),
+    Law.OGDEN: (5.0, 1.5, 2.7),
+}
+PAIRS = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)]  # order of the second derivatives
+STEP = 1e-5
+
+
+def row(law):
+    values = np.zeros(PARAMETER_COUNT)
+    values[: len(PARAMETERS[law])] = PARAMETERS[law]
+    return values
+
+
+def response(law, part, s):
+    return np.array(principal_response(int(law), int(part), row(law), *s))
+
+
+def assert_derivatives(function, s):
+    """Entries 1–3 are the gradient of entry 0, entries 4–9 its Hessian: central differences, relative error 1e-8."""
+    value = function(s)
+    shifted = [(function(s + STEP * axis) - function(s - STEP * axis)) / (2.0 * STEP) for axis in np.eye(3)]
+    scale = np.abs(value).max()
+    np.testing.assert_allclose([d[0] for d in shifted], value[1:4], rtol=1e-8, atol=1e-8 * scale)
+    hessian = [shifted[j][1 + i] for i, j in PAIRS]
+    np.testing.assert_allclose(hessian, value[4:], rtol=1e-8, atol=1e-8 * scale)
+
+
+@pytest.mark.parametrize("part", Part)
+@pytest.mark.parametrize("law", PARAMETERS)
+def test_derivatives_of_every_law_and_part(law, part):
+    for s in np.random.default_rng(0).uniform(0.4, 2.5, size=(20, 3)):
+        assert_derivatives(lambda s: response(law, part, s), s)
+
+
+@pytest.mark.parametrize("a", [-2.0, -1.0, 0.5, 2.0, 3.7])
+def test_derivatives_of_isochoric_power(a):
+    for s in np.random.default_rng(1).uniform(0.4, 2.5, size=(10, 3)):
+        assert_derivatives(lambda s: np.array(isochoric_power(a, *s)), s)
+
+
+def test_isochoric_power_is_the_invariant_it_names():
+    for s in np.random.default_rng(2).uniform(0.4, 2.5, size=(10, 3)):
+        bar = s / np.prod(s) ** (1.0 / 3.0)
+        assert isochoric_power(2.0, *s)[0] == pytest.approx(np.sum(bar**2))
+        assert isochoric_power(-2.0, *s)[0] == pytest.approx(np.sum(bar**-2.0))
+        assert isochoric_power(3.3, *(2.0 * s))[0] == pytest.approx(isochoric_power(3.3, *s)[0])  # blind to volume
+
+
+def test_derivatives_of_bulk_energy_hold_for_inverted_volumes():
+    for s in np.random.default_rng(3).uniform(-2.0, 2.0, size=(20, 3)):
+        assert_derivatives(lambda s: np.array(bulk_energy(3.0, *s)), s)
+
+
+@pytest.mark.parametrize("law", PARAMETERS)
+def test_parts_add_up(law):
+    for s in np.random.default_rng(4).uniform(0.4, 2.5, size=(20, 3)):
+        total = response(law, Part.TOTAL, s)
+        parts = response(law, Part.SHEAR, s) + response(law, Part.VOLUME, s)
+        np.testing.assert_allclose(parts, total, rtol=1e-13, atol=1e-13 * np.abs(total).max())
+
+
+@pytest.mark.parametrize("law", [Law.YEOH, Law.OGDEN])
+def test_isochoric_shear_part_is_blind_to_volume(law):
+    """The shear part does not change under s → cs, so its hydrostatic derivative Σ sᵢψᵢ vanishes."""
+    for s in np.random.default_rng(5).uniform(0.4, 2.5, size=(10, 3)):
+        shear = response(law, Part.SHEAR, s)
+        assert response(law, Part.SHEAR, 1.7 * s)[0] == pytest.approx(shear[0])
+        assert s @ shear[1:4] == pytest.approx(0.0, abs=1e-12 * np.abs(shear).max())
+
+
+@pytest.mark.parametrize("law", [Law.NEO_HOOKEAN, Law.YEOH, Law.OGDEN])
+@pytest.mark.parametrize("s", [(1.0, 1.0, 0.0), (2.0, 1.0, -0.5), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)])
+def test_undefined_stretches_are_infinite_energy(law, s):
+    value = response(law, Part.TOTAL, s)
+    assert value[0] == np.inf
+    assert not value[1:].any()
+
+
+@pytest.mark.parametrize("law", [Law.COROTATED, Law.ST_VENANT_KIRCHHOFF])
+def test_polynomial_laws_stay_finite_when_inverted(law):
+    for s in ((1.0, 1.0, 0.0), (2.0, 1.0, -0.5), (0.0, 0.0, 0.0)):
+        assert np.isfinite(response(law, Part.TOTAL, s)).all()

@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pliant.solvers.linear import BlockPattern, analyze
+from pliant.solvers.linear.ordering import adjacency, nested_dissection
+
+
+def graph(pattern):
+    number = np.arange(pattern.node_count, dtype=np.int32)
+    return adjacency(pattern.indptr, pattern.indices, number, pattern.node_count)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 80), st.integers(0, 200), st.integers(0, 2**16), st.booleans())
+def test_order_is_a_permutation(nodes, edges, seed, with_coordinates):
+    """Any graph, connected or not, with coordinates or without, is ordered completely."""
+    rng = np.random.default_rng(seed)
+    pattern = BlockPattern.from_cliques(nodes, 2 * np.arange(edges + 1), rng.integers(0, nodes, 2 * edges))
+    where = rng.random((nodes, 3)) if with_coordinates else None
+    order = nested_dissection(*graph(pattern), where, leaf=4)
+    np.testing.assert_array_equal(np.sort(order), np.arange(nodes))
+
+
+@pytest.mark.parametrize("where", [np.zeros((210, 3)), np.full((210, 3), 1e300)])
+def test_useless_coordinates_are_survived(grid, where):
+    """Coincident nodes cannot be cut by planes; the order is still a permutation."""
+    order = nested_dissection(*graph(grid.pattern), where)
+    np.testing.assert_array_equal(np.sort(order), np.arange(210))
+
+
+def test_dissection_reduces_fill(grid):
+    """With and without coordinates the factor is clearly smaller than the dense one and than a scrambled order."""
+    dense = 630 * 631 / 2
+    geometric = analyze(grid.pattern, coordinates=grid.coordinates).factor_nonzeros
+    graphical = analyze(grid.pattern).factor_nonzeros
+    assert geometric < 0.6 * dense
+    assert graphical < 0.7 * dense
+
+
+def test_adjacency_leaves_out_nodes_that_are_not_kept():
+    """A path 0–1–2 without its middle has no edges."""
+    pattern = BlockPattern.from_cliques(3, [0, 2, 4], [0, 1, 1, 2])
+    ptr, neighbours = adjacency(pattern.indptr, pattern.indices, np.array([0, -1, 1], np.int32), 2)
+    assert ptr.tolist() == [0, 0, 0]
+    assert neighbours.size == 0
