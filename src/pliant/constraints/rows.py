@@ -1,4 +1,6 @@
-"""Rows: whatever pushes. A row has a gap δ, its gradient H in the unknowns of each model, and a law that ties δ and λ."""
+"""Rows: whatever pushes. A row has a gap δ, its gradient H in the unknowns of each model, and a law that ties δ and
+λ.
+"""
 
 from __future__ import annotations
 

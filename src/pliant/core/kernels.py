@@ -1,9 +1,9 @@
 """The one way to compile a kernel: Numba, cached on disk, with a line on screen while a first run compiles.
 
-Kernels are ordinary functions under `@kernel` (called from Python) or `@inline` (called from kernels only). Their machine
-code is kept in the user's cache folder (`PLIANT_CACHE_DIR` overrides it), so a kernel is compiled once per machine;
-`pliant warmup` does it ahead. Numba notices when the file of a kernel changes, but not when a function that the kernel inlines
-does: the folder's name therefore carries a fingerprint of all files with inlined functions.
+Kernels are ordinary functions under `@kernel` (called from Python) or `@inline` (called from kernels only). Their
+machine code is kept in the user's cache folder (`PLIANT_CACHE_DIR` overrides it), so a kernel is compiled once per
+machine; `pliant warmup` does it ahead. Numba notices when the file of a kernel changes, but not when a function that
+the kernel inlines does: the folder's name therefore carries a fingerprint of all files with inlined functions.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any
 
 @cache
 def cache_folder() -> Path:
-    """Folder of the compiled kernels: the first writable of PLIANT_CACHE_DIR, the user's cache and the temporary folder."""
+    """Folder of the compiled kernels: the first writable of PLIANT_CACHE_DIR, the user's cache and the temporary
+    folder.
+    """
     user = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pliant"
     given = os.environ.get("PLIANT_CACHE_DIR")
     candidates = [Path(given)] if given else [user, Path(tempfile.gettempdir()) / "pliant"]
@@ -59,7 +61,9 @@ def cache_folder() -> Path:
             continue
         if os.access(folder, os.W_OK):
             return folder
-    raise OSError(f"no folder for compiled kernels is writable, tried {candidates}; set PLIANT_CACHE_DIR to one that is")
+    raise OSError(
+        f"no folder for compiled kernels is writable, tried {candidates}; set PLIANT_CACHE_DIR to one that is"
+    )
 
 
 def _fingerprint() -> str:

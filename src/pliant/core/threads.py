@@ -1,25 +1,50 @@
 """BLAS pinned to one thread around factor and solve.
 
-Two BLAS threads on a machine whose second core is busy are up to 30 times slower than one: small fronts spend their time
-waiting for each other. Parallelism in Pliant is explicit, over bodies or copies, never hidden inside BLAS.
+Two BLAS threads on a machine whose second core is busy are up to 30 times slower than one: small fronts spend their
+time waiting for each other. Parallelism in Pliant is explicit, over bodies or copies, never hidden inside BLAS.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
+from threading import Lock
+from types import TracebackType
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
+def _libraries() -> list[Any]:
+    """The BLAS libraries of the process, each with `get_num_threads` and `set_num_threads`."""
+    controllers: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return controllers
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Run the body of a ``with`` block with every BLAS limited to one thread."""
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
+class one_blas_thread:  # noqa: N801  reads as what it does: with one_blas_thread(): …
+    """Run the body of a ``with`` block with every BLAS limited to one thread.
+
+    The limit belongs to the process. Nested and concurrent blocks share it: only the outermost sets and restores it
+    (a few µs).
+    """
+
+    _lock = Lock()
+    _depth = 0
+    _previous: tuple[int, ...] = ()
+
+    def __enter__(self) -> None:
+        with one_blas_thread._lock:
+            if one_blas_thread._depth == 0:
+                one_blas_thread._previous = tuple(library.get_num_threads() for library in _libraries())
+                for library in _libraries():
+                    library.set_num_threads(1)
+            one_blas_thread._depth += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with one_blas_thread._lock:
+            one_blas_thread._depth -= 1
+            if one_blas_thread._depth == 0:
+                for library, count in zip(_libraries(), one_blas_thread._previous, strict=True):
+                    library.set_num_threads(count)

@@ -80,8 +80,8 @@ def _converged(motion: Motion, tolerance: float, timers: StageTimers) -> Outcome
         if residual <= tolerance:
             return Status.CONVERGED, iteration, correction.linear_residual, projected, correction.lam
     raise ConvergenceError(
-        f"Newton's iteration reached {residual:.2e} in {MAXIMUM_ITERATIONS} iterations, the tolerance is {tolerance:.2e}; "
-        "take a smaller dt, or loosen the tolerance",
+        f"Newton's iteration reached {residual:.2e} in {MAXIMUM_ITERATIONS} iterations, the tolerance is "
+        f"{tolerance:.2e}; take a smaller dt, or loosen the tolerance",
         result=motion.advanced(np.zeros(0)),
     )
 
@@ -96,8 +96,8 @@ def check_finite(motion: Motion, dx: list[FloatArray]) -> None:
         if not np.isfinite(x).all():
             node = int(np.argwhere(~np.isfinite(x))[0, 0])
             raise ConvergenceError(
-                f"the step of {model.name!r} is not finite at node {node} (rest position {model.rest[node]} m): an element "
-                "there is inverted or the loads are too large; take a smaller dt or smaller loads"
+                f"the step of {model.name!r} is not finite at node {node} (rest position {model.rest[node]} m): an "
+                "element there is inverted or the loads are too large; take a smaller dt or smaller loads"
             )
 
 

@@ -1,7 +1,7 @@
 """Implicit Euler: the stepper to start with.
 
-A step solves M (dx/h − v)/h + D dx/h + f_int(q + dx) = f_ext for the displacement dx. With one Newton iteration, the real-time
-setting, the forces are linearised once at q:
+A step solves M (dx/h − v)/h + D dx/h + f_int(q + dx) = f_ext for the displacement dx. With one Newton iteration, the
+real-time setting, the forces are linearised once at q:
 
     points                                             where the bodies are
     A, r     = linearize      A = M/h² + D/h + K       models and materials
@@ -12,8 +12,8 @@ setting, the forces are linearised once at q:
     λ        = solve          laws of the rows
     dx       = dx_free + A⁻¹ Hᵀ λ,   v = dx/h
 
-The stages stand in `stepping.newton.solve_once`. First order in h, and dissipative: energy never grows where the iteration converged
-and the energy is convex along the step; with one iteration read `info.energy_change`.
+The stages stand in `stepping.newton.solve_once`. First order in h, and dissipative: energy never grows where the
+iteration converged and the energy is convex along the step; with one iteration read `info.energy_change`.
 """
 
 from __future__ import annotations

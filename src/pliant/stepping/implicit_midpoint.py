@@ -1,8 +1,9 @@
 """Implicit midpoint: the stepper for conservation.
 
-M (v⁺ − v)/h = f(q + dx/2), dx = h (v⁺ + v)/2. Second order in h and symplectic: total energy is conserved to round-off where forces
-are linear in the positions, and stays within a band of order h² otherwise (Hairer, Lubich, Wanner, Geometric Numerical
-Integration, IX). Newton's iteration runs to a tolerance by default, since an unconverged step conserves nothing.
+M (v⁺ − v)/h = f(q + dx/2), dx = h (v⁺ + v)/2. Second order in h and symplectic: total energy is conserved to round-
+off where forces are linear in the positions, and stays within a band of order h² otherwise (Hairer, Lubich, Wanner,
+Geometric Numerical Integration, IX). Newton's iteration runs to a tolerance by default, since an unconverged step
+conserves nothing.
 """
 
 from __future__ import annotations

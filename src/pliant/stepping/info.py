@@ -15,8 +15,8 @@ from pliant.core.types import FloatArray
 class RigidMotion:
     """Motion of an unclamped body that static equilibrium leaves open.
 
-    `acceleration` (6,): the linear (m/s²) and angular (rad/s²) acceleration that the unbalanced loads would give it, about
-    its centre of mass; `free_directions` is how many of the six rigid motions nothing resists.
+    `acceleration` (6,): the linear (m/s²) and angular (rad/s²) acceleration that the unbalanced loads would give it,
+    about its centre of mass; `free_directions` is how many of the six rigid motions nothing resists.
     """
 
     body: str
@@ -28,8 +28,8 @@ class RigidMotion:
 class StepInfo:
     """Outcome of one step.
 
-    `iterations` counts linear solves. `linear_residual` is ‖A dx − r‖/‖r‖ of the last of them. `tangents_projected` counts those
-    whose tangent had to be projected to positive definite. `stage_times` holds seconds by stage.
+    `iterations` counts linear solves. `linear_residual` is ‖A dx − r‖/‖r‖ of the last of them. `tangents_projected`
+    counts those whose tangent had to be projected to positive definite. `stage_times` holds seconds by stage.
     """
 
     status: Status

@@ -19,7 +19,9 @@ from pliant.world.state import State
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """A dx = r of one model: the blocks `values` of A, the residual r (n, 3) in N, and the motion of held unknowns (n, 3)."""
+    """A dx = r of one model: the blocks `values` of A, the residual r (n, 3) in N, and the motion of held unknowns
+    (n, 3).
+    """
 
     model: VolumeModel
     values: FloatArray
@@ -39,8 +41,8 @@ class Forces:
 class Motion:
     """The step from `start` under `controls`: dx of every model, and what the residual needs of the start.
 
-    `blend` in [0, 1] is the fraction of the load change applied: the residual at the start, (1 − blend) of it, is balanced away,
-    and held unknowns go that fraction of their way. 1 is the true problem.
+    `blend` in [0, 1] is the fraction of the load change applied: the residual at the start, (1 − blend) of it, is
+    balanced away, and held unknowns go that fraction of their way. 1 is the true problem.
     """
 
     def __init__(self, world: World, start: State, scheme: Scheme, controls: Mapping[Any, FloatArray]) -> None:
@@ -68,7 +70,7 @@ class Motion:
         """A and r of every model at the current dx."""
         systems, parts = [], []
         for number, model in enumerate(self.world.models):
-            values = np.empty((model.pattern.block_count, 3, 3))
+            values = model.blocks()
             parts.append(self._assemble(number, tangent, values))
             held_dx = self._held_motion(number)
             r = parts[-1][0]
@@ -90,21 +92,8 @@ class Motion:
         mass = scheme.inertia + damping.mass * scheme.rate
         stiffness = scheme.theta + damping.stiffness * scheme.rate
         energy, internal = model.assemble(x, mass=mass, stiffness=stiffness, tangent=tangent, values=values)
-        if damping.stiffness and scheme.rate and self._start_stiffness[number] is None:
-            self._keep_start_stiffness(number, tangent, values, mass, stiffness)
         model.add_load_stiffness(x, scheme.theta, self.controls, values)
         return self._residual(number, energy, internal)
-
-    def _keep_start_stiffness(
-        self, number: int, tangent: Tangent, values: FloatArray, mass: float, stiffness: float
-    ) -> None:
-        """K(q) of Rayleigh damping: taken from the first assembly, where dx is still zero."""
-        model = self.world.models[number]
-        K = values.copy()
-        if self.dx[number].any():
-            model.assemble(self.start.q[number], mass=mass, stiffness=stiffness, tangent=tangent, values=K)
-        model.mass.add_to(K, -mass)
-        self._start_stiffness[number] = K / stiffness
 
     def _residual(self, number: int, energy: float, internal: FloatArray) -> tuple[FloatArray, float]:
         model, scheme = self.world.models[number], self.scheme

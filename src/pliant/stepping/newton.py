@@ -20,7 +20,9 @@ from pliant.stepping.motion import Forces, Motion, System
 
 @dataclass(frozen=True, eq=False)
 class Correction:
-    """Outcome of one linear solve: dx of each model (n, 3), the forces before it, multipliers, and how well A dx = r holds."""
+    """Outcome of one linear solve: dx of each model (n, 3), the forces before it, multipliers, and how well A dx = r
+    holds.
+    """
 
     dx: list[FloatArray]
     forces: Forces
@@ -64,7 +66,7 @@ def solve_once(motion: Motion, tangent: Tangent, timers: StageTimers, regularize
                 dx[number] = dx[number] + system.held_dx
     lam = _push(motion, factors, dx, timers)
     for system, factor in zip(systems, factors, strict=True):
-        system.model.release(factor)
+        system.model.release(factor, system.values)
     return Correction(dx, forces, lam, linear_residual, projected)
 
 
@@ -115,10 +117,11 @@ def relative_residual(motion: Motion, forces: Forces) -> float:
 
 
 def apply_with_line_search(motion: Motion, correction: Correction) -> Forces:
-    """dx += s × correction with s ≤ 1 such that the correction does not overshoot, nor leave what the materials allow.
+    """Dx += s × correction with s ≤ 1 such that the correction does not overshoot, nor leave what the materials allow.
 
-    g(s) = correction · r(dx + s correction) is the slope of the potential along the correction (up to sign); a full step is
-    kept while |g(1)| stays below g(0), otherwise s follows from the secant of g (Crisfield, Non-linear Finite Element Analysis, 9.2).
+    g(s) = correction · r(dx + s correction) is the slope of the potential along the correction, up to sign; a full
+    step is kept while |g(1)| stays below g(0), otherwise s follows from the secant of g (Crisfield, Non-linear Finite
+    Element Analysis of Solids and Structures, 9.2).
     """
     base = [dx.copy() for dx in motion.dx]
     start_slope = _slope(motion, correction.forces, correction.dx)

@@ -1,9 +1,10 @@
 """Quasi-static equilibrium: f_int(q) = f_ext(q), by Newton's iteration with line search and load stepping.
 
-The matrix is K, the limit h → ∞ of the dynamic one. Where K is not positive definite its tangent is projected, and σM is added with σ
-raised until the factorization succeeds; the iteration runs to the true residual, so the equilibrium does not depend on σ. Rigid
-motions that no support resists are taken out: the loads are balanced by the inertia forces of the acceleration they would cause
-(inertia relief), the body is solved up to that motion, and `info.rigid_motion` reports it.
+The matrix is K, the limit h → ∞ of the dynamic one. Where K is not positive definite its tangent is projected, and σM
+is added with σ raised until the factorization succeeds; the iteration runs to the true residual, so the equilibrium
+does not depend on σ. Rigid motions that no support resists are taken out: the loads are balanced by the inertia
+forces of the acceleration they would cause (inertia relief), the body is solved up to that motion, and
+`info.rigid_motion` reports it.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class QuasiStatic:
             positive_count("newton_iterations", self.newton_iterations)
 
     def __call__(self, world: World, state: State, controls: Mapping[Any, Any] | None = None) -> tuple[State, StepInfo]:
-        """The equilibrium reached from `state`, with velocities zero, and what the solve reports; `state` is left as it is."""
+        """The equilibrium reached from `state`, with velocities zero, and what the solve reports; `state` is left as
+        it is.
+        """
         solve = _Equilibrium(world, state, world.controls(controls), StageTimers())
         with one_blas_thread():
             if self.newton_iterations is None:
@@ -118,8 +121,9 @@ class _Equilibrium:
             if step < SMALLEST_LOAD_STEP:
                 motion.blend = 1.0
                 raise ConvergenceError(
-                    f"no equilibrium found beyond {reached:.1%} of the load change; there may be a limit point (buckling, "
-                    "ballooning) or an element may invert: take smaller loads, refine the mesh, or use a dynamic stepper",
+                    f"no equilibrium found beyond {reached:.1%} of the load change; there may be a limit point "
+                    "(buckling, ballooning) or an element may invert: take smaller loads, refine the mesh, or use a "
+                    "dynamic stepper",
                     result=motion.advanced(np.zeros(0)),
                 )
         return self._status()
@@ -152,7 +156,9 @@ class _Equilibrium:
             except SingularError:
                 self.shift = 1e-6 if self.shift == 0.0 else 10.0 * self.shift
         else:
-            raise SingularError("the stiffness stays indefinite whatever multiple of the mass is added: check the loads")
+            raise SingularError(
+                "the stiffness stays indefinite whatever multiple of the mass is added: check the loads"
+            )
         check_finite(self.motion, correction.dx)
         self.shift *= 0.1 if self.shift > 1e-7 else 0.0
         self.iterations += 1
@@ -192,5 +198,3 @@ class _Equilibrium:
 
     def _status(self) -> Status:
         return Status.FREE_MOTION if any(mode is not None for mode in self.modes) else Status.CONVERGED
-
-

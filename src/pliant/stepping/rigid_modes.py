@@ -24,16 +24,16 @@ class FreeModes:
     @property
     def count(self) -> int:
         """How many of the six rigid motions are open."""
-        return self.modes.shape[1]
+        return int(self.modes.shape[1])
 
     def balanced(self, r: FloatArray) -> FloatArray:
-        """r less the inertia forces of the rigid acceleration it would cause: a load that needs no support (n, 3)."""
+        """R less the inertia forces of the rigid acceleration it would cause: a load that needs no support (n, 3)."""
         flat = r.ravel()
         rest: FloatArray = (flat - self.weighted @ (self.modes.T @ flat)).reshape(r.shape)
         return rest
 
     def without(self, dx: FloatArray) -> FloatArray:
-        """dx less its rigid part in the sense of M (n, 3)."""
+        """Dx less its rigid part in the sense of M (n, 3)."""
         flat = dx.ravel()
         rest: FloatArray = (flat - self.modes @ (self.weighted.T @ flat)).reshape(dx.shape)
         return rest

@@ -32,8 +32,8 @@ class RecordedBody:
 class Run:
     """A recorded trajectory; index 0 is the initial state.
 
-    `times` (steps,), s. `step_seconds`, `iterations` and `linear_residual` (steps − 1,) report each step; `stage_seconds` holds
-    the seconds of each stage by step.
+    `times` (steps,), s. `step_seconds`, `iterations` and `linear_residual` (steps − 1,) report each step;
+    `stage_seconds` holds the seconds of each stage by step.
     """
 
     times: FloatArray
@@ -90,7 +90,9 @@ class Run:
         if header.get("format") != _FORMAT:
             raise InputError(f"{path} holds {header.get('format')!r}, not {_FORMAT!r}")
         listed = enumerate(header["bodies"])
-        bodies = [RecordedBody(b["name"], Mesh(arrays[f"rest_{k}"], arrays[f"cells_{k}"], b["element"])) for k, b in listed]
+        bodies = [
+            RecordedBody(b["name"], Mesh(arrays[f"rest_{k}"], arrays[f"cells_{k}"], b["element"])) for k, b in listed
+        ]
         return cls(
             times=arrays["times"],
             bodies=tuple(bodies),

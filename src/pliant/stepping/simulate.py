@@ -45,7 +45,9 @@ def simulate(
     """
     dt = getattr(stepper, "dt", None)
     if dt is None:
-        raise InputError(f"{type(stepper).__name__} has no dt; call it yourself for each load, or use a dynamic stepper")
+        raise InputError(
+            f"{type(stepper).__name__} has no dt; call it yourself for each load, or use a dynamic stepper"
+        )
     state = world.initial_state() if start is None else start
     span = positive("until − start time", until - state.time, unit="s")
     count = max(1, round(span / dt))

@@ -49,7 +49,7 @@ class VolumeGrowth:
     value: Any
 
 
-_ACCEPTS: dict[type, tuple[type, tuple[int, ...]]] = {
+_ACCEPTS: dict[type, tuple[Any, tuple[int, ...]]] = {
     PointLoad: (Force, (3,)),
     TractionLoad: (Traction, (3,)),
     PressureLoad: (Pressure, ()),

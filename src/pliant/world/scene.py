@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -29,8 +28,8 @@ class Scene:
     def add(self, thing: Thing, *, position: Any = None, rotation: Any = None) -> Thing:
         """Add a body, a load or a support and return it, to be used as its handle.
 
-        `position` (m, (3,)) and `rotation` (3×3, rotation vector or scipy Rotation) place a body: it is rotated about the
-        origin of its mesh, then translated.
+        `position` (m, (3,)) and `rotation` (3×3, rotation vector or scipy Rotation) place a body: it is rotated about
+        the origin of its mesh, then translated.
         """
         if isinstance(thing, Volume):
             self._check_new(thing)
@@ -42,7 +41,8 @@ class Scene:
             raise InputError(f"{thing!r} cannot be added to a scene; add bodies, loads and supports")
         if all(thing.body is not body for body, _ in self._bodies):
             raise InputError(f"add the body {thing.body.name!r} to the scene before its {type(thing).__name__}")
-        (self._supports if isinstance(thing, Support) else self._loads).append(thing)
+        chosen: list[Any] = self._supports if isinstance(thing, Support) else self._loads
+        chosen.append(thing)
         return thing
 
     def compile(self) -> World:

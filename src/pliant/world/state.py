@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class State:
     """Positions and velocities of every body at one time. Steppers return a new one; none is ever changed.
 
-    `q` and `v` hold, for each body in the order of the world, positions (n, 3) in m and velocities (n, 3) in m/s; `lam` the
-    multipliers of the last step's rows, which warm-start the next.
+    `q` and `v` hold, for each body in the order of the world, positions (n, 3) in m and velocities (n, 3) in m/s;
+    `lam` the multipliers of the last step's rows, which warm-start the next.
     """
 
     world: World
@@ -71,9 +71,10 @@ class State:
     def save(self, path: str | Path) -> Path:
         """Write the state to `path` (.npz, no pickle); `world.load_state` gives the same bits back."""
         path = Path(path)
-        arrays = {f"q_{k}": q for k, q in enumerate(self.q)} | {f"v_{k}": v for k, v in enumerate(self.v)}
+        arrays: dict[str, Any] = {"time": np.array(self.time), "lam": self.lam}
+        arrays |= {f"q_{k}": q for k, q in enumerate(self.q)} | {f"v_{k}": v for k, v in enumerate(self.v)}
         with path.open("wb") as stream:
-            np.savez(stream, time=np.array(self.time), lam=self.lam, **arrays)
+            np.savez(stream, **arrays)
         return path
 
     def _read(self, body: Any, read: Any, at: str) -> FloatArray:

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.core.kernels import inline, kernel
-from pliant.materials.laws import LINEAR, SHEAR, VOLUME
+from pliant.materials.laws import COROTATED, LINEAR, SHEAR, VOLUME
 from pliant.materials.response import point_response
-from pliant.materials.rotations import polar_rotation, signed_svd
+from pliant.materials.rotations import LANES, polar_lanes
 
 
 @inline
@@ -52,41 +52,74 @@ def _add_forces(force, nodes, G, start, stop, w, P):
 
 
 @inline
-def _rotation(law, F, R, U, s, V):
-    """Rotation of F (identity for the linear law), also for inverted F."""
-    if law == LINEAR:
-        for i in range(3):
-            for j in range(3):
-                R[i, j] = 1.0 if i == j else 0.0
-    elif not polar_rotation(F, R):
-        signed_svd(F, U, s, V)
-        for i in range(3):
-            for j in range(3):
-                R[i, j] = U[i, 0] * V[j, 0] + U[i, 1] * V[j, 1] + U[i, 2] * V[j, 2]
+def _gather_lanes(q, ptr, nodes, G, material, laws, first, F, R, m, U, s, V):
+    """F and its rotation R for the eight points from `first` on (the last point again beyond the end)."""
+    last = material.shape[0] - 1
+    for lane in range(LANES):
+        p = min(first + lane, last)
+        deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F[lane])
+    polar_lanes(F, R, m, U, s, V)
+    for lane in range(LANES):
+        if laws[material[min(first + lane, last)]] == LINEAR:
+            for i in range(3):
+                for j in range(3):
+                    R[lane, i, j] = 1.0 if i == j else 0.0
 
 
 @inline
-def _rotated_stress(law, mu, lam, F, R, P):
-    """ψ and P = R (2μ ε + λ tr(ε) I), ε = sym(RᵀF) − I; the only stress of the linear and corotated laws."""
-    trace = -3.0
-    squares = 0.0
-    for i in range(3):
-        for j in range(3):
-            trace += R[i, j] * F[i, j]
-    if law == LINEAR:
-        for i in range(3):
-            for j in range(3):
-                P[i, j] = 0.5 * (F[i, j] + F[j, i]) - R[i, j]
-                squares += P[i, j] * P[i, j]
-    else:
-        for i in range(3):
-            for j in range(3):
-                P[i, j] = F[i, j] - R[i, j]
-                squares += P[i, j] * P[i, j]
-    for i in range(3):
-        for j in range(3):
-            P[i, j] = 2.0 * mu * P[i, j] + lam * trace * R[i, j]
+def _corotated_point(law, mu, lam, w, F, R, nodes, G, start, stop, force, g):
+    """ψ of the linear and corotated laws; adds the forces of P = R (2μ ε + λ tr(ε) I), ε = sym(RᵀF) − I, and fills g
+    = R G.
+    """
+    r00, r01, r02 = R[0, 0], R[0, 1], R[0, 2]
+    r10, r11, r12 = R[1, 0], R[1, 1], R[1, 2]
+    r20, r21, r22 = R[2, 0], R[2, 1], R[2, 2]
+    p00, p11, p22 = F[0, 0] - r00, F[1, 1] - r11, F[2, 2] - r22
+    p01, p02, p12 = F[0, 1] - r01, F[0, 2] - r02, F[1, 2] - r12
+    p10, p20, p21 = F[1, 0] - r10, F[2, 0] - r20, F[2, 1] - r21
+    if law == LINEAR:  # R = I; RᵀF is not symmetric as it is for the polar rotation
+        p01, p02, p12 = 0.5 * (p01 + p10), 0.5 * (p02 + p20), 0.5 * (p12 + p21)
+        p10, p20, p21 = p01, p02, p12
+    trace = p00 * r00 + p01 * r01 + p02 * r02 + p10 * r10 + p11 * r11 + p12 * r12 + p20 * r20 + p21 * r21 + p22 * r22
+    squares = p00 * p00 + p01 * p01 + p02 * p02 + p10 * p10 + p11 * p11 + p12 * p12 + p20 * p20 + p21 * p21 + p22 * p22
+    m, t = 2.0 * mu * w, lam * trace * w
+    p00, p01, p02 = m * p00 + t * r00, m * p01 + t * r01, m * p02 + t * r02
+    p10, p11, p12 = m * p10 + t * r10, m * p11 + t * r11, m * p12 + t * r12
+    p20, p21, p22 = m * p20 + t * r20, m * p21 + t * r21, m * p22 + t * r22
+    for k in range(start, stop):
+        n = nodes[k]
+        x, y, z = G[k, 0], G[k, 1], G[k, 2]
+        force[n, 0] += p00 * x + p01 * y + p02 * z
+        force[n, 1] += p10 * x + p11 * y + p12 * z
+        force[n, 2] += p20 * x + p21 * y + p22 * z
+        g[k - start, 0] = r00 * x + r01 * y + r02 * z
+        g[k - start, 1] = r10 * x + r11 * y + r12 * z
+        g[k - start, 2] = r20 * x + r21 * y + r22 * z
     return mu * squares + 0.5 * lam * trace * trace
+
+
+@inline
+def _warped_blocks(values, positions, pair, g, count, lw, mw):
+    """Blocks λ gₐ gᵦᵀ + μ gᵦ gₐᵀ + μ (gₐ·gᵦ) I of one point, from its rotated gradients; returns the next pair."""
+    for a in range(count):
+        a0, a1, a2 = g[a, 0], g[a, 1], g[a, 2]
+        la0, la1, la2 = lw * a0, lw * a1, lw * a2
+        ma0, ma1, ma2 = mw * a0, mw * a1, mw * a2
+        for b in range(a + 1):
+            k = positions[pair]
+            pair += 1
+            b0, b1, b2 = g[b, 0], g[b, 1], g[b, 2]
+            d = ma0 * b0 + ma1 * b1 + ma2 * b2
+            values[k, 0, 0] += la0 * b0 + b0 * ma0 + d
+            values[k, 0, 1] += la0 * b1 + b0 * ma1
+            values[k, 0, 2] += la0 * b2 + b0 * ma2
+            values[k, 1, 0] += la1 * b0 + b1 * ma0
+            values[k, 1, 1] += la1 * b1 + b1 * ma1 + d
+            values[k, 1, 2] += la1 * b2 + b1 * ma2
+            values[k, 2, 0] += la2 * b0 + b2 * ma0
+            values[k, 2, 1] += la2 * b1 + b2 * ma1
+            values[k, 2, 2] += la2 * b2 + b2 * ma2 + d
+    return pair
 
 
 @kernel
@@ -95,57 +128,20 @@ def assemble_corotated(q, ptr, nodes, G, weight, part, material, laws, table, po
 
     For points whose law is linear or corotated.
     """
-    F, R, P = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    Fs, Rs, lanes = np.empty((LANES, 3, 3)), np.empty((LANES, 3, 3)), np.empty(9 * LANES)
     U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     g = np.empty((_widest(ptr), 3))
     energy = 0.0
     pair = 0
     for p in range(weight.shape[0]):
-        start, stop = ptr[p], ptr[p + 1]
-        m = material[p]
-        law = laws[m]
+        lane = p % LANES
+        if lane == 0:
+            _gather_lanes(q, ptr, nodes, G, material, laws, p, Fs, Rs, lanes, U, s, V)
+        start, stop, w, m = ptr[p], ptr[p + 1], weight[p], material[p]
         mu = 0.0 if part[p] == VOLUME else table[m, 0]
         lam = 0.0 if part[p] == SHEAR else table[m, 1]
-        deformation_gradient(q, nodes, G, start, stop, F)
-        _rotation(law, F, R, U, s, V)
-        w = weight[p]
-        energy += w * _rotated_stress(law, mu, lam, F, R, P)
-        _add_forces(force, nodes, G, start, stop, w, P)
-        for k in range(start, stop):
-            x, y, z = G[k, 0], G[k, 1], G[k, 2]
-            g[k - start, 0] = R[0, 0] * x + R[0, 1] * y + R[0, 2] * z
-            g[k - start, 1] = R[1, 0] * x + R[1, 1] * y + R[1, 2] * z
-            g[k - start, 2] = R[2, 0] * x + R[2, 1] * y + R[2, 2] * z
-        lw, mw = scale * w * lam, scale * w * mu
-        for a in range(stop - start):
-            a0, a1, a2 = g[a, 0], g[a, 1], g[a, 2]
-            la0, la1, la2 = lw * a0, lw * a1, lw * a2
-            ma0, ma1, ma2 = mw * a0, mw * a1, mw * a2
-            for b in range(a + 1):
-                K = values[positions[pair]]
-                pair += 1
-                b0, b1, b2 = g[b, 0], g[b, 1], g[b, 2]
-                if mu == 0.0:
-                    K[0, 0] += la0 * b0
-                    K[0, 1] += la0 * b1
-                    K[0, 2] += la0 * b2
-                    K[1, 0] += la1 * b0
-                    K[1, 1] += la1 * b1
-                    K[1, 2] += la1 * b2
-                    K[2, 0] += la2 * b0
-                    K[2, 1] += la2 * b1
-                    K[2, 2] += la2 * b2
-                else:
-                    d = ma0 * b0 + ma1 * b1 + ma2 * b2
-                    K[0, 0] += la0 * b0 + b0 * ma0 + d
-                    K[0, 1] += la0 * b1 + b0 * ma1
-                    K[0, 2] += la0 * b2 + b0 * ma2
-                    K[1, 0] += la1 * b0 + b1 * ma0
-                    K[1, 1] += la1 * b1 + b1 * ma1 + d
-                    K[1, 2] += la1 * b2 + b1 * ma2
-                    K[2, 0] += la2 * b0 + b2 * ma0
-                    K[2, 1] += la2 * b1 + b2 * ma1
-                    K[2, 2] += la2 * b2 + b2 * ma2 + d
+        energy += w * _corotated_point(laws[m], mu, lam, w, Fs[lane], Rs[lane], nodes, G, start, stop, force, g)
+        pair = _warped_blocks(values, positions, pair, g, stop - start, scale * w * lam, scale * w * mu)
     return energy
 
 
@@ -189,7 +185,9 @@ def _rotated_blocks(values, positions, pair, g, count, w, T, U):
 
 @kernel
 def assemble(q, ptr, nodes, G, weight, part, material, laws, table, mode, positions, scale, values, force):
-    """Tangent of kind `mode` × `scale` added to `values`, internal forces to `force`; returns the energy, for any law."""
+    """Tangent of kind `mode` × `scale` added to `values`, internal forces to `force`; returns the energy, for any
+    law.
+    """
     F, P, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(12)
     U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     g = np.empty((_widest(ptr), 3))
@@ -212,24 +210,27 @@ def assemble(q, ptr, nodes, G, weight, part, material, laws, table, mode, positi
 
 @kernel
 def internal_forces(q, ptr, nodes, G, weight, part, material, laws, table, force, density):
-    """Internal forces added to `force` (n, 3), energy densities of the points into `density` (p,); returns the energy."""
-    F, P, T, R = np.empty((3, 3)), np.empty((3, 3)), np.empty(12), np.empty((3, 3))
-    U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    """Internal forces added to `force` (n, 3), energy densities of the points into `density` (p,); returns the
+    energy.
+    """
+    Fs, Rs, lanes, P = np.empty((LANES, 3, 3)), np.empty((LANES, 3, 3)), np.empty(9 * LANES), np.empty((3, 3))
+    U, V, s, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.empty(12)
+    g = np.empty((_widest(ptr), 3))
     energy = 0.0
     for p in range(weight.shape[0]):
-        start, stop = ptr[p], ptr[p + 1]
-        m = material[p]
-        law = laws[m]
-        deformation_gradient(q, nodes, G, start, stop, F)
-        if law <= 1:  # linear and corotated: the polar rotation is cheaper than the singular values
+        lane = p % LANES
+        if lane == 0:
+            _gather_lanes(q, ptr, nodes, G, material, laws, p, Fs, Rs, lanes, U, s, V)
+        start, stop, w, m = ptr[p], ptr[p + 1], weight[p], material[p]
+        if laws[m] <= COROTATED:  # the polar rotation is cheaper than the singular values
             mu = 0.0 if part[p] == VOLUME else table[m, 0]
             lam = 0.0 if part[p] == SHEAR else table[m, 1]
-            _rotation(law, F, R, U, s, V)
-            density[p] = _rotated_stress(law, mu, lam, F, R, P)
+            psi = _corotated_point(laws[m], mu, lam, w, Fs[lane], Rs[lane], nodes, G, start, stop, force, g)
         else:
-            density[p] = point_response(law, part[p], table[m], 0, F, U, s, V, P, T)
-        energy += weight[p] * density[p]
-        _add_forces(force, nodes, G, start, stop, weight[p], P)
+            psi = point_response(laws[m], part[p], table[m], 0, Fs[lane], U, s, V, P, T)
+            _add_forces(force, nodes, G, start, stop, w, P)
+        density[p] = psi
+        energy += w * psi
     return energy
 
 

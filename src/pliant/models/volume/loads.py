@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.core.arrays import sum_by
 from pliant.core.checks import finite_array, finite_number
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
@@ -67,7 +68,7 @@ class TractionLoad:
         N, slopes, weights = facet_rule(mesh)
         tangents = np.einsum("fki,qkd->fqid", mesh.points[facets], slopes, optimize=True)
         area = np.linalg.norm(np.cross(tangents[..., 0], tangents[..., 1]), axis=2) * weights
-        return np.bincount(facets.ravel(), np.einsum("fq,qk->fk", area, N).ravel(), mesh.node_count)
+        return sum_by(facets, np.einsum("fq,qk->fk", area, N), mesh.node_count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +114,9 @@ class Support:
         """`displacement` as one value per axis, m."""
         array = finite_array("displacement of a Support", displacement)
         if array.shape not in ((), (len(self.axes),)):
-            raise InputError(f"displacement of a Support must be one value or {len(self.axes)}, got shape {array.shape}")
+            raise InputError(
+                f"displacement of a Support must be one value or {len(self.axes)}, got shape {array.shape}"
+            )
         return np.broadcast_to(array, (len(self.axes),)).copy()
 
     @property
@@ -145,8 +148,8 @@ def facet_rule(mesh: Mesh) -> tuple[FloatArray, FloatArray, FloatArray]:
 class PressureFacets:
     """Facets under follower pressure, ready for the kernel: f = −p ∫ N n da and its symmetrised stiffness.
 
-    For a closed surface, or one whose rim is held, the stiffness is symmetric by itself; for an open patch the symmetric part
-    is used in A while the force stays exact.
+    For a closed surface, or one whose rim is held, the stiffness is symmetric by itself; for an open patch the
+    symmetric part is used in A while the force stays exact.
     """
 
     facets: IntArray
@@ -172,13 +175,17 @@ class PressureFacets:
         return cls(facets, N, slopes, weights, np.ascontiguousarray(positions))
 
     def add(self, pressure: float, q: FloatArray, force: FloatArray) -> float:
-        """Add the nodal forces (N) at `pressure` (Pa) to `force` (n, 3); returns the potential −∫f·dx, J, up to a constant."""
+        """Add the nodal forces (N) at `pressure` (Pa) to `force` (n, 3); returns the potential −∫f·dx, J, up to a
+        constant.
+        """
         swept = pressure_forces(q, self.facets, self.shape, self.slopes, self.weights, pressure, force)
         return pressure * float(swept)
 
     def add_stiffness(self, pressure: float, q: FloatArray, scale: float, values: FloatArray) -> None:
         """Subtract `scale` × the symmetric part of ∂f/∂q from the blocks `values`."""
-        pressure_stiffness(q, self.facets, self.shape, self.slopes, self.weights, self.positions, scale * pressure, values)
+        pressure_stiffness(
+            q, self.facets, self.shape, self.slopes, self.weights, self.positions, scale * pressure, values
+        )
 
 
 @kernel
@@ -212,10 +219,10 @@ def pressure_forces(q, facets, N, slopes, weights, pressure, force):
 
 @kernel
 def pressure_stiffness(q, facets, N, slopes, weights, positions, pressure, values):
-    """Subtract the symmetric part of ∂f/∂q: with t = slope_b,η a − slope_b,ξ b, ∂fₐ/∂xᵦ = −p w Nₐ [t]×-type blocks.
+    """Subtract the symmetric part of ∂f/∂q from the blocks.
 
-    δ(a × b) = δa × b + a × δb = slope_b,ξ (δx × b) − slope_b,η (δx × a) = −[c]× δx with c = slope_b,ξ b − slope_b,η a, so
-    ∂fₐ/∂xᵦ = p w Nₐ [cᵦ]×, and its symmetric part over the pair is ½ p w (Nₐ [cᵦ]× − Nᵦ [cₐ]×) for the block (a, b).
+    δ(a × b) = −[cᵦ]× δxᵦ with cᵦ = Nᵦ,ξ b − Nᵦ,η a, so ∂fₐ/∂xᵦ = p w Nₐ [cᵦ]×, and the symmetric part of the
+    pair's block (a, b) is ½ p w (Nₐ [cᵦ]× − Nᵦ [cₐ]×).
     """
     width = facets.shape[1]
     for f in range(facets.shape[0]):

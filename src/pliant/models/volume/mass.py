@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.arrays import sum_by
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -20,7 +21,9 @@ from pliant.solvers.linear.pattern import BlockPattern
 
 @dataclass(frozen=True, eq=False)
 class Mass:
-    """M in kg. `nodal` (n,) is the mass at each node; `blocks` (b,), where consistent, the scalar of each pattern block."""
+    """M in kg. `nodal` (n,) is the mass at each node; `blocks` (b,), where consistent, the scalar of each pattern
+    block.
+    """
 
     nodal: FloatArray
     blocks: FloatArray | None
@@ -54,7 +57,7 @@ def build_mass(mesh: Mesh, pattern: BlockPattern, density: FloatArray, mass: Any
     blocks = None
     if not lumped:
         blocks = _blocks(mesh, pattern, local)
-        nodal = np.bincount(mesh.cells.ravel(), local.sum(axis=2).ravel(), mesh.node_count)
+        nodal = sum_by(mesh.cells, local.sum(axis=2), mesh.node_count)
     if mass is None:
         return Mass(nodal, blocks, pattern)
     given = finite_array("mass", mass)
@@ -83,7 +86,7 @@ def _lumped(mesh: Mesh, local: FloatArray) -> FloatArray:
     """Diagonal of each cell scaled to its mass (Hinton, Rock, Zienkiewicz 1976): positive for degree 2 too."""
     diagonal = np.einsum("maa->ma", local)
     scaled = diagonal * (local.sum(axis=(1, 2)) / diagonal.sum(axis=1))[:, None]
-    return np.bincount(mesh.cells.ravel(), scaled.ravel(), mesh.node_count)
+    return sum_by(mesh.cells, scaled, mesh.node_count)
 
 
 def _blocks(mesh: Mesh, pattern: BlockPattern, local: FloatArray) -> FloatArray:
@@ -93,4 +96,4 @@ def _blocks(mesh: Mesh, pattern: BlockPattern, local: FloatArray) -> FloatArray:
     _, positions = pattern.clique_positions(np.arange(count + 1) * width, nodes.ravel())
     arranged = local[np.arange(count)[:, None, None], order[:, :, None], order[:, None, :]]
     a, b = np.tril_indices(width)
-    return np.bincount(positions, arranged[:, a, b].ravel(), pattern.block_count)
+    return sum_by(positions, arranged[:, a, b], pattern.block_count)

@@ -45,13 +45,16 @@ class VolumeModel:
     pressure_loads: tuple[tuple[PressureLoad, PressureFacets], ...]
     supports: tuple[tuple[Support, IntArray], ...]
     symbolic: Symbolic
-    factor_memory: list[CholeskyFactor]
+    spare_factors: list[CholeskyFactor]
+    spare_blocks: list[FloatArray]
 
     @classmethod
     def build(
         cls, spec: Volume, placed: Mesh, loads: Sequence[Load] = (), supports: Sequence[Support] = ()
     ) -> VolumeModel:
-        """Compile `spec` standing as `placed`, its mesh moved into the world; regions refer to the mesh as it was made."""
+        """Compile `spec` standing as `placed`, its mesh moved into the world; regions refer to the mesh as it was
+        made.
+        """
         mesh = spec.mesh
         material = spec.cell_materials()
         points = build_points(placed, material, anti_locking=spec.anti_locking)
@@ -71,10 +74,13 @@ class VolumeModel:
             held=held,
             partly_held=partly,
             nodal_loads=tuple((x, x.nodal_weights(mesh)) for x in loads if not isinstance(x, PressureLoad)),
-            pressure_loads=tuple((x, PressureFacets.build(x, mesh, pattern)) for x in loads if isinstance(x, PressureLoad)),
+            pressure_loads=tuple(
+                (x, PressureFacets.build(x, mesh, pattern)) for x in loads if isinstance(x, PressureLoad)
+            ),
             supports=held_nodes,
             symbolic=analyze(pattern, coordinates=mesh.points, keep=~held.all(axis=1)),
-            factor_memory=[],
+            spare_factors=[],
+            spare_blocks=[],
         )
 
     @property
@@ -95,7 +101,9 @@ class VolumeModel:
     def assemble(
         self, q: FloatArray, *, mass: float, stiffness: float, tangent: Tangent, values: FloatArray
     ) -> tuple[float, FloatArray]:
-        """values := mass × M + stiffness × K(q). Returns the elastic energy (J) and the internal forces ∂E/∂q (n, 3) in N."""
+        """Values := mass × M + stiffness × K(q). Returns the elastic energy (J) and the internal forces ∂E/∂q (n, 3)
+        in N.
+        """
         p = self.points
         if self.mass.blocks is None:
             assembly.set_mass(values, self.pattern.diagonal, self.mass.nodal, mass)
@@ -115,7 +123,17 @@ class VolumeModel:
         force = np.zeros_like(self.rest)
         p = self.points
         energy = assembly.internal_forces(
-            writable(q), p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, self.laws, self.table, force, np.empty(p.count)
+            writable(q),
+            p.ptr,
+            p.nodes,
+            p.gradients,
+            p.weight,
+            p.part,
+            p.material,
+            self.laws,
+            self.table,
+            force,
+            np.empty(p.count),
         )
         return float(energy), force
 
@@ -150,17 +168,22 @@ class VolumeModel:
         if self.partly_held:
             scale = float(np.abs(values[self.pattern.diagonal]).max())
             assembly.constrain(values, self.pattern.indptr, self.pattern.indices, self.held, scale)
-        memory = self.factor_memory.pop() if self.factor_memory else None
+        memory = self.spare_factors.pop() if self.spare_factors else None
         return self.symbolic.factorize(values, out=memory)
 
-    def release(self, factor: CholeskyFactor) -> None:
-        """Hand the memory of a factor back for the next factorization."""
-        if not self.factor_memory:
-            self.factor_memory.append(factor)
+    def blocks(self) -> FloatArray:
+        """Memory for the blocks of a matrix (b, 3, 3), its content undefined: released memory, or new."""
+        return self.spare_blocks.pop() if self.spare_blocks else np.empty((self.pattern.block_count, 3, 3))
+
+    def release(self, factor: CholeskyFactor, values: FloatArray) -> None:
+        """Hand the memory of a factor and of its blocks back for the next step; fresh memory costs page faults."""
+        if not self.spare_factors:
+            self.spare_factors.append(factor)
+            self.spare_blocks.append(values)
 
 
 def writable(q: FloatArray) -> FloatArray:
-    """q itself, or a copy where it is read-only: kernels would be compiled again for read-only arrays."""
+    """Q itself, or a copy where it is read-only: kernels would be compiled again for read-only arrays."""
     return q if q.flags.writeable else q.copy()
 
 

@@ -1,8 +1,8 @@
 """Integration points: the one form in which every element reaches the kernels.
 
-A body is a set of points. Point p has a list of nodes, gradients G (1/m) with F = Σₐ xₐ ⊗ Gₐ, a weight w (m³), a part of
-the energy and a material. The elastic energy is Σₚ wₚ ψ(Fₚ). Plain elements have a point for each Gauss point; smoothed
-tetrahedra a point for each smoothing domain (its gradients are the mean of the cells' gradients). The nodes
+A body is a set of points. Point p has a list of nodes, gradients G (1/m) with F = Σₐ xₐ ⊗ Gₐ, a weight w (m³), a part
+of the energy and a material. The elastic energy is Σₚ wₚ ψ(Fₚ). Plain elements have a point for each Gauss point;
+smoothed tetrahedra a point for each smoothing domain (its gradients are the mean of the cells' gradients). The nodes
 of a point are sorted, so that the pairs (a ≥ b) of a point are blocks of the lower triangle.
 """
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.core.arrays import sum_by
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.materials import Part
 from pliant.mesh import Mesh
@@ -24,8 +25,9 @@ from pliant.models.volume.smoothing import Domains, edge_domains, star_domains
 class Points:
     """Integration points of a body, p of them.
 
-    `ptr` (p+1,), `nodes` (k,) and `gradients` (k, 3) in 1/m are a compressed list by point; `weight` (p,) in m³; `part` and
-    `material` (p,). `owner_point`, `owner_cell`, `owner_volume` (j,) say which cells a point speaks for, in m³.
+    `ptr` (p+1,), `nodes` (k,) and `gradients` (k, 3) in 1/m are a compressed list by point; `weight` (p,) in m³;
+    `part` and `material` (p,). `owner_point`, `owner_cell`, `owner_volume` (j,) say which cells a point speaks for,
+    in m³.
     """
 
     ptr: IndexArray
@@ -95,12 +97,12 @@ def _gauss_points(mesh: Mesh, gradients: FloatArray, weights: FloatArray, materi
 
 def _smoothed(mesh: Mesh, gradients: FloatArray, domains: Domains, material: IntArray, part: Part) -> Points:
     """Points on smoothing domains: volume-weighted means of the cells' gradients (m, 4, 3)."""
-    weight = np.bincount(domains.domain, domains.volume)
+    weight = sum_by(domains.domain, domains.volume, int(domains.domain.max()) + 1)
     share = domains.volume / weight[domains.domain]
     keys = (domains.domain[:, None] * np.int64(mesh.node_count) + mesh.cells[domains.cell]).ravel()
     unique, position = np.unique(keys, return_inverse=True)
     spread = (share[:, None, None] * gradients[domains.cell]).reshape(-1, 3)
-    summed = np.stack([np.bincount(position, spread[:, axis], len(unique)) for axis in range(3)], axis=1)
+    summed = np.stack([sum_by(position, spread[:, axis], len(unique)) for axis in range(3)], axis=1)
     owner = unique // mesh.node_count
     of_domain = np.empty(len(weight), np.int32)
     of_domain[domains.domain] = material[domains.cell]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.core.arrays import sum_by
 from pliant.core.types import FloatArray
 from pliant.models.volume import assembly
 from pliant.models.volume.model import VolumeModel, writable
@@ -26,7 +27,8 @@ def cell_strain(model: VolumeModel, q: FloatArray) -> FloatArray:
     gradients, weights = cell_gradients(mesh)
     mean = np.einsum("mqki,mq->mki", gradients, weights / weights.sum(axis=1, keepdims=True))
     F = np.einsum("mki,mkj->mij", q[mesh.cells], mean)
-    return 0.5 * (np.einsum("mki,mkj->mij", F, F) - np.eye(3))
+    strain: FloatArray = 0.5 * (np.einsum("mki,mkj->mij", F, F) - np.eye(3))
+    return strain
 
 
 def cell_energy(model: VolumeModel, q: FloatArray) -> FloatArray:
@@ -34,9 +36,19 @@ def cell_energy(model: VolumeModel, q: FloatArray) -> FloatArray:
     p = model.points
     density = np.empty(p.count)
     assembly.internal_forces(
-        writable(q), p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, model.laws, model.table, np.zeros_like(q), density
+        writable(q),
+        p.ptr,
+        p.nodes,
+        p.gradients,
+        p.weight,
+        p.part,
+        p.material,
+        model.laws,
+        model.table,
+        np.zeros_like(q),
+        density,
     )
-    return np.bincount(p.owner_cell, p.owner_volume * density[p.owner_point], model.mesh.cell_count)
+    return sum_by(p.owner_cell, p.owner_volume * density[p.owner_point], model.mesh.cell_count)
 
 
 def node_mean(model: VolumeModel, cell_values: FloatArray) -> FloatArray:
@@ -44,9 +56,9 @@ def node_mean(model: VolumeModel, cell_values: FloatArray) -> FloatArray:
     mesh = model.mesh
     volume = np.repeat(mesh.cell_volumes(), mesh.cells.shape[1])
     nodes = mesh.cells.ravel()
-    total = np.bincount(nodes, volume, mesh.node_count)
+    total = sum_by(nodes, volume, mesh.node_count)
     flat = np.repeat(cell_values.reshape(mesh.cell_count, -1), mesh.cells.shape[1], axis=0)
-    summed = np.stack([np.bincount(nodes, volume * column, mesh.node_count) for column in flat.T], axis=1)
+    summed = np.stack([sum_by(nodes, volume * column, mesh.node_count) for column in flat.T], axis=1)
     return (summed / total[:, None]).reshape(mesh.node_count, *cell_values.shape[1:])
 
 
@@ -62,5 +74,5 @@ def _by_cell(model: VolumeModel, point_values: FloatArray) -> FloatArray:
     p = model.points
     volume = model.mesh.cell_volumes()
     share = p.owner_volume / volume[p.owner_cell]
-    columns = [np.bincount(p.owner_cell, share * c[p.owner_point], len(volume)) for c in point_values.T]
+    columns = [sum_by(p.owner_cell, share * c[p.owner_point], len(volume)) for c in point_values.T]
     return np.stack(columns, axis=1)

@@ -1,11 +1,11 @@
 """Smoothing domains of linear tetrahedra: what keeps tet4 from locking in bending and in volume.
 
 Shear energy is evaluated on the mean deformation gradient of each edge's domain (a sixth of every cell around the
-edge; Nguyen-Thoi et al. 2009, "edge-based smoothed finite elements"), volume energy on the mean over patches of whole cells.
-A patch is the star of one edge: a greedy partition takes the stars with the most free cells first. Its patches couple
-no nodes that the edge domains do not couple already, so the volume part adds nothing to the matrix pattern; smoothing
-over nodes, the usual choice, widens it by a third and converges more slowly near incompressibility (docs/results.md).
-On the Kuhn split of a box the patches are its hexahedra.
+edge; Nguyen-Thoi et al. 2009, "edge-based smoothed finite elements"), volume energy on the mean over patches of whole
+cells. A patch is the star of one edge: a greedy partition takes the stars with the most free cells first. Its patches
+couple no nodes that the edge domains do not couple already, so the volume part adds nothing to the matrix pattern;
+smoothing over nodes, the usual choice, widens it by a third and converges more slowly near incompressibility
+(docs/results.md). On the Kuhn split of a box the patches are its hexahedra.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ _EDGES = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
 
 
 class Domains(NamedTuple):
-    """Smoothing domains as pairs: cell `cell[k]` gives the share `volume[k]` (m³) of its volume to domain `domain[k]`."""
+    """Smoothing domains as pairs: cell `cell[k]` gives the share `volume[k]` (m³) of its volume to domain
+    `domain[k]`.
+    """
 
     domain: IndexArray
     cell: IndexArray
@@ -50,7 +52,7 @@ def _edges(cells: IntArray, material: IntArray) -> tuple[IndexArray, IndexArray]
     """Distinct (edge, material) pairs: their end nodes (e, 2) and their numbers by cell (m, 6)."""
     pairs = np.sort(cells[:, _EDGES].astype(np.int64), axis=2)
     node_count = int(cells.max()) + 1
-    keys = (np.int64(material)[:, None] * node_count + pairs[:, :, 0]) * node_count + pairs[:, :, 1]
+    keys = (material.astype(np.int64)[:, None] * node_count + pairs[:, :, 0]) * node_count + pairs[:, :, 1]
     unique, number = np.unique(keys, return_inverse=True)
     ends = np.stack([unique // node_count % node_count, unique % node_count], axis=1)
     return ends, number.reshape(keys.shape)

@@ -12,7 +12,8 @@ from pliant.core.types import FloatArray
 def solve_bilateral(W: FloatArray, delta_free: FloatArray, *, tolerance: float = 1e-9) -> FloatArray:
     """λ (m,) in N with W λ = −δ_free; the smallest one where W (m, m) is singular.
 
-    Raises `InfeasibleError` naming the worst row when redundant rows contradict each other by more than `tolerance` × ‖δ_free‖.
+    Raises `InfeasibleError` naming the worst row when redundant rows contradict each other by more than `tolerance` ×
+    ‖δ_free‖.
     """
     if not len(delta_free):
         return np.zeros(0)

@@ -173,7 +173,7 @@ def condense(
     front: FloatArray,
     product: FloatArray,
 ) -> None:
-    """W ← H A⁻¹ Hᵀ, shape (m, m), zero before."""
+    """Add H A⁻¹ Hᵀ to the lower triangle of W, shape (m, m)."""
     slot = np.empty(len(W), np.int64)
     factor = address(panels)
     y = address(front)
@@ -199,6 +199,3 @@ def condense(
         summed = s
     if summed >= 0:
         _scatter(reach, summed, product, W)
-    for i in range(len(W)):
-        for j in range(i):
-            W[j, i] = W[i, j]

@@ -11,6 +11,8 @@ from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
+_TILE = 32  # rows and columns
+
 
 def csr_parts(H: Any, width: int) -> tuple[IndexArray, IntArray, FloatArray]:
     """(indptr, indices, data) of a sparse or dense H of shape (m, width), in the types of the kernels."""
@@ -31,22 +33,48 @@ def touched_columns(columns: IntArray, width: int) -> tuple[IntArray, IntArray]:
 
 
 @kernel
+def mirror(W: FloatArray) -> None:
+    """Copy the lower triangle of W into the upper one, tile by tile, so that cache lines are used whole."""
+    m = len(W)
+    for row in range(0, m, _TILE):
+        for column in range(0, row + 1, _TILE):
+            for i in range(row, min(row + _TILE, m)):
+                for j in range(column, min(column + _TILE, i)):
+                    W[j, i] = W[i, j]
+
+
+@kernel
+def _combine(
+    ptr: IndexArray, columns: IntArray, values: FloatArray, table: FloatArray, out: FloatArray, lower: bool
+) -> None:
+    """Set out to H `table`, its lower triangle only when `lower`; non-zeros are taken three at a time."""
+    for i in range(len(out)):
+        row = out[i, : i + 1] if lower else out[i, :]
+        row[:] = 0.0
+        q = ptr[i]
+        while q < ptr[i + 1]:
+            a = table[columns[q]]
+            u = values[q]
+            if q + 3 <= ptr[i + 1]:
+                b = table[columns[q + 1]]
+                c = table[columns[q + 2]]
+                v = values[q + 1]
+                w = values[q + 2]
+                for j in range(len(row)):
+                    row[j] += u * a[j] + v * b[j] + w * c[j]
+                q += 3
+            else:
+                for j in range(len(row)):
+                    row[j] += u * a[j]
+                q += 1
+
+
 def sandwich(ptr: IndexArray, columns: IntArray, values: FloatArray, inner: FloatArray) -> FloatArray:
     """H C Hᵀ, exactly symmetric, for H in CSR (m rows) and C dense and symmetric."""
     m = len(ptr) - 1
+    half = np.empty((m, len(inner)))
+    _combine(ptr, columns, values, inner, half, False)
     W = np.empty((m, m))
-    product = np.empty(len(inner))
-    for i in range(m):
-        product[:] = 0.0
-        for q in range(ptr[i], ptr[i + 1]):
-            factor = values[q]
-            row = inner[columns[q]]
-            for c in range(len(product)):
-                product[c] += factor * row[c]
-        for j in range(i + 1):
-            total = 0.0
-            for q in range(ptr[j], ptr[j + 1]):
-                total += values[q] * product[columns[q]]
-            W[i, j] = total
-            W[j, i] = total
+    _combine(ptr, columns, values, np.ascontiguousarray(half.T), W, True)
+    mirror(W)
     return W

@@ -72,7 +72,7 @@ class DenseFactor:
         y = self.half_solve(rows.T)
         with one_blas_thread():
             lower = linalg.blas.dsyrk(1.0, y, trans=1, lower=1)
-        return np.tril(lower) + np.tril(lower, -1).T
+        return np.asarray(np.tril(lower) + np.tril(lower, -1).T)
 
     def _columns(self, rhs: Any) -> FloatArray:
         given = np.asarray(rhs, np.float64)

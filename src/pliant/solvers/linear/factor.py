@@ -12,11 +12,12 @@ from pliant.core.types import FloatArray
 from pliant.solvers.linear import multifrontal, substitution
 from pliant.solvers.linear.blas import blas
 from pliant.solvers.linear.compliance import condense, find_reach
-from pliant.solvers.linear.condensation import csr_parts, sandwich, touched_columns
+from pliant.solvers.linear.condensation import csr_parts, mirror, sandwich, touched_columns
 
 if TYPE_CHECKING:
     from pliant.solvers.linear.symbolic import Symbolic
 
+_FEW = 0.6  # touched columns per row of H below which A⁻¹ is formed on those columns
 PIVOT_TOLERANCE = 1e-14
 """A pivot below this fraction of its diagonal entry of A is rounding: the matrix is singular to working precision."""
 
@@ -77,12 +78,11 @@ class CholeskyFactor:
         ptr, columns, values = csr_parts(H, self.size)
         touched, local = touched_columns(columns, self.size)
         with one_blas_thread():
-            if len(touched) >= len(ptr) - 1:
+            if len(touched) > _FEW * (len(ptr) - 1):
                 return self._compliance(ptr, columns, values)
             ones = np.ones(len(touched))
             inner = self._compliance(np.arange(len(touched) + 1, dtype=np.int64), touched, ones)
-            W: FloatArray = sandwich(ptr, local, values, inner)
-        return W
+        return sandwich(ptr, local, values, inner)
 
     def log_determinant(self) -> float:
         """Logarithm of det A over the unknowns."""
@@ -167,4 +167,5 @@ class CholeskyFactor:
         reach = find_reach(symbolic.fronts, b, symbolic.position, ptr, columns)
         scratch = [np.empty(int(n)) for n in reach.sizes]
         condense(symbolic.fronts, reach, blas(), b, symbolic.position, self._panels, columns, values, W, *scratch)
+        mirror(W)
         return W

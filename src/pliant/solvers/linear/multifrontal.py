@@ -97,7 +97,7 @@ def factorize(
             _add_update(fronts, c, size, workspace, fronts.run_ptr[c], fronts.run_split[c], panels, at, height, 0)
         failed = factorize_panel(lib, panels, at, height, k, scale, b * fronts.start[s], tolerance)
         if failed >= 0:
-            return b * int(fronts.start[s]) + failed
+            return int(b * fronts.start[s] + failed)
         if u == 0:
             continue
         update = fronts.update[s]

@@ -1,10 +1,11 @@
 """Nested dissection: an elimination order with little fill.
 
-A set of nodes is cut in two by a *separator*; both halves are numbered first and the separator last, so that eliminating
-one half never touches the other, and each half is treated the same way (A. George, Nested dissection of a regular finite
-element mesh, SIAM J. Numer. Anal. 10, 1973). With coordinates the candidates are planes normal to the three axes; without,
-they are the level sets of a breadth-first search from a far end of the set (George & Liu 1978). The cheapest
-candidate wins: a small separator that leaves two halves of about the same size.
+A set of nodes is cut in two by a *separator*; both halves are numbered first and the separator last, so that
+eliminating one half never touches the other, and each half is treated the same way (A. George, Nested dissection of a
+regular finite element mesh, SIAM J. Numer. Anal. 10, 1973). With coordinates the candidate cuts are planes normal to the
+three axes; without, they are level sets of a breadth-first search from a far end of the set (George & Liu 1978). The
+candidate with the smallest separator for its balance wins. Its separator is the smallest set of nodes that meets every
+edge across the cut: by Kőnig's theorem, a maximum matching of the bipartite graph of these edges yields it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import numpy as np
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
-LEAF = 16  # nodes: smaller sets are eliminated as one dense front
+LEAF = 16  # nodes: smaller sets are not cut
+_SMOOTHINGS = 10
 _QUANTILES = np.array([0.5, 0.42, 0.58])  # cut positions tried along every direction
 
 
@@ -27,7 +29,8 @@ def nested_dissection(
     """
     n = len(ptr) - 1
     where = np.empty((n, 0)) if coordinates is None else np.ascontiguousarray(coordinates, np.float64)
-    return _dissect(ptr, neighbours, where, leaf, _QUANTILES)
+    order: IntArray = _dissect(ptr, neighbours, where, leaf, _QUANTILES)
+    return order
 
 
 @kernel
@@ -59,158 +62,291 @@ def adjacency(indptr: IndexArray, indices: IntArray, number: IntArray, count: in
 
 
 @inline
-def _levels(
-    ptr: IndexArray, neighbours: IntArray, nodes: IntArray, part: IntArray, level: FloatArray, queue: IntArray
-) -> None:
-    """Breadth-first levels inside `nodes` (which share one `part`), from a node far from everything.
-
-    Three searches, each from the last node of the one before, give a pseudo-peripheral start. What a search does not reach
-    (another component) gets the next level after the last.
-    """
-    here = part[nodes[0]]
-    start = nodes[0]
-    for _ in range(3):
-        for node in nodes:
-            level[node] = -1.0
-        level[start] = 0.0
-        queue[0] = start
-        head = 0
-        tail = 1
-        while head < tail:
-            node = queue[head]
-            head += 1
-            for q in range(ptr[node], ptr[node + 1]):
-                other = neighbours[q]
-                if part[other] == here and level[other] < 0.0:
-                    level[other] = level[node] + 1.0
-                    queue[tail] = other
-                    tail += 1
-        start = queue[tail - 1]
-    last = level[start] + 1.0
+def _distances(
+    ptr: IndexArray,
+    neighbours: IntArray,
+    nodes: IntArray,
+    part: IntArray,
+    start: int,
+    level: FloatArray,
+    queue: IntArray,
+) -> int:
+    """Edges from `start` to each of `nodes` (which share one `part`), −1 where there is no path; a farthest node."""
+    here = part[start]
     for node in nodes:
-        if level[node] < 0.0:
-            level[node] = last
+        level[node] = -1.0
+    level[start] = 0.0
+    queue[0] = start
+    head = 0
+    tail = 1
+    while head < tail:
+        node = queue[head]
+        head += 1
+        for q in range(ptr[node], ptr[node + 1]):
+            other = neighbours[q]
+            if part[other] == here and level[other] < 0.0:
+                level[other] = level[node] + 1.0
+                queue[tail] = other
+                tail += 1
+    return queue[tail - 1]
 
 
 @inline
-def _separator(
-    ptr: IndexArray, neighbours: IntArray, nodes: IntArray, part: IntArray, value: FloatArray, cut: float
-) -> tuple[int, int, int]:
-    """Cut `nodes` at value ≤ cut: (nodes below, of these touching above, above touching below)."""
+def _lengthwise(
+    ptr: IndexArray,
+    neighbours: IntArray,
+    nodes: IntArray,
+    part: IntArray,
+    level: FloatArray,
+    queue: IntArray,
+    other_level: FloatArray,
+) -> None:
+    """A coordinate along the longest extent of a set of nodes that is known by its graph only.
+
+    It is the distance to one far end minus that to the other, whose level sets are flatter than spheres around an end,
+    smoothed by averaging over neighbours. What is not connected to the ends lies behind the last node.
+    """
+    here = part[nodes[0]]
+    start = _distances(ptr, neighbours, nodes, part, nodes[0], level, queue)
+    end = _distances(ptr, neighbours, nodes, part, start, level, queue)
+    _distances(ptr, neighbours, nodes, part, end, other_level, queue)
+    last = level[end] + 1.0
+    for node in nodes:
+        level[node] = last if level[node] < 0.0 else level[node] - other_level[node]
+    for _ in range(_SMOOTHINGS):
+        for node in nodes:
+            total = level[node]
+            count = 1.0
+            for q in range(ptr[node], ptr[node + 1]):
+                if part[neighbours[q]] == here:
+                    total += level[neighbours[q]]
+                    count += 1.0
+            level[node] = total / count
+
+
+@inline
+def _cut_cost(
+    ptr: IndexArray, neighbours: IntArray, nodes: IntArray, part: IntArray, level: FloatArray, cut: float
+) -> float:
+    """Size of the separator of the cut level ≤ `cut`, dearer when the halves are uneven; infinite where it cuts nothing.
+
+    The size is taken as that of the smaller of the two sides of the cut.
+    """
     here = part[nodes[0]]
     below = 0
-    below_touching = 0
-    above_touching = 0
+    low_touching = 0
+    high_touching = 0
     for node in nodes:
-        low = value[node] <= cut
+        low = level[node] <= cut
         below += low
         for q in range(ptr[node], ptr[node + 1]):
             other = neighbours[q]
-            if part[other] == here and (value[other] <= cut) != low:
+            if part[other] == here and (level[other] <= cut) != low:
                 if low:
-                    below_touching += 1
+                    low_touching += 1
                 else:
-                    above_touching += 1
+                    high_touching += 1
                 break
-    return below, below_touching, above_touching
+    above = len(nodes) - below
+    separator = min(low_touching, high_touching)
+    if low_touching <= high_touching:
+        below -= separator
+    else:
+        above -= separator
+    if below <= 0 or above <= 0:
+        return np.inf
+    return (separator + 1.0) * (len(nodes) / below + len(nodes) / above)
 
 
 @inline
-def _cost(size: int, below: int, separator: int, separator_below: bool) -> float:
-    """Estimate of the work a cut leaves: its separator, dearer when the halves are uneven; infinite for no cut."""
-    left = below - separator if separator_below else below
-    right = size - below if separator_below else size - below - separator
-    smaller = min(left, right)
-    if smaller <= 0:
-        return np.inf
-    return (separator + 1.0) * (size / (4.0 * left) + size / (4.0 * right))
+def _choose_cut(
+    ptr: IndexArray,
+    neighbours: IntArray,
+    nodes: IntArray,
+    part: IntArray,
+    where: FloatArray,
+    quantiles: FloatArray,
+    level: FloatArray,
+    spare: FloatArray,
+    queue: IntArray,
+    side: IntArray,
+) -> bool:
+    """Set `side` to 0 below the cheapest cut and to 1 above it; False where no cut separates anything."""
+    lowest = np.inf
+    for direction in range(max(1, where.shape[1])):
+        if where.shape[1] == 0:
+            _lengthwise(ptr, neighbours, nodes, part, level, queue, spare)
+        else:
+            for node in nodes:
+                level[node] = where[node, direction]
+        ranked = np.sort(level[nodes])
+        for quantile in quantiles:
+            cut = ranked[int(quantile * (len(nodes) - 1))]
+            cost = _cut_cost(ptr, neighbours, nodes, part, level, cut)
+            if cost < lowest:
+                lowest = cost
+                for node in nodes:
+                    side[node] = 0 if level[node] <= cut else 1
+    return lowest < np.inf
+
+
+@inline
+def _grow_alternating(
+    ptr: IndexArray,
+    neighbours: IntArray,
+    here: int,
+    part: IntArray,
+    side: IntArray,
+    match: IntArray,
+    previous: IntArray,
+    queue: IntArray,
+    tail: int,
+) -> int:
+    """Search alternating paths from the low nodes queue[:tail]; the unmatched high node that ends one, or −1.
+
+    ``previous[high]`` is the low node a high one was reached from; high nodes must have −1 there before.
+    """
+    head = 0
+    while head < tail:
+        low = queue[head]
+        head += 1
+        for q in range(ptr[low], ptr[low + 1]):
+            high = neighbours[q]
+            if part[high] == here and side[high] == 1 and previous[high] == -1:
+                previous[high] = low
+                if match[high] == -1:
+                    return high
+                queue[tail] = match[high]
+                tail += 1
+    return -1
+
+
+@inline
+def _match(
+    ptr: IndexArray,
+    neighbours: IntArray,
+    nodes: IntArray,
+    part: IntArray,
+    side: IntArray,
+    match: IntArray,
+    previous: IntArray,
+    queue: IntArray,
+) -> None:
+    """Maximum matching of the edges across the cut, by augmenting paths from every low node."""
+    here = part[nodes[0]]
+    for node in nodes:
+        match[node] = -1
+    for node in nodes:  # a greedy start leaves few paths to search
+        if side[node] == 0:
+            for q in range(ptr[node], ptr[node + 1]):
+                other = neighbours[q]
+                if part[other] == here and side[other] == 1 and match[other] == -1:
+                    match[node] = other
+                    match[other] = node
+                    break
+    for node in nodes:
+        previous[node] = -1
+    for node in nodes:
+        if side[node] == 0 and match[node] == -1:
+            queue[0] = node
+            high = _grow_alternating(ptr, neighbours, here, part, side, match, previous, queue, 1)
+            if high == -1:
+                continue  # what was searched in vain stays marked: no later path can pass there
+            while high != -1:
+                low = previous[high]
+                following = match[low]
+                match[low] = high
+                match[high] = low
+                high = following
+            for other in nodes:
+                previous[other] = -1
+
+
+@inline
+def _cover(
+    ptr: IndexArray,
+    neighbours: IntArray,
+    nodes: IntArray,
+    part: IntArray,
+    side: IntArray,
+    match: IntArray,
+    previous: IntArray,
+    queue: IntArray,
+) -> None:
+    """Set `side` to 2 on a smallest vertex cover of the edges across the cut (Kőnig)."""
+    here = part[nodes[0]]
+    _match(ptr, neighbours, nodes, part, side, match, previous, queue)
+    tail = 0
+    for node in nodes:
+        previous[node] = -1
+        if side[node] == 0 and match[node] == -1:
+            queue[tail] = node
+            tail += 1
+    _grow_alternating(ptr, neighbours, here, part, side, match, previous, queue, tail)
+    for node in nodes:  # of every matched pair: its high node where a path reaches it, else its low node
+        if side[node] == 0 and match[node] >= 0 and previous[match[node]] == -1:
+            side[node] = 2
+        elif side[node] == 1 and previous[node] != -1:
+            side[node] = 2
+
+
+@inline
+def _partition(nodes: IntArray, side: IntArray, part: IntArray, fresh: int, buffer: IntArray) -> tuple[int, int]:
+    """Reorder `nodes` into low half, high half and separator, and give the halves new parts; sizes of the halves."""
+    count = len(nodes)
+    placed = 0
+    low = 0
+    high = 0
+    for wanted in range(3):
+        for i in range(count):
+            if side[nodes[i]] == wanted:
+                buffer[placed] = nodes[i]
+                placed += 1
+        if wanted == 0:
+            low = placed
+        elif wanted == 1:
+            high = placed - low
+    for i in range(count):
+        nodes[i] = buffer[i]
+        if i < low:
+            part[nodes[i]] = fresh
+        elif i < low + high:
+            part[nodes[i]] = fresh + 1
+        else:
+            part[nodes[i]] = -1
+    return low, high
 
 
 @kernel
 def _dissect(ptr: IndexArray, neighbours: IntArray, where: FloatArray, leaf: int, quantiles: FloatArray) -> IntArray:
-    """Split sets of nodes until they are small; `order` is partitioned in place into (low half, high half, separator)."""
+    """Split sets of nodes until they are small; each set is one slice of `order`, partitioned in place."""
     n = len(ptr) - 1
     order = np.arange(n).astype(np.int32)
     part = np.zeros(n, np.int32)
-    fresh = 1
+    side = np.empty(n, np.int32)
     level = np.empty(n)
-    best = np.empty(n)
-    buffer = np.empty(n, np.int32)
-    stack = np.empty((2 * n + 2, 2), np.int64)
+    spare = np.empty(n)
+    queue = np.empty(n, np.int32)
+    match = np.empty(n, np.int32)
+    previous = np.empty(n, np.int32)
+    stack = np.empty((n + 2, 2), np.int64)
     stack[0, 0] = 0
     stack[0, 1] = n
     top = 1
-    directions = max(1, where.shape[1])
+    fresh = 1
     while top > 0:
         top -= 1
         begin = stack[top, 0]
-        end = stack[top, 1]
-        size = end - begin
-        if size <= leaf:
+        nodes = order[begin : stack[top, 1]]
+        small = len(nodes) <= leaf
+        if small or not _choose_cut(ptr, neighbours, nodes, part, where, quantiles, level, spare, queue, side):
             continue
-        nodes = order[begin:end]
-        lowest = np.inf
-        best_cut = 0.0
-        best_below = False
-        for axis in range(directions):
-            if where.shape[1] == 0:
-                _levels(ptr, neighbours, nodes, part, level, buffer)
-            else:
-                for node in nodes:
-                    level[node] = where[node, axis]
-            ranked = np.sort(level[nodes])
-            for quantile in quantiles:
-                cut = ranked[int(quantile * (size - 1))]
-                below, touching, above = _separator(ptr, neighbours, nodes, part, level, cut)
-                low = _cost(size, below, touching, True)
-                high = _cost(size, below, above, False)
-                if min(low, high) < lowest:
-                    lowest = min(low, high)
-                    best_cut = cut
-                    best_below = low <= high
-                    for node in nodes:
-                        best[node] = level[node]
-        if lowest == np.inf:
-            continue
-        here = part[nodes[0]]
-        for i in range(size):
-            buffer[i] = nodes[i]
-        left = 0
-        right = 0
-        for i in range(size):  # count, then place: low half, high half, separator
-            node = buffer[i]
-            low = best[node] <= best_cut
-            split = False
-            if low == best_below:
-                for q in range(ptr[node], ptr[node + 1]):
-                    other = neighbours[q]
-                    if part[other] == here and (best[other] <= best_cut) != low:
-                        split = True
-                        break
-            level[node] = 2.0 if split else (0.0 if low else 1.0)
-            left += level[node] == 0.0
-            right += level[node] == 1.0
-        a = 0
-        b = left
-        c = left + right
-        for i in range(size):
-            node = buffer[i]
-            if level[node] == 0.0:
-                nodes[a] = node
-                a += 1
-                part[node] = fresh
-            elif level[node] == 1.0:
-                nodes[b] = node
-                b += 1
-                part[node] = fresh + 1
-            else:
-                nodes[c] = node
-                c += 1
-                part[node] = -1
+        _cover(ptr, neighbours, nodes, part, side, match, previous, queue)
+        low, high = _partition(nodes, side, part, fresh, queue)
         fresh += 2
         stack[top, 0] = begin
-        stack[top, 1] = begin + left
-        stack[top + 1, 0] = begin + left
-        stack[top + 1, 1] = begin + left + right
+        stack[top, 1] = begin + low
+        stack[top + 1, 0] = begin + low
+        stack[top + 1, 1] = begin + low + high
         top += 2
     return order

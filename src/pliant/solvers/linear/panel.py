@@ -131,7 +131,7 @@ def _factorize_strip(
         else:
             failed = _eliminate_one(panels, corner, height - j, scale, first + j, tolerance)
         if failed >= 0:
-            return j + failed
+            return int(j + failed)
         column = count
         while count == 3 and column + 1 < left:
             _update_two(panels, corner, ld, column, height - j)

@@ -1,0 +1,79 @@
+# Two commands do everything from a bare machine: `make demo` and `make test`. The others are for work on Pliant.
+
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11,$(shell command -v $(name) >/dev/null \
+	&& $(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' && echo $(name))))
+PEERS := mujoco drake felupe cvxopt numpy scipy
+
+GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
+BROWSER := chromium
+
+.PHONY: demo test test-all lint bench bench-peers clean gmsh-libraries browser
+
+demo: $(VENV)/.demo gmsh-libraries
+	$(BIN)/pliant demo bending --out out
+
+test: lint browser gmsh-libraries
+	$(BIN)/pliant warmup
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: lint browser gmsh-libraries
+	$(BIN)/pliant warmup
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.all
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: $(VENV)/.all
+	mkdir -p out
+	$(BIN)/pliant bench beam --json out/bench-beam.json
+
+# Each peer on its own: one that has no wheel for this machine must not keep the others away.
+bench-peers: $(VENV)/.venv
+	test -x .venv-peers/bin/python || $(BIN)/python -m venv .venv-peers
+	@failed=""; for peer in $(PEERS); do \
+	  .venv-peers/bin/python -m pip install --quiet $$peer || failed="$$failed $$peer"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "could not be installed, left out of the comparison:$$failed"; fi
+
+clean:
+	rm -rf build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.venv:
+	@if [ -z "$(PYTHON)" ]; then echo "Pliant needs Python 3.11 or newer; none was found"; exit 1; fi
+	@if ! $(PYTHON) -c 'import ensurepip' 2>/dev/null; then $(call apt,python3-venv); fi
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.demo: $(VENV)/.venv pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[mesh,plot,viewer]'
+	touch $@
+
+$(VENV)/.all: $(VENV)/.venv pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
+	touch $@ $(VENV)/.demo
+
+gmsh-libraries:
+	@$(call apt,$(GMSH_LIBRARIES))
+
+browser:
+	@if ! command -v chromium >/dev/null; then $(call apt,$(BROWSER)); fi
+
+# Install Debian packages that are missing: as root; else say the command, and what needs them is skipped.
+define apt
+missing=""; \
+for package in $(1); do dpkg -s $$package >/dev/null 2>&1 || missing="$$missing $$package"; done; \
+if [ -n "$$missing" ]; then \
+  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing; \
+  else \
+    echo "missing system packages; what needs them is skipped. To have it: sudo apt-get install -y$$missing"; \
+  fi; \
+fi
+endef

@@ -1,0 +1,114 @@
+"""Measuring a step beside its floor, the numeric factorization and one solve of the same matrices in the same run.
+
+Times are processor time of the whole process (all threads), medians over the steps: a busy second core changes them
+less than wall-clock time. Step and floor alternate, so that what slows one slows the other, and their ratio stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+
+from pliant.core.types import FloatArray
+from pliant.materials import Tangent
+from pliant.stepping import ImplicitEuler, StepInfo
+from pliant.stepping.motion import Motion
+from pliant.stepping.scheme import euler_scheme
+from pliant.world import State, World
+
+WARM_UP = 3
+"""Steps that are not counted: the first one reads kernels from the disk and touches fresh memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Seconds of each step and of its floor (s,), infos of the steps, and the last state."""
+
+    step: FloatArray
+    step_wall: FloatArray
+    floor: FloatArray
+    infos: list[StepInfo] = field(repr=False)
+    nonlinear_residual: float
+    state: State = field(repr=False)
+
+    def joined(self, other: Measurement) -> Measurement:
+        """Both measurements of the same task as one."""
+        return Measurement(
+            step=np.concatenate([self.step, other.step]),
+            step_wall=np.concatenate([self.step_wall, other.step_wall]),
+            floor=np.concatenate([self.floor, other.floor]),
+            infos=self.infos + other.infos,
+            nonlinear_residual=max(self.nonlinear_residual, other.nonlinear_residual),
+            state=other.state,
+        )
+
+    def report(self) -> dict[str, Any]:
+        """The part of a bench report that every bench has, times in ms."""
+        stages = {name: [info.stage_times[name] for info in self.infos] for name in self.infos[0].stage_times}
+        return {
+            "step_ms": _milliseconds(self.step),
+            "step_wall_ms": _milliseconds(self.step_wall),
+            "floor_ms": _milliseconds(self.floor),
+            "floor_ratio": float(np.median(self.step) / np.median(self.floor)),
+            "stages_ms": {name: _milliseconds(seconds) for name, seconds in stages.items()},
+            "steps": len(self.step),
+            "residual": max(info.linear_residual for info in self.infos),
+            "nonlinear_residual": self.nonlinear_residual,
+            **size_of(self.state.world),
+        }
+
+
+def measure_steps(world: World, *, dt: float, steps: int, start: State | None = None) -> Measurement:
+    """Take `steps` steps of implicit Euler with one Newton iteration, timing each of them and its floor.
+
+    `nonlinear_residual` is the largest `info.residual` of the counted steps.
+    """
+    stepper = ImplicitEuler(dt)
+    state = world.initial_state() if start is None else start
+    times, walls, floors, infos, worst = [], [], [], [], 0.0
+    for number in range(WARM_UP + steps):
+        wall, begin = perf_counter(), process_time()
+        following, info = stepper(world, state)
+        taken, taken_wall = process_time() - begin, perf_counter() - wall
+        floor = _floor(world, state, dt, projected=info.tangents_projected > 0)
+        if number >= WARM_UP:
+            times.append(taken)
+            walls.append(taken_wall)
+            floors.append(floor)
+            infos.append(info)
+            worst = max(worst, info.residual)
+        state = following
+    return Measurement(np.array(times), np.array(walls), np.array(floors), infos, worst, state)
+
+
+def size_of(world: World) -> dict[str, int]:
+    """Nodes, cells (as "tets", whatever their kind), constraint rows and 3×3 blocks of the matrices of a world."""
+    rows = sum(maker.rows([model.rest for model in world.models], {}).count for maker in world.row_makers)
+    return {
+        "nodes": sum(model.mesh.node_count for model in world.models),
+        "tets": sum(model.mesh.cell_count for model in world.models),
+        "rows": rows,
+        "blocks": sum(model.pattern.block_count for model in world.models),
+    }
+
+
+def _floor(world: World, state: State, dt: float, *, projected: bool) -> float:
+    """Seconds of the numeric factorization and one solve of the matrices of the step from `state`."""
+    linear = all(model.is_linear_law for model in world.models)
+    tangent = Tangent.PROJECTED if projected else Tangent.WARPED if linear else Tangent.EXACT
+    systems, _ = Motion(world, state, euler_scheme(dt), world.controls(None)).linearize(tangent)
+    begin = process_time()
+    factors = [system.model.factorize(system.values) for system in systems]
+    for factor, system in zip(factors, systems, strict=True):
+        factor.solve(system.r)
+    seconds = process_time() - begin
+    for factor, system in zip(factors, systems, strict=True):
+        system.model.release(factor, system.values)
+    return seconds
+
+
+def _milliseconds(seconds: Any) -> float:
+    return 1e3 * float(np.median(seconds))

@@ -1,0 +1,64 @@
+"""What `pliant info` prints: enough for a bug report."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib import metadata
+from importlib.util import find_spec
+
+from rich.console import Console
+from rich.table import Table
+
+from pliant.cli.warmup import is_warm
+from pliant.core.kernels import cache_folder
+
+EXTRAS: dict[str, tuple[str, ...]] = {"mesh": ("gmsh",), "plot": ("matplotlib",), "viewer": ("viser",)}
+"""Modules that each extra brings."""
+
+
+def facts() -> dict[str, str]:
+    """Versions, machine, threads and kernels, in the order they are shown."""
+    versions = {name: metadata.version(name) for name in ("pliant", "numpy", "scipy", "numba")}
+    kernels = sum(1 for _ in cache_folder().rglob("*.nbi"))
+    warm = "warm" if is_warm() else "cold: run `pliant warmup`"
+    return {
+        "pliant": versions.pop("pliant"),
+        "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
+        **versions,
+        "BLAS": _blas(),
+        "cores": f"{_core_count()} usable of {os.cpu_count()}",
+        "kernels": f"{kernels} compiled functions, {warm}",
+        "kernel cache": str(cache_folder()),
+    }
+
+
+def extras() -> dict[str, bool]:
+    """Whether each extra is installed."""
+    return {name: all(find_spec(module) is not None for module in modules) for name, modules in EXTRAS.items()}
+
+
+def show_info(console: Console) -> None:
+    """Print `facts` and `extras` as one table."""
+    table = Table(show_header=False, box=None)
+    for name, fact in facts().items():
+        table.add_row(name, fact)
+    for name, present in extras().items():
+        table.add_row(f"extra {name}", "present" if present else rf"absent: pip install 'pliant\[{name}]'")
+    console.print(table, highlight=False, soft_wrap=True)
+
+
+def _blas() -> str:
+    import scipy.linalg.blas  # noqa: F401  (a BLAS is seen only once it is loaded)
+    from threadpoolctl import threadpool_info
+
+    found = {
+        f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads outside Pliant, 1 inside"
+        for pool in threadpool_info()
+        if pool["user_api"] == "blas"
+    }
+    return "; ".join(sorted(found)) or "none found"
+
+
+def _core_count() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)

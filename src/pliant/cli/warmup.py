@@ -1,0 +1,162 @@
+"""Compiling every kernel ahead: tiny problems that pass through all of them, with the array types of real ones."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import event
+from rich.console import Console
+from scipy import sparse
+
+from pliant import materials, regions
+from pliant import mesh as meshes
+from pliant.core.kernels import cache_folder
+from pliant.models.volume import PressureLoad, Support, Volume
+from pliant.solvers.linear import BlockMatrix
+from pliant.stepping import ImplicitEuler, QuasiStatic
+from pliant.viewer.raster import fit_camera
+from pliant.viewer.still import render_poses
+from pliant.viewer.surfaces import SurfaceFrames
+from pliant.world import Scene, World
+
+
+@dataclass(frozen=True)
+class Warmup:
+    """How many kernels were compiled, and the seconds it all took."""
+
+    compiled: int
+    seconds: float
+
+
+def warm_all(report: Callable[[str, float], None] = lambda name, seconds: None) -> Warmup:
+    """Pass through every kernel; `report(name, seconds)` is called after each part."""
+    start, counter = perf_counter(), _Counter()
+    with event.install_listener("numba:compile", counter):
+        for name, part in PARTS.items():
+            begin = perf_counter()
+            part()
+            report(name, perf_counter() - begin)
+    _stamp().write_text(_sources())
+    return Warmup(counter.count, perf_counter() - start)
+
+
+def show_warmup(console: Console) -> None:
+    """Warm up with a line for each part; while a kernel compiles, `core.kernels` shows its name below."""
+
+    def line(name: str, seconds: float) -> None:
+        number = list(PARTS).index(name) + 1
+        console.print(f"[{number}/{len(PARTS)}] {name:<26}{seconds:7.1f} s", markup=False, highlight=False)
+
+    result = warm_all(line)
+    state = f"compiled {result.compiled} kernels" if result.compiled else "every kernel was compiled already"
+    console.print(f"{state}, {result.seconds:.1f} s; they are kept in {cache_folder()}", highlight=False, soft_wrap=True)
+
+
+def is_warm() -> bool:
+    """Whether `warm_all` has run for exactly these sources."""
+    stamp = _stamp()
+    return stamp.is_file() and stamp.read_text() == _sources()
+
+
+class _Counter(event.Listener):
+    """Counts the kernels that compile; the functions they inline belong to them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._depth = 0
+
+    def on_start(self, event: Any) -> None:
+        self._depth += 1
+        self.count += self._depth == 1
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+
+
+def _stamp() -> Path:
+    return cache_folder() / "warm"
+
+
+def _sources() -> str:
+    digest = hashlib.sha1(numba.__version__.encode(), usedforsecurity=False)
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _beam(material: materials.Material) -> tuple[Scene, Volume]:
+    scene = Scene(gravity=(0, 0, -9.81))
+    mesh = meshes.box((0.4, 0.1, 0.1), (8, 2, 2))
+    return scene, scene.add(Volume(mesh, material, clamp=regions.plane(axis="x", at=0)))
+
+
+def _corotated_world() -> World:
+    scene, _ = _beam(materials.Corotated(young=1e5, poisson=0.4, density=1000))
+    return scene.compile()
+
+
+def _corotated() -> None:
+    world = _corotated_world()
+    state, info = ImplicitEuler(dt=0.01)(world, world.initial_state())
+    assert np.isfinite(info.residual)
+    state.von_mises(0)
+
+
+def _nonlinear() -> None:
+    scene, body = _beam(materials.NeoHookean(young=1e5, poisson=0.4, density=1000))
+    scene.add(PressureLoad(body, regions.plane(axis="z", at=0.1), 10.0))
+    scene.add(Support(body, regions.plane(axis="x", at=0.4), axes="y"))
+    world = scene.compile()
+    state, _ = ImplicitEuler(dt=0.01, tolerance=1e-6)(world, world.initial_state())
+    state, _ = QuasiStatic()(world, state)
+    state.elastic_energy(body)
+    state.von_mises(body, at="nodes")
+
+
+def _linear_core() -> None:
+    (model,) = _corotated_world().models
+    values = np.zeros((model.pattern.block_count, 3, 3))
+    values[model.pattern.diagonal] = np.eye(3)
+    factor = model.symbolic.factorize(values)
+    size = factor.size
+    factor.solve(np.ones(size))
+    factor.solve(np.ones((size, 2)))
+    factor.half_solve(np.ones(size))
+    few = sparse.csr_matrix((np.ones(4), ([0, 0, 1, 1], [size - 1, size - 4, size - 1, size - 5])), shape=(2, size))
+    factor.compliance(few)
+    factor.compliance(sparse.vstack([few, few, few], format="csr"))
+    BlockMatrix(model.pattern, values).matvec(np.ones(size))
+
+
+def _queries() -> None:
+    locator = meshes.Locator(meshes.box((1, 1, 1), (2, 2, 2)))
+    locator.locate([(0.3, 0.4, 0.5), (2.0, 0.5, 0.5)])
+
+
+def _materials() -> None:
+    materials.NeoHookean(young=1e5, poisson=0.4, density=1000).tangent(np.eye(3)[None])
+
+
+def _pictures() -> None:
+    surface = meshes.box((1, 1, 1), (1, 1, 1)).surface()
+    shown = SurfaceFrames(surface.triangles, np.stack([surface.points, surface.points + 1.0]))
+    camera = fit_camera(surface.points, size=(32, 32), area=(2.0, 2.0, 30.0, 30.0), azimuth=-1.0, elevation=0.3)
+    render_poses([shown], [], camera)
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "corotated bodies": _corotated,
+    "nonlinear bodies and loads": _nonlinear,
+    "linear core": _linear_core,
+    "points in meshes": _queries,
+    "materials": _materials,
+    "pictures": _pictures,
+}
+"""The parts of the warm-up, in the order they run."""

@@ -1,0 +1,26 @@
+"""Named demonstrations, run by `pliant demo NAME`: each simulates, prints what it measured and writes files to look at."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from pliant.core.errors import InputError
+from pliant.demos.outcome import Outcome
+
+DEMOS: dict[str, str] = {
+    "bending": "three silicone tentacles on one moving holder, stiff to soft, in real time",
+}
+"""One line about each demonstration, by name."""
+
+
+def run_demo(name: str, *, out: Path) -> Outcome:
+    """Run the demonstration `name` and write its files into the folder `out`, which is made if it does not exist."""
+    if name not in DEMOS:
+        raise InputError(f"there is no demo {name!r}; the demos are {', '.join(DEMOS)}")
+    out.mkdir(parents=True, exist_ok=True)
+    outcome: Outcome = import_module(f"pliant.demos.{name}").run(out)
+    return outcome
+
+
+__all__ = ["DEMOS", "Outcome", "run_demo"]

@@ -1,0 +1,96 @@
+"""The bench reports: documented keys on a tiny beam, errors, peers by a stand-in environment."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import pliant as pl
+from pliant.bench import BENCHES, run_bench
+from pliant.bench.beam import Variant, peer_setup, run_beam
+from pliant.bench.peers import peer_python, run_peers
+
+DOCUMENTED = {
+    "step_ms",
+    "floor_ms",
+    "floor_ratio",
+    "stages_ms",
+    "nodes",
+    "tets",
+    "rows",
+    "residual",
+    "nonlinear_residual",
+}
+TINY = Variant((4, 1, 1), steps=3)
+
+
+@pytest.fixture
+def no_peers(monkeypatch, tmp_path):
+    monkeypatch.delenv("PLIANT_PEERS", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("no_peers")
+def test_report_of_a_tiny_beam_has_the_documented_keys(monkeypatch):
+    variants = {"default_element": Variant((4, 1, 1), steps=3, anti_locking=True)}
+    monkeypatch.setitem(BENCHES, "beam", lambda **options: run_beam(headline=TINY, variants=variants, **options))
+    report = run_bench("beam")
+    assert report["name"] == "beam"
+    assert report["peers"] == {}
+    for entry in (report, report["variants"]["default_element"]):
+        assert set(entry) >= DOCUMENTED
+        assert entry["nodes"] == 20
+        assert entry["tets"] == 24
+        assert entry["rows"] == 0
+        assert entry["residual"] < 1e-10
+        assert 0.0 < entry["nonlinear_residual"] < 1.0
+        assert 0.0 < entry["floor_ms"] < entry["step_ms"]
+        assert entry["floor_ratio"] == pytest.approx(entry["step_ms"] / entry["floor_ms"])
+        assert set(entry["stages_ms"]) >= {"linearize", "factorize", "solve"}
+    assert report["variants"]["default_element"]["blocks"] > report["blocks"]
+    assert json.loads(json.dumps(report)) == report
+
+
+def test_unknown_bench_names_the_known_ones():
+    with pytest.raises(pl.InputError, match=r"no bench 'beem'.*beam"):
+        run_bench("beem")
+
+
+def test_data_is_refused_where_a_bench_reads_none(tmp_path):
+    with pytest.raises(pl.InputError, match="reads no data"):
+        run_bench("beam", data=tmp_path)
+
+
+@pytest.mark.usefixtures("no_peers")
+def test_no_environment_means_no_peers():
+    assert peer_python() is None
+    assert run_peers({"any": ("mujoco_beam.py",)}, {}) == ({}, {})
+
+
+def test_a_named_environment_must_exist(monkeypatch, tmp_path):
+    monkeypatch.setenv("PLIANT_PEERS", str(tmp_path / "nowhere"))
+    with pytest.raises(pl.InputError, match="nowhere"):
+        peer_python()
+
+
+def test_peers_read_the_setup_and_failures_are_reported(monkeypatch, tmp_path):
+    environment = tmp_path / "venv" / "bin"
+    environment.mkdir(parents=True)
+    (environment / "python").symlink_to(sys.executable)
+    scripts = tmp_path / "benchmarks" / "peers"
+    scripts.mkdir(parents=True)
+    (scripts / "good.py").write_text(
+        "import sys, json, zipfile\n"
+        "names = zipfile.ZipFile(sys.argv[1]).namelist()\n"
+        "print('noise'); print(json.dumps({'step_ms': float(sys.argv[2]), 'points': 'points.npy' in names}))\n"
+    )
+    (scripts / "bad.py").write_text("raise SystemExit('it went wrong')\n")
+    monkeypatch.setenv("PLIANT_PEERS", str(environment.parent))
+    monkeypatch.chdir(tmp_path)
+    commands = {"good": ("good.py", 1.5), "bad": ("bad.py",), "gone": ("gone.py",)}
+    reports, errors = run_peers(commands, peer_setup(TINY.mesh()))
+    assert reports == {"good": {"step_ms": 1.5, "points": True}}
+    assert "it went wrong" in errors["bad"]
+    assert "gone.py" in errors["gone"]
+    assert Path.cwd() == tmp_path
