@@ -3,8 +3,10 @@
 SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
-PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11,$(shell command -v $(name) >/dev/null \
-	&& $(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' && echo $(name))))
+ifndef PYTHON
+PYTHON := $(shell for name in python3 python3.13 python3.12 python3.11; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
+endif
 PEERS := mujoco drake felupe cvxopt numpy scipy
 
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1

@@ -2,15 +2,17 @@
 
     python benchmarks/linear.py [--sizes 1.6k 6k 20k] [--rows 30 300 1500] [--json FILE]
 
-Matrices are A = M/h² + K of silicone boxes of tetrahedra (linear elasticity); rows of H are contacts on the bottom face,
-three rows each, nine non-zeros per row. Times are medians of process time on one thread, in milliseconds. CHOLMOD runs in
-a second process, `peers/cholmod.py`, in the environment of the peers; the two take turns, so that noise hits both.
+Matrices are A = M/h² + K of silicone boxes of tetrahedra (linear elasticity); rows of H are contacts on the bottom
+face, three rows each, nine non-zeros per row. Times are medians of process time on one thread, in milliseconds. CHOLMOD
+runs in a second process, `peers/cholmod.py`, in the environment of the peers; the two take turns, so that noise hits
+both.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -113,6 +115,7 @@ class Peer:
         self, python: Path, matrix: BlockMatrix, order: np.ndarray, rows: dict[str, sparse.csr_matrix]
     ) -> None:
         self.process: subprocess.Popen[str] | None = None
+        self.by: dict[str, str] = {}
         self.note = f"no {python}: CHOLMOD not measured (make bench-peers)"
         if not python.exists():
             return
@@ -122,8 +125,9 @@ class Peer:
         parts = {"data": A.data, "indices": A.indices, "indptr": A.indptr, "order": order}
         np.savez(path, **parts, **{name: H.toarray() for name, H in rows.items()})
         script = Path(__file__).parent / "peers" / "cholmod.py"
+        env = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         command = [str(python), str(script), str(path)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
         self.note = json.loads(self._line())["note"]
 
     def milliseconds(self, task: str) -> float | None:
@@ -132,8 +136,9 @@ class Peer:
             return None
         self.process.stdin.write(task + "\n")
         self.process.stdin.flush()
-        answer = json.loads(self._line())["ms"]
-        return None if answer is None else float(answer)
+        answer = json.loads(self._line())
+        self.by[task] = answer["by"]
+        return None if answer["ms"] is None else float(answer["ms"])
 
     def close(self) -> None:
         """End the process."""
@@ -144,7 +149,7 @@ class Peer:
     def _line(self) -> str:
         assert self.process is not None
         assert self.process.stdout is not None
-        return self.process.stdout.readline() or '{"note": "CHOLMOD ended unexpectedly", "ms": null}'
+        return self.process.stdout.readline() or '{"note": "CHOLMOD ended unexpectedly", "ms": null, "by": ""}'
 
 
 def measure(tasks: dict[str, Callable[[], Any]], peer: Peer, seconds: float) -> dict[str, dict[str, float]]:
@@ -178,23 +183,24 @@ def main() -> None:
     for size in options.sizes:
         points, tets, matrix = system(SIZES[size])
         rows = {f"W{count}": contacts(points, tets, count) for count in options.rows}
+        analyze(matrix.pattern, coordinates=points)  # compiles
         begin = time.perf_counter()
         symbolic = analyze(matrix.pattern, coordinates=points)
         analysis = 1e3 * (time.perf_counter() - begin)
         order = (3 * symbolic.nodes[:, None] + np.arange(3)).ravel()
         peer = Peer(options.peer_python, matrix, order, rows)
         print(
-            f"\n{size}: {matrix.size} unknowns, {symbolic.factor_nonzeros / 1e6:.2f} M in L, analysis {analysis:.0f} ms; {peer.note}"
+            f"\n{size}: {matrix.size} unknowns, {symbolic.factor_nonzeros / 1e6:.2f} M in L, analysis {analysis:.0f} ms"
         )
+        print(f"  {peer.note}")
         table[size] = measure(own_tasks(points, matrix, rows), peer, options.seconds)
-        peer.close()
         for name, result in table[size].items():
-            ratio = (
-                f"   CHOLMOD {result['cholmod']:9.3f}   × {result['cholmod'] / result['pliant']:.2f}"
-                if "cholmod" in result
-                else ""
-            )
-            print(f"  {name:9s} {result['pliant']:9.3f} ms{ratio}", flush=True)
+            line = f"  {name:9s} {result['pliant']:9.3f} ms"
+            if "cholmod" in result:
+                ratio = result["cholmod"] / result["pliant"]
+                line += f"   CHOLMOD {result['cholmod']:9.3f} ms   × {ratio:5.2f}   ({peer.by[name]})"
+            print(line, flush=True)
+        peer.close()
     if options.json:
         options.json.write_text(json.dumps(table, indent=1))
 

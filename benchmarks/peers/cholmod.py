@@ -1,20 +1,18 @@
 """CHOLMOD as a timing server: reads a system from an .npz, then one task name per line, answers one JSON line each.
 
-Runs in the environment of the peers, with scikit-sparse (METIS or AMD, whichever is faster) or else cvxopt (AMD or the
-order in the file, whichever is faster). Compliance is Y = L⁻¹ P Hᵀ with dense right-hand sides, then Yᵀ Y.
+Runs in the environment of the peers on one BLAS thread (set OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 before). Every
+installed binding and ordering is tried on every task and the fastest answers: scikit-sparse with METIS and AMD, cvxopt
+with AMD and with the order in the file. Compliance is Y = L⁻¹ P Hᵀ with dense right-hand sides, then Yᵀ Y.
 """
 
 from __future__ import annotations
-
-import os
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ[_name] = "1"
 
 import json
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,13 +27,17 @@ def timed(task: Callable[[], Any]) -> float:
     return 1e3 * (time.process_time() - start)
 
 
-def fastest(candidates: dict[str, Tasks]) -> tuple[str, Tasks]:
-    """The candidate that factorizes fastest."""
-    name = min(candidates, key=lambda key: min(timed(candidates[key]["factor"]) for _ in range(4)))
-    return name, candidates[name]
+def fastest(candidates: dict[str, Tasks]) -> dict[str, tuple[str, Callable[[], Any]]]:
+    """For every task the quickest candidate: task → (name of the candidate, call)."""
+    best = {}
+    for task in next(iter(candidates.values()), {}):
+        times = {name: min(timed(tasks[task]) for _ in range(3)) for name, tasks in candidates.items()}
+        name = min(times, key=lambda key: times[key])
+        best[task] = (name, candidates[name][task])
+    return best
 
 
-def scikit_sparse(A: sparse.csc_matrix, rows: dict[str, np.ndarray]) -> tuple[str, Tasks]:
+def scikit_sparse(A: sparse.csc_matrix, rows: dict[str, np.ndarray]) -> dict[str, Tasks]:
     from sksparse.cholmod import analyze
 
     lower = sparse.tril(A, format="csc")
@@ -53,14 +55,13 @@ def scikit_sparse(A: sparse.csc_matrix, rows: dict[str, np.ndarray]) -> tuple[st
         own: Tasks = {"factor": lambda: factor.cholesky_inplace(lower), "solve": lambda: factor.solve_A(one)}
         own["solve100"] = lambda: factor.solve_A(many)
         for name, H in rows.items():
-            own[name] = lambda right=np.asfortranarray(H.T): compliance(right)
+            own[name] = partial(compliance, np.asfortranarray(H.T))
         return own
 
-    name, best = fastest({method: tasks(method) for method in ("metis", "amd")})
-    return f"CHOLMOD by scikit-sparse, {name}", best
+    return {f"scikit-sparse {method}": tasks(method) for method in ("metis", "amd")}
 
 
-def cvxopt(A: sparse.csc_matrix, rows: dict[str, np.ndarray], order: np.ndarray) -> tuple[str, Tasks]:
+def cvxopt(A: sparse.csc_matrix, rows: dict[str, np.ndarray], order: np.ndarray) -> dict[str, Tasks]:
     from cvxopt import cholmod, matrix, spmatrix
 
     cholmod.options["supernodal"] = 2
@@ -84,36 +85,36 @@ def cvxopt(A: sparse.csc_matrix, rows: dict[str, np.ndarray], order: np.ndarray)
         own["solve"] = lambda: cholmod.solve(factor, +one)
         own["solve100"] = lambda: cholmod.solve(factor, +many)
         for name, H in rows.items():
-            own[name] = lambda right=H.T.copy(): compliance(right)
+            own[name] = partial(compliance, H.T.copy())
         return own
 
-    name, best = fastest({"amd": tasks(None), "our order": tasks(matrix(order.tolist()))})
-    return f"CHOLMOD by cvxopt, {name}", best
+    return {"cvxopt amd": tasks(None), "cvxopt with our order": tasks(matrix(order.tolist()))}
 
 
-def load(path: str, library: str) -> tuple[str, Tasks]:
+def load(path: str) -> dict[str, Tasks]:
+    """All candidates that are installed."""
     data = np.load(path)
     A = sparse.csc_matrix((data["data"], data["indices"], data["indptr"]))
     rows = {name: data[name] for name in data.files if name.startswith("W")}
-    if library != "cvxopt":
-        try:
-            return scikit_sparse(A, rows)
-        except ImportError:
-            pass
-    try:
-        return cvxopt(A, rows, data["order"])
-    except ImportError:
-        return "neither scikit-sparse nor cvxopt installed: CHOLMOD not measured", {}
+    candidates: dict[str, Tasks] = {}
+    with suppress(ImportError):
+        candidates |= scikit_sparse(A, rows)
+    with suppress(ImportError):
+        candidates |= cvxopt(A, rows, data["order"])
+    return candidates
 
 
 def main() -> None:
-    note, tasks = load(sys.argv[1], os.environ.get("PEER_LIBRARY", ""))
-    print(json.dumps({"note": note}), flush=True)
+    candidates = load(sys.argv[1])
+    best = fastest(candidates)
+    found = ", ".join(candidates) or "neither scikit-sparse nor cvxopt is installed: not measured"
+    print(json.dumps({"note": f"CHOLMOD: {found}"}), flush=True)
     for line in sys.stdin:
-        name = line.strip()
-        if name == "quit":
+        task = line.strip()
+        if task == "quit":
             return
-        print(json.dumps({"ms": timed(tasks[name]) if name in tasks else None}), flush=True)
+        name, call = best.get(task, ("", None))
+        print(json.dumps({"ms": None if call is None else timed(call), "by": name}), flush=True)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.stepping import ImplicitEuler, StepInfo
+from pliant.stepping import ImplicitEuler
 from pliant.stepping.motion import Motion
 from pliant.stepping.scheme import euler_scheme
 from pliant.world import State, World
@@ -25,12 +25,13 @@ WARM_UP = 3
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """Seconds of each step and of its floor (s,), infos of the steps, and the last state."""
+    """Seconds of each step, of its floor and of its stages (steps,), the largest residuals, and the last state."""
 
     step: FloatArray
     step_wall: FloatArray
     floor: FloatArray
-    infos: list[StepInfo] = field(repr=False)
+    stages: dict[str, FloatArray]
+    residual: float
     nonlinear_residual: float
     state: State = field(repr=False)
 
@@ -40,22 +41,22 @@ class Measurement:
             step=np.concatenate([self.step, other.step]),
             step_wall=np.concatenate([self.step_wall, other.step_wall]),
             floor=np.concatenate([self.floor, other.floor]),
-            infos=self.infos + other.infos,
+            stages={name: np.concatenate([seconds, other.stages[name]]) for name, seconds in self.stages.items()},
+            residual=max(self.residual, other.residual),
             nonlinear_residual=max(self.nonlinear_residual, other.nonlinear_residual),
             state=other.state,
         )
 
     def report(self) -> dict[str, Any]:
         """The part of a bench report that every bench has, times in ms."""
-        stages = {name: [info.stage_times[name] for info in self.infos] for name in self.infos[0].stage_times}
         return {
             "step_ms": _milliseconds(self.step),
             "step_wall_ms": _milliseconds(self.step_wall),
             "floor_ms": _milliseconds(self.floor),
             "floor_ratio": float(np.median(self.step) / np.median(self.floor)),
-            "stages_ms": {name: _milliseconds(seconds) for name, seconds in stages.items()},
+            "stages_ms": {name: _milliseconds(seconds) for name, seconds in self.stages.items()},
             "steps": len(self.step),
-            "residual": max(info.linear_residual for info in self.infos),
+            "residual": self.residual,
             "nonlinear_residual": self.nonlinear_residual,
             **size_of(self.state.world),
         }
@@ -68,7 +69,9 @@ def measure_steps(world: World, *, dt: float, steps: int, start: State | None = 
     """
     stepper = ImplicitEuler(dt)
     state = world.initial_state() if start is None else start
-    times, walls, floors, infos, worst = [], [], [], [], 0.0
+    times, walls, floors = [], [], []
+    stages: dict[str, list[float]] = {}
+    residual = nonlinear = 0.0
     for number in range(WARM_UP + steps):
         wall, begin = perf_counter(), process_time()
         following, info = stepper(world, state)
@@ -78,10 +81,12 @@ def measure_steps(world: World, *, dt: float, steps: int, start: State | None = 
             times.append(taken)
             walls.append(taken_wall)
             floors.append(floor)
-            infos.append(info)
-            worst = max(worst, info.residual)
+            for name, seconds in info.stage_times.items():
+                stages.setdefault(name, []).append(seconds)
+            residual, nonlinear = max(residual, info.linear_residual), max(nonlinear, info.residual)
         state = following
-    return Measurement(np.array(times), np.array(walls), np.array(floors), infos, worst, state)
+    by_stage = {name: np.array(seconds) for name, seconds in stages.items()}
+    return Measurement(np.array(times), np.array(walls), np.array(floors), by_stage, residual, nonlinear, state)
 
 
 def size_of(world: World) -> dict[str, int]:

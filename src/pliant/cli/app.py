@@ -21,7 +21,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line. An error that Pliant raises on purpose is one red line and exit code 1, never a traceback."""
+    """Run the command line. An error raised on purpose is one red line and exit code 1, never a traceback."""
     try:
         app()
     except (PliantError, OSError) as error:

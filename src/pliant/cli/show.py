@@ -40,7 +40,9 @@ def show_benches(console: Console) -> None:
     """The names of the benchmarks."""
     from pliant.bench import BENCHES
 
-    _names(console, {name: _first_line(bench) for name, bench in BENCHES.items()}, usage="pliant bench NAME --json FILE")
+    _names(
+        console, {name: _first_line(bench) for name, bench in BENCHES.items()}, usage="pliant bench NAME --json FILE"
+    )
 
 
 def show_bench(console: Console, name: str, *, json_file: Path | None, data: Path | None) -> None:

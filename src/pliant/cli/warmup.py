@@ -56,7 +56,9 @@ def show_warmup(console: Console) -> None:
 
     result = warm_all(line)
     state = f"compiled {result.compiled} kernels" if result.compiled else "every kernel was compiled already"
-    console.print(f"{state}, {result.seconds:.1f} s; they are kept in {cache_folder()}", highlight=False, soft_wrap=True)
+    console.print(
+        f"{state}, {result.seconds:.1f} s; they are kept in {cache_folder()}", highlight=False, soft_wrap=True
+    )
 
 
 def is_warm() -> bool:
@@ -146,7 +148,7 @@ def _materials() -> None:
 
 def _pictures() -> None:
     surface = meshes.box((1, 1, 1), (1, 1, 1)).surface()
-    shown = SurfaceFrames(surface.triangles, np.stack([surface.points, surface.points + 1.0]))
+    shown = SurfaceFrames(surface.triangles.astype(np.int64), np.stack([surface.points, surface.points + 1.0]))
     camera = fit_camera(surface.points, size=(32, 32), area=(2.0, 2.0, 30.0, 30.0), azimuth=-1.0, elevation=0.3)
     render_poses([shown], [], camera)
 

@@ -14,7 +14,7 @@ from pliant.core.types import FloatArray
 def finite_array(name: str, value: Any, *, shape: Sequence[int | None] | None = None) -> FloatArray:
     """`value` as a float64 array, checked to be finite and of `shape` (None: any length on that axis)."""
     try:
-        array = np.ascontiguousarray(value, dtype=np.float64)
+        array = np.asarray(value, dtype=np.float64, order="C")  # a number stays an array of shape ()
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be numbers, got {value!r}") from error
     if shape is not None:

@@ -1,4 +1,4 @@
-"""Named demonstrations, run by `pliant demo NAME`: each simulates, prints what it measured and writes files to look at."""
+"""Named demonstrations, run by `pliant demo NAME`: each simulates, reports its speed and writes files to look at."""
 
 from __future__ import annotations
 

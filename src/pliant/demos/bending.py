@@ -1,7 +1,8 @@
 """Three tentacles of one shape and three silicones on one holder: they sag, then the holder circles, then they settle.
 
-What differs is the silicone alone, so the picture shows what a material does: the stiff one follows the holder, the soft one
-lags behind it and whips. The tetrahedra are the default element, with smoothed strains; a step is one Newton iteration.
+What differs is the silicone alone, so the picture shows what a material does: the stiff one follows the holder, the
+soft one lags behind it and whips. The tetrahedra are the default element, with smoothed strains; a step is one Newton
+iteration.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Bench:
 
 
 def tentacle() -> Mesh:
-    """A cone along x with a blunt tip, thick end at x = 0, of 648 tetrahedra: a box whose square section is made round."""
+    """A blunt cone along x, thick end at x = 0, of 648 tetrahedra: a box whose square section is made round."""
     block = meshes.box((LENGTH, 2.0, 2.0), (12, 3, 3)).translated((0.0, -1.0, -1.0))
     x, y, z = block.points.T
     ring = np.maximum(np.abs(y), np.abs(z)) ** 0.7
@@ -74,7 +75,7 @@ def build() -> Bench:
 
 
 def holder_place(t: float) -> FloatArray:
-    """Displacement (3,), m, of the holder at time t (s): still, then 2½ circles that grow and fade, then still again."""
+    """Displacement (3,), m, of the holder at time t (s): still, then circles that grow and fade, then still again."""
     start, stop, rate = 0.9, 3.1, 1.15
     phase = np.clip((t - start) / (stop - start), 0.0, 1.0)
     radius = 0.030 * np.sin(np.pi * phase) ** 2
@@ -93,10 +94,14 @@ def run(out: Path) -> Outcome:
 
     stepper = ImplicitEuler(dt=DT)
     stepper(bench.world, bench.world.initial_state())  # compiles or loads the kernels, so that no timed step does
-    recorded = simulate(bench.world, stepper, until=DURATION, control=bench.control, callback=keep_stress, progress=True)
+    recorded = simulate(
+        bench.world, stepper, until=DURATION, control=bench.control, callback=keep_stress, progress=True
+    )
     check(recorded, bench)
     cells = sum(body.mesh.cell_count for body in bench.bodies)
-    table = stage_table(recorded, title=f"{len(bench.bodies)} bodies, {cells} tetrahedra, {len(recorded.times) - 1} steps")
+    table = stage_table(
+        recorded, title=f"{len(bench.bodies)} bodies, {cells} tetrahedra, {len(recorded.times) - 1} steps"
+    )
     files = write_files(out, recorded, bench, [np.array(history) for history in stresses])
     return Outcome(recorded, table, files, page=files[1])
 
@@ -111,7 +116,9 @@ def check(recorded: Run, bench: Bench) -> None:
     tips = [recorded.points(body)[:, tip_node(body)] for body in bench.bodies]
     sag = [HEIGHT - float(tip[:, 2].min()) for tip in tips]
     if not all(np.isfinite(tip).all() for tip in tips) or not np.all(np.diff(sag) < 0.0):
-        raise ConvergenceError(f"the tips sagged by {sag} m, from the softest silicone to the stiffest; expected a falling list")
+        raise ConvergenceError(
+            f"the tips sagged by {sag} m, from the softest silicone to the stiffest; expected a falling list"
+        )
 
 
 def tip_node(body: Volume) -> int:
@@ -124,7 +131,7 @@ def write_files(out: Path, recorded: Run, bench: Bench, stresses: list[FloatArra
     """The picture, the page and the run."""
     bodies = zip(bench.bodies, stresses, strict=True)
     surfaces = [
-        SurfaceFrames(body.mesh.surface().triangles, recorded.points(body), stress, body.name, STRESS)
+        SurfaceFrames(body.mesh.surface().triangles.astype(np.int64), recorded.points(body), stress, body.name, STRESS)
         for body, stress in bodies
     ]
     surfaces.append(holder_surface(recorded.times))
@@ -153,4 +160,4 @@ def holder_surface(times: FloatArray) -> SurfaceFrames:
     corner = np.array([-thickness, -margin, HEIGHT - margin])
     plate = meshes.box(size, (1, 1, 1)).translated(corner)
     frames = np.array([plate.points + holder_place(t) for t in times])
-    return SurfaceFrames(plate.surface().triangles, frames, color="#8a93a3")
+    return SurfaceFrames(plate.surface().triangles.astype(np.int64), frames, color="#8a93a3")

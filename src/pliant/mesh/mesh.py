@@ -145,7 +145,7 @@ class Mesh:
     def scaled(self, factor: Any) -> Mesh:
         """The mesh scaled about the origin by one factor or one per axis, all > 0."""
         factors = finite_array("factor", factor)
-        if factors.shape not in ((1,), (3,)) or not (factors > 0.0).all():
+        if factors.shape not in ((), (3,)) or not (factors > 0.0).all():
             raise InputError(f"factor must be one number > 0 or three, got {factor!r}")
         return self._moved(self.points * factors)
 

@@ -15,7 +15,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.stepping.info import Measures, StepInfo
 from pliant.stepping.motion import Motion
-from pliant.stepping.newton import apply_with_line_search, relative_residual, solve_once
+from pliant.stepping.newton import Stopping, apply_with_line_search, relative_residual, solve_once
 from pliant.stepping.scheme import Scheme
 from pliant.world import State, World
 
@@ -60,7 +60,7 @@ def _fixed(motion: Motion, iterations: int, timers: StageTimers) -> Outcome:
     """Full steps with the cheapest tangent that is consistent to first order."""
     projected = 0
     for _ in range(iterations):
-        correction = solve_once(motion, Tangent.WARPED if _all_linear(motion) else Tangent.EXACT, timers)
+        correction = solve_once(motion, Tangent.WARPED, timers)
         check_finite(motion, correction.dx)
         motion.dx = [x + c for x, c in zip(motion.dx, correction.dx, strict=True)]
         projected += correction.projected
@@ -70,24 +70,21 @@ def _fixed(motion: Motion, iterations: int, timers: StageTimers) -> Outcome:
 def _converged(motion: Motion, tolerance: float, timers: StageTimers) -> Outcome:
     """Newton's iteration with the exact tangent and line search, until the relative residual is below `tolerance`."""
     projected = 0
+    stopping = Stopping(motion, tolerance)
     for iteration in range(1, MAXIMUM_ITERATIONS + 1):
-        correction = solve_once(motion, Tangent.EXACT, timers)
+        correction = solve_once(motion, Tangent.EXACT, timers, stopping)
         check_finite(motion, correction.dx)
         projected += correction.projected
         with timers.stage("line search"):
             forces = apply_with_line_search(motion, correction)
         residual = relative_residual(motion, forces)
-        if residual <= tolerance:
+        if stopping.reached(residual, forces.scale) and not motion.must_move():
             return Status.CONVERGED, iteration, correction.linear_residual, projected, correction.lam
     raise ConvergenceError(
         f"Newton's iteration reached {residual:.2e} in {MAXIMUM_ITERATIONS} iterations, the tolerance is "
         f"{tolerance:.2e}; take a smaller dt, or loosen the tolerance",
         result=motion.advanced(np.zeros(0)),
     )
-
-
-def _all_linear(motion: Motion) -> bool:
-    return all(model.is_linear_law for model in motion.world.models)
 
 
 def check_finite(motion: Motion, dx: list[FloatArray]) -> None:

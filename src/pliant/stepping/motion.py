@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ class Motion:
         self.controls = controls
         self.dx = [np.zeros_like(q) for q in start.q]
         self.blend = 1.0
+        self.pushes: list[FloatArray] | None = None
         self.targets = [model.prescribed(controls) for model in world.models]
         self._start_residuals: tuple[FloatArray, ...] | None = None
         self._start_stiffness: list[FloatArray | None] = [None] * len(world.models)
@@ -62,9 +63,16 @@ class Motion:
         return x
 
     def forces(self) -> Forces:
-        """Residual at the current dx, by a pass over the elements without stiffness."""
+        """Residual at the current dx with the forces of the rows, by a pass over the elements without stiffness."""
         parts = [self._residual(k, *m.internal(self.evaluation_point(k))) for k, m in enumerate(self.world.models)]
-        return _gathered(parts)
+        return self.pushed(_gathered(parts))
+
+    def pushed(self, forces: Forces) -> Forces:
+        """`forces` with Hᵀλ of the last linear solve added to the residuals."""
+        if self.pushes is None:
+            return forces
+        r = tuple(r + push for r, push in zip(forces.r, self.pushes, strict=True))
+        return replace(forces, r=r, scale=max(forces.scale, *(_norm(push) for push in self.pushes)))
 
     def linearize(self, tangent: Tangent) -> tuple[list[System], Forces]:
         """A and r of every model at the current dx."""
@@ -116,8 +124,7 @@ class Motion:
         K = self._start_stiffness[number]
         if K is None:
             K = np.empty((model.pattern.block_count, 3, 3))
-            tangent = Tangent.WARPED if model.is_linear_law else Tangent.EXACT
-            model.assemble(self.start.q[number], mass=0.0, stiffness=1.0, tangent=tangent, values=K)
+            model.assemble(self.start.q[number], mass=0.0, stiffness=1.0, tangent=Tangent.WARPED, values=K)
             self._start_stiffness[number] = K
         product: FloatArray = BlockMatrix(model.pattern, K).matvec(dx)
         return product
@@ -131,9 +138,13 @@ class Motion:
         motion = np.where(model.held, self.blend * way - self.dx[number], 0.0)
         return motion if motion.any() else None
 
+    def must_move(self) -> bool:
+        """Whether held unknowns are not yet where supports and clamps want them."""
+        return any(self._held_motion(number) is not None for number in range(len(self.dx)))
+
     def ease_in(self) -> None:
         """Remember the residual at the start, to be faded out by `blend`."""
-        self._start_residuals = None
+        self._start_residuals = self.pushes = None
         self._start_residuals = self.forces().r
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -31,19 +31,25 @@ class Correction:
     projected: bool
 
 
-Filter = Callable[[list[System]], None]
+class Gauge(Protocol):
+    """What statics adds to a linear solve where bodies can move freely."""
+
+    def regularize(self, systems: list[System]) -> None:
+        """Change the systems before they are factorized."""
+
+    def fix(self, factors: list[CholeskyFactor], dx: list[FloatArray]) -> None:
+        """Take the free motion out of dx (in place)."""
 
 
-def solve_once(motion: Motion, tangent: Tangent, timers: StageTimers, regularize: Filter | None = None) -> Correction:
+def solve_once(motion: Motion, tangent: Tangent, timers: StageTimers, gauge: Gauge | None = None) -> Correction:
     """The stages of design: linearize, factorize, free motion, rows, condense, solve, correct.
 
     Where A is not positive definite the tangent is projected and the factorization repeated; the result says so.
-    `regularize` may change the systems before they are factorized.
     """
     with timers.stage("linearize"):
         systems, forces = motion.linearize(tangent)
-        if regularize:
-            regularize(systems)
+        if gauge:
+            gauge.regularize(systems)
     projected = False
     try:
         with timers.stage("factorize"):
@@ -54,20 +60,54 @@ def solve_once(motion: Motion, tangent: Tangent, timers: StageTimers, regularize
         projected = True
         with timers.stage("linearize"):
             systems, forces = motion.linearize(Tangent.PROJECTED)
-            if regularize:
-                regularize(systems)
+            if gauge:
+                gauge.regularize(systems)
         with timers.stage("factorize"):
             factors = [system.model.factorize(system.values) for system in systems]
     with timers.stage("solve"):
         dx = [factor.solve(system.r) for factor, system in zip(factors, systems, strict=True)]
         linear_residual = _linear_residual(systems, dx)
+        if gauge:
+            gauge.fix(factors, dx)
         for number, system in enumerate(systems):
             if system.held_dx is not None:
                 dx[number] = dx[number] + system.held_dx
     lam = _push(motion, factors, dx, timers)
     for system, factor in zip(systems, factors, strict=True):
         system.model.release(factor, system.values)
-    return Correction(dx, forces, lam, linear_residual, projected)
+    return Correction(dx, motion.pushed(forces), lam, linear_residual, projected)
+
+
+class Stopping:
+    """When Newton's iteration may stop: at the tolerance, or at round-off.
+
+    Round-off is reached where the residual no longer falls although it is smaller than the force that a change of the
+    positions by their last bit causes, ε |A_ii| |x_i|: a body that hardly moves far from the origin never gets below that.
+    """
+
+    def __init__(self, motion: Motion, tolerance: float) -> None:
+        self._motion = motion
+        self._tolerance = tolerance
+        self._rounding = 0.0
+        self._previous = np.inf
+
+    def regularize(self, systems: list[System]) -> None:
+        """Change nothing, but note the force of the last bits in the systems of a linear solve."""
+        squares = 0.0
+        for number, system in enumerate(systems):
+            diagonal = np.einsum("nii->ni", system.values[system.model.pattern.diagonal])
+            noise = np.where(system.model.held, 0.0, diagonal * self._motion.evaluation_point(number))
+            squares += float(np.vdot(noise, noise))
+        self._rounding = float(np.finfo(np.float64).eps * np.sqrt(squares))
+
+    def fix(self, factors: list[CholeskyFactor], dx: list[FloatArray]) -> None:
+        """Leave dx as it is: in dynamics no motion is open."""
+
+    def reached(self, residual: float, scale: float) -> bool:
+        """Whether the relative `residual`, of forces of norm `scale` (N), ends the iteration."""
+        stalled = residual > 0.5 * self._previous and residual * scale <= self._rounding
+        self._previous = residual
+        return residual <= self._tolerance or stalled
 
 
 def _push(motion: Motion, factors: list[CholeskyFactor], dx: list[FloatArray], timers: StageTimers) -> FloatArray:
@@ -83,9 +123,10 @@ def _push(motion: Motion, factors: list[CholeskyFactor], dx: list[FloatArray], t
     with timers.stage("constraints"):
         lam = solve_bilateral(problem.W, problem.delta_free)
     with timers.stage("correct"):
-        for number, (H, factor) in enumerate(zip(rows.H, factors, strict=True)):
-            if H.nnz:
-                dx[number] = dx[number] + factor.solve((H.T @ lam).reshape(-1, 3))
+        motion.pushes = [(H.T @ lam).reshape(-1, 3) for H in rows.H]
+        for number, (push, factor) in enumerate(zip(motion.pushes, factors, strict=True)):
+            if push.any():
+                dx[number] = dx[number] + factor.solve(push)
     return lam
 
 
@@ -122,8 +163,10 @@ def apply_with_line_search(motion: Motion, correction: Correction) -> Forces:
     g(s) = correction · r(dx + s correction) is the slope of the potential along the correction, up to sign; a full
     step is kept while |g(1)| stays below g(0), otherwise s follows from the secant of g (Crisfield, Non-linear Finite
     Element Analysis of Solids and Structures, 9.2).
+    Where supports still have to move, their work enters the potential and the slope says nothing: the step is full then.
     """
     base = [dx.copy() for dx in motion.dx]
+    supports_move = motion.must_move()
     start_slope = _slope(motion, correction.forces, correction.dx)
     s = 1.0
     for _ in range(40):
@@ -133,7 +176,7 @@ def apply_with_line_search(motion: Motion, correction: Correction) -> Forces:
             s *= 0.5
             continue
         slope = _slope(motion, forces, correction.dx)
-        if slope >= -0.9 * abs(start_slope) or s < 1e-3:
+        if supports_move or slope >= -0.9 * abs(start_slope) or s < 1e-3:
             return forces
         s *= min(max(start_slope / (start_slope - slope), 0.1), 0.6)
     return forces

@@ -22,10 +22,11 @@ from pliant.core.threads import one_blas_thread
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
+from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.stepping.dynamics import check_finite, measure
 from pliant.stepping.info import RigidMotion, StepInfo
 from pliant.stepping.motion import Forces, Motion, System
-from pliant.stepping.newton import Correction, apply_with_line_search, relative_residual, solve_once
+from pliant.stepping.newton import Correction, Stopping, apply_with_line_search, relative_residual, solve_once
 from pliant.stepping.rigid_modes import free_modes
 from pliant.stepping.scheme import STATIC_SCHEME
 from pliant.world import State, World
@@ -90,6 +91,7 @@ class _Equilibrium:
         self.linear_residual = 0.0
         self.lam = np.zeros(0)
         self.shift = 0.0
+        self.stopping: Stopping | None = None
         self.modes = [free_modes(model, q) for model, q in zip(world.models, state.q, strict=True)]
 
     def fixed(self, iterations: int) -> Status:
@@ -131,9 +133,10 @@ class _Equilibrium:
     def _newton(self, tolerance: float) -> bool:
         """Newton with line search at the present blend; whether the relative residual went below `tolerance`."""
         motion = self.motion
-        if self.residual(motion.forces()) <= tolerance and not self._must_move():
+        if self.residual(motion.forces()) <= tolerance and not motion.must_move():
             return True
         self.shift = 0.0
+        self.stopping = Stopping(motion, tolerance)
         for _ in range(MAXIMUM_ITERATIONS):
             try:
                 correction = self._correct()
@@ -143,7 +146,7 @@ class _Equilibrium:
                 forces = apply_with_line_search(motion, correction)
             if not forces.finite:
                 return False
-            if self.residual(forces) <= tolerance and not self._must_move():
+            if self.stopping.reached(self.residual(forces), forces.scale) and not motion.must_move():
                 return True
         return False
 
@@ -151,7 +154,7 @@ class _Equilibrium:
         """One linear solve, with σ raised until the matrix is positive definite."""
         for _ in range(14):
             try:
-                correction = solve_once(self.motion, Tangent.EXACT, self.timers, self._regularize)
+                correction = solve_once(self.motion, Tangent.EXACT, self.timers, self)
                 break
             except SingularError:
                 self.shift = 1e-6 if self.shift == 0.0 else 10.0 * self.shift
@@ -165,11 +168,12 @@ class _Equilibrium:
         self.projected += correction.projected
         self.linear_residual = correction.linear_residual
         self.lam = correction.lam
-        dx = [x if mode is None else mode.without(x) for x, mode in zip(correction.dx, self.modes, strict=True)]
-        return replace(correction, dx=dx)
+        return correction
 
-    def _regularize(self, systems: list[System]) -> None:
+    def regularize(self, systems: list[System]) -> None:
         """A += σM, and balanced loads for bodies that can move freely."""
+        if self.stopping is not None:
+            self.stopping.regularize(systems)
         for number, (system, mode) in enumerate(zip(systems, self.modes, strict=True)):
             shift = max(self.shift, 1e-8 if mode is not None else 0.0)
             if shift:
@@ -178,6 +182,12 @@ class _Equilibrium:
                 system.model.mass.add_to(system.values, shift * typical)
             if mode is not None:
                 systems[number] = replace(system, r=np.where(system.model.held, 0.0, mode.balanced(system.r)))
+
+    def fix(self, factors: list[CholeskyFactor], dx: list[FloatArray]) -> None:
+        """Hold the free motions of each body with the inertia forces that it takes."""
+        for number, (factor, mode) in enumerate(zip(factors, self.modes, strict=True)):
+            if mode is not None:
+                dx[number] = mode.held(dx[number], factor.solve(mode.weighted))
 
     def residual(self, forces: Forces) -> float:
         """Relative residual, less what only accelerates free bodies."""
@@ -192,9 +202,6 @@ class _Equilibrium:
         return tuple(
             RigidMotion(model.name, mode.count, mode.acceleration(r)) for model, mode, r in triples if mode is not None
         )
-
-    def _must_move(self) -> bool:
-        return any(self.motion._held_motion(k) is not None for k in range(len(self.modes)))
 
     def _status(self) -> Status:
         return Status.FREE_MOTION if any(mode is not None for mode in self.modes) else Status.CONVERGED

@@ -27,15 +27,20 @@ class FreeModes:
         return int(self.modes.shape[1])
 
     def balanced(self, r: FloatArray) -> FloatArray:
-        """R less the inertia forces of the rigid acceleration it would cause: a load that needs no support (n, 3)."""
+        """r less the inertia forces of the rigid acceleration it would cause: a load that needs no support (n, 3)."""
         flat = r.ravel()
         rest: FloatArray = (flat - self.weighted @ (self.modes.T @ flat)).reshape(r.shape)
         return rest
 
-    def without(self, dx: FloatArray) -> FloatArray:
-        """Dx less its rigid part in the sense of M (n, 3)."""
+    def held(self, dx: FloatArray, compliance: FloatArray) -> FloatArray:
+        """dx (n, 3) with its rigid part, in the sense of M, held by inertia forces: ΦᵀM (dx − A⁻¹MΦ a) = 0.
+
+        `compliance` is A⁻¹MΦ (3n, f). Simply dropping the rigid part would spoil Newton's convergence, since dead loads
+        give rotations a stiffness.
+        """
         flat = dx.ravel()
-        rest: FloatArray = (flat - self.modes @ (self.weighted.T @ flat)).reshape(dx.shape)
+        a = np.linalg.solve(self.weighted.T @ compliance, self.weighted.T @ flat)
+        rest: FloatArray = (flat - compliance @ a).reshape(dx.shape)
         return rest
 
     def acceleration(self, r: FloatArray) -> FloatArray:

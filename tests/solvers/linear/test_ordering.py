@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from pliant.solvers.linear import BlockPattern, analyze
 from pliant.solvers.linear.ordering import adjacency, nested_dissection
@@ -37,6 +39,34 @@ def test_dissection_reduces_fill(grid):
     graphical = analyze(grid.pattern).factor_nonzeros
     assert geometric < 0.6 * dense
     assert graphical < 0.7 * dense
+
+
+@pytest.mark.parametrize("with_coordinates", [True, False])
+def test_the_last_nodes_separate_the_rest(grid, with_coordinates):
+    """Removing the top separator leaves at least two parts of fair size: dissection does dissect."""
+    ptr, neighbours = graph(grid.pattern)
+    order = nested_dissection(ptr, neighbours, grid.coordinates if with_coordinates else None)
+    full = sparse.csr_matrix((np.ones(len(neighbours)), neighbours, ptr), shape=(210, 210))
+    for separator in range(20, 60):
+        rest = order[:-separator]
+        count, label = csgraph.connected_components(full[rest][:, rest], directed=False)
+        if count > 1:
+            assert np.sort(np.bincount(label))[-2] > 40
+            return
+    pytest.fail("no separator of fewer than 60 nodes at the end of the order")
+
+
+def test_separator_is_no_larger_than_a_plane():
+    """On a bar of 12 × 3 × 3 nodes the first cut takes one plane of nine nodes, in any numbering of the nodes."""
+    points = np.stack(np.meshgrid(np.arange(12), np.arange(3), np.arange(3), indexing="ij"), -1).reshape(-1, 3)
+    points = np.random.default_rng(0).permutation(points).astype(float)
+    near = np.abs(points[:, None] - points[None]).max(-1) <= 1
+    full = sparse.csr_matrix(near & ~np.eye(108, dtype=bool))
+    for where in (points, None):
+        ptr, neighbours = full.indptr.astype(np.int64), full.indices.astype(np.int32)
+        rest = nested_dissection(ptr, neighbours, where, leaf=60)[:-9]
+        count, _ = csgraph.connected_components(full[rest][:, rest], directed=False)
+        assert count >= 2
 
 
 def test_adjacency_leaves_out_nodes_that_are_not_kept():

@@ -43,7 +43,7 @@ class VolumeModel:
     partly_held: bool
     nodal_loads: tuple[tuple[Load, FloatArray], ...]
     pressure_loads: tuple[tuple[PressureLoad, PressureFacets], ...]
-    supports: tuple[tuple[Support, IntArray], ...]
+    supports: tuple[tuple[Support, IntArray, str | None], ...]
     symbolic: Symbolic
     spare_factors: list[CholeskyFactor]
     spare_blocks: list[FloatArray]
@@ -114,8 +114,9 @@ class VolumeModel:
         common = (writable(q), p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, self.laws, self.table)
         if tangent is Tangent.WARPED and self.is_linear_law:
             energy = assembly.assemble_corotated(*common, self.positions, stiffness, values, force)
-        else:
-            energy = assembly.assemble(*common, int(tangent), self.positions, stiffness, values, force)
+        else:  # a warped tangent has no meaning for the other laws
+            mode = Tangent.EXACT if tangent is Tangent.WARPED else tangent
+            energy = assembly.assemble(*common, int(mode), self.positions, stiffness, values, force)
         return float(energy), force
 
     def internal(self, q: FloatArray) -> tuple[float, FloatArray]:
@@ -155,12 +156,18 @@ class VolumeModel:
     def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
         """Positions (n, 3), m, at which the held unknowns stand (the rest shape elsewhere)."""
         target = self.rest
-        for support, nodes in self.supports:
+        for support, nodes, taken in self.supports:
             displacement = values.get(support, support.value)
-            if displacement.any():
-                target = target.copy() if target is self.rest else target
-                for axis, amount in zip(support.axis_numbers, displacement, strict=True):
-                    target[nodes, axis] = self.rest[nodes, axis] + amount
+            if not displacement.any():
+                continue
+            if taken is not None:
+                raise InputError(
+                    f"a moving support of {self.name!r} asks for {taken}, which the clamp or another support holds "
+                    "already; shrink one of the regions"
+                )
+            target = target.copy() if target is self.rest else target
+            for axis, amount in zip(support.axis_numbers, displacement, strict=True):
+                target[nodes, axis] = self.rest[nodes, axis] + amount
         return target
 
     def factorize(self, values: FloatArray) -> CholeskyFactor:
@@ -194,25 +201,23 @@ def _cliques(points: Points, cells: IntArray) -> tuple[Any, Any]:
     return ptr, np.concatenate([points.nodes, np.sort(cells, axis=1).ravel()]).astype(np.int32)
 
 
-def _held(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, bool, tuple[tuple[Support, IntArray], ...]]:
-    """Held unknowns (n, 3), whether some node is held in part only, and the nodes of each support."""
+def _held(
+    spec: Volume, supports: Sequence[Support]
+) -> tuple[BoolArray, bool, tuple[tuple[Support, IntArray, str | None], ...]]:
+    """Held unknowns (n, 3), whether some node is held in part only, and each support with its nodes.
+
+    With them stands the first unknown, if any, that was held before: such a support may not move.
+    """
     mesh = spec.mesh
-    owner = np.full((mesh.node_count, 3), -1)
-    listed: list[tuple[Support, IntArray]] = []
+    held = np.zeros((mesh.node_count, 3), bool)
+    listed: list[tuple[Support, IntArray, str | None]] = []
     if spec.clamp is not None:
-        owner[spec.clamp.nodes(mesh.points, what=f"clamp of {spec.name!r}")] = 0
-    for number, support in enumerate(supports, start=1):
+        held[spec.clamp.nodes(mesh.points, what=f"clamp of {spec.name!r}")] = True
+    for support in supports:
         nodes = support.region.nodes(mesh.points, what=f"support of {spec.name!r}")
-        for axis in support.axis_numbers:
-            taken = nodes[owner[nodes, axis] >= 0]
-            if len(taken) and np.any(support.value):
-                raise InputError(
-                    f"a moving support of {spec.name!r} asks for {'xyz'[axis]} of node {taken[0]}, which another "
-                    "support or the clamp holds already; shrink one of the regions"
-                )
-            owner[nodes[owner[nodes, axis] < 0], axis] = number
-        listed.append((support, nodes))
-    held = owner >= 0
+        taken = [f"{'xyz'[axis]} of node {n}" for axis in support.axis_numbers for n in nodes[held[nodes, axis]][:1]]
+        held[nodes[:, None], support.axis_numbers] = True
+        listed.append((support, nodes, taken[0] if taken else None))
     if held.all():
         raise InputError(f"every node of {spec.name!r} is held: nothing can move; shrink the clamp or the supports")
     partly = held.any(axis=1) & ~held.all(axis=1)

@@ -15,10 +15,10 @@ from pliant.core.types import IndexArray, IntArray
 from pliant.solvers.linear.elimination import Supernodes, postorder
 
 # Nanoseconds.
-_FRONT = 2000.0  # calls and loops of one front
+_FRONT = 1000.0  # calls and loops of one front
 _FLOP = 0.045  # one multiply–add in a well filled BLAS call
-_NARROW = 20.0  # columns at which BLAS reaches half of its speed
-_ENTRY = 0.8  # one entry of an update matrix written, read and added into the parent
+_NARROW = 10.0  # columns at which BLAS reaches half of its speed
+_ENTRY = 0.5  # one entry of an update matrix written, read and added into the parent
 
 
 @inline

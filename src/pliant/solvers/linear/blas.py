@@ -22,6 +22,7 @@ from pliant.core.types import FloatArray, IndexArray, IntArray
 
 _TRSM, _SYRK, _GEMM = range(3)
 _REAL = 8  # bytes of a float64
+STRIP = 24  # columns of a triangle that are solved at once
 _INT = 4  # bytes of a Fortran integer
 
 
@@ -76,7 +77,9 @@ def address(array: Any) -> int:
 
 
 @inline
-def solve_right(lib: Blas, m: int, n: int, triangle: int, ld_triangle: int, x: int, ld: int, transposed: bool) -> None:
+def _solve_right_strip(
+    lib: Blas, m: int, n: int, triangle: int, ld_triangle: int, x: int, ld: int, transposed: bool
+) -> None:
     """X ← X L⁻ᵀ (transposed) or X L⁻¹, for X of m × n and L lower triangular of n × n."""
     lib.integers[0] = m
     lib.integers[1] = n
@@ -125,3 +128,26 @@ def subtract_product(
         lib.addresses[_GEMM],
         (t + 1, turn, i, i + _INT, i + 2 * _INT, one + _REAL, a, i + 3 * _INT, b, i + 4 * _INT, one, c, i + 5 * _INT),
     )
+
+
+@inline
+def solve_right(lib: Blas, m: int, n: int, triangle: int, ld_triangle: int, x: int, ld: int, transposed: bool) -> None:
+    """X ← X L⁻ᵀ (transposed) or X L⁻¹, for X of m × n and L lower triangular of n × n.
+
+    Strips of columns that meet through matrix products: BLAS's own solve runs at half the speed of its product.
+    """
+    strips = (n + STRIP - 1) // STRIP
+    for step in range(strips):
+        j = STRIP * (step if transposed else strips - 1 - step)
+        count = min(STRIP, n - j)
+        mine = x + _REAL * j * ld
+        corner = triangle + _REAL * (j * ld_triangle + j)
+        if transposed and j > 0:
+            row = triangle + _REAL * j
+            subtract_product(lib, m, count, j, x, ld, row, ld_triangle, True, mine, ld)
+        elif not transposed and j + count < n:
+            rest = x + _REAL * (j + count) * ld
+            subtract_product(
+                lib, m, count, n - j - count, rest, ld, corner + _REAL * count, ld_triangle, False, mine, ld
+            )
+        _solve_right_strip(lib, m, count, corner, ld_triangle, mine, ld, transposed)

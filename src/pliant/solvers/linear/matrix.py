@@ -14,7 +14,7 @@ from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.solvers.linear.pattern import BlockPattern
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockMatrix:
     """A = Aᵀ with blocks on `pattern`: ``values[q]`` is the block of row i and column j ≤ i, shape (nnzb, b, b).
 

@@ -2,10 +2,11 @@
 
 A set of nodes is cut in two by a *separator*; both halves are numbered first and the separator last, so that
 eliminating one half never touches the other, and each half is treated the same way (A. George, Nested dissection of a
-regular finite element mesh, SIAM J. Numer. Anal. 10, 1973). With coordinates the candidate cuts are planes normal to the
-three axes; without, they are level sets of a breadth-first search from a far end of the set (George & Liu 1978). The
-candidate with the smallest separator for its balance wins. Its separator is the smallest set of nodes that meets every
-edge across the cut: by Kőnig's theorem, a maximum matching of the bipartite graph of these edges yields it.
+regular finite element mesh, SIAM J. Numer. Anal. 10, 1973). With coordinates the candidate cuts are planes normal to
+the three axes; without, they are level sets of distances in the graph (A. George & J. W. H. Liu, An automatic nested
+dissection algorithm, SIAM J. Numer. Anal. 15, 1978). The candidate with the smallest separator for its balance wins.
+Its separator is then reduced to the smallest set of nodes that meets every edge across the cut: by Kőnig's theorem, a
+maximum matching of the bipartite graph of these edges yields it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
 LEAF = 16  # nodes: smaller sets are not cut
-_SMOOTHINGS = 10
+_SMOOTHINGS = 10  # sweeps of averaging over neighbours
 _QUANTILES = np.array([0.5, 0.42, 0.58])  # cut positions tried along every direction
 
 
@@ -88,7 +89,7 @@ def _distances(
                 level[other] = level[node] + 1.0
                 queue[tail] = other
                 tail += 1
-    return queue[tail - 1]
+    return int(queue[tail - 1])
 
 
 @inline
@@ -128,7 +129,7 @@ def _lengthwise(
 def _cut_cost(
     ptr: IndexArray, neighbours: IntArray, nodes: IntArray, part: IntArray, level: FloatArray, cut: float
 ) -> float:
-    """Size of the separator of the cut level ≤ `cut`, dearer when the halves are uneven; infinite where it cuts nothing.
+    """Size of the separator of the cut level ≤ `cut`, dearer when the halves are uneven; infinite for no cut.
 
     The size is taken as that of the smaller of the two sides of the cut.
     """
@@ -215,7 +216,7 @@ def _grow_alternating(
             if part[high] == here and side[high] == 1 and previous[high] == -1:
                 previous[high] = low
                 if match[high] == -1:
-                    return high
+                    return int(high)
                 queue[tail] = match[high]
                 tail += 1
     return -1
@@ -284,9 +285,9 @@ def _cover(
             tail += 1
     _grow_alternating(ptr, neighbours, here, part, side, match, previous, queue, tail)
     for node in nodes:  # of every matched pair: its high node where a path reaches it, else its low node
-        if side[node] == 0 and match[node] >= 0 and previous[match[node]] == -1:
-            side[node] = 2
-        elif side[node] == 1 and previous[node] != -1:
+        low = side[node] == 0 and match[node] >= 0 and previous[match[node]] == -1
+        high = side[node] == 1 and previous[node] != -1
+        if low or high:
             side[node] = 2
 
 

@@ -14,9 +14,7 @@ import math
 
 from pliant.core.kernels import inline
 from pliant.core.types import FloatArray
-from pliant.solvers.linear.blas import Blas, address, subtract_product
-
-STRIP = 24  # columns
+from pliant.solvers.linear.blas import STRIP, Blas, address, subtract_product
 
 
 @inline

@@ -19,7 +19,7 @@ from pliant.core.kernels import inline, kernel
 from pliant.core.types import IndexArray, IntArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockPattern:
     """Lower triangle, diagonal included, of a symmetric matrix of node_count × node_count blocks, in block CSR.
 

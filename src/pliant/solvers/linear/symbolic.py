@@ -19,7 +19,7 @@ from pliant.solvers.linear.ordering import adjacency, nested_dissection
 from pliant.solvers.linear.pattern import BlockPattern
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Symbolic:
     """Elimination order, tree and memory layout of the factor of any matrix on `pattern`.
 

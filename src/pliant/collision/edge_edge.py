@@ -1,0 +1,187 @@
+"""Narrow phase of edges against edges: crossing edges that face each other, with their interiors nearest.
+
+Where the nearest point is the end of an edge, or the edges are nearly parallel, the contact is one of a vertex and a
+face and is found there. An edge takes part where it protrudes: flat and concave edges are covered by the faces beside
+them. The direction of a contact must leave the faces of both edges behind, up to the slack `facing`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.collision.closest import PARALLEL, dot
+from pliant.collision.filters import (
+    Arrays,
+    History,
+    Limits,
+    edge_behind_at_rest,
+    edge_faces,
+    edge_is_neighbour,
+    outward,
+    place,
+)
+from pliant.collision.surface import EDGE_LIMIT
+from pliant.core.kernels import inline, kernel
+from pliant.core.types import FloatArray, IntArray
+
+_END = 1e-6
+"""A nearest point counts as the end of an edge within this fraction of its length."""
+_UNDECIDED = 1e-3
+"""Below this the normals beside two edges do not tell their sides apart, and the edges count as not penetrating."""
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeContacts:
+    """m pairs of edges: edges (m, 2) of either side, parameters (m, 2) of the nearest points, unit normal (m, 3) from
+    the second edge to the first, gap (m,) in m, negative in penetration.
+    """
+
+    edges: IntArray
+    parameters: FloatArray
+    normal: FloatArray
+    gap: FloatArray
+
+
+def edge_edge_contacts(
+    pairs: IntArray, a: Arrays, b: Arrays, limits: Limits, history: History, key_base: int
+) -> EdgeContacts:
+    """Edges of `a` near edges of `b` among candidate `pairs` (p, 2); within one surface, the lower edge comes first."""
+    capacity = max(256, len(pairs) // 8)
+    while True:
+        edges, values = np.empty((capacity, 2), dtype=np.int32), np.empty((capacity, 6))
+        count = _search(pairs, a, b, limits, history, key_base, edges, values)
+        if count <= capacity:
+            break
+        capacity = count
+    order = np.lexsort((edges[:count, 1], edges[:count, 0]))
+    edges, values = edges[order], values[order]
+    return EdgeContacts(edges, values[:, :2], values[:, 2:5], values[:, 5])
+
+
+@kernel
+def _search(
+    pairs: IntArray,
+    a: Arrays,
+    b: Arrays,
+    limits: Limits,
+    history: History,
+    key_base: int,
+    edges: IntArray,
+    values: FloatArray,
+) -> int:
+    """Write as many contacts as there is room for, and return how many there are."""
+    count, row = 0, np.empty(6)
+    for k in range(len(pairs)):
+        for side in range(3):
+            if not (a.edge_mask[pairs[k, 0]] >> side) & 1:
+                continue
+            for other in range(3):
+                if not (b.edge_mask[pairs[k, 1]] >> other) & 1:
+                    continue
+                e, f = a.triangle_edges[pairs[k, 0], side], b.triangle_edges[pairs[k, 1], other]
+                if limits.same and f < e:
+                    e, f = f, e
+                if not _nearest_inside(a, e, b, f, limits, row):
+                    continue
+                if not _is_contact(a, e, b, f, limits, history, key_base, row):
+                    continue
+                if count < len(edges):
+                    edges[count, 0], edges[count, 1] = e, f
+                    values[count] = row
+                count += 1
+    return count
+
+
+@inline
+def _nearest_inside(a: Arrays, e: int, b: Arrays, f: int, limits: Limits, row: FloatArray) -> bool:
+    """Write s, t and the unit normal along u × v where the nearest points are inside both edges and within margin."""
+    i, j, k, m = a.edges[e, 0], a.edges[e, 1], b.edges[f, 0], b.edges[f, 1]
+    x, y = a.points, b.points
+    u0, u1, u2 = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
+    v0, v1, v2 = y[m, 0] - y[k, 0], y[m, 1] - y[k, 1], y[m, 2] - y[k, 2]
+    r0, r1, r2 = x[i, 0] - y[k, 0], x[i, 1] - y[k, 1], x[i, 2] - y[k, 2]
+    uu, vv, uv = dot(u0, u1, u2, u0, u1, u2), dot(v0, v1, v2, v0, v1, v2), dot(u0, u1, u2, v0, v1, v2)
+    ur, vr = dot(u0, u1, u2, r0, r1, r2), dot(v0, v1, v2, r0, r1, r2)
+    determinant = uu * vv - uv * uv
+    if determinant <= PARALLEL * uu * vv:
+        return False
+    s, t = (uv * vr - ur * vv) / determinant, (uu * vr - uv * ur) / determinant
+    if s <= _END or s >= 1.0 - _END or t <= _END or t >= 1.0 - _END:
+        return False
+    n0, n1, n2 = u1 * v2 - u2 * v1, u2 * v0 - u0 * v2, u0 * v1 - u1 * v0
+    length = np.sqrt(dot(n0, n1, n2, n0, n1, n2))
+    n0, n1, n2 = n0 / length, n1 / length, n2 / length
+    gap = dot(n0, n1, n2, r0, r1, r2)
+    row[0], row[1], row[2], row[3], row[4], row[5] = s, t, n0, n1, n2, gap
+    return bool(abs(gap) <= limits.margin)
+
+
+@inline
+def _is_contact(
+    a: Arrays, e: int, b: Arrays, f: int, limits: Limits, history: History, key_base: int, row: FloatArray
+) -> bool:
+    """Whether near edges may touch; turns the normal and the sign of the gap in `row` the right way."""
+    if not (_protrudes(a, e, limits.flat) and _protrudes(b, f, limits.flat)):
+        return False
+    if not edge_faces(a, e, b, f, limits.facing):
+        return False
+    last = place(history, key_base + e * EDGE_LIMIT + f)
+    if last >= 0:
+        agreement = dot(row[2], row[3], row[4], *history.normals[last])
+    else:
+        agreement = 0.0
+        for axis in range(3):
+            agreement += row[2 + axis] * (outward(b, b.normals, f, axis) - outward(a, a.normals, e, axis))
+        if abs(agreement) < _UNDECIDED:
+            agreement = row[5]
+    if agreement < 0.0:
+        row[2:6] *= -1.0
+    if not (_leaves_faces(a, e, row, 1.0, limits.facing) and _leaves_faces(b, f, row, -1.0, limits.facing)):
+        return False
+    if limits.same and edge_is_neighbour(a, e, f, limits.rest):
+        return False
+    return not (row[5] < 0.0 and last < 0 and limits.same and edge_behind_at_rest(a, e, f, limits.wall))
+
+
+@inline
+def _protrudes(a: Arrays, edge: int, flat: float) -> bool:
+    """Whether the surface is convex at `edge` and bent there, or ends there."""
+    f, g = a.edge_triangles[edge]
+    if g < 0 or flat > 1.0:
+        return True
+    n0, n1, n2 = a.normals[f]
+    if dot(n0, n1, n2, a.normals[g, 0], a.normals[g, 1], a.normals[g, 2]) >= flat:
+        return False
+    i, k = a.edges[edge, 0], _opposite(a, edge, g)
+    d0, d1, d2 = a.points[k, 0] - a.points[i, 0], a.points[k, 1] - a.points[i, 1], a.points[k, 2] - a.points[i, 2]
+    return bool(dot(n0, n1, n2, d0, d1, d2) < 0.0)
+
+
+@inline
+def _leaves_faces(a: Arrays, edge: int, row: FloatArray, sign: float, slack: float) -> bool:
+    """Whether the faces beside `edge` extend to the side of sign · normal, up to `slack` (the sine of an angle)."""
+    i, j = a.edges[edge]
+    u0, u1, u2 = a.points[j, 0] - a.points[i, 0], a.points[j, 1] - a.points[i, 1], a.points[j, 2] - a.points[i, 2]
+    uu = dot(u0, u1, u2, u0, u1, u2)
+    for face in a.edge_triangles[edge]:
+        if face < 0:
+            continue
+        k = _opposite(a, edge, face)
+        d0, d1, d2 = a.points[k, 0] - a.points[i, 0], a.points[k, 1] - a.points[i, 1], a.points[k, 2] - a.points[i, 2]
+        along = dot(u0, u1, u2, d0, d1, d2) / uu
+        d0, d1, d2 = d0 - along * u0, d1 - along * u1, d2 - along * u2
+        height = sign * dot(d0, d1, d2, row[2], row[3], row[4])
+        if height < -slack * np.sqrt(dot(d0, d1, d2, d0, d1, d2)):
+            return False
+    return True
+
+
+@inline
+def _opposite(a: Arrays, edge: int, face: int) -> int:
+    """The corner of `face` that is not on `edge`."""
+    for corner in a.triangles[face]:
+        if corner != a.edges[edge, 0] and corner != a.edges[edge, 1]:
+            return int(corner)
+    return -1

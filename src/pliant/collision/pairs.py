@@ -1,0 +1,74 @@
+"""Broad phase: pairs of triangles whose boxes are near and whose normals may face each other, by descending two trees.
+
+Reference: C. Ericson, "Real-Time Collision Detection", 2005, section 6.3 (simultaneous traversal).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.collision.surface import Pose
+from pliant.collision.tree import may_touch
+from pliant.core.kernels import kernel
+from pliant.core.types import FloatArray, IntArray
+
+_STACK = 512
+"""Depth of the traversal stack; trees of 2³⁰ leaves need 4 · 60."""
+
+
+def triangle_pairs(a: Pose, b: Pose, *, margin: float, facing: float) -> IntArray:
+    """Candidate pairs (p, 2): a triangle of `a` and one of `b`, or each pair of two triangles once if `a` is `b`."""
+    pairs = np.empty((4 * len(a.surface.order) + 4 * len(b.surface.order), 2), dtype=np.int32)
+    while True:
+        count = _find_pairs(
+            a.bounds.nodes, a.bounds.boxes, a.surface.order, a.surface.leaf_start,
+            b.bounds.nodes, b.bounds.boxes, b.surface.order, b.surface.leaf_start,
+            a is b, margin, facing, pairs,
+        )  # fmt: skip
+        if count <= len(pairs):
+            return pairs[:count]
+        pairs = np.empty((count, 2), dtype=np.int32)
+
+
+@kernel
+def _find_pairs(
+    nodes_a: FloatArray,
+    boxes_a: FloatArray,
+    order_a: IntArray,
+    start_a: IntArray,
+    nodes_b: FloatArray,
+    boxes_b: FloatArray,
+    order_b: IntArray,
+    start_b: IntArray,
+    same: bool,
+    margin: float,
+    facing: float,
+    pairs: IntArray,
+) -> int:
+    """Write as many pairs as there is room for, and return how many there are."""
+    leaf_a, leaf_b, count, top = len(start_a) - 2, len(start_b) - 2, 0, 1
+    stack = np.zeros((_STACK, 2), dtype=np.int64)
+    while top > 0:
+        top -= 1
+        i, j = stack[top]
+        if not may_touch(nodes_a, i, nodes_b, j, margin, facing):
+            continue
+        if i >= leaf_a and j >= leaf_b:
+            for p in range(start_a[i - leaf_a], start_a[i - leaf_a + 1]):
+                first = p + 1 if same and i == j else start_b[j - leaf_b]
+                for q in range(first, start_b[j - leaf_b + 1]):
+                    if may_touch(boxes_a, p, boxes_b, q, margin, facing):
+                        if count < len(pairs):
+                            pairs[count, 0], pairs[count, 1] = order_a[p], order_b[q]
+                        count += 1
+        elif same and i == j:
+            for k in range(3):
+                stack[top + k, 0], stack[top + k, 1] = 2 * i + 1 + k // 2, 2 * i + 1 + (k + 1) // 2
+            top += 3
+        elif j >= leaf_b or (i < leaf_a and i <= j):
+            stack[top, 0], stack[top, 1], stack[top + 1, 0], stack[top + 1, 1] = 2 * i + 1, j, 2 * i + 2, j
+            top += 2
+        else:
+            stack[top, 0], stack[top, 1], stack[top + 1, 0], stack[top + 1, 1] = i, 2 * j + 1, i, 2 * j + 2
+            top += 2
+    return count

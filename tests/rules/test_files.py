@@ -1,0 +1,40 @@
+"""What files may hold: their length, their names, nothing left to do, no path of one machine."""
+
+import re
+
+import pytest
+
+LONGEST = 600
+KINDS = {".py", ".md", ".toml", ".html", ".yml", ".yaml", ".txt", ""}
+FOLDERS = ("src", "tests", "examples", "benchmarks", "docs", ".ci")
+LEFT_OVER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX)\b")
+MACHINE = re.compile(r"(?<![\w.~])/(" + "|".join(("ho" + "me", "ro" + "ot", "Us" + "ers", "wo" + "rk")) + r")/\w")
+
+
+@pytest.fixture(scope="module")
+def files(root):
+    found = [p for p in root.iterdir() if p.is_file() and p.suffix in KINDS and not p.name.startswith(".")]
+    for folder in FOLDERS:
+        inside = (p for p in (root / folder).rglob("*") if p.is_file() and p.suffix in KINDS)
+        found += [p for p in inside if "__pycache__" not in p.parts]
+    return {p.relative_to(root): p.read_text(encoding="utf-8") for p in found}
+
+
+def test_files_are_short(files):
+    long = {str(p): text.count("\n") for p, text in files.items() if p.suffix == ".py" and text.count("\n") > LONGEST}
+    assert not long, f"files of more than {LONGEST} lines do more than one thing: {long}"
+
+
+def test_no_file_is_a_drawer(files):
+    drawers = [str(p) for p in files if re.search(r"(^|_)(utils?|helpers?|misc|common|manager)$", p.stem)]
+    assert not drawers
+
+
+def test_nothing_is_left_to_do(files):
+    left = [f"{p}: {match.group()}" for p, text in files.items() for match in LEFT_OVER.finditer(text)]
+    assert not left
+
+
+def test_no_path_of_one_machine(files):
+    paths = [f"{p}: {match.group()}" for p, text in files.items() for match in MACHINE.finditer(text)]
+    assert not paths

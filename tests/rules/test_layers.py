@@ -1,0 +1,41 @@
+"""Rooms import downward only, and `import pliant` stays quick and free of optional packages."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+OPTIONAL = ("matplotlib", "gmsh", "viser", "meshio", "jax")
+
+
+def test_the_import_contracts_hold(root):
+    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
+    result = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    "module", ["pliant", "pliant.cli", "pliant.viewer.page", "pliant.demos", "pliant.demos.bending"]
+)
+def test_optional_packages_are_imported_where_they_are_used(module):
+    script = f"import sys, {module}; print(*sorted(set({OPTIONAL!r}) & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "", f"import {module} loads {result.stdout.strip()}"
+
+
+def test_import_takes_less_than_a_second():
+    # processor time: another process on the machine must not decide
+    script = "import time; start = time.process_time(); import pliant; print(time.process_time() - start)"
+    best = min(
+        float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
+        for _ in range(5)
+    )
+    assert best < 1.0, f"import pliant takes {best:.2f} s; see python -X importtime -c 'import pliant'"
+
+
+def test_importing_compiles_nothing():
+    start = time.perf_counter()
+    result = subprocess.run([sys.executable, "-c", "import pliant"], capture_output=True, text=True, check=True)
+    assert "compiling" not in result.stderr, f"import pliant compiled kernels ({time.perf_counter() - start:.1f} s)"
