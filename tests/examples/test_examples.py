@@ -9,7 +9,7 @@ import pytest
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.py"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def warm():
     subprocess.run([sys.executable, "-c", "from pliant.cli.warmup import warm_all; warm_all()"], check=True)
 

@@ -104,9 +104,10 @@ def test_sign_follows_the_determinant():
 
 def rotations(F):
     """Rotation factors of eight matrices (8, 3, 3), from poisoned outputs."""
-    R = np.full((LANES, 3, 3), np.inf)
-    polar_lanes(np.ascontiguousarray(F), R, np.empty(9 * LANES), np.empty((3, 3)), np.empty(3), np.empty((3, 3)))
-    return R
+    R = np.full(9 * LANES, np.inf)
+    by_lane = np.ascontiguousarray(F.reshape(LANES, 9).T).ravel()
+    polar_lanes(by_lane, R, np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.empty((3, 3)))
+    return R.reshape(9, LANES).T.reshape(LANES, 3, 3)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -14,7 +14,9 @@ def scene_of(element="tet4"):
     scene = pl.Scene(gravity=(0, 0, -9.81))
     material = pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3)
     clamp = pl.regions.plane(axis="x", at=0.0)
-    arm = scene.add(pl.Volume(pl.mesh.box((0.2, 0.04, 0.04), (4, 1, 1), element=element), material, clamp=clamp, name="arm"))
+    arm = scene.add(
+        pl.Volume(pl.mesh.box((0.2, 0.04, 0.04), (4, 1, 1), element=element), material, clamp=clamp, name="arm")
+    )
     ball = scene.add(pl.Volume(pl.mesh.box((0.04,) * 3, (1, 1, 1)), material, name="ball"), position=(0, 0.2, 0))
     load = scene.add(pl.PointLoad(arm, pl.regions.plane(axis="x", at=0.2), (0, 0, 0)))
     return scene.compile(), arm, ball, load

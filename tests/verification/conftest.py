@@ -19,7 +19,7 @@ def distorted(mesh, *, amount=0.25, seed=0):
 
 @pytest.fixture(scope="session")
 def distorted_box():
-    """A box of `cells` cells with distorted interior: distorted_box(element, cells=(3, 3, 3), size=(1, 1, 1))."""
+    """A box of `cells` cells of an element, its interior distorted."""
 
     def build(element, cells=(3, 3, 3), size=(1.0, 1.0, 1.0), amount=0.25):
         base = pl.mesh.box(size, cells, element="hex8" if element == "hex8" else "tet4")

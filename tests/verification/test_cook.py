@@ -1,12 +1,13 @@
 """Cook's membrane in plane strain, nearly incompressible: the default tetrahedron does not lock.
 
-Trapezoid (0, 0) (48, 44) (48, 60) (0, 44), clamped at x = 0, a shear load of 1 per unit thickness spread over the edge x = 48; linear
-elasticity with E = 1, ν = 0.4999 (Cook, J. Struct. Div. ASCE 100, 1974; nearly incompressible after Simo and Rifai, IJNME 29, 1990).
+Trapezoid (0, 0) (48, 44) (48, 60) (0, 44), clamped at x = 0, a shear load of 1 per unit thickness spread over the edge
+x = 48; linear elasticity with E = 1, ν = 0.4999 (Cook, J. Struct. Div. ASCE 100, 1974).
 
-Reference. P. Krysl publishes for λ = 7500, G = 0.375 (E = 1.12494, ν = 0.499975) the mid-edge deflection 16.432584 at (48, 52), extrapolated
-by Richardson (FinEALE, examples/deformation_linear/statics/3-d/Cook_3D_strain_T10.m). For E = 1, ν = 0.4999 the reference is computed
-here by an independent plane element, biquadratic displacement with discontinuous linear pressure (Q2/P₋₁, stable; Bathe, Finite
-Element Procedures, 4.5), which reproduces Krysl's value: corner (48, 60) 19.39, mid-edge 18.49.
+Reference. P. Krysl publishes for λ = 7500, G = 0.375 (E = 1.12494, ν = 0.499975) the mid-edge deflection 16.432584 at
+(48, 52), extrapolated by Richardson (FinEALE, examples/deformation_linear/statics/3-d/Cook_3D_strain_T10.m on GitHub).
+For E = 1, ν = 0.4999 the reference is computed here by an independent plane element, biquadratic displacement with
+discontinuous linear pressure (Q2/P₋₁, stable; Bathe, Finite Element Procedures, 4.5), which reproduces Krysl's value:
+corner (48, 60) 19.39, mid-edge 18.49.
 """
 
 from functools import cache

@@ -1,4 +1,4 @@
-"""Forces are the gradient of the energy and the stiffness their derivative, for every element, by central differences."""
+"""Forces are the gradient of the energy, the stiffness their derivative: every element, by central differences."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_force_and_stiffness_of_elements(element, anti_locking, material, distor
 
 @pytest.mark.parametrize(("element", "anti_locking"), KINDS)
 def test_warped_stiffness_is_exact_where_strain_vanishes(element, anti_locking, distorted_box, model_of):
-    """The warped tangent of the corotated law drops terms of the order of strain: at a rotated rest shape it is exact."""
+    """The warped tangent drops terms of the order of strain: at a rotated rest shape it is exact."""
     mesh = distorted_box(element, cells=(1, 1, 1))
     model = model_of(mesh, pl.materials.Corotated(**LAME), anti_locking=anti_locking)
     turn = np.array([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])
@@ -86,7 +86,7 @@ def test_pressure_on_a_closed_surface_has_a_potential(element, distorted_box):
     mesh = distorted_box(element, cells=(1, 1, 1) if element == "tet10" else (2, 1, 1))
     model = pressed(mesh, pl.regions.everything())
     q, gravity = deformed(mesh), np.zeros(3)
-    potential, force = model.external(q, gravity, {})
+    _, force = model.external(q, gravity, {})
     assert np.abs(force).max() > 1e-2
     np.testing.assert_allclose(force.sum(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(np.cross(q, force).sum(axis=0), 0.0, atol=1e-12)

@@ -1,7 +1,7 @@
 """Energy: implicit Euler converged never gains it on the named cases, implicit midpoint keeps it.
 
-Dissipation of implicit Euler holds where the energy is convex along a step; midpoint conserves quadratic energies exactly and others
-within a band of order h² (Hairer, Lubich, Wanner, Geometric Numerical Integration, VI and IX).
+Dissipation of implicit Euler holds where the energy is convex along a step; midpoint conserves quadratic energies
+exactly and others within a band of order h² (Hairer, Lubich, Wanner, Geometric Numerical Integration, VI and IX).
 """
 
 import numpy as np
@@ -85,7 +85,7 @@ def test_energy_change_is_reported(stepper):
 
 
 def test_midpoint_conserves_a_linear_material_exactly():
-    """1000 steps of a linear beam without damping: total energy within 1e-9 of its start, though it swings throughout."""
+    """1000 undamped steps of a linear beam: total energy within 1e-9 of its start, though it swings throughout."""
     _, load, world = cantilever(pl.materials.Linear, cells=(6, 1, 1))
     state = bent(world, load, (0.0, 0.3, -0.5))
     stepper = pl.ImplicitMidpoint(dt=0.005)

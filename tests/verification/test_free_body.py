@@ -39,8 +39,8 @@ def test_gravity_on_a_free_body_is_pure_acceleration(law):
 def test_balanced_pull_stretches_a_free_bar(law, element, tolerance):
     """Equal and opposite tractions σ: the strain of the held bar under the same traction, and no acceleration.
 
-    The lumped masses of a Kuhn mesh are not symmetric, so the motion orthogonal to its rigid ones turns the bar by about
-    1e-3 rad, where dead tractions have a small couple: the strain of tet4 is that much off, of hex8 it is exact.
+    The lumped masses of a Kuhn mesh are not symmetric, so the motion orthogonal to its rigid ones turns the bar by
+    about 1e-3 rad, where dead tractions have a small couple: the strain of tet4 is that much off, of hex8 it is exact.
     """
     sigma = 5e3
     scene, body = free_bar(law, element=element)
@@ -82,7 +82,9 @@ def test_eccentric_force_accelerates_and_turns():
         "n,ni,nj->ij", mass, arm, arm
     )
     expected = [*(force / mass.sum()), *np.linalg.solve(inertia, np.cross(arm[node], force))]
-    np.testing.assert_allclose(info.rigid_motion[0].acceleration, expected, rtol=2e-3, atol=2e-3 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        info.rigid_motion[0].acceleration, expected, rtol=2e-3, atol=2e-3 * np.abs(expected).max()
+    )
     assert np.abs(state.displacements(body)).max() > 1e-6
 
 

@@ -16,13 +16,17 @@ def linear(young, density=1e3):
 def layered(region, element, anti_locking=True):
     scene = pl.Scene()
     mesh = pl.mesh.box(SIZE, (5, 2, 4), element=element)
-    body = scene.add(pl.Volume(mesh, linear(SOFT), inclusions=[(region, linear(STIFF, 2e3))], anti_locking=anti_locking))
+    body = scene.add(
+        pl.Volume(mesh, linear(SOFT), inclusions=[(region, linear(STIFF, 2e3))], anti_locking=anti_locking)
+    )
     for axis in "xyz":
         scene.add(pl.Support(body, pl.regions.plane(axis=axis, at=0.0), axes=axis))
     return scene, body
 
 
-@pytest.mark.parametrize(("element", "anti_locking"), [("tet4", False), ("tet4", True), ("tet10", True), ("hex8", True)])
+@pytest.mark.parametrize(
+    ("element", "anti_locking"), [("tet4", False), ("tet4", True), ("tet10", True), ("hex8", True)]
+)
 def test_bars_in_series(element, anti_locking):
     """u(L) = σ (L₁/E₁ + L₂/E₂), with the kink at the interface; smoothing must not reach across it."""
     at = 0.04
@@ -37,7 +41,9 @@ def test_bars_in_series(element, anti_locking):
     np.testing.assert_allclose(state.stress(body)[:, 0, 0], sigma, rtol=1e-8)
 
 
-@pytest.mark.parametrize(("element", "anti_locking"), [("tet4", False), ("tet4", True), ("tet10", True), ("hex8", True)])
+@pytest.mark.parametrize(
+    ("element", "anti_locking"), [("tet4", False), ("tet4", True), ("tet10", True), ("hex8", True)]
+)
 def test_bars_in_parallel(element, anti_locking):
     """Stretched together by ε: the force is ε (E₁A₁ + E₂A₂), read as the reaction of the moved support."""
     scene, body = layered(pl.regions.box((-1, -1, 0.02), (1, 1, 1)), element, anti_locking)

@@ -39,9 +39,7 @@ def test_uniform_gradient_leaves_interior_nodes_in_balance(
 
 @pytest.mark.parametrize(("element", "anti_locking"), KINDS)
 @pytest.mark.parametrize("material", MATERIALS, ids=named)
-def test_uniform_gradient_gives_the_traction_of_its_stress(
-    element, anti_locking, material, distorted_box, model_of
-):
+def test_uniform_gradient_gives_the_traction_of_its_stress(element, anti_locking, material, distorted_box, model_of):
     """The forces on the face x = 1 sum to its area times P e_x, Cauchy's theorem."""
     mesh = distorted_box(element)
     model = model_of(mesh, material, anti_locking=anti_locking)
@@ -68,4 +66,6 @@ def test_linear_field_on_the_boundary_is_solved_inside(element, anti_locking, ma
     assert info.status is pl.Status.CONVERGED
     np.testing.assert_allclose(state.points(body), wanted, rtol=0.0, atol=1e-10)
     stress = state.stress(body)
-    np.testing.assert_allclose(stress, np.broadcast_to(stress.mean(axis=0), stress.shape), atol=1e-8 * np.abs(stress).max())
+    np.testing.assert_allclose(
+        stress, np.broadcast_to(stress.mean(axis=0), stress.shape), atol=1e-8 * np.abs(stress).max()
+    )

@@ -1,11 +1,11 @@
 """Thick neo-Hookean sphere under internal pressure.
 
-Incompressible limit, closed form (Green and Zerna, Theoretical Elasticity, 3.10; Ogden, Non-Linear Elastic Deformations, 5.3):
+Incompressible limit, closed form (Green and Zerna, Theoretical Elasticity; Ogden, Non-Linear Elastic Deformations):
 with hoop stretches λₐ = a/A inside and λ_b = b/B outside, b³ − a³ = B³ − A³,
 
     p = ∫ 2 (σ_θ − σ_r) dr/r = μ [2/λ + 1/(2λ⁴)] from λₐ to λ_b.
 
-Compressible: radial equilibrium dP_R/dR + 2 (P_R − P_θ)/R = 0 of ψ = μ/2 (I₁ − 3) − μ ln J + λ/2 ln² J, solved by SciPy.
+Compressible: radial equilibrium dP_R/dR + 2 (P_R − P_θ)/R = 0 of ψ = μ/2 (I₁ − 3) − μ ln J + λ/2 ln² J, by SciPy.
 """
 
 import numpy as np
@@ -74,7 +74,9 @@ def inflated(pressure, poisson, cells, element):
     return tuple((after / before)[np.abs(before - r) < 1e-6 * r].mean() for r in (INNER, OUTER))
 
 
-@pytest.mark.parametrize(("element", "cells", "tolerance"), [("tet4", (6, 6), 0.01), ("hex8", (6, 6), 0.01), ("tet10", (3, 3), 0.01)])
+@pytest.mark.parametrize(
+    ("element", "cells", "tolerance"), [("tet4", (6, 6), 0.01), ("hex8", (6, 6), 0.01), ("tet10", (3, 3), 0.01)]
+)
 def test_nearly_incompressible_sphere_opens_as_the_closed_form(element, cells, tolerance):
     """Inner radius at the pressure of λₐ = 1.5 within 1 %, ν = 0.499."""
     inner, outer = inflated(closed_form_pressure(1.5), 0.499, cells, element)

@@ -66,7 +66,9 @@ def closed_form(energy, stretch):
     return lateral, nominal_stress(energy, (stretch, lateral, lateral), 0)
 
 
-@pytest.mark.parametrize(("element", "anti_locking"), [("tet4", False), ("tet4", True), ("tet10", True), ("hex8", True)])
+@pytest.mark.parametrize(
+    ("element", "anti_locking"), [("tet4", False), ("tet4", True), ("tet10", True), ("hex8", True)]
+)
 @pytest.mark.parametrize(("material", "energy"), CASES, ids=[type(m).__name__ for m, _ in CASES])
 @pytest.mark.parametrize("stretch", [0.8, 1.5])
 def test_pulled_block_has_the_stretches_of_the_closed_form(
@@ -88,7 +90,9 @@ def test_pulled_block_has_the_stretches_of_the_closed_form(
     )
     cauchy = np.zeros((3, 3))
     cauchy[0, 0] = stress / lateral**2
-    np.testing.assert_allclose(state.stress(body), np.broadcast_to(cauchy, (mesh.cell_count, 3, 3)), atol=1e-6 * abs(stress))
+    np.testing.assert_allclose(
+        state.stress(body), np.broadcast_to(cauchy, (mesh.cell_count, 3, 3)), atol=1e-6 * abs(stress)
+    )
 
 
 def test_linear_law_is_hookes():

@@ -13,7 +13,9 @@ END = pl.regions.plane(axis="x", at=0.2)
 @pytest.fixture(scope="module")
 def setup():
     scene = pl.Scene()
-    body = scene.add(pl.Volume(pl.mesh.box((0.2, 0.1, 0.1), (2, 1, 1)), RUBBER, clamp=pl.regions.plane(axis="x", at=0.0)))
+    body = scene.add(
+        pl.Volume(pl.mesh.box((0.2, 0.1, 0.1), (2, 1, 1)), RUBBER, clamp=pl.regions.plane(axis="x", at=0.0))
+    )
     handles = {
         "point": scene.add(pl.PointLoad(body, END, (0, 0, 0))),
         "traction": scene.add(pl.TractionLoad(body, END, (0, 0, 0))),
@@ -59,19 +61,19 @@ def test_strangers_are_refused(setup):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("name", "value", "tolerance"),
     [
-        ("point", pl.Force((10.0, 0, 0))),
-        ("traction", pl.Traction((1000.0, 0, 0))),
-        ("pressure", pl.Pressure(-1000.0)),
+        ("point", pl.Force((10.0, 0, 0)), 0.1),
+        ("traction", pl.Traction((1000.0, 0, 0)), 1e-6),
+        ("pressure", pl.Pressure(-1000.0), 0.02),
     ],
 )
-def test_ten_newtons_by_any_load_stretch_alike(setup, name, value):
-    """10 N on the 0.01 m² end: u = σ L/E, whichever load carries it (ν = 0; the point load with its own node weights)."""
+def test_ten_newtons_by_any_load_stretch_alike(setup, name, value, tolerance):
+    """10 N on the 0.01 m² end: u = σ L/E whichever load carries it (ν = 0); point loads are not spread consistently."""
     world, body, handles = setup
     state, info = pl.QuasiStatic()(world, world.initial_state(), {handles[name]: value})
     end = END.nodes(body.mesh.points)
-    assert state.displacements(body)[end, 0].mean() == pytest.approx(1000.0 * 0.2 / 1e5, rel=0.02)
+    assert state.displacements(body)[end, 0].mean() == pytest.approx(1000.0 * 0.2 / 1e5, rel=tolerance)
     np.testing.assert_allclose(info.reaction(body).sum(axis=0)[0], -10.0, rtol=0.005)
 
 

@@ -53,7 +53,7 @@ def test_only_bodies_are_placed():
 
 @pytest.mark.parametrize("placement", [{"position": (0, 0)}, {"position": (0, 0, np.inf)}, {"rotation": 2 * np.eye(3)}])
 def test_bad_placements(placement):
-    with pytest.raises((InputError, MeshError), match="position|rotation"):
+    with pytest.raises((InputError, MeshError), match=r"position|rotation"):
         pl.Scene().add(pl.Volume(MESH, RUBBER), **placement)
 
 
@@ -61,7 +61,7 @@ def test_placement_rotates_then_translates():
     scene = pl.Scene()
     body = scene.add(pl.Volume(MESH, RUBBER), position=(1, 2, 3), rotation=(0, 0, np.pi / 2))
     x = MESH.points
-    expected = np.column_stack([-x[:, 1], x[:, 0], x[:, 2]]) + [1, 2, 3]
+    expected = np.column_stack([-x[:, 1], x[:, 0], x[:, 2]]) + np.array([1, 2, 3])
     np.testing.assert_allclose(scene.compile().initial_state().points(body), expected, atol=1e-12)
 
 

@@ -10,15 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pliant.collision.closest import PARALLEL, dot
+from pliant.collision.closest import PARALLEL, dot, segment_parameters
 from pliant.collision.filters import (
     Arrays,
     History,
     Limits,
+    agreement,
     edge_behind_at_rest,
     edge_faces,
-    edge_is_neighbour,
+    edges_touch,
     outward,
     place,
 )
@@ -72,18 +74,22 @@ def _search(
     values: FloatArray,
 ) -> int:
     """Write as many contacts as there is room for, and return how many there are."""
+    # arrays taken out of their tuple: a call with the whole tuple counts references, so only near pairs pay for one
+    x, y, edges_a, edges_b, sides_a, sides_b = a.points, b.points, a.edges, b.edges, a.triangle_edges, b.triangle_edges
+    mask_a, reach = _protruding(a, limits.flat), limits.margin
+    mask_b = mask_a if limits.same else _protruding(b, limits.flat)
     count, row = 0, np.empty(6)
     for k in range(len(pairs)):
         for side in range(3):
-            if not (a.edge_mask[pairs[k, 0]] >> side) & 1:
+            if not (mask_a[pairs[k, 0]] >> side) & 1:
                 continue
             for other in range(3):
-                if not (b.edge_mask[pairs[k, 1]] >> other) & 1:
+                if not (mask_b[pairs[k, 1]] >> other) & 1:
                     continue
-                e, f = a.triangle_edges[pairs[k, 0], side], b.triangle_edges[pairs[k, 1], other]
+                e, f = sides_a[pairs[k, 0], side], sides_b[pairs[k, 1], other]
                 if limits.same and f < e:
                     e, f = f, e
-                if not _nearest_inside(a, e, b, f, limits, row):
+                if not _nearest_inside(x, edges_a[e, 0], edges_a[e, 1], y, edges_b[f, 0], edges_b[f, 1], reach, row):
                     continue
                 if not _is_contact(a, e, b, f, limits, history, key_base, row):
                     continue
@@ -95,10 +101,12 @@ def _search(
 
 
 @inline
-def _nearest_inside(a: Arrays, e: int, b: Arrays, f: int, limits: Limits, row: FloatArray) -> bool:
-    """Write s, t and the unit normal along u × v where the nearest points are inside both edges and within margin."""
-    i, j, k, m = a.edges[e, 0], a.edges[e, 1], b.edges[f, 0], b.edges[f, 1]
-    x, y = a.points, b.points
+def _nearest_inside(
+    x: FloatArray, i: int, j: int, y: FloatArray, k: int, m: int, margin: float, row: FloatArray
+) -> bool:
+    """Write s, t, the unit normal along u × v and the gap along it, where the nearest points of the segments x[i], x[j]
+    and y[k], y[m] are inside both and within `margin` (m).
+    """
     u0, u1, u2 = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
     v0, v1, v2 = y[m, 0] - y[k, 0], y[m, 1] - y[k, 1], y[m, 2] - y[k, 2]
     r0, r1, r2 = x[i, 0] - y[k, 0], x[i, 1] - y[k, 1], x[i, 2] - y[k, 2]
@@ -115,7 +123,7 @@ def _nearest_inside(a: Arrays, e: int, b: Arrays, f: int, limits: Limits, row: F
     n0, n1, n2 = n0 / length, n1 / length, n2 / length
     gap = dot(n0, n1, n2, r0, r1, r2)
     row[0], row[1], row[2], row[3], row[4], row[5] = s, t, n0, n1, n2, gap
-    return bool(abs(gap) <= limits.margin)
+    return bool(abs(gap) <= margin)
 
 
 @inline
@@ -123,40 +131,56 @@ def _is_contact(
     a: Arrays, e: int, b: Arrays, f: int, limits: Limits, history: History, key_base: int, row: FloatArray
 ) -> bool:
     """Whether near edges may touch; turns the normal and the sign of the gap in `row` the right way."""
-    if not (_protrudes(a, e, limits.flat) and _protrudes(b, f, limits.flat)):
-        return False
     if not edge_faces(a, e, b, f, limits.facing):
         return False
     last = place(history, key_base + e * EDGE_LIMIT + f)
     if last >= 0:
-        agreement = dot(row[2], row[3], row[4], *history.normals[last])
+        side = agreement(history, last, row[2], row[3], row[4])
     else:
-        agreement = 0.0
+        side = 0.0
         for axis in range(3):
-            agreement += row[2 + axis] * (outward(b, b.normals, f, axis) - outward(a, a.normals, e, axis))
-        if abs(agreement) < _UNDECIDED:
-            agreement = row[5]
-    if agreement < 0.0:
+            side += row[2 + axis] * (outward(b, b.normals, f, axis) - outward(a, a.normals, e, axis))
+        if abs(side) < _UNDECIDED:
+            side = row[5]
+    if side < 0.0:
         row[2:6] *= -1.0
     if not (_leaves_faces(a, e, row, 1.0, limits.facing) and _leaves_faces(b, f, row, -1.0, limits.facing)):
         return False
-    if limits.same and edge_is_neighbour(a, e, f, limits.rest):
+    if limits.same and (edges_touch(a, e, f) or _rest_distance2(a, e, f) < limits.rest * limits.rest):
         return False
     return not (row[5] < 0.0 and last < 0 and limits.same and edge_behind_at_rest(a, e, f, limits.wall))
 
 
 @inline
-def _protrudes(a: Arrays, edge: int, flat: float) -> bool:
-    """Whether the surface is convex at `edge` and bent there, or ends there."""
-    f, g = a.edge_triangles[edge]
-    if g < 0 or flat > 1.0:
-        return True
-    n0, n1, n2 = a.normals[f]
-    if dot(n0, n1, n2, a.normals[g, 0], a.normals[g, 1], a.normals[g, 2]) >= flat:
-        return False
-    i, k = a.edges[edge, 0], _opposite(a, edge, g)
-    d0, d1, d2 = a.points[k, 0] - a.points[i, 0], a.points[k, 1] - a.points[i, 1], a.points[k, 2] - a.points[i, 2]
-    return bool(dot(n0, n1, n2, d0, d1, d2) < 0.0)
+def _rest_distance2(a: Arrays, edge: int, other: int) -> float:
+    i, j = a.edges[edge]
+    k, m = a.edges[other]
+    return float(segment_parameters(a.rest, i, j, a.rest, k, m)[2])
+
+
+@inline
+def _protruding(a: Arrays, flat: float) -> NDArray[np.uint8]:
+    """The mask of represented edges without those where the surface is flat or concave."""
+    mask, points, normals, edges = a.edge_mask.copy(), a.points, a.normals, a.edges
+    triangles, triangle_edges, edge_triangles = a.triangles, a.triangle_edges, a.edge_triangles
+    for t in range(len(mask)):
+        for side in range(3):
+            e = triangle_edges[t, side]
+            f, g = edge_triangles[e, 0], edge_triangles[e, 1]
+            if g < 0 or flat > 1.0:
+                continue
+            i, k = edges[e, 0], triangles[g, 0]
+            for corner in range(1, 3):
+                if k == edges[e, 0] or k == edges[e, 1]:
+                    k = triangles[g, corner]
+            n0, n1, n2 = normals[f, 0], normals[f, 1], normals[f, 2]
+            cosine = dot(n0, n1, n2, normals[g, 0], normals[g, 1], normals[g, 2])
+            height = dot(
+                n0, n1, n2, points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], points[k, 2] - points[i, 2]
+            )
+            if cosine >= flat or height >= 0.0:
+                mask[t] &= np.uint8(7 - (1 << side))
+    return mask
 
 
 @inline

@@ -1,7 +1,7 @@
 """What is not a contact: neighbours in the mesh, features that are close at rest, the far side of a thin wall.
 
-A pair of features of one surface is left out when they share a point or are joined by an edge, or when their distance
-at rest is below the rest distance. Two features in penetration are left out when they were behind each other at rest,
+A pair of features of one surface is left out when the triangles around them share a point, or when their distance at
+rest is below the rest distance. Two features in penetration are left out when they were behind each other at rest,
 within the reach of a thin wall: then the material lies between them, and it is compressed, not in contact.
 """
 
@@ -75,25 +75,35 @@ def arrays_of(pose: Pose) -> Arrays:
 @inline
 def place(history: History, key: int) -> int:
     """Where `key` is in the last step's contacts, or −1."""
-    i = np.searchsorted(history.keys, key)
+    i = int(np.searchsorted(history.keys, key))
     return i if i < len(history.keys) and history.keys[i] == key else -1
 
 
 @inline
-def touches(a: Arrays, p: int, q: int) -> bool:
-    """Whether points p and q are one or joined by an edge."""
-    for k in range(a.ring_start[p], a.ring_start[p + 1]):
-        if a.ring[k] == q:
-            return True
-    return p == q
+def agreement(history: History, last: int, n0: float, n1: float, n2: float) -> float:
+    """Product of a unit normal with the normal that contact `last` had."""
+    return float(dot(n0, n1, n2, history.normals[last, 0], history.normals[last, 1], history.normals[last, 2]))
 
 
 @inline
-def vertex_faces(a: Arrays, vertex: int, b: Arrays, face: int, facing: float) -> bool:
-    """Whether a triangle around `vertex` faces `face`: n·n′ < facing."""
-    n0, n1, n2 = b.normals[face]
-    for k in range(a.fan_start[vertex], a.fan_start[vertex + 1]):
-        if dot(a.normals[a.fan[k], 0], a.normals[a.fan[k], 1], a.normals[a.fan[k], 2], n0, n1, n2) < facing:
+def vertex_faces(
+    fan_start: IntArray, fan: IntArray, normals: FloatArray, vertex: int, n: FloatArray, face: int, facing: float
+) -> bool:
+    """Whether a triangle around `vertex` faces the normal n[face]: n·n′ < facing."""
+    n0, n1, n2 = n[face, 0], n[face, 1], n[face, 2]
+    for k in range(fan_start[vertex], fan_start[vertex + 1]):
+        t = fan[k]
+        if dot(normals[t, 0], normals[t, 1], normals[t, 2], n0, n1, n2) < facing:
+            return True
+    return False
+
+
+@inline
+def touches(ring_start: IntArray, ring: IntArray, p: int, i: int, j: int, k: int) -> bool:
+    """Whether point p is joined to point i, j or k by an edge."""
+    for m in range(ring_start[p], ring_start[p + 1]):
+        q = ring[m]
+        if (q == i) | (q == j) | (q == k):
             return True
     return False
 
@@ -111,24 +121,16 @@ def edge_faces(a: Arrays, edge_a: int, b: Arrays, edge_b: int, facing: float) ->
 
 
 @inline
-def vertex_is_neighbour(a: Arrays, vertex: int, face: int, rest: float) -> bool:
-    """Whether the mesh or the rest shape keeps `vertex` and `face` of one surface from being a contact."""
-    i, j, k = a.triangles[face]
-    if touches(a, vertex, i) or touches(a, vertex, j) or touches(a, vertex, k):
-        return True
-    _, _, squared = triangle_weights(a.rest, vertex, a.rest, i, j, k)
-    return bool(squared < rest * rest)
-
-
-@inline
-def edge_is_neighbour(a: Arrays, edge: int, other: int, rest: float) -> bool:
-    """Whether the mesh or the rest shape keeps two edges of one surface from being a contact."""
-    i, j = a.edges[edge]
-    k, m = a.edges[other]
-    if touches(a, i, k) or touches(a, i, m) or touches(a, j, k) or touches(a, j, m):
-        return True
-    _, _, squared, _ = segment_parameters(a.rest, i, j, a.rest, k, m)
-    return bool(squared < rest * rest)
+def edges_touch(a: Arrays, edge: int, other: int) -> bool:
+    """Whether a triangle of one edge and a triangle of the other share a point."""
+    for f in a.edge_triangles[edge]:
+        for g in a.edge_triangles[other]:
+            if f >= 0 and g >= 0:
+                for p in a.triangles[f]:
+                    for q in a.triangles[g]:
+                        if p == q:
+                            return True
+    return False
 
 
 @inline

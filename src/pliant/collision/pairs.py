@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.collision.surface import Pose
-from pliant.collision.tree import may_touch
-from pliant.core.kernels import kernel
+from pliant.collision.tree import may_face, near
+from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IntArray
 
 _STACK = 512
@@ -17,13 +17,16 @@ _STACK = 512
 
 
 def triangle_pairs(a: Pose, b: Pose, *, margin: float, facing: float) -> IntArray:
-    """Candidate pairs (p, 2): a triangle of `a` and one of `b`, or each pair of two triangles once if `a` is `b`."""
+    """Candidate pairs (p, 2): a triangle of `a` and one of `b`.
+
+    If `a` is `b`, each two triangles that share no point make one pair.
+    """
     pairs = np.empty((4 * len(a.surface.order) + 4 * len(b.surface.order), 2), dtype=np.int32)
     while True:
         count = _find_pairs(
             a.bounds.nodes, a.bounds.boxes, a.surface.order, a.surface.leaf_start,
             b.bounds.nodes, b.bounds.boxes, b.surface.order, b.surface.leaf_start,
-            a is b, margin, facing, pairs,
+            a.surface.triangles, a is b, margin, facing, pairs,
         )  # fmt: skip
         if count <= len(pairs):
             return pairs[:count]
@@ -40,6 +43,7 @@ def _find_pairs(
     boxes_b: FloatArray,
     order_b: IntArray,
     start_b: IntArray,
+    triangles: IntArray,
     same: bool,
     margin: float,
     facing: float,
@@ -51,16 +55,19 @@ def _find_pairs(
     while top > 0:
         top -= 1
         i, j = stack[top]
-        if not may_touch(nodes_a, i, nodes_b, j, margin, facing):
+        if not (near(nodes_a, i, nodes_b, j, margin) and may_face(nodes_a, i, nodes_b, j, facing)):
             continue
         if i >= leaf_a and j >= leaf_b:
             for p in range(start_a[i - leaf_a], start_a[i - leaf_a + 1]):
                 first = p + 1 if same and i == j else start_b[j - leaf_b]
                 for q in range(first, start_b[j - leaf_b + 1]):
-                    if may_touch(boxes_a, p, boxes_b, q, margin, facing):
-                        if count < len(pairs):
-                            pairs[count, 0], pairs[count, 1] = order_a[p], order_b[q]
-                        count += 1
+                    if not (near(boxes_a, p, boxes_b, q, margin) and may_face(boxes_a, p, boxes_b, q, facing)):
+                        continue
+                    if same and _share_point(triangles, order_a[p], order_b[q]):
+                        continue
+                    if count < len(pairs):
+                        pairs[count, 0], pairs[count, 1] = order_a[p], order_b[q]
+                    count += 1
         elif same and i == j:
             for k in range(3):
                 stack[top + k, 0], stack[top + k, 1] = 2 * i + 1 + k // 2, 2 * i + 1 + (k + 1) // 2
@@ -72,3 +79,10 @@ def _find_pairs(
             stack[top, 0], stack[top, 1], stack[top + 1, 0], stack[top + 1, 1] = i, 2 * j + 1, i, 2 * j + 2
             top += 2
     return count
+
+
+@inline
+def _share_point(triangles: IntArray, i: int, j: int) -> bool:
+    a, b, c = triangles[i, 0], triangles[i, 1], triangles[i, 2]
+    d, e, f = triangles[j, 0], triangles[j, 1], triangles[j, 2]
+    return bool((a == d) | (a == e) | (a == f) | (b == d) | (b == e) | (b == f) | (c == d) | (c == e) | (c == f))

@@ -9,20 +9,33 @@ TVCG 11, 2005.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from pliant.collision.closest import dot
-from pliant.collision.filters import Arrays
 from pliant.core.kernels import inline
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IntArray
 
 _TOUCHING = 1e-9
 """Below this distance, relative to the triangle, the direction to a point is noise and the pseudonormal is used."""
 
 
+class Sides(NamedTuple):
+    """What the side of a mesh is read from: names as in `CollisionSurface`, `normals` (t, 3) the current unit ones."""
+
+    points: FloatArray
+    normals: FloatArray
+    triangles: IntArray
+    triangle_edges: IntArray
+    edge_triangles: IntArray
+    fan_start: IntArray
+    fan: IntArray
+
+
 @inline
 def signed_direction(
-    x: FloatArray, p: int, b: Arrays, face: int, v: float, w: float
+    x: FloatArray, p: int, b: Sides, face: int, v: float, w: float
 ) -> tuple[float, float, float, float]:
     """Unit normal from the mesh to x[p] and signed distance (m), for the nearest point (v, w) on `face`.
 
@@ -50,11 +63,12 @@ def signed_direction(
 
 
 @inline
-def _border_normal(b: Arrays, face: int, v: float, w: float) -> tuple[float, float, float]:
+def _border_normal(b: Sides, face: int, v: float, w: float) -> tuple[float, float, float]:
     """Pseudonormal at the point (v, w) on the border of `face`, not of unit length."""
     corner = 0 if v == 0.0 and w == 0.0 else (1 if v == 1.0 else (2 if w == 1.0 else -1))
     if corner >= 0:
-        return _corner_normal(b, b.triangles[face, corner])
+        n0, n1, n2 = _corner_normal(b, b.triangles[face, corner])
+        return n0, n1, n2
     side = 0 if w == 0.0 else (2 if v == 0.0 else 1)
     f, g = b.edge_triangles[b.triangle_edges[face, side]]
     n0, n1, n2 = b.normals[f]
@@ -64,7 +78,7 @@ def _border_normal(b: Arrays, face: int, v: float, w: float) -> tuple[float, flo
 
 
 @inline
-def _corner_normal(b: Arrays, p: int) -> tuple[float, float, float]:
+def _corner_normal(b: Sides, p: int) -> tuple[float, float, float]:
     """Σ α n over the triangles around point p, α their angle at p."""
     n0, n1, n2 = 0.0, 0.0, 0.0
     for k in range(b.fan_start[p], b.fan_start[p + 1]):

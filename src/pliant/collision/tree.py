@@ -125,14 +125,18 @@ def _join(source: FloatArray, i: int, target: FloatArray, j: int) -> None:
 
 
 @inline
-def may_touch(a: FloatArray, i: int, b: FloatArray, j: int, margin: float, facing: float) -> bool:
-    """Whether box a[i] is within `margin` (m) of box b[j] along each axis, and two normals with n·n′ < `facing` may be
-    inside.
-    """
+def near(a: FloatArray, i: int, b: FloatArray, j: int, margin: float) -> bool:
+    """Whether box a[i] is within `margin` (m) of box b[j] along each axis."""
+    x = (a[i, 0] - b[j, 3] <= margin) & (b[j, 0] - a[i, 3] <= margin)
+    y = (a[i, 1] - b[j, 4] <= margin) & (b[j, 1] - a[i, 4] <= margin)
+    return bool(x & y & (a[i, 2] - b[j, 5] <= margin) & (b[j, 2] - a[i, 5] <= margin))
+
+
+@inline
+def may_face(a: FloatArray, i: int, b: FloatArray, j: int, facing: float) -> bool:
+    """Whether there may be normals n in box a[i] and n′ in box b[j] with n·n′ < `facing`."""
     least = 0.0
     for axis in range(3):
-        if a[i, axis] - b[j, 3 + axis] > margin or b[j, axis] - a[i, 3 + axis] > margin:
-            return False
         low, high = a[i, 6 + axis], a[i, 9 + axis]
         other_low, other_high = b[j, 6 + axis], b[j, 9 + axis]
         least += min(low * other_low, low * other_high, high * other_low, high * other_high)

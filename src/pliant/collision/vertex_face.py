@@ -10,17 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.collision.closest import dot, triangle_weights
+from pliant.collision.closest import triangle_weights
 from pliant.collision.filters import (
     Arrays,
     History,
     Limits,
+    agreement,
     place,
+    touches,
     vertex_behind_at_rest,
     vertex_faces,
-    vertex_is_neighbour,
 )
-from pliant.collision.pseudonormal import signed_direction
+from pliant.collision.pseudonormal import Sides, signed_direction
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IntArray
 
@@ -51,7 +52,8 @@ def vertex_face_contacts(
     vertices = np.flatnonzero(nearest >= 0).astype(np.int32)
     faces = nearest[vertices]
     weights, normal, gap = np.empty((len(faces), 3)), np.empty((len(faces), 3)), np.empty(len(faces))
-    _measure(vertices, faces, a.points, b, weights, normal, gap)
+    sides = Sides(b.points, b.normals, b.triangles, b.triangle_edges, b.edge_triangles, b.fan_start, b.fan)
+    _measure(vertices, faces, a.points, sides, weights, normal, gap)
     return FaceContacts(vertices, faces, weights, normal, gap)
 
 
@@ -67,49 +69,54 @@ def _search(
     squared: FloatArray,
     nearest: IntArray,
 ) -> None:
-    for turn in range(2 if limits.same else 1):
+    # arrays taken out of their tuples: a call with a whole tuple counts all its references
+    x, y, corners, others, mask = a.points, b.points, a.triangles, b.triangles, a.vertex_mask
+    fan_start, fan, normals, normals_b, rest = a.fan_start, a.fan, a.normals, b.normals, a.rest
+    sides = Sides(y, normals_b, others, b.triangle_edges, b.edge_triangles, b.fan_start, b.fan)
+    same, reach, rest_reach = limits.same, limits.margin * limits.margin, limits.rest * limits.rest
+    for turn in range(2 if same else 1):
         mine = (column + turn) % 2
-        for k in range(len(pairs)):
-            lender, face = pairs[k, mine], pairs[k, 1 - mine]
+        for pair in range(len(pairs)):
+            lender, face = pairs[pair, mine], pairs[pair, 1 - mine]
+            i, j, k = others[face, 0], others[face, 1], others[face, 2]
             for corner in range(3):
-                if (a.vertex_mask[lender] >> corner) & 1:
-                    vertex = a.triangles[lender, corner]
-                    _try_face(a, vertex, b, face, limits, history, key_base, squared, nearest)
+                if not (mask[lender] >> corner) & 1:
+                    continue
+                vertex = corners[lender, corner]
+                v, w, distance = triangle_weights(x, vertex, y, i, j, k)
+                if distance > reach or distance > squared[vertex]:
+                    continue
+                if distance == squared[vertex] and face > nearest[vertex]:
+                    continue
+                if not vertex_faces(fan_start, fan, normals, vertex, normals_b, face, limits.facing):
+                    continue
+                if same and triangle_weights(rest, vertex, rest, i, j, k)[2] < rest_reach:
+                    continue
+                if same and touches(a.ring_start, a.ring, vertex, i, j, k):
+                    continue
+                n0, n1, n2, gap = signed_direction(x, vertex, sides, face, v, w)
+                if gap < 0.0 and not _may_be_behind(a, vertex, face, n0, n1, n2, limits, history, key_base):
+                    continue
+                squared[vertex], nearest[vertex] = distance, face
 
 
 @inline
-def _try_face(
+def _may_be_behind(
     a: Arrays,
     vertex: int,
-    b: Arrays,
     face: int,
+    n0: float,
+    n1: float,
+    n2: float,
     limits: Limits,
     history: History,
     key_base: int,
-    squared: FloatArray,
-    nearest: IntArray,
-) -> None:
-    """Make `face` the nearest one of `vertex` if it is nearer than the last and they may touch."""
-    i, j, k = b.triangles[face, 0], b.triangles[face, 1], b.triangles[face, 2]
-    if limits.same and (vertex == i or vertex == j or vertex == k):
-        return
-    v, w, distance = triangle_weights(a.points, vertex, b.points, i, j, k)
-    if distance > limits.margin * limits.margin or distance > squared[vertex]:
-        return
-    if distance == squared[vertex] and face > nearest[vertex]:
-        return
-    if not vertex_faces(a, vertex, b, face, limits.facing):
-        return
-    if limits.same and vertex_is_neighbour(a, vertex, face, limits.rest):
-        return
-    n0, n1, n2, gap = signed_direction(a.points, vertex, b, face, v, w)
-    if gap < 0.0:
-        last = place(history, key_base + vertex)
-        if last >= 0 and dot(n0, n1, n2, *history.normals[last]) <= 0.0:
-            return
-        if last < 0 and limits.same and vertex_behind_at_rest(a, vertex, face, limits.wall):
-            return
-    squared[vertex], nearest[vertex] = distance, face
+) -> bool:
+    """Whether `vertex`, now behind `face`, has come there as a contact, and not through the material of a wall."""
+    last = place(history, key_base + vertex)
+    if last >= 0:
+        return bool(agreement(history, last, n0, n1, n2) > 0.0)
+    return not (limits.same and vertex_behind_at_rest(a, vertex, face, limits.wall))
 
 
 @kernel
@@ -117,7 +124,7 @@ def _measure(
     vertices: IntArray,
     faces: IntArray,
     x: FloatArray,
-    b: Arrays,
+    b: Sides,
     weights: FloatArray,
     normal: FloatArray,
     gap: FloatArray,

@@ -21,7 +21,6 @@ from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
 
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
@@ -122,6 +121,8 @@ def _yeoh_shapes(s: FloatArray) -> FloatArray:
 
 def _minimise(error: Callable[[float], float], bounds: tuple[float, float]) -> float:
     """Minimum of `error` between the bounds: the best of a grid, then refined between its neighbours."""
+    from scipy.optimize import minimize_scalar  # a third of a second to import, and only fits need it
+
     grid = np.linspace(*bounds, 77)
     best = int(np.argmin([error(a) for a in grid]))
     bracket = (grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)])

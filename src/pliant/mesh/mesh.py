@@ -274,7 +274,7 @@ def _rotation_matrix(rotation: Any) -> FloatArray:
 
 
 def drop_unused_nodes(points: Any, cells: Any) -> tuple[FloatArray, IntArray]:
-    """`points` without those that no cell uses, and `cells` renumbered; the order of the kept nodes stays."""
+    """`points` (n, 3) without those that no cell uses, and `cells` (m, k) renumbered; the kept nodes stay in order."""
     points = np.asarray(points, dtype=np.float64)
     cells = np.asarray(cells)
     outside = np.flatnonzero(((cells < 0) | (cells >= len(points))).any(axis=1))

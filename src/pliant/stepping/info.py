@@ -29,7 +29,8 @@ class StepInfo:
     """Outcome of one step.
 
     `iterations` counts linear solves. `linear_residual` is ‖A dx − r‖/‖r‖ of the last of them. `tangents_projected`
-    counts those whose tangent had to be projected to positive definite. `stage_times` holds seconds by stage.
+    counts those whose tangent had to be projected to positive definite. `stage_times` holds seconds by stage. `lam`
+    (rows,) are the multipliers of the rows, in N.
     """
 
     status: Status

@@ -111,10 +111,13 @@ class Motion:
         scale = max(_norm(external), _norm(internal))
         if scheme.inertia:
             kick = model.mass.apply(scheme.momentum * v)
-            r += kick - model.mass.apply((scheme.inertia + model.spec.damping.mass * scheme.rate) * dx)
             scale = max(scale, _norm(kick))
-        if model.spec.damping.stiffness and scheme.rate and dx.any():
-            r -= model.spec.damping.stiffness * scheme.rate * self._damping_product(number, dx)
+            r += kick
+            if dx.any():
+                damping = model.spec.damping
+                r -= model.mass.apply((scheme.inertia + damping.mass * scheme.rate) * dx)
+                if damping.stiffness:
+                    r -= damping.stiffness * scheme.rate * self._damping_product(number, dx)
         if self.blend < 1.0 and self._start_residuals is not None:
             r -= (1.0 - self.blend) * self._start_residuals[number]
         return r, scale if np.isfinite(energy) else np.inf
@@ -131,12 +134,14 @@ class Motion:
 
     def _held_motion(self, number: int) -> FloatArray | None:
         """What held unknowns still have to move, zero at free ones; None where nothing has to."""
-        model = self.world.models[number]
-        if not model.held.any():
+        held = self.world.models[number].held_unknowns
+        way = self.targets[number].ravel()[held] - self.start.q[number].ravel()[held]
+        ahead = self.blend * way - self.dx[number].ravel()[held]
+        if not ahead.any():
             return None
-        way = self.targets[number] - self.start.q[number]
-        motion = np.where(model.held, self.blend * way - self.dx[number], 0.0)
-        return motion if motion.any() else None
+        motion = np.zeros(self.dx[number].shape)
+        motion.ravel()[held] = ahead
+        return motion
 
     def must_move(self) -> bool:
         """Whether held unknowns are not yet where supports and clamps want them."""

@@ -82,7 +82,7 @@ class Stopping:
     """When Newton's iteration may stop: at the tolerance, or at round-off.
 
     Round-off is reached where the residual no longer falls although it is smaller than the force that a change of the
-    positions by their last bit causes, ε |A_ii| |x_i|: a body that hardly moves far from the origin never gets below that.
+    positions by their last bit causes, ε |A_ii| |x_i|: a body that hardly moves, far from the origin, never gets below.
     """
 
     def __init__(self, motion: Motion, tolerance: float) -> None:
@@ -163,7 +163,7 @@ def apply_with_line_search(motion: Motion, correction: Correction) -> Forces:
     g(s) = correction · r(dx + s correction) is the slope of the potential along the correction, up to sign; a full
     step is kept while |g(1)| stays below g(0), otherwise s follows from the secant of g (Crisfield, Non-linear Finite
     Element Analysis of Solids and Structures, 9.2).
-    Where supports still have to move, their work enters the potential and the slope says nothing: the step is full then.
+    Where supports still have to move, their work enters the potential and the slope says nothing: the step is full.
     """
     base = [dx.copy() for dx in motion.dx]
     supports_move = motion.must_move()

@@ -22,6 +22,7 @@ from pliant.core.threads import one_blas_thread
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
+from pliant.models.volume.readouts import least_volume_ratio
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.stepping.dynamics import check_finite, measure
 from pliant.stepping.info import RigidMotion, StepInfo
@@ -147,8 +148,13 @@ class _Equilibrium:
             if not forces.finite:
                 return False
             if self.stopping.reached(self.residual(forces), forces.scale) and not motion.must_move():
-                return True
+                return not self._inside_out()
         return False
+
+    def _inside_out(self) -> bool:
+        """Whether this equilibrium has inverted elements, as some laws allow; small strain knows no inversion."""
+        pairs = enumerate(self.motion.world.models)
+        return any(m.laws.any() and least_volume_ratio(m, self.motion.evaluation_point(k)) <= 0.0 for k, m in pairs)
 
     def _correct(self) -> Correction:
         """One linear solve, with σ raised until the matrix is positive definite."""

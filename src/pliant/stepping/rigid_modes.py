@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.core.checks import finite_array
 from pliant.core.types import FloatArray
 from pliant.models.volume import VolumeModel
 
@@ -50,6 +51,7 @@ class FreeModes:
 
 def free_modes(model: VolumeModel, q: FloatArray) -> FreeModes | None:
     """The open rigid motions of a body standing at q (n, 3); None where its supports resist all six."""
+    q = finite_array(f"positions of {model.name!r}", q)
     mass = model.mass.nodal
     center = mass @ q / mass.sum()
     arm = q - center

@@ -32,8 +32,9 @@ class RecordedBody:
 class Run:
     """A recorded trajectory; index 0 is the initial state.
 
-    `times` (steps,), s. `step_seconds`, `iterations` and `linear_residual` (steps − 1,) report each step;
-    `stage_seconds` holds the seconds of each stage by step.
+    `times` (steps,), s. `positions` and `motions` hold, for each body, positions (steps, n, 3) in m and velocities
+    (steps, n, 3) in m/s. `step_seconds` (s), `iterations` and `linear_residual` (steps − 1,) report each step;
+    `stage_seconds` holds the seconds of each stage by step, (steps − 1,).
     """
 
     times: FloatArray

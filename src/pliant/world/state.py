@@ -20,7 +20,7 @@ class State:
     """Positions and velocities of every body at one time. Steppers return a new one; none is ever changed.
 
     `q` and `v` hold, for each body in the order of the world, positions (n, 3) in m and velocities (n, 3) in m/s;
-    `lam` the multipliers of the last step's rows, which warm-start the next.
+    `lam` (rows,) the multipliers of the last step's rows, in N, which warm-start the next. `time` is in s.
     """
 
     world: World

@@ -13,7 +13,9 @@ ELEMENTS = ["tet4", "tet10", "hex8"]
 
 def model(element="tet4", mesh=None, **options):
     scene = pl.Scene()
-    scene.add(pl.Volume(pl.mesh.box((0.1, 0.2, 0.3), (2, 2, 2), element=element) if mesh is None else mesh, RUBBER, **options))
+    scene.add(
+        pl.Volume(pl.mesh.box((0.1, 0.2, 0.3), (2, 2, 2), element=element) if mesh is None else mesh, RUBBER, **options)
+    )
     return scene.compile().models[0]
 
 

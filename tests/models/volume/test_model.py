@@ -76,14 +76,14 @@ def test_every_node_held_is_refused():
 
 def test_an_empty_clamp_is_refused():
     scene, _ = scene_of(clamp=pl.regions.plane(axis="x", at=9.0))
-    with pytest.raises(MeshError, match="clamp of 'block'.*selects none"):
+    with pytest.raises(MeshError, match=r"clamp of 'block'.*selects none"):
         scene.compile()
 
 
 def test_an_empty_inclusion_is_refused():
     nowhere = pl.regions.box((1, 1, 1), (2, 2, 2))
     scene, _ = scene_of(inclusions=[(nowhere, RUBBER)])
-    with pytest.raises(InputError, match="inclusion 0 of 'block'.*contains the centre of no cell"):
+    with pytest.raises(InputError, match=r"inclusion 0 of 'block'.*contains the centre of no cell"):
         scene.compile()
 
 

@@ -51,7 +51,7 @@ def test_kinetic_energy_and_potential():
     mesh = pl.mesh.box((0.1, 0.1, 0.1), (2, 2, 2))
     scene.add(pl.Volume(mesh, NEO))
     world = scene.compile()
-    q = mesh.points + [0.0, 0.0, 2.0]
+    q = mesh.points + np.array([0.0, 0.0, 2.0])
     state = pl.State(world, 0.0, (q,), (np.full(mesh.points.shape, 3.0),), np.zeros(0))
     energy = world.energy(state)
     assert energy["kinetic"] == pytest.approx(0.5 * 1.0 * 27.0, rel=1e-12)
@@ -63,7 +63,9 @@ def test_kinetic_energy_and_potential():
 def test_von_mises_of_known_states():
     uniaxial = np.diag([7.0, 0, 0])
     shear = np.array([[0, 2.0, 0], [2.0, 0, 0], [0, 0, 0]])
-    np.testing.assert_allclose(von_mises(np.stack([uniaxial, shear, 5 * np.eye(3)])), [7.0, 2 * np.sqrt(3), 0.0], atol=1e-12)
+    np.testing.assert_allclose(
+        von_mises(np.stack([uniaxial, shear, 5 * np.eye(3)])), [7.0, 2 * np.sqrt(3), 0.0], atol=1e-12
+    )
 
 
 def test_von_mises_of_a_state():

@@ -52,31 +52,34 @@ def _add_forces(force, nodes, G, start, stop, w, P):
 
 
 @inline
-def _gather_lanes(q, ptr, nodes, G, material, laws, first, F, R, m, U, s, V):
-    """F and its rotation R for the eight points from `first` on (the last point again beyond the end)."""
+def _gather_lanes(q, ptr, nodes, G, material, laws, first, Fs, Rs, F, U, s, V):
+    """F and its rotation R for the eight points from `first` on (the last point again beyond the end), by lanes."""
     last = material.shape[0] - 1
     for lane in range(LANES):
         p = min(first + lane, last)
-        deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F[lane])
-    polar_lanes(F, R, m, U, s, V)
+        deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
+        for i in range(3):
+            for j in range(3):
+                Fs[LANES * (3 * i + j) + lane] = F[i, j]
+    polar_lanes(Fs, Rs, F, U, s, V)
     for lane in range(LANES):
         if laws[material[min(first + lane, last)]] == LINEAR:
-            for i in range(3):
-                for j in range(3):
-                    R[lane, i, j] = 1.0 if i == j else 0.0
+            for k in range(9):
+                Rs[LANES * k + lane] = 1.0 if k % 4 == 0 else 0.0
 
 
 @inline
-def _corotated_point(law, mu, lam, w, F, R, nodes, G, start, stop, force, g):
-    """ψ of the linear and corotated laws; adds the forces of P = R (2μ ε + λ tr(ε) I), ε = sym(RᵀF) − I, and fills g
-    = R G.
+def _corotated_point(law, mu, lam, w, F, R, n, nodes, G, start, stop, force, g):
+    """ψ of the linear and corotated laws at lane n; adds the forces of P = R (2μ ε + λ tr(ε) I), ε = sym(RᵀF) − I.
+
+    Fills g = R G.
     """
-    r00, r01, r02 = R[0, 0], R[0, 1], R[0, 2]
-    r10, r11, r12 = R[1, 0], R[1, 1], R[1, 2]
-    r20, r21, r22 = R[2, 0], R[2, 1], R[2, 2]
-    p00, p11, p22 = F[0, 0] - r00, F[1, 1] - r11, F[2, 2] - r22
-    p01, p02, p12 = F[0, 1] - r01, F[0, 2] - r02, F[1, 2] - r12
-    p10, p20, p21 = F[1, 0] - r10, F[2, 0] - r20, F[2, 1] - r21
+    r00, r01, r02 = R[n], R[8 + n], R[16 + n]
+    r10, r11, r12 = R[24 + n], R[32 + n], R[40 + n]
+    r20, r21, r22 = R[48 + n], R[56 + n], R[64 + n]
+    p00, p01, p02 = F[n] - r00, F[8 + n] - r01, F[16 + n] - r02
+    p10, p11, p12 = F[24 + n] - r10, F[32 + n] - r11, F[40 + n] - r12
+    p20, p21, p22 = F[48 + n] - r20, F[56 + n] - r21, F[64 + n] - r22
     if law == LINEAR:  # R = I; RᵀF is not symmetric as it is for the polar rotation
         p01, p02, p12 = 0.5 * (p01 + p10), 0.5 * (p02 + p20), 0.5 * (p12 + p21)
         p10, p20, p21 = p01, p02, p12
@@ -87,11 +90,11 @@ def _corotated_point(law, mu, lam, w, F, R, nodes, G, start, stop, force, g):
     p10, p11, p12 = m * p10 + t * r10, m * p11 + t * r11, m * p12 + t * r12
     p20, p21, p22 = m * p20 + t * r20, m * p21 + t * r21, m * p22 + t * r22
     for k in range(start, stop):
-        n = nodes[k]
+        node = nodes[k]
         x, y, z = G[k, 0], G[k, 1], G[k, 2]
-        force[n, 0] += p00 * x + p01 * y + p02 * z
-        force[n, 1] += p10 * x + p11 * y + p12 * z
-        force[n, 2] += p20 * x + p21 * y + p22 * z
+        force[node, 0] += p00 * x + p01 * y + p02 * z
+        force[node, 1] += p10 * x + p11 * y + p12 * z
+        force[node, 2] += p20 * x + p21 * y + p22 * z
         g[k - start, 0] = r00 * x + r01 * y + r02 * z
         g[k - start, 1] = r10 * x + r11 * y + r12 * z
         g[k - start, 2] = r20 * x + r21 * y + r22 * z
@@ -128,19 +131,19 @@ def assemble_corotated(q, ptr, nodes, G, weight, part, material, laws, table, po
 
     For points whose law is linear or corotated.
     """
-    Fs, Rs, lanes = np.empty((LANES, 3, 3)), np.empty((LANES, 3, 3)), np.empty(9 * LANES)
-    U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    Fs, Rs = np.empty(9 * LANES), np.empty(9 * LANES)
+    F, U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     g = np.empty((_widest(ptr), 3))
     energy = 0.0
     pair = 0
     for p in range(weight.shape[0]):
         lane = p % LANES
         if lane == 0:
-            _gather_lanes(q, ptr, nodes, G, material, laws, p, Fs, Rs, lanes, U, s, V)
+            _gather_lanes(q, ptr, nodes, G, material, laws, p, Fs, Rs, F, U, s, V)
         start, stop, w, m = ptr[p], ptr[p + 1], weight[p], material[p]
         mu = 0.0 if part[p] == VOLUME else table[m, 0]
         lam = 0.0 if part[p] == SHEAR else table[m, 1]
-        energy += w * _corotated_point(laws[m], mu, lam, w, Fs[lane], Rs[lane], nodes, G, start, stop, force, g)
+        energy += w * _corotated_point(laws[m], mu, lam, w, Fs, Rs, lane, nodes, G, start, stop, force, g)
         pair = _warped_blocks(values, positions, pair, g, stop - start, scale * w * lam, scale * w * mu)
     return energy
 
@@ -213,21 +216,22 @@ def internal_forces(q, ptr, nodes, G, weight, part, material, laws, table, force
     """Internal forces added to `force` (n, 3), energy densities of the points into `density` (p,); returns the
     energy.
     """
-    Fs, Rs, lanes, P = np.empty((LANES, 3, 3)), np.empty((LANES, 3, 3)), np.empty(9 * LANES), np.empty((3, 3))
+    Fs, Rs, F, P = np.empty(9 * LANES), np.empty(9 * LANES), np.empty((3, 3)), np.empty((3, 3))
     U, V, s, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.empty(12)
     g = np.empty((_widest(ptr), 3))
     energy = 0.0
     for p in range(weight.shape[0]):
         lane = p % LANES
         if lane == 0:
-            _gather_lanes(q, ptr, nodes, G, material, laws, p, Fs, Rs, lanes, U, s, V)
+            _gather_lanes(q, ptr, nodes, G, material, laws, p, Fs, Rs, F, U, s, V)
         start, stop, w, m = ptr[p], ptr[p + 1], weight[p], material[p]
         if laws[m] <= COROTATED:  # the polar rotation is cheaper than the singular values
             mu = 0.0 if part[p] == VOLUME else table[m, 0]
             lam = 0.0 if part[p] == SHEAR else table[m, 1]
-            psi = _corotated_point(laws[m], mu, lam, w, Fs[lane], Rs[lane], nodes, G, start, stop, force, g)
+            psi = _corotated_point(laws[m], mu, lam, w, Fs, Rs, lane, nodes, G, start, stop, force, g)
         else:
-            psi = point_response(laws[m], part[p], table[m], 0, Fs[lane], U, s, V, P, T)
+            deformation_gradient(q, nodes, G, start, stop, F)
+            psi = point_response(laws[m], part[p], table[m], 0, F, U, s, V, P, T)
             _add_forces(force, nodes, G, start, stop, w, P)
         density[p] = psi
         energy += w * psi

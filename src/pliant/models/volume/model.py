@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.errors import InputError
-from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
@@ -40,6 +40,7 @@ class VolumeModel:
     positions: IntArray
     mass: Mass
     held: BoolArray
+    held_unknowns: IndexArray
     partly_held: bool
     nodal_loads: tuple[tuple[Load, FloatArray], ...]
     pressure_loads: tuple[tuple[PressureLoad, PressureFacets], ...]
@@ -72,6 +73,7 @@ class VolumeModel:
             positions=positions,
             mass=build_mass(mesh, pattern, density, spec.mass, lumped=spec.lumped_mass),
             held=held,
+            held_unknowns=np.flatnonzero(held),
             partly_held=partly,
             nodal_loads=tuple((x, x.nodal_weights(mesh)) for x in loads if not isinstance(x, PressureLoad)),
             pressure_loads=tuple(

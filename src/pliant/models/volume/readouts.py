@@ -51,6 +51,13 @@ def cell_energy(model: VolumeModel, q: FloatArray) -> FloatArray:
     return sum_by(p.owner_cell, p.owner_volume * density[p.owner_point], model.mesh.cell_count)
 
 
+def least_volume_ratio(model: VolumeModel, q: FloatArray) -> float:
+    """The smallest det F over the points of the body; ≤ 0 where some part is turned inside out."""
+    p = model.points
+    F = np.add.reduceat(q[p.nodes][:, :, None] * p.gradients[:, None, :], p.ptr[:-1], axis=0)
+    return float(np.linalg.det(F).min())
+
+
 def node_mean(model: VolumeModel, cell_values: FloatArray) -> FloatArray:
     """Volume-weighted mean over the cells around each node: (m, …) → (n, …)."""
     mesh = model.mesh

@@ -1,9 +1,11 @@
-"""Gauss–Seidel, then Newton, then an interior point: each where the one before it does not reach the tolerance.
+"""Gauss–Seidel and Newton in rounds, then an interior point, then proximal steps: each where the last was not enough.
 
 Sweeps find which contacts are open, stick and slide; Newton finishes (Daviet, Bertails-Descoubes, Boissieux, "A hybrid
 iterative solver for robustly capturing Coulomb friction in hair dynamics", ACM TOG 30, 2011, pair the two the other way
-round). Where rounds of both stall, which happens on hyperstatic sets with a large μ, the interior point gives a start in
-the middle of the solution set.
+round). Rounds of both solve nearly everything. They can stall on hyperstatic sets with a large μ, where the problem is
+far from convex. Then starts of other kinds are tried: the interior point with and without the term ‖u_t‖, and proximal
+steps, which solve W + σ diag W around the last iterate with σ going to zero (Acary, Brémond, Huber, "On solving contact
+problems with Coulomb friction: formulations and numerical comparisons", 2018, §5.5, find those the most robust).
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ from pliant.solvers.complementarity.gauss_seidel import gauss_seidel
 from pliant.solvers.complementarity.interior_point import interior_point
 from pliant.solvers.complementarity.newton import newton
 
-_FIRST_SWEEPS = 10
 _MOST_SWEEPS = 200
 _ROUND_STEPS = 15
 _ROUNDS = 6  # before the interior point
+_PROXIMAL_STEPS = 30
+_PROXIMAL_START = 0.03  # σ
 
 
 class _Iterate:
@@ -56,21 +59,41 @@ class _Iterate:
         return finer
 
     def rounds(self, count: int) -> None:
-        r, sweeps = self.r, _FIRST_SWEEPS
+        r, sweeps = self.r, max(10, len(self.r) // 20)  # a Newton step costs about as much as m / 2 sweeps
         for _ in range(count):
             if self.done:
                 return
             r = self.round(r, sweeps)
-            sweeps = min(2 * sweeps, _MOST_SWEEPS)
+            sweeps = min(2 * sweeps, max(sweeps, _MOST_SWEEPS))
 
-    def middle(self) -> None:
+    def interior(self, *, coupled: bool) -> None:
         """The interior point, finished by Newton."""
         if self.done:
             return
-        r, residual, steps = interior_point(self.problem, tolerance=self.tolerance)
+        r, residual, steps = interior_point(self.problem, tolerance=self.tolerance, coupled=coupled)
         self.offer(r, residual, steps)
         if residual > self.tolerance:
             self.offer(*newton(self.problem, r, tolerance=self.tolerance, steps=2 * _ROUND_STEPS, sigma=1e-6))
+
+    def proximal(self) -> None:
+        """Proximal steps from the best iterate, each tried as a start of Newton."""
+        r, sigma = self.r, _PROXIMAL_START
+        for _ in range(_PROXIMAL_STEPS):
+            if self.done:
+                return
+            wanted = 0.01 * residual_of(self.problem, r)
+            inner = _Iterate(_regularised(self.problem, r, sigma), r, wanted, self.limit - self.iterations)
+            inner.rounds(4)
+            r = inner.r
+            self.offer(r, residual_of(self.problem, r), inner.iterations)
+            self.offer(*newton(self.problem, r, tolerance=self.tolerance, steps=_ROUND_STEPS, sigma=0.1 * sigma))
+            sigma *= 0.7 if inner.residual <= wanted else 2.0
+
+
+def _regularised(problem: BlockProblem, r: FloatArray, sigma: float) -> BlockProblem:
+    """The proximal problem around r: (W + σ diag W) x + q − σ diag W r, which r solves if it solves the problem."""
+    shift = sigma * problem.W.diagonal()
+    return BlockProblem(problem.W + np.diag(shift), problem.q - shift * r, problem.blocks)
 
 
 def solve_blocks(
@@ -82,11 +105,10 @@ def solve_blocks(
     with one_blas_thread():
         iterate = _Iterate(problem, r, tolerance, maximum_iterations)
         iterate.rounds(_ROUNDS)
-        iterate.middle()
-        before = np.inf
-        while not iterate.done and iterate.residual < 0.5 * before:
-            before = iterate.residual
-            iterate.rounds(_ROUNDS)
+        iterate.interior(coupled=True)
+        iterate.interior(coupled=False)
+        iterate.proximal()
+        iterate.rounds(_ROUNDS)
     if iterate.residual <= tolerance:
         return iterate.r, Status.CONVERGED, iterate.iterations
     stopped = iterate.iterations >= maximum_iterations

@@ -1,8 +1,10 @@
 """Proof that gaps cannot all be kept open, with the rows that conflict.
 
-Rows N want u_N = W_N r + q_N ≥ 0. If some weights d ≥ 0 give Wᵀ_N d = 0 and d · q_N < 0 (Farkas), then d · u_N < 0
-whatever the forces: the rows with d > 0 contradict each other. For symmetric W ≥ 0 such weights exist exactly when no
-solution does. They are sought by non-negative least squares (Lawson and Hanson, 1974).
+Rows N want u_N = W_N r + q_N ≥ 0 and rows B want u_B = 0. Weights d_N ≥ 0 and d_B with Wᵀ d = 0 and d · q < 0 (Farkas)
+show that no forces do it, since d · u = d · q whatever r is: the rows with d ≠ 0 contradict each other. For columns
+whose force can only push, Wᵀ d ≤ 0 is enough. For symmetric W ≥ 0 without friction such weights exist exactly when no
+solution does. They are sought by non-negative least squares (Lawson and Hanson, "Solving Least Squares Problems",
+1974).
 """
 
 from __future__ import annotations
@@ -13,33 +15,60 @@ from scipy.optimize import nnls
 from pliant.core.errors import InfeasibleError
 from pliant.core.types import FloatArray, IndexArray
 
-_EXACT = 1e-7  # what counts as Wᵀ d = 0, relative to W and q
+_EXACT = 1e-8  # what counts as Wᵀ d = 0, relative to the rows of W and q
+_NONE = np.zeros(0, np.int64)
 
 
-def conflicting_rows(W: FloatArray, q: FloatArray, rows: IndexArray) -> IndexArray:
-    """The rows among `rows` whose u ≥ 0 contradict each other, empty where that is not shown."""
-    size, length = float(np.abs(W).max(initial=0.0)) or 1.0, float(np.abs(q[rows]).max(initial=0.0))
-    if not length:
-        return rows[:0]
-    system = np.vstack([W[rows].T / size, q[rows] / length])
+class ConflictingRowsError(InfeasibleError):
+    """Rows contradict each other whatever the forces; `rows` are their indices in the caller's numbering."""
+
+    def __init__(self, message: str, *, rows: tuple[int, ...]) -> None:
+        super().__init__(message)
+        self.rows = rows
+
+
+def conflicting_rows(
+    W: FloatArray, q: FloatArray, open_rows: IndexArray, *, zero_rows: IndexArray = _NONE, pushing: IndexArray = _NONE
+) -> IndexArray:
+    """Rows whose u ≥ 0 (`open_rows`) and u = 0 (`zero_rows`) contradict each other; empty where that is not shown.
+
+    `pushing` are the columns whose force is ≥ 0.
+    """
+    rows = np.concatenate([open_rows, zero_rows, zero_rows])
+    sign = np.concatenate([np.ones(len(open_rows) + len(zero_rows)), -np.ones(len(zero_rows))])
+    typical = np.sqrt(np.abs(W.diagonal()))
+    typical[typical == 0.0] = typical.max(initial=0.0) or 1.0
+    values = q[rows] * sign / typical[rows]
+    if not len(rows) or not (values < 0.0).any():
+        return _NONE
+    left = (W[rows] / typical / typical[rows, None] * sign[:, None]).T
+    slack = np.eye(len(W))[:, pushing]
+    system = np.block([[left, slack], [values / np.abs(values).max(), np.zeros(len(pushing))]])
     right = np.zeros(len(system))
     right[-1] = -1.0
     try:
         weights, rest = nnls(system, right)
     except RuntimeError:  # its own iteration limit: nothing shown
-        return rows[:0]
+        return _NONE
     if rest > _EXACT:
-        return rows[:0]
-    return rows[weights > 1e-6 * weights.max()]
+        return _NONE
+    weights = weights[: len(rows)]
+    return np.unique(rows[weights > 1e-6 * weights.max()])
 
 
-def raise_if_infeasible(W: FloatArray, q: FloatArray, rows: IndexArray) -> None:
-    """Raise `InfeasibleError` naming the rows that contradict each other, if that can be shown."""
-    found = conflicting_rows(W, q, rows)
+def raise_if_infeasible(
+    W: FloatArray, q: FloatArray, open_rows: IndexArray, *, zero_rows: IndexArray = _NONE, pushing: IndexArray = _NONE
+) -> None:
+    """Raise `ConflictingRowsError` for the rows that contradict each other, if that can be shown."""
+    found = conflicting_rows(W, q, open_rows, zero_rows=zero_rows, pushing=pushing)
     if len(found):
-        names = ", ".join(str(row) for row in found[:12]) + (" …" if len(found) > 12 else "")
-        raise InfeasibleError(
-            f"no forces keep the gaps of rows {names} open together (least gap without forces "
-            f"{q[found].min():.3g} m): move the bodies apart, loosen a limit or free a clamped part",
-            rows=tuple(int(row) for row in found),
-        )
+        raise conflict(found, f"no forces satisfy them together (least gap without forces {q[found].min():.3g})")
+
+
+def conflict(rows: IndexArray, reason: str) -> ConflictingRowsError:
+    """The error that names `rows`."""
+    names = ", ".join(str(row) for row in rows[:12]) + (" …" if len(rows) > 12 else "")
+    return ConflictingRowsError(
+        f"rows {names} contradict each other: {reason}; move the bodies apart, loosen a limit or free a clamped part",
+        rows=tuple(int(row) for row in rows),
+    )

@@ -38,10 +38,14 @@ class _Point:
 
 
 def interior_point(
-    problem: BlockProblem, *, tolerance: float, steps: int = 60
+    problem: BlockProblem, *, tolerance: float, coupled: bool = True, steps: int = 60
 ) -> tuple[FloatArray, float, int]:
-    """Follow the path of a scaled problem: the best r met, its residual and the steps done."""
-    path = _Path(problem)
+    """Follow the path of a scaled problem: the best r met, its residual and the steps done.
+
+    With `coupled` off the term ‖u_t‖ is left out. The problem is then convex and the path cannot turn back; it leads to
+    the solution where all contacts that push stick, and to a start of another kind where they do not.
+    """
+    path = _Path(problem, coupled)
     point = path.start()
     best, best_residual, short = path.forces(point), np.inf, 0
     for step in range(steps):
@@ -62,7 +66,8 @@ def interior_point(
 class _Path:
     """The equations of the path, in x = D⁻¹ r and s = D u with D = 1/μ on normals."""
 
-    def __init__(self, problem: BlockProblem) -> None:
+    def __init__(self, problem: BlockProblem, coupled: bool) -> None:
+        self.coupled = coupled
         self.blocks: Blocks = problem.blocks
         self.rows: IndexArray = self.blocks.cones[:, None] + np.arange(3)
         self.D = np.ones(len(problem.q))
@@ -117,6 +122,8 @@ class _Path:
     def _linearised(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """s(x) on all rows, the box rows holding u, and its derivative."""
         target: FloatArray = self.W @ x + self.q
+        if not self.coupled:
+            return target, self.W
         tangential = target[self.rows[:, 1:]]
         slip = np.sqrt((tangential**2).sum(axis=1))
         target[self.blocks.cones] += slip

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.errors import InputError
-from pliant.core.kernels import kernel
+from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.solvers.linear.pattern import BlockPattern
 
@@ -68,6 +68,9 @@ class BlockMatrix:
 def _matvec(indptr: IndexArray, indices: IntArray, values: FloatArray, x: FloatArray, product: FloatArray) -> None:
     """Add A x to `product`, each stored off-diagonal block used twice."""
     b = values.shape[1]
+    if b == 3:
+        _matvec_3(indptr, indices, values, x, product)
+        return
     for i in range(len(indptr) - 1):
         for q in range(indptr[i], indptr[i + 1] - 1):
             j = indices[q]
@@ -84,3 +87,27 @@ def _matvec(indptr: IndexArray, indices: IntArray, values: FloatArray, x: FloatA
             for c in range(b):
                 total += values[diagonal, r, c] * x[b * i + c]
             product[b * i + r] += total
+
+
+@inline
+def _matvec_3(indptr: IndexArray, indices: IntArray, values: FloatArray, x: FloatArray, product: FloatArray) -> None:
+    """`_matvec` for blocks of three, written out: this is in every step."""
+    for i in range(len(indptr) - 1):
+        x0, x1, x2 = x[3 * i], x[3 * i + 1], x[3 * i + 2]
+        t0 = t1 = t2 = 0.0
+        last = indptr[i + 1] - 1
+        for q in range(indptr[i], last + 1):
+            k = 3 * indices[q]
+            a, b, c = values[q, 0, 0], values[q, 0, 1], values[q, 0, 2]
+            d, e, f = values[q, 1, 0], values[q, 1, 1], values[q, 1, 2]
+            g, h, m = values[q, 2, 0], values[q, 2, 1], values[q, 2, 2]
+            t0 += a * x[k] + b * x[k + 1] + c * x[k + 2]
+            t1 += d * x[k] + e * x[k + 1] + f * x[k + 2]
+            t2 += g * x[k] + h * x[k + 1] + m * x[k + 2]
+            if q < last:
+                product[k] += a * x0 + d * x1 + g * x2
+                product[k + 1] += b * x0 + e * x1 + h * x2
+                product[k + 2] += c * x0 + f * x1 + m * x2
+        product[3 * i] += t0
+        product[3 * i + 1] += t1
+        product[3 * i + 2] += t2

@@ -1,0 +1,174 @@
+"""Proximity queries: contacts between two surfaces, and of a surface with itself.
+
+A query at the start of a step lists everything within the margin. A contact of a vertex is with the nearest point of
+the facing surface; its gap is negative where the vertex is behind that surface. Between steps a contact keeps its side:
+with the `previous` set, a vertex deep in a thin body is not handed to the far face, and crossed edges stay crossed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, key_base
+from pliant.collision.edge_edge import EdgeContacts, edge_edge_contacts
+from pliant.collision.filters import Arrays, History, Limits, arrays_of
+from pliant.collision.pairs import triangle_pairs
+from pliant.collision.surface import EDGE_LIMIT, Pose
+from pliant.collision.vertex_face import FaceContacts, vertex_face_contacts
+from pliant.core.checks import finite_number, non_negative, positive, positive_count
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProximityOptions:
+    """What counts as a contact.
+
+    margin       m, largest distance; bodies that approach by less in a step are never missed. Usually half an edge
+    rest_factor  self-contact: pairs closer than rest_factor · margin at rest are left out
+    wall_factor  self-contact: pairs behind each other and closer than wall_factor · margin at rest are two sides of
+                 one wall, and never penetrate each other
+    facing       triangles around the two features must have unit normals with n·n′ < facing. Touching ones have
+                 n·n′ < 0; the slack allows for rotation in the step. 2 turns the test off
+    sharp_angle  rad, bend from which an edge makes edge–edge contacts; 0 takes all that are convex, < 0 all
+    capacity     most contacts; more raise a `CapacityError`. None: no limit
+    """
+
+    margin: float
+    rest_factor: float = 1.0
+    wall_factor: float = 8.0
+    facing: float = 0.25
+    sharp_angle: float = 0.1
+    capacity: int | None = None
+
+    def __post_init__(self) -> None:
+        positive("margin", self.margin, unit="m")
+        non_negative("rest_factor", self.rest_factor)
+        non_negative("wall_factor", self.wall_factor)
+        finite_number("sharp_angle", self.sharp_angle, unit="rad")
+        if not 0.0 < self.facing <= 2.0:
+            raise InputError(f"facing must be in (0, 2], got {self.facing}")
+        if self.capacity is not None:
+            positive_count("capacity", self.capacity)
+
+
+def self_contacts(
+    pose: Pose, options: ProximityOptions, *, pair: int = 0, previous: ContactSet | None = None
+) -> ContactSet:
+    """Contacts of a surface with itself; both sides of the set are its points."""
+    limits, arrays = _limits(options, same=True), arrays_of(pose)
+    history = _history(previous)
+    pairs = triangle_pairs(pose, pose, margin=limits.margin, facing=limits.facing)
+    vertex, edge = key_base(ContactKind.VERTEX_FACE, pair), key_base(ContactKind.EDGE_EDGE, pair)
+    faces = vertex_face_contacts(pairs, arrays, arrays, limits, history, vertex)
+    edges = edge_edge_contacts(pairs, arrays, arrays, limits, history, edge)
+    check_capacity(len(faces.gap) + len(edges.gap), options.capacity)
+    return _joined([_face_part(faces, arrays, arrays, vertex), _edge_part(edges, arrays, arrays, edge)], arrays, arrays)
+
+
+def surface_contacts(
+    a: Pose, b: Pose, options: ProximityOptions, *, pair: int = 0, previous: ContactSet | None = None
+) -> ContactSet:
+    """Contacts between two surfaces: vertices of each against faces of the other, and edges against edges."""
+    if a is b:
+        raise InputError("both sides are the same pose of the same surface; use self_contacts")
+    limits, on_a, on_b = _limits(options, same=False), arrays_of(a), arrays_of(b)
+    history = _history(previous)
+    pairs = triangle_pairs(a, b, margin=limits.margin, facing=limits.facing)
+    bases = [key_base(kind, pair) for kind in (ContactKind.VERTEX_FACE, ContactKind.FACE_VERTEX, ContactKind.EDGE_EDGE)]
+    flipped = history._replace(normals=-history.normals)
+    faces = vertex_face_contacts(pairs, on_a, on_b, limits, history, bases[0])
+    back = vertex_face_contacts(pairs, on_b, on_a, limits, flipped, bases[1], column=1)
+    edges = edge_edge_contacts(pairs, on_a, on_b, limits, history, bases[2])
+    check_capacity(len(faces.gap) + len(back.gap) + len(edges.gap), options.capacity)
+    parts = [
+        _face_part(faces, on_a, on_b, bases[0]),
+        _swapped(_face_part(back, on_b, on_a, bases[1])),
+        _edge_part(edges, on_a, on_b, bases[2]),
+    ]
+    return _joined(parts, on_a, on_b)
+
+
+def _limits(options: ProximityOptions, *, same: bool) -> Limits:
+    return Limits(
+        margin=float(options.margin),
+        rest=float(options.rest_factor * options.margin),
+        wall=float(options.wall_factor * options.margin),
+        facing=float(options.facing),
+        flat=float(np.cos(options.sharp_angle)) if options.sharp_angle >= 0.0 else 2.0,
+        same=same,
+    )
+
+
+def _history(previous: ContactSet | None) -> History:
+    if previous is None:
+        return History(np.empty(0, dtype=np.int64), np.empty((0, 3)))
+    return History(previous.key, previous.normal)
+
+
+Part = dict[str, np.ndarray]
+
+
+def _face_part(contacts: FaceContacts, a: Arrays, b: Arrays, base: int) -> Part:
+    count = len(contacts.gap)
+    nodes_a, weights_a = np.full((count, 3), -1, dtype=np.int32), np.zeros((count, 3))
+    nodes_a[:, 0], weights_a[:, 0] = contacts.vertices, 1.0
+    nodes_b = b.triangles[contacts.faces]
+    return {
+        "kind": np.full(count, ContactKind.VERTEX_FACE, dtype=np.uint8),
+        "nodes_a": nodes_a,
+        "weights_a": weights_a,
+        "nodes_b": nodes_b,
+        "weights_b": contacts.weights,
+        "normal": contacts.normal,
+        "gap": contacts.gap,
+        "point_a": a.points[contacts.vertices],
+        "point_b": _weighted(b.points, nodes_b, contacts.weights),
+        "key": base + contacts.vertices.astype(np.int64),
+        "face": contacts.faces,
+    }
+
+
+def _swapped(part: Part) -> Part:
+    """The same contacts with their sides exchanged, of kind FACE_VERTEX."""
+    sides = {"a": "b", "b": "a"}
+    swapped = {name[:-1] + sides[name[-1]] if name[-2:] in ("_a", "_b") else name: x for name, x in part.items()}
+    swapped["normal"] = -swapped["normal"]
+    swapped["kind"] = np.full(len(swapped["gap"]), ContactKind.FACE_VERTEX, dtype=np.uint8)
+    return swapped
+
+
+def _edge_part(contacts: EdgeContacts, a: Arrays, b: Arrays, base: int) -> Part:
+    count = len(contacts.gap)
+    nodes, weights, points = [], [], []
+    for side, arrays in enumerate((a, b)):
+        fraction = contacts.parameters[:, side]
+        ends = arrays.edges[contacts.edges[:, side]]
+        nodes.append(np.column_stack([ends, np.full(count, -1, dtype=np.int32)]))
+        weights.append(np.column_stack([1.0 - fraction, fraction, np.zeros(count)]))
+        points.append(_weighted(arrays.points, ends, weights[-1][:, :2]))
+    return {
+        "kind": np.full(count, ContactKind.EDGE_EDGE, dtype=np.uint8),
+        "nodes_a": nodes[0],
+        "weights_a": weights[0],
+        "nodes_b": nodes[1],
+        "weights_b": weights[1],
+        "normal": contacts.normal,
+        "gap": contacts.gap,
+        "point_a": points[0],
+        "point_b": points[1],
+        "key": base + contacts.edges[:, 0] * np.int64(EDGE_LIMIT) + contacts.edges[:, 1],
+        "face": np.full(count, -1, dtype=np.int32),
+    }
+
+
+def _weighted(points: FloatArray, nodes: IntArray, weights: FloatArray) -> FloatArray:
+    combined: FloatArray = np.einsum("mk,mki->mi", weights, points[nodes])
+    return combined
+
+
+def _joined(parts: list[Part], a: Arrays, b: Arrays) -> ContactSet:
+    arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return ContactSet(**arrays, point_count_a=len(a.points), point_count_b=len(b.points))

@@ -1,0 +1,94 @@
+"""Rows of contacts: the gradient of the gap and of the slip in the coordinates of the points of either side.
+
+A contact gives a normal row and two tangential ones. The tangents follow from the normal alone, or are carried along
+from the last step by the smallest rotation between the two normals, so that friction forces keep their directions.
+
+Reference: T. Duff et al., "Building an orthonormal basis, revisited", JCGT 6, 2017.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from pliant.collision.contacts import ContactSet
+from pliant.core.checks import finite_array
+from pliant.core.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class ContactRows:
+    """Rows of m contacts, 3 (or 1 without friction) each, contact by contact: normal, first and second tangent.
+
+    H_a     CSR (rows, 3 points of side a): δ = gap + H_a dx_a + H_b dx_b; self-contact adds the two, H_a + H_b
+    H_b     CSR (rows, 3 points of side b); no columns for an obstacle, whose row is −frame at point_b
+    gap     (rows,) m, 0 in tangential rows
+    frames  (m, 3, 3) unit normal and tangents as rows
+    """
+
+    H_a: sparse.csr_matrix
+    H_b: sparse.csr_matrix
+    gap: FloatArray
+    frames: FloatArray
+
+
+def contact_rows(contacts: ContactSet, *, frames: FloatArray | bool = True) -> ContactRows:
+    """Rows of `contacts` with the given `frames` (m, 3, 3); True: frames from the normals; False: normal rows only."""
+    if isinstance(frames, bool):
+        given = contact_frames(contacts)
+    else:
+        given = finite_array("frames", frames, shape=(contacts.count, 3, 3))
+    directions = given[:, :1] if frames is False else given
+    gap = np.zeros(directions.shape[:2])
+    gap[:, 0] = contacts.gap
+    H_a = _matrix(contacts.nodes_a, contacts.weights_a, directions, contacts.point_count_a)
+    H_b = _matrix(contacts.nodes_b, -contacts.weights_b, directions, contacts.point_count_b)
+    return ContactRows(H_a, H_b, gap.ravel(), given)
+
+
+def contact_frames(
+    contacts: ContactSet, *, previous: ContactSet | None = None, previous_frames: FloatArray | None = None
+) -> FloatArray:
+    """Right-handed frames (m, 3, 3), rows normal, t₁, t₂; those of `previous` contacts are carried along."""
+    frames = _frames_from(contacts.normal)
+    if previous is None or previous_frames is None or previous.count == 0 or contacts.count == 0:
+        return frames
+    places = contacts.match(previous)
+    known = np.flatnonzero(places >= 0)
+    old = previous_frames[places[known]]
+    cosine = np.einsum("mi,mi->m", old[:, 0], contacts.normal[known])
+    known, old, cosine = (array[cosine > -0.5] for array in (known, old, cosine))
+    normal = contacts.normal[known]
+    # the rotation from n′ to n takes t to t − (t·n) (n + n′) / (1 + n·n′)
+    first = old[:, 1]
+    along = np.einsum("mi,mi->m", first, normal) / (1.0 + cosine)
+    first = first - along[:, None] * (normal + old[:, 0])
+    first -= np.einsum("mi,mi->m", first, normal)[:, None] * normal
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    frames[known, 1], frames[known, 2] = first, np.cross(normal, first)
+    return frames
+
+
+def _frames_from(normal: FloatArray) -> FloatArray:
+    x, y, z = normal.T
+    sign = np.copysign(1.0, z)
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    frames = np.empty((len(normal), 3, 3))
+    frames[:, 0] = normal
+    frames[:, 1] = np.column_stack([1.0 + sign * x * x * a, sign * b, -sign * x])
+    frames[:, 2] = np.column_stack([b, sign + y * y * a, -y])
+    return frames
+
+
+def _matrix(nodes: IntArray, weights: FloatArray, directions: FloatArray, point_count: int) -> sparse.csr_matrix:
+    """CSR of the blocks weight · direction: row (contact, direction), columns of the nodes that are not −1."""
+    contact_count, row_count = directions.shape[:2]
+    used = np.broadcast_to((nodes >= 0)[:, None, :, None], (contact_count, row_count, nodes.shape[1], 3))
+    columns = np.broadcast_to((3 * nodes[:, :, None] + np.arange(3, dtype=np.int32))[:, None], used.shape)
+    data = weights[:, None, :, None] * directions[:, :, None, :]
+    starts = np.concatenate([[0], np.cumsum(np.repeat(3 * (nodes >= 0).sum(axis=1), row_count))])
+    shape = (contact_count * row_count, 3 * point_count)
+    return sparse.csr_matrix((data[used], columns[used], starts), shape=shape)

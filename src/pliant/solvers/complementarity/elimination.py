@@ -1,0 +1,94 @@
+"""Rows with u = 0 and a free force, removed before anything is iterated.
+
+With rows B bilateral and rows K kept, u_B = 0 gives λ_B = −G (q_B + W_BK λ_K) and leaves
+
+    u_K = (W_KK − W_KB G W_BK) λ_K + q_K − W_KB G q_B,     G = W_BB⁻¹,
+
+the Schur complement. Where bilateral rows are redundant, G is the pseudo-inverse: redundant attachments share their
+load, and it is checked that they ask for the same thing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+from pliant.core.types import FloatArray, IndexArray
+from pliant.solvers.complementarity.infeasibility import conflict
+
+_SINGULAR = 1e-11  # eigenvalues below this fraction of the largest are zero, for rows of unit compliance
+_RIGID = 1e-11  # a kept row with less than this fraction of its compliance left cannot move
+
+
+@dataclass(frozen=True, eq=False)
+class Elimination:
+    """The kept rows with their W and q, and what gives the forces of the eliminated ones back."""
+
+    kept: IndexArray
+    eliminated: IndexArray
+    W: FloatArray
+    q: FloatArray
+    forces_free: FloatArray
+    forces_kept: FloatArray
+
+    def forces(self, lam_kept: FloatArray) -> FloatArray:
+        """λ of the eliminated rows."""
+        lam: FloatArray = self.forces_free + self.forces_kept @ lam_kept
+        return lam
+
+
+def eliminate(
+    W: FloatArray, q: FloatArray, kept: IndexArray, eliminated: IndexArray, *, tolerance: float
+) -> Elimination:
+    """Remove the rows `eliminated`; raises `ConflictingRowsError` where redundant ones differ by `tolerance` × ‖q‖."""
+    if not len(eliminated):
+        return Elimination(kept, eliminated, *_parts(W, q, kept), np.zeros(0), np.zeros((0, len(kept))))
+    D = 1.0 / np.sqrt(_positive_diagonal(W, eliminated))
+    right = np.column_stack([q[eliminated], W[np.ix_(eliminated, kept)]]) * D[:, None]
+    solution, null = _solve(D[:, None] * W[np.ix_(eliminated, eliminated)] * D, right)
+    _check_redundant(null, right[:, 0], eliminated, tolerance)
+    forces = -D[:, None] * solution
+    W_kept, q_kept = _parts(W, q, kept)
+    across = W[np.ix_(kept, eliminated)]
+    before = W_kept.diagonal().copy()
+    W_kept = W_kept + across @ forces[:, 1:]
+    rigid = W_kept.diagonal() <= _RIGID * before
+    W_kept[rigid] = 0.0
+    W_kept[:, rigid] = 0.0
+    return Elimination(kept, eliminated, W_kept, q_kept + across @ forces[:, 0], forces[:, 0], forces[:, 1:])
+
+
+def _parts(W: FloatArray, q: FloatArray, rows: IndexArray) -> tuple[FloatArray, FloatArray]:
+    if len(rows) == len(q):
+        return W, q
+    return W[np.ix_(rows, rows)], q[rows]
+
+
+def _positive_diagonal(W: FloatArray, rows: IndexArray) -> FloatArray:
+    diagonal = W.diagonal()[rows]
+    largest = float(diagonal.max(initial=0.0))
+    positive: FloatArray = np.where(diagonal > 0.0, diagonal, largest or 1.0)
+    return positive
+
+
+def _solve(A: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A⁻¹ right, or A⁺ right, and an orthonormal basis of the null space of Aᵀ."""
+    symmetric = np.abs(A - A.T).max() <= 1e-12
+    if symmetric:
+        factor, info = lapack.dpotrf(A, lower=1)
+        if not info and factor.diagonal().min() ** 2 > _SINGULAR:
+            return lapack.dpotrs(factor, right, lower=1)[0], np.zeros((len(A), 0))
+    left, values, right_vectors = np.linalg.svd(A, hermitian=bool(symmetric))
+    used = values > _SINGULAR * values.max(initial=0.0)
+    inverse = right_vectors[used].T / values[used] @ left[:, used].T
+    return inverse @ right, left[:, ~used]
+
+
+def _check_redundant(null: FloatArray, q: FloatArray, rows: IndexArray, tolerance: float) -> None:
+    """q must have no part that the forces cannot reach."""
+    rest = np.abs(null @ (null.T @ q))
+    if rest.max(initial=0.0) > tolerance * np.linalg.norm(q):
+        worst = float(rest.max())
+        raise conflict(rows[rest > 1e-3 * worst], "they are redundant and ask for different gaps")

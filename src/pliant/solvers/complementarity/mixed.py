@@ -1,0 +1,241 @@
+"""All laws in one problem δ = δ_free + W λ: what a step of a simulation solves.
+
+Imposed forces move to δ_free. Bilateral rows are eliminated by a Schur complement. What remains are boxes and cones:
+without friction they are solved exactly by principal pivoting, with friction by Gauss–Seidel and a second-order finish.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Protocol
+
+import numpy as np
+
+from pliant.core.checks import finite_array, positive, positive_count
+from pliant.core.errors import ConvergenceError, InputError
+from pliant.core.status import Status
+from pliant.core.threads import one_blas_thread
+from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.solvers.complementarity.blocks import (
+    BlockProblem,
+    Blocks,
+    complementarity_gap,
+    equilibrating_scale,
+    residual_of,
+    scaled,
+)
+from pliant.solvers.complementarity.elimination import Elimination, eliminate
+from pliant.solvers.complementarity.hybrid import solve_blocks
+from pliant.solvers.complementarity.infeasibility import raise_if_infeasible
+from pliant.solvers.complementarity.principal_pivoting import solve_boxes
+from pliant.solvers.complementarity.result import ComplementarityResult
+
+
+class Law(IntEnum):
+    """How λ and δ of a row relate; `target` is in m, in N for imposed forces."""
+
+    BILATERAL = 0
+    """δ = target, λ free."""
+    SIGNORINI = 1
+    """δ ≥ target, λ ≥ 0, one of them zero."""
+    COULOMB = 2
+    """Three consecutive rows, normal and two tangents: Signorini with friction μ on the slip of the step."""
+    IMPOSED = 3
+    """λ = target, δ free."""
+    BOUNDED = 4
+    """lower ≤ λ ≤ upper; δ = target inside, δ ≥ target at the lower bound, δ ≤ target at the upper one."""
+
+
+class LawProblem(Protocol):
+    """What `solve` reads of a problem; every array but W has one entry for each row."""
+
+    @property
+    def W(self) -> FloatArray: ...  # noqa: D102
+    @property
+    def delta_free(self) -> FloatArray: ...  # noqa: D102
+    @property
+    def law(self) -> IntArray: ...  # noqa: D102
+    @property
+    def mu(self) -> FloatArray: ...  # noqa: D102
+    @property
+    def lower(self) -> FloatArray: ...  # noqa: D102
+    @property
+    def upper(self) -> FloatArray: ...  # noqa: D102
+    @property
+    def target(self) -> FloatArray: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class MixedProblem:
+    """δ = delta_free + W λ with a law for each row.
+
+    W (m, m) in m/N, delta_free (m,) in m, law (m,) of `Law`. `mu` (m,) is read on the normal rows of Coulomb contacts,
+    `lower` and `upper` (m,) in N on bounded rows (±inf for no bound), `target` (m,) on all but the tangents.
+    `MixedProblem.of` checks what it is given.
+    """
+
+    W: FloatArray
+    delta_free: FloatArray
+    law: IntArray
+    mu: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    target: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        W: Any,
+        delta_free: Any,
+        law: Any,
+        *,
+        mu: Any = 0.0,
+        lower: Any = -np.inf,
+        upper: Any = np.inf,
+        target: Any = 0.0,
+    ) -> MixedProblem:
+        """A checked problem; numbers stand for the same value on every row."""
+        gaps = finite_array("delta_free", delta_free, shape=(None,))
+        m = len(gaps)
+        codes = np.broadcast_to(np.asarray(law, np.int32), (m,))
+
+        def rows(value: Any) -> FloatArray:
+            return np.array(np.broadcast_to(np.asarray(value, np.float64), (m,)))
+
+        return _checked(
+            cls(finite_array("W", W, shape=(m, m)), gaps, codes, rows(mu), rows(lower), rows(upper), rows(target))
+        )
+
+
+def solve(
+    problem: LawProblem, warm: FloatArray | None = None, *, tolerance: float = 1e-8, maximum_iterations: int = 20_000
+) -> ComplementarityResult:
+    """λ and δ of all rows; `warm` (m,) in N is a previous λ, its contacts matched to these rows by the caller.
+
+    W may be singular and slightly unsymmetric. `residual` is the norm of the natural map after each row (each contact)
+    has been scaled to unit compliance, over the norm of the scaled free gaps: independent of units, also where rows are
+    in m, m³ and rad. `tolerance` bounds it (usual range 1e-12 to 1e-4). Raises `ConflictingRowsError` (an
+    `InfeasibleError`) with the rows that contradict each other, `ConvergenceError` with the best iterate in `result`.
+    """
+    checked = problem if isinstance(problem, MixedProblem) and _all_finite(problem) else _from_any(problem)
+    tolerance = positive("tolerance", tolerance)
+    limit = positive_count("maximum_iterations", maximum_iterations)
+    if warm is not None:
+        warm = finite_array("warm", warm, shape=checked.delta_free.shape)
+    with one_blas_thread():
+        return _solve(checked, warm, tolerance, limit)
+
+
+def _solve(p: MixedProblem, warm: FloatArray | None, tolerance: float, limit: int) -> ComplementarityResult:
+    parts = _Parts(p)
+    lam = np.where(parts.imposed, parts.imposed_forces, 0.0)
+    q = p.delta_free - np.where(p.law == Law.IMPOSED, 0.0, p.target)
+    q = q + p.W[:, parts.imposed] @ lam[parts.imposed]
+    kept, zero = np.flatnonzero(parts.kept), np.flatnonzero(parts.zero)
+    reduced = eliminate(p.W, q, kept, zero, tolerance=tolerance)
+    blocks = parts.blocks()
+    start = None if warm is None else warm[kept]
+    lam[kept], residual, status, iterations = _solve_kept(reduced, blocks, start, tolerance, limit)
+    lam[zero] = reduced.forces(lam[kept])
+    delta = p.delta_free + p.W @ lam
+    u = p.W[kept] @ lam + q[kept]
+    gap = complementarity_gap(lam[kept], u, blocks) if len(kept) else 0.0
+    result = ComplementarityResult(lam, delta, status, residual, gap, iterations)
+    if status is not Status.CONVERGED:
+        unlimited = (blocks.lower > -np.inf) & (blocks.upper == np.inf)
+        one_sided = np.sort(kept[np.concatenate([blocks.boxes[unlimited], blocks.cones])])
+        raise_if_infeasible(p.W, q, one_sided, zero_rows=zero)
+        raise ConvergenceError(
+            f"{len(lam)} rows ({len(blocks.cones)} contacts with friction): residual {residual:.2g} > tolerance "
+            f"{tolerance:.2g} after {iterations} iterations: {status.text}",
+            result=result,
+        )
+    return result
+
+
+def _solve_kept(
+    reduced: Elimination, blocks: Blocks, start: FloatArray | None, tolerance: float, limit: int
+) -> tuple[FloatArray, float, Status, int]:
+    """λ of boxes and cones, the residual, the status and the iterations."""
+    if not len(reduced.kept):
+        return np.zeros(0), 0.0, Status.CONVERGED, 0
+    core, scaling = scaled(BlockProblem(reduced.W, reduced.q, blocks), equilibrating_scale(reduced.W, blocks))
+    start = None if start is None else scaling.scaled_forces(start)
+    if len(blocks.cones):
+        r_hat, status, iterations = solve_blocks(core, start=start, tolerance=tolerance, maximum_iterations=limit)
+        return scaling.forces(r_hat), residual_of(core, r_hat), status, iterations
+    r_hat, residual, iterations = solve_boxes(core, start=start, tolerance=tolerance)
+    status = Status.CONVERGED if residual <= tolerance else Status.STALLED
+    return scaling.forces(r_hat), residual, status, iterations
+
+
+class _Parts:
+    """Which rows are imposed, eliminated (`zero`) and kept, and the boxes and cones of the kept ones."""
+
+    def __init__(self, p: MixedProblem) -> None:
+        self.p = p
+        bounded = p.law == Law.BOUNDED
+        coulomb = np.flatnonzero(p.law == Law.COULOMB)
+        self.normals = coulomb[::3]
+        self.frictionless = p.mu[self.normals] == 0.0
+        tangents = (self.normals[self.frictionless, None] + np.array([1, 2])).ravel()
+        pinned = bounded & (p.lower == p.upper)
+        self.imposed: BoolArray = (p.law == Law.IMPOSED) | pinned
+        self.imposed[tangents] = True
+        self.imposed_forces = np.where(pinned, p.lower, np.where(p.law == Law.IMPOSED, p.target, 0.0))
+        unlimited = bounded & (p.lower == -np.inf) & (p.upper == np.inf)
+        self.zero: BoolArray = (p.law == Law.BILATERAL) | unlimited
+        self.kept: BoolArray = ~(self.imposed | self.zero)
+
+    def blocks(self) -> Blocks:
+        """Boxes and cones in the numbering of the kept rows."""
+        p = self.p
+        position = np.cumsum(self.kept) - 1
+        cones = self.normals[~self.frictionless]
+        single = self.kept & (p.law != Law.COULOMB)
+        single[self.normals[self.frictionless]] = True
+        rows = np.flatnonzero(single)
+        bounded = p.law[rows] == Law.BOUNDED
+        lower, upper = np.where(bounded, p.lower[rows], 0.0), np.where(bounded, p.upper[rows], np.inf)
+        return Blocks(position[cones], p.mu[cones], position[rows], lower, upper)
+
+
+def _all_finite(p: MixedProblem) -> bool:
+    """Whether sums over W and the gaps are finite, which a NaN anywhere prevents: the check of every step."""
+    return bool(np.isfinite(p.W.sum() + p.delta_free.sum() + p.target.sum() + p.mu.sum()))
+
+
+def _from_any(problem: LawProblem) -> MixedProblem:
+    return MixedProblem.of(
+        problem.W,
+        problem.delta_free,
+        problem.law,
+        mu=problem.mu,
+        lower=problem.lower,
+        upper=problem.upper,
+        target=problem.target,
+    )
+
+
+def _checked(p: MixedProblem) -> MixedProblem:
+    """The problem, or an `InputError` that names the first wrong row."""
+    _require(np.isin(p.law, [int(law) for law in Law]), "law must be one of Law", p.law)
+    _require(p.mu >= 0.0, "mu must be ≥ 0", p.mu)
+    _require(np.isfinite(p.mu), "mu must be finite", p.mu)
+    _require(np.isfinite(p.target), "target must be finite", p.target)
+    _require(p.lower <= p.upper, "lower must be ≤ upper", p.lower)
+    _require((p.lower < np.inf) & (p.upper > -np.inf), "bounds must leave a finite force between them", p.lower)
+    coulomb = np.flatnonzero(p.law == Law.COULOMB)
+    if len(coulomb) % 3 or not np.array_equal(coulomb[::3, None] + np.arange(3), coulomb.reshape(-1, 3)):
+        raise InputError(
+            f"Coulomb rows must come in threes (normal, tangent, tangent), got {len(coulomb)} rows starting at "
+            f"{coulomb[0]}"
+        )
+    return p
+
+
+def _require(fine: BoolArray, rule: str, values: Any) -> None:
+    if not fine.all():
+        row = int(np.argmin(fine))
+        raise InputError(f"{rule}, but row {row} has {values[row]:g}")

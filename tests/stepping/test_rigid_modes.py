@@ -1,0 +1,79 @@
+"""Rigid motions that supports leave open: how many, and what they do to loads."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.stepping.rigid_modes import free_modes
+
+RUBBER = pl.materials.Corotated(young=1e5, poisson=0.3, density=1000.0)
+LOW = {axis: pl.regions.plane(axis=axis, at=0.0) for axis in "xyz"}
+CORNER = pl.regions.nodes([0])
+
+
+def compiled(*supports, lumped=True):
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(pl.mesh.box((0.3, 0.2, 0.1), (3, 2, 2)), RUBBER, lumped_mass=lumped))
+    for region, axes in supports:
+        scene.add(pl.Support(body, region, axes=axes))
+    return scene.compile().models[0]
+
+
+@pytest.mark.parametrize(
+    ("supports", "open_motions"),
+    [
+        ((), 6),
+        (((CORNER, "xyz"),), 3),
+        (((LOW["z"], "z"),), 3),
+        (((LOW["z"], "z"), (LOW["y"], "y")), 1),
+        (((LOW["z"], "z"), (LOW["y"], "y"), (LOW["x"], "x")), 0),
+        (((LOW["x"], "xyz"),), 0),
+        (((pl.regions.nodes([0, 1, 2]), "xyz"),), 1),
+    ],
+)
+def test_number_of_open_motions(supports, open_motions):
+    """Three translations and three rotations, less what is held; a held line leaves the turn about it."""
+    model = compiled(*supports)
+    modes = free_modes(model, model.rest)
+    assert (0 if modes is None else modes.count) == open_motions
+
+
+@pytest.mark.parametrize("lumped", [True, False])
+def test_modes_are_orthonormal_in_mass_and_cost_no_energy(lumped):
+    model = compiled(lumped=lumped)
+    modes = free_modes(model, model.rest)
+    np.testing.assert_allclose(modes.modes.T @ modes.weighted, np.eye(6), atol=1e-10)
+    for mode in modes.modes.T:
+        step = 1e-6 * mode.reshape(-1, 3) / np.abs(mode).max()
+        _, force = model.internal(model.rest + step)
+        assert np.abs(force).max() < 1e-6 * 1e5 * 0.1 * 1e-4
+
+
+def test_balanced_loads_have_no_resultant():
+    model = compiled()
+    modes = free_modes(model, model.rest)
+    load = np.random.default_rng(0).normal(size=model.rest.shape)
+    rest = modes.balanced(load)
+    np.testing.assert_allclose(rest.sum(axis=0), 0.0, atol=1e-10)
+    np.testing.assert_allclose(np.cross(model.rest, rest).sum(axis=0), 0.0, atol=1e-10)
+    np.testing.assert_allclose(modes.balanced(rest), rest, atol=1e-10)
+
+
+def test_acceleration_of_a_rigid_spin():
+    """Inertia forces M (a + α × r) are read back as a and α about the centre of mass."""
+    model = compiled()
+    modes = free_modes(model, model.rest)
+    mass = model.mass.nodal
+    arm = model.rest - mass @ model.rest / mass.sum()
+    a, alpha = np.array([1.0, -2.0, 0.5]), np.array([3.0, 0.2, -1.0])
+    load = mass[:, None] * (a + np.cross(alpha, arm))
+    np.testing.assert_allclose(modes.acceleration(load), [*a, *alpha], rtol=1e-10)
+    np.testing.assert_allclose(modes.balanced(load), 0.0, atol=1e-12)
+
+
+def test_positions_must_be_finite():
+    model = compiled()
+    q = model.rest.copy()
+    q[3, 1] = np.nan
+    with pytest.raises(pl.InputError, match=r"positions of 'volume' must be finite, but entry \[3, 1\]"):
+        free_modes(model, q)
