@@ -31,6 +31,11 @@ def ball(center, radius, count=150_000):
     return center + radius * d / np.linalg.norm(d, axis=1, keepdims=True)
 
 
+def half_ball(center, axis):
+    samples = ball(center, 0.25)
+    return samples[(samples - center) @ axis >= 0]
+
+
 def box_samples(center, size, rotation):
     u = np.linspace(-0.5, 0.5, 120)
     face = np.array([(a, b) for a in u for b in u])
@@ -42,8 +47,8 @@ CASES = {
     "sphere": (Sphere(START, 0.4), ball(START, 0.4), lambda p: np.linalg.norm(p - START, axis=1) < 0.4),
     "capsule": (
         Capsule(START, END, 0.25),
-        np.concatenate([wall(0.25), ball(START, 0.25, 60_000), ball(END, 0.25, 60_000)]),
-        None,
+        np.concatenate([wall(0.25), half_ball(START, -AXIS), half_ball(END, AXIS)]),
+        lambda p: np.linalg.norm(p - START - np.clip((p - START) @ AXIS, 0, LENGTH)[:, None] * AXIS, axis=1) < 0.25,
     ),
     "box": (
         Box(START, np.array([0.5, 0.8, 0.3]), ROTATION),
@@ -82,8 +87,7 @@ def test_distance_to_samples_of_the_surface(name):
     np.testing.assert_allclose(np.abs(gap), sampled, atol=8e-3)
     # the nearest sample is never closer than the surface itself
     assert (sampled >= np.abs(gap) - 1e-12).all()
-    if inside is not None:
-        np.testing.assert_array_equal(gap < 0, inside(points))
+    np.testing.assert_array_equal(gap < 0, inside(points))
 
 
 @pytest.mark.parametrize("shape", [*(case[0] for case in CASES.values()), Plane(START, END), Pipe(START, END, 0.3)])

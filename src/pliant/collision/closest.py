@@ -10,6 +10,8 @@ from __future__ import annotations
 from pliant.core.kernels import inline
 from pliant.core.types import FloatArray
 
+_SLIVER = 1e-13
+"""A triangle counts as without area below this sin² of its angle."""
 PARALLEL = 1e-4
 """Two segments count as parallel below this sin² of their angle: 0.6 degrees."""
 
@@ -18,7 +20,7 @@ PARALLEL = 1e-4
 def triangle_weights(x: FloatArray, p: int, y: FloatArray, a: int, b: int, c: int) -> tuple[float, float, float]:
     """Weights (v, w) of corners b and c at the point of triangle y[a], y[b], y[c] nearest to x[p], and distance² (m²).
 
-    The weight of a is 1 − v − w. A triangle without area is treated as its edges.
+    The weight of a is 1 − v − w. A triangle without area is treated as its longest side.
     """
     ab0, ab1, ab2 = y[b, 0] - y[a, 0], y[b, 1] - y[a, 1], y[b, 2] - y[a, 2]
     ac0, ac1, ac2 = y[c, 0] - y[a, 0], y[c, 1] - y[a, 1], y[c, 2] - y[a, 2]
@@ -27,7 +29,9 @@ def triangle_weights(x: FloatArray, p: int, y: FloatArray, a: int, b: int, c: in
     d1, d2 = dot(ab0, ab1, ab2, ap0, ap1, ap2), dot(ac0, ac1, ac2, ap0, ap1, ap2)
     d3, d4, d5, d6 = d1 - uu, d2 - uv, d1 - uv, d2 - vv
     va, vb, vc = d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2
-    if d1 <= 0.0 and d2 <= 0.0:
+    if uu * vv - uv * uv <= _SLIVER * uu * vv:
+        v, w = _weights_on_longest_side(uu, vv, uu + vv - 2.0 * uv, d1, d2)
+    elif d1 <= 0.0 and d2 <= 0.0:
         v, w = 0.0, 0.0
     elif d3 >= 0.0 and d4 <= d3:
         v, w = 1.0, 0.0
@@ -44,6 +48,21 @@ def triangle_weights(x: FloatArray, p: int, y: FloatArray, a: int, b: int, c: in
         v, w = vb / (va + vb + vc), vc / (va + vb + vc)
     r0, r1, r2 = ap0 - v * ab0 - w * ac0, ap1 - v * ab1 - w * ac1, ap2 - v * ab2 - w * ac2
     return v, w, r0 * r0 + r1 * r1 + r2 * r2
+
+
+@inline
+def _weights_on_longest_side(ab: float, ac: float, bc: float, d1: float, d2: float) -> tuple[float, float]:
+    """Weights (v, w) at the nearest point of the longest side, from squared lengths, d1 = ab·ap and d2 = ac·ap."""
+    v, w = 0.0, 0.0
+    if ab >= ac and ab >= bc:
+        v = clamp(d1 / ab) if ab > 0.0 else 0.0
+    elif ac >= bc:
+        w = clamp(d2 / ac)
+    else:
+        # bc·bp = (ac − ab)·(ap − ab), with ab·ac = (ab² + ac² − bc²) / 2
+        w = clamp((d2 - d1 + ab - 0.5 * (ab + ac - bc)) / bc)
+        v = 1.0 - w
+    return v, w
 
 
 @inline

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.kernels import kernel
-from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Locator, Mesh
 
 
@@ -56,7 +56,7 @@ class BarycentricMap:
 @kernel
 def _rows(
     members: IntArray, weights: FloatArray, directions: FloatArray, nodes: IntArray, shares: FloatArray
-) -> tuple[IndexArray, IntArray, FloatArray]:
+) -> tuple[IntArray, IntArray, FloatArray]:
     """CSR of the rows; a node that two members share keeps an entry for each, which products add up."""
     count = 0
     for i in range(members.shape[0]):

@@ -138,7 +138,7 @@ def _cube_sphere(tangential: int, octant: bool) -> tuple[FloatArray, IntArray]:
     on_surface = np.abs(lattice).max(axis=1) == tangential
     if octant:
         on_surface = lattice.max(axis=1) == tangential
-    number = np.full(len(lattice), -1)
+    number: Any = np.full(len(lattice), -1)
     number[on_surface] = np.arange(on_surface.sum())
     number = number.reshape((len(steps),) * 3)
     faces = [np.take(number, end, axis=axis) for axis in range(3) for end in ([-1] if octant else [0, -1])]
@@ -155,9 +155,10 @@ def curved_edges(mesh: Mesh, axes: FloatArray, bends: Any = None) -> Mesh:
     """
     points, edges = np.array(mesh.points), mesh.table.edges
     radius = np.linalg.norm(points * axes, axis=1)
-    first, second, middle = mesh.cells[:, edges[:, 0]].ravel(), mesh.cells[:, edges[:, 1]].ravel(), mesh.cells[:, 4:]
-    middle, chosen = np.unique(middle.ravel(), return_index=True)
-    first, second = first[chosen], second[chosen]
+    middle: Any
+    middle, chosen = np.unique(mesh.cells[:, 4:].ravel(), return_index=True)
+    ends = mesh.cells[:, edges].reshape(-1, 2)[chosen]
+    first, second = ends[:, 0], ends[:, 1]
     curved: BoolArray = radius[middle] > 0.0
     if bends is not None:
         # an edge inside the body may well join two nodes of its boundary: that one stays straight

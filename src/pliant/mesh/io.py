@@ -90,7 +90,8 @@ def save(
     path = Path(path)
     if isinstance(mesh, Surface):
         nodes, triangles = np.unique(mesh.triangles, return_inverse=True)
-        points, cells = mesh.points[nodes], [("triangle", triangles.reshape(-1, 3))]
+        points: FloatArray = mesh.points[nodes]
+        cells: list[Any] = [("triangle", triangles.reshape(-1, 3))]
         data = {key: np.asarray(value)[nodes] for key, value in (point_data or {}).items()}
     else:
         points, cells = mesh.points, [(mesh.table.meshio_name, np.array(mesh.cells))]

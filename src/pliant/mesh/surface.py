@@ -77,8 +77,7 @@ class Surface:
     def area_vectors(self) -> FloatArray:
         """Normal of each triangle times its area, m², shape (t, 3)."""
         a, b, c = (self.points[self.triangles[:, i]] for i in range(3))
-        vectors: FloatArray = 0.5 * np.cross(b - a, c - a)
-        return vectors
+        return np.asarray(0.5 * np.cross(b - a, c - a), np.float64)
 
     def area(self) -> float:
         """Area of the triangles together, m²."""

@@ -157,8 +157,14 @@ def relative_residual(motion: Motion, forces: Forces) -> float:
     return free_norm(motion, forces) / forces.scale if forces.scale else 0.0
 
 
+def apply_in_full(motion: Motion, correction: Correction) -> Forces:
+    """dx += correction."""
+    motion.dx = [x + c for x, c in zip(motion.dx, correction.dx, strict=True)]
+    return motion.forces()
+
+
 def apply_with_line_search(motion: Motion, correction: Correction) -> Forces:
-    """Dx += s × correction with s ≤ 1 such that the correction does not overshoot, nor leave what the materials allow.
+    """dx += s × correction with s ≤ 1 such that the correction does not overshoot, nor leave what the materials allow.
 
     g(s) = correction · r(dx + s correction) is the slope of the potential along the correction, up to sign; a full
     step is kept while |g(1)| stays below g(0), otherwise s follows from the secant of g (Crisfield, Non-linear Finite

@@ -9,7 +9,7 @@ forces of the acceleration they would cause (inertia relief), the body is solved
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -27,7 +27,14 @@ from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.stepping.dynamics import check_finite, measure
 from pliant.stepping.info import RigidMotion, StepInfo
 from pliant.stepping.motion import Forces, Motion, System
-from pliant.stepping.newton import Correction, Stopping, apply_with_line_search, relative_residual, solve_once
+from pliant.stepping.newton import (
+    Correction,
+    Stopping,
+    apply_in_full,
+    apply_with_line_search,
+    relative_residual,
+    solve_once,
+)
 from pliant.stepping.rigid_modes import free_modes
 from pliant.stepping.scheme import STATIC_SCHEME
 from pliant.world import State, World
@@ -90,7 +97,7 @@ class _Equilibrium:
         self.projected = 0
         self.step_count = 0
         self.linear_residual = 0.0
-        self.lam = np.zeros(0)
+        self.lam: FloatArray = np.zeros(0)
         self.shift = 0.0
         self.stopping: Stopping | None = None
         self.modes = [free_modes(model, q) for model, q in zip(world.models, state.q, strict=True)]
@@ -104,17 +111,22 @@ class _Equilibrium:
         return Status.FIXED_ITERATIONS
 
     def load_steps(self, tolerance: float) -> Status:
-        """Newton at the full load; where that fails, from the start in ever smaller load steps."""
-        if self._newton(tolerance):
-            self.step_count = 1
-            return self._status()
+        """Newton at the full load with full steps, then with line search, then from the start in load steps.
+
+        Full steps come first because bending makes a line search timid: the first step stretches a slender body, and
+        the second one takes that back.
+        """
         motion = self.motion
-        motion.dx = [np.zeros_like(x) for x in motion.dx]
+        for attempt in (apply_in_full, apply_with_line_search):
+            if self._newton(tolerance, attempt):
+                self.step_count = 1
+                return self._status()
+            motion.dx = [np.zeros_like(x) for x in motion.dx]
         motion.ease_in()
         reached, step, good = 0.0, 0.25, [x.copy() for x in motion.dx]
         while reached < 1.0:
             motion.blend = min(reached + step, 1.0)
-            if self._newton(tolerance):
+            if self._newton(tolerance, apply_with_line_search):
                 reached, good = motion.blend, [x.copy() for x in motion.dx]
                 step *= 1.5
                 self.step_count += 1
@@ -131,8 +143,8 @@ class _Equilibrium:
                 )
         return self._status()
 
-    def _newton(self, tolerance: float) -> bool:
-        """Newton with line search at the present blend; whether the relative residual went below `tolerance`."""
+    def _newton(self, tolerance: float, apply: Callable[[Motion, Correction], Forces]) -> bool:
+        """Newton's iteration at the present blend; whether the relative residual went below `tolerance`."""
         motion = self.motion
         if self.residual(motion.forces()) <= tolerance and not motion.must_move():
             return True
@@ -144,7 +156,7 @@ class _Equilibrium:
             except (ConvergenceError, SingularError):
                 return False
             with self.timers.stage("line search"):
-                forces = apply_with_line_search(motion, correction)
+                forces = apply(motion, correction)
             if not forces.finite:
                 return False
             if self.stopping.reached(self.residual(forces), forces.scale) and not motion.must_move():

@@ -119,7 +119,7 @@ def _camera(
     right = width - (_BAR_STRIP * _points(size) if barred else 0.06 * width)
     area = (0.06 * width, (0.15 if titled else 0.07) * height, max(right, 0.5 * width), 0.91 * height)
     back_y = float(np.sin(direction[0]))
-    points = [surface.frames.reshape(-1, 3) for surface in surfaces]
+    points: list[FloatArray] = [surface.frames.reshape(-1, 3) for surface in surfaces]
     points.append(_scale_bar(surfaces, back_y))
     return fit_camera(np.concatenate(points), size=size, area=area, azimuth=direction[0], elevation=direction[1])
 
@@ -158,7 +158,9 @@ def _add_color_bar(figure: Any, scale: Scale, place: int, count: int, point: flo
     bottom = 0.16 + share * (count - 1 - place)
     axes = figure.add_axes((left, bottom, 16.0 * pixel, share - 0.14))
     span = (scale.low, scale.high) if scale.high > scale.low else (scale.low - 0.5, scale.low + 0.5)
-    axes.imshow(map_colors(np.linspace(1.0, 0.0, 256))[:, None, :], extent=(0.0, 1.0, *span), aspect="auto")
+    axes.imshow(
+        map_colors(np.linspace(1.0, 0.0, 256, dtype=np.float64))[:, None, :], extent=(0.0, 1.0, *span), aspect="auto"
+    )
     axes.set_xticks([])
     axes.yaxis.tick_right()
     axes.locator_params(axis="y", nbins=5)

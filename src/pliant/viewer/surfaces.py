@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -165,7 +166,8 @@ def split_creases(points: FloatArray, triangles: IndexArray) -> tuple[IndexArray
     """
     normals = _face_normals(points, triangles)
     corner_id = np.arange(triangles.size).reshape(-1, 3)
-    starts, ends = corner_id.ravel(), np.roll(corner_id, -1, axis=1).ravel()
+    starts: Any = corner_id.ravel()
+    ends: Any = np.roll(corner_id, -1, axis=1).ravel()
     vertex = triangles.ravel()
     flip = vertex[starts] > vertex[ends]
     starts, ends = np.where(flip, ends, starts), np.where(flip, starts, ends)

@@ -33,6 +33,9 @@ class State:
         for array in (*self.q, *self.v, self.lam):
             array.setflags(write=False)
 
+    def __repr__(self) -> str:
+        return f"State(time={self.time:g} s, {self.world!r})"
+
     def points(self, body: Any) -> FloatArray:
         """Positions of the nodes of `body` (handle, name or number), (n, 3), m."""
         return self.q[self.world.index(body)]

@@ -26,6 +26,9 @@ class World:
     handles: frozenset[Any]
     row_makers: tuple[RowMaker, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"World({', '.join(f'{model.name!r}: {len(model.rest)} nodes' for model in self.models)})"
+
     def index(self, body: Any) -> int:
         """Number of a body given by handle, name or number."""
         if isinstance(body, int) and 0 <= body < len(self.models):

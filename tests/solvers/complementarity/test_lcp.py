@@ -20,9 +20,9 @@ def enumerate_solution(M: np.ndarray, q: np.ndarray) -> np.ndarray | None:
         if free.any():
             z[free] = np.linalg.lstsq(M[np.ix_(free, free)], -q[free], rcond=1e-10)[0]
         w = M @ z + q
-        if min(z.min(), 0) * np.abs(M).max() > -1e-8 * size and w.min() > -1e-8 * size:
-            if np.abs(w[free]).max(initial=0.0) < 1e-8 * size:
-                return z
+        least = min(z.min() * np.abs(M).max(), w.min())
+        if least > -1e-8 * size and np.abs(w[free]).max(initial=0.0) < 1e-8 * size:
+            return z
     return None
 
 
@@ -128,7 +128,7 @@ def test_trivial_problems() -> None:
 
 def test_unsolved_general_problem_raises_with_best_iterate() -> None:
     with pytest.raises(pl.ConvergenceError) as caught:
-        lcp([[0.0, 1.0], [-1.0, -1.0]], [-1.0, 0.5])
+        lcp([[-1.0, 1.0], [0.0, 0.0]], [-1.0, 0.5])  # z = (0, 1) gives w ≥ 0, but no z is complementary
     assert np.isfinite(caught.value.result.solution).all()
 
 

@@ -109,6 +109,9 @@ def solve_blocks(
         iterate.interior(coupled=False)
         iterate.proximal()
         iterate.rounds(_ROUNDS)
+        allowed = projected(iterate.r, problem.blocks)  # no force outside its cone, not even by the tolerance
+        if (residual := residual_of(problem, allowed)) <= max(tolerance, iterate.residual):
+            iterate.r, iterate.residual = allowed, residual
     if iterate.residual <= tolerance:
         return iterate.r, Status.CONVERGED, iterate.iterations
     stopped = iterate.iterations >= maximum_iterations

@@ -139,8 +139,7 @@ def _solve(p: MixedProblem, warm: FloatArray | None, tolerance: float, limit: in
     lam[kept], residual, status, iterations = _solve_kept(reduced, blocks, start, tolerance, limit)
     lam[zero] = reduced.forces(lam[kept])
     delta = p.delta_free + p.W @ lam
-    u = p.W[kept] @ lam + q[kept]
-    gap = complementarity_gap(lam[kept], u, blocks) if len(kept) else 0.0
+    gap = complementarity_gap(lam[kept], (delta - p.target)[kept], blocks) if len(kept) else 0.0
     result = ComplementarityResult(lam, delta, status, residual, gap, iterations)
     if status is not Status.CONVERGED:
         unlimited = (blocks.lower > -np.inf) & (blocks.upper == np.inf)
@@ -164,10 +163,14 @@ def _solve_kept(
     start = None if start is None else scaling.scaled_forces(start)
     if len(blocks.cones):
         r_hat, status, iterations = solve_blocks(core, start=start, tolerance=tolerance, maximum_iterations=limit)
-        return scaling.forces(r_hat), residual_of(core, r_hat), status, iterations
-    r_hat, residual, iterations = solve_boxes(core, start=start, tolerance=tolerance)
-    status = Status.CONVERGED if residual <= tolerance else Status.STALLED
-    return scaling.forces(r_hat), residual, status, iterations
+        residual = residual_of(core, r_hat)
+    else:
+        r_hat, residual, iterations = solve_boxes(core, start=start, tolerance=tolerance)
+        status = Status.CONVERGED if residual <= tolerance else Status.STALLED
+    lam = scaling.forces(r_hat)
+    r_box, low, high = r_hat[blocks.boxes], core.blocks.lower, core.blocks.upper  # bounds exactly: scaling back rounds
+    lam[blocks.boxes] = np.where(r_box <= low, blocks.lower, np.where(r_box >= high, blocks.upper, lam[blocks.boxes]))
+    return lam, residual, status, iterations
 
 
 class _Parts:

@@ -1,0 +1,242 @@
+"""Contacts between two surfaces against all pairs of features, one by one."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pliant.collision import CollisionSurface, ContactKind, ProximityOptions, surface_contacts
+from pliant.core.errors import CapacityError, InputError, MeshError
+
+SEEDS = st.integers(0, 2**32 - 1)
+KINDS = (ContactKind.VERTEX_FACE, ContactKind.FACE_VERTEX, ContactKind.EDGE_EDGE)
+
+
+def unfiltered(margin, **options):
+    return ProximityOptions(margin=margin, facing=2.0, sharp_angle=-1.0, **options)
+
+
+def by_kind(contacts):
+    return [contacts.selected(contacts.kind == kind) for kind in KINDS]
+
+
+def check_vertices(oracle, contacts, vertices, faces, margin):
+    """`vertices` maps a vertex to its position; the contacts must be the nearest of `faces` within the margin."""
+    nearest = {v: min(oracle.point_triangle(p, *corners) for corners in faces) for v, p in vertices.items()}
+    assert contacts == pytest.approx({v: d for v, d in nearest.items() if d <= margin}, abs=1e-10)
+
+
+@settings(max_examples=25, deadline=None)
+@given(SEEDS, st.integers(2, 9), st.sampled_from([0.1, 0.3]))
+def test_all_pairs_of_two_soups(shapes, oracle, seed, count, margin):
+    (x, tx), (y, ty) = shapes.soup(seed, count), shapes.soup(seed + 1, count)
+    a, b = CollisionSurface.build(tx, x), CollisionSurface.build(ty, y)
+    forward, back, edges = by_kind(surface_contacts(a.at(x), b.at(y), unfiltered(margin)))
+    found = dict(zip(forward.nodes_a[:, 0].tolist(), np.abs(forward.gap)))
+    check_vertices(oracle, found, dict(enumerate(x)), y[ty], margin)
+    found = dict(zip(back.nodes_b[:, 0].tolist(), np.abs(back.gap)))
+    check_vertices(oracle, found, dict(enumerate(y)), x[tx], margin)
+    expected = {}
+    for i, j in a.edges.tolist():
+        for k, m in b.edges.tolist():
+            parameters = oracle.crossing(x[i], x[j], y[k], y[m])
+            if parameters is not None and 0 < parameters.min() and parameters.max() < 1:
+                expected[(i, j, k, m)] = oracle.segment_segment(x[i], x[j], y[k], y[m])
+    expected = {key: d for key, d in expected.items() if d <= margin}
+    corners = np.column_stack([edges.nodes_a[:, :2], edges.nodes_b[:, :2]]).tolist()
+    assert dict(zip(map(tuple, corners), np.abs(edges.gap))) == pytest.approx(expected, abs=1e-10)
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEEDS)
+def test_the_arrays_are_consistent(shapes, seed):
+    """Points are the weighted nodes, the normal is unit and joins them, keys ascend."""
+    rng = np.random.default_rng(seed)
+    x, triangles = shapes.sphere(1, 0.5)
+    y = x @ np.linalg.qr(rng.normal(size=(3, 3)))[0].T + rng.uniform(-0.7, 0.7, size=3)
+    surface = CollisionSurface.build(triangles, x)
+    contacts = surface_contacts(surface.at(x), surface.at(y), unfiltered(0.3))
+    for nodes, weights, points, side in (
+        (contacts.nodes_a, contacts.weights_a, x, contacts.point_a),
+        (contacts.nodes_b, contacts.weights_b, y, contacts.point_b),
+    ):
+        np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-14)
+        assert (weights[nodes < 0] == 0.0).all()
+        assert (weights >= 0.0).all()
+        np.testing.assert_allclose(np.einsum("mk,mki->mi", weights, points[nodes]), side, atol=1e-14)
+    np.testing.assert_allclose(np.linalg.norm(contacts.normal, axis=1), 1.0, atol=1e-12)
+    np.testing.assert_allclose(contacts.point_a - contacts.point_b, contacts.gap[:, None] * contacts.normal, atol=1e-9)
+    assert (np.diff(contacts.key) > 0).all()
+
+
+def two_boxes(shapes, depth, cells=(2, 2, 2), turn=0.0):
+    """A small box above a large one, `depth` into its top, turned about the vertical."""
+    large, triangles = shapes.box((1.0, 1.0, 1.0), cells)
+    small = np.array((0.4, 0.4, 0.4)) * large
+    c, s = np.cos(turn), np.sin(turn)
+    small = (small - [0.2, 0.2, 0]) @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]).T + [0.5, 0.5, 1.0 - depth]
+    surface = CollisionSurface.build(triangles, large)
+    return surface.at(small), surface.at(large)
+
+
+@pytest.mark.parametrize("depth", [-0.03, 0.0, 0.03])
+def test_signed_gap_of_resting_boxes(shapes, depth):
+    small, large = two_boxes(shapes, depth)
+    forward, back, edges = by_kind(surface_contacts(small, large, ProximityOptions(margin=0.05)))
+    bottom = np.flatnonzero(small.points[:, 2] < 1.0 - depth + 1e-9)
+    np.testing.assert_array_equal(forward.nodes_a[:, 0], bottom)
+    np.testing.assert_allclose(forward.gap, -depth, atol=1e-12)
+    np.testing.assert_allclose(forward.normal, np.tile([0, 0, 1.0], (len(bottom), 1)), atol=1e-12)
+    # the middle of the large top is a vertex, under the small box
+    np.testing.assert_allclose(back.gap, -depth, atol=1e-12)
+    np.testing.assert_allclose(back.normal, np.tile([0, 0, 1.0], (back.count, 1)), atol=1e-12)
+    assert back.count == 1
+    assert edges.count == 0
+
+
+@pytest.mark.parametrize("depth", [-0.02, 0.02])
+def test_overhanging_edges_cross(shapes, depth):
+    """A beam across a rail touches it with its edges: no vertex is above a face."""
+    points, triangles = shapes.box()
+    surface = CollisionSurface.build(triangles, points)
+    beam = points * [3.0, 0.2, 0.2] + [-1.5, -0.1, 1.0 - depth]
+    rail = points * [0.2, 3.0, 1.0] + [-0.1, -1.5, 0.0]
+    contacts = surface_contacts(surface.at(beam), surface.at(rail), ProximityOptions(margin=0.05))
+    assert (contacts.kind == ContactKind.EDGE_EDGE).all()
+    corners = np.unique(np.round(contacts.point_b[:, :2], 9), axis=0)
+    np.testing.assert_allclose(corners, [[-0.1, -0.1], [-0.1, 0.1], [0.1, -0.1], [0.1, 0.1]])
+    np.testing.assert_allclose(contacts.gap, -depth, atol=1e-12)
+    np.testing.assert_allclose(contacts.normal, np.tile([0, 0, 1.0], (contacts.count, 1)), atol=1e-12)
+
+
+def test_parallel_edges_are_left_to_vertices(shapes):
+    small, large = two_boxes(shapes, -0.01, cells=(1, 1, 1))
+    shifted = small.surface.at(small.points + [0.3, 0.0, 0.0])  # edge over edge, parallel
+    contacts = surface_contacts(shifted, large, ProximityOptions(margin=0.05, sharp_angle=-1.0))
+    forward, _, edges = by_kind(contacts)
+    assert forward.count == 4
+    assert edges.count == 0
+
+
+def test_identity_lasts_while_sliding(shapes):
+    """A tip slides over many triangles: one contact, one key, gaps and motion smooth."""
+    tip = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.3], [-0.05, 0.09, 0.3], [-0.05, -0.09, 0.3]])
+    a = CollisionSurface.build([[0, 2, 1], [0, 3, 2], [0, 1, 3], [1, 2, 3]], tip)
+    floor, triangles = shapes.sheet(10)
+    b = CollisionSurface.build(triangles, floor)
+    options, keys, faces, previous = ProximityOptions(margin=0.02), set(), set(), None
+    for s in np.linspace(-0.45, 0.45, 60):
+        contacts = surface_contacts(a.at(tip + [s, 0.3 * s, 0.005]), b.at(floor), options, previous=previous)
+        assert contacts.count == 1
+        assert contacts.gap[0] == pytest.approx(0.005, abs=1e-12)
+        keys.add(int(contacts.key[0]))
+        faces.add(int(contacts.face[0]))
+        if previous is not None:
+            assert contacts.match(previous).tolist() == [0]
+        previous = contacts
+    assert len(keys) == 1
+    assert len(faces) > 8
+
+
+@pytest.mark.parametrize("vertex_on_a", [True, False])
+def test_the_side_is_kept_in_a_thin_plate(shapes, vertex_on_a):
+    """Pushed through most of a plate, a tip is still pushed back the way it came, if the last step is known."""
+    tip = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.3], [-0.05, 0.09, 0.3], [-0.05, -0.09, 0.3]])
+    a = CollisionSurface.build([[0, 2, 1], [0, 3, 2], [0, 1, 3], [1, 2, 3]], tip)
+    plate, triangles = shapes.box((1.0, 1.0, 0.01), (5, 5, 1))
+    plate = plate - [0.45, 0.55, 0.01]  # its top at z = 0
+    b = CollisionSurface.build(triangles, plate)
+    options = unfiltered(0.02)
+
+    def contact(height, previous):
+        poses = (a.at(tip + [0, 0, height]), b.at(plate))
+        found = surface_contacts(*(poses if vertex_on_a else poses[::-1]), options, previous=previous)
+        return found.selected(found.kind == (ContactKind.VERTEX_FACE if vertex_on_a else ContactKind.FACE_VERTEX))
+
+    previous = contact(0.004, None)
+    sign = 1.0 if vertex_on_a else -1.0
+    for height in (-0.002, -0.007, -0.009):
+        previous = contact(height, previous)
+        assert previous.gap[0] == pytest.approx(height, abs=1e-12)
+        np.testing.assert_allclose(previous.normal[0], [0, 0, sign], atol=1e-12)
+    forgotten = contact(-0.007, None)
+    assert forgotten.gap[0] == pytest.approx(-0.003, abs=1e-12)
+
+
+def test_nothing_tunnels_below_the_margin(shapes):
+    """Whatever ends a step behind the floor was in the set at its start, if it moved by less than the margin."""
+    floor, triangles = shapes.sheet(6)
+    b = CollisionSurface.build(triangles, floor)
+    x, body = shapes.sphere(1, 0.1)
+    a = CollisionSurface.build(body, x)
+    rng, margin = np.random.default_rng(0), 0.05
+    crossings = 0
+    for _ in range(50):
+        start = x @ np.linalg.qr(rng.normal(size=(3, 3)))[0].T + [0, 0, 0.1 + rng.uniform(0.0, 0.06)]
+        end = start + [0, 0, -0.999 * margin]
+        contacts = surface_contacts(a.at(start), b.at(floor), ProximityOptions(margin=margin))
+        known = set(contacts.nodes_a[contacts.kind == ContactKind.VERTEX_FACE, 0].tolist())
+        crossed = np.flatnonzero((start[:, 2] > 0) & (end[:, 2] < 0))
+        assert set(crossed.tolist()) <= known
+        crossings += len(crossed)
+    assert crossings > 50
+
+
+def test_same_bits_twice(shapes):
+    x, triangles = shapes.sphere(3)
+    a = CollisionSurface.build(triangles, x)
+    runs = [surface_contacts(a.at(x), a.at(x + [1.9, 0.1, 0.2]), ProximityOptions(margin=0.1)) for _ in range(2)]
+    assert runs[0].count > 20
+    for name in ("key", "gap", "normal", "weights_a", "weights_b", "point_a", "face"):
+        np.testing.assert_array_equal(getattr(runs[0], name), getattr(runs[1], name))
+
+
+def test_a_region_limits_what_collides(shapes):
+    x, triangles = shapes.box(cells=(2, 2, 2))
+    top = x[triangles].mean(axis=1)[:, 2] > 0.99
+    whole, part = CollisionSurface.build(triangles, x), CollisionSurface.build(triangles, x, region=top)
+    assert set(part.nodes.tolist()) == set(np.flatnonzero(x[:, 2] > 0.99).tolist())
+    options = ProximityOptions(margin=0.1)
+    above, below = whole.at(x + [0, 0, 1.05]), whole.at(x - [0, 0, 1.05])
+    assert surface_contacts(part.at(x), above, options).count > 0
+    assert surface_contacts(part.at(x), below, options).count == 0
+    assert surface_contacts(whole.at(x), below, options).count > 0
+
+
+def test_bad_input(shapes):
+    x, triangles = shapes.box()
+    surface = CollisionSurface.build(triangles, x)
+    with pytest.raises(CapacityError, match="capacity is 2"):
+        surface_contacts(surface.at(x), surface.at(x + [0, 0, 1.0]), ProximityOptions(margin=0.1, capacity=2))
+    with pytest.raises(InputError, match="self_contacts"):
+        pose = surface.at(x)
+        surface_contacts(pose, pose, ProximityOptions(margin=0.1))
+    with pytest.raises(InputError, match="margin"):
+        ProximityOptions(margin=0.0)
+    with pytest.raises(InputError, match="points"):
+        surface.at(x[:-1])
+    with pytest.raises(InputError, match="finite"):
+        surface.at(np.full_like(x, np.nan))
+    with pytest.raises(InputError, match="region"):
+        CollisionSurface.build(triangles, x, region=[])
+    with pytest.raises(MeshError, match="outside"):
+        CollisionSurface.build([[0, 1, 99]], x)
+    with pytest.raises(MeshError, match="repeats"):
+        CollisionSurface.build([[0, 1, 1]], x)
+
+
+def test_smallest_distance_agrees_with_the_ipc_toolkit(shapes):
+    ipctk = pytest.importorskip("ipctk")
+    x, triangles = shapes.sphere(2)
+    surface = CollisionSurface.build(triangles, x)
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        shift = rng.normal(size=3)
+        shift *= 2.03 / np.linalg.norm(shift)
+        y = x @ np.linalg.qr(rng.normal(size=(3, 3)))[0].T + shift
+        both, faces = np.concatenate([x, y]), np.concatenate([triangles, triangles + len(x)])
+        mesh = ipctk.CollisionMesh(both, ipctk.edges(faces), faces)
+        collisions = ipctk.NormalCollisions()
+        collisions.build(mesh, both, 0.2)
+        expected = np.sqrt(collisions.compute_minimum_distance(mesh, both))
+        assert surface_contacts(surface.at(x), surface.at(y), unfiltered(0.2)).gap.min() == pytest.approx(expected)
