@@ -10,7 +10,8 @@
 (11, 99, 3)
 """
 
-from pliant import materials, mesh
+from pliant import materials, mesh, solvers
+from pliant.actuators import Cable, Cavity
 from pliant.core.errors import (
     CapacityError,
     ConvergenceError,
@@ -24,6 +25,7 @@ from pliant.core.errors import (
 )
 from pliant.core.status import Status
 from pliant.mesh import regions
+from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, Run, StepInfo, simulate
 from pliant.world import Displacement, Force, Pressure, Scene, State, Traction, VolumeGrowth, World
@@ -33,7 +35,9 @@ __version__ = "0.1.0"
 load = Run.load
 
 __all__ = [
+    "Cable",
     "CapacityError",
+    "Cavity",
     "ConvergenceError",
     "Displacement",
     "Force",
@@ -43,12 +47,14 @@ __all__ = [
     "InputError",
     "MeshError",
     "MissingExtraError",
+    "Obstacle",
     "PliantError",
     "PointLoad",
     "Pressure",
     "PressureLoad",
     "QuasiStatic",
     "Rayleigh",
+    "RigidBody",
     "Run",
     "Scene",
     "SingularError",
@@ -67,4 +73,5 @@ __all__ = [
     "mesh",
     "regions",
     "simulate",
+    "solvers",
 ]

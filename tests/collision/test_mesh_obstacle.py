@@ -41,7 +41,7 @@ def test_sign_by_the_winding_number(shapes, queries):
 def test_normal_is_the_gradient(shapes, queries):
     points, triangles = shapes.sphere(2)
     mesh = MeshObstacle(points * [1.0, 0.6, 1.3], triangles)
-    gap, normal, foot = mesh.distance(queries)
+    _, normal, foot = mesh.distance(queries)
     h = 1e-7
     gradient = np.stack(
         [(mesh.distance(queries + s).gap - mesh.distance(queries - s).gap) / (2 * h) for s in h * np.eye(3)], 1

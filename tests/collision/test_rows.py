@@ -57,8 +57,7 @@ def test_the_row_is_the_derivative_of_the_gap(crossing, kind):
 
 def test_self_contact_adds_both_sides(shapes):
     points, triangles = shapes.sheet(8)
-    lower = points.copy()
-    both = np.concatenate([lower, points * [1, 1, -1] @ np.diag([1, -1, 1]) + [0.02, 0.03, 0.1]])
+    both = np.concatenate([points, points + np.array([0.02, 0.03, 0.1])])
     surface = CollisionSurface.build(np.concatenate([triangles, triangles[:, ::-1] + len(points)]), both * [1, 1, 9])
     rng = np.random.default_rng(0)
     x = both + 0.01 * rng.normal(size=both.shape)
@@ -88,7 +87,6 @@ def test_rows_of_three_directions(crossing):
     np.testing.assert_allclose(rows.H_b @ np.tile(shift, len(y)), -(rows.frames @ shift).ravel(), atol=1e-12)
     only_normals = contact_rows(contacts, frames=False)
     assert abs(only_normals.H_a - rows.H_a[::3]).max() == 0
-    assert rows.H_a.has_canonical_format or (rows.H_a.sum_duplicates() or True)
 
 
 def test_frames_are_right_handed(crossing):
@@ -97,7 +95,9 @@ def test_frames_are_right_handed(crossing):
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
     contacts = with_normals(normal)
     frames = contact_frames(contacts)
-    np.testing.assert_allclose(np.einsum("mij,mkj->mik", frames, frames), np.tile(np.eye(3), (len(normal), 1, 1)), atol=1e-12)
+    np.testing.assert_allclose(
+        np.einsum("mij,mkj->mik", frames, frames), np.tile(np.eye(3), (len(normal), 1, 1)), atol=1e-12
+    )
     np.testing.assert_allclose(np.linalg.det(frames), 1.0, atol=1e-12)
     np.testing.assert_array_equal(frames[:, 0], normal)
 

@@ -98,9 +98,20 @@ def test_all_pairs_of_a_crumpled_box(shapes, oracle, seed):
     )
 
 
+def corner_normal(x, triangles, p):
+    """Sum of the normals around point p, weighted by their angles."""
+    total = np.zeros(3)
+    for t in triangles.tolist():
+        q, r = (x[t[(t.index(p) + k) % 3]] - x[p] for k in (1, 2))
+        n = np.cross(q, r)
+        total += np.arctan2(np.linalg.norm(n), q @ r) * n / np.linalg.norm(n)
+    return total
+
+
 def nearest_faces(oracle, rest, x, triangles, margin, rest_distance):
     around = [set(triangles[(triangles == v).any(axis=1)].ravel().tolist()) for v in range(len(x))]
-    found = {}
+    found, met = {}, {}
+    normals = oracle.unit_normals(x, triangles)
     for v in range(len(x)):
         for t in triangles.tolist():
             distance = oracle.point_triangle(x[v], *x[t])
@@ -108,7 +119,15 @@ def nearest_faces(oracle, rest, x, triangles, margin, rest_distance):
                 continue
             if oracle.point_triangle(rest[v], *rest[t]) >= rest_distance:
                 found[v] = distance
-    return found
+                away = x[v] - x[t]
+                apart = np.linalg.norm(away, axis=1)
+                k = int(np.argmin(apart))
+                around_corner = (triangles == t[k]).any(axis=1)
+                sign = np.sign(away[k] @ corner_normal(x, triangles[around_corner], t[k]))
+                tilted = (sign * normals[around_corner] @ away[k] <= 0.99 * apart[k]).all()
+                met[v] = t[k] if apart[k] <= distance + 1e-13 and tilted else -1
+    # two vertices nearest to each other are one contact, and it is that of the lower one
+    return {v: d for v, d in found.items() if met[v] not in found or (met[met[v]] == v and v < met[v])}
 
 
 def crossing_edges(oracle, rest, x, triangles, margin, rest_distance):

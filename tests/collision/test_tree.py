@@ -15,9 +15,9 @@ SEEDS = st.integers(0, 2**32 - 1)
 def near_pairs(x, triangles_x, y, triangles_y, margin):
     """All pairs of triangles whose boxes are within `margin`, as a set."""
     p, q = x[triangles_x], y[triangles_y]
-    apart = np.maximum(
-        p.min(axis=1)[:, None] - q.max(axis=1)[None], q.min(axis=1)[None] - p.max(axis=1)[:, None]
-    ).max(axis=2)
+    apart = np.maximum(p.min(axis=1)[:, None] - q.max(axis=1)[None], q.min(axis=1)[None] - p.max(axis=1)[:, None]).max(
+        axis=2
+    )
     return {(int(i), int(j)) for i, j in np.argwhere(apart <= margin)}
 
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
+from pliant.models.scheme import euler_scheme
 from pliant.stepping import ImplicitEuler
 from pliant.stepping.motion import Motion
-from pliant.stepping.scheme import euler_scheme
 from pliant.world import State, World
 
 WARM_UP = 3
@@ -102,16 +102,15 @@ def size_of(world: World) -> dict[str, int]:
 
 def _floor(world: World, state: State, dt: float, *, projected: bool) -> float:
     """Seconds of the numeric factorization and one solve of the matrices of the step from `state`."""
-    linear = all(model.is_linear_law for model in world.models)
-    tangent = Tangent.PROJECTED if projected else Tangent.WARPED if linear else Tangent.EXACT
+    tangent = Tangent.PROJECTED if projected else Tangent.WARPED
     systems, _ = Motion(world, state, euler_scheme(dt), world.controls(None)).linearize(tangent)
     begin = process_time()
-    factors = [system.model.factorize(system.values) for system in systems]
+    factors = [system.factorize() for system in systems]
     for factor, system in zip(factors, systems, strict=True):
         factor.solve(system.r)
     seconds = process_time() - begin
     for factor, system in zip(factors, systems, strict=True):
-        system.model.release(factor, system.values)
+        system.release(factor)
     return seconds
 
 

@@ -1,8 +1,8 @@
 """Narrow phase of edges against edges: crossing edges that face each other, with their interiors nearest.
 
 Where the nearest point is the end of an edge, or the edges are nearly parallel, the contact is one of a vertex and a
-face and is found there. An edge takes part where it protrudes: flat and concave edges are covered by the faces beside
-them. The direction of a contact must leave the faces of both edges behind, up to the slack `facing`.
+face and is found there. At least one of the two must be bent: flat faces on each other are held by their vertices. The
+direction of a contact must leave the faces of both edges behind, up to the slack `facing`, so neither is concave.
 """
 
 from __future__ import annotations
@@ -76,17 +76,19 @@ def _search(
     """Write as many contacts as there is room for, and return how many there are."""
     # arrays taken out of their tuple: a call with the whole tuple counts references, so only near pairs pay for one
     x, y, edges_a, edges_b, sides_a, sides_b = a.points, b.points, a.edges, b.edges, a.triangle_edges, b.triangle_edges
-    mask_a, reach = _protruding(a, limits.flat), limits.margin
-    mask_b = mask_a if limits.same else _protruding(b, limits.flat)
+    mask_a, mask_b, bent_a, reach = a.edge_mask, b.edge_mask, _bent(a, limits.flat), limits.margin
+    bent_b = bent_a if limits.same else _bent(b, limits.flat)
     count, row = 0, np.empty(6)
     for k in range(len(pairs)):
+        p, q = pairs[k, 0], pairs[k, 1]
         for side in range(3):
-            if not (mask_a[pairs[k, 0]] >> side) & 1:
+            others = mask_b[q] if (bent_a[p] >> side) & 1 else bent_b[q]
+            if not (mask_a[p] >> side) & 1 or others == 0:
                 continue
             for other in range(3):
-                if not (mask_b[pairs[k, 1]] >> other) & 1:
+                if not (others >> other) & 1:
                     continue
-                e, f = sides_a[pairs[k, 0], side], sides_b[pairs[k, 1], other]
+                e, f = sides_a[p, side], sides_b[q, other]
                 if limits.same and f < e:
                     e, f = f, e
                 if not _nearest_inside(x, edges_a[e, 0], edges_a[e, 1], y, edges_b[f, 0], edges_b[f, 1], reach, row):
@@ -159,26 +161,16 @@ def _rest_distance2(a: Arrays, edge: int, other: int) -> float:
 
 
 @inline
-def _protruding(a: Arrays, flat: float) -> NDArray[np.uint8]:
-    """The mask of represented edges without those where the surface is flat or concave."""
-    mask, points, normals, edges = a.edge_mask.copy(), a.points, a.normals, a.edges
-    triangles, triangle_edges, edge_triangles = a.triangles, a.triangle_edges, a.edge_triangles
+def _bent(a: Arrays, flat: float) -> NDArray[np.uint8]:
+    """The mask of represented edges without the flat ones."""
+    mask, normals, triangle_edges, edge_triangles = a.edge_mask.copy(), a.normals, a.triangle_edges, a.edge_triangles
     for t in range(len(mask)):
         for side in range(3):
-            e = triangle_edges[t, side]
-            f, g = edge_triangles[e, 0], edge_triangles[e, 1]
-            if g < 0 or flat > 1.0:
+            f, g = edge_triangles[triangle_edges[t, side], 0], edge_triangles[triangle_edges[t, side], 1]
+            if g < 0:
                 continue
-            i, k = edges[e, 0], triangles[g, 0]
-            for corner in range(1, 3):
-                if k == edges[e, 0] or k == edges[e, 1]:
-                    k = triangles[g, corner]
             n0, n1, n2 = normals[f, 0], normals[f, 1], normals[f, 2]
-            cosine = dot(n0, n1, n2, normals[g, 0], normals[g, 1], normals[g, 2])
-            height = dot(
-                n0, n1, n2, points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], points[k, 2] - points[i, 2]
-            )
-            if cosine >= flat or height >= 0.0:
+            if dot(n0, n1, n2, normals[g, 0], normals[g, 1], normals[g, 2]) >= flat:
                 mask[t] &= np.uint8(7 - (1 << side))
     return mask
 

@@ -25,7 +25,8 @@ class Limits(NamedTuple):
     rest     m, self-contact: pairs closer than this at rest are left out
     wall     m, self-contact: pairs behind each other and closer than this at rest do not penetrate
     facing   two triangles may touch where the product of their unit normals is below this
-    flat     an edge whose two unit normals have a product above this is flat, and makes no edge–edge contact
+    against  a vertex may be touched along n where the product of n with a normal around it is below this
+    flat     an edge whose two unit normals have a product above this is flat: two flat edges make no contact
     same     whether both sides are one surface
     """
 
@@ -33,6 +34,7 @@ class Limits(NamedTuple):
     rest: float
     wall: float
     facing: float
+    against: float
     flat: float
     same: bool
 
@@ -96,6 +98,20 @@ def vertex_faces(
         if dot(normals[t, 0], normals[t, 1], normals[t, 2], n0, n1, n2) < facing:
             return True
     return False
+
+
+@inline
+def vertex_opposes(
+    fan_start: IntArray, fan: IntArray, normals: FloatArray, vertex: int, n0: float, n1: float, n2: float, limit: float
+) -> bool:
+    """Whether a normal around `vertex`, or their mean, opposes the unit direction n: product < `limit`."""
+    m0, m1, m2 = 0.0, 0.0, 0.0
+    for k in range(fan_start[vertex], fan_start[vertex + 1]):
+        t = fan[k]
+        if dot(normals[t, 0], normals[t, 1], normals[t, 2], n0, n1, n2) < limit:
+            return True
+        m0, m1, m2 = m0 + normals[t, 0], m1 + normals[t, 1], m2 + normals[t, 2]
+    return bool(dot(m0, m1, m2, n0, n1, n2) < limit * np.sqrt(dot(m0, m1, m2, m0, m1, m2)))
 
 
 @inline

@@ -28,9 +28,9 @@ def triangle_pairs(a: Pose, b: Pose, *, margin: float, facing: float) -> IntArra
             b.bounds.nodes, b.bounds.boxes, b.surface.order, b.surface.leaf_start,
             a.surface.triangles, a is b, margin, facing, pairs,
         )  # fmt: skip
-        if count <= len(pairs):
+        if count < len(pairs):
             return pairs[:count]
-        pairs = np.empty((count, 2), dtype=np.int32)
+        pairs = np.empty((count + 1, 2), dtype=np.int32)
 
 
 @kernel
@@ -50,24 +50,21 @@ def _find_pairs(
     pairs: IntArray,
 ) -> int:
     """Write as many pairs as there is room for, and return how many there are."""
-    leaf_a, leaf_b, count, top = len(start_a) - 2, len(start_b) - 2, 0, 1
+    leaf_a, leaf_b, count, top, last = len(start_a) - 2, len(start_b) - 2, 0, 1, len(pairs) - 1
     stack = np.zeros((_STACK, 2), dtype=np.int64)
     while top > 0:
         top -= 1
         i, j = stack[top]
-        if not (near(nodes_a, i, nodes_b, j, margin) and may_face(nodes_a, i, nodes_b, j, facing)):
+        if not (near(nodes_a, i, nodes_b, j, margin) & may_face(nodes_a, i, nodes_b, j, facing)):
             continue
         if i >= leaf_a and j >= leaf_b:
             for p in range(start_a[i - leaf_a], start_a[i - leaf_a + 1]):
                 first = p + 1 if same and i == j else start_b[j - leaf_b]
                 for q in range(first, start_b[j - leaf_b + 1]):
-                    if not (near(boxes_a, p, boxes_b, q, margin) and may_face(boxes_a, p, boxes_b, q, facing)):
-                        continue
-                    if same and _share_point(triangles, order_a[p], order_b[q]):
-                        continue
-                    if count < len(pairs):
-                        pairs[count, 0], pairs[count, 1] = order_a[p], order_b[q]
-                    count += 1
+                    # written in any case and kept if it counts: a branch here would be mispredicted half of the time
+                    room = min(count, last)
+                    pairs[room, 0], pairs[room, 1] = order_a[p], order_b[q]
+                    count += near(boxes_a, p, boxes_b, q, margin) & may_face(boxes_a, p, boxes_b, q, facing)
         elif same and i == j:
             for k in range(3):
                 stack[top + k, 0], stack[top + k, 1] = 2 * i + 1 + k // 2, 2 * i + 1 + (k + 1) // 2
@@ -78,7 +75,18 @@ def _find_pairs(
         else:
             stack[top, 0], stack[top, 1], stack[top + 1, 0], stack[top + 1, 1] = i, 2 * j + 1, i, 2 * j + 2
             top += 2
-    return count
+    return _drop_sharing(triangles, pairs, count) if same and count < len(pairs) else count
+
+
+@inline
+def _drop_sharing(triangles: IntArray, pairs: IntArray, count: int) -> int:
+    """Drop the pairs of triangles that share a point from the first `count`, and return how many are left."""
+    kept = 0
+    for k in range(count):
+        i, j = pairs[k]
+        pairs[kept, 0], pairs[kept, 1] = i, j
+        kept += not _share_point(triangles, i, j)
+    return kept
 
 
 @inline

@@ -16,7 +16,7 @@ from pliant.collision.edge_edge import EdgeContacts, edge_edge_contacts
 from pliant.collision.filters import Arrays, History, Limits, arrays_of
 from pliant.collision.pairs import triangle_pairs
 from pliant.collision.surface import EDGE_LIMIT, Pose
-from pliant.collision.vertex_face import FaceContacts, vertex_face_contacts
+from pliant.collision.vertex_face import FaceContacts, vertex_face_contacts, without_twins
 from pliant.core.checks import finite_number, non_negative, positive, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
@@ -31,8 +31,8 @@ class ProximityOptions:
     wall_factor  self-contact: pairs behind each other and closer than wall_factor · margin at rest are two sides of
                  one wall, and never penetrate each other
     facing       triangles around the two features must have unit normals with n·n′ < facing. Touching ones have
-                 n·n′ < 0; the slack allows for rotation in the step. 2 turns the test off
-    sharp_angle  rad, bend from which an edge makes edge–edge contacts; 0 takes all that are convex, < 0 all
+                 n·n′ < 0; the slack allows for rotation in the step. 2 turns all tests of directions off
+    sharp_angle  rad, bend from which an edge counts as sharp; one of two crossing edges must be. < 0: all are
     capacity     most contacts; more raise a `CapacityError`. None: no limit
     """
 
@@ -58,11 +58,12 @@ def self_contacts(
     pose: Pose, options: ProximityOptions, *, pair: int = 0, previous: ContactSet | None = None
 ) -> ContactSet:
     """Contacts of a surface with itself; both sides of the set are its points."""
-    limits, arrays = _limits(options, same=True), arrays_of(pose)
-    history = _history(previous)
+    limits, arrays = limits_of(options, same=True), arrays_of(pose)
+    history = history_of(previous)
     pairs = triangle_pairs(pose, pose, margin=limits.margin, facing=limits.facing)
     vertex, edge = key_base(ContactKind.VERTEX_FACE, pair), key_base(ContactKind.EDGE_EDGE, pair)
     faces = vertex_face_contacts(pairs, arrays, arrays, limits, history, vertex)
+    faces, _ = without_twins(faces, faces, arrays, arrays)
     edges = edge_edge_contacts(pairs, arrays, arrays, limits, history, edge)
     check_capacity(len(faces.gap) + len(edges.gap), options.capacity)
     return _joined([_face_part(faces, arrays, arrays, vertex), _edge_part(edges, arrays, arrays, edge)], arrays, arrays)
@@ -74,13 +75,14 @@ def surface_contacts(
     """Contacts between two surfaces: vertices of each against faces of the other, and edges against edges."""
     if a is b:
         raise InputError("both sides are the same pose of the same surface; use self_contacts")
-    limits, on_a, on_b = _limits(options, same=False), arrays_of(a), arrays_of(b)
-    history = _history(previous)
+    limits, on_a, on_b = limits_of(options, same=False), arrays_of(a), arrays_of(b)
+    history = history_of(previous)
     pairs = triangle_pairs(a, b, margin=limits.margin, facing=limits.facing)
     bases = [key_base(kind, pair) for kind in (ContactKind.VERTEX_FACE, ContactKind.FACE_VERTEX, ContactKind.EDGE_EDGE)]
     flipped = history._replace(normals=-history.normals)
     faces = vertex_face_contacts(pairs, on_a, on_b, limits, history, bases[0])
     back = vertex_face_contacts(pairs, on_b, on_a, limits, flipped, bases[1], column=1)
+    faces, back = without_twins(faces, back, on_a, on_b)
     edges = edge_edge_contacts(pairs, on_a, on_b, limits, history, bases[2])
     check_capacity(len(faces.gap) + len(back.gap) + len(edges.gap), options.capacity)
     parts = [
@@ -91,18 +93,21 @@ def surface_contacts(
     return _joined(parts, on_a, on_b)
 
 
-def _limits(options: ProximityOptions, *, same: bool) -> Limits:
+def limits_of(options: ProximityOptions, *, same: bool) -> Limits:
+    """The numbers that kernels compare with, from `options`."""
     return Limits(
         margin=float(options.margin),
         rest=float(options.rest_factor * options.margin),
         wall=float(options.wall_factor * options.margin),
         facing=float(options.facing),
+        against=-0.5 if options.facing <= 1.0 else 2.0,  # a normal within 60 degrees of the direction
         flat=float(np.cos(options.sharp_angle)) if options.sharp_angle >= 0.0 else 2.0,
         same=same,
     )
 
 
-def _history(previous: ContactSet | None) -> History:
+def history_of(previous: ContactSet | None) -> History:
+    """Keys and normals of the last step's contacts for kernels, none where there is no last step."""
     if previous is None:
         return History(np.empty(0, dtype=np.int64), np.empty((0, 3)))
     return History(previous.key, previous.normal)

@@ -127,8 +127,9 @@ def _checked_triangles(triangles: Any, point_count: int) -> IntArray:
 
 
 def _region_mask(region: Any, triangle_count: int) -> BoolArray:
-    mask = np.zeros(triangle_count, dtype=bool)
-    mask[slice(None) if region is None else np.asarray(region)] = True
+    mask = np.full(triangle_count, region is None)
+    chosen = np.asarray([] if region is None else region)
+    mask[chosen if chosen.size else slice(0)] = True
     if not mask.any():
         raise InputError("region selects no triangle of the surface, so nothing could collide; widen it")
     return mask

@@ -127,9 +127,10 @@ def _join(source: FloatArray, i: int, target: FloatArray, j: int) -> None:
 @inline
 def near(a: FloatArray, i: int, b: FloatArray, j: int, margin: float) -> bool:
     """Whether box a[i] is within `margin` (m) of box b[j] along each axis."""
-    x = (a[i, 0] - b[j, 3] <= margin) & (b[j, 0] - a[i, 3] <= margin)
-    y = (a[i, 1] - b[j, 4] <= margin) & (b[j, 1] - a[i, 4] <= margin)
-    return bool(x & y & (a[i, 2] - b[j, 5] <= margin) & (b[j, 2] - a[i, 5] <= margin))
+    x = max(a[i, 0] - b[j, 3], b[j, 0] - a[i, 3])
+    y = max(a[i, 1] - b[j, 4], b[j, 1] - a[i, 4])
+    z = max(a[i, 2] - b[j, 5], b[j, 2] - a[i, 5])
+    return max(x, y, z) <= margin
 
 
 @inline

@@ -1,7 +1,7 @@
 """Narrow phase of vertices against faces: the nearest face of each vertex within the margin, with the side it is on.
 
 A vertex has at most one contact with a facing surface. Its identity is the vertex and that surface, so it lasts while
-the vertex slides from triangle to triangle.
+the vertex slides from triangle to triangle. Two vertices that are nearest to each other make one contact.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.collision.closest import triangle_weights
+from pliant.collision.closest import dot, triangle_weights
 from pliant.collision.filters import (
     Arrays,
     History,
@@ -20,16 +20,21 @@ from pliant.collision.filters import (
     touches,
     vertex_behind_at_rest,
     vertex_faces,
+    vertex_opposes,
 )
 from pliant.collision.pseudonormal import Sides, signed_direction
 from pliant.core.kernels import inline, kernel
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IntArray
+
+_STRAIGHT = 0.99
+"""A direction is that of a normal above this product of the two: 8 degrees."""
 
 
 @dataclass(frozen=True, eq=False)
 class FaceContacts:
     """m vertices near faces: vertices (m,) ascending, faces (m,), weights (m, 3) of the corners of the face, unit
-    normal (m, 3) from the face to the vertex, gap (m,) in m, negative behind the face.
+    normal (m, 3) from the face to the vertex, gap (m,) in m, negative behind the face; met (m,), the corner that the
+    vertex is nearest to, −1 where it is not a corner or the vertex is straight above one of the faces there.
     """
 
     vertices: IntArray
@@ -37,6 +42,12 @@ class FaceContacts:
     weights: FloatArray
     normal: FloatArray
     gap: FloatArray
+    met: IntArray
+
+    def selected(self, which: BoolArray) -> FaceContacts:
+        """The contacts chosen by a mask (m,)."""
+        v, f, w = self.vertices[which], self.faces[which], self.weights[which]
+        return FaceContacts(v, f, w, self.normal[which], self.gap[which], self.met[which])
 
 
 def vertex_face_contacts(
@@ -53,8 +64,36 @@ def vertex_face_contacts(
     faces = nearest[vertices]
     weights, normal, gap = np.empty((len(faces), 3)), np.empty((len(faces), 3)), np.empty(len(faces))
     sides = Sides(b.points, b.normals, b.triangles, b.triangle_edges, b.edge_triangles, b.fan_start, b.fan)
-    _measure(vertices, faces, a.points, sides, weights, normal, gap)
-    return FaceContacts(vertices, faces, weights, normal, gap)
+    met = np.empty(len(faces), dtype=np.int32)
+    _measure(vertices, faces, a.points, sides, weights, normal, gap, met)
+    return FaceContacts(vertices, faces, weights, normal, gap, met)
+
+
+def without_twins(first: FaceContacts, second: FaceContacts, a: Arrays, b: Arrays) -> tuple[FaceContacts, FaceContacts]:
+    """Drop vertices that are nearest to a vertex of the other side which has a contact of its own.
+
+    `first` are vertices of `a` near faces of `b`, `second` the reverse; of two nearest to each other the one of `a`
+    stays. For self-contact both are the same set, and the lower vertex stays.
+    """
+    met_on_b, met_on_a = _met_vertices(first, len(a.points)), _met_vertices(second, len(b.points))
+    has_contact_a, has_contact_b = np.zeros(len(a.points), dtype=bool), np.zeros(len(b.points), dtype=bool)
+    has_contact_a[first.vertices], has_contact_b[second.vertices] = True, True
+    met, mine = met_on_b[first.vertices], first.vertices
+    mutual = (met >= 0) & (met_on_a[met] == mine)
+    keeps = mutual & ((mine < met) if first is second else True)
+    kept_first = (met < 0) | keeps | ~has_contact_b[met]
+    if first is second:
+        part = first.selected(kept_first)
+        return part, part
+    met, mine = met_on_a[second.vertices], second.vertices
+    return first.selected(kept_first), second.selected((met < 0) | ~has_contact_a[met])
+
+
+def _met_vertices(contacts: FaceContacts, point_count: int) -> IntArray:
+    """For each point the vertex of the other side that it meets, −1 for none, shape (n,)."""
+    met = np.full(point_count, -1, dtype=np.int32)
+    met[contacts.vertices] = contacts.met
+    return met
 
 
 @kernel
@@ -83,6 +122,8 @@ def _search(
                 if not (mask[lender] >> corner) & 1:
                     continue
                 vertex = corners[lender, corner]
+                if _beside(x, vertex, y, i, j, k, limits.margin):
+                    continue
                 v, w, distance = triangle_weights(x, vertex, y, i, j, k)
                 if distance > reach or distance > squared[vertex]:
                     continue
@@ -95,9 +136,22 @@ def _search(
                 if same and touches(a.ring_start, a.ring, vertex, i, j, k):
                     continue
                 n0, n1, n2, gap = signed_direction(x, vertex, sides, face, v, w)
+                if not vertex_opposes(fan_start, fan, normals, vertex, n0, n1, n2, limits.against):
+                    continue
                 if gap < 0.0 and not _may_be_behind(a, vertex, face, n0, n1, n2, limits, history, key_base):
                     continue
                 squared[vertex], nearest[vertex] = distance, face
+
+
+@inline
+def _beside(x: FloatArray, p: int, y: FloatArray, i: int, j: int, k: int, margin: float) -> bool:
+    """Whether x[p] is out of reach of the box around a triangle: spares most distances."""
+    outside = 0.0
+    for axis in range(3):
+        low = min(y[i, axis], y[j, axis], y[k, axis]) - x[p, axis]
+        high = x[p, axis] - max(y[i, axis], y[j, axis], y[k, axis])
+        outside = max(outside, low, high)
+    return outside > margin
 
 
 @inline
@@ -128,6 +182,7 @@ def _measure(
     weights: FloatArray,
     normal: FloatArray,
     gap: FloatArray,
+    met: IntArray,
 ) -> None:
     for m in range(len(vertices)):
         i, j, k = b.triangles[faces[m]]
@@ -135,3 +190,17 @@ def _measure(
         weights[m, 0], weights[m, 1], weights[m, 2] = 1.0 - v - w, v, w
         n0, n1, n2, gap[m] = signed_direction(x, vertices[m], b, faces[m], v, w)
         normal[m, 0], normal[m, 1], normal[m, 2] = n0, n1, n2
+        met[m] = _met_corner(b, faces[m], v, w, n0, n1, n2)
+
+
+@inline
+def _met_corner(b: Sides, face: int, v: float, w: float, n0: float, n1: float, n2: float) -> int:
+    """The corner at (v, w) unless n is a normal there: vertex on vertex of flat faces would come and go by rounding."""
+    if not ((v == 0.0 and w == 0.0) or v == 1.0 or w == 1.0):
+        return -1
+    corner = b.triangles[face, 1 if v == 1.0 else (2 if w == 1.0 else 0)]
+    for k in range(b.fan_start[corner], b.fan_start[corner + 1]):
+        t = b.fan[k]
+        if dot(b.normals[t, 0], b.normals[t, 1], b.normals[t, 2], n0, n1, n2) > _STRAIGHT:
+            return -1
+    return int(corner)

@@ -1,6 +1,6 @@
-"""Laws, rows and their condensation to δ = δ_free + W λ."""
+"""Rows and their condensation to δ = δ_free + W λ."""
 
-from pliant.constraints.condense import Problem, condense
-from pliant.constraints.rows import RowLaw, RowMaker, Rows, assemble
+from pliant.constraints.condense import condense
+from pliant.constraints.rows import Assembly, RowLaw, RowMaker, Rows, RowView, assemble
 
-__all__ = ["Problem", "RowLaw", "RowMaker", "Rows", "assemble", "condense"]
+__all__ = ["Assembly", "RowLaw", "RowMaker", "RowView", "Rows", "assemble", "condense"]

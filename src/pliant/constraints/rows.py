@@ -1,37 +1,60 @@
-"""Rows: whatever pushes. A row has a gap δ, its gradient H in the unknowns of each model, and a law that ties δ and
-λ.
-"""
+"""Rows: whatever pushes. A row has a gap δ, its gradient H in the unknowns of each model, and a law that ties δ and λ."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.solvers.complementarity import Law
 
-
-class RowLaw(IntEnum):
-    """How λ and δ of a row relate."""
-
-    BILATERAL = 0
-    """δ = 0, λ free."""
+RowLaw = Law
+"""How λ and δ of a row relate; see `solvers.complementarity.Law`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
     """m rows over the models of a world.
 
-    `H` holds one CSR matrix (m, 3n) for each model; `gap` (m,) is δ at the linearisation point, in m; `law` (m,).
+    `H` holds one CSR matrix (m, unknowns) for each model; `gap` (m,) is δ at the linearisation point, so that
+    δ = gap + Σ H dx, in m (m³ for chambers). `law` (m,), `mu` (m,), `lower` and `upper` (m,) in N and `target` (m,) are
+    those of `solvers.complementarity.MixedProblem`. `key` (m,) identifies a row from step to step.
     """
 
     H: tuple[sparse.csr_matrix, ...]
     gap: FloatArray
     law: IntArray
+    mu: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    target: FloatArray
+    key: IndexArray
+
+    @classmethod
+    def of(
+        cls,
+        H: Sequence[sparse.csr_matrix],
+        gap: Any,
+        law: Any,
+        *,
+        mu: Any = 0.0,
+        lower: Any = -np.inf,
+        upper: Any = np.inf,
+        target: Any = 0.0,
+        key: Any = -1,
+    ) -> Rows:
+        """Rows with numbers spread over all of them where one is given."""
+        gaps = np.atleast_1d(np.asarray(gap, np.float64))
+
+        def spread(value: Any, kind: Any = np.float64) -> Any:
+            return np.broadcast_to(np.asarray(value, kind), gaps.shape)
+
+        rest = (spread(x) for x in (mu, lower, upper, target))
+        return cls(tuple(H), gaps, spread(law, np.int32), *rest, spread(key, np.int64))
 
     @property
     def count(self) -> int:
@@ -39,17 +62,56 @@ class Rows:
         return len(self.gap)
 
 
+@dataclass(frozen=True, eq=False)
+class RowView:
+    """What makers of rows see of a step in the making.
+
+    `q` are the positions or poses of the models at the displacement so far, `start` those at the start of the step;
+    `moved` is the displacement so far. `time` (s) is that of the end of the step, `dt` (s) its length, 0 in statics.
+    """
+
+    q: Sequence[FloatArray]
+    start: Sequence[FloatArray]
+    moved: Sequence[FloatArray]
+    sizes: Sequence[int]
+    controls: Mapping[Any, Any]
+    time: float
+    dt: float
+    memory: Any = None
+
+    def blank(self, count: int) -> list[sparse.csr_matrix]:
+        """Empty rows (count, unknowns) for every model."""
+        return [sparse.csr_matrix((count, size)) for size in self.sizes]
+
+
 class RowMaker(Protocol):
-    """Anything that contributes rows: an actuator, an attachment, a set of contacts."""
+    """Anything that contributes rows: an actuator, an attachment, a colliding pair."""
 
-    def rows(self, q: Sequence[FloatArray], controls: Mapping[Any, FloatArray]) -> Rows:
-        """Rows at the positions q of the models."""
+    def rows(self, view: RowView) -> tuple[Rows, Any]:
+        """Rows at the positions of `view`, and what the maker wants to remember for the next step (None: nothing)."""
 
 
-def assemble(makers: Sequence[RowMaker], q: Sequence[FloatArray], controls: Mapping[Any, FloatArray]) -> Rows:
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """All rows of a step: `rows`, the place of each maker's rows, and what the makers remember."""
+
+    rows: Rows
+    places: tuple[slice, ...]
+    memories: tuple[Any, ...]
+
+
+def assemble(makers: Sequence[RowMaker], views: Sequence[RowView]) -> Assembly:
     """All rows of a step, in the order of their makers."""
-    parts = [maker.rows(q, controls) for maker in makers]
-    if not parts:
-        return Rows(tuple(sparse.csr_matrix((0, x.size)) for x in q), np.zeros(0), np.zeros(0, np.int32))
-    H = tuple(sparse.vstack([part.H[k] for part in parts], format="csr") for k in range(len(q)))
-    return Rows(H, np.concatenate([part.gap for part in parts]), np.concatenate([part.law for part in parts]))
+    made = [maker.rows(view) for maker, view in zip(makers, views, strict=True)]
+    parts = [rows for rows, _ in made]
+    ends = np.cumsum([0, *(part.count for part in parts)])
+    places = tuple(slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True))
+    memories = tuple(memory for _, memory in made)
+    if len(parts) == 1:
+        return Assembly(parts[0], places, memories)
+    H = tuple(sparse.vstack([part.H[k] for part in parts], format="csr") for k in range(len(views[0].q)))
+    joined = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("gap", "law", "mu", "lower", "upper", "target", "key")
+    }
+    return Assembly(Rows(H, **joined), places, memories)

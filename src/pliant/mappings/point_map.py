@@ -1,4 +1,4 @@
-"""The contract of a mapping: positions of riding points, and rows of H for directions at combinations of them."""
+"""The contract of a mapping: positions of riding points, and how rows over them become rows over the model's unknowns."""
 
 from __future__ import annotations
 
@@ -6,24 +6,14 @@ from typing import Protocol
 
 from scipy import sparse
 
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import FloatArray
 
 
 class PointMap(Protocol):
-    """p points riding on one model with positions or pose q.
-
-    A row at riding points k with weights w and a direction d (3,) is the gradient of d · Σ w x_k in the unknowns of the
-    model; its transpose carries a force λ d, shared by w, from the points to the unknowns.
-    """
-
-    @property
-    def count(self) -> int:
-        """Number of riding points."""
+    """p points riding on one model whose positions or pose are q."""
 
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the riding points, (p, 3), m."""
 
-    def rows(self, q: FloatArray, members: IntArray, weights: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
-        """Rows (m, unknowns) for m combinations: `members` (m, k) numbers of riding points, −1 where there is none,
-        their `weights` (m, k), and `directions` (m, 3).
-        """
+    def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Rows over the unknowns of the model, (m, unknowns), from rows H over the points' coordinates, (m, 3p)."""

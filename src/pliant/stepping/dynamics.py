@@ -13,10 +13,10 @@ from pliant.core.threads import one_blas_thread
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
+from pliant.models.scheme import Scheme
 from pliant.stepping.info import Measures, StepInfo
 from pliant.stepping.motion import Motion
-from pliant.stepping.newton import Stopping, apply_with_line_search, relative_residual, solve_once
-from pliant.stepping.scheme import Scheme
+from pliant.stepping.newton import Correction, Stopping, apply_with_line_search, relative_residual, solve_once
 from pliant.world import State, World
 
 MAXIMUM_ITERATIONS = 50
@@ -39,21 +39,25 @@ def dynamic_step(
             outcome = _fixed(motion, newton_iterations, timers)
         else:
             outcome = _converged(motion, tolerance, timers)
-    status, iterations, linear_residual, projected, lam = outcome
+    status, iterations, correction, projected = outcome
+    lam = correction.lam
     advanced = motion.advanced(lam)
     info = StepInfo(
         status=status,
         iterations=iterations,
-        linear_residual=linear_residual,
+        linear_residual=correction.linear_residual,
         stage_times=timers.seconds,
         tangents_projected=projected,
         lam=lam,
+        assembly=motion.assembly,
+        world=world,
+        correction=tuple(correction.dx),
         measure=lambda: measure(motion, advanced),
     )
     return advanced, info
 
 
-Outcome = tuple[Status, int, float, int, FloatArray]
+Outcome = tuple[Status, int, Correction, int]
 
 
 def _fixed(motion: Motion, iterations: int, timers: StageTimers) -> Outcome:
@@ -64,7 +68,7 @@ def _fixed(motion: Motion, iterations: int, timers: StageTimers) -> Outcome:
         check_finite(motion, correction.dx)
         motion.dx = [x + c for x, c in zip(motion.dx, correction.dx, strict=True)]
         projected += correction.projected
-    return Status.FIXED_ITERATIONS, iterations, correction.linear_residual, projected, correction.lam
+    return Status.FIXED_ITERATIONS, iterations, correction, projected
 
 
 def _converged(motion: Motion, tolerance: float, timers: StageTimers) -> Outcome:
@@ -79,7 +83,7 @@ def _converged(motion: Motion, tolerance: float, timers: StageTimers) -> Outcome
             forces = apply_with_line_search(motion, correction)
         residual = relative_residual(motion, forces)
         if stopping.reached(residual, forces.scale) and not motion.must_move():
-            return Status.CONVERGED, iteration, correction.linear_residual, projected, correction.lam
+            return Status.CONVERGED, iteration, correction, projected
     raise ConvergenceError(
         f"Newton's iteration reached {residual:.2e} in {MAXIMUM_ITERATIONS} iterations, the tolerance is "
         f"{tolerance:.2e}; take a smaller dt, or loosen the tolerance",
@@ -93,7 +97,7 @@ def check_finite(motion: Motion, dx: list[FloatArray]) -> None:
         if not np.isfinite(x).all():
             node = int(np.argwhere(~np.isfinite(x))[0, 0])
             raise ConvergenceError(
-                f"the step of {model.name!r} is not finite at node {node} (rest position {model.rest[node]} m): an "
+                f"the step of {model.name!r} is not finite at node {node} (at {model.initial()[0][node]} m at rest): an "
                 "element there is inverted or the loads are too large; take a smaller dt or smaller loads"
             )
 

@@ -23,9 +23,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from pliant.core.checks import positive, positive_count
+from pliant.models.scheme import euler_scheme
 from pliant.stepping.dynamics import dynamic_step
 from pliant.stepping.info import StepInfo
-from pliant.stepping.scheme import euler_scheme
 from pliant.world import State, World
 
 

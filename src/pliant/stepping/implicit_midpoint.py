@@ -13,9 +13,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from pliant.core.checks import positive, positive_count
+from pliant.models.scheme import midpoint_scheme
 from pliant.stepping.dynamics import dynamic_step
 from pliant.stepping.info import StepInfo
-from pliant.stepping.scheme import midpoint_scheme
 from pliant.world import State, World
 
 

@@ -7,8 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from pliant.constraints import Assembly
+from pliant.constraints.contact import contact_forces
 from pliant.core.status import Status
 from pliant.core.types import FloatArray
+from pliant.world import World
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +27,18 @@ class RigidMotion:
     body: str
     free_directions: int
     acceleration: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Contacts:
+    """Contacts between two bodies, m of them: `points` (m, 3) m, `normals` (m, 3) towards the first body, `gaps` (m,) m
+    at the end of the step, and `forces` (m, 3) N on the first body.
+    """
+
+    points: FloatArray
+    normals: FloatArray
+    gaps: FloatArray
+    forces: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +58,44 @@ class StepInfo:
     load_steps: int = 1
     rigid_motion: tuple[RigidMotion, ...] = ()
     lam: FloatArray | None = None
+    assembly: Assembly | None = field(default=None, repr=False)
+    world: World | None = field(default=None, repr=False)
+    correction: tuple[FloatArray, ...] | None = field(default=None, repr=False)
     measure: Callable[[], Measures] | None = field(default=None, repr=False)
+
+    def actuation(self, actuator: Any) -> tuple[float, float]:
+        """Displacement (m) and tension (N) of a cable; growth (m³) and pressure (Pa) of a cavity."""
+        assert self.world is not None
+        if self.assembly is None or self.lam is None:
+            return 0.0, 0.0
+        place = self.assembly.places[self.world.maker(actuator)].start
+        delta = self.delta
+        return float(delta[place]), float(self.lam[place])
+
+    @property
+    def delta(self) -> FloatArray:
+        """δ of the rows at the end of the step as the linear solve sees it, (rows,), m (m³ for cavities)."""
+        assert self.assembly is not None
+        assert self.correction is not None
+        rows = self.assembly.rows
+        return rows.gap + sum(H @ dx.ravel() for H, dx in zip(rows.H, self.correction, strict=True))
+
+    def contacts(self, a: Any, b: Any) -> Contacts:
+        """Contacts between `a` and `b`: points, normals, gaps and the forces on `a`."""
+        assert self.world is not None
+        number, sign = self.world.pair(a, b)
+        if self.assembly is None or self.lam is None:
+            return Contacts(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3)))
+        memory, place = self.assembly.memories[number], self.assembly.places[number]
+        force = sign * contact_forces(memory, self.lam[place])
+        found = memory.contacts
+        gaps = self.delta[place].reshape(found.count, -1)[:, 0] if found.count else np.zeros(0)
+        return Contacts(found.point_a, sign * found.normal, gaps, force)
+
+    def contact_force(self, a: Any, b: Any) -> FloatArray:
+        """Total force that `b` exerts on `a`, (3,), N."""
+        total: FloatArray = self.contacts(a, b).forces.sum(axis=0)
+        return total
 
     @property
     def residual(self) -> float:

@@ -7,15 +7,15 @@ from typing import Protocol
 
 import numpy as np
 
-from pliant.constraints import assemble, condense
+from pliant.constraints import condense
 from pliant.core.errors import SingularError
 from pliant.core.timers import StageTimers
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
-from pliant.solvers.complementarity.bilateral import solve_bilateral
-from pliant.solvers.linear.factor import CholeskyFactor
-from pliant.solvers.linear.matrix import BlockMatrix
-from pliant.stepping.motion import Forces, Motion, System
+from pliant.models.model import Factor, System
+from pliant.solvers.complementarity import solve
+from pliant.stepping.motion import Forces, Motion
+from pliant.world.state import State
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Gauge(Protocol):
     def regularize(self, systems: list[System]) -> None:
         """Change the systems before they are factorized."""
 
-    def fix(self, factors: list[CholeskyFactor], dx: list[FloatArray]) -> None:
+    def fix(self, factors: list[Factor], dx: list[FloatArray]) -> None:
         """Take the free motion out of dx (in place)."""
 
 
@@ -53,7 +53,7 @@ def solve_once(motion: Motion, tangent: Tangent, timers: StageTimers, gauge: Gau
     projected = False
     try:
         with timers.stage("factorize"):
-            factors = [system.model.factorize(system.values) for system in systems]
+            factors = [system.factorize() for system in systems]
     except SingularError:
         if tangent is Tangent.PROJECTED:
             raise
@@ -63,7 +63,7 @@ def solve_once(motion: Motion, tangent: Tangent, timers: StageTimers, gauge: Gau
             if gauge:
                 gauge.regularize(systems)
         with timers.stage("factorize"):
-            factors = [system.model.factorize(system.values) for system in systems]
+            factors = [system.factorize() for system in systems]
     with timers.stage("solve"):
         dx = [factor.solve(system.r) for factor, system in zip(factors, systems, strict=True)]
         linear_residual = _linear_residual(systems, dx)
@@ -74,7 +74,7 @@ def solve_once(motion: Motion, tangent: Tangent, timers: StageTimers, gauge: Gau
                 dx[number] = dx[number] + system.held_dx
     lam = _push(motion, factors, dx, timers)
     for system, factor in zip(systems, factors, strict=True):
-        system.model.release(factor, system.values)
+        system.release(factor)
     return Correction(dx, motion.pushed(forces), lam, linear_residual, projected)
 
 
@@ -95,12 +95,13 @@ class Stopping:
         """Change nothing, but note the force of the last bits in the systems of a linear solve."""
         squares = 0.0
         for number, system in enumerate(systems):
-            diagonal = np.einsum("nii->ni", system.values[system.model.pattern.diagonal])
-            noise = np.where(system.model.held, 0.0, diagonal * self._motion.evaluation_point(number))
+            trial = self._motion.trials[number]
+            reach = np.broadcast_to(np.abs(trial.evaluation_point()).max(axis=0), trial.dx.shape)
+            noise = np.where(trial.model.held, 0.0, system.diagonal() * reach)
             squares += float(np.vdot(noise, noise))
         self._rounding = float(np.finfo(np.float64).eps * np.sqrt(squares))
 
-    def fix(self, factors: list[CholeskyFactor], dx: list[FloatArray]) -> None:
+    def fix(self, factors: list[Factor], dx: list[FloatArray]) -> None:
         """Leave dx as it is: in dynamics no motion is open."""
 
     def reached(self, residual: float, scale: float) -> bool:
@@ -110,32 +111,42 @@ class Stopping:
         return residual <= self._tolerance or stalled
 
 
-def _push(motion: Motion, factors: list[CholeskyFactor], dx: list[FloatArray], timers: StageTimers) -> FloatArray:
+def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: StageTimers) -> FloatArray:
     """Rows, W, multipliers, and the motion they add to dx; nothing where the world has no rows."""
-    makers = motion.world.row_makers
-    if not makers:
+    if not motion.world.row_makers:
         return np.zeros(0)
     with timers.stage("rows"):
-        q = [start + moved for start, moved in zip(motion.start.q, motion.dx, strict=True)]
-        rows = assemble(makers, q, motion.controls)
+        rows = motion.assemble_rows().rows
+        if not rows.count:
+            motion.pushes = None
+            return np.zeros(0)
     with timers.stage("condense"):
         problem = condense(rows, factors, dx)
     with timers.stage("constraints"):
-        lam = solve_bilateral(problem.W, problem.delta_free)
+        lam = solve(problem, warm_start(motion.start, rows.key)).lam
     with timers.stage("correct"):
-        motion.pushes = [(H.T @ lam).reshape(-1, 3) for H in rows.H]
+        motion.pushes = [(H.T @ lam).reshape(x.shape) for H, x in zip(rows.H, dx, strict=True)]
         for number, (push, factor) in enumerate(zip(motion.pushes, factors, strict=True)):
             if push.any():
                 dx[number] = dx[number] + factor.solve(push)
     return lam
 
 
+def warm_start(start: State, keys: IndexArray) -> FloatArray | None:
+    """λ of the last step for the rows that were there before, by their keys; 0 for new ones."""
+    if start.keys is None or not len(start.lam):
+        return None
+    order = np.argsort(start.keys, kind="stable")
+    known = start.keys[order]
+    places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where((known[places] == keys) & (keys >= 0), start.lam[order[places]], 0.0)
+
+
 def _linear_residual(systems: list[System], dx: list[FloatArray]) -> float:
     """‖A dx − r‖ / ‖r‖ over the free unknowns of all models."""
     error = total = 0.0
     for system, x in zip(systems, dx, strict=True):
-        product = BlockMatrix(system.model.pattern, system.values).matvec(x)
-        rest = np.where(system.model.held, 0.0, product - system.r)
+        rest = system.product(x) - system.r
         error += float(np.vdot(rest, rest))
         total += float(np.vdot(system.r, system.r))
     return float(np.sqrt(error / total)) if total else 0.0

@@ -22,11 +22,13 @@ from pliant.core.threads import one_blas_thread
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
+from pliant.models.model import Factor, Model, System
+from pliant.models.scheme import STATIC_SCHEME
+from pliant.models.volume import VolumeModel
 from pliant.models.volume.readouts import least_volume_ratio
-from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.stepping.dynamics import check_finite, measure
 from pliant.stepping.info import RigidMotion, StepInfo
-from pliant.stepping.motion import Forces, Motion, System
+from pliant.stepping.motion import Forces, Motion
 from pliant.stepping.newton import (
     Correction,
     Stopping,
@@ -35,8 +37,7 @@ from pliant.stepping.newton import (
     relative_residual,
     solve_once,
 )
-from pliant.stepping.rigid_modes import free_modes
-from pliant.stepping.scheme import STATIC_SCHEME
+from pliant.stepping.rigid_modes import FreeModes, free_modes
 from pliant.world import State, World
 
 MAXIMUM_ITERATIONS = 40
@@ -82,6 +83,9 @@ class QuasiStatic:
             load_steps=solve.step_count,
             rigid_motion=solve.rigid_motion(),
             lam=solve.lam,
+            assembly=solve.motion.assembly,
+            world=world,
+            correction=solve.correction,
             measure=lambda: replace(measure(solve.motion, advanced), residual=solve.residual(solve.motion.forces())),
         )
         return advanced, info
@@ -98,9 +102,10 @@ class _Equilibrium:
         self.step_count = 0
         self.linear_residual = 0.0
         self.lam: FloatArray = np.zeros(0)
+        self.correction: tuple[FloatArray, ...] = ()
         self.shift = 0.0
         self.stopping: Stopping | None = None
-        self.modes = [free_modes(model, q) for model, q in zip(world.models, state.q, strict=True)]
+        self.modes = [_open_modes(model, q) for model, q in zip(world.models, state.q, strict=True)]
 
     def fixed(self, iterations: int) -> Status:
         """`iterations` full linear solves."""
@@ -165,8 +170,8 @@ class _Equilibrium:
 
     def _inside_out(self) -> bool:
         """Whether this equilibrium has inverted elements, as some laws allow; small strain knows no inversion."""
-        pairs = enumerate(self.motion.world.models)
-        return any(m.laws.any() and least_volume_ratio(m, self.motion.evaluation_point(k)) <= 0.0 for k, m in pairs)
+        trials = (trial for trial in self.motion.trials if isinstance(trial.model, VolumeModel))
+        return any(t.model.laws.any() and least_volume_ratio(t.model, t.evaluation_point()) <= 0.0 for t in trials)
 
     def _correct(self) -> Correction:
         """One linear solve, with σ raised until the matrix is positive definite."""
@@ -186,6 +191,7 @@ class _Equilibrium:
         self.projected += correction.projected
         self.linear_residual = correction.linear_residual
         self.lam = correction.lam
+        self.correction = tuple(correction.dx)
         return correction
 
     def regularize(self, systems: list[System]) -> None:
@@ -195,13 +201,11 @@ class _Equilibrium:
         for number, (system, mode) in enumerate(zip(systems, self.modes, strict=True)):
             shift = max(self.shift, 1e-8 if mode is not None else 0.0)
             if shift:
-                diagonal = system.values[system.model.pattern.diagonal]
-                typical = float(np.abs(np.einsum("nii->ni", diagonal)).mean()) / float(system.model.mass.nodal.mean())
-                system.model.mass.add_to(system.values, shift * typical)
+                system.add_mass(shift)
             if mode is not None:
-                systems[number] = replace(system, r=np.where(system.model.held, 0.0, mode.balanced(system.r)))
+                system.r = np.where(self.motion.world.models[number].held, 0.0, mode.balanced(system.r))
 
-    def fix(self, factors: list[CholeskyFactor], dx: list[FloatArray]) -> None:
+    def fix(self, factors: list[Factor], dx: list[FloatArray]) -> None:
         """Hold the free motions of each body with the inertia forces that it takes."""
         for number, (factor, mode) in enumerate(zip(factors, self.modes, strict=True)):
             if mode is not None:
@@ -223,3 +227,8 @@ class _Equilibrium:
 
     def _status(self) -> Status:
         return Status.FREE_MOTION if any(mode is not None for mode in self.modes) else Status.CONVERGED
+
+
+def _open_modes(model: Model, q: FloatArray) -> FreeModes | None:
+    """Rigid motions that nothing resists; those of a rigid body are held by the shift σM until rows hold it."""
+    return free_modes(model, q) if isinstance(model, VolumeModel) else None

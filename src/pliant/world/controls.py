@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import finite_array
+from pliant.actuators import Cable, Cavity
+from pliant.core.checks import finite_array, finite_number, non_negative
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray
 from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad
 
 
@@ -49,6 +49,22 @@ class VolumeGrowth:
     value: Any
 
 
+def _resolve_cable(cable: Cable, value: Any) -> tuple[str, float]:
+    if isinstance(value, Displacement):
+        amount = finite_number(f"displacement of {cable.name!r}", value.value, unit="m")
+        if amount > cable.max_displacement:
+            raise InputError(
+                f"{cable.name!r} is asked for {amount:g} m, its max_displacement is {cable.max_displacement:g} m"
+            )
+        return "displacement", amount
+    if not isinstance(value, Force):
+        raise InputError(f"{cable.name!r} is controlled by pl.Displacement(m) or pl.Force(N), not both; got {value!r}")
+    tension = non_negative(f"force of {cable.name!r}", value.value, unit="N")
+    if tension > cable.max_force:
+        raise InputError(f"{cable.name!r} is asked for {tension:g} N, its max_force is {cable.max_force:g} N")
+    return "force", tension
+
+
 _ACCEPTS: dict[type, tuple[Any, tuple[int, ...]]] = {
     PointLoad: (Force, (3,)),
     TractionLoad: (Traction, (3,)),
@@ -56,17 +72,26 @@ _ACCEPTS: dict[type, tuple[Any, tuple[int, ...]]] = {
 }
 
 
-def resolve_controls(controls: Mapping[Any, Any] | None, known: frozenset[Any]) -> dict[Any, FloatArray]:
-    """Controls as plain arrays by handle, each checked to belong to the world and to have the right kind and shape."""
-    resolved: dict[Any, FloatArray] = {}
+def resolve_controls(controls: Mapping[Any, Any] | None, known: frozenset[Any]) -> dict[Any, Any]:
+    """Controls as plain values by handle, each checked to belong to the world and to have the right kind and shape."""
+    resolved: dict[Any, Any] = {}
     for handle, value in (controls or {}).items():
         if handle not in known:
-            raise InputError(f"{handle!r} is not a load or support of this world; add it to the scene before compile()")
+            raise InputError(
+                f"{handle!r} is not an actuator, load or support of this world; add it to the scene before compile()"
+            )
         resolved[handle] = _resolve(handle, value)
     return resolved
 
 
-def _resolve(handle: Any, value: Any) -> FloatArray:
+def _resolve(handle: Any, value: Any) -> Any:
+    if isinstance(handle, Cable):
+        return _resolve_cable(handle, value)
+    if isinstance(handle, Cavity):
+        kinds = {Pressure: "pressure", VolumeGrowth: "volume"}
+        if type(value) not in kinds:
+            raise InputError(f"{handle.name!r} is controlled by pl.Pressure(Pa) or pl.VolumeGrowth(m³), got {value!r}")
+        return kinds[type(value)], finite_number(f"control of {handle.name!r}", value.value)
     if isinstance(handle, Support):
         if not isinstance(value, Displacement):
             raise InputError(f"a Support is controlled by pl.Displacement(m), got {value!r}")

@@ -2,68 +2,179 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pliant.core.checks import finite_array
+import numpy as np
+
+from pliant.actuators import Cable, CableRows, Cavity, CavityRows
+from pliant.constraints.colliders import Collider
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.rows import RowMaker
+from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.mesh import Mesh
+from pliant.models.model import Model
+from pliant.models.rigid import Obstacle, RigidBody, RigidModel
 from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad, Volume, VolumeModel
 from pliant.world.world import World
 
 Thing = TypeVar("Thing")
 
 _LOADS = (PointLoad, TractionLoad, PressureLoad)
+_ACTUATORS = (Cable, Cavity)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    a: Any
+    b: Any
+    friction: float
+    margin: float | None
+    exclude: Any
+    capacity: int | None
 
 
 class Scene:
-    """Bodies, loads and supports under one gravity (m/s², shape (3,))."""
+    """Bodies, obstacles, actuators, loads and supports under one gravity (m/s², shape (3,))."""
 
     def __init__(self, *, gravity: Any = (0.0, 0.0, 0.0)) -> None:
         self.gravity: FloatArray = finite_array("gravity", gravity, shape=(3,))
-        self._bodies: list[tuple[Volume, Mesh]] = []
+        self._volumes: dict[int, Mesh] = {}
+        self._bodies: list[Any] = []
+        self._obstacles: list[Obstacle] = []
         self._loads: list[Any] = []
         self._supports: list[Support] = []
+        self._actuators: list[Any] = []
+        self._pairs: list[_Pair] = []
 
     def add(self, thing: Thing, *, position: Any = None, rotation: Any = None) -> Thing:
-        """Add a body, a load or a support and return it, to be used as its handle.
+        """Add a body, an obstacle, an actuator, a load or a support and return it, to be used as its handle.
 
-        `position` (m, (3,)) and `rotation` (3×3, rotation vector or scipy Rotation) place a body: it is rotated about
+        `position` (m, (3,)) and `rotation` (3×3, rotation vector or scipy Rotation) place a volume: it is rotated about
         the origin of its mesh, then translated.
         """
         if isinstance(thing, Volume):
             self._check_new(thing)
-            self._bodies.append((thing, _placed(thing.mesh, position, rotation)))
+            self._volumes[id(thing)] = _placed(thing.mesh, position, rotation)
+            self._bodies.append(thing)
             return thing
         if position is not None or rotation is not None:
-            raise InputError(f"position and rotation place bodies; a {type(thing).__name__} stands where its body is")
-        if not isinstance(thing, (*_LOADS, Support)):
-            raise InputError(f"{thing!r} cannot be added to a scene; add bodies, loads and supports")
-        if all(thing.body is not body for body, _ in self._bodies):
-            raise InputError(f"add the body {thing.body.name!r} to the scene before its {type(thing).__name__}")
-        chosen: list[Any] = self._supports if isinstance(thing, Support) else self._loads
-        chosen.append(thing)
+            raise InputError(
+                f"position and rotation place volumes; a {type(thing).__name__} says itself where it stands"
+            )
+        if isinstance(thing, RigidBody):
+            self._check_new(thing)
+            self._bodies.append(thing)
+        elif isinstance(thing, Obstacle):
+            self._obstacles.append(thing)
+        else:
+            self._add_part(thing)
         return thing
+
+    def collide(
+        self,
+        a: Any,
+        b: Any,
+        *,
+        friction: float = 0.0,
+        margin: float | None = None,
+        exclude: Any = None,
+        capacity: int | None = None,
+    ) -> None:
+        """Let `a` and `b` touch, once per pair; the same body twice is self-contact.
+
+        friction
+            Coulomb's μ ≥ 0.
+        margin
+            Distance within which contacts are looked for, m; None takes half the mean edge of the finer surface. Nothing
+            is missed while two bodies approach by less in a step.
+        exclude
+            Region of a volume (in the frame of its mesh) whose surface takes no part.
+        capacity
+            Most contacts of the pair.
+        """
+        non_negative("friction", friction)
+        if margin is not None:
+            positive("margin", margin, unit="m")
+        known = [*self._bodies, *self._obstacles]
+        for thing in (a, b):
+            if all(thing is not other for other in known):
+                raise InputError(f"{thing!r} is not a body or obstacle of the scene; add it before collide()")
+        if a is b and not isinstance(a, Volume):
+            raise InputError(f"self-contact is for volumes, not for {a.name!r}")
+        if isinstance(a, Obstacle) and isinstance(b, Obstacle):
+            raise InputError(f"two obstacles, {a.name!r} and {b.name!r}, have no unknowns to move each other by")
+        if any({id(p.a), id(p.b)} == {id(a), id(b)} for p in self._pairs):
+            raise InputError(f"{a.name!r} and {b.name!r} collide already; friction is given once per pair")
+        self._pairs.append(_Pair(a, b, float(friction), margin, exclude, capacity))
 
     def compile(self) -> World:
         """Freeze the scene: everything that does not change from step to step is computed here."""
         if not self._bodies:
             raise InputError("the scene is empty; add a body, for example pl.Volume(mesh, material)")
-        models = tuple(
-            VolumeModel.build(
-                body,
-                placed,
-                [load for load in self._loads if load.body is body],
-                [support for support in self._supports if support.body is body],
-            )
-            for body, placed in self._bodies
+        models = tuple(self._model(body) for body in self._bodies)
+        makers: list[RowMaker] = []
+        for number, actuator in enumerate(self._actuators):
+            kind = CableRows if isinstance(actuator, Cable) else CavityRows
+            makers.append(kind.build(actuator, models, key=number))
+        makers += [self._contact_pair(pair, models, number) for number, pair in enumerate(self._pairs, start=1)]
+        return World(
+            models=models,
+            gravity=self.gravity.copy(),
+            handles=frozenset([*self._loads, *self._supports, *self._actuators]),
+            row_makers=tuple(makers),
+            obstacles=tuple(self._obstacles),
         )
-        handles = frozenset([*self._loads, *self._supports])
-        return World(models=models, gravity=self.gravity.copy(), handles=handles)
 
-    def _check_new(self, body: Volume) -> None:
-        if any(other is body for other, _ in self._bodies):
+    def _add_part(self, thing: Any) -> None:
+        if not isinstance(thing, (*_LOADS, *_ACTUATORS, Support)):
+            raise InputError(
+                f"{thing!r} cannot be added to a scene; add bodies, obstacles, actuators, loads and supports"
+            )
+        if all(thing.body is not body for body in self._bodies):
+            raise InputError(f"add the body {thing.body.name!r} to the scene before its {type(thing).__name__}")
+        if isinstance(thing, Support):
+            self._supports.append(thing)
+        elif isinstance(thing, _ACTUATORS):
+            self._actuators.append(thing)
+        else:
+            self._loads.append(thing)
+
+    def _model(self, body: Any) -> Model:
+        if isinstance(body, RigidBody):
+            return RigidModel(body)
+        loads = [load for load in self._loads if load.body is body]
+        supports = [support for support in self._supports if support.body is body]
+        return VolumeModel.build(body, self._volumes[id(body)], loads, supports)
+
+    def _contact_pair(self, pair: _Pair, models: tuple[Model, ...], number: int) -> ContactPair:
+        a, b = pair.a, pair.b
+        if isinstance(a, Obstacle) or (isinstance(a, RigidBody) and isinstance(b, Volume)):
+            a, b = b, a
+        side = Collider.of(a, models, exclude=pair.exclude)
+        other = side if a is b else Collider.of(b, models, exclude=pair.exclude)
+        if not len(side.nodes):
+            raise InputError(f"{a.name!r} has no point that could touch {b.name!r}")
+        margin = _default_margin(side, other) if pair.margin is None else pair.margin
+        return ContactPair(side, other, pair.friction, margin, number, pair.capacity)
+
+    def _check_new(self, body: Any) -> None:
+        if any(other is body for other in self._bodies):
             raise InputError(f"the body {body.name!r} is in the scene already; make another with dataclasses.replace")
+
+
+def _default_margin(a: Collider, b: Collider) -> float:
+    """Half the mean edge of the finer surface; a tenth of the radius for balls."""
+    sizes = []
+    for side in (a, b):
+        if side.radius:
+            sizes.append(0.2 * side.radius)
+        elif side.surface is not None:
+            ends = side.surface.rest[side.surface.edges]
+            sizes.append(float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).mean()))
+    return 0.5 * min(sizes)
 
 
 def _placed(mesh: Mesh, position: Any, rotation: Any) -> Mesh:

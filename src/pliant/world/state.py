@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray
+from pliant.models.rigid import RigidModel
 from pliant.models.volume import readouts
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class State:
     q: tuple[FloatArray, ...]
     v: tuple[FloatArray, ...]
     lam: FloatArray
+    keys: IndexArray | None = None
+    memories: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         for array in (*self.q, *self.v, self.lam):
@@ -37,7 +40,17 @@ class State:
         return f"State(time={self.time:g} s, {self.world!r})"
 
     def points(self, body: Any) -> FloatArray:
-        """Positions of the nodes of `body` (handle, name or number), (n, 3), m."""
+        """Positions of the nodes of `body` (handle, name or number), (n, 3), m; of a rigid body, its shape's points."""
+        number = self.world.index(body)
+        model = self.world.models[number]
+        if isinstance(model, RigidModel):
+            pose = self.q[number]
+            placed: FloatArray = pose[0] + model.spec.shape.points @ pose[1:].T
+            return placed
+        return self.q[number]
+
+    def pose(self, body: Any) -> FloatArray:
+        """Position (row 0, m) and rotation matrix (rows 1 to 3) of a rigid `body`, (4, 3)."""
         return self.q[self.world.index(body)]
 
     def velocities(self, body: Any) -> FloatArray:
@@ -68,8 +81,8 @@ class State:
 
     def kinetic_energy(self) -> float:
         """Kinetic energy of all bodies, J."""
-        pairs = zip(self.world.models, self.v, strict=True)
-        return 0.5 * sum(float(np.vdot(v, model.mass.apply(v))) for model, v in pairs)
+        triples = zip(self.world.models, self.q, self.v, strict=True)
+        return sum(model.kinetic_energy(q, v) for model, q, v in triples)
 
     def save(self, path: str | Path) -> Path:
         """Write the state to `path` (.npz, no pickle); `world.load_state` gives the same bits back."""

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from pliant.constraints.contact import ContactPair
 from pliant.constraints.rows import RowMaker
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.models.volume import VolumeModel
+from pliant.models.model import Model
 from pliant.world.controls import resolve_controls
 from pliant.world.state import State
 
@@ -21,13 +22,14 @@ from pliant.world.state import State
 class World:
     """Compiled models under one gravity (m/s²). `handles` are the loads and supports that controls may name."""
 
-    models: tuple[VolumeModel, ...]
+    models: tuple[Model, ...]
     gravity: FloatArray
     handles: frozenset[Any]
     row_makers: tuple[RowMaker, ...] = ()
+    obstacles: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
-        return f"World({', '.join(f'{model.name!r}: {len(model.rest)} nodes' for model in self.models)})"
+        return f"World({', '.join(f'{model.name!r}: {model.size} unknowns' for model in self.models)})"
 
     def index(self, body: Any) -> int:
         """Number of a body given by handle, name or number."""
@@ -41,8 +43,8 @@ class World:
 
     def initial_state(self) -> State:
         """Every body at rest in its undeformed shape, at time 0."""
-        q = tuple(model.rest.copy() for model in self.models)
-        return State(self, 0.0, q, tuple(np.zeros_like(x) for x in q), np.zeros(0))
+        pairs = [model.initial() for model in self.models]
+        return State(self, 0.0, tuple(q for q, _ in pairs), tuple(v for _, v in pairs), np.zeros(0))
 
     def load_state(self, path: str | Path) -> State:
         """Read a state that `State.save` wrote for this world."""
@@ -55,9 +57,28 @@ class World:
         except (OSError, ValueError, KeyError) as error:
             raise InputError(f"{path} is not a saved state of this world: {error}") from error
         for model, x in zip(self.models, q, strict=True):
-            if x.shape != model.rest.shape:
-                raise InputError(f"{path} has {len(x)} nodes for {model.name!r}, this world has {len(model.rest)}")
+            wanted = model.initial()[0].shape
+            if x.shape != wanted:
+                raise InputError(f"{path} has positions of shape {x.shape} for {model.name!r}, this world {wanted}")
         return state
+
+    def maker(self, handle: Any) -> int:
+        """Number of the row maker of an actuator."""
+        for number, maker in enumerate(self.row_makers):
+            if getattr(maker, "spec", None) is handle:
+                return number
+        raise InputError(f"{handle!r} is not an actuator of this world")
+
+    def pair(self, a: Any, b: Any) -> tuple[int, float]:
+        """Number of the colliding pair of `a` and `b`, and 1 where `a` is its first side, −1 where it is the second."""
+        for number, maker in enumerate(self.row_makers):
+            if isinstance(maker, ContactPair):
+                sides = (maker.a.handle, maker.b.handle)
+                if sides[0] is a and sides[1] is b:
+                    return number, 1.0
+                if sides[0] is b and sides[1] is a:
+                    return number, -1.0
+        raise InputError(f"{_name(a)} and {_name(b)} do not collide in this world; scene.collide(a, b) lets them")
 
     def controls(self, controls: Mapping[Any, Any] | None) -> dict[Any, FloatArray]:
         """Controls checked and turned into arrays by handle."""
@@ -69,8 +90,13 @@ class World:
 
     def energy_at(self, state: State, values: Mapping[Any, FloatArray]) -> dict[str, float]:
         """`energy` with controls that are checked already."""
-        elastic = sum(model.internal(q)[0] for model, q in zip(self.models, state.q, strict=True))
-        potential = sum(m.external(q, self.gravity, values)[0] for m, q in zip(self.models, state.q, strict=True))
-        kinetic = state.kinetic_energy()
+        triples = list(zip(self.models, state.q, state.v, strict=True))
+        kinetic = sum(model.kinetic_energy(q, v) for model, q, v in triples)
+        elastic = sum(model.elastic_energy(q) for model, q, _ in triples)
+        potential = sum(model.potential_energy(q, self.gravity, values) for model, q, _ in triples)
         total = kinetic + elastic + potential
         return {"kinetic": kinetic, "elastic": elastic, "potential": potential, "total": total}
+
+
+def _name(handle: Any) -> str:
+    return repr(getattr(handle, "name", handle))

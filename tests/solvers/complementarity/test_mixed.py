@@ -144,6 +144,14 @@ def test_redundant_bilateral_rows_share_the_load() -> None:
     assert caught.value.rows == (0, 1)
 
 
+def test_redundant_rows_at_rest_differ_by_rounding_only() -> None:
+    W = 1e-3 * np.ones((2, 2))
+    result = solve(MixedProblem.of(W, [1e-18, -1e-18], [BILATERAL, BILATERAL]))
+    assert np.abs(result.lam).max() < 1e-12
+    with pytest.raises(ConflictingRowsError):
+        solve(MixedProblem.of(W, [1e-18, -1e-18], [BILATERAL, BILATERAL]), negligible=0.0)
+
+
 def test_contact_on_a_part_held_by_bilateral_rows() -> None:
     W = 1e-3 * np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     laws = [BILATERAL, SIGNORINI, SIGNORINI]

@@ -17,10 +17,12 @@ from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
+from pliant.models.scheme import Scheme
 from pliant.models.volume import assembly
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.points import Points, build_points
+from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.volume import Volume
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
@@ -99,6 +101,33 @@ class VolumeModel:
     def is_linear_law(self) -> bool:
         """Whether every material is linear or corotated, so that the closed-form warped tangent applies."""
         return all(law in LINEAR_LAWS for law in self.laws)
+
+    @property
+    def size(self) -> int:
+        """Number of scalar unknowns, held ones included."""
+        return self.rest.size
+
+    def initial(self) -> tuple[FloatArray, FloatArray]:
+        """Positions and velocities (n, 3) at rest."""
+        return self.rest.copy(), np.zeros_like(self.rest)
+
+    def trial(
+        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+    ) -> VolumeTrial:
+        """A step from positions q and velocities v (n, 3)."""
+        return VolumeTrial(self, q, v, scheme, gravity, controls)
+
+    def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
+        """Kinetic energy, J."""
+        return 0.5 * float(np.vdot(v, self.mass.apply(v)))
+
+    def elastic_energy(self, q: FloatArray) -> float:
+        """Elastic energy, J."""
+        return self.internal(q)[0]
+
+    def potential_energy(self, q: FloatArray, gravity: FloatArray, controls: Mapping[Any, FloatArray]) -> float:
+        """Potential of gravity and loads, J, up to a constant."""
+        return self.external(q, gravity, controls)[0]
 
     def assemble(
         self, q: FloatArray, *, mass: float, stiffness: float, tangent: Tangent, values: FloatArray

@@ -84,13 +84,13 @@ def uniform_scale(W: FloatArray) -> FloatArray:
 def equilibrating_scale(W: FloatArray, blocks: Blocks) -> FloatArray:
     """D that gives boxes and the mean of each cone a unit diagonal: rows of different units (m, m³, rad) then compare.
 
-    Rows whose compliance is below 1e-12 of the largest are taken at that value.
+    Rows that nothing moves are scaled like the most compliant one.
     """
     diagonal = np.abs(W.diagonal())
     rows = blocks.cones[:, None] + np.arange(3)
     diagonal[rows] = diagonal[rows].mean(axis=1, keepdims=True) if len(rows) else 0.0
-    largest = float(diagonal.max(initial=0.0)) or 1.0
-    D: FloatArray = 1.0 / np.sqrt(np.maximum(diagonal, 1e-12 * largest))
+    diagonal[diagonal == 0.0] = float(diagonal.max(initial=0.0)) or 1.0
+    D: FloatArray = 1.0 / np.sqrt(diagonal)
     return D
 
 

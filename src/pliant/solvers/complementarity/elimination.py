@@ -26,8 +26,6 @@ _RIGID = 1e-11  # a kept row with less than this fraction of its compliance left
 class Elimination:
     """The kept rows with their W and q, and what gives the forces of the eliminated ones back."""
 
-    kept: IndexArray
-    eliminated: IndexArray
     W: FloatArray
     q: FloatArray
     forces_free: FloatArray
@@ -40,15 +38,18 @@ class Elimination:
 
 
 def eliminate(
-    W: FloatArray, q: FloatArray, kept: IndexArray, eliminated: IndexArray, *, tolerance: float
+    W: FloatArray, q: FloatArray, kept: IndexArray, eliminated: IndexArray, D: FloatArray, *, allowed: float
 ) -> Elimination:
-    """Remove the rows `eliminated`; raises `ConflictingRowsError` where redundant ones differ by `tolerance` × ‖q‖."""
+    """Remove the rows `eliminated`; D (m,) scales every row to unit compliance.
+
+    Raises `ConflictingRowsError` where redundant rows differ by more than `allowed`, a bound on the scaled gaps.
+    """
     if not len(eliminated):
-        return Elimination(kept, eliminated, *_parts(W, q, kept), np.zeros(0), np.zeros((0, len(kept))))
-    D = 1.0 / np.sqrt(_positive_diagonal(W, eliminated))
+        return Elimination(*_parts(W, q, kept), np.zeros(0), np.zeros((0, len(kept))))
+    D = D[eliminated]
     right = np.column_stack([q[eliminated], W[np.ix_(eliminated, kept)]]) * D[:, None]
     solution, null = _solve(D[:, None] * W[np.ix_(eliminated, eliminated)] * D, right)
-    _check_redundant(null, right[:, 0], eliminated, tolerance)
+    _check_redundant(null, right[:, 0], eliminated, allowed)
     forces = -D[:, None] * solution
     W_kept, q_kept = _parts(W, q, kept)
     across = W[np.ix_(kept, eliminated)]
@@ -57,20 +58,14 @@ def eliminate(
     rigid = W_kept.diagonal() <= _RIGID * before
     W_kept[rigid] = 0.0
     W_kept[:, rigid] = 0.0
-    return Elimination(kept, eliminated, W_kept, q_kept + across @ forces[:, 0], forces[:, 0], forces[:, 1:])
+    q_kept = q_kept + across @ forces[:, 0]
+    return Elimination(W_kept, q_kept, forces[:, 0], forces[:, 1:])
 
 
 def _parts(W: FloatArray, q: FloatArray, rows: IndexArray) -> tuple[FloatArray, FloatArray]:
     if len(rows) == len(q):
         return W, q
     return W[np.ix_(rows, rows)], q[rows]
-
-
-def _positive_diagonal(W: FloatArray, rows: IndexArray) -> FloatArray:
-    diagonal = W.diagonal()[rows]
-    largest = float(diagonal.max(initial=0.0))
-    positive: FloatArray = np.where(diagonal > 0.0, diagonal, largest or 1.0)
-    return positive
 
 
 def _solve(A: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -86,9 +81,9 @@ def _solve(A: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
     return inverse @ right, left[:, ~used]
 
 
-def _check_redundant(null: FloatArray, q: FloatArray, rows: IndexArray, tolerance: float) -> None:
+def _check_redundant(null: FloatArray, q: FloatArray, rows: IndexArray, allowed: float) -> None:
     """q must have no part that the forces cannot reach."""
     rest = np.abs(null @ (null.T @ q))
-    if rest.max(initial=0.0) > tolerance * np.linalg.norm(q):
+    if rest.max(initial=0.0) > allowed:
         worst = float(rest.max())
         raise conflict(rows[rest > 1e-3 * worst], "they are redundant and ask for different gaps")

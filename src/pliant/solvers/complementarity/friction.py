@@ -34,7 +34,7 @@ def friction(
     dim: int = 3,
     tolerance: float = 1e-8,
     warm: Any = None,
-    maximum_iterations: int = 20_000,
+    maximum_iterations: int = 50_000,
 ) -> ComplementarityResult:
     """Solve n frictional contacts, each with `dim` rows (the normal first).
 

@@ -23,8 +23,7 @@ from pliant.solvers.complementarity.newton import newton
 _MOST_SWEEPS = 200
 _ROUND_STEPS = 15
 _ROUNDS = 6  # before the interior point
-_PROXIMAL_STEPS = 30
-_PROXIMAL_START = 0.03  # σ
+_PROXIMAL_STEPS = 100
 
 
 class _Iterate:
@@ -75,19 +74,19 @@ class _Iterate:
         if residual > self.tolerance:
             self.offer(*newton(self.problem, r, tolerance=self.tolerance, steps=2 * _ROUND_STEPS, sigma=1e-6))
 
-    def proximal(self) -> None:
-        """Proximal steps from the best iterate, each tried as a start of Newton."""
-        r, sigma = self.r, _PROXIMAL_START
+    def proximal(self, r: FloatArray, sigma: float) -> None:
+        """Proximal steps from r, each tried as a start of Newton."""
         for _ in range(_PROXIMAL_STEPS):
             if self.done:
                 return
             wanted = 0.01 * residual_of(self.problem, r)
             inner = _Iterate(_regularised(self.problem, r, sigma), r, wanted, self.limit - self.iterations)
             inner.rounds(4)
-            r = inner.r
+            solved = inner.residual <= wanted
+            r = inner.r if solved else r
             self.offer(r, residual_of(self.problem, r), inner.iterations)
             self.offer(*newton(self.problem, r, tolerance=self.tolerance, steps=_ROUND_STEPS, sigma=0.1 * sigma))
-            sigma *= 0.7 if inner.residual <= wanted else 2.0
+            sigma *= 0.7 if solved else 2.0
 
 
 def _regularised(problem: BlockProblem, r: FloatArray, sigma: float) -> BlockProblem:
@@ -105,10 +104,12 @@ def solve_blocks(
     with one_blas_thread():
         iterate = _Iterate(problem, r, tolerance, maximum_iterations)
         iterate.rounds(_ROUNDS)
+        swept = iterate.r
         iterate.interior(coupled=True)
         iterate.interior(coupled=False)
-        iterate.proximal()
-        iterate.rounds(_ROUNDS)
+        iterate.proximal(swept, 0.03)
+        iterate.proximal(iterate.r, 0.3)
+        iterate.proximal(r, 0.03)
         allowed = projected(iterate.r, problem.blocks)  # no force outside its cone, not even by the tolerance
         if (residual := residual_of(problem, allowed)) <= max(tolerance, iterate.residual):
             iterate.r, iterate.residual = allowed, residual

@@ -53,7 +53,8 @@ def conflicting_rows(
     if rest > _EXACT:
         return _NONE
     weights = weights[: len(rows)]
-    return np.unique(rows[weights > 1e-6 * weights.max()])
+    found: IndexArray = np.unique(rows[weights > 1e-6 * weights.max()])
+    return found
 
 
 def raise_if_infeasible(

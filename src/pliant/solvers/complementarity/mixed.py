@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
-from pliant.core.checks import finite_array, positive, positive_count
+from pliant.core.checks import finite_array, non_negative, positive, positive_count
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.status import Status
 from pliant.core.threads import one_blas_thread
-from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.solvers.complementarity.blocks import (
     BlockProblem,
     Blocks,
@@ -47,6 +47,10 @@ class Law(IntEnum):
     """lower ≤ λ ≤ upper; δ = target inside, δ ≥ target at the lower bound, δ ≤ target at the upper one."""
 
 
+_BILATERAL, _, _COULOMB, _IMPOSED, _BOUNDED = (int(law) for law in Law)
+_NO_BLOCKS = Blocks(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+
+
 class LawProblem(Protocol):
     """What `solve` reads of a problem; every array but W has one entry for each row."""
 
@@ -71,7 +75,8 @@ class MixedProblem:
     """δ = delta_free + W λ with a law for each row.
 
     W (m, m) in m/N, delta_free (m,) in m, law (m,) of `Law`. `mu` (m,) is read on the normal rows of Coulomb contacts,
-    `lower` and `upper` (m,) in N on bounded rows (±inf for no bound), `target` (m,) on all but the tangents.
+    `lower` and `upper` (m,) in N on bounded rows (±inf for no bound); `target` (m,) on all rows, on
+    tangents as the slip of a surface that moves by itself.
     `MixedProblem.of` checks what it is given.
     """
 
@@ -109,64 +114,101 @@ class MixedProblem:
 
 
 def solve(
-    problem: LawProblem, warm: FloatArray | None = None, *, tolerance: float = 1e-8, maximum_iterations: int = 20_000
+    problem: LawProblem,
+    warm: FloatArray | None = None,
+    *,
+    tolerance: float = 1e-8,
+    negligible: float = 1e-16,
+    maximum_iterations: int = 50_000,
 ) -> ComplementarityResult:
     """λ and δ of all rows; `warm` (m,) in N is a previous λ, its contacts matched to these rows by the caller.
 
     W may be singular and slightly unsymmetric. `residual` is the norm of the natural map after each row (each contact)
     has been scaled to unit compliance, over the norm of the scaled free gaps: independent of units, also where rows are
-    in m, m³ and rad. `tolerance` bounds it (usual range 1e-12 to 1e-4). Raises `ConflictingRowsError` (an
+    in m, m³ and rad. `tolerance` bounds it (usual range 1e-12 to 1e-4), except where that would ask for gaps finer than
+    `negligible` m, the rounding of positions (usual range 0 to 1e-15). Raises `ConflictingRowsError` (an
     `InfeasibleError`) with the rows that contradict each other, `ConvergenceError` with the best iterate in `result`.
     """
     checked = problem if isinstance(problem, MixedProblem) and _all_finite(problem) else _from_any(problem)
-    tolerance = positive("tolerance", tolerance)
-    limit = positive_count("maximum_iterations", maximum_iterations)
+    options = _Options(
+        positive("tolerance", tolerance),
+        non_negative("negligible", negligible),
+        positive_count("maximum_iterations", maximum_iterations),
+    )
     if warm is not None:
         warm = finite_array("warm", warm, shape=checked.delta_free.shape)
     with one_blas_thread():
-        return _solve(checked, warm, tolerance, limit)
-
-
-def _solve(p: MixedProblem, warm: FloatArray | None, tolerance: float, limit: int) -> ComplementarityResult:
-    parts = _Parts(p)
-    lam = np.where(parts.imposed, parts.imposed_forces, 0.0)
-    q = p.delta_free - np.where(p.law == Law.IMPOSED, 0.0, p.target)
-    q = q + p.W[:, parts.imposed] @ lam[parts.imposed]
-    kept, zero = np.flatnonzero(parts.kept), np.flatnonzero(parts.zero)
-    reduced = eliminate(p.W, q, kept, zero, tolerance=tolerance)
-    blocks = parts.blocks()
-    start = None if warm is None else warm[kept]
-    lam[kept], residual, status, iterations = _solve_kept(reduced, blocks, start, tolerance, limit)
-    lam[zero] = reduced.forces(lam[kept])
-    delta = p.delta_free + p.W @ lam
-    gap = complementarity_gap(lam[kept], (delta - p.target)[kept], blocks) if len(kept) else 0.0
-    result = ComplementarityResult(lam, delta, status, residual, gap, iterations)
-    if status is not Status.CONVERGED:
-        unlimited = (blocks.lower > -np.inf) & (blocks.upper == np.inf)
-        one_sided = np.sort(kept[np.concatenate([blocks.boxes[unlimited], blocks.cones])])
-        raise_if_infeasible(p.W, q, one_sided, zero_rows=zero)
-        raise ConvergenceError(
-            f"{len(lam)} rows ({len(blocks.cones)} contacts with friction): residual {residual:.2g} > tolerance "
-            f"{tolerance:.2g} after {iterations} iterations: {status.text}",
-            result=result,
-        )
+        result, q, parts = _solve(checked, warm, options)
+    if not result.status.ok:
+        _raise(checked, result, q, parts, options)
     return result
 
 
+class _Options(NamedTuple):
+    tolerance: float
+    negligible: float
+    limit: int
+
+    def relative(self, D: FloatArray, size: float) -> float:
+        """The bound on a residual relative to `size`, for rows scaled by D."""
+        return max(self.tolerance, self.negligible * float(np.linalg.norm(D)) / size) if size else self.tolerance
+
+
+def _solve(
+    p: MixedProblem, warm: FloatArray | None, options: _Options
+) -> tuple[ComplementarityResult, FloatArray, _Parts]:
+    """The result, whatever its status, with the free gaps under imposed forces and the kinds of rows."""
+    parts = _Parts(p)
+    lam = parts.imposed_forces.copy()
+    q = p.delta_free - np.where(p.law == _IMPOSED, 0.0, p.target)
+    if parts.imposed.any():
+        q = q + p.W[:, parts.imposed] @ lam[parts.imposed]
+    D = equilibrating_scale(p.W, _NO_BLOCKS)
+    size = float(np.linalg.norm(np.where(parts.imposed, 0.0, D * q)))
+    bound = options.relative(D, size)
+    kept, zero = parts.kept_rows, parts.zero_rows
+    reduced = eliminate(p.W, q, kept, zero, D, allowed=bound * size)
+    residual, status, iterations, gap = 0.0, Status.CONVERGED, 0, 0.0
+    if len(kept):
+        start = None if warm is None else warm[kept]
+        lam[kept], residual, status, iterations = _solve_kept(reduced, parts.blocks, start, options)
+    lam[zero] = reduced.forces(lam[kept])
+    delta = p.delta_free + p.W @ lam
+    if len(kept):
+        gap = complementarity_gap(lam[kept], (delta - p.target)[kept], parts.blocks)
+    if len(zero) and size:
+        rest = float(np.linalg.norm((D * (delta - p.target))[zero])) / size
+        residual = float(np.hypot(residual, rest))
+        status = Status.STALLED if status.ok and rest > bound else status
+    return ComplementarityResult(lam, delta, status, residual, gap, iterations), q, parts
+
+
+def _raise(p: MixedProblem, result: ComplementarityResult, q: FloatArray, parts: _Parts, options: _Options) -> NoReturn:
+    """Raise what a failed solve means: rows that contradict each other, or no convergence."""
+    blocks = parts.blocks
+    unlimited = (blocks.lower > -np.inf) & (blocks.upper == np.inf)
+    one_sided = parts.kept_rows[np.concatenate([blocks.boxes[unlimited], blocks.cones])]
+    raise_if_infeasible(p.W, q, np.sort(one_sided), zero_rows=parts.zero_rows)
+    raise ConvergenceError(
+        f"{len(q)} rows ({len(blocks.cones)} contacts with friction): residual {result.residual:.2g} > tolerance "
+        f"{options.tolerance:.2g} after {result.iterations} iterations: {result.status.text}",
+        result=result,
+    )
+
+
 def _solve_kept(
-    reduced: Elimination, blocks: Blocks, start: FloatArray | None, tolerance: float, limit: int
+    reduced: Elimination, blocks: Blocks, start: FloatArray | None, options: _Options
 ) -> tuple[FloatArray, float, Status, int]:
     """λ of boxes and cones, the residual, the status and the iterations."""
-    if not len(reduced.kept):
-        return np.zeros(0), 0.0, Status.CONVERGED, 0
     core, scaling = scaled(BlockProblem(reduced.W, reduced.q, blocks), equilibrating_scale(reduced.W, blocks))
     start = None if start is None else scaling.scaled_forces(start)
+    bound = options.relative(scaling.D, scaling.scale)
     if len(blocks.cones):
-        r_hat, status, iterations = solve_blocks(core, start=start, tolerance=tolerance, maximum_iterations=limit)
+        r_hat, status, iterations = solve_blocks(core, start=start, tolerance=bound, maximum_iterations=options.limit)
         residual = residual_of(core, r_hat)
     else:
-        r_hat, residual, iterations = solve_boxes(core, start=start, tolerance=tolerance)
-        status = Status.CONVERGED if residual <= tolerance else Status.STALLED
+        r_hat, residual, iterations = solve_boxes(core, start=start, tolerance=bound)
+        status = Status.CONVERGED if residual <= bound else Status.STALLED
     lam = scaling.forces(r_hat)
     r_box, low, high = r_hat[blocks.boxes], core.blocks.lower, core.blocks.upper  # bounds exactly: scaling back rounds
     lam[blocks.boxes] = np.where(r_box <= low, blocks.lower, np.where(r_box >= high, blocks.upper, lam[blocks.boxes]))
@@ -178,28 +220,30 @@ class _Parts:
 
     def __init__(self, p: MixedProblem) -> None:
         self.p = p
-        bounded = p.law == Law.BOUNDED
-        coulomb = np.flatnonzero(p.law == Law.COULOMB)
-        self.normals = coulomb[::3]
+        bounded = p.law == _BOUNDED
+        coulomb = np.flatnonzero(p.law == _COULOMB)
+        self.normals: IndexArray = coulomb[::3]
         self.frictionless = p.mu[self.normals] == 0.0
         tangents = (self.normals[self.frictionless, None] + np.array([1, 2])).ravel()
         pinned = bounded & (p.lower == p.upper)
-        self.imposed: BoolArray = (p.law == Law.IMPOSED) | pinned
+        self.imposed: BoolArray = (p.law == _IMPOSED) | pinned
         self.imposed[tangents] = True
-        self.imposed_forces = np.where(pinned, p.lower, np.where(p.law == Law.IMPOSED, p.target, 0.0))
+        self.imposed_forces = np.where(pinned, p.lower, np.where(p.law == _IMPOSED, p.target, 0.0))
         unlimited = bounded & (p.lower == -np.inf) & (p.upper == np.inf)
-        self.zero: BoolArray = (p.law == Law.BILATERAL) | unlimited
-        self.kept: BoolArray = ~(self.imposed | self.zero)
+        zero = (p.law == _BILATERAL) | unlimited
+        self.kept: BoolArray = ~(self.imposed | zero)
+        self.kept_rows, self.zero_rows = np.flatnonzero(self.kept), np.flatnonzero(zero)
+        self.blocks = self._blocks() if len(self.kept_rows) else _NO_BLOCKS
 
-    def blocks(self) -> Blocks:
+    def _blocks(self) -> Blocks:
         """Boxes and cones in the numbering of the kept rows."""
         p = self.p
         position = np.cumsum(self.kept) - 1
         cones = self.normals[~self.frictionless]
-        single = self.kept & (p.law != Law.COULOMB)
+        single = self.kept & (p.law != _COULOMB)
         single[self.normals[self.frictionless]] = True
         rows = np.flatnonzero(single)
-        bounded = p.law[rows] == Law.BOUNDED
+        bounded = p.law[rows] == _BOUNDED
         lower, upper = np.where(bounded, p.lower[rows], 0.0), np.where(bounded, p.upper[rows], np.inf)
         return Blocks(position[cones], p.mu[cones], position[rows], lower, upper)
 
@@ -229,7 +273,7 @@ def _checked(p: MixedProblem) -> MixedProblem:
     _require(np.isfinite(p.target), "target must be finite", p.target)
     _require(p.lower <= p.upper, "lower must be ≤ upper", p.lower)
     _require((p.lower < np.inf) & (p.upper > -np.inf), "bounds must leave a finite force between them", p.lower)
-    coulomb = np.flatnonzero(p.law == Law.COULOMB)
+    coulomb = np.flatnonzero(p.law == _COULOMB)
     if len(coulomb) % 3 or not np.array_equal(coulomb[::3, None] + np.arange(3), coulomb.reshape(-1, 3)):
         raise InputError(
             f"Coulomb rows must come in threes (normal, tangent, tangent), got {len(coulomb)} rows starting at "

@@ -27,6 +27,8 @@ from pliant.solvers.complementarity.blocks import BlockProblem, Blocks, residual
 _SIGMA_LEAST = 1e-12
 _SIGMA_MOST = 10.0
 _HALVINGS = 12
+_PATIENCE = 5  # steps in which the merit must fall by _LEAST_PROGRESS
+_LEAST_PROGRESS = 0.9
 
 
 def newton(
@@ -38,9 +40,12 @@ def newton(
     F, trial = np.empty_like(r), np.empty_like(r)
     merit = alart_curnier(r, u, rho, problem.blocks, F)
     best, best_residual = r, residual_of(problem, r)
+    mark = merit
     for step in range(steps):
-        if best_residual <= tolerance or sigma > _SIGMA_MOST:
+        stuck = step % _PATIENCE == _PATIENCE - 1 and merit > _LEAST_PROGRESS * mark
+        if best_residual <= tolerance or sigma > _SIGMA_MOST or stuck:
             return best, best_residual, step
+        mark = merit if step % _PATIENCE == _PATIENCE - 1 else mark
         direction = _direction(problem, r, u, rho, F, sigma)
         if direction is None:
             sigma *= 100.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.stepping.scheme import STATIC_SCHEME, euler_scheme, midpoint_scheme
+from pliant.models.scheme import STATIC_SCHEME, euler_scheme, midpoint_scheme
 
 OMEGA2, DT = 9.0, 0.1
 

@@ -1,0 +1,94 @@
+"""What collides: a body, or an obstacle, as points, triangles and a solid that detection can use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pliant.collision import CollisionSurface
+from pliant.constraints.rows import RowView
+from pliant.core.types import FloatArray, IntArray
+from pliant.mappings import FrameMap, NodeMap
+from pliant.models.model import Model
+from pliant.models.rigid import Obstacle, RigidModel
+from pliant.models.volume import VolumeModel
+
+
+@dataclass(frozen=True, eq=False)
+class Collider:
+    """One side of a colliding pair.
+
+    `number` is that of its model, None for an obstacle. `nodes` (s,) are the points that may touch others, each with a ball
+    of `radius` m; `surface` is None where it has no triangles, `solid` where distances are taken from the triangles.
+    """
+
+    handle: Any
+    number: int | None
+    map: Any
+    nodes: IntArray
+    surface: CollisionSurface | None
+    solid: Any
+    radius: float
+
+    @classmethod
+    def of(cls, handle: Any, models: Sequence[Model], *, exclude: Any = None) -> Collider:
+        """The collider of a body or an obstacle; surface nodes of a volume in the region `exclude` take no part."""
+        for number, model in enumerate(models):
+            if model.spec is handle and isinstance(model, VolumeModel):
+                return cls._of_volume(model, number, exclude)
+            if model.spec is handle and isinstance(model, RigidModel):
+                return cls._of_shape(handle, number)
+        assert isinstance(handle, Obstacle)
+        return cls._of_shape(handle, None)
+
+    @classmethod
+    def _of_volume(cls, model: VolumeModel, number: int, exclude: Any) -> Collider:
+        triangles = model.mesh.surface().triangles
+        region = None
+        if exclude is not None:
+            region = ~exclude.select(model.spec.mesh.points)[triangles].any(axis=1)
+        surface = CollisionSurface.build(triangles, model.rest, region=region)
+        return cls(model.spec, number, NodeMap(), surface.nodes, surface, None, 0.0)
+
+    @classmethod
+    def _of_shape(cls, handle: Any, number: int | None) -> Collider:
+        shape = handle.shape
+        surface = None
+        if number is not None and len(shape.triangles):
+            surface = CollisionSurface.build(shape.triangles, shape.points)
+        nodes = np.arange(len(shape.points), dtype=np.int32)
+        return cls(handle, number, FrameMap(shape.points), nodes, surface, shape.solid, shape.radius)
+
+    @property
+    def name(self) -> str:
+        """How the body or obstacle is called."""
+        return str(self.handle.name)
+
+    def q(self, view: RowView) -> FloatArray:
+        """Positions or pose in the step: of a model at the displacement so far, of an obstacle at the end of the step."""
+        if self.number is None:
+            pose: FloatArray = self.handle.pose(view.time)
+            return pose
+        return np.asarray(view.q[self.number])
+
+    def drift(self, view: RowView, points: FloatArray) -> FloatArray:
+        """How far the points of an obstacle that stand at `points` (m, 3) at the end of the step moved in it, m."""
+        if self.number is not None or self.handle.motion is None:
+            return np.zeros_like(points)
+        start, end = self.handle.pose(view.time - view.dt), self.handle.pose(view.time)
+        local = (points - end[0]) @ end[1:]
+        drift: FloatArray = points - (start[0] + local @ start[1:].T)
+        return drift
+
+    def pull(self, view: RowView, H: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Rows over the unknowns of the model from rows over its points."""
+        return self.map.pull(self.q(view), H)
+
+    def pull_at(self, view: RowView, points: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Rows over the unknowns of a rigid model from rows over world `points` (m, 3) that move with it."""
+        pose = self.q(view)
+        return FrameMap((points - pose[0]) @ pose[1:]).pull(pose, H)

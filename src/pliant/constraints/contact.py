@@ -1,0 +1,129 @@
+"""A colliding pair as a maker of rows: detection, contact frames, laws.
+
+δ of a normal row is the gap at the end of the step, δ of a tangential row the slip over the step. A penetration at the start
+is not undone at once, which would throw bodies apart, but at a bounded speed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from pliant.collision import (
+    ContactSet,
+    ProximityOptions,
+    contact_frames,
+    contact_rows,
+    obstacle_contacts,
+    self_contacts,
+    surface_contacts,
+)
+from pliant.constraints.colliders import Collider
+from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.core.types import FloatArray
+
+RECOVERY_SPEED = 0.1
+"""Speed at which a penetration is undone, m/s."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContactMemory:
+    """Contacts of a pair at the end of a step and their frames (m, 3, 3): identities, sides and tangents of the next."""
+
+    contacts: ContactSet
+    frames: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ContactPair:
+    """Two sides that collide with friction `mu`, detected within `margin` (m); `pair` is the number of the pair."""
+
+    a: Collider
+    b: Collider
+    mu: float
+    margin: float
+    pair: int
+    capacity: int | None = None
+
+    def rows(self, view: RowView) -> tuple[Rows, ContactMemory]:
+        """Normal rows, with two tangential ones each where there is friction."""
+        memory: ContactMemory | None = view.memory
+        contacts = self.detect(view, None if memory is None else memory.contacts)
+        if memory is None:
+            frames = contact_frames(contacts)
+        else:
+            frames = contact_frames(contacts, previous=memory.contacts, previous_frames=memory.frames)
+        return self._rows(view, contacts, frames), ContactMemory(contacts, frames)
+
+    def detect(self, view: RowView, previous: ContactSet | None) -> ContactSet:
+        """Contacts within the margin at the positions of `view`."""
+        a, b = self.a, self.b
+        options = ProximityOptions(margin=self.margin, capacity=self.capacity)
+        if a is b:
+            assert a.surface is not None
+            return self_contacts(a.surface.at(a.map.points(a.q(view))), options, pair=self.pair, previous=previous)
+        if a.surface is not None and b.surface is not None:
+            poses = [side.surface.at(side.map.points(side.q(view))) for side in (a, b) if side.surface is not None]
+            return surface_contacts(*poses, options, pair=self.pair, previous=previous)
+        pose = b.q(view)
+        contacts = obstacle_contacts(
+            a.map.points(a.q(view)),
+            a.nodes,
+            b.solid,
+            margin=self.margin + a.radius,
+            pair=self.pair,
+            position=pose[0],
+            rotation=pose[1:],
+            capacity=self.capacity,
+        )
+        if not a.radius:
+            return contacts
+        point = contacts.point_a - a.radius * contacts.normal
+        return replace(contacts, gap=contacts.gap - a.radius, point_a=point)
+
+    def _rows(self, view: RowView, contacts: ContactSet, frames: FloatArray) -> Rows:
+        made = contact_rows(contacts, frames=frames if self.mu else False)
+        width = 3 if self.mu else 1
+        H = view.blank(contacts.count * width)
+        directions = frames[:, :width]
+        for side, rows in ((self.a, made.H_a), (self.b, made.H_b)):
+            if side.number is not None and contacts.count:
+                H[side.number] = H[side.number] + self._pulled(view, side, rows, contacts, directions)
+        gap = made.gap.reshape(-1, width).copy()
+        if view.dt:
+            gap[:, 0] = np.maximum(gap[:, 0], -RECOVERY_SPEED * view.dt)
+        if self.mu:
+            slip = sum(h @ np.asarray(x).ravel() for h, x in zip(H, view.moved, strict=True)).reshape(-1, 3)
+            drift = np.einsum("mki,mi->mk", frames, self.b.drift(view, contacts.point_b))
+            gap[:, 1:] = slip[:, 1:] - drift[:, 1:]
+        keys = (contacts.key[:, None] * 3 + np.arange(width)).ravel()
+        law = RowLaw.COULOMB if self.mu else RowLaw.SIGNORINI
+        return Rows.of(H, gap.ravel(), law, mu=self.mu, key=keys)
+
+    def _pulled(
+        self, view: RowView, side: Collider, rows: sparse.csr_matrix, contacts: ContactSet, directions: FloatArray
+    ) -> sparse.csr_matrix:
+        """Rows of one side over its model: through its points, or at the contact points of a solid or a ball."""
+        if side is self.b and not rows.shape[1]:
+            return side.pull_at(view, contacts.point_b, _at_points(-directions))
+        if side.radius:
+            return side.pull_at(view, contacts.point_a, _at_points(directions))
+        return side.pull(view, rows)
+
+
+def _at_points(directions: FloatArray) -> sparse.csr_matrix:
+    """Rows (m w, 3m) that read each contact's own point along its directions (m, w, 3)."""
+    count, width, _ = directions.shape
+    columns = np.repeat(3 * np.arange(count)[:, None] + np.arange(3), width, axis=0)
+    ptr = 3 * np.arange(count * width + 1)
+    return sparse.csr_matrix((directions.ravel(), columns.ravel(), ptr), shape=(count * width, 3 * count))
+
+
+def contact_forces(memory: ContactMemory, lam: FloatArray) -> FloatArray:
+    """Force on side a at each contact, (m, 3), N, from the multipliers of the pair's rows."""
+    count = memory.contacts.count
+    forces = lam.reshape(count, -1) if count else np.zeros((0, 1))
+    total: FloatArray = np.einsum("mk,mki->mi", forces, memory.frames[:, : forces.shape[1]])
+    return total

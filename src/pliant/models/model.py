@@ -1,0 +1,127 @@
+"""The contract between models and steppers: what a model is, and a step of it in the making.
+
+A model is frozen; its state is a pair of arrays (q, v) whose shapes are its own affair. A trial is one step of one model: it
+holds the displacement dx found so far and gives the residual and the matrix there. Rows act on models through dx alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from scipy import sparse
+
+from pliant.core.types import BoolArray, FloatArray
+from pliant.materials import Tangent
+from pliant.models.scheme import Scheme
+
+
+class Factor(Protocol):
+    """A factorized matrix A of one model."""
+
+    def solve(self, rhs: Any) -> FloatArray:
+        """A⁻¹ rhs, of the shape of rhs."""
+
+    def compliance(self, H: sparse.csr_matrix) -> FloatArray:
+        """H A⁻¹ Hᵀ, (rows, rows)."""
+
+
+class System(Protocol):
+    """A dx = r of one model. `r` has the shape of dx, in N (and N·m), zero at held unknowns; `held_dx` is how far held
+    unknowns have to move, or None.
+    """
+
+    r: FloatArray
+    held_dx: FloatArray | None
+
+    def factorize(self) -> Factor:
+        """Numeric factor of A; a `SingularError` where A is not positive definite."""
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """A x at the free unknowns, zero at held ones."""
+
+    def add_mass(self, share: float) -> None:
+        """A += σ M with σ such that its diagonal is about `share` of that of A."""
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal of A, of the shape of dx."""
+
+    def release(self, factor: Factor) -> None:
+        """Hand the memory of A and of its factor back."""
+
+
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """r = external − internal − inertial forces, of the shape of dx; `scale` is the largest norm in it, inf where a
+    material is undefined.
+    """
+
+    r: FloatArray
+    scale: float
+
+
+class Trial(Protocol):
+    """One step of one model in the making, from (q, v) under given controls.
+
+    `dx` is the displacement so far. `blend` in [0, 1] is how far held unknowns go of their way.
+    """
+
+    model: Model
+    dx: FloatArray
+    blend: float
+
+    def residual(self) -> Residual:
+        """Residual at dx."""
+
+    def linearize(self, tangent: Tangent) -> tuple[System, Residual]:
+        """A and r at dx."""
+
+    def must_move(self) -> bool:
+        """Whether held unknowns are not yet where they have to go."""
+
+    def positions(self) -> FloatArray:
+        """q at the end of the step, for the dx so far."""
+
+    def evaluation_point(self) -> FloatArray:
+        """q at which forces are evaluated."""
+
+    def velocities(self) -> FloatArray:
+        """v at the end of the step, for the dx so far."""
+
+
+class Model(Protocol):
+    """What has unknowns of its own."""
+
+    @property
+    def name(self) -> str:
+        """How the body is called."""
+
+    @property
+    def spec(self) -> Any:
+        """What a person wrote: the handle of the body."""
+
+    @property
+    def held(self) -> BoolArray:
+        """Held unknowns, of the shape of dx."""
+
+    @property
+    def size(self) -> int:
+        """Number of scalar unknowns."""
+
+    def initial(self) -> tuple[FloatArray, FloatArray]:
+        """(q, v) at the start."""
+
+    def trial(
+        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+    ) -> Trial:
+        """A step from (q, v)."""
+
+    def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
+        """Kinetic energy, J."""
+
+    def elastic_energy(self, q: FloatArray) -> float:
+        """Elastic energy, J."""
+
+    def potential_energy(self, q: FloatArray, gravity: FloatArray, controls: Mapping[Any, FloatArray]) -> float:
+        """Potential of gravity and loads, J, up to a constant."""

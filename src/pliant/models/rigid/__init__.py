@@ -1,0 +1,6 @@
+"""Rigid bodies, free or with a given motion."""
+
+from pliant.models.rigid.body import Obstacle, RigidBody, Shape
+from pliant.models.rigid.model import RigidModel
+
+__all__ = ["Obstacle", "RigidBody", "RigidModel", "Shape"]

@@ -1,0 +1,167 @@
+"""Rigid bodies and obstacles as a person writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere
+from pliant.core.checks import finite_array, positive
+from pliant.core.errors import InputError
+from pliant.core.lie import rotation_exp
+from pliant.core.types import FloatArray, IntArray
+from pliant.mesh import Surface
+from pliant.models.rigid.inertia import box_triangles, solid_moments
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """Geometry of a rigid thing in its own frame.
+
+    `solid` gives signed distances; `points` (p, 3) m and `triangles` (t, 3) are what touches others with, each point
+    surrounded by a ball of `radius` m (a sphere is one point and its radius; a plane touches nothing by itself).
+    """
+
+    solid: Any
+    points: FloatArray
+    triangles: IntArray
+    radius: float = 0.0
+
+
+def _no_points() -> tuple[FloatArray, IntArray]:
+    return np.zeros((0, 3)), np.zeros((0, 3), np.int32)
+
+
+def sphere_shape(radius: float) -> Shape:
+    """A ball about the origin."""
+    radius = positive("radius of a sphere", radius, unit="m")
+    return Shape(Sphere(np.zeros(3), radius), np.zeros((1, 3)), np.zeros((0, 3), np.int32), radius)
+
+
+def box_shape(size: Any) -> Shape:
+    """A box about the origin."""
+    extent = finite_array("size of a box", size, shape=(3,))
+    return Shape(Box(np.zeros(3), extent), *box_triangles(extent))
+
+
+def mesh_shape(surface: Surface) -> Shape:
+    """A closed surface."""
+    return Shape(MeshObstacle(surface.points, surface.triangles), surface.points, surface.triangles)
+
+
+@dataclass(frozen=True, eq=False)
+class RigidBody:
+    """A free rigid body: its shape, mass (kg), inertia (3, 3) kg·m² about its centre of mass, and where it starts.
+
+    Made by `RigidBody.sphere`, `.box` and `.mesh`. `position` (m) is that of the centre of mass, `rotation` a rotation
+    vector (rad), `velocity` (m/s) and `spin` (rad/s) those at the start.
+    """
+
+    shape: Shape
+    mass: float
+    inertia: FloatArray
+    _: KW_ONLY
+    position: Any = (0.0, 0.0, 0.0)
+    rotation: Any = (0.0, 0.0, 0.0)
+    velocity: Any = (0.0, 0.0, 0.0)
+    spin: Any = (0.0, 0.0, 0.0)
+    name: str = "rigid"
+
+    def __post_init__(self) -> None:
+        positive(f"mass of {self.name!r}", self.mass, unit="kg")
+        for name in ("position", "rotation", "velocity", "spin"):
+            finite_array(f"{name} of {self.name!r}", getattr(self, name), shape=(3,))
+
+    @classmethod
+    def sphere(cls, *, radius: float, mass: float, **start: Any) -> RigidBody:
+        """A solid ball of `radius` m and `mass` kg."""
+        shape = sphere_shape(radius)
+        return cls(shape, mass, 0.4 * mass * radius**2 * np.eye(3), **{"name": "sphere", **start})
+
+    @classmethod
+    def box(cls, *, size: Any, mass: float, **start: Any) -> RigidBody:
+        """A solid box of `size` (3,) m and `mass` kg."""
+        shape = box_shape(size)
+        squares = np.asarray(size, float) ** 2
+        return cls(shape, mass, np.diag(mass / 12.0 * (squares.sum() - squares)), **{"name": "box", **start})
+
+    @classmethod
+    def mesh(cls, surface: Surface, *, mass: float, **start: Any) -> RigidBody:
+        """A solid of uniform density inside a closed `surface`; its frame stands at the centre of mass."""
+        surface.check_closed()
+        volume, centroid, inertia = solid_moments(surface.points, surface.triangles)
+        if volume <= 0.0:
+            raise InputError(f"the surface encloses the volume {volume:.3g} m³; flip it (surface.flipped())")
+        centred = surface.with_points(surface.points - centroid)
+        return cls(mesh_shape(centred), mass, inertia * (mass / volume), **{"name": "mesh", **start})
+
+    def pose(self) -> FloatArray:
+        """Position and rows of the rotation at the start, (4, 3)."""
+        rotation = rotation_exp(np.asarray(self.rotation, float))
+        return np.vstack([np.asarray(self.position, float), rotation])
+
+
+Motion = Callable[[float], tuple[Any, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Obstacle:
+    """A rigid thing whose motion is given: fixed, or `motion(t)` → (position (3,) m, rotation vector (3,) rad).
+
+    Made by `Obstacle.plane`, `.sphere`, `.box`, `.capsule`, `.cylinder`, `.pipe` and `.mesh`.
+    """
+
+    shape: Shape
+    _: KW_ONLY
+    motion: Motion | None = None
+    name: str = "obstacle"
+
+    @classmethod
+    def plane(cls, *, point: Any = (0.0, 0.0, 0.0), normal: Any = (0.0, 0.0, 1.0), **options: Any) -> Obstacle:
+        """The half-space behind the plane through `point` (m) with outward `normal`."""
+        return cls(Shape(Plane(point, normal), *_no_points()), **{"name": "plane", **options})
+
+    @classmethod
+    def sphere(cls, *, center: Any, radius: float, **options: Any) -> Obstacle:
+        """A ball around `center` (m) of `radius` m."""
+        return cls(Shape(Sphere(center, radius), *_no_points()), **{"name": "sphere", **options})
+
+    @classmethod
+    def capsule(cls, *, start: Any, end: Any, radius: float, **options: Any) -> Obstacle:
+        """All points within `radius` m of a segment."""
+        return cls(Shape(Capsule(start, end, radius), *_no_points()), **{"name": "capsule", **options})
+
+    @classmethod
+    def box(cls, *, center: Any, size: Any, rotation: Any = (0.0, 0.0, 0.0), **options: Any) -> Obstacle:
+        """A box of `size` (m) around `center` (m), turned by a rotation vector (rad)."""
+        turn = rotation_exp(finite_array("rotation of a box", rotation, shape=(3,)))
+        extent = finite_array("size of a box", size, shape=(3,))
+        corners, triangles = box_triangles(extent)
+        middle = finite_array("center of a box", center, shape=(3,))
+        return cls(Shape(Box(middle, extent, turn), middle + corners @ turn.T, triangles), **{"name": "box", **options})
+
+    @classmethod
+    def cylinder(cls, *, start: Any, end: Any, radius: float, **options: Any) -> Obstacle:
+        """A solid cylinder with flat ends."""
+        return cls(Shape(Cylinder(start, end, radius), *_no_points()), **{"name": "cylinder", **options})
+
+    @classmethod
+    def pipe(cls, *, start: Any, end: Any, radius: float, thickness: float = np.inf, **options: Any) -> Obstacle:
+        """The wall of a pipe: what is inside touches its inner wall."""
+        return cls(Shape(Pipe(start, end, radius, thickness), *_no_points()), **{"name": "pipe", **options})
+
+    @classmethod
+    def mesh(cls, surface: Surface, **options: Any) -> Obstacle:
+        """The solid inside a closed surface."""
+        return cls(mesh_shape(surface), **{"name": "mesh", **options})
+
+    def pose(self, time: float) -> FloatArray:
+        """Position and rows of the rotation at `time` (s), (4, 3)."""
+        if self.motion is None:
+            return np.vstack([np.zeros(3), np.eye(3)])
+        position, rotation = self.motion(time)
+        place = finite_array(f"position of {self.name!r} at {time:g} s", position, shape=(3,))
+        return np.vstack([place, rotation_exp(finite_array(f"rotation of {self.name!r}", rotation, shape=(3,)))])

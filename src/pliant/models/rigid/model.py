@@ -1,0 +1,150 @@
+"""A free rigid body as the steppers see it: six unknowns, a translation and a rotation vector of the step.
+
+q (4, 3) holds the position of the centre of mass and the rows of R; v (2, 3) the velocity (m/s) and the spin ω (rad/s), in world
+axes. The step is M (a dx − b v) = f with M = diag(m, R I Rᵀ) at the start of the step; the gyroscopic torque −ω × Iω is a bias
+on the right. Rotations are updated by the exponential map, never by adding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pliant.core.lie import orthonormal, rotation_exp
+from pliant.core.types import BoolArray, FloatArray
+from pliant.materials import Tangent
+from pliant.models.model import Residual
+from pliant.models.rigid.body import RigidBody
+from pliant.models.scheme import Scheme
+from pliant.solvers.linear.dense import DenseFactor
+
+
+@dataclass(frozen=True, eq=False)
+class RigidModel:
+    """A compiled `RigidBody`."""
+
+    spec: RigidBody
+
+    @property
+    def name(self) -> str:
+        """Name of the body."""
+        return self.spec.name
+
+    @property
+    def size(self) -> int:
+        """Six unknowns."""
+        return 6
+
+    @cached_property
+    def held(self) -> BoolArray:
+        """No unknown of a free body is held."""
+        return np.zeros((2, 3), bool)
+
+    def initial(self) -> tuple[FloatArray, FloatArray]:
+        """Pose (4, 3) and velocities (2, 3) at the start."""
+        return self.spec.pose(), np.array([self.spec.velocity, self.spec.spin], float)
+
+    def trial(
+        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+    ) -> RigidTrial:
+        """A step from pose q and velocities v."""
+        return RigidTrial(self, q, v, scheme, gravity)
+
+    def mass_matrix(self, q: FloatArray) -> FloatArray:
+        """M (6, 6) in world axes, kg and kg·m²."""
+        M = np.zeros((6, 6))
+        M[range(3), range(3)] = self.spec.mass
+        M[3:, 3:] = q[1:] @ self.spec.inertia @ q[1:].T
+        return M
+
+    def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
+        """Kinetic energy, J."""
+        return 0.5 * float(v.ravel() @ self.mass_matrix(q) @ v.ravel())
+
+    def elastic_energy(self, q: FloatArray) -> float:
+        """None: 0 J."""
+        return 0.0
+
+    def potential_energy(self, q: FloatArray, gravity: FloatArray, controls: Mapping[Any, FloatArray]) -> float:
+        """Potential of gravity, J."""
+        return -self.spec.mass * float(gravity @ q[0])
+
+
+@dataclass(eq=False)
+class RigidSystem:
+    """A dx = r of a rigid body: A (6, 6) and r (2, 3)."""
+
+    A: FloatArray
+    mass: FloatArray
+    r: FloatArray
+    held_dx: FloatArray | None = None
+
+    def factorize(self) -> DenseFactor:
+        """Cholesky factor of A."""
+        return DenseFactor(0.5 * (self.A + self.A.T), symmetric=True)
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """A x, (2, 3)."""
+        product: FloatArray = (self.A @ x.ravel()).reshape(2, 3)
+        return product
+
+    def add_mass(self, share: float) -> None:
+        """A += σ M; statics of a rigid body has no stiffness of its own, so σ is taken relative to 1/s²."""
+        typical = max(float(np.abs(np.diag(self.A)).mean() / np.diag(self.mass).mean()), 1.0)
+        self.A = self.A + share * typical * self.mass
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal of A, (2, 3)."""
+        return np.diag(self.A).reshape(2, 3)
+
+    def release(self, factor: Any) -> None:
+        """Nothing to hand back."""
+
+
+class RigidTrial:
+    """One step of a rigid body; see `models.model.Trial`."""
+
+    def __init__(self, model: RigidModel, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray) -> None:
+        self.model = model
+        self.dx = np.zeros((2, 3))
+        self.blend = 1.0
+        self._q, self._v, self._scheme = q, v, scheme
+        self._mass = model.mass_matrix(q)
+        momentum = self._mass[3:, 3:] @ v[1]
+        self._force = np.stack([model.spec.mass * gravity, -np.cross(v[1], momentum)])
+
+    def positions(self) -> FloatArray:
+        """Pose at the end of the step, (4, 3)."""
+        turned = orthonormal(rotation_exp(self.dx[1]) @ self._q[1:])
+        return np.vstack([self._q[0] + self.dx[0], turned])
+
+    def evaluation_point(self) -> FloatArray:
+        """Velocity-like placement of the forces: the translation so far on both rows, (2, 3)."""
+        return np.stack([self._q[0] + self.dx[0], np.ones(3)])
+
+    def velocities(self) -> FloatArray:
+        """Velocity and spin at the end of the step, (2, 3)."""
+        return self._scheme.next_velocity(self.dx, self._v)
+
+    def residual(self) -> Residual:
+        """Gravity, gyroscopic torque and inertia."""
+        scheme = self._scheme
+        change = scheme.momentum * self._v - scheme.inertia * self.dx
+        kick = (self._mass @ change.ravel()).reshape(2, 3)
+        scale = max(
+            float(np.linalg.norm(self._force)), float(np.linalg.norm(self._mass @ self._v.ravel())) * scheme.momentum
+        )
+        return Residual(self._force + kick, scale)
+
+    def linearize(self, tangent: Tangent) -> tuple[RigidSystem, Residual]:
+        """A = a M, and r."""
+        residual = self.residual()
+        return RigidSystem(self._scheme.inertia * self._mass, self._mass, residual.r.copy()), residual
+
+    def must_move(self) -> bool:
+        """Nothing is held."""
+        return False

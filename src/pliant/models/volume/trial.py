@@ -1,0 +1,147 @@
+"""A step of a deformable volume in the making: residual and matrix at the displacement found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.core.types import FloatArray
+from pliant.materials import Tangent
+from pliant.models.model import Residual
+from pliant.models.scheme import Scheme
+from pliant.solvers.linear.factor import CholeskyFactor
+from pliant.solvers.linear.matrix import BlockMatrix
+
+if TYPE_CHECKING:
+    from pliant.models.volume.model import VolumeModel
+
+
+@dataclass(eq=False)
+class VolumeSystem:
+    """A dx = r of a volume: the blocks `values` (b, 3, 3) of A, r (n, 3) in N, and the motion of held nodes (n, 3)."""
+
+    model: VolumeModel
+    values: FloatArray
+    r: FloatArray
+    held_dx: FloatArray | None
+
+    def factorize(self) -> CholeskyFactor:
+        """Numeric factor of A."""
+        return self.model.factorize(self.values)
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """A x at the free unknowns, (n, 3)."""
+        return np.where(self.model.held, 0.0, BlockMatrix(self.model.pattern, self.values).matvec(x))
+
+    def add_mass(self, share: float) -> None:
+        """A += σ M."""
+        typical = float(np.abs(self.diagonal()).mean()) / float(self.model.mass.nodal.mean())
+        self.model.mass.add_to(self.values, share * typical)
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal of A, (n, 3)."""
+        diagonal: FloatArray = np.einsum("nii->ni", self.values[self.model.pattern.diagonal])
+        return diagonal
+
+    def release(self, factor: Any) -> None:
+        """Hand the memory of A and of its factor back for the next step."""
+        self.model.release(factor, self.values)
+
+
+class VolumeTrial:
+    """One step of a `VolumeModel` from positions q and velocities v (n, 3); see `models.model.Trial`."""
+
+    def __init__(
+        self,
+        model: VolumeModel,
+        q: FloatArray,
+        v: FloatArray,
+        scheme: Scheme,
+        gravity: FloatArray,
+        controls: Mapping[Any, FloatArray],
+    ) -> None:
+        self.model = model
+        self.dx = np.zeros_like(q)
+        self.blend = 1.0
+        self._q, self._v = q, v
+        self._scheme = scheme
+        self._gravity = gravity
+        self._controls = controls
+        self._target = model.prescribed(controls)
+        self._start_stiffness: FloatArray | None = None
+
+    def evaluation_point(self) -> FloatArray:
+        """Positions at which forces are evaluated, q + θ dx, (n, 3), m."""
+        return self._q + self._scheme.theta * self.dx
+
+    def positions(self) -> FloatArray:
+        """Positions at the end of the step, (n, 3), m."""
+        return self._q + self.dx
+
+    def velocities(self) -> FloatArray:
+        """Velocities at the end of the step, (n, 3), m/s."""
+        return self._scheme.next_velocity(self.dx, self._v)
+
+    def residual(self) -> Residual:
+        """Residual at dx, by a pass over the elements without stiffness."""
+        return self._residual(*self.model.internal(self.evaluation_point()))
+
+    def linearize(self, tangent: Tangent) -> tuple[VolumeSystem, Residual]:
+        """A and r at dx."""
+        model, scheme, x = self.model, self._scheme, self.evaluation_point()
+        damping = model.spec.damping
+        mass = scheme.inertia + damping.mass * scheme.rate
+        stiffness = scheme.theta + damping.stiffness * scheme.rate
+        values = model.blocks()
+        energy, internal = model.assemble(x, mass=mass, stiffness=stiffness, tangent=tangent, values=values)
+        model.add_load_stiffness(x, scheme.theta, self._controls, values)
+        residual = self._residual(energy, internal)
+        held_dx = self._held_motion()
+        r = residual.r if held_dx is None else residual.r - BlockMatrix(model.pattern, values).matvec(held_dx)
+        return VolumeSystem(model, values, np.where(model.held, 0.0, r), held_dx), residual
+
+    def must_move(self) -> bool:
+        """Whether held nodes are not yet where supports and clamps want them."""
+        return self._held_motion() is not None
+
+    def _residual(self, energy: float, internal: FloatArray) -> Residual:
+        model, scheme, dx = self.model, self._scheme, self.dx
+        _, external = model.external(self.evaluation_point(), self._gravity, self._controls)
+        r = external - internal
+        scale = max(_norm(external), _norm(internal))
+        if scheme.inertia:
+            kick = model.mass.apply(scheme.momentum * self._v)
+            scale = max(scale, _norm(kick))
+            r += kick
+            if dx.any():
+                damping = model.spec.damping
+                r -= model.mass.apply((scheme.inertia + damping.mass * scheme.rate) * dx)
+                if damping.stiffness:
+                    r -= damping.stiffness * scheme.rate * self._damping_product()
+        return Residual(r, scale if np.isfinite(energy) else np.inf)
+
+    def _damping_product(self) -> FloatArray:
+        """K(q) dx of Rayleigh damping."""
+        if self._start_stiffness is None:
+            K = np.empty((self.model.pattern.block_count, 3, 3))
+            self.model.assemble(self._q, mass=0.0, stiffness=1.0, tangent=Tangent.WARPED, values=K)
+            self._start_stiffness = K
+        return BlockMatrix(self.model.pattern, self._start_stiffness).matvec(self.dx)
+
+    def _held_motion(self) -> FloatArray | None:
+        """What held unknowns still have to move, zero at free ones; None where nothing has to."""
+        held = self.model.held_unknowns
+        way = self._target.ravel()[held] - self._q.ravel()[held]
+        ahead = self.blend * way - self.dx.ravel()[held]
+        if not ahead.any():
+            return None
+        motion = np.zeros(self.dx.shape)
+        motion.ravel()[held] = ahead
+        return motion
+
+
+def _norm(x: FloatArray) -> float:
+    return float(np.sqrt(np.vdot(x, x)))
