@@ -5,7 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.collision import CollisionSurface, ContactKind, ProximityOptions, surface_contacts
+from pliant.collision import (
+    CollisionSurface,
+    ContactKind,
+    MeshObstacle,
+    ProximityOptions,
+    edge_edge,
+    mesh_obstacle,
+    pairs,
+    self_contacts,
+    surface_contacts,
+    tree,
+    vertex_face,
+)
 from pliant.core.errors import CapacityError, InputError, MeshError
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -239,6 +251,43 @@ def test_a_region_limits_what_collides(shapes):
     assert surface_contacts(part.at(x), above, options).count > 0
     assert surface_contacts(part.at(x), below, options).count == 0
     assert surface_contacts(whole.at(x), below, options).count > 0
+
+
+def test_more_edges_than_expected_are_all_found(shapes):
+    """Two grids over each other, turned: the crossings are those of the segments seen from above."""
+    x, triangles = shapes.sheet(12)
+    turn = np.array([[np.cos(0.4), -np.sin(0.4), 0], [np.sin(0.4), np.cos(0.4), 0], [0, 0, 1]])
+    y = x @ turn.T + np.array([0.013, 0.007, 0.01])
+    a = CollisionSurface.build(triangles, x)
+    b = CollisionSurface.build(triangles[:, ::-1], y)
+    contacts = surface_contacts(a.at(x), b.at(y), ProximityOptions(margin=0.02, sharp_angle=-1.0))
+    (p, q), (r, s) = (x[a.edges].transpose(1, 0, 2)[:, :, :2], y[b.edges].transpose(1, 0, 2)[:, :, :2])
+
+    def side(o, u, v):
+        return np.sign((u - o)[..., 0] * (v - o)[..., 1] - (u - o)[..., 1] * (v - o)[..., 0])
+
+    p, q, r, s = p[:, None], q[:, None], r[None], s[None]
+    crossings = (side(p, q, r) * side(p, q, s) < 0) & (side(r, s, p) * side(r, s, q) < 0)
+    assert (contacts.kind == ContactKind.EDGE_EDGE).sum() == crossings.sum() > 800
+
+
+def test_kernels_compile_once(shapes):
+    """Whatever the memory of the arrays handed in: a second compilation would take seconds in the middle of a run."""
+    x, triangles = shapes.box()
+    surface = CollisionSurface.build(np.asfortranarray(triangles), np.asfortranarray(x))
+    read_only = x.copy()
+    read_only.setflags(write=False)
+    options, previous = ProximityOptions(margin=0.1), None
+    for points in (x, np.asfortranarray(x), read_only, x.tolist()):
+        poses = surface.at(points), surface.at(np.asarray(points) + np.array([0, 0, 1.01]))
+        previous = surface_contacts(*poses, options, previous=previous)
+        self_contacts(poses[0], options, previous=previous)
+        MeshObstacle(points, triangles).distance(np.asarray(points))
+    for function in (
+        tree._refit, pairs._find_pairs, vertex_face._search, vertex_face._measure, edge_edge._search,
+        mesh_obstacle._find_nearest,
+    ):  # fmt: skip
+        assert len(function.signatures) == 1, function.__name__
 
 
 def test_bad_input(shapes):

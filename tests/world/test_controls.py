@@ -54,9 +54,9 @@ def test_wrong_values_are_named_and_leave_the_state(setup, name, value, message,
 def test_strangers_are_refused(setup):
     world, body, _ = setup
     stranger = pl.PointLoad(body, END, (0, 0, 1))
-    with pytest.raises(InputError, match="is not a load or support of this world"):
+    with pytest.raises(InputError, match="is not an actuator, load or support of this world"):
         world.controls({stranger: pl.Force((0, 0, 1))})
-    with pytest.raises(InputError, match="is not a load or support of this world"):
+    with pytest.raises(InputError, match="is not an actuator, load or support of this world"):
         world.controls({"finger": pl.Force((0, 0, 1))})
 
 

@@ -1,7 +1,8 @@
 """Cables: an inextensible string through points of a body, pulled at one end.
 
-With L the length along the via points, δ = L₀ − L is how much the cable has shortened and H = −∂L/∂q; λ is the tension, ≥ 0. Commanded
-to shorten by u the cable obeys δ ≥ u, λ ≥ 0, one of them tight: it goes slack rather than push.
+With L the length along the via points, δ = L₀ − L is how much the cable has shortened and H = −∂L/∂q; λ is the
+tension, ≥ 0. Commanded to shorten by u the cable obeys δ ≥ u, λ ≥ 0, one of them tight: it goes slack rather than
+push.
 """
 
 from __future__ import annotations

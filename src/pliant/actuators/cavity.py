@@ -23,7 +23,7 @@ from pliant.models.volume.model import writable
 
 @dataclass(frozen=True, eq=False)
 class Cavity:
-    """A chamber of `body` bounded by `surface`: one of ``body.mesh.surface().components()[1:]``, by default the only one.
+    """A chamber of `body` bounded by `surface`, one of ``body.mesh.surface().components()[1:]``; None: the only one.
 
     min_pressure, max_pressure
         Bounds of the pressure where the volume is commanded, Pa.
@@ -91,7 +91,7 @@ class CavityRows:
 
     def _volume_and_gradient(self, q: FloatArray) -> tuple[float, FloatArray]:
         gradient = np.zeros_like(q)
-        # the facets' normals leave the solid, so they point into the chamber: a unit pressure is the gradient of its volume
+        # the facets' normals point into the chamber: the forces of a unit pressure are the gradient of its volume
         N, slopes, weights = self.rule
         swept = pressure_forces(writable(q), np.array(self.surface.facets), N, slopes, weights, 1.0, gradient)
         return -float(swept), gradient

@@ -122,7 +122,7 @@ def peer_setup(beam: Mesh) -> dict[str, Any]:
 
 def tip_sag(world: World, points: Any) -> float:
     """Mean drop of the free end at `points` (n, 3), in mm."""
-    rest = world.models[0].rest
+    rest = world.volumes[0].rest
     tip = rest[:, 0] > SIZE[0] - 1e-9
     return -1e3 * float(np.mean((points - rest)[tip, 2]))
 

@@ -91,12 +91,12 @@ def measure_steps(world: World, *, dt: float, steps: int, start: State | None = 
 
 def size_of(world: World) -> dict[str, int]:
     """Nodes, cells (as "tets", whatever their kind), constraint rows and 3×3 blocks of the matrices of a world."""
-    rows = sum(maker.rows([model.rest for model in world.models], {}).count for maker in world.row_makers)
+    start = Motion(world, world.initial_state(), euler_scheme(1.0), world.controls(None))
     return {
-        "nodes": sum(model.mesh.node_count for model in world.models),
-        "tets": sum(model.mesh.cell_count for model in world.models),
-        "rows": rows,
-        "blocks": sum(model.pattern.block_count for model in world.models),
+        "nodes": sum(model.mesh.node_count for model in world.volumes),
+        "tets": sum(model.mesh.cell_count for model in world.volumes),
+        "rows": start.assemble_rows().rows.count if world.row_makers else 0,
+        "blocks": sum(model.pattern.block_count for model in world.volumes),
     }
 
 

@@ -123,7 +123,7 @@ def _nonlinear() -> None:
 
 
 def _linear_core() -> None:
-    (model,) = _corotated_world().models
+    (model,) = _corotated_world().volumes
     values = np.zeros((model.pattern.block_count, 3, 3))
     values[model.pattern.diagonal] = np.eye(3)
     factor = model.symbolic.factorize(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -100,7 +100,6 @@ _ARRAYS: dict[str, tuple[tuple[int, ...], type]] = {
     "key": ((0,), np.int64),
     "face": ((0,), np.int32),
 }
-assert set(_ARRAYS) <= {field.name for field in fields(ContactSet)}
 
 
 def key_base(kind: ContactKind, pair: int) -> int:

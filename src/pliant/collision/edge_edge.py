@@ -133,7 +133,8 @@ def _is_contact(
     a: Arrays, e: int, b: Arrays, f: int, limits: Limits, history: History, key_base: int, row: FloatArray
 ) -> bool:
     """Whether near edges may touch; turns the normal and the sign of the gap in `row` the right way."""
-    if not edge_faces(a, e, b, f, limits.facing):
+    beside_a, beside_b = a.edge_triangles, b.edge_triangles
+    if not edge_faces(beside_a, a.normals, e, beside_b, b.normals, f, limits.facing):
         return False
     last = place(history, key_base + e * EDGE_LIMIT + f)
     if last >= 0:
@@ -141,14 +142,19 @@ def _is_contact(
     else:
         side = 0.0
         for axis in range(3):
-            side += row[2 + axis] * (outward(b, b.normals, f, axis) - outward(a, a.normals, e, axis))
+            towards_a = outward(beside_b, b.normals, f, axis) - outward(beside_a, a.normals, e, axis)
+            side += row[2 + axis] * towards_a
         if abs(side) < _UNDECIDED:
             side = row[5]
     if side < 0.0:
         row[2:6] *= -1.0
-    if not (_leaves_faces(a, e, row, 1.0, limits.facing) and _leaves_faces(b, f, row, -1.0, limits.facing)):
+    if not _leaves_faces(a.points, a.edges, a.triangles, beside_a, e, row, 1.0, limits.facing):
         return False
-    if limits.same and (edges_touch(a, e, f) or _rest_distance2(a, e, f) < limits.rest * limits.rest):
+    if not _leaves_faces(b.points, b.edges, b.triangles, beside_b, f, row, -1.0, limits.facing):
+        return False
+    if limits.same and (
+        edges_touch(a.triangles, beside_a, e, f) or _rest_distance2(a, e, f) < limits.rest * limits.rest
+    ):
         return False
     return not (row[5] < 0.0 and last < 0 and limits.same and edge_behind_at_rest(a, e, f, limits.wall))
 
@@ -176,28 +182,31 @@ def _bent(a: Arrays, flat: float) -> NDArray[np.uint8]:
 
 
 @inline
-def _leaves_faces(a: Arrays, edge: int, row: FloatArray, sign: float, slack: float) -> bool:
+def _leaves_faces(
+    x: FloatArray,
+    edges: IntArray,
+    triangles: IntArray,
+    beside: IntArray,
+    edge: int,
+    row: FloatArray,
+    sign: float,
+    slack: float,
+) -> bool:
     """Whether the faces beside `edge` extend to the side of sign · normal, up to `slack` (the sine of an angle)."""
-    i, j = a.edges[edge]
-    u0, u1, u2 = a.points[j, 0] - a.points[i, 0], a.points[j, 1] - a.points[i, 1], a.points[j, 2] - a.points[i, 2]
+    i, j = edges[edge, 0], edges[edge, 1]
+    u0, u1, u2 = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
     uu = dot(u0, u1, u2, u0, u1, u2)
-    for face in a.edge_triangles[edge]:
+    for side in range(2):
+        face = beside[edge, side]
         if face < 0:
             continue
-        k = _opposite(a, edge, face)
-        d0, d1, d2 = a.points[k, 0] - a.points[i, 0], a.points[k, 1] - a.points[i, 1], a.points[k, 2] - a.points[i, 2]
+        k = triangles[face, 0]
+        for corner in range(1, 3):
+            k = triangles[face, corner] if (k == i) | (k == j) else k
+        d0, d1, d2 = x[k, 0] - x[i, 0], x[k, 1] - x[i, 1], x[k, 2] - x[i, 2]
         along = dot(u0, u1, u2, d0, d1, d2) / uu
         d0, d1, d2 = d0 - along * u0, d1 - along * u1, d2 - along * u2
         height = sign * dot(d0, d1, d2, row[2], row[3], row[4])
         if height < -slack * np.sqrt(dot(d0, d1, d2, d0, d1, d2)):
             return False
     return True
-
-
-@inline
-def _opposite(a: Arrays, edge: int, face: int) -> int:
-    """The corner of `face` that is not on `edge`."""
-    for corner in a.triangles[face]:
-        if corner != a.edges[edge, 0] and corner != a.edges[edge, 1]:
-            return int(corner)
-    return -1

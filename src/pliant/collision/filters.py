@@ -125,27 +125,35 @@ def touches(ring_start: IntArray, ring: IntArray, p: int, i: int, j: int, k: int
 
 
 @inline
-def edge_faces(a: Arrays, edge_a: int, b: Arrays, edge_b: int, facing: float) -> bool:
-    """Whether a triangle of `edge_a` faces a triangle of `edge_b`."""
-    for f in a.edge_triangles[edge_a]:
-        for g in b.edge_triangles[edge_b]:
+def edge_faces(
+    beside: IntArray,
+    normals: FloatArray,
+    edge: int,
+    beside_b: IntArray,
+    normals_b: FloatArray,
+    other: int,
+    facing: float,
+) -> bool:
+    """Whether a triangle beside[edge] faces a triangle beside_b[other]: n·n′ < facing."""
+    for side in range(2):
+        for other_side in range(2):
+            f, g = beside[edge, side], beside_b[other, other_side]
             if f >= 0 and g >= 0:
-                n0, n1, n2 = a.normals[f]
-                if dot(n0, n1, n2, b.normals[g, 0], b.normals[g, 1], b.normals[g, 2]) < facing:
+                n0, n1, n2 = normals[f, 0], normals[f, 1], normals[f, 2]
+                if dot(n0, n1, n2, normals_b[g, 0], normals_b[g, 1], normals_b[g, 2]) < facing:
                     return True
     return False
 
 
 @inline
-def edges_touch(a: Arrays, edge: int, other: int) -> bool:
+def edges_touch(triangles: IntArray, beside: IntArray, edge: int, other: int) -> bool:
     """Whether a triangle of one edge and a triangle of the other share a point."""
-    for f in a.edge_triangles[edge]:
-        for g in a.edge_triangles[other]:
-            if f >= 0 and g >= 0:
-                for p in a.triangles[f]:
-                    for q in a.triangles[g]:
-                        if p == q:
-                            return True
+    for k in range(4):
+        f, g = beside[edge, k // 2], beside[other, k % 2]
+        if f >= 0 and g >= 0:
+            for m in range(9):
+                if triangles[f, m // 3] == triangles[g, m % 3]:
+                    return True
     return False
 
 
@@ -171,12 +179,13 @@ def edge_behind_at_rest(a: Arrays, edge: int, other: int, wall: float) -> bool:
     for axis in range(3):
         apart = a.rest[i, axis] + s * (a.rest[j, axis] - a.rest[i, axis])
         apart -= a.rest[k, axis] + t * (a.rest[m, axis] - a.rest[k, axis])
-        height += apart * (outward(a, a.rest_normals, other, axis) - outward(a, a.rest_normals, edge, axis))
+        facing = outward(a.edge_triangles, a.rest_normals, other, axis)
+        height += apart * (facing - outward(a.edge_triangles, a.rest_normals, edge, axis))
     return bool(height < 0.0 and squared < wall * wall)
 
 
 @inline
-def outward(a: Arrays, normals: FloatArray, edge: int, axis: int) -> float:
+def outward(beside: IntArray, normals: FloatArray, edge: int, axis: int) -> float:
     """One component of the sum of the unit normals at an edge."""
-    f, g = a.edge_triangles[edge]
+    f, g = beside[edge, 0], beside[edge, 1]
     return float(normals[f, axis] + (normals[g, axis] if g >= 0 else 0.0))

@@ -15,7 +15,7 @@ import numpy as np
 from pliant.collision.closest import triangle_weights
 from pliant.collision.obstacles import Distance
 from pliant.collision.pseudonormal import Sides, signed_direction
-from pliant.collision.surface import CollisionSurface
+from pliant.collision.surface import CollisionSurface, frozen
 from pliant.core.checks import finite_array
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
@@ -40,7 +40,7 @@ class MeshObstacle:
 
     def distance(self, points: FloatArray) -> Distance:
         """Signed distance of `points` (p, 3) m."""
-        queries = finite_array("points", points, shape=(None, 3))
+        queries = frozen(finite_array("points", points, shape=(None, 3)))
         gap, normal = np.empty(len(queries)), np.empty((len(queries), 3))
         _find_nearest(queries, self._sides, self._tree.lower, self._tree.upper, self._tree.order, gap, normal)
         return Distance(gap, normal, queries - gap[:, None] * normal)

@@ -15,18 +15,22 @@ from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, k
 from pliant.collision.edge_edge import EdgeContacts, edge_edge_contacts
 from pliant.collision.filters import Arrays, History, Limits, arrays_of
 from pliant.collision.pairs import triangle_pairs
-from pliant.collision.surface import EDGE_LIMIT, Pose
+from pliant.collision.surface import EDGE_LIMIT, Pose, frozen
 from pliant.collision.vertex_face import FaceContacts, vertex_face_contacts, without_twins
 from pliant.core.checks import finite_number, non_negative, positive, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
+
+_NONE = ContactSet.empty(0, 0)
+_NO_HISTORY = History(_NONE.key, _NONE.normal)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProximityOptions:
     """What counts as a contact.
 
-    margin       m, largest distance; bodies that approach by less in a step are never missed. Usually half an edge
+    margin       m, largest distance; bodies that approach by less in a step are never missed. Usually half an edge,
+                 and less than the narrowest slit that is to close
     rest_factor  self-contact: pairs closer than rest_factor · margin at rest are left out
     wall_factor  self-contact: pairs behind each other and closer than wall_factor · margin at rest are two sides of
                  one wall, and never penetrate each other
@@ -79,7 +83,7 @@ def surface_contacts(
     history = history_of(previous)
     pairs = triangle_pairs(a, b, margin=limits.margin, facing=limits.facing)
     bases = [key_base(kind, pair) for kind in (ContactKind.VERTEX_FACE, ContactKind.FACE_VERTEX, ContactKind.EDGE_EDGE)]
-    flipped = history._replace(normals=-history.normals)
+    flipped = history._replace(normals=frozen(-history.normals))
     faces = vertex_face_contacts(pairs, on_a, on_b, limits, history, bases[0])
     back = vertex_face_contacts(pairs, on_b, on_a, limits, flipped, bases[1], column=1)
     faces, back = without_twins(faces, back, on_a, on_b)
@@ -108,9 +112,7 @@ def limits_of(options: ProximityOptions, *, same: bool) -> Limits:
 
 def history_of(previous: ContactSet | None) -> History:
     """Keys and normals of the last step's contacts for kernels, none where there is no last step."""
-    if previous is None:
-        return History(np.empty(0, dtype=np.int64), np.empty((0, 3)))
-    return History(previous.key, previous.normal)
+    return _NO_HISTORY if previous is None else History(previous.key, previous.normal)
 
 
 Part = dict[str, np.ndarray]

@@ -67,7 +67,7 @@ class CollisionSurface:
 
         `region` (t,), a mask or triangle indices, limits what takes part in collisions; the rest only lends normals.
         """
-        rest = np.array(finite_array("rest", rest, shape=(None, 3)))
+        rest = np.array(finite_array("rest", rest, shape=(None, 3)), order="C")
         triangles = _checked_triangles(triangles, len(rest))
         taking_part = _region_mask(region, len(triangles))
         edges, triangle_edges, edge_triangles = _edge_tables(triangles)
@@ -99,7 +99,7 @@ class CollisionSurface:
 
     def at(self, points: Any) -> Pose:
         """The surface with its points at `points` (n, 3) m: face normals and boxes refitted."""
-        points = finite_array("points", points, shape=self.rest.shape)
+        points = frozen(finite_array("points", points, shape=self.rest.shape))
         return Pose(self, points, refit(points, self.triangles, self.order, self.leaf_start))
 
 
@@ -112,8 +112,15 @@ class Pose:
     bounds: Bounds
 
 
+def frozen(array: FloatArray) -> FloatArray:
+    """A read-only view. Kernels are compiled for read-only or for writable arrays, so they always get the same."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
 def _checked_triangles(triangles: Any, point_count: int) -> IntArray:
-    checked = np.array(triangles, dtype=np.int32)
+    checked = np.array(triangles, dtype=np.int32, order="C")
     if checked.ndim != 2 or checked.shape[1] != 3 or len(checked) == 0:
         raise MeshError(f"triangles must have shape (t, 3) with t ≥ 1, got {checked.shape}")
     outside = np.flatnonzero(((checked < 0) | (checked >= point_count)).any(axis=1))

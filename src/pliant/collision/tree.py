@@ -130,7 +130,7 @@ def near(a: FloatArray, i: int, b: FloatArray, j: int, margin: float) -> bool:
     x = max(a[i, 0] - b[j, 3], b[j, 0] - a[i, 3])
     y = max(a[i, 1] - b[j, 4], b[j, 1] - a[i, 4])
     z = max(a[i, 2] - b[j, 5], b[j, 2] - a[i, 5])
-    return max(x, y, z) <= margin
+    return bool(max(x, y, z) <= margin)
 
 
 @inline
@@ -141,4 +141,4 @@ def may_face(a: FloatArray, i: int, b: FloatArray, j: int, facing: float) -> boo
         low, high = a[i, 6 + axis], a[i, 9 + axis]
         other_low, other_high = b[j, 6 + axis], b[j, 9 + axis]
         least += min(low * other_low, low * other_high, high * other_low, high * other_high)
-    return least < facing
+    return bool(least < facing)

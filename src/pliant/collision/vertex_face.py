@@ -151,7 +151,7 @@ def _beside(x: FloatArray, p: int, y: FloatArray, i: int, j: int, k: int, margin
         low = min(y[i, axis], y[j, axis], y[k, axis]) - x[p, axis]
         high = x[p, axis] - max(y[i, axis], y[j, axis], y[k, axis])
         outside = max(outside, low, high)
-    return outside > margin
+    return bool(outside > margin)
 
 
 @inline

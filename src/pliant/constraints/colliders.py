@@ -22,8 +22,9 @@ from pliant.models.volume import VolumeModel
 class Collider:
     """One side of a colliding pair.
 
-    `number` is that of its model, None for an obstacle. `nodes` (s,) are the points that may touch others, each with a ball
-    of `radius` m; `surface` is None where it has no triangles, `solid` where distances are taken from the triangles.
+    `number` is that of its model, None for an obstacle. `nodes` (s,) are the points that may touch others, each with
+    a ball of `radius` m; `surface` is None where it has no triangles, `solid` where distances are taken from the
+    triangles.
     """
 
     handle: Any
@@ -69,7 +70,9 @@ class Collider:
         return str(self.handle.name)
 
     def q(self, view: RowView) -> FloatArray:
-        """Positions or pose in the step: of a model at the displacement so far, of an obstacle at the end of the step."""
+        """Positions or pose in the step: of a model at the displacement so far, of an obstacle at the end of the
+        step.
+        """
         if self.number is None:
             pose: FloatArray = self.handle.pose(view.time)
             return pose

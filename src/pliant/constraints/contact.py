@@ -1,12 +1,13 @@
 """A colliding pair as a maker of rows: detection, contact frames, laws.
 
-δ of a normal row is the gap at the end of the step, δ of a tangential row the slip over the step. A penetration at the start
-is not undone at once, which would throw bodies apart, but at a bounded speed.
+δ of a normal row is the gap at the end of the step, δ of a tangential row the slip over the step. A penetration at
+the start is not undone at once, which would throw bodies apart, but at a bounded speed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -30,10 +31,23 @@ RECOVERY_SPEED = 0.1
 
 @dataclass(frozen=True, eq=False)
 class ContactMemory:
-    """Contacts of a pair at the end of a step and their frames (m, 3, 3): identities, sides and tangents of the next."""
+    """Contacts of a pair and their frames (m, 3, 3): what the next step needs of identities, sides and tangents."""
 
     contacts: ContactSet
     frames: FloatArray
+
+    def arrays(self) -> dict[str, Any]:
+        """Everything as arrays, for saving."""
+        own = {item.name: np.asarray(getattr(self.contacts, item.name)) for item in fields(ContactSet)}
+        return own | {"frames": self.frames}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> ContactMemory:
+        """What `arrays` gave."""
+        own: dict[str, Any] = {
+            name: array if array.ndim else int(array) for name, array in arrays.items() if name != "frames"
+        }
+        return cls(ContactSet(**own), arrays["frames"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,19 +74,20 @@ class ContactPair:
     def detect(self, view: RowView, previous: ContactSet | None) -> ContactSet:
         """Contacts within the margin at the positions of `view`."""
         a, b = self.a, self.b
-        options = ProximityOptions(margin=self.margin, capacity=self.capacity)
+        margin = self._margin(view)
+        options = ProximityOptions(margin=margin, capacity=self.capacity)
         if a is b:
             assert a.surface is not None
             return self_contacts(a.surface.at(a.map.points(a.q(view))), options, pair=self.pair, previous=previous)
         if a.surface is not None and b.surface is not None:
-            poses = [side.surface.at(side.map.points(side.q(view))) for side in (a, b) if side.surface is not None]
-            return surface_contacts(*poses, options, pair=self.pair, previous=previous)
+            first, second = (s.at(side.map.points(side.q(view))) for s, side in ((a.surface, a), (b.surface, b)))
+            return surface_contacts(first, second, options, pair=self.pair, previous=previous)
         pose = b.q(view)
         contacts = obstacle_contacts(
             a.map.points(a.q(view)),
             a.nodes,
             b.solid,
-            margin=self.margin + a.radius,
+            margin=margin + a.radius,
             pair=self.pair,
             position=pose[0],
             rotation=pose[1:],
@@ -82,6 +97,13 @@ class ContactPair:
             return contacts
         point = contacts.point_a - a.radius * contacts.normal
         return replace(contacts, gap=contacts.gap - a.radius, point_a=point)
+
+    def _margin(self, view: RowView) -> float:
+        """The margin, widened to what the two sides can approach by in the step at their present speeds, m."""
+        if not view.dt:
+            return self.margin
+        reaches = [view.reach[side.number] for side in (self.a, self.b) if side.number is not None]
+        return max(self.margin, 1.2 * sum(reaches))
 
     def _rows(self, view: RowView, contacts: ContactSet, frames: FloatArray) -> Rows:
         made = contact_rows(contacts, frames=frames if self.mu else False)

@@ -1,9 +1,12 @@
-"""Rows: whatever pushes. A row has a gap δ, its gradient H in the unknowns of each model, and a law that ties δ and λ."""
+"""Rows: whatever pushes. A row has a gap δ, its gradient H in the unknowns of each model, and a law that ties δ and
+λ.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -53,8 +56,16 @@ class Rows:
         def spread(value: Any, kind: Any = np.float64) -> Any:
             return np.broadcast_to(np.asarray(value, kind), gaps.shape)
 
-        rest = (spread(x) for x in (mu, lower, upper, target))
-        return cls(tuple(H), gaps, spread(law, np.int32), *rest, spread(key, np.int64))
+        return cls(
+            tuple(H),
+            gaps,
+            law=spread(law, np.int32),
+            mu=spread(mu),
+            lower=spread(lower),
+            upper=spread(upper),
+            target=spread(target),
+            key=spread(key, np.int64),
+        )
 
     @property
     def count(self) -> int:
@@ -67,7 +78,8 @@ class RowView:
     """What makers of rows see of a step in the making.
 
     `q` are the positions or poses of the models at the displacement so far, `start` those at the start of the step;
-    `moved` is the displacement so far. `time` (s) is that of the end of the step, `dt` (s) its length, 0 in statics.
+    `moved` is the displacement so far. `time` (s) is that of the end of the step, `dt` (s) its length, 0 in statics;
+    `reach` (m) is how far each model would get in the step at the speed it has.
     """
 
     q: Sequence[FloatArray]
@@ -77,6 +89,7 @@ class RowView:
     controls: Mapping[Any, Any]
     time: float
     dt: float
+    reach: Sequence[float] = ()
     memory: Any = None
 
     def blank(self, count: int) -> list[sparse.csr_matrix]:
@@ -105,7 +118,7 @@ def assemble(makers: Sequence[RowMaker], views: Sequence[RowView]) -> Assembly:
     made = [maker.rows(view) for maker, view in zip(makers, views, strict=True)]
     parts = [rows for rows, _ in made]
     ends = np.cumsum([0, *(part.count for part in parts)])
-    places = tuple(slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True))
+    places = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
     memories = tuple(memory for _, memory in made)
     if len(parts) == 1:
         return Assembly(parts[0], places, memories)

@@ -1,4 +1,6 @@
-"""The contract of a mapping: positions of riding points, and how rows over them become rows over the model's unknowns."""
+"""The contract of a mapping: positions of riding points, and how rows over them become rows over the model's
+unknowns.
+"""
 
 from __future__ import annotations
 

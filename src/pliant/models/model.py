@@ -1,7 +1,8 @@
 """The contract between models and steppers: what a model is, and a step of it in the making.
 
-A model is frozen; its state is a pair of arrays (q, v) whose shapes are its own affair. A trial is one step of one model: it
-holds the displacement dx found so far and gives the residual and the matrix there. Rows act on models through dx alone.
+A model is frozen; its state is a pair of arrays (q, v) whose shapes are its own affair. A trial is one step of one
+model: it holds the displacement dx found so far and gives the residual and the matrix there. Rows act on models
+through dx alone.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ class System(Protocol):
     """
 
     r: FloatArray
-    held_dx: FloatArray | None
+
+    @property
+    def held_dx(self) -> FloatArray | None:
+        """How far held unknowns have to move."""
 
     def factorize(self) -> Factor:
         """Numeric factor of A; a `SingularError` where A is not positive definite."""
@@ -67,9 +71,12 @@ class Trial(Protocol):
     `dx` is the displacement so far. `blend` in [0, 1] is how far held unknowns go of their way.
     """
 
-    model: Model
     dx: FloatArray
     blend: float
+
+    @property
+    def model(self) -> Any:
+        """The model that moves."""
 
     def residual(self) -> Residual:
         """Residual at dx."""

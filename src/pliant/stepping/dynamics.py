@@ -97,8 +97,8 @@ def check_finite(motion: Motion, dx: list[FloatArray]) -> None:
         if not np.isfinite(x).all():
             node = int(np.argwhere(~np.isfinite(x))[0, 0])
             raise ConvergenceError(
-                f"the step of {model.name!r} is not finite at node {node} (at {model.initial()[0][node]} m at rest): an "
-                "element there is inverted or the loads are too large; take a smaller dt or smaller loads"
+                f"the step of {model.name!r} is not finite at node {node} (at {model.initial()[0][node]} m at rest): "
+                "an element there is inverted or the loads are too large; take a smaller dt or smaller loads"
             )
 
 

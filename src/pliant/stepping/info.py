@@ -78,7 +78,10 @@ class StepInfo:
         assert self.assembly is not None
         assert self.correction is not None
         rows = self.assembly.rows
-        return rows.gap + sum(H @ dx.ravel() for H, dx in zip(rows.H, self.correction, strict=True))
+        delta = rows.gap.copy()
+        for H, dx in zip(rows.H, self.correction, strict=True):
+            delta += H @ dx.ravel()
+        return delta
 
     def contacts(self, a: Any, b: Any) -> Contacts:
         """Contacts between `a` and `b`: points, normals, gaps and the forces on `a`."""

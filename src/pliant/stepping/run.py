@@ -10,9 +10,11 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from pliant.constraints.contact import ContactPair
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh
+from pliant.models.volume import VolumeModel
 from pliant.stepping.info import StepInfo
 from pliant.world import State, World
 
@@ -21,20 +23,64 @@ _FORMAT = "pliant run 1"
 
 @dataclass(frozen=True, eq=False)
 class RecordedBody:
-    """A body in a run: its name, its mesh at rest, and, in a run that was not loaded from a file, its handle."""
+    """A body in a run: its name and its shape at rest.
+
+    A volume has its `mesh`; a rigid body has `local` points (p, 3) m and `triangles` (t, 3) in its own frame, and
+    `radius` m of the ball around each point. `handle` is what a person wrote, None in a run that was loaded from a
+    file.
+    """
 
     name: str
-    mesh: Mesh
+    mesh: Mesh | None
+    local: FloatArray | None = None
+    triangles: IntArray | None = None
+    radius: float = 0.0
     handle: Any = None
+
+    @property
+    def is_rigid(self) -> bool:
+        """Whether positions of the body are poses (4, 3) instead of nodes (n, 3)."""
+        return self.mesh is None
+
+    def surface_triangles(self) -> IntArray:
+        """Triangles (t, 3) over the points of the body."""
+        if self.mesh is not None:
+            return self.mesh.surface().triangles
+        assert self.triangles is not None
+        return self.triangles
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedRows:
+    """Forces of an actuator or a colliding pair over a run.
+
+    `names` is that of the actuator, or both of a pair. `values` (steps, 2) are displacement (m) and tension (N), or
+    growth (m³) and pressure (Pa); of a pair (steps, 3) the force (N) that the second body exerts on the first.
+    `handles` as in `RecordedBody`.
+    """
+
+    names: tuple[str, ...]
+    values: FloatArray
+    handles: tuple[Any, ...] = ()
+
+    def concerns(self, things: tuple[Any, ...]) -> bool:
+        """Whether these are the forces of `things`, given by handle or name."""
+        if len(things) != len(self.names):
+            return False
+        known = self.handles or (None,) * len(things)
+        return all(
+            t == name or (h is not None and t is h) for t, name, h in zip(things, self.names, known, strict=True)
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
     """A recorded trajectory; index 0 is the initial state.
 
-    `times` (steps,), s. `positions` and `motions` hold, for each body, positions (steps, n, 3) in m and velocities
-    (steps, n, 3) in m/s. `step_seconds` (s), `iterations` and `linear_residual` (steps − 1,) report each step;
-    `stage_seconds` holds the seconds of each stage by step, (steps − 1,).
+    `times` (steps,), s. `positions` and `motions` hold, for each body, positions (steps, n, 3) in m (poses (steps, 4,
+    3) of a rigid body) and velocities (steps, n, 3) in m/s. `step_seconds` (s), `iterations` and `linear_residual`
+    (steps − 1,) report each step; `stage_seconds` holds the seconds of each stage by step, (steps − 1,). `forces`
+    holds what actuators and contacts did.
     """
 
     times: FloatArray
@@ -45,14 +91,41 @@ class Run:
     iterations: FloatArray
     linear_residual: FloatArray
     stage_seconds: dict[str, FloatArray] = field(default_factory=dict)
+    forces: tuple[RecordedRows, ...] = ()
 
     def points(self, body: Any) -> FloatArray:
-        """Positions of the nodes of `body` (handle, name or number), (steps, n, 3), m."""
+        """Positions of the nodes of `body` (handle, name or number), or of a rigid body's shape, (steps, n, 3), m."""
+        number = self._index(body)
+        recorded, positions = self.bodies[number], self.positions[number]
+        if not recorded.is_rigid:
+            return positions
+        assert recorded.local is not None
+        placed: FloatArray = positions[:, :1] + recorded.local @ positions[:, 1:].transpose(0, 2, 1)
+        return placed
+
+    def poses(self, body: Any) -> FloatArray:
+        """Positions (row 0, m) and rotation matrices (rows 1 to 3) of a rigid `body`, (steps, 4, 3)."""
         return self.positions[self._index(body)]
 
     def velocities(self, body: Any) -> FloatArray:
-        """Velocities of the nodes of `body`, (steps, n, 3), m/s."""
+        """Velocities of the nodes of `body`, (steps, n, 3), m/s; of a rigid body, velocity and spin (steps, 2, 3)."""
         return self.motions[self._index(body)]
+
+    def contact_force(self, a: Any, b: Any) -> FloatArray:
+        """Force that `b` exerts on `a` (handles or names) at each step, (steps, 3), N."""
+        for recorded in self.forces:
+            if recorded.concerns((a, b)):
+                return recorded.values
+            if recorded.concerns((b, a)):
+                return -recorded.values
+        raise InputError(f"{_name(a)} and {_name(b)} do not collide in this run")
+
+    def actuation(self, actuator: Any) -> tuple[FloatArray, FloatArray]:
+        """Displacement (m) and tension (N) of a cable, or growth (m³) and pressure (Pa) of a cavity, (steps,) each."""
+        for recorded in self.forces:
+            if recorded.concerns((actuator,)):
+                return recorded.values[:, 0], recorded.values[:, 1]
+        raise InputError(f"{_name(actuator)} is not an actuator of this run")
 
     @property
     def real_time_factor(self) -> float:
@@ -65,16 +138,19 @@ class Run:
         path = Path(path)
         header = {
             "format": _FORMAT,
-            "bodies": [{"name": body.name, "element": body.mesh.element} for body in self.bodies],
+            "bodies": [_described(body) for body in self.bodies],
             "stages": list(self.stage_seconds),
+            "forces": [list(recorded.names) for recorded in self.forces],
         }
         arrays: dict[str, Any] = {"header": np.array(json.dumps(header))}
         for name in ("times", "step_seconds", "iterations", "linear_residual"):
             arrays[name] = getattr(self, name)
         for k, body in enumerate(self.bodies):
-            arrays |= {f"rest_{k}": body.mesh.points, f"cells_{k}": body.mesh.cells}
+            rest, cells = (body.local, body.triangles) if body.mesh is None else (body.mesh.points, body.mesh.cells)
+            arrays |= {f"rest_{k}": rest, f"cells_{k}": cells}
             arrays |= {f"positions_{k}": self.positions[k], f"motions_{k}": self.motions[k]}
         arrays |= {f"stage_{k}": seconds for k, seconds in enumerate(self.stage_seconds.values())}
+        arrays |= {f"force_{k}": recorded.values for k, recorded in enumerate(self.forces)}
         with path.open("wb") as stream:
             np.savez_compressed(stream, **arrays)
         return path
@@ -90,19 +166,17 @@ class Run:
             raise InputError(f"{path} is not a saved run: {error}") from error
         if header.get("format") != _FORMAT:
             raise InputError(f"{path} holds {header.get('format')!r}, not {_FORMAT!r}")
-        listed = enumerate(header["bodies"])
-        bodies = [
-            RecordedBody(b["name"], Mesh(arrays[f"rest_{k}"], arrays[f"cells_{k}"], b["element"])) for k, b in listed
-        ]
+        bodies = tuple(_body(b, arrays[f"rest_{k}"], arrays[f"cells_{k}"]) for k, b in enumerate(header["bodies"]))
         return cls(
             times=arrays["times"],
-            bodies=tuple(bodies),
+            bodies=bodies,
             positions=tuple(arrays[f"positions_{k}"] for k in range(len(bodies))),
             motions=tuple(arrays[f"motions_{k}"] for k in range(len(bodies))),
             step_seconds=arrays["step_seconds"],
             iterations=arrays["iterations"],
             linear_residual=arrays["linear_residual"],
             stage_seconds={name: arrays[f"stage_{k}"] for k, name in enumerate(header["stages"])},
+            forces=tuple(RecordedRows(tuple(n), arrays[f"force_{k}"]) for k, n in enumerate(header["forces"])),
         )
 
     def export(self, path: str | Path, *, every: int = 1) -> Path:
@@ -114,11 +188,16 @@ class Run:
         folder.mkdir(parents=True, exist_ok=True)
         entries = []
         for step in range(0, len(self.times), every):
-            for part, (body, frames) in enumerate(zip(self.bodies, self.positions, strict=True)):
+            for part, body in enumerate(self.bodies):
+                points, rest = self.points(part), self.points(part)[0] if body.mesh is None else body.mesh.points
                 file = folder / f"{part}_{step:06d}.vtu"
-                cells = [(body.mesh.table.meshio_name, body.mesh.cells)]
-                data = {"displacement": frames[step] - body.mesh.points, "velocity": self.motions[part][step]}
-                meshio.write(file, meshio.Mesh(frames[step], cells, point_data=data), file_format="vtu")
+                data = {"displacement": points[step] - rest}
+                if body.mesh is not None:
+                    cells = [(body.mesh.table.meshio_name, body.mesh.cells)]
+                    data["velocity"] = self.motions[part][step]
+                else:
+                    cells = [("triangle", body.surface_triangles())]
+                meshio.write(file, meshio.Mesh(points[step], cells, point_data=data), file_format="vtu")
                 name = quoteattr(f"{folder.name}/{file.name}")
                 entries.append(f'<DataSet timestep="{self.times[step]:.9g}" part="{part}" file={name}/>')
         lines = ['<?xml version="1.0"?>', '<VTKFile type="Collection" version="0.1">', "<Collection>", *entries]
@@ -126,6 +205,7 @@ class Run:
         return path
 
     def _index(self, body: Any) -> int:
+        body = getattr(body, "body", body)  # a robot stands for its body
         if isinstance(body, int) and 0 <= body < len(self.bodies):
             return body
         for number, recorded in enumerate(self.bodies):
@@ -154,11 +234,49 @@ class Recorder:
         stages = list(dict.fromkeys(stage for info in self._infos for stage in info.stage_times))
         return Run(
             times=np.array([state.time for state in self._states]),
-            bodies=tuple(RecordedBody(model.name, model.mesh, model.spec) for model in models),
+            bodies=tuple(_recorded(model) for model in models),
             positions=tuple(np.stack([state.q[k] for state in self._states]) for k in range(len(models))),
             motions=tuple(np.stack([state.v[k] for state in self._states]) for k in range(len(models))),
             step_seconds=np.array([sum(info.stage_times.values()) for info in self._infos]),
             iterations=np.array([info.iterations for info in self._infos], dtype=float),
             linear_residual=np.array([info.linear_residual for info in self._infos]),
             stage_seconds={s: np.array([info.stage_times.get(s, 0.0) for info in self._infos]) for s in stages},
+            forces=tuple(
+                self._rows(maker) for maker in self._world.row_makers if hasattr(maker, "spec") or _is_pair(maker)
+            ),
         )
+
+    def _rows(self, maker: Any) -> RecordedRows:
+        if _is_pair(maker):
+            a, b = maker.a.handle, maker.b.handle
+            totals = [info.contact_force(a, b) for info in self._infos]
+            return RecordedRows((a.name, b.name), np.stack([np.zeros(3), *totals]), (a, b))
+        values = [info.actuation(maker.spec) for info in self._infos]
+        return RecordedRows((maker.spec.name,), np.array([(0.0, 0.0), *values]), (maker.spec,))
+
+
+def _is_pair(maker: Any) -> bool:
+    return isinstance(maker, ContactPair)
+
+
+def _recorded(model: Any) -> RecordedBody:
+    if isinstance(model, VolumeModel):
+        return RecordedBody(model.name, model.mesh, handle=model.spec)
+    shape = model.spec.shape
+    return RecordedBody(model.name, None, shape.points, shape.triangles, shape.radius, model.spec)
+
+
+def _described(body: RecordedBody) -> dict[str, Any]:
+    if body.mesh is not None:
+        return {"name": body.name, "element": body.mesh.element}
+    return {"name": body.name, "radius": body.radius}
+
+
+def _body(header: dict[str, Any], rest: FloatArray, cells: IntArray) -> RecordedBody:
+    if "element" in header:
+        return RecordedBody(header["name"], Mesh(rest, cells, header["element"]))
+    return RecordedBody(header["name"], None, rest, cells, header["radius"])
+
+
+def _name(thing: Any) -> str:
+    return repr(getattr(thing, "name", thing))

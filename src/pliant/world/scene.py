@@ -55,6 +55,11 @@ class Scene:
         `position` (m, (3,)) and `rotation` (3×3, rotation vector or scipy Rotation) place a volume: it is rotated about
         the origin of its mesh, then translated.
         """
+        if hasattr(thing, "parts"):
+            for part in thing.parts:
+                placed = {"position": position, "rotation": rotation} if isinstance(part, Volume) else {}
+                self.add(part, **placed)
+            return thing
         if isinstance(thing, Volume):
             self._check_new(thing)
             self._volumes[id(thing)] = _placed(thing.mesh, position, rotation)
@@ -88,13 +93,14 @@ class Scene:
         friction
             Coulomb's μ ≥ 0.
         margin
-            Distance within which contacts are looked for, m; None takes half the mean edge of the finer surface. Nothing
-            is missed while two bodies approach by less in a step.
+            Distance within which contacts are looked for, m; None takes half the mean edge of the finer surface.
+            Nothing is missed while two bodies approach by less in a step.
         exclude
             Region of a volume (in the frame of its mesh) whose surface takes no part.
         capacity
             Most contacts of the pair.
         """
+        a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
         non_negative("friction", friction)
         if margin is not None:
             positive("margin", margin, unit="m")

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.rigid import RigidModel
-from pliant.models.volume import readouts
+from pliant.models.volume import VolumeModel, readouts
 
 if TYPE_CHECKING:
     from pliant.world.world import World
@@ -59,8 +60,8 @@ class State:
 
     def displacements(self, body: Any) -> FloatArray:
         """Displacements of the nodes of `body` from its rest shape, (n, 3), m."""
-        number = self.world.index(body)
-        return self.q[number] - self.world.models[number].rest
+        number, model = self._volume(body)
+        return self.q[number] - model.rest
 
     def stress(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""
@@ -76,8 +77,8 @@ class State:
 
     def elastic_energy(self, body: Any) -> FloatArray:
         """Elastic energy of each cell of `body`, (m,), J."""
-        number = self.world.index(body)
-        return readouts.cell_energy(self.world.models[number], self.q[number])
+        number, model = self._volume(body)
+        return readouts.cell_energy(model, self.q[number])
 
     def kinetic_energy(self) -> float:
         """Kinetic energy of all bodies, J."""
@@ -89,12 +90,23 @@ class State:
         path = Path(path)
         arrays: dict[str, Any] = {"time": np.array(self.time), "lam": self.lam}
         arrays |= {f"q_{k}": q for k, q in enumerate(self.q)} | {f"v_{k}": v for k, v in enumerate(self.v)}
+        if self.keys is not None:
+            arrays["keys"] = self.keys
+        for number, memory in enumerate(self.memories):
+            if memory is not None:
+                arrays |= {f"memory_{number}_{name}": array for name, array in memory.arrays().items()}
         with path.open("wb") as stream:
             np.savez(stream, **arrays)
         return path
 
     def _read(self, body: Any, read: Any, at: str) -> FloatArray:
-        number = self.world.index(body)
-        model = self.world.models[number]
+        number, model = self._volume(body)
         values: FloatArray = read(model, self.q[number])
         return values if at == "cells" else readouts.node_mean(model, values)
+
+    def _volume(self, body: Any) -> tuple[int, VolumeModel]:
+        number = self.world.index(body)
+        model = self.world.models[number]
+        if not isinstance(model, VolumeModel):
+            raise InputError(f"{model.name!r} is not a deformable volume, so it has no such read-out")
+        return number, model

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from pliant.constraints.contact import ContactPair
+from pliant.constraints.contact import ContactMemory, ContactPair
 from pliant.constraints.rows import RowMaker
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.models.model import Model
+from pliant.models.volume import VolumeModel
 from pliant.world.controls import resolve_controls
 from pliant.world.state import State
 
@@ -33,6 +34,7 @@ class World:
 
     def index(self, body: Any) -> int:
         """Number of a body given by handle, name or number."""
+        body = getattr(body, "body", body)  # a robot stands for its body
         if isinstance(body, int) and 0 <= body < len(self.models):
             return body
         for number, model in enumerate(self.models):
@@ -40,6 +42,11 @@ class World:
                 return number
         names = ", ".join(repr(model.name) for model in self.models)
         raise InputError(f"{body!r} is not a body of this world; its bodies are {names}")
+
+    @property
+    def volumes(self) -> tuple[VolumeModel, ...]:
+        """The deformable volumes among the models."""
+        return tuple(model for model in self.models if isinstance(model, VolumeModel))
 
     def initial_state(self) -> State:
         """Every body at rest in its undeformed shape, at time 0."""
@@ -53,7 +60,17 @@ class World:
                 arrays = dict(data)
             q = tuple(arrays[f"q_{k}"] for k in range(len(self.models)))
             v = tuple(arrays[f"v_{k}"] for k in range(len(self.models)))
-            state = State(self, float(arrays["time"]), q, v, arrays["lam"])
+            memories = tuple(_memory(arrays, number) for number in range(len(self.row_makers)))
+            known = any(memory is not None for memory in memories) or "keys" in arrays
+            state = State(
+                self,
+                float(arrays["time"]),
+                q,
+                v,
+                arrays["lam"],
+                keys=arrays.get("keys"),
+                memories=memories if known else (),
+            )
         except (OSError, ValueError, KeyError) as error:
             raise InputError(f"{path} is not a saved state of this world: {error}") from error
         for model, x in zip(self.models, q, strict=True):
@@ -96,6 +113,12 @@ class World:
         potential = sum(model.potential_energy(q, self.gravity, values) for model, q, _ in triples)
         total = kinetic + elastic + potential
         return {"kinetic": kinetic, "elastic": elastic, "potential": potential, "total": total}
+
+
+def _memory(arrays: Mapping[str, Any], number: int) -> ContactMemory | None:
+    prefix = f"memory_{number}_"
+    own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    return ContactMemory.from_arrays(own) if own else None
 
 
 def _name(handle: Any) -> str:

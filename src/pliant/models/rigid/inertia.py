@@ -17,7 +17,7 @@ def solid_moments(points: FloatArray, triangles: IntArray) -> tuple[float, Float
     volume = float(six_volumes.sum()) / 6.0
     centroid = np.einsum("t,ti->i", six_volumes, a + b + c) / (24.0 * volume)
     total = a + b + c
-    second = np.zeros((3, 3))
+    second: FloatArray = np.zeros((3, 3))
     for x in (a, b, c, total):
         second += np.einsum("t,ti,tj->ij", six_volumes, x, x)
     second = second / 120.0 - volume * np.outer(centroid, centroid)

@@ -1,8 +1,8 @@
 """A free rigid body as the steppers see it: six unknowns, a translation and a rotation vector of the step.
 
-q (4, 3) holds the position of the centre of mass and the rows of R; v (2, 3) the velocity (m/s) and the spin ω (rad/s), in world
-axes. The step is M (a dx − b v) = f with M = diag(m, R I Rᵀ) at the start of the step; the gyroscopic torque −ω × Iω is a bias
-on the right. Rotations are updated by the exponential map, never by adding.
+q (4, 3) holds the position of the centre of mass and the rows of R; v (2, 3) the velocity (m/s) and the spin ω
+(rad/s), in world axes. The step is M (a dx − b v) = f with M = diag(m, R I Rᵀ) at the start of the step; the
+gyroscopic torque −ω × Iω is a bias on the right. Rotations are updated by the exponential map, never by adding.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class RigidTrial:
 
     def __init__(self, model: RigidModel, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray) -> None:
         self.model = model
-        self.dx = np.zeros((2, 3))
+        self.dx: FloatArray = np.zeros((2, 3))
         self.blend = 1.0
         self._q, self._v, self._scheme = q, v, scheme
         self._mass = model.mass_matrix(q)

@@ -140,4 +140,5 @@ def projected(r: FloatArray, blocks: Blocks) -> FloatArray:
     out = np.zeros_like(r)
     natural_map(r, np.zeros_like(r), blocks, out)
     allowed: FloatArray = r - out
+    allowed[blocks.boxes] = np.clip(r[blocks.boxes], blocks.lower, blocks.upper)  # without rounding
     return allowed

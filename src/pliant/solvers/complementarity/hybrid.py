@@ -23,7 +23,6 @@ from pliant.solvers.complementarity.newton import newton
 _MOST_SWEEPS = 200
 _ROUND_STEPS = 15
 _ROUNDS = 6  # before the interior point
-_PROXIMAL_STEPS = 100
 
 
 class _Iterate:
@@ -74,9 +73,9 @@ class _Iterate:
         if residual > self.tolerance:
             self.offer(*newton(self.problem, r, tolerance=self.tolerance, steps=2 * _ROUND_STEPS, sigma=1e-6))
 
-    def proximal(self, r: FloatArray, sigma: float) -> None:
+    def proximal(self, r: FloatArray, sigma: float, steps: int = 100) -> None:
         """Proximal steps from r, each tried as a start of Newton."""
-        for _ in range(_PROXIMAL_STEPS):
+        for _ in range(steps):
             if self.done:
                 return
             wanted = 0.01 * residual_of(self.problem, r)
@@ -107,6 +106,7 @@ def solve_blocks(
         swept = iterate.r
         iterate.interior(coupled=True)
         iterate.interior(coupled=False)
+        iterate.proximal(iterate.r, 0.03, steps=20)
         iterate.proximal(swept, 0.03)
         iterate.proximal(iterate.r, 0.3)
         iterate.proximal(r, 0.03)

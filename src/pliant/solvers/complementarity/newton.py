@@ -36,31 +36,20 @@ def newton(
 ) -> tuple[FloatArray, float, int]:
     """From r, at most `steps` steps on a scaled problem: the best iterate, its residual and the steps done."""
     rho = 1.0 / _stiffness(problem)
-    u = problem.slip(r)
-    F, trial = np.empty_like(r), np.empty_like(r)
-    merit = alart_curnier(r, u, rho, problem.blocks, F)
+    u, F = problem.slip(r), np.empty_like(r)
+    merit = mark = alart_curnier(r, u, rho, problem.blocks, F)
     best, best_residual = r, residual_of(problem, r)
-    mark = merit
     for step in range(steps):
-        stuck = step % _PATIENCE == _PATIENCE - 1 and merit > _LEAST_PROGRESS * mark
+        judged = step % _PATIENCE == _PATIENCE - 1
+        stuck = judged and merit > _LEAST_PROGRESS * mark
         if best_residual <= tolerance or sigma > _SIGMA_MOST or stuck:
             return best, best_residual, step
-        mark = merit if step % _PATIENCE == _PATIENCE - 1 else mark
+        mark = merit if judged else mark
         direction = _direction(problem, r, u, rho, F, sigma)
-        if direction is None:
-            sigma *= 100.0
-            continue
-        change = problem.W @ direction
-        length = 1.0
-        for _ in range(_HALVINGS):
-            trial_merit = alart_curnier(r + length * direction, u + length * change, rho, problem.blocks, trial)
-            if trial_merit <= (1.0 - 1e-3 * length) * merit:
-                break
-            length *= 0.5
-        else:
-            sigma *= 100.0
-            continue
+        length = 0.0 if direction is None else _step_length(problem, r, u, rho, direction, merit)
         sigma = _adapted(sigma, length)
+        if direction is None or not length:
+            continue
         r = r + length * direction
         u = problem.slip(r)
         merit = alart_curnier(r, u, rho, problem.blocks, F)
@@ -70,7 +59,24 @@ def newton(
     return best, best_residual, steps
 
 
+def _step_length(
+    problem: BlockProblem, r: FloatArray, u: FloatArray, rho: FloatArray, direction: FloatArray, merit: float
+) -> float:
+    """The first of 1, ½, ¼ … that reduces ‖F‖ enough, 0 for none."""
+    change, trial = problem.W @ direction, np.empty_like(r)
+    length = 1.0
+    for _ in range(_HALVINGS):
+        found = alart_curnier(r + length * direction, u + length * change, rho, problem.blocks, trial)
+        if found <= (1.0 - 1e-3 * length) * merit:
+            return length
+        length *= 0.5
+    return 0.0
+
+
 def _adapted(sigma: float, length: float) -> float:
+    """σ of the next step: smaller after a full step, larger after a short one or none."""
+    if length == 0.0:
+        return 100.0 * sigma
     if length == 1.0:
         return max(0.1 * sigma, _SIGMA_LEAST)
     return min(10.0 * sigma, 1.0) if length < 0.3 else sigma

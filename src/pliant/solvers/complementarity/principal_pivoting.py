@@ -25,7 +25,10 @@ _LOWER, _FREE, _UPPER = -1, 0, 1
 
 
 def solve_boxes(problem: BlockProblem, *, start: FloatArray | None, tolerance: float) -> tuple[FloatArray, float, int]:
-    """r of a scaled problem without cones, its residual and the pivots: block pivots first, Lemke's method after."""
+    """r of a scaled problem without cones, its residual and the pivots: block pivots first, Lemke's method after.
+
+    Every box has at least one finite bound; rows without any are eliminated before.
+    """
     r, side, pivots = _block_pivots(problem, _first_sides(problem, start))
     residual = residual_of(problem, r)
     if residual <= tolerance:
@@ -85,7 +88,8 @@ def _solve_free(problem: BlockProblem, side: IntArray) -> tuple[FloatArray, Floa
         )
         r[free] = solution
         side = side.copy()
-        side[free[dependent]] = np.where(np.isfinite(b.lower[free[dependent]]), _LOWER, _UPPER)
+        moved = free[dependent]
+        side[moved] = np.where(np.isfinite(b.lower[moved]), _LOWER, _UPPER)
     return r, problem.slip(r), side
 
 
