@@ -10,6 +10,8 @@
 (11, 99, 3)
 """
 
+from pathlib import Path
+
 from pliant import materials, mesh, solvers
 from pliant.actuators import Cable, Cavity
 from pliant.core.errors import (
@@ -29,10 +31,16 @@ from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, Run, StepInfo, simulate
 from pliant.world import Displacement, Force, Pressure, Scene, State, Traction, VolumeGrowth, World
+from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
 __version__ = "0.1.0"
 
-load = Run.load
+
+def load(path: str | Path) -> Run | World:
+    """Read a saved run or world; what the file holds decides."""
+    header, arrays = read_archive(path)
+    return decode_world(header["world"], arrays) if header.get("format") == WORLD_FORMAT else Run.load(path)
+
 
 __all__ = [
     "Cable",

@@ -7,23 +7,32 @@ import numpy as np
 import pytest
 
 
-def segment_point(p, a, b):
-    """Distance of point p to segment ab."""
+def segment_foot(p, a, b):
+    """Point of segment ab nearest to p."""
     d = b - a
     t = np.clip((p - a) @ d / (d @ d), 0, 1) if d @ d > 0 else 0.0
-    return np.linalg.norm(p - a - t * d)
+    return a + t * d
 
 
-def point_triangle(p, a, b, c):
-    """Distance of point p to triangle abc: the plane where the foot is inside, else the best of the three edges."""
-    best = min(segment_point(p, a, b), segment_point(p, b, c), segment_point(p, c, a))
+def segment_point(p, a, b):
+    """Distance of point p to segment ab."""
+    return np.linalg.norm(p - segment_foot(p, a, b))
+
+
+def triangle_foot(p, a, b, c):
+    """Point of triangle abc nearest to p: in the plane where that is inside, else the best of the three edges."""
+    feet = [segment_foot(p, *ends) for ends in ((a, b), (b, c), (c, a))]
     n = np.cross(b - a, c - a)
     if n @ n > 0:
         foot = p - ((p - a) @ n) / (n @ n) * n
-        inside = [np.cross(v - u, foot - u) @ n >= 0 for u, v in ((a, b), (b, c), (c, a))]
-        if all(inside):
-            best = min(best, abs((p - a) @ n) / np.sqrt(n @ n))
-    return best
+        if all(np.cross(v - u, foot - u) @ n >= 0 for u, v in ((a, b), (b, c), (c, a))):
+            feet.append(foot)
+    return min(feet, key=lambda foot: np.linalg.norm(p - foot))
+
+
+def point_triangle(p, a, b, c):
+    """Distance of point p to triangle abc."""
+    return np.linalg.norm(p - triangle_foot(p, a, b, c))
 
 
 def crossing(a, b, c, d):
@@ -115,7 +124,7 @@ def unit_normals(points, triangles):
 def oracle():
     return SimpleNamespace(
         point_triangle=point_triangle,
-        segment_point=segment_point,
+        triangle_foot=triangle_foot,
         segment_segment=segment_segment,
         crossing=crossing,
         unit_normals=unit_normals,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 from pliant.collision import (
     CollisionSurface,
@@ -33,22 +34,34 @@ def by_kind(contacts):
 
 
 def nearest_vertices(oracle, x, y, triangles, margin):
-    """Distance of each of `x` within the margin of the triangles over `y`, and the one of `y` it is nearest to or −1.
+    """For each of `x` within the margin of a soup over `y`: distance, unit normal, and the corner it meets or −1.
 
-    Where it is nearest to a corner but straight above the triangle, −1 too.
+    A corner is met where it is nearest, unless the vertex is straight above its triangle.
     """
-    distance, met = {}, {}
     normals = oracle.unit_normals(y, triangles)
+    found = {}
     for v, p in enumerate(x):
-        d = [oracle.point_triangle(p, *corners) for corners in y[triangles]]
-        if min(d) <= margin:
-            distance[v], face = min(d), int(np.argmin(d))
-            corner = triangles[face, np.argmin(np.linalg.norm(y[triangles[face]] - p, axis=1))]
-            away = p - y[corner]
-            at_corner = np.linalg.norm(away) <= min(d) + 1e-13
-            tilted = abs(away @ normals[face]) <= 0.99 * np.linalg.norm(away)  # a corner of a soup has one triangle
-            met[v] = int(corner) if at_corner and tilted else -1
-    return distance, met
+        feet = np.array([oracle.triangle_foot(p, *corners) for corners in y[triangles]])
+        distances = np.linalg.norm(p - feet, axis=1)
+        face = int(np.argmin(distances))
+        if distances[face] <= margin:
+            away = p - feet[face]
+            normal = away / np.linalg.norm(away) * np.sign(away @ normals[face])
+            corner = [int(c) for c in triangles[face] if np.linalg.norm(y[c] - feet[face]) < 1e-13]
+            met = corner[0] if corner and normal @ normals[face] <= 0.99 else -1
+            found[v] = (distances[face], normal, met)
+    return found
+
+
+def without_twins(near, others, *, first):
+    """Distances of the vertices that are kept: a vertex pair is one contact, that of the first side if mutual."""
+    kept = {}
+    for v, (distance, normal, met) in near.items():
+        is_twin = met in others and normal @ others[met][1] < 0
+        mutual = is_twin and others[met][2] == v
+        if not is_twin or (first and mutual):
+            kept[v] = distance
+    return kept
 
 
 @settings(max_examples=25, deadline=None)
@@ -57,11 +70,8 @@ def test_all_pairs_of_two_soups(shapes, oracle, seed, count, margin):
     (x, tx), (y, ty) = shapes.soup(seed, count), shapes.soup(seed + 1, count)
     a, b = CollisionSurface.build(tx, x), CollisionSurface.build(ty, y)
     forward, back, edges = by_kind(surface_contacts(a.at(x), b.at(y), unfiltered(margin)))
-    near_a, met_by_a = nearest_vertices(oracle, x, y, ty, margin)
-    near_b, met_by_b = nearest_vertices(oracle, y, x, tx, margin)
-    # two vertices nearest to each other are one contact, and it is that of side a
-    kept_a = {v: d for v, d in near_a.items() if met_by_a[v] not in near_b or met_by_b[met_by_a[v]] == v}
-    kept_b = {v: d for v, d in near_b.items() if met_by_b[v] not in near_a}
+    near_a, near_b = nearest_vertices(oracle, x, y, ty, margin), nearest_vertices(oracle, y, x, tx, margin)
+    kept_a, kept_b = without_twins(near_a, near_b, first=True), without_twins(near_b, near_a, first=False)
     assert dict(zip(forward.nodes_a[:, 0].tolist(), np.abs(forward.gap))) == pytest.approx(kept_a, abs=1e-10)
     assert dict(zip(back.nodes_b[:, 0].tolist(), np.abs(back.gap))) == pytest.approx(kept_b, abs=1e-10)
     expected = {}
@@ -186,6 +196,21 @@ def test_identity_lasts_while_sliding(shapes):
     assert len(faces) > 8
 
 
+def test_a_tip_between_two_walls_touches_both(shapes):
+    """Nearer to one wall, the tip has its contact there; the vertex of the other wall must keep its own."""
+    tip = np.array([[0.0, 0.0, 0.0], [0.3, 0.1, 0.0], [0.3, -0.05, 0.09], [0.3, -0.05, -0.09]])
+    a = CollisionSurface.build([[0, 2, 1], [0, 3, 2], [0, 1, 3], [1, 2, 3]], tip)
+    wall, triangles = shapes.sheet(2, 0.2)
+    both = np.concatenate([wall + np.array([-0.02, 0, -0.02]), wall + np.array([-0.02, 0, 0.03])])
+    b = CollisionSurface.build(np.concatenate([triangles, triangles[:, ::-1] + len(wall)]), both)
+    contacts = surface_contacts(a.at(tip), b.at(both), unfiltered(0.04))
+    center = int(np.flatnonzero((wall == 0).all(axis=1))[0])
+    forward, back, _ = by_kind(contacts)
+    assert forward.gap[forward.nodes_a[:, 0] == 0] == pytest.approx(0.02)
+    assert back.gap[back.nodes_b[:, 0] == center + len(wall)] == pytest.approx(np.hypot(0.02, 0.03))
+    assert center not in back.nodes_b[:, 0]
+
+
 @pytest.mark.parametrize("vertex_on_a", [True, False])
 def test_the_side_is_kept_in_a_thin_plate(shapes, vertex_on_a):
     """Pushed through most of a plate, a tip is still pushed back the way it came, if the last step is known."""
@@ -228,6 +253,38 @@ def test_nothing_tunnels_below_the_margin(shapes):
         assert set(crossed.tolist()) <= known
         crossings += len(crossed)
     assert crossings > 50
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_gaps_never_jump(shapes, seed):
+    """Signed distances are 1-Lipschitz: as a body turns and sinks into another, no lasting gap below half the margin
+    changes by more than the motion, whichever triangles, sides and edges come and go. (Further out, a gap shrinks at
+    once when a nearer face turns to oppose its vertex.)
+    """
+    rng = np.random.default_rng(seed)
+    x, tx = shapes.box(cells=(3, 3, 3)) if seed % 2 else shapes.sphere(2, 0.6)
+    y, ty = shapes.box(cells=(2, 2, 2)) if seed % 3 else shapes.sphere(2, 0.6)
+    x, y = (x - x.mean(axis=0)) @ Rotation.random(random_state=seed).as_matrix().T, y - y.mean(axis=0)
+    a, b = CollisionSurface.build(tx, x), CollisionSurface.build(ty, y).at(y)
+    direction, spin = rng.normal(size=(2, 3))
+    direction /= np.linalg.norm(direction)
+    previous, lasting, deepest, before = None, 0, 0.0, x
+    for k in range(180):
+        now = x @ Rotation.from_rotvec(0.003 * k * spin).as_matrix().T + (1.8 - 0.01 * k) * direction
+        contacts = surface_contacts(a.at(now), b, ProximityOptions(margin=0.12), previous=previous)
+        if previous is not None:
+            places = contacts.match(previous)
+            known = np.flatnonzero(places >= 0)
+            then, gap = previous.gap[places[known]], contacts.gap[known]
+            change = np.abs(gap - then)[np.minimum(gap, then) < 0.06]
+            assert (change <= 1.05 * np.linalg.norm(now - before, axis=1).max()).all()
+            lasting += len(change)
+        previous, before = contacts, now
+        deepest = min(deepest, contacts.gap.min(initial=0.0))
+        if deepest < -0.06:
+            break
+    assert lasting > 20
+    assert deepest < -0.06
 
 
 def test_same_bits_twice(shapes):

@@ -119,9 +119,9 @@ def test_saved_runs_come_back_to_the_bit(recorded, tmp_path):
 def test_files_that_are_no_run(tmp_path):
     text = tmp_path / "notes.npz"
     text.write_text("hello")
-    with pytest.raises(InputError, match=r"notes\.npz is not a saved run"):
+    with pytest.raises(InputError, match=r"notes\.npz is not a saved world or run"):
         pl.load(text)
-    with pytest.raises(InputError, match="is not a saved run"):
+    with pytest.raises(InputError, match="is not a saved world or run"):
         pl.load(tmp_path / "missing.npz")
     np.savez(tmp_path / "other.npz", header=np.array('{"format": "other 3"}'))
     with pytest.raises(InputError, match="holds 'other 3', not"):

@@ -17,14 +17,17 @@ from scipy import sparse
 
 from pliant import materials, regions
 from pliant import mesh as meshes
+from pliant.actuators import Cable, Cavity
 from pliant.core.kernels import cache_folder
+from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.volume import PressureLoad, Support, Volume
+from pliant.solvers import friction, lcp
 from pliant.solvers.linear import BlockMatrix
-from pliant.stepping import ImplicitEuler, QuasiStatic
+from pliant.stepping import ImplicitEuler, QuasiStatic, simulate
 from pliant.viewer.raster import fit_camera
 from pliant.viewer.still import render_poses
 from pliant.viewer.surfaces import SurfaceFrames
-from pliant.world import Scene, World
+from pliant.world import Force, Pressure, Scene, World
 
 
 @dataclass(frozen=True)
@@ -153,12 +156,47 @@ def _pictures() -> None:
     render_poses([shown], [], camera)
 
 
+def _touching() -> None:
+    """Soft on soft, soft on rigid, soft on itself and on obstacles, with a cable and a chamber."""
+    rubber = materials.Corotated(young=1e5, poisson=0.4, density=1000)
+    scene = Scene(gravity=(0, 0, -9.81))
+    block = meshes.box((0.02, 0.02, 0.02), (2, 2, 2))
+    lower = scene.add(Volume(block, rubber, name="lower"))
+    upper = scene.add(Volume(block, rubber, name="upper"), position=(0.001, 0.001, 0.0201))
+    hollow = scene.add(Volume(meshes.shell(0.01, 0.02, cells=(1, 2)), rubber, name="hollow"), position=(0, 0, 0.1))
+    cube = scene.add(RigidBody.box(size=(0.01, 0.01, 0.01), mass=0.01, position=(0.01, 0.01, 0.0455)))
+    floor = scene.add(Obstacle.plane())
+    rock = scene.add(Obstacle.mesh(block.translated((0.0, 0.0, -0.0201)).surface()))
+    cable = scene.add(Cable(upper, [(0.001, 0.001, 0.001), (0.001, 0.001, 0.019)]))
+    chamber = scene.add(Cavity(hollow))
+    scene.collide(lower, upper, friction=0.5)
+    scene.collide(upper, cube, friction=0.5)
+    scene.collide(lower, floor, friction=0.5)
+    scene.collide(lower, rock)
+    scene.collide(upper, upper)
+    world = scene.compile()
+    simulate(
+        world, ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: {cable: Force(0.1), chamber: Pressure(10.0)}
+    )
+
+
+def _complementarity() -> None:
+    lcp(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-1.0, -1.0]))
+    lcp(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([-1.0, 1.0]))
+    rng = np.random.default_rng(0)
+    for count, rank in ((2, 6), (8, 6)):
+        J = rng.normal(size=(3 * count, rank))
+        friction(J @ J.T, rng.normal(size=3 * count), np.full(count, 0.5))
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "corotated bodies": _corotated,
     "nonlinear bodies and loads": _nonlinear,
     "linear core": _linear_core,
     "points in meshes": _queries,
     "materials": _materials,
+    "bodies that touch": _touching,
+    "contact problems": _complementarity,
     "pictures": _pictures,
 }
 """The parts of the warm-up, in the order they run."""

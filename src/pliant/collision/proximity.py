@@ -67,7 +67,7 @@ def self_contacts(
     pairs = triangle_pairs(pose, pose, margin=limits.margin, facing=limits.facing)
     vertex, edge = key_base(ContactKind.VERTEX_FACE, pair), key_base(ContactKind.EDGE_EDGE, pair)
     faces = vertex_face_contacts(pairs, arrays, arrays, limits, history, vertex)
-    faces, _ = without_twins(faces, faces, arrays, arrays)
+    faces, _ = without_twins(faces, faces)
     edges = edge_edge_contacts(pairs, arrays, arrays, limits, history, edge)
     check_capacity(len(faces.gap) + len(edges.gap), options.capacity)
     return _joined([_face_part(faces, arrays, arrays, vertex), _edge_part(edges, arrays, arrays, edge)], arrays, arrays)
@@ -86,7 +86,7 @@ def surface_contacts(
     flipped = history._replace(normals=frozen(-history.normals))
     faces = vertex_face_contacts(pairs, on_a, on_b, limits, history, bases[0])
     back = vertex_face_contacts(pairs, on_b, on_a, limits, flipped, bases[1], column=1)
-    faces, back = without_twins(faces, back, on_a, on_b)
+    faces, back = without_twins(faces, back)
     edges = edge_edge_contacts(pairs, on_a, on_b, limits, history, bases[2])
     check_capacity(len(faces.gap) + len(back.gap) + len(edges.gap), options.capacity)
     parts = [

@@ -24,8 +24,10 @@ from pliant.collision.filters import (
 )
 from pliant.collision.pseudonormal import Sides, signed_direction
 from pliant.core.kernels import inline, kernel
-from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
+_LASTS = 0.5
+"""A contact of the last step needs no other sign that it is one while its normal turns by less than 60 degrees."""
 _STRAIGHT = 0.99
 """A direction is that of a normal above this product of the two: 8 degrees."""
 
@@ -69,31 +71,29 @@ def vertex_face_contacts(
     return FaceContacts(vertices, faces, weights, normal, gap, met)
 
 
-def without_twins(first: FaceContacts, second: FaceContacts, a: Arrays, b: Arrays) -> tuple[FaceContacts, FaceContacts]:
-    """Drop vertices that are nearest to a vertex of the other side which has a contact of its own.
+def without_twins(first: FaceContacts, second: FaceContacts) -> tuple[FaceContacts, FaceContacts]:
+    """Drop vertices that are nearest to a vertex of the other side which has the same contact, seen from there.
 
-    `first` are vertices of `a` near faces of `b`, `second` the reverse; of two nearest to each other the one of `a`
-    stays. For self-contact both are the same set, and the lower vertex stays.
+    `first` are vertices of one side near faces of the other, `second` the reverse; of two nearest to each other the
+    first stays. For self-contact both are the same set, and the lower vertex stays.
     """
-    met_on_b, met_on_a = _met_vertices(first, len(a.points)), _met_vertices(second, len(b.points))
-    has_contact_a, has_contact_b = np.zeros(len(a.points), dtype=bool), np.zeros(len(b.points), dtype=bool)
-    has_contact_a[first.vertices], has_contact_b[second.vertices] = True, True
-    met, mine = met_on_b[first.vertices], first.vertices
-    mutual = (met >= 0) & (met_on_a[met] == mine)
-    keeps = mutual & ((mine < met) if first is second else True)
-    kept_first = (met < 0) | keeps | ~has_contact_b[met]
+    twin_of_first, twin_of_second = _twins(first, second), _twins(second, first)
+    mine = np.arange(len(first.gap))
+    mutual = (twin_of_first >= 0) & (twin_of_second[twin_of_first] == mine) if len(second.gap) else mine < 0
     if first is second:
-        part = first.selected(kept_first)
+        part = first.selected((twin_of_first < 0) | (mutual & (mine < twin_of_first)))
         return part, part
-    met, mine = met_on_a[second.vertices], second.vertices
-    return first.selected(kept_first), second.selected((met < 0) | ~has_contact_a[met])
+    return first.selected((twin_of_first < 0) | mutual), second.selected(twin_of_second < 0)
 
 
-def _met_vertices(contacts: FaceContacts, point_count: int) -> IntArray:
-    """For each point the vertex of the other side that it meets, −1 for none, shape (n,)."""
-    met = np.full(point_count, -1, dtype=np.int32)
-    met[contacts.vertices] = contacts.met
-    return met
+def _twins(contacts: FaceContacts, others: FaceContacts) -> IndexArray:
+    """Which of `others` is the contact of the vertex that a contact meets, pushing the other way, −1 for none."""
+    if len(contacts.gap) == 0 or len(others.gap) == 0:
+        return np.full(len(contacts.gap), -1, dtype=np.int64)
+    places = np.minimum(np.searchsorted(others.vertices, contacts.met), len(others.gap) - 1)
+    opposite = np.einsum("mi,mi->m", contacts.normal, others.normal[places]) < 0.0
+    twins: IndexArray = np.where((others.vertices[places] == contacts.met) & opposite, places, -1)
+    return twins
 
 
 @kernel
@@ -136,9 +136,13 @@ def _search(
                 if same and touches(a.ring_start, a.ring, vertex, i, j, k):
                     continue
                 n0, n1, n2, gap = signed_direction(x, vertex, sides, face, v, w)
-                if not vertex_opposes(fan_start, fan, normals, vertex, n0, n1, n2, limits.against):
+                last = place(history, key_base + vertex)
+                turned = agreement(history, last, n0, n1, n2) if last >= 0 else 0.0
+                if turned < _LASTS and not vertex_opposes(fan_start, fan, normals, vertex, n0, n1, n2, limits.against):
                     continue
-                if gap < 0.0 and not _may_be_behind(a, vertex, face, n0, n1, n2, limits, history, key_base):
+                if gap < 0.0 and last >= 0 and turned <= 0.0:
+                    continue
+                if gap < 0.0 and last < 0 and same and vertex_behind_at_rest(a, vertex, face, limits.wall):
                     continue
                 squared[vertex], nearest[vertex] = distance, face
 
@@ -152,25 +156,6 @@ def _beside(x: FloatArray, p: int, y: FloatArray, i: int, j: int, k: int, margin
         high = x[p, axis] - max(y[i, axis], y[j, axis], y[k, axis])
         outside = max(outside, low, high)
     return bool(outside > margin)
-
-
-@inline
-def _may_be_behind(
-    a: Arrays,
-    vertex: int,
-    face: int,
-    n0: float,
-    n1: float,
-    n2: float,
-    limits: Limits,
-    history: History,
-    key_base: int,
-) -> bool:
-    """Whether `vertex`, now behind `face`, has come there as a contact, and not through the material of a wall."""
-    last = place(history, key_base + vertex)
-    if last >= 0:
-        return bool(agreement(history, last, n0, n1, n2) > 0.0)
-    return not (limits.same and vertex_behind_at_rest(a, vertex, face, limits.wall))
 
 
 @kernel

@@ -230,3 +230,7 @@ def _span(points: FloatArray) -> str:
     if len(points) == 0:
         return "nothing"
     return f"{_text(points.min(axis=0))} to {_text(points.max(axis=0))} m"
+
+
+KINDS: tuple[type[Region], ...] = (_Box, _Plane, _Sphere, _Nodes, _Everything, _Union, _Intersection, _Complement)
+"""The classes behind the functions of this file, for saving."""

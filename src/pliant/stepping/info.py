@@ -47,7 +47,7 @@ class StepInfo:
 
     `iterations` counts linear solves. `linear_residual` is ‖A dx − r‖/‖r‖ of the last of them. `tangents_projected`
     counts those whose tangent had to be projected to positive definite. `stage_times` holds seconds by stage. `lam`
-    (rows,) are the multipliers of the rows, in N.
+    (rows,) are the multipliers of the rows, in N; `correction` is dx of each model in the last solve, (n, 3), m.
     """
 
     status: Status

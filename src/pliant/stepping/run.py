@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -17,6 +18,7 @@ from pliant.mesh import Mesh
 from pliant.models.volume import VolumeModel
 from pliant.stepping.info import StepInfo
 from pliant.world import State, World
+from pliant.world.storage import decode_controls, decode_world, encode_controls, encode_world, read_archive
 
 _FORMAT = "pliant run 1"
 
@@ -77,10 +79,11 @@ class RecordedRows:
 class Run:
     """A recorded trajectory; index 0 is the initial state.
 
-    `times` (steps,), s. `positions` and `motions` hold, for each body, positions (steps, n, 3) in m (poses (steps, 4,
-    3) of a rigid body) and velocities (steps, n, 3) in m/s. `step_seconds` (s), `iterations` and `linear_residual`
-    (steps − 1,) report each step; `stage_seconds` holds the seconds of each stage by step, (steps − 1,). `forces`
-    holds what actuators and contacts did.
+    `times` (steps,), s. `positions` and `motions` hold, for each body, positions (steps, n, 3) in m (for a rigid body
+    poses (steps, 4, 3)) and velocities (steps, n, 3) in m/s. Each of the k = steps − 1 steps is reported by
+    `step_seconds` (k,) in s, `iterations` (k,) and `linear_residual` (k,); `stage_seconds` holds the seconds of each
+    stage, (k,), and `forces` what actuators and contacts did. `world`, `controls` and `stepper` are what `replay`
+    needs.
     """
 
     times: FloatArray
@@ -92,6 +95,26 @@ class Run:
     linear_residual: FloatArray
     stage_seconds: dict[str, FloatArray] = field(default_factory=dict)
     forces: tuple[RecordedRows, ...] = ()
+    world: World | None = None
+    controls: tuple[Mapping[Any, Any], ...] = ()
+    stepper: Any = None
+
+    def replay(self) -> Run:
+        """Simulate again from the first state, with the recorded world, controls and stepper; bit for bit the same."""
+        if self.world is None or self.stepper is None:
+            raise InputError("this run does not know its world and stepper, so it cannot be replayed")
+        state = State(
+            self.world,
+            float(self.times[0]),
+            tuple(positions[0].copy() for positions in self.positions),
+            tuple(motions[0].copy() for motions in self.motions),
+            np.zeros(0),
+        )
+        recorder = Recorder(self.world, state, self.stepper)
+        for controls in self.controls:
+            state, info = self.stepper(self.world, state, controls)
+            recorder.add(state, info, controls)
+        return recorder.run()
 
     def points(self, body: Any) -> FloatArray:
         """Positions of the nodes of `body` (handle, name or number), or of a rigid body's shape, (steps, n, 3), m."""
@@ -136,13 +159,18 @@ class Run:
     def save(self, path: str | Path) -> Path:
         """Write the run to `path` (.npz, no pickle) and return the path."""
         path = Path(path)
-        header = {
+        header: dict[str, Any] = {
             "format": _FORMAT,
             "bodies": [_described(body) for body in self.bodies],
             "stages": list(self.stage_seconds),
             "forces": [list(recorded.names) for recorded in self.forces],
         }
-        arrays: dict[str, Any] = {"header": np.array(json.dumps(header))}
+        arrays: dict[str, Any] = {}
+        if self.world is not None and self.stepper is not None:
+            header["world"], arrays = encode_world(self.world)
+            header["controls"] = encode_controls(self.world, self.controls)
+            header["stepper"] = [type(self.stepper).__name__, asdict(self.stepper)]
+        arrays["header"] = np.array(json.dumps(header))
         for name in ("times", "step_seconds", "iterations", "linear_residual"):
             arrays[name] = getattr(self, name)
         for k, body in enumerate(self.bodies):
@@ -158,14 +186,10 @@ class Run:
     @classmethod
     def load(cls, path: str | Path) -> Run:
         """Read a run that `save` wrote."""
-        try:
-            with np.load(Path(path), allow_pickle=False) as data:
-                arrays = dict(data)
-            header = json.loads(str(arrays["header"]))
-        except (OSError, ValueError, KeyError) as error:
-            raise InputError(f"{path} is not a saved run: {error}") from error
+        header, arrays = read_archive(path)
         if header.get("format") != _FORMAT:
             raise InputError(f"{path} holds {header.get('format')!r}, not {_FORMAT!r}")
+        world = decode_world(header["world"], arrays) if "world" in header else None
         bodies = tuple(_body(b, arrays[f"rest_{k}"], arrays[f"cells_{k}"]) for k, b in enumerate(header["bodies"]))
         return cls(
             times=arrays["times"],
@@ -177,6 +201,9 @@ class Run:
             linear_residual=arrays["linear_residual"],
             stage_seconds={name: arrays[f"stage_{k}"] for k, name in enumerate(header["stages"])},
             forces=tuple(RecordedRows(tuple(n), arrays[f"force_{k}"]) for k, n in enumerate(header["forces"])),
+            world=world,
+            controls=() if world is None else decode_controls(world, header["controls"]),
+            stepper=None if world is None else _stepper(*header["stepper"]),
         )
 
     def export(self, path: str | Path, *, every: int = 1) -> Path:
@@ -218,13 +245,16 @@ class Run:
 class Recorder:
     """Collects states and infos while a simulation runs."""
 
-    def __init__(self, world: World, start: State) -> None:
+    def __init__(self, world: World, start: State, stepper: Any = None) -> None:
         self._world = world
+        self._stepper = stepper
+        self._controls: list[Mapping[Any, Any]] = []
         self._states = [start]
         self._infos: list[StepInfo] = []
 
-    def add(self, state: State, info: StepInfo) -> None:
+    def add(self, state: State, info: StepInfo, controls: Mapping[Any, Any] | None = None) -> None:
         """Record one step."""
+        self._controls.append(dict(controls or {}))
         self._states.append(state)
         self._infos.append(info)
 
@@ -241,9 +271,10 @@ class Recorder:
             iterations=np.array([info.iterations for info in self._infos], dtype=float),
             linear_residual=np.array([info.linear_residual for info in self._infos]),
             stage_seconds={s: np.array([info.stage_times.get(s, 0.0) for info in self._infos]) for s in stages},
-            forces=tuple(
-                self._rows(maker) for maker in self._world.row_makers if hasattr(maker, "spec") or _is_pair(maker)
-            ),
+            forces=tuple(self._rows(maker) for maker in self._world.row_makers if _is_recorded(maker)),
+            world=self._world,
+            controls=tuple(self._controls),
+            stepper=self._stepper,
         )
 
     def _rows(self, maker: Any) -> RecordedRows:
@@ -253,6 +284,10 @@ class Recorder:
             return RecordedRows((a.name, b.name), np.stack([np.zeros(3), *totals]), (a, b))
         values = [info.actuation(maker.spec) for info in self._infos]
         return RecordedRows((maker.spec.name,), np.array([(0.0, 0.0), *values]), (maker.spec,))
+
+
+def _is_recorded(maker: Any) -> bool:
+    return hasattr(maker, "spec") or _is_pair(maker)
 
 
 def _is_pair(maker: Any) -> bool:
@@ -276,6 +311,14 @@ def _body(header: dict[str, Any], rest: FloatArray, cells: IntArray) -> Recorded
     if "element" in header:
         return RecordedBody(header["name"], Mesh(rest, cells, header["element"]))
     return RecordedBody(header["name"], None, rest, cells, header["radius"])
+
+
+def _stepper(kind: str, options: dict[str, Any]) -> Any:
+    from pliant.stepping.implicit_euler import ImplicitEuler
+    from pliant.stepping.implicit_midpoint import ImplicitMidpoint
+
+    kinds = {known.__name__: known for known in (ImplicitEuler, ImplicitMidpoint)}
+    return kinds[kind](**options)
 
 
 def _name(thing: Any) -> str:

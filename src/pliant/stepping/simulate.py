@@ -51,14 +51,14 @@ def simulate(
     state = world.initial_state() if start is None else start
     span = positive("until − start time", until - state.time, unit="s")
     count = max(1, round(span / dt))
-    recorder = Recorder(world, state)
+    recorder = Recorder(world, state, stepper)
     first = state.time
     with Progress(disable=not progress, transient=True) as bar:
         task = bar.add_task("simulate", total=count)
         for number in range(1, count + 1):
             controls = control(first + number * dt, state) if control else None
             state, info = stepper(world, state, controls)
-            recorder.add(state, info)
+            recorder.add(state, info, controls)
             if callback:
                 callback(state, info)
             bar.advance(task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -27,7 +28,9 @@ _ACTUATORS = (Cable, Cavity)
 
 
 @dataclass(frozen=True, eq=False)
-class _Pair:
+class Pair:
+    """A call of `Scene.collide`."""
+
     a: Any
     b: Any
     friction: float
@@ -47,7 +50,7 @@ class Scene:
         self._loads: list[Any] = []
         self._supports: list[Support] = []
         self._actuators: list[Any] = []
-        self._pairs: list[_Pair] = []
+        self._pairs: list[Pair] = []
 
     def add(self, thing: Thing, *, position: Any = None, rotation: Any = None) -> Thing:
         """Add a body, an obstacle, an actuator, a load or a support and return it, to be used as its handle.
@@ -114,7 +117,7 @@ class Scene:
             raise InputError(f"two obstacles, {a.name!r} and {b.name!r}, have no unknowns to move each other by")
         if any({id(p.a), id(p.b)} == {id(a), id(b)} for p in self._pairs):
             raise InputError(f"{a.name!r} and {b.name!r} collide already; friction is given once per pair")
-        self._pairs.append(_Pair(a, b, float(friction), margin, exclude, capacity))
+        self._pairs.append(Pair(a, b, float(friction), margin, exclude, capacity))
 
     def compile(self) -> World:
         """Freeze the scene: everything that does not change from step to step is computed here."""
@@ -132,7 +135,29 @@ class Scene:
             handles=frozenset([*self._loads, *self._supports, *self._actuators]),
             row_makers=tuple(makers),
             obstacles=tuple(self._obstacles),
+            source=self,
         )
+
+    def things(self) -> list[tuple[Any, Mesh | None]]:
+        """Everything that was added, each volume with its mesh where it stands."""
+        rest = [*self._obstacles, *self._actuators, *self._loads, *self._supports]
+        return [*((body, self._volumes.get(id(body))) for body in self._bodies), *((thing, None) for thing in rest)]
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The pairs that collide."""
+        return list(self._pairs)
+
+    @classmethod
+    def of(cls, gravity: Any, things: Sequence[tuple[Any, Mesh | None]], pairs: Sequence[Pair]) -> Scene:
+        """The scene with these `things` and `pairs`: what a saved one is rebuilt by."""
+        scene = cls(gravity=gravity)
+        for thing, placed in things:
+            scene.add(thing)
+            if placed is not None:
+                scene._volumes[id(thing)] = placed
+        scene._pairs = list(pairs)
+        return scene
 
     def _add_part(self, thing: Any) -> None:
         if not isinstance(thing, (*_LOADS, *_ACTUATORS, Support)):
@@ -155,7 +180,7 @@ class Scene:
         supports = [support for support in self._supports if support.body is body]
         return VolumeModel.build(body, self._volumes[id(body)], loads, supports)
 
-    def _contact_pair(self, pair: _Pair, models: tuple[Model, ...], number: int) -> ContactPair:
+    def _contact_pair(self, pair: Pair, models: tuple[Model, ...], number: int) -> ContactPair:
         a, b = pair.a, pair.b
         if isinstance(a, Obstacle) or (isinstance(a, RigidBody) and isinstance(b, Volume)):
             a, b = b, a

@@ -28,6 +28,7 @@ class World:
     handles: frozenset[Any]
     row_makers: tuple[RowMaker, ...] = ()
     obstacles: tuple[Any, ...] = ()
+    source: Any = None
 
     def __repr__(self) -> str:
         return f"World({', '.join(f'{model.name!r}: {model.size} unknowns' for model in self.models)})"
@@ -52,6 +53,19 @@ class World:
         """Every body at rest in its undeformed shape, at time 0."""
         pairs = [model.initial() for model in self.models]
         return State(self, 0.0, tuple(q for q, _ in pairs), tuple(v for _, v in pairs), np.zeros(0))
+
+    def thing(self, name: str) -> Any:
+        """The body, obstacle, actuator, load or support of that name: how handles of a loaded world are found."""
+        for thing, _ in self.source.things():
+            if getattr(thing, "name", None) == name:
+                return thing
+        raise InputError(f"nothing in this world is called {name!r}")
+
+    def save(self, path: str | Path) -> Path:
+        """Write the world to `path` (.npz, no pickle); `pl.load` gives it back."""
+        from pliant.world.storage import save_world
+
+        return save_world(self, Path(path))
 
     def load_state(self, path: str | Path) -> State:
         """Read a state that `State.save` wrote for this world."""

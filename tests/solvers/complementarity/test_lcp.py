@@ -89,8 +89,8 @@ def test_cycle_of_block_pivots_is_solved() -> None:
     np.testing.assert_allclose(result.solution, np.full(3, 1 / 3), atol=1e-12)
 
 
-def test_degenerate_example_that_cycles_without_lexicographic_rule() -> None:
-    M = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 2.0], [2.0, 0.0, 1.0]])  # Kostreva 1979
+def test_cycle_of_single_pivots_is_solved() -> None:
+    M = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 2.0], [2.0, 0.0, 1.0]])  # a P-matrix on which Bard's rule cycles
     result = lcp(M, -np.ones(3))
     assert result.residual <= 1e-12
 

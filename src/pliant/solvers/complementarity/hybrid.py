@@ -4,8 +4,9 @@ Sweeps find which contacts are open, stick and slide; Newton finishes (Daviet, B
 iterative solver for robustly capturing Coulomb friction in hair dynamics", ACM TOG 30, 2011, pair the two the other way
 round). Rounds of both solve nearly everything. They can stall on hyperstatic sets with a large μ, where the problem is
 far from convex. Then starts of other kinds are tried: the interior point with and without the term ‖u_t‖, and proximal
-steps, which solve W + σ diag W around the last iterate with σ going to zero (Acary, Brémond, Huber, "On solving contact
-problems with Coulomb friction: formulations and numerical comparisons", 2018, §5.5, find those the most robust).
+steps, which solve W + σ diag W around the last iterate with σ going to zero (Rockafellar, "Monotone operators and the
+proximal point algorithm", SIAM J. Control and Optimization 14, 1976; among the methods that Acary, Brémond, Huber, "On
+solving contact problems with Coulomb friction: formulations and numerical comparisons", 2018, compare).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray
 from pliant.solvers.complementarity.blocks import BlockProblem, projected, residual_of
 from pliant.solvers.complementarity.gauss_seidel import gauss_seidel
+from pliant.solvers.complementarity.infeasibility import conflicting_rows
 from pliant.solvers.complementarity.interior_point import interior_point
 from pliant.solvers.complementarity.newton import newton
 
@@ -87,6 +89,23 @@ class _Iterate:
             self.offer(*newton(self.problem, r, tolerance=self.tolerance, steps=_ROUND_STEPS, sigma=0.1 * sigma))
             sigma *= 0.7 if solved else 2.0
 
+    def last_resorts(self, first: FloatArray) -> None:
+        """Starts of other kinds, where rounds from `first` stalled."""
+        swept = self.r
+        self.interior(coupled=True)
+        self.interior(coupled=False)
+        self.proximal(self.r, 0.03, steps=20)
+        self.proximal(swept, 0.03)
+        self.proximal(self.r, 0.3)
+        self.proximal(first, 0.03)
+
+
+def _contradicts_itself(problem: BlockProblem) -> bool:
+    """Whether no forces can keep the normal gaps open: nothing to iterate for."""
+    b = problem.blocks
+    pushing = b.boxes[(b.lower > -np.inf) & (b.upper == np.inf)]
+    return len(conflicting_rows(problem.W, problem.q, np.concatenate([pushing, b.cones]))) > 0
+
 
 def _regularised(problem: BlockProblem, r: FloatArray, sigma: float) -> BlockProblem:
     """The proximal problem around r: (W + σ diag W) x + q − σ diag W r, which r solves if it solves the problem."""
@@ -103,13 +122,8 @@ def solve_blocks(
     with one_blas_thread():
         iterate = _Iterate(problem, r, tolerance, maximum_iterations)
         iterate.rounds(_ROUNDS)
-        swept = iterate.r
-        iterate.interior(coupled=True)
-        iterate.interior(coupled=False)
-        iterate.proximal(iterate.r, 0.03, steps=20)
-        iterate.proximal(swept, 0.03)
-        iterate.proximal(iterate.r, 0.3)
-        iterate.proximal(r, 0.03)
+        if not iterate.done and not _contradicts_itself(problem):
+            iterate.last_resorts(r)
         allowed = projected(iterate.r, problem.blocks)  # no force outside its cone, not even by the tolerance
         if (residual := residual_of(problem, allowed)) <= max(tolerance, iterate.residual):
             iterate.r, iterate.residual = allowed, residual

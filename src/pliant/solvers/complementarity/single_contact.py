@@ -6,7 +6,8 @@ q_n ≥ 0. Sticking: −w⁻¹q lies in the cone. Sliding: u_n = 0 and u_t = −
     (S + α) r_t = −b,   S = w_tt − w_tn w_nt / w_nn,   b = q_t − w_tn q_n / w_nn,   ‖r_t‖ = μ r_n,
 
 one equation in α. μ r_n / ‖r_t‖ is almost linear in α, so Newton's method on it takes three or four steps; a bracket
-keeps it safe (the quartic of Bonnefon and Daviet, INRIA RT-0412, 2011, has the same roots without their order).
+keeps it safe. (Bonnefon and Daviet, "Quartic formulation of Coulomb 3D frictional contact", INRIA, 2011, get a quartic
+with the same roots, among others.)
 """
 
 from __future__ import annotations

@@ -1,0 +1,110 @@
+"""What stands on the stage: bodies, obstacles and cables of a run or of a world, as far as they are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.actuators import Cable, CableRows
+from pliant.core.checks import finite_array
+from pliant.core.types import FloatArray
+from pliant.mappings import BarycentricMap
+from pliant.models.rigid import Obstacle
+from pliant.models.volume import Volume, VolumeModel, readouts
+from pliant.stepping import Run
+from pliant.stepping.run import RecordedBody, Recorder
+from pliant.world import World
+
+PLAIN, DISPLACEMENT, STRESS = "plain", "displacement (mm)", "von Mises stress (kPa)"
+
+
+@dataclass(frozen=True, eq=False)
+class Strand:
+    """A cable as it is drawn: points that ride on body number `body`, and where it is pulled, (3,) m or None."""
+
+    name: str
+    body: int
+    map: BarycentricMap
+    pull_point: FloatArray | None
+
+    def path(self, q: FloatArray) -> FloatArray:
+        """Points along the cable, (k, 3) m, with the body at `q`."""
+        points = self.map.points(q)
+        return points if self.pull_point is None else np.vstack([self.pull_point, points])
+
+
+class Cast:
+    """Bodies with their read-outs, obstacles and cables. A run from a file has bodies alone, and no materials."""
+
+    def __init__(
+        self,
+        bodies: tuple[RecordedBody, ...],
+        obstacles: tuple[Obstacle, ...],
+        strands: tuple[Strand, ...],
+        models: dict[int, VolumeModel],
+    ) -> None:
+        self.bodies = bodies
+        self.obstacles = obstacles
+        self.strands = strands
+        self._models = models
+
+    @classmethod
+    def of_world(cls, world: World) -> Cast:
+        """All of a world."""
+        bodies = Recorder(world, world.initial_state()).run().bodies
+        makers = [maker for maker in world.row_makers if isinstance(maker, CableRows)]
+        strands = tuple(Strand(m.spec.name, m.number, m.map, m.pull_point) for m in makers)
+        models = {k: model for k, model in enumerate(world.models) if isinstance(model, VolumeModel)}
+        return cls(bodies, world.obstacles, strands, models)
+
+    @classmethod
+    def of_run(cls, run: Run) -> Cast:
+        """What a run knows: its bodies; and unless it comes from a file, what touched or pulled them."""
+        handles = list(dict.fromkeys(handle for recorded in run.forces for handle in recorded.handles))
+        obstacles = tuple(handle for handle in handles if isinstance(handle, Obstacle))
+        strands = tuple(_strand(handle, run) for handle in handles if isinstance(handle, Cable))
+        return cls(run.bodies, obstacles, strands, {})
+
+    @property
+    def color_modes(self) -> tuple[str, ...]:
+        """What the volumes can be coloured by."""
+        volumes = [body for body in self.bodies if not body.is_rigid]
+        if not volumes:
+            return (PLAIN,)
+        known = all(k in self._models or isinstance(body.handle, Volume) for k, body in self._volumes())
+        return (PLAIN, DISPLACEMENT, STRESS) if known else (PLAIN, DISPLACEMENT)
+
+    def values(self, mode: str, q: tuple[FloatArray, ...]) -> dict[int, FloatArray]:
+        """Of each volume by its number, a value at each node (n,), in the unit that `mode` names."""
+        if mode == PLAIN:
+            return {}
+        if mode == DISPLACEMENT:
+            return {k: 1e3 * np.linalg.norm(q[k] - _rest(body), axis=1) for k, body in self._volumes()}
+        return {k: self._von_mises(k, q[k]) for k, _ in self._volumes()}
+
+    def _von_mises(self, number: int, q: FloatArray) -> FloatArray:
+        if number not in self._models:
+            body = self.bodies[number]
+            assert body.mesh is not None
+            self._models[number] = VolumeModel.build(body.handle, body.mesh)
+        model = self._models[number]
+        stress = readouts.node_mean(model, readouts.cell_stress(model, q))
+        return 1e-3 * readouts.von_mises(stress)
+
+    def _volumes(self) -> list[tuple[int, RecordedBody]]:
+        return [(k, body) for k, body in enumerate(self.bodies) if not body.is_rigid]
+
+
+def _rest(body: RecordedBody) -> FloatArray:
+    assert body.mesh is not None
+    return body.mesh.points
+
+
+def _strand(cable: Cable, run: Run) -> Strand:
+    number = next(k for k, body in enumerate(run.bodies) if body.handle is cable.body)
+    points = finite_array("via_points", cable.via_points, shape=(None, 3))
+    pull: Any = cable.pull_point
+    riding = BarycentricMap.of_points(cable.body.mesh, points, what=f"via points of cable {cable.name!r}")
+    return Strand(cable.name, number, riding, None if pull is None else finite_array("pull_point", pull, shape=(3,)))

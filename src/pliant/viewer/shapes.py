@@ -1,0 +1,93 @@
+"""Triangles of rigid shapes, for drawing: solids of revolution, boxes, plates and whatever has triangles itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.collision import Capsule, Cylinder, Pipe, Plane, Sphere
+from pliant.core.types import FloatArray, IndexArray
+
+Triangles = tuple[FloatArray, IndexArray]
+"""Points (n, 3) m and triangles (t, 3)."""
+
+_AROUND = 48
+"""Points around a solid of revolution."""
+
+
+def solid_triangles(solid: Any, *, points: FloatArray, triangles: IndexArray, reach: float) -> Triangles | None:
+    """Surface of an obstacle's solid; a half-space is a square plate of half-width `reach` m.
+
+    `points` (n, 3) and `triangles` (t, 3) are the obstacle's own, used where it has any. None where nothing is known.
+    """
+    if len(triangles):
+        return points, np.asarray(triangles, np.int64)
+    if isinstance(solid, Plane):
+        return plate(solid.point, solid.normal, reach)
+    if isinstance(solid, Sphere):
+        return ball(solid.center, solid.radius)
+    if isinstance(solid, (Cylinder, Capsule, Pipe)):
+        return _around_axis(solid)
+    return None
+
+
+def balls(centers: FloatArray, radius: float) -> Triangles:
+    """A ball of `radius` m around each of `centers` (p, 3) m."""
+    parts = [ball(center, radius) for center in centers]
+    count = len(parts[0][0])
+    points = np.concatenate([points for points, _ in parts])
+    return points, np.concatenate([triangles + k * count for k, (_, triangles) in enumerate(parts)])
+
+
+def ball(center: FloatArray, radius: float) -> Triangles:
+    """A ball of `radius` m around `center` (3,) m."""
+    angle = np.linspace(-0.5 * np.pi, 0.5 * np.pi, _AROUND // 2 + 1)
+    profile = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return revolve(profile, center, np.array([0.0, 0.0, 1.0]))
+
+
+def plate(point: FloatArray, normal: FloatArray, reach: float) -> Triangles:
+    """A square through `point` (3,) m across `normal` (3,), of half-width `reach` m."""
+    first, second = across(normal)
+    corners = point + reach * np.array([s * first + t * second for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
+    return corners, np.array([[0, 1, 2], [0, 2, 3]])
+
+
+def revolve(profile: FloatArray, start: FloatArray, axis: FloatArray) -> Triangles:
+    """The surface that `profile` (k, 2), radius and height in m, sweeps about `axis` (3,), a unit vector from `start`
+    (3,) m. Outward if the profile rises along the axis.
+    """
+    first, second = across(axis)
+    angle = np.linspace(0.0, 2.0 * np.pi, _AROUND, endpoint=False)
+    around = np.cos(angle)[:, None] * first + np.sin(angle)[:, None] * second
+    points = start + profile[:, :1, None] * around + profile[:, 1:, None] * axis
+    number = np.arange(len(profile) * _AROUND).reshape(len(profile), _AROUND)
+    a, b = number[:-1], np.roll(number[:-1], -1, axis=1)
+    c, d = np.roll(number[1:], -1, axis=1), number[1:]
+    triangles = np.concatenate([np.stack(t, axis=-1).reshape(-1, 3) for t in ((a, b, c), (a, c, d))])
+    return points.reshape(-1, 3), triangles
+
+
+def across(axis: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Two unit vectors (3,) that make a right-handed frame with `axis` (3,), a unit vector."""
+    first = np.cross(np.eye(3)[int(np.argmin(np.abs(axis)))], axis)
+    first /= np.linalg.norm(first)
+    return first, np.cross(axis, first)
+
+
+def _around_axis(solid: Any) -> Triangles:
+    length = float(np.linalg.norm(solid.end - solid.start))
+    axis, radius = (solid.end - solid.start) / length, solid.radius
+    if isinstance(solid, Cylinder):
+        profile = np.array([[0.0, 0.0], [radius, 0.0], [radius, length], [0.0, length]])
+    elif isinstance(solid, Capsule):
+        angle = np.linspace(0.0, 0.5 * np.pi, _AROUND // 4 + 1)
+        arc = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        profile = np.concatenate([(arc * (1.0, -1.0))[::-1], arc + (0.0, length)])
+    elif np.isinf(solid.thickness):
+        profile = np.array([[radius, length], [radius, 0.0]])
+    else:
+        wall = radius + solid.thickness
+        profile = np.array([[radius, length], [radius, 0.0], [wall, 0.0], [wall, length], [radius, length]])
+    return revolve(profile, solid.start, axis)

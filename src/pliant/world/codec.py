@@ -1,0 +1,101 @@
+"""Things that a person writes, as JSON and arrays, and back: how worlds are saved without pickle.
+
+A thing is a frozen dataclass of one of the known classes. Its fields are encoded one by one; arrays go to a table
+beside the JSON, and a thing that is mentioned twice (the body of a cable) is written once, so that identities
+survive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from pliant.actuators import Cable, Cavity
+from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere
+from pliant.core.errors import InputError
+from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
+from pliant.mesh import Mesh, Surface, regions
+from pliant.models.rigid import Obstacle, RigidBody, Shape
+from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
+
+_KNOWN: dict[str, type] = {
+    known.__name__: known
+    for known in (
+        *(Volume, Rayleigh, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
+        *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
+        *(Cable, Cavity, RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe),
+        *regions.KINDS,
+    )
+}
+
+
+class Encoder:
+    """Turns things into JSON values; `arrays` collects the arrays, `things` the objects met so far."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, Any] = {}
+        self._numbers: dict[int, int] = {}
+        self._kept: list[Any] = []
+
+    def encode(self, value: Any) -> Any:
+        """`value` as something that JSON can hold."""
+        if value is None or isinstance(value, (bool, int, str)):
+            return value
+        if isinstance(value, float):
+            return value if np.isfinite(value) else {"float": repr(value)}
+        if isinstance(value, Enum):
+            raise InputError(f"{value!r} cannot be saved")
+        if isinstance(value, (np.ndarray, np.generic)):
+            name = f"array_{len(self.arrays)}"
+            self.arrays[name] = np.asarray(value)
+            return {"array": name}
+        if isinstance(value, (tuple, list)):
+            return [self.encode(item) for item in value]
+        return self._encode_thing(value)
+
+    def _encode_thing(self, thing: Any) -> Any:
+        if id(thing) in self._numbers:
+            return {"again": self._numbers[id(thing)]}
+        number = self._numbers[id(thing)] = len(self._numbers)
+        self._kept.append(thing)  # so that its id stays taken
+        if isinstance(thing, MeshObstacle):
+            surface = thing.surface
+            return {"thing": number, "class": "MeshObstacle", "fields": self._encoded(surface.rest, surface.triangles)}
+        if not is_dataclass(thing) or type(thing).__name__ not in _KNOWN:
+            raise InputError(f"{thing!r} cannot be saved; a motion given by a function is known to this program only")
+        own = {item.name: self.encode(getattr(thing, item.name)) for item in fields(thing)}
+        return {"thing": number, "class": type(thing).__name__, "fields": own}
+
+    def _encoded(self, points: Any, triangles: Any) -> dict[str, Any]:
+        return {"points": self.encode(points), "triangles": self.encode(triangles)}
+
+
+class Decoder:
+    """Turns what an `Encoder` wrote back into things."""
+
+    def __init__(self, arrays: Mapping[str, Any]) -> None:
+        self._arrays = arrays
+        self._things: dict[int, Any] = {}
+
+    def decode(self, value: Any) -> Any:
+        """The thing that was encoded as `value`."""
+        if isinstance(value, list):
+            return tuple(self.decode(item) for item in value)
+        if not isinstance(value, dict):
+            return value
+        if "float" in value:
+            return float(value["float"])
+        if "array" in value:
+            array = self._arrays[value["array"]]
+            return array if array.ndim else array[()]
+        if "again" in value:
+            return self._things[value["again"]]
+        own = {name: self.decode(item) for name, item in value["fields"].items()}
+        kind = MeshObstacle if value["class"] == "MeshObstacle" else _KNOWN[value["class"]]
+        thing = kind(**own)
+        self._things[value["thing"]] = thing
+        return thing
