@@ -12,7 +12,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.checks import finite_array, non_negative
@@ -93,7 +92,7 @@ class CableRows:
         if self.pull_point is not None:
             slope = slope[1:]
         H = view.blank(1)
-        H[self.number] = self.map.pull(q, sparse.csr_matrix(slope.reshape(1, -1)))
+        H[self.number] = self.map.pull_one(slope)
         law, lower, upper, target = self._law(view.controls.get(self.spec))
         gap = self.rest_length - float(lengths.sum())
         return Rows.of(H, gap, law, lower=lower, upper=upper, target=target, key=self.key), None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -94,7 +95,13 @@ class RowView:
 
     def blank(self, count: int) -> list[sparse.csr_matrix]:
         """Empty rows (count, unknowns) for every model."""
-        return [sparse.csr_matrix((count, size)) for size in self.sizes]
+        return [_blank(count, size) for size in self.sizes]
+
+
+@lru_cache(maxsize=256)
+def _blank(count: int, size: int) -> sparse.csr_matrix:
+    """Rows without entries; shared, since rows are never changed in place."""
+    return sparse.csr_matrix((count, size))
 
 
 class RowMaker(Protocol):

@@ -38,6 +38,17 @@ class BarycentricMap:
         """Rows over the nodes, (m, 3n)."""
         return H @ self._matrix
 
+    def pull_one(self, slope: FloatArray) -> sparse.csr_matrix:
+        """The row over the nodes, (1, 3n), of one row over all riding points, `slope` (p, 3); nodes may occur twice."""
+        values = (self.weights[:, :, None] * slope[:, None, :]).ravel()
+        columns, ends = self._all_columns
+        return sparse.csr_matrix((values, columns, ends), shape=(1, 3 * self.node_count))
+
+    @cached_property
+    def _all_columns(self) -> tuple[IntArray, IntArray]:
+        columns = (3 * self.nodes[:, :, None] + np.arange(3, dtype=np.int32)).ravel()
+        return columns, np.array([0, len(columns)], np.int32)
+
     @cached_property
     def _matrix(self) -> sparse.csr_matrix:
         count, width = self.nodes.shape

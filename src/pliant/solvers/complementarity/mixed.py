@@ -137,6 +137,8 @@ def solve(
     )
     if warm is not None:
         warm = finite_array("warm", warm, shape=checked.delta_free.shape)
+    if len(checked.delta_free) == 1 and checked.law[0] in (Law.SIGNORINI, Law.BOUNDED) and checked.W[0, 0] > 0.0:
+        return _solve_single(checked)
     with one_blas_thread():
         result, q, parts = _solve(checked, warm, options)
     if not result.status.ok:
@@ -194,6 +196,16 @@ def _raise(p: MixedProblem, result: ComplementarityResult, q: FloatArray, parts:
         f"{options.tolerance:.2g} after {result.iterations} iterations: {result.status.text}",
         result=result,
     )
+
+
+def _solve_single(p: MixedProblem) -> ComplementarityResult:
+    """One row with bounds, in closed form: the step of a body with one cable."""
+    bounded = p.law[0] == Law.BOUNDED
+    lower, upper = (float(p.lower[0]), float(p.upper[0])) if bounded else (0.0, np.inf)
+    free = float(p.target[0] - p.delta_free[0]) / float(p.W[0, 0])
+    lam = np.array([min(max(free, lower), upper)])
+    delta = p.delta_free + p.W[0] * lam
+    return ComplementarityResult(lam, delta, Status.CONVERGED, 0.0, 0.0, 1)
 
 
 def _solve_kept(

@@ -1,0 +1,16 @@
+"""Robots, parametric: a body with its actuators, ready for `scene.add`.
+
+>>> import pliant as pl
+>>> finger = pl.robots.finger()
+>>> finger.body.mesh.node_count, finger.body.mesh.cell_count
+(162, 396)
+"""
+
+from pliant.robots.bellows import bellows
+from pliant.robots.finger import finger
+from pliant.robots.pneunet import pneunet
+from pliant.robots.robot import Marker, Robot
+from pliant.robots.tower import tower
+from pliant.robots.trunk import trunk
+
+__all__ = ["Marker", "Robot", "bellows", "finger", "pneunet", "tower", "trunk"]

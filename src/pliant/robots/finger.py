@@ -1,0 +1,133 @@
+"""The cable finger: three phalanges on a continuous back, curled by one cable that runs out and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.actuators import Cable
+from pliant.core.checks import positive, positive_count
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.materials import Material
+from pliant.mesh import Mesh, regions
+from pliant.mesh.elements import ElementName
+from pliant.mesh.structured import cell_counts
+from pliant.models.volume import Rayleigh, Volume
+from pliant.robots.lattice import Lattice
+from pliant.robots.robot import Marker, Robot, chosen
+
+
+def finger(
+    *,
+    base: float = 0.016,
+    phalanx: float = 0.028,
+    phalanx_count: int = 3,
+    width: float = 0.015,
+    height: float = 0.015,
+    back: float = 0.005,
+    notch: float = 0.006,
+    cable_depth: float = 0.0025,
+    cable_spread: float = 0.010,
+    cells: Any = (3, 2, 2),
+    element: ElementName = "tet4",
+    material: Material | None = None,
+    anti_locking: bool = True,
+    damping: Rayleigh = Rayleigh(stiffness=0.01),
+    name: str = "finger",
+) -> Robot:
+    """A finger along x from its clamped base at x = 0, palm in the plane z = 0 and facing −z, middle at y = 0.
+
+    Pulling its cable curls it towards −z. Defaults: 100 × 15 × 15 mm, 162 nodes and 396 tetrahedra; half of 40 mm of
+    cable closes the notches, the other half presses the phalanges against each other. All lengths in m.
+
+    base, phalanx, phalanx_count
+        Length of the base block, length of each phalanx along the back, and how many there are.
+    width, height, back
+        Size along y and z, and thickness of the continuous back above the notches.
+    notch
+        Opening of the V-shaped notches at the palm.
+    cable_depth, cable_spread
+        Depth of the cable below the palm, and distance between its two strands along y. The cable enters the base at
+        y = −spread/2, turns round in the fingertip and is anchored in the base at y = +spread/2.
+    cells
+        Along each phalanx, across the width, and through the depth of a notch.
+    element
+        "tet4", "tet10" or "hex8".
+    material
+        None: silicone of 0.6 MPa, ν = 0.45, 1080 kg/m³.
+    """
+    for label, value in (("base", base), ("phalanx", phalanx), ("width", width), ("height", height), ("back", back)):
+        positive(f"{label} of a finger", value, unit="m")
+    count = positive_count("phalanx_count", phalanx_count)
+    _check(base, phalanx, height, back, notch, width, cable_spread)
+    mesh = _mesh(base, phalanx, count, (width, height, back), notch, cell_counts("cells", cells, ("x", "y", "z")), element)
+    body = Volume(
+        mesh,
+        chosen(material, 0.6e6),
+        clamp=regions.box((-np.inf,) * 3, (0.5 * base, np.inf, np.inf)),
+        anti_locking=anti_locking,
+        damping=damping,
+        name=name,
+    )
+    route = _route(base, phalanx, count, notch, height - back, cable_depth, cable_spread)
+    tip = Marker(body, (base + count * phalanx, 0.0, height - 0.5 * back))
+    return Robot(body, tip=tip, cables=(Cable(body, route, name=f"{name} cable"),))
+
+
+def _mesh(
+    base: float,
+    phalanx: float,
+    count: int,
+    section: tuple[float, float, float],
+    notch: float,
+    cells: tuple[int, ...],
+    element: ElementName,
+) -> Mesh:
+    along, across, deep = cells
+    width, height, back = section
+    backs = max(1, round(deep * back / (height - back)))
+    y = np.linspace(-0.5 * width, 0.5 * width, across + 1)
+    z = np.concatenate([np.linspace(0.0, height - back, deep + 1), np.linspace(height - back, height, backs + 1)[1:]])
+    base_cells = max(1, round(1.2 * along * base / phalanx))
+    pieces = [_piece(0.0, base, base_cells, y, z, height - back, (0.0, 0.5 * notch))]
+    for number in range(count):
+        start = base + number * phalanx
+        pieces.append(_piece(start, phalanx, along, y, z, height - back, (0.5 * notch, 0.5 * notch)))
+    lattice = Lattice.welded(*pieces)
+    x, y_, z_ = lattice.points.T
+    return lattice.mesh(x, np.abs(y_), z_, element=element)
+
+
+def _piece(
+    start: float, length: float, count: int, y: FloatArray, z: FloatArray, apex: float, tapers: tuple[float, float]
+) -> Lattice:
+    """A block from x = `start`, shorter by `tapers` at its two ends at the palm, in full below the back."""
+    lattice = Lattice.grid(np.linspace(0.0, 1.0, count + 1), y, z)
+    part, depth = lattice.points[:, 0], np.clip(1.0 - lattice.points[:, 2] / apex, 0.0, 1.0)
+    x = start + part * length + depth * ((1.0 - part) * tapers[0] - part * tapers[1])
+    return Lattice(np.column_stack([x, lattice.points[:, 1:]]), lattice.cells)
+
+
+def _route(
+    base: float, phalanx: float, count: int, notch: float, apex: float, depth: float, spread: float
+) -> FloatArray:
+    """Points of the cable: out along −y, back along +y, a little inside the ends of every block."""
+    inset = 0.5 * notch * (1.0 - depth / apex) + 0.05 * phalanx
+    x = [0.1 * base, base - inset]
+    for number in range(count):
+        start = base + number * phalanx
+        x += [start + inset, start + phalanx - inset]
+    out = np.column_stack([x, np.full(len(x), -0.5 * spread), np.full(len(x), depth)])
+    return np.vstack([out, (out * (1.0, -1.0, 1.0))[::-1]])
+
+
+def _check(base: float, phalanx: float, height: float, back: float, notch: float, width: float, spread: float) -> None:
+    positive("notch of a finger", notch, unit="m")
+    if back >= height:
+        raise InputError(f"back ({back:g} m) of a finger must be thinner than its height ({height:g} m)")
+    if notch >= 0.8 * phalanx or notch >= base:
+        raise InputError(f"notch ({notch:g} m) leaves nothing of a phalanx of {phalanx:g} m or a base of {base:g} m")
+    if not 0.0 < spread < width:
+        raise InputError(f"cable_spread ({spread:g} m) must be between 0 and the width ({width:g} m)")

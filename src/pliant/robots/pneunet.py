@@ -1,0 +1,51 @@
+"""The pneumatic finger: a row of linked chambers over a stiff sole, bent by air (extra `mesh`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.core.checks import non_negative
+from pliant.materials import Material
+from pliant.mesh import chambered_finger, regions
+from pliant.models.volume import Rayleigh, Volume
+from pliant.robots.robot import Marker, Robot, chosen, hollows, silicone
+
+
+def pneunet(
+    *,
+    sole: float = 0.001,
+    material: Material | None = None,
+    sole_material: Material | None = None,
+    anti_locking: bool = True,
+    damping: Rayleigh = Rayleigh(stiffness=0.01),
+    name: str = "pneunet",
+    **shape: Any,
+) -> Robot:
+    """A finger along x from its clamped face at x = 0, its stiff sole at y = 0, bent towards −y by air in its `cavity`.
+
+    `shape` goes to `pl.mesh.chambered_finger`: `length`, `height`, `width`, `chamber_count`, `cell_size`, `element`…,
+    in m; default 85 × 20 × 10 mm with six chambers. It is meshed by Gmsh: ``pip install 'pliant[mesh]'``.
+
+    sole
+        Cells whose centre lies below this height, m, are of `sole_material`; 0 for none.
+    material, sole_material
+        None: silicone of 0.2 MPa, and one ten times as stiff; ν = 0.45, 1080 kg/m³.
+    """
+    thickness = non_negative("sole", sole, unit="m")
+    mesh = chambered_finger(**shape)
+    lower, upper = mesh.bounds
+    below = regions.box((-np.inf,) * 3, (np.inf, lower[1] + thickness, np.inf))
+    stiff = silicone(2e6) if sole_material is None else sole_material
+    body = Volume(
+        mesh,
+        chosen(material, 0.2e6),
+        clamp=regions.plane(axis="x", at=lower[0]),
+        inclusions=((below, stiff),) if thickness else (),
+        anti_locking=anti_locking,
+        damping=damping,
+        name=name,
+    )
+    middle = Marker(body, (upper[0], 0.5 * (lower[1] + upper[1]), 0.5 * (lower[2] + upper[2])))
+    return Robot(body, tip=middle, cavities=hollows(body, 1, f"{name} air"))

@@ -1,0 +1,121 @@
+"""What a robot is: a body with its actuators and the point that matters, ready to be added to a scene."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pliant.actuators import Cable, Cavity
+from pliant.actuators.cavity import hollow_surfaces
+from pliant.core.checks import finite_array
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.mappings import BarycentricMap
+from pliant.materials import Corotated, Material
+from pliant.mesh import Mesh
+from pliant.models.volume import Volume
+
+
+@dataclass(frozen=True, eq=False)
+class Marker:
+    """A material point of `body` at `position` (3,) m in the frame of its mesh; it has to lie inside."""
+
+    body: Volume
+    position: Any
+
+    def __post_init__(self) -> None:
+        place = np.array(finite_array(f"marker on {self.body.name!r}", self.position, shape=(3,)))
+        place.setflags(write=False)
+        object.__setattr__(self, "position", place)
+        assert self._map is not None  # locates the point now, so that one outside is an error here
+
+    def at(self, state: Any) -> FloatArray:
+        """Where the point is in `state`, (3,) m."""
+        return self.along(state.points(self.body)[None])[0]
+
+    def along(self, frames: FloatArray) -> FloatArray:
+        """Where the point is, (T, 3) m, in T shapes of the body (T, n, 3) m, such as ``run.points(robot.body)``."""
+        path: FloatArray = np.einsum("j,tji->ti", self._map.weights[0], np.asarray(frames)[:, self._map.nodes[0]])
+        return path
+
+    @cached_property
+    def _map(self) -> BarycentricMap:
+        return BarycentricMap.of_points(self.body.mesh, self.position[None], what=f"marker on {self.body.name!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A soft robot of one body.
+
+    body
+        The deformable volume, clamped at its base.
+    cables, cavities
+        Its actuators, in the order the robot's own documentation gives.
+    tip
+        The point that tasks are about.
+    parts
+        Everything that `scene.add(robot)` adds, in order: the body, then its actuators.
+    """
+
+    body: Volume
+    _: KW_ONLY
+    tip: Marker
+    cables: tuple[Cable, ...] = ()
+    cavities: tuple[Cavity, ...] = ()
+
+    def __post_init__(self) -> None:
+        for cable in self.cables:
+            BarycentricMap.of_points(self.body.mesh, cable.via_points, what=f"via points of {cable.name!r}")
+
+    @property
+    def name(self) -> str:
+        """Name of the body."""
+        return self.body.name
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What `scene.add(robot)` adds, in order."""
+        return (self.body, *self.cables, *self.cavities)
+
+    @property
+    def cable(self) -> Cable:
+        """The cable of a robot that has one."""
+        if len(self.cables) != 1:
+            raise InputError(f"{self.name!r} has {len(self.cables)} cables; say which: robot.cables[0]")
+        return self.cables[0]
+
+    @property
+    def cavity(self) -> Cavity:
+        """The cavity of a robot that has one."""
+        if len(self.cavities) != 1:
+            raise InputError(f"{self.name!r} has {len(self.cavities)} cavities; say which: robot.cavities[0]")
+        return self.cavities[0]
+
+
+def silicone(young: float, *, density: float = 1080.0) -> Corotated:
+    """Nearly incompressible rubber of this modulus, Pa, and density, kg/m³."""
+    return Corotated(young=young, poisson=0.45, density=density)
+
+
+def chosen(material: Material | None, young: float) -> Material:
+    """`material`, or silicone of modulus `young`, Pa, where it is None."""
+    return silicone(young) if material is None else material
+
+
+def hollows(body: Volume, count: int, names: str, **limits: float) -> tuple[Cavity, ...]:
+    """The `count` cavities inside `body`, from the lowest centre in z (then y, then x) up."""
+    shells = hollow_surfaces(body.mesh)
+    if len(shells) != count:
+        raise InputError(f"{body.name!r} has {len(shells)} closed chambers instead of {count}; widen its walls")
+    centers = [_center(body.mesh, shell.nodes) for shell in shells]
+    order = sorted(range(count), key=lambda i: tuple(np.round(centers[i][::-1], 9)))
+    labels = [names] if count == 1 else [f"{names}{i}" for i in range(count)]
+    return tuple(Cavity(body, shells[i], name=label, **limits) for i, label in zip(order, labels, strict=True))
+
+
+def _center(mesh: Mesh, nodes: Any) -> FloatArray:
+    center: FloatArray = mesh.points[nodes].mean(axis=0)
+    return center

@@ -1,0 +1,81 @@
+"""The tower: four storeys with an air chamber each, parted by slots that close when a chamber is inflated."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.core.checks import positive
+from pliant.core.errors import InputError
+from pliant.materials import Material
+from pliant.mesh import Mesh, regions
+from pliant.mesh.elements import ElementName
+from pliant.models.volume import Rayleigh, Volume
+from pliant.robots.lattice import Lattice
+from pliant.robots.robot import Marker, Robot, chosen, hollows
+
+_HINGES = (((-1, None), (0, None)), ((0, 1), (0, None)), ((0, None), (-1, None)), ((0, None), (0, 1)))
+"""Cells along x and y that bridge each slot, from the lowest up: at +x, −x, +y and −y."""
+
+
+def tower(
+    *,
+    width: float = 0.040,
+    wall: float = 0.006,
+    floor: float = 0.003,
+    chamber: float = 0.009,
+    slot: float = 0.0015,
+    element: ElementName = "tet4",
+    material: Material | None = None,
+    anti_locking: bool = True,
+    damping: Rayleigh = Rayleigh(stiffness=0.01),
+    name: str = "tower",
+) -> Robot:
+    """A square tower along z on a clamped foot at z = 0, middle at x = y = 0; all lengths in m.
+
+    Each of the four storeys holds one chamber (`cavities`, from the lowest up) and is parted from the next by a slot
+    open on three sides. An inflated chamber swells its ceiling against the floor above and tips everything above about
+    the bridge of that slot: at +x, −x, +y and −y from the lowest up. So the first chamber bends the tower towards +x,
+    the second towards −x, the third towards +y, the fourth towards −y. This takes self-contact:
+    ``scene.collide(tower, tower)``. Defaults: 40 × 40 × 69 mm, 546 nodes.
+
+    wall, floor
+        Thickness of the side walls, and of the floor and ceiling of a chamber.
+    chamber, slot
+        Height of a chamber, and of a slot.
+    element
+        "tet4", "tet10" or "hex8".
+    material
+        None: silicone of 0.2 MPa, ν = 0.45, 1080 kg/m³.
+    """
+    sizes = {"width": width, "wall": wall, "floor": floor, "chamber": chamber, "slot": slot}
+    for label, value in sizes.items():
+        positive(f"{label} of a tower", value, unit="m")
+    if 2.0 * wall >= width:
+        raise InputError(f"walls of {wall:g} m leave no chamber in a tower {width:g} m wide")
+    mesh = _mesh(width, wall, floor, chamber, slot, element)
+    body = Volume(
+        mesh,
+        chosen(material, 0.2e6),
+        clamp=regions.plane(axis="z", at=0.0),
+        anti_locking=anti_locking,
+        damping=damping,
+        name=name,
+    )
+    top = Marker(body, (0.0, 0.0, mesh.bounds[1, 2]))
+    return Robot(body, tip=top, cavities=hollows(body, len(_HINGES), f"{name} chamber "))
+
+
+def _mesh(width: float, wall: float, floor: float, chamber: float, slot: float, element: ElementName) -> Mesh:
+    half = 0.5 * width
+    x = np.array([-half, wall - half, 0.0, half - wall, half])
+    storey = [floor, 0.5 * chamber, 0.5 * chamber, floor, slot]
+    z = np.concatenate([[0.0], np.cumsum(storey * len(_HINGES) + [floor])])
+    keep = np.ones((4, 4, len(z) - 1), dtype=bool)
+    for number, (along_x, along_y) in enumerate(_HINGES):
+        first = number * len(storey)
+        keep[1:-1, 1:-1, first + 1 : first + 3] = False
+        keep[:, :, first + 4] = False
+        keep[slice(*along_x), slice(*along_y), first + 4] = True
+    lattice = Lattice.grid(x, x, z, keep=keep)
+    aside = np.abs(lattice.points)
+    return lattice.mesh(lattice.points[:, 2], aside[:, 0], aside[:, 1], element=element)

@@ -1,0 +1,65 @@
+"""`pl.view`: look at a run or play with a world in the browser."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from typing import Any
+
+from pliant.core.errors import InputError
+from pliant.stepping import Run
+from pliant.viewer.playback import Playback
+from pliant.viewer.session import Viewer
+from pliant.viewer.simulation import LiveSimulation
+from pliant.world import World
+
+__all__ = ["LiveSimulation", "Playback", "Viewer", "view"]
+
+
+def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, block: bool | None = None) -> Viewer:
+    """Show a run, or simulate a world live with a slider for each actuator, load and support, in the browser.
+
+    Needs viser: ``pip install 'pliant[viewer]'``. Only this machine can connect.
+
+    Parameters
+    ----------
+    thing
+        A `Run`, played over and over, or a `World`, stepped in real time from its initial state.
+    port
+        Port on this machine; the next free one where it is taken, any free one for 0. The address is printed.
+    open_browser
+        Open a page in the browser, where there is a screen.
+    block
+        Wait until Ctrl-C or SIGTERM, then close the viewer. None waits in a script, but not at an interactive prompt.
+
+    Returns
+    -------
+    The viewer. Not waited for, it runs in a thread of its own until ``viewer.close()``; it is a context manager too.
+    """
+    viewer: Viewer
+    if isinstance(thing, Run):
+        viewer = Playback(thing, port=port)
+    elif isinstance(thing, World):
+        viewer = LiveSimulation(thing, port=port)
+    else:
+        raise InputError(f"pl.view shows a Run or a World (scene.compile()), not a {type(thing).__name__}")
+    viewer.play()
+    waits = not _interactive() if block is None else block
+    print(f"Pliant viewer at {viewer.url}" + (", Ctrl-C ends it" if waits else ""), flush=True)
+    if open_browser and _has_screen():
+        webbrowser.open(viewer.url)
+    if waits:
+        viewer.wait()
+    return viewer
+
+
+def _interactive() -> bool:
+    """Whether a person types the commands: a Python prompt, `python -i`, IPython or a notebook."""
+    shell: Any = getattr(sys, "ps1", None)
+    return shell is not None or bool(sys.flags.interactive) or "IPython" in sys.modules
+
+
+def _has_screen() -> bool:
+    """Whether a browser window can open; without one, a browser might take over the terminal."""
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
