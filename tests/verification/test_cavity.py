@@ -13,12 +13,12 @@ import pliant as pl
 INNER, OUTER, MU = 0.01, 0.02, 1e5
 
 
-def sphere(poisson, *, cells=(5, 5), law=pl.materials.NeoHookean, **limits):
+def sphere(poisson, *, cells=(3, 4), **limits):
     """A whole hollow ball, held at nothing: its supports are three symmetry planes, which no growth moves."""
-    mesh = pl.mesh.shell(INNER, OUTER, cells=cells)
+    mesh = pl.mesh.shell(INNER, OUTER, cells=cells, element="hex8")
     young = 2.0 * MU * (1.0 + poisson)
     scene = pl.Scene()
-    body = scene.add(pl.Volume(mesh, law(young=young, poisson=poisson, density=1e3)))
+    body = scene.add(pl.Volume(mesh, pl.materials.NeoHookean(young=young, poisson=poisson, density=1e3)))
     for axis in "xyz":
         scene.add(pl.Support(body, pl.regions.plane(axis=axis, at=0.0), axes=axis))
     chamber = scene.add(pl.Cavity(body, **limits))

@@ -6,19 +6,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.errors import InputError, MeshError
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh, Surface
 from pliant.models.model import Model
 from pliant.models.volume import Volume, VolumeModel
-from pliant.models.volume.loads import facet_rule, pressure_forces
+from pliant.models.volume.loads import PressureFacets
 from pliant.models.volume.model import writable
+from pliant.models.volume.trial import VolumeSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,31 +46,41 @@ class Cavity:
 
 @dataclass(frozen=True, eq=False)
 class CavityRows:
-    """The row of one cavity. `rest_volume` is V₀, m³."""
+    """The row of one cavity. `rest_volume` is V₀, m³; `key` identifies the row."""
 
     spec: Cavity
-    number: int
     surface: Surface
-    rule: tuple[FloatArray, FloatArray, FloatArray]
-    rest_volume: float
     key: int
+    number: int = -1
+    facets: PressureFacets | None = None
+    rest_volume: float = 0.0
 
     @classmethod
-    def build(cls, spec: Cavity, models: Sequence[Model], key: int) -> CavityRows:
-        """The row of `spec` in a world of `models`; the surface is checked to be closed and to bound a hollow."""
-        number = next(k for k, model in enumerate(models) if model.spec is spec.body)
-        model = models[number]
-        assert isinstance(model, VolumeModel)
+    def of(cls, spec: Cavity, key: int) -> CavityRows:
+        """The row of `spec`, before its body is compiled; the surface is checked to be closed."""
         surface = _only_hollow(spec) if spec.surface is None else spec.surface
         surface.check_closed()
-        made = cls(spec, number, surface, facet_rule(spec.body.mesh), 0.0, key)
+        return cls(spec, surface, key)
+
+    def couplings(self) -> list[IntArray]:
+        """Node sets that the stiffness couples: none beyond those of the cells."""
+        return []
+
+    def bound(self, models: Sequence[Model]) -> CavityRows:
+        """The row in a world of `models`; the surface is checked to bound a hollow."""
+        number = next(k for k, model in enumerate(models) if model.spec is self.spec.body)
+        model = models[number]
+        assert isinstance(model, VolumeModel)
+        facets = PressureFacets.build(self.surface.facets, self.spec.body.mesh, model.pattern)
+        made = replace(self, number=number, facets=facets)
         volume = made.volume(model.rest)
         if volume <= 0.0:
             raise MeshError(
-                f"the surface of cavity {spec.name!r} bounds {volume:.3g} m³: its normals point out of the chamber, as "
-                "those of an outer surface do; use a later one of mesh.surface().components(), or surface.flipped()"
+                f"the surface of cavity {self.spec.name!r} bounds {volume:.3g} m³: its normals point out of the "
+                "chamber, as those of an outer surface do; use a later one of mesh.surface().components(), or "
+                "surface.flipped()"
             )
-        return cls(spec, number, surface, made.rule, volume, key)
+        return replace(made, rest_volume=volume)
 
     def volume(self, q: FloatArray) -> float:
         """Volume of the chamber, m³."""
@@ -89,12 +100,19 @@ class CavityRows:
         growth = volume - self.rest_volume
         return Rows.of(H, growth, law, lower=lower, upper=upper, target=value, key=self.key), None
 
+    def add_stiffness(self, q: FloatArray, lam: float, scale: float, system: VolumeSystem) -> None:
+        """Add −`scale` λ ∂²V/∂q² at pressure λ (Pa) to the matrix of the body's system."""
+        assert self.facets is not None
+        self.facets.add_stiffness(lam, q, scale, system.values)
+
     def _volume_and_gradient(self, q: FloatArray) -> tuple[float, FloatArray]:
+        """The facets' normals point into the chamber, so the forces of a unit pressure are the gradient of its
+        volume.
+        """
+        assert self.facets is not None
         gradient = np.zeros_like(q)
-        # the facets' normals point into the chamber: the forces of a unit pressure are the gradient of its volume
-        N, slopes, weights = self.rule
-        swept = pressure_forces(writable(q), np.array(self.surface.facets), N, slopes, weights, 1.0, gradient)
-        return -float(swept), gradient
+        swept = self.facets.add(1.0, writable(q), gradient)
+        return -swept, gradient
 
 
 def _only_hollow(spec: Cavity) -> Surface:

@@ -111,6 +111,21 @@ class RowMaker(Protocol):
         """Rows at the positions of `view`, and what the maker wants to remember for the next step (None: nothing)."""
 
 
+class StiffRowMaker(RowMaker, Protocol):
+    """A maker of one row, known by `key`, whose λ adds stiffness to the model `number`."""
+
+    @property
+    def key(self) -> int:
+        """Identity of the row."""
+
+    @property
+    def number(self) -> int:
+        """Number of the model."""
+
+    def add_stiffness(self, q: FloatArray, lam: float, scale: float, system: Any) -> None:
+        """Add `scale` × (−λ ∂²δ/∂q²) to the matrix of the model's system."""
+
+
 @dataclass(frozen=True, eq=False)
 class Assembly:
     """All rows of a step: `rows`, the place of each maker's rows, and what the makers remember."""

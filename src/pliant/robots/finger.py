@@ -62,7 +62,9 @@ def finger(
         positive(f"{label} of a finger", value, unit="m")
     count = positive_count("phalanx_count", phalanx_count)
     _check(base, phalanx, height, back, notch, width, cable_spread)
-    mesh = _mesh(base, phalanx, count, (width, height, back), notch, cell_counts("cells", cells, ("x", "y", "z")), element)
+    mesh = _mesh(
+        base, phalanx, count, (width, height, back), notch, cell_counts("cells", cells, ("x", "y", "z")), element
+    )
     body = Volume(
         mesh,
         chosen(material, 0.6e6),

@@ -23,10 +23,10 @@ def pneunet(
     name: str = "pneunet",
     **shape: Any,
 ) -> Robot:
-    """A finger along x from its clamped face at x = 0, its stiff sole at y = 0, bent towards −y by air in its `cavity`.
+    """A finger along x from its clamped face at x = 0, its stiff sole at z = 0, bent towards −z by air in its `cavity`.
 
     `shape` goes to `pl.mesh.chambered_finger`: `length`, `height`, `width`, `chamber_count`, `cell_size`, `element`…,
-    in m; default 85 × 20 × 10 mm with six chambers. It is meshed by Gmsh: ``pip install 'pliant[mesh]'``.
+    in m; its height stands along z here. Default: 85 × 10 × 20 mm with six chambers. It is meshed by Gmsh: ``pip install 'pliant[mesh]'``.
 
     sole
         Cells whose centre lies below this height, m, are of `sole_material`; 0 for none.
@@ -34,9 +34,9 @@ def pneunet(
         None: silicone of 0.2 MPa, and one ten times as stiff; ν = 0.45, 1080 kg/m³.
     """
     thickness = non_negative("sole", sole, unit="m")
-    mesh = chambered_finger(**shape)
+    mesh = chambered_finger(**shape).rotated((0.5 * np.pi, 0.0, 0.0))
     lower, upper = mesh.bounds
-    below = regions.box((-np.inf,) * 3, (np.inf, lower[1] + thickness, np.inf))
+    below = regions.box((-np.inf,) * 3, (np.inf, np.inf, lower[2] + thickness))
     stiff = silicone(2e6) if sole_material is None else sole_material
     body = Volume(
         mesh,
@@ -47,5 +47,5 @@ def pneunet(
         damping=damping,
         name=name,
     )
-    middle = Marker(body, (upper[0], 0.5 * (lower[1] + upper[1]), 0.5 * (lower[2] + upper[2])))
-    return Robot(body, tip=middle, cavities=hollows(body, 1, f"{name} air"))
+    middle = (upper[0], *(0.5 * (lower + upper))[1:])
+    return Robot(body, tip=Marker(body, middle), cavities=hollows(body, 1, f"{name} air"))

@@ -42,6 +42,7 @@ class Motion:
         self.trials = [model.trial(q, v, scheme, world.gravity, controls) for model, q, v in pairs]
         self.pushes: list[FloatArray] | None = None
         self.assembly: Assembly | None = None
+        self.lam: FloatArray | None = None
         self._blend = 1.0
         self._start_residuals: tuple[FloatArray, ...] | None = None
 
@@ -80,12 +81,29 @@ class Motion:
     def linearize(self, tangent: Tangent) -> tuple[list[System], Forces]:
         """A and r of every model at the current dx."""
         pairs = [trial.linearize(tangent) for trial in self.trials]
+        self._add_row_stiffness([system for system, _ in pairs])
         forces = self._gathered([residual for _, residual in pairs])
         systems = [system for system, _ in pairs]
         if self._blend < 1.0 and self._start_residuals is not None:
             for system, model, r in zip(systems, self.world.models, self._start_residuals, strict=True):
                 system.r = system.r - np.where(model.held, 0.0, (1.0 - self._blend) * r)
         return systems, forces
+
+    def _add_row_stiffness(self, systems: list[System]) -> None:
+        """Geometric stiffness −λ ∂²δ/∂q² of the rows that have one, at the last λ."""
+        for maker in self.world.stiff_makers:
+            x = self.trials[maker.number].evaluation_point()
+            maker.add_stiffness(x, self._last_force(maker.key), self.scheme.theta, systems[maker.number])
+
+    def _last_force(self, key: int) -> float:
+        """λ of the row `key` in the last solve, of this step or the one before."""
+        keys, lam = self.start.keys, self.start.lam
+        if self.assembly is not None and self.lam is not None:
+            keys, lam = self.assembly.rows.key, self.lam
+        if keys is None:
+            return 0.0
+        found = np.flatnonzero(keys == key)
+        return float(lam[found[0]]) if len(found) else 0.0
 
     def assemble_rows(self) -> Assembly:
         """The rows of all makers at the current dx."""

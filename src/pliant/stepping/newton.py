@@ -125,6 +125,7 @@ def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: S
     with timers.stage("constraints"):
         lam = solve(problem, warm_start(motion.start, rows.key)).lam
     with timers.stage("correct"):
+        motion.lam = lam
         motion.pushes = [(H.T @ lam).reshape(x.shape) for H, x in zip(rows.H, dx, strict=True)]
         for number, (push, factor) in enumerate(zip(motion.pushes, factors, strict=True)):
             if push.any():

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Cable, CableRows
+from pliant.actuators import Cable
 from pliant.core.checks import finite_array
 from pliant.core.types import FloatArray
 from pliant.mappings import BarycentricMap
@@ -54,8 +54,8 @@ class Cast:
     def of_world(cls, world: World) -> Cast:
         """All of a world."""
         bodies = Recorder(world, world.initial_state()).run().bodies
-        makers = [maker for maker in world.row_makers if isinstance(maker, CableRows)]
-        strands = tuple(Strand(m.spec.name, m.number, m.map, m.pull_point) for m in makers)
+        actuators = [getattr(maker, "spec", None) for maker in world.row_makers]
+        strands = tuple(_strand(cable, bodies) for cable in actuators if isinstance(cable, Cable))
         models = {k: model for k, model in enumerate(world.models) if isinstance(model, VolumeModel)}
         return cls(bodies, world.obstacles, strands, models)
 
@@ -64,7 +64,7 @@ class Cast:
         """What a run knows: its bodies; and unless it comes from a file, what touched or pulled them."""
         handles = list(dict.fromkeys(handle for recorded in run.forces for handle in recorded.handles))
         obstacles = tuple(handle for handle in handles if isinstance(handle, Obstacle))
-        strands = tuple(_strand(handle, run) for handle in handles if isinstance(handle, Cable))
+        strands = tuple(_strand(handle, run.bodies) for handle in handles if isinstance(handle, Cable))
         return cls(run.bodies, obstacles, strands, {})
 
     @property
@@ -102,8 +102,8 @@ def _rest(body: RecordedBody) -> FloatArray:
     return body.mesh.points
 
 
-def _strand(cable: Cable, run: Run) -> Strand:
-    number = next(k for k, body in enumerate(run.bodies) if body.handle is cable.body)
+def _strand(cable: Cable, bodies: tuple[RecordedBody, ...]) -> Strand:
+    number = next(k for k, body in enumerate(bodies) if body.handle is cable.body)
     points = finite_array("via_points", cable.via_points, shape=(None, 3))
     pull: Any = cable.pull_point
     riding = BarycentricMap.of_points(cable.body.mesh, points, what=f"via points of cable {cable.name!r}")

@@ -58,7 +58,7 @@ class Inputs:
                         self.sliders[self._ranges[k].handle] = _add_sliders(gui, names[k], self._ranges[k])
 
     def controls(self, dt: float) -> dict[Any, Any]:
-        """Controls of a step of dt (s): each value has moved towards its slider, the whole range within half a second."""
+        """Controls of a step of dt (s): every value moves towards its slider, by the whole range in `FULL_TRAVEL`."""
         wanted: dict[Any, Any] = {}
         for number, r in enumerate(self._ranges):
             target = np.array([slider.value for slider in self.sliders[r.handle]]) / r.factor

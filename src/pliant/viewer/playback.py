@@ -28,7 +28,11 @@ class Playback(Viewer):
         self._shown = -1
         self._cache: dict[tuple[str, int], dict[int, FloatArray]] = {}
         super().__init__(
-            Cast.of_run(run), q=self._q(0), time=self._time, seen=[_seen(run, k) for k in range(len(run.bodies))], port=port
+            Cast.of_run(run),
+            q=self._q(0),
+            time=self._time,
+            seen=[_seen(run, k) for k in range(len(run.bodies))],
+            port=port,
         )
         gui = self.server.gui
         first, last = float(run.times[0]), float(run.times[-1])

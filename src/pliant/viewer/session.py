@@ -218,7 +218,8 @@ class Look:
 def _legend_html(high: float, label: str) -> str:
     bar = f"height:.8em;border-radius:2px;background:linear-gradient(to right,{','.join(COLOR_MAP)})"
     ends = f'<div style="display:flex;justify-content:space-between"><span>0</span><span>{high:.3g}</span></div>'
-    return f'<div style="margin:0 1em .4em;font-size:.75em" title="{escape(label)}"><div style="{bar}"></div>{ends}</div>'
+    frame = f'<div style="margin:0 1em .4em;font-size:.75em" title="{escape(label)}">'
+    return f'{frame}<div style="{bar}"></div>{ends}</div>'
 
 
 def table_html(rows: Sequence[tuple[str, str]]) -> str:
@@ -235,5 +236,6 @@ def _start_server(port: int) -> Any:
     try:
         viser = import_module("viser")
     except ImportError as error:
-        raise MissingExtraError("the viewer needs viser, which is not installed: pip install 'pliant[viewer]'") from error
+        message = "the viewer needs viser, which is not installed: pip install 'pliant[viewer]'"
+        raise MissingExtraError(message) from error
     return viser.ViserServer(host="127.0.0.1", port=port, label="Pliant", verbose=False)

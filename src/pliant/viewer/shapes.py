@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.collision import Capsule, Cylinder, Pipe, Plane, Sphere
 from pliant.core.types import FloatArray, IndexArray
+from pliant.models.rigid.body import Shape
 
 Triangles = tuple[FloatArray, IndexArray]
 """Points (n, 3) m and triangles (t, 3)."""
@@ -16,13 +17,11 @@ _AROUND = 48
 """Points around a solid of revolution."""
 
 
-def solid_triangles(solid: Any, *, points: FloatArray, triangles: IndexArray, reach: float) -> Triangles | None:
-    """Surface of an obstacle's solid; a half-space is a square plate of half-width `reach` m.
-
-    `points` (n, 3) and `triangles` (t, 3) are the obstacle's own, used where it has any. None where nothing is known.
-    """
-    if len(triangles):
-        return points, np.asarray(triangles, np.int64)
+def shape_triangles(shape: Shape, *, reach: float) -> Triangles | None:
+    """Surface of an obstacle's shape, None where it is not known; a half-space is a plate of half-width `reach` m."""
+    solid = shape.solid
+    if len(shape.triangles):
+        return shape.points, shape.triangles.astype(np.int64)
     if isinstance(solid, Plane):
         return plate(solid.point, solid.normal, reach)
     if isinstance(solid, Sphere):
@@ -72,8 +71,8 @@ def revolve(profile: FloatArray, start: FloatArray, axis: FloatArray) -> Triangl
 def across(axis: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Two unit vectors (3,) that make a right-handed frame with `axis` (3,), a unit vector."""
     first = np.cross(np.eye(3)[int(np.argmin(np.abs(axis)))], axis)
-    first /= np.linalg.norm(first)
-    return first, np.cross(axis, first)
+    first = np.asarray(first / np.linalg.norm(first), np.float64)
+    return first, np.asarray(np.cross(axis, first), np.float64)
 
 
 def _around_axis(solid: Any) -> Triangles:
@@ -84,7 +83,7 @@ def _around_axis(solid: Any) -> Triangles:
     elif isinstance(solid, Capsule):
         angle = np.linspace(0.0, 0.5 * np.pi, _AROUND // 4 + 1)
         arc = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        profile = np.concatenate([(arc * (1.0, -1.0))[::-1], arc + (0.0, length)])
+        profile = np.concatenate([(arc * np.array([1.0, -1.0]))[::-1], arc + np.array([0.0, length])])
     elif np.isinf(solid.thickness):
         profile = np.array([[radius, length], [radius, 0.0]])
     else:

@@ -152,7 +152,7 @@ def _reading(maker: Any, info: StepInfo) -> tuple[str, str]:
 
 
 def _seen(world: World, state: State) -> list[FloatArray]:
-    """Places that the picture must hold: the bodies, with the balls of rigid ones, and obstacles of a finite size."""
+    """Places that the picture must hold: the bodies, rigid balls with their radius."""
     places = []
     for number, model in enumerate(world.models):
         points = state.points(number)

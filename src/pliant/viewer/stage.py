@@ -15,7 +15,7 @@ from pliant.stepping.run import RecordedBody
 from pliant.viewer.cast import Cast
 from pliant.viewer.glb import colored_glb
 from pliant.viewer.palette import TINTS, map_colors
-from pliant.viewer.shapes import balls, solid_triangles
+from pliant.viewer.shapes import balls, shape_triangles
 from pliant.viewer.surfaces import floor_height, grid_spacing, split_creases
 
 SEE_THROUGH = 0.4
@@ -31,8 +31,7 @@ class Stage:
         """`seen` are points (n, 3) m that camera and floor are to take in."""
         self._server = server
         self._cast = cast
-        points = np.concatenate(seen)
-        self._lower, self._upper = points.min(axis=0), points.max(axis=0)
+        self._lower, self._upper = _bounds(np.concatenate(seen), cast.obstacles, time)
         self._size = max(float(np.linalg.norm(self._upper - self._lower)), 1e-6)
         self._skins: dict[int, _Skin] = {}
         self._solids: dict[int, Any] = {}
@@ -45,7 +44,7 @@ class Stage:
     def show(
         self, q: Sequence[FloatArray], time: float, fractions: Mapping[int, FloatArray], *, see_through: bool
     ) -> None:
-        """Draw positions and poses `q` of the bodies; `fractions` (n,) 0…1 of the colour map by body, where coloured."""
+        """Draw positions and poses `q` of the bodies; `fractions` (n,) of the colour map, 0…1, for those coloured."""
         opacity = SEE_THROUGH if see_through else 1.0
         with self._server.atomic():
             for number, skin in self._skins.items():
@@ -72,7 +71,7 @@ class Stage:
     def _add_body(self, number: int, body: RecordedBody, q: FloatArray) -> None:
         name, color = f"/bodies/{number} {body.name}", _rgb(TINTS[number % len(TINTS)])
         if body.mesh is not None:
-            self._skins[number] = _Skin(self._server, name, body.mesh.surface().triangles, q, color)
+            self._skins[number] = _Skin(self._server, name, body.mesh.surface().triangles.astype(np.int64), q, color)
             return
         assert body.local is not None
         triangles = np.asarray(body.surface_triangles(), np.int64)
@@ -86,7 +85,7 @@ class Stage:
 
     def _add_obstacle(self, number: int, obstacle: Obstacle, time: float) -> Any:
         shape = obstacle.shape
-        found = solid_triangles(shape.solid, points=shape.points, triangles=shape.triangles, reach=1.5 * self._size)
+        found = shape_triangles(shape, reach=1.5 * self._size)
         if found is None:
             return None
         # the floor is seen through from below, so that nothing hides behind it
@@ -109,6 +108,14 @@ class Stage:
             name, _segments(path), _CABLE, thickness=3.0, thickness_units="screen"
         )
 
+    def _floor(self) -> float:
+        """Height of the grid, m: that of a level plane among the obstacles, else at or below the bodies."""
+        for obstacle in self._cast.obstacles:
+            solid = obstacle.shape.solid
+            if isinstance(solid, Plane) and solid.normal[2] > 0.999 and obstacle.motion is None:
+                return float(solid.point[2])
+        return floor_height(self._lower, self._upper)
+
     def _set_scene(self) -> None:
         scene, size = self._server.scene, self._size
         scene.set_up_direction("+z")
@@ -116,9 +123,10 @@ class Stage:
         camera = self._server.initial_camera
         camera.fov = np.radians(40.0)
         camera.look_at = center
-        camera.position = center + 1.7 * size * np.array([0.45, -0.82, 0.36])
+        camera.position = center + 1.5 * size * np.array([0.45, -0.82, 0.36])
         camera.near, camera.far = 0.01 * size, 100.0 * size
-        spacing, floor = grid_spacing(self._lower, self._upper), floor_height(self._lower, self._upper)
+        scene.add_light_directional("/light", intensity=1.2, position=(0.3, -1.0, 0.5))
+        spacing, floor = grid_spacing(self._lower, self._upper), self._floor()
         width = spacing * 2.0 * np.ceil(1.5 * size / spacing)
         scene.add_grid(
             "/floor",
@@ -140,7 +148,7 @@ class _Skin:
     """
 
     def __init__(self, server: Any, name: str, triangles: IndexArray, q: FloatArray, color: Any) -> None:
-        self._corners, self._source = split_creases(q, np.asarray(triangles, np.int64))
+        self._corners, self._source = split_creases(q, triangles)
         self._scene, self._name = server.scene, name
         self._plain = server.scene.add_mesh_simple(name, q[self._source], self._corners, color=color, side="double")
         self._pair: list[Any] = []
@@ -173,6 +181,20 @@ class _Skin:
             other.visible = self._plain.visible = False
             self._pair = [other, shown]
             self.waits = False
+
+
+def _bounds(points: FloatArray, obstacles: Sequence[Obstacle], time: float) -> tuple[FloatArray, FloatArray]:
+    """Corners (3,) m of what is looked at: `points` (n, 3), and obstacles as far as they are near."""
+    lower, upper = points.min(axis=0), points.max(axis=0)
+    size = float(np.linalg.norm(upper - lower))
+    places = [points]
+    for obstacle in obstacles:
+        found = None if isinstance(obstacle.shape.solid, Plane) else shape_triangles(obstacle.shape, reach=size)
+        if found is not None:
+            pose = obstacle.pose(time)
+            places.append(np.clip(pose[0] + found[0] @ pose[1:].T, lower - 0.5 * size, upper + 0.5 * size))
+    everything = np.concatenate(places)
+    return everything.min(axis=0), everything.max(axis=0)
 
 
 def _segments(path: FloatArray) -> FloatArray:

@@ -123,11 +123,9 @@ class Scene:
         """Freeze the scene: everything that does not change from step to step is computed here."""
         if not self._bodies:
             raise InputError("the scene is empty; add a body, for example pl.Volume(mesh, material)")
-        models = tuple(self._model(body) for body in self._bodies)
-        makers: list[RowMaker] = []
-        for number, actuator in enumerate(self._actuators):
-            kind = CableRows if isinstance(actuator, Cable) else CavityRows
-            makers.append(kind.build(actuator, models, key=number))
+        actuators = [_actuator_rows(actuator, key) for key, actuator in enumerate(self._actuators)]
+        models = tuple(self._model(body, actuators) for body in self._bodies)
+        makers: list[RowMaker] = [rows.bound(models) for rows in actuators]
         makers += [self._contact_pair(pair, models, number) for number, pair in enumerate(self._pairs, start=1)]
         return World(
             models=models,
@@ -173,12 +171,13 @@ class Scene:
         else:
             self._loads.append(thing)
 
-    def _model(self, body: Any) -> Model:
+    def _model(self, body: Any, actuators: Sequence[CableRows | CavityRows]) -> Model:
         if isinstance(body, RigidBody):
             return RigidModel(body)
         loads = [load for load in self._loads if load.body is body]
         supports = [support for support in self._supports if support.body is body]
-        return VolumeModel.build(body, self._volumes[id(body)], loads, supports)
+        couplings = [nodes for rows in actuators if rows.spec.body is body for nodes in rows.couplings()]
+        return VolumeModel.build(body, self._volumes[id(body)], loads, supports, couplings)
 
     def _contact_pair(self, pair: Pair, models: tuple[Model, ...], number: int) -> ContactPair:
         a, b = pair.a, pair.b
@@ -194,6 +193,10 @@ class Scene:
     def _check_new(self, body: Any) -> None:
         if any(other is body for other in self._bodies):
             raise InputError(f"the body {body.name!r} is in the scene already; make another with dataclasses.replace")
+
+
+def _actuator_rows(actuator: Cable | Cavity, key: int) -> CableRows | CavityRows:
+    return CableRows.of(actuator, key) if isinstance(actuator, Cable) else CavityRows.of(actuator, key)
 
 
 def _default_margin(a: Collider, b: Collider) -> float:

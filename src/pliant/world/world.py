@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pliant.constraints.contact import ContactMemory, ContactPair
-from pliant.constraints.rows import RowMaker
+from pliant.constraints.rows import RowMaker, StiffRowMaker
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.models.model import Model
@@ -43,6 +44,12 @@ class World:
                 return number
         names = ", ".join(repr(model.name) for model in self.models)
         raise InputError(f"{body!r} is not a body of this world; its bodies are {names}")
+
+    @cached_property
+    def stiff_makers(self) -> tuple[StiffRowMaker, ...]:
+        """The row makers whose forces stiffen a model: cables and cavities."""
+        makers: Any = self.row_makers
+        return tuple(maker for maker in makers if hasattr(maker, "add_stiffness"))
 
     @property
     def volumes(self) -> tuple[VolumeModel, ...]:

@@ -159,9 +159,8 @@ class PressureFacets:
     positions: IntArray
 
     @classmethod
-    def build(cls, load: PressureLoad, mesh: Mesh, pattern: BlockPattern) -> PressureFacets:
-        """Facets of `load` with the pattern positions (f, k, k) of their node pairs."""
-        facets = surface_facets(mesh, load.region, what="region of a PressureLoad")
+    def build(cls, facets: IntArray, mesh: Mesh, pattern: BlockPattern) -> PressureFacets:
+        """`facets` (f, k) of `mesh` with the pattern positions (f, k, k) of their node pairs."""
         width = facets.shape[1]
         order = np.argsort(facets, axis=1)
         ranked = np.take_along_axis(facets, order, axis=1)
@@ -172,7 +171,7 @@ class PressureFacets:
         rank = np.argsort(order, axis=1)
         positions = square[np.arange(len(facets))[:, None, None], rank[:, :, None], rank[:, None, :]]
         N, slopes, weights = facet_rule(mesh)
-        return cls(facets, N, slopes, weights, np.ascontiguousarray(positions))
+        return cls(np.array(facets), N, slopes, weights, np.ascontiguousarray(positions))
 
     def add(self, pressure: float, q: FloatArray, force: FloatArray) -> float:
         """Add the nodal forces (N) at `pressure` (Pa) to `force` (n, 3); returns the potential −∫f·dx, J, up to a

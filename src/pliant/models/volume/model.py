@@ -19,7 +19,7 @@ from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
 from pliant.models.scheme import Scheme
 from pliant.models.volume import assembly
-from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
+from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support, surface_facets
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.points import Points, build_points
 from pliant.models.volume.trial import VolumeTrial
@@ -53,15 +53,21 @@ class VolumeModel:
 
     @classmethod
     def build(
-        cls, spec: Volume, placed: Mesh, loads: Sequence[Load] = (), supports: Sequence[Support] = ()
+        cls,
+        spec: Volume,
+        placed: Mesh,
+        loads: Sequence[Load] = (),
+        supports: Sequence[Support] = (),
+        couplings: Sequence[IntArray] = (),
     ) -> VolumeModel:
-        """Compile `spec` standing as `placed`, its mesh moved into the world; regions refer to the mesh as it was
-        made.
+        """Compile `spec` standing as `placed`, its mesh moved into the world.
+
+        Regions refer to the mesh as it was made. `couplings` are further sets of nodes that the matrix has to couple.
         """
         mesh = spec.mesh
         material = spec.cell_materials()
         points = build_points(placed, material, anti_locking=spec.anti_locking)
-        pattern = BlockPattern.from_cliques(mesh.node_count, *_cliques(points, mesh.cells))
+        pattern = BlockPattern.from_cliques(mesh.node_count, *_cliques(points, mesh.cells, couplings))
         _, positions = pattern.clique_positions(points.ptr, points.nodes)
         density = np.array([m.density for m in spec.materials])[material]
         held, partly, held_nodes = _held(spec, supports)
@@ -79,7 +85,7 @@ class VolumeModel:
             partly_held=partly,
             nodal_loads=tuple((x, x.nodal_weights(mesh)) for x in loads if not isinstance(x, PressureLoad)),
             pressure_loads=tuple(
-                (x, PressureFacets.build(x, mesh, pattern)) for x in loads if isinstance(x, PressureLoad)
+                (x, PressureFacets.build(_facets(x, mesh), mesh, pattern)) for x in loads if isinstance(x, PressureLoad)
             ),
             supports=held_nodes,
             symbolic=analyze(pattern, coordinates=mesh.points, keep=~held.all(axis=1)),
@@ -225,11 +231,15 @@ def writable(q: FloatArray) -> FloatArray:
     return q if q.flags.writeable else q.copy()
 
 
-def _cliques(points: Points, cells: IntArray) -> tuple[Any, Any]:
-    """Node sets that couple: those of the points, and of the cells (for consistent mass and surface loads)."""
-    width = cells.shape[1]
-    ptr = np.concatenate([points.ptr, points.ptr[-1] + width * np.arange(1, len(cells) + 1)])
-    return ptr, np.concatenate([points.nodes, np.sort(cells, axis=1).ravel()]).astype(np.int32)
+def _facets(load: PressureLoad, mesh: Mesh) -> IntArray:
+    return surface_facets(mesh, load.region, what="region of a PressureLoad")
+
+
+def _cliques(points: Points, cells: IntArray, couplings: Sequence[IntArray]) -> tuple[Any, Any]:
+    """Node sets that couple: those of the points, of the cells (for mass and surface loads), and of actuators."""
+    sizes = np.concatenate([np.diff(points.ptr), np.full(len(cells), cells.shape[1]), [len(c) for c in couplings]])
+    nodes = np.concatenate([points.nodes, np.sort(cells, axis=1).ravel(), *couplings])
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), nodes.astype(np.int32)
 
 
 def _held(
