@@ -34,6 +34,9 @@ class Cable:
         Bounds of the tension, N; min_force ≥ 0.
     max_displacement
         Largest shortening that may be asked for, m.
+    reach
+        How far outside the mesh a via point may lie, m; it then rides on the nearest cell. For coarse meshes of thin
+        robots.
     """
 
     body: Volume
@@ -43,6 +46,7 @@ class Cable:
     min_force: float = 0.0
     max_force: float = np.inf
     max_displacement: float = np.inf
+    reach: float = 0.0
     name: str = "cable"
 
     def __post_init__(self) -> None:
@@ -50,6 +54,7 @@ class Cable:
         if len(points) + (self.pull_point is not None) < 2:
             raise InputError(f"{self.name!r} has {len(points)} points; a cable needs two, or a pull_point and one")
         non_negative(f"min_force of {self.name!r}", self.min_force, unit="N")
+        non_negative(f"reach of {self.name!r}", self.reach, unit="m")
         if not self.max_force > self.min_force:
             raise InputError(f"max_force of {self.name!r} is {self.max_force:g} N, but min_force {self.min_force:g} N")
 
@@ -114,7 +119,8 @@ class CableRows:
     def of(cls, spec: Cable, key: int) -> CableRows:
         """The row of `spec`, before its body is compiled."""
         points = finite_array("via_points", spec.via_points, shape=(None, 3))
-        riding = BarycentricMap.of_points(spec.body.mesh, points, what=f"via points of cable {spec.name!r}")
+        what = f"via points of cable {spec.name!r}"
+        riding = BarycentricMap.of_points(spec.body.mesh, points, what=what, reach=spec.reach)
         pull = None if spec.pull_point is None else finite_array("pull_point", spec.pull_point, shape=(3,))
         return cls(spec, riding, pull, Segments.of(riding, pull), key)
 

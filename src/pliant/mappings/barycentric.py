@@ -24,9 +24,15 @@ class BarycentricMap:
     node_count: int
 
     @classmethod
-    def of_points(cls, mesh: Mesh, points: FloatArray, *, what: str) -> BarycentricMap:
-        """Riding points anywhere inside `mesh` (p, 3), m; one outside is an error that names it and `what`."""
-        where = Locator(mesh).locate(points, outside="error", what=what)
+    def of_points(cls, mesh: Mesh, points: FloatArray, *, what: str, reach: float = 0.0) -> BarycentricMap:
+        """Riding points (p, 3), m, inside `mesh`; one farther outside than `reach` (m) is an error that names it.
+
+        A point outside rides on the nearest cell, by extrapolation.
+        """
+        locator = Locator(mesh)
+        where = locator.locate(points)
+        if (where.distance > reach).any():
+            locator.locate(points, outside="error", what=what)
         return cls(np.ascontiguousarray(where.nodes, np.int32), where.weights, mesh.node_count)
 
     def points(self, q: FloatArray) -> FloatArray:

@@ -38,8 +38,9 @@ class Motion:
         self.start = start
         self.scheme = scheme
         self.controls = controls
+        self.gravity = controls.get("gravity", world.gravity)
         pairs = zip(world.models, start.q, start.v, strict=True)
-        self.trials = [model.trial(q, v, scheme, world.gravity, controls) for model, q, v in pairs]
+        self.trials = [model.trial(q, v, scheme, self.gravity, controls) for model, q, v in pairs]
         self.pushes: list[FloatArray] | None = None
         self.assembly: Assembly | None = None
         self.lam: FloatArray | None = None
@@ -127,7 +128,7 @@ class Motion:
         """How far a model gets in the step at its present speed and under gravity, m."""
         dt = self.scheme.dt
         fastest = float(np.sqrt(np.einsum("ni,ni->n", v, v).max()))
-        return dt * (fastest + dt * float(np.linalg.norm(self.world.gravity)))
+        return dt * (fastest + dt * float(np.linalg.norm(self.gravity)))
 
     def must_move(self) -> bool:
         """Whether held unknowns are not yet where supports and clamps want them."""

@@ -11,6 +11,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from pliant.actuators import CableRows, CavityRows
 from pliant.constraints.contact import ContactPair
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
@@ -287,7 +288,7 @@ class Recorder:
 
 
 def _is_recorded(maker: Any) -> bool:
-    return hasattr(maker, "spec") or _is_pair(maker)
+    return isinstance(maker, (CableRows, CavityRows, ContactPair))
 
 
 def _is_pair(maker: Any) -> bool:

@@ -35,6 +35,7 @@ class Stage:
         self._size = max(float(np.linalg.norm(self._upper - self._lower)), 1e-6)
         self._skins: dict[int, _Skin] = {}
         self._solids: dict[int, Any] = {}
+        self._waiting: tuple[tuple[FloatArray, ...], float] | None = None
         for number, body in enumerate(cast.bodies):
             self._add_body(number, body, q[number])
         self._obstacles = [(thing, self._add_obstacle(k, thing, time)) for k, thing in enumerate(cast.obstacles)]
@@ -47,26 +48,38 @@ class Stage:
         """Draw positions and poses `q` of the bodies; `fractions` (n,) of the colour map, 0…1, for those coloured."""
         opacity = SEE_THROUGH if see_through else 1.0
         with self._server.atomic():
+            self._flip()
             for number, skin in self._skins.items():
                 skin.show(q[number], fractions.get(number), opacity)
-            for number, handle in self._solids.items():
-                _place(handle, q[number])
-            for obstacle, handle in self._obstacles:
-                if handle is not None and obstacle.motion is not None:
-                    _place(handle, obstacle.pose(time))
-            for strand, handle in zip(self._cast.strands, self._cables, strict=True):
-                handle.points = _segments(strand.path(q[strand.body]))
+            self._waiting = tuple(q), time
+            if not fractions:
+                self._flip()
 
     @property
     def waits_to_flip(self) -> bool:
-        """Whether a coloured surface was sent that is not shown yet."""
-        return any(skin.waits for skin in self._skins.values())
+        """Whether an instant was sent that is not shown yet."""
+        return self._waiting is not None
 
     def flip(self) -> None:
-        """Show the coloured surfaces that were sent last."""
+        """Show the instant that was sent last."""
         with self._server.atomic():
-            for skin in self._skins.values():
-                skin.flip()
+            self._flip()
+
+    def _flip(self) -> None:
+        """Show the coloured surfaces, and move everything else to the instant they belong to."""
+        if self._waiting is None:
+            return
+        q, time = self._waiting
+        self._waiting = None
+        for skin in self._skins.values():
+            skin.flip()
+        for number, handle in self._solids.items():
+            _place(handle, q[number])
+        for obstacle, handle in self._obstacles:
+            if handle is not None and obstacle.motion is not None:
+                _place(handle, obstacle.pose(time))
+        for strand, handle in zip(self._cast.strands, self._cables, strict=True):
+            handle.points = _segments(strand.path(q[strand.body]))
 
     def _add_body(self, number: int, body: RecordedBody, q: FloatArray) -> None:
         name, color = f"/bodies/{number} {body.name}", _rgb(TINTS[number % len(TINTS)])
@@ -136,7 +149,7 @@ class Stage:
             section_size=5.0 * spacing,
             cell_color=(214, 218, 224),
             section_color=(182, 188, 198),
-            position=(*np.round(center[:2] / spacing) * spacing, floor - 1e-3 * size),
+            position=(*np.round(center[:2] / spacing) * spacing, floor + 1e-3 * size),
         )
 
 
@@ -144,7 +157,8 @@ class _Skin:
     """The surface of a volume: one mesh of plain colour, and two coloured ones shown by turns.
 
     Plain surfaces are updated by their vertices alone. Colours per vertex exist only in whole files, and the browser
-    shows nothing while it reads one: the file goes to the mesh that is hidden, which is shown with the next file.
+    shows nothing while it reads one: the file goes to the mesh that is hidden, which is shown with the next file. Their
+    shadows would come and go with the files, so they cast none.
     """
 
     def __init__(self, server: Any, name: str, triangles: IndexArray, q: FloatArray, color: Any) -> None:
@@ -152,7 +166,7 @@ class _Skin:
         self._scene, self._name = server.scene, name
         self._plain = server.scene.add_mesh_simple(name, q[self._source], self._corners, color=color, side="double")
         self._pair: list[Any] = []
-        self.waits = False
+        self._waits = False
 
     def show(self, q: FloatArray, fractions: FloatArray | None, opacity: float) -> None:
         if fractions is None:
@@ -161,26 +175,25 @@ class _Skin:
             self._plain.visible = True
             for handle in self._pair:
                 handle.visible = False
-            self.waits = False
+            self._waits = False
             return
-        self.flip()
         colors = map_colors(fractions[self._source])
         data = colored_glb(q[self._source], self._corners, colors, opacity=opacity)
         if not self._pair:
             names = (f"{self._name} colours {k}" for k in (0, 1))
-            self._pair = [self._scene.add_glb(name, data, visible=False) for name in names]
+            self._pair = [self._scene.add_glb(name, data, visible=False, cast_shadow=False) for name in names]
         else:
             self._pair[0].glb_data = data
-        self.waits = True
+        self._waits = True
 
     def flip(self) -> None:
         """Show the first of the pair, which was written last, and make the other the next to be written."""
-        if self.waits:
+        if self._waits:
             shown, other = self._pair
             shown.visible = True
             other.visible = self._plain.visible = False
             self._pair = [other, shown]
-            self.waits = False
+            self._waits = False
 
 
 def _bounds(points: FloatArray, obstacles: Sequence[Obstacle], time: float) -> tuple[FloatArray, FloatArray]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from pliant.actuators import Cable, Cavity
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere
+from pliant.constraints.attachment import Attachment
 from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
 from pliant.mesh import Mesh, Surface, regions
@@ -27,7 +28,7 @@ _KNOWN: dict[str, type] = {
     for known in (
         *(Volume, Rayleigh, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
-        *(Cable, Cavity, RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe),
+        *(Attachment, Cable, Cavity, RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe),
         *regions.KINDS,
     )
 }

@@ -73,9 +73,14 @@ _ACCEPTS: dict[type, tuple[Any, tuple[int, ...]]] = {
 
 
 def resolve_controls(controls: Mapping[Any, Any] | None, known: frozenset[Any]) -> dict[Any, Any]:
-    """Controls as plain values by handle, each checked to belong to the world and to have the right kind and shape."""
+    """Controls as plain values by handle (or "gravity", m/s², (3,)), each checked to belong to the world and to have
+    the right kind and shape.
+    """
     resolved: dict[Any, Any] = {}
     for handle, value in (controls or {}).items():
+        if isinstance(handle, str) and handle == "gravity":
+            resolved[handle] = finite_array("gravity", value, shape=(3,))
+            continue
         if handle not in known:
             raise InputError(
                 f"{handle!r} is not an actuator, load or support of this world; add it to the scene before compile()"

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pliant.actuators import Cable, CableRows, Cavity, CavityRows
+from pliant.constraints.attachment import Attachment, AttachmentRows
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.rows import RowMaker
@@ -51,6 +52,7 @@ class Scene:
         self._supports: list[Support] = []
         self._actuators: list[Any] = []
         self._pairs: list[Pair] = []
+        self._attachments: list[Attachment] = []
 
     def add(self, thing: Thing, *, position: Any = None, rotation: Any = None) -> Thing:
         """Add a body, an obstacle, an actuator, a load or a support and return it, to be used as its handle.
@@ -77,6 +79,8 @@ class Scene:
             self._bodies.append(thing)
         elif isinstance(thing, Obstacle):
             self._obstacles.append(thing)
+        elif isinstance(thing, Attachment):
+            self._attachments.append(thing)
         else:
             self._add_part(thing)
         return thing
@@ -119,6 +123,36 @@ class Scene:
             raise InputError(f"{a.name!r} and {b.name!r} collide already; friction is given once per pair")
         self._pairs.append(Pair(a, b, float(friction), margin, exclude, capacity))
 
+    def attach(
+        self,
+        a: Any,
+        b: Any = None,
+        *,
+        points: Any = None,
+        region: Any = None,
+        reach: float = 0.0,
+        name: str = "attachment",
+    ) -> Attachment:
+        """Weld points of body `a` to body `b`, or to the world where `b` is None.
+
+        `points` (k, 3), m, are where the welds stand when the world begins; or `region` takes the nodes of the volume
+        `a` that lie in it (in the frame of its mesh), which makes a rigid part of a soft body. `reach` is how far
+        outside a mesh a point may lie, m.
+        """
+        a, b = getattr(a, "body", a), getattr(b, "body", b)
+        for thing in (a, b):
+            if thing is not None and all(thing is not body for body in self._bodies):
+                raise InputError(f"{thing!r} is not a body of the scene; add it before attach()")
+        if (points is None) == (region is None):
+            raise InputError("attach needs either points or a region, not both")
+        if points is None:
+            if not isinstance(a, Volume):
+                raise InputError(f"a region selects nodes of a volume; {a.name!r} is none: give points")
+            points = self._volumes[id(a)].points[region.nodes(a.mesh.points, what=f"region of {name!r}")]
+        where = np.atleast_2d(finite_array(f"points of {name!r}", points))
+        self._attachments.append(Attachment(a, b, where, non_negative("reach", reach, unit="m"), name))
+        return self._attachments[-1]
+
     def compile(self) -> World:
         """Freeze the scene: everything that does not change from step to step is computed here."""
         if not self._bodies:
@@ -126,6 +160,7 @@ class Scene:
         actuators = [_actuator_rows(actuator, key) for key, actuator in enumerate(self._actuators)]
         models = tuple(self._model(body, actuators) for body in self._bodies)
         makers: list[RowMaker] = [rows.bound(models) for rows in actuators]
+        makers += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(self._attachments, start=1)]
         makers += [self._contact_pair(pair, models, number) for number, pair in enumerate(self._pairs, start=1)]
         return World(
             models=models,
@@ -138,7 +173,7 @@ class Scene:
 
     def things(self) -> list[tuple[Any, Mesh | None]]:
         """Everything that was added, each volume with its mesh where it stands."""
-        rest = [*self._obstacles, *self._actuators, *self._loads, *self._supports]
+        rest = [*self._obstacles, *self._actuators, *self._attachments, *self._loads, *self._supports]
         return [*((body, self._volumes.get(id(body))) for body in self._bodies), *((thing, None) for thing in rest)]
 
     @property

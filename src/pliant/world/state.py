@@ -63,6 +63,16 @@ class State:
         number, model = self._volume(body)
         return self.q[number] - model.rest
 
+    def length(self, cable: Any) -> float:
+        """Length of a cable along its via points, m."""
+        maker: Any = self.world.row_makers[self.world.maker(cable)]
+        return float(maker.length(self.q[maker.number]))
+
+    def volume(self, cavity: Any) -> float:
+        """Volume of a cavity, m³."""
+        maker: Any = self.world.row_makers[self.world.maker(cavity)]
+        return float(maker.volume(self.q[maker.number]))
+
     def stress(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""
         return self._read(body, readouts.cell_stress, at)

@@ -67,19 +67,23 @@ def decode_world(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> World:
 def encode_controls(world: World, controls: Sequence[Mapping[Any, Any]]) -> list[list[list[Any]]]:
     """Controls of each step as [number of the thing, kind, value]."""
     number = {id(thing): k for k, (thing, _) in enumerate(world.source.things())}
-    return [
-        [
-            [number[id(handle)], type(value).__name__, np.asarray(value.value, float).tolist()]
-            for handle, value in step.items()
-        ]
-        for step in controls
-    ]
+
+    def encoded(handle: Any, value: Any) -> list[Any]:
+        if handle == "gravity":
+            return [-1, "gravity", np.asarray(value, float).tolist()]
+        return [number[id(handle)], type(value).__name__, np.asarray(value.value, float).tolist()]
+
+    return [[encoded(handle, value) for handle, value in step.items()] for step in controls]
 
 
 def decode_controls(world: World, encoded: Sequence[Sequence[Sequence[Any]]]) -> tuple[dict[Any, Any], ...]:
     """Controls of each step, by the handles of `world`."""
     things = [thing for thing, _ in world.source.things()]
-    return tuple({things[k]: _CONTROLS[kind](_value(value)) for k, kind, value in step} for step in encoded)
+
+    def decoded(k: int, kind: str, value: Any) -> tuple[Any, Any]:
+        return ("gravity", np.array(value)) if k < 0 else (things[k], _CONTROLS[kind](_value(value)))
+
+    return tuple(dict(decoded(*control) for control in step) for step in encoded)
 
 
 def _value(value: Any) -> float | FloatArray:

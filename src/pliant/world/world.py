@@ -131,7 +131,8 @@ class World:
         triples = list(zip(self.models, state.q, state.v, strict=True))
         kinetic = sum(model.kinetic_energy(q, v) for model, q, v in triples)
         elastic = sum(model.elastic_energy(q) for model, q, _ in triples)
-        potential = sum(model.potential_energy(q, self.gravity, values) for model, q, _ in triples)
+        gravity = values.get("gravity", self.gravity)
+        potential = sum(model.potential_energy(q, gravity, values) for model, q, _ in triples)
         total = kinetic + elastic + potential
         return {"kinetic": kinetic, "elastic": elastic, "potential": potential, "total": total}
 
