@@ -94,3 +94,21 @@ def test_peers_read_the_setup_and_failures_are_reported(monkeypatch, tmp_path):
     assert "it went wrong" in errors["bad"]
     assert "gone.py" in errors["gone"]
     assert Path.cwd() == tmp_path
+
+
+@pytest.mark.parametrize("name", ["finger", "trunk", "block", "gripper"])
+def test_benches_of_what_pushes_report_rows_and_both_elements(name):
+    report = BENCHES[name](steps=2)
+    default = report["variants"]["default_element"]
+    for entry in (report, default):
+        assert entry["step_ms"] > 0.0
+        assert entry["residual"] < 1e-6
+        assert {"rows", "condense", "constraints"} <= set(entry["stages_ms"])
+    least = {"finger": 1, "trunk": 8, "block": 3 * 64, "gripper": 30}[name]
+    assert report["rows"] >= least
+    assert default["rows"] >= least
+
+
+def test_side_by_side_data_that_is_missing_is_named(tmp_path):
+    with pytest.raises(pl.InputError, match=r"holds no finger\.json"):
+        run_bench("finger", data=tmp_path)

@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from pliant.bench.beam import run_beam
+from pliant.bench.touch import run_block, run_finger, run_gripper, run_trunk
 from pliant.core.errors import InputError
 
-BENCHES: dict[str, Callable[..., dict[str, Any]]] = {"beam": run_beam}
+BENCHES: dict[str, Callable[..., dict[str, Any]]] = {
+    "beam": run_beam,
+    "block": run_block,
+    "finger": run_finger,
+    "gripper": run_gripper,
+    "trunk": run_trunk,
+}
 """Function of each bench by name."""
 
 __all__ = ["BENCHES", "run_bench"]

@@ -6,6 +6,7 @@ less than wall-clock time. Step and floor alternate, so that what slows one slow
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import perf_counter, process_time
 from typing import Any
@@ -59,13 +60,22 @@ class Measurement:
             "residual": self.residual,
             "nonlinear_residual": self.nonlinear_residual,
             **size_of(self.state.world),
+            "rows": len(self.state.lam),
         }
 
 
-def measure_steps(world: World, *, dt: float, steps: int, start: State | None = None) -> Measurement:
+def measure_steps(
+    world: World,
+    *,
+    dt: float,
+    steps: int,
+    start: State | None = None,
+    controls: Mapping[Any, Any] | None = None,
+) -> Measurement:
     """Take `steps` steps of implicit Euler with one Newton iteration, timing each of them and its floor.
 
-    `nonlinear_residual` is the largest `info.residual` of the counted steps.
+    The same `controls` are given to each step. `nonlinear_residual` is the largest `info.residual` of the counted
+    steps.
     """
     stepper = ImplicitEuler(dt)
     state = world.initial_state() if start is None else start
@@ -74,9 +84,9 @@ def measure_steps(world: World, *, dt: float, steps: int, start: State | None = 
     residual = nonlinear = 0.0
     for number in range(WARM_UP + steps):
         wall, begin = perf_counter(), process_time()
-        following, info = stepper(world, state)
+        following, info = stepper(world, state, controls)
         taken, taken_wall = process_time() - begin, perf_counter() - wall
-        floor = _floor(world, state, dt, projected=info.tangents_projected > 0)
+        floor = _floor(world, state, dt, controls, projected=info.tangents_projected > 0)
         if number >= WARM_UP:
             times.append(taken)
             walls.append(taken_wall)
@@ -90,20 +100,18 @@ def measure_steps(world: World, *, dt: float, steps: int, start: State | None = 
 
 
 def size_of(world: World) -> dict[str, int]:
-    """Nodes, cells (as "tets", whatever their kind), constraint rows and 3×3 blocks of the matrices of a world."""
-    start = Motion(world, world.initial_state(), euler_scheme(1.0), world.controls(None))
+    """Nodes, cells (as "tets", whatever their kind) and 3×3 blocks of the matrices of a world."""
     return {
         "nodes": sum(model.mesh.node_count for model in world.volumes),
         "tets": sum(model.mesh.cell_count for model in world.volumes),
-        "rows": start.assemble_rows().rows.count if world.row_makers else 0,
         "blocks": sum(model.pattern.block_count for model in world.volumes),
     }
 
 
-def _floor(world: World, state: State, dt: float, *, projected: bool) -> float:
+def _floor(world: World, state: State, dt: float, controls: Mapping[Any, Any] | None, *, projected: bool) -> float:
     """Seconds of the numeric factorization and one solve of the matrices of the step from `state`."""
     tangent = Tangent.PROJECTED if projected else Tangent.WARPED
-    systems, _ = Motion(world, state, euler_scheme(dt), world.controls(None)).linearize(tangent)
+    systems, _ = Motion(world, state, euler_scheme(dt), world.controls(controls)).linearize(tangent)
     begin = process_time()
     factors = [system.factorize() for system in systems]
     for factor, system in zip(factors, systems, strict=True):

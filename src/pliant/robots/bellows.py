@@ -66,7 +66,7 @@ def bellows(
         name=name,
     )
     top = Marker(body, (0.0, 0.0, mesh.bounds[1, 2]))
-    return Robot(body, tip=top, cavities=hollows(body, 1, f"{name} air"))
+    return Robot(body, tip=top, cavities=hollows(body, 1, f"{name} air"), margin=0.2 * pitch)
 
 
 def _mesh(sizes: tuple[float, ...], count: int, side: int, along: int, element: ElementName) -> Mesh:

@@ -75,7 +75,7 @@ def finger(
     )
     route = _route(base, phalanx, count, notch, height - back, cable_depth, cable_spread)
     tip = Marker(body, (base + count * phalanx, 0.0, height - 0.5 * back))
-    return Robot(body, tip=tip, cables=(Cable(body, route, name=f"{name} cable"),))
+    return Robot(body, tip=tip, cables=(Cable(body, route, name=f"{name} cable"),), margin=0.4 * notch)
 
 
 def _mesh(

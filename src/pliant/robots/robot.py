@@ -56,8 +56,9 @@ class Robot:
         Its actuators, in the order the robot's own documentation gives.
     tip
         The point that tasks are about.
-    parts
-        Everything that `scene.add(robot)` adds, in order: the body, then its actuators.
+    margin
+        Distance within which to look for self-contacts, m: less than the notches and slots that are to close, for
+        ``scene.collide(robot, robot, margin=robot.margin)``. None where the usual one will do.
     """
 
     body: Volume
@@ -65,6 +66,7 @@ class Robot:
     tip: Marker
     cables: tuple[Cable, ...] = ()
     cavities: tuple[Cavity, ...] = ()
+    margin: float | None = None
 
     def __post_init__(self) -> None:
         for cable in self.cables:

@@ -21,7 +21,8 @@ def tower(
     *,
     width: float = 0.040,
     wall: float = 0.006,
-    floor: float = 0.003,
+    floor: float = 0.005,
+    ceiling: float = 0.0025,
     chamber: float = 0.009,
     slot: float = 0.0015,
     element: ElementName = "tet4",
@@ -36,10 +37,10 @@ def tower(
     open on three sides. An inflated chamber swells its ceiling against the floor above and tips everything above about
     the bridge of that slot: at +x, −x, +y and −y from the lowest up. So the first chamber bends the tower towards +x,
     the second towards −x, the third towards +y, the fourth towards −y. This takes self-contact:
-    ``scene.collide(tower, tower)``. Defaults: 40 × 40 × 69 mm, 546 nodes.
+    ``scene.collide(tower, tower, margin=tower.margin)``, the margin being narrower than a slot. Defaults: 40 × 40 × 77 mm, 546 nodes.
 
-    wall, floor
-        Thickness of the side walls, and of the floor and ceiling of a chamber.
+    wall, floor, ceiling
+        Thickness of the side walls, of the floor under a chamber, which stays flat, and of the ceiling, which swells.
     chamber, slot
         Height of a chamber, and of a slot.
     element
@@ -47,12 +48,12 @@ def tower(
     material
         None: silicone of 0.2 MPa, ν = 0.45, 1080 kg/m³.
     """
-    sizes = {"width": width, "wall": wall, "floor": floor, "chamber": chamber, "slot": slot}
+    sizes = {"width": width, "wall": wall, "floor": floor, "ceiling": ceiling, "chamber": chamber, "slot": slot}
     for label, value in sizes.items():
         positive(f"{label} of a tower", value, unit="m")
     if 2.0 * wall >= width:
         raise InputError(f"walls of {wall:g} m leave no chamber in a tower {width:g} m wide")
-    mesh = _mesh(width, wall, floor, chamber, slot, element)
+    mesh = _mesh(width, wall, (floor, 0.5 * chamber, 0.5 * chamber, ceiling, slot), element)
     body = Volume(
         mesh,
         chosen(material, 0.2e6),
@@ -62,14 +63,13 @@ def tower(
         name=name,
     )
     top = Marker(body, (0.0, 0.0, mesh.bounds[1, 2]))
-    return Robot(body, tip=top, cavities=hollows(body, len(_HINGES), f"{name} chamber "))
+    return Robot(body, tip=top, cavities=hollows(body, len(_HINGES), f"{name} chamber "), margin=0.6 * slot)
 
 
-def _mesh(width: float, wall: float, floor: float, chamber: float, slot: float, element: ElementName) -> Mesh:
+def _mesh(width: float, wall: float, storey: tuple[float, ...], element: ElementName) -> Mesh:
     half = 0.5 * width
     x = np.array([-half, wall - half, 0.0, half - wall, half])
-    storey = [floor, 0.5 * chamber, 0.5 * chamber, floor, slot]
-    z = np.concatenate([[0.0], np.cumsum(storey * len(_HINGES) + [floor])])
+    z = np.concatenate([[0.0], np.cumsum([*storey * len(_HINGES), storey[0]])])
     keep = np.ones((4, 4, len(z) - 1), dtype=bool)
     for number, (along_x, along_y) in enumerate(_HINGES):
         first = number * len(storey)

@@ -19,13 +19,11 @@ import numpy as np
 from pliant.core.errors import MissingExtraError, PliantError
 from pliant.core.types import FloatArray
 from pliant.viewer.cast import PLAIN, Cast
-from pliant.viewer.palette import COLOR_MAP
-from pliant.viewer.stage import Stage
+from pliant.viewer.palette import map_colors
+from pliant.viewer.stage import BAND_COUNT, Stage
 
 FRAME_SECONDS = 1.0 / 30.0
 """Least time between two pictures, s."""
-FLIP_SECONDS = 0.15
-"""Time that the browser is given to read a coloured surface before it is shown, where no other follows, s."""
 
 
 class Viewer(ABC):
@@ -142,17 +140,12 @@ class Viewer(ABC):
     def _work(self) -> None:
         while True:
             with self._wake:
-                limit = FLIP_SECONDS if self._stage.waits_to_flip else None
-                self._wake.wait_for(lambda: self.closed or self._has_work(), limit)
+                self._wake.wait_for(lambda: self.closed or self._has_work())
                 if self.closed:
                     return
-                idle = not self._has_work()
                 self._redraw = False
             try:
-                if idle:
-                    self._stage.flip()
-                else:
-                    self._turn()
+                self._turn()
             except Exception as error:  # whatever it is, the person at the browser must learn of it
                 self._fail(error)
 
@@ -216,10 +209,12 @@ class Look:
 
 
 def _legend_html(high: float, label: str) -> str:
-    bar = f"height:.8em;border-radius:2px;background:linear-gradient(to right,{','.join(COLOR_MAP)})"
+    colors = np.rint(255.0 * map_colors((np.arange(BAND_COUNT) + 0.5) / BAND_COUNT)).astype(int)
+    boxes = "".join(f'<span style="flex:1;background:rgb{tuple(color)}"></span>' for color in colors.tolist())
+    bar = f'<div style="display:flex;height:.8em">{boxes}</div>'
     ends = f'<div style="display:flex;justify-content:space-between"><span>0</span><span>{high:.3g}</span></div>'
     frame = f'<div style="margin:0 1em .4em;font-size:.75em" title="{escape(label)}">'
-    return f'{frame}<div style="{bar}"></div>{ends}</div>'
+    return f"{frame}{bar}{ends}</div>"
 
 
 def table_html(rows: Sequence[tuple[str, str]]) -> str:

@@ -12,18 +12,22 @@ from pliant.collision import Plane
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.rigid import Obstacle
 from pliant.stepping.run import RecordedBody
+from pliant.viewer.bands import color_bands
 from pliant.viewer.cast import Cast
-from pliant.viewer.glb import colored_glb
 from pliant.viewer.palette import TINTS, map_colors
 from pliant.viewer.shapes import balls, shape_triangles
 from pliant.viewer.surfaces import floor_height, grid_spacing, split_creases
 
 SEE_THROUGH = 0.4
+"""Opacity of bodies that are seen through."""
+BAND_COUNT = 16
+"""Bands of colour."""
+_ONE_TRIANGLE = np.array([[0, 1, 2]])
 _OBSTACLE, _CABLE = (168, 175, 186), (32, 36, 44)
 
 
 class Stage:
-    """Draws a cast. `show` streams one instant, `flip` brings up coloured surfaces the browser has had time to read."""
+    """Draws a cast, one instant after the other."""
 
     def __init__(
         self, server: Any, cast: Cast, q: Sequence[FloatArray], time: float, seen: Sequence[FloatArray]
@@ -35,7 +39,6 @@ class Stage:
         self._size = max(float(np.linalg.norm(self._upper - self._lower)), 1e-6)
         self._skins: dict[int, _Skin] = {}
         self._solids: dict[int, Any] = {}
-        self._waiting: tuple[tuple[FloatArray, ...], float] | None = None
         for number, body in enumerate(cast.bodies):
             self._add_body(number, body, q[number])
         self._obstacles = [(thing, self._add_obstacle(k, thing, time)) for k, thing in enumerate(cast.obstacles)]
@@ -46,40 +49,17 @@ class Stage:
         self, q: Sequence[FloatArray], time: float, fractions: Mapping[int, FloatArray], *, see_through: bool
     ) -> None:
         """Draw positions and poses `q` of the bodies; `fractions` (n,) of the colour map, 0…1, for those coloured."""
-        opacity = SEE_THROUGH if see_through else 1.0
+        opacity = SEE_THROUGH if see_through else None
         with self._server.atomic():
-            self._flip()
             for number, skin in self._skins.items():
                 skin.show(q[number], fractions.get(number), opacity)
-            self._waiting = tuple(q), time
-            if not fractions:
-                self._flip()
-
-    @property
-    def waits_to_flip(self) -> bool:
-        """Whether an instant was sent that is not shown yet."""
-        return self._waiting is not None
-
-    def flip(self) -> None:
-        """Show the instant that was sent last."""
-        with self._server.atomic():
-            self._flip()
-
-    def _flip(self) -> None:
-        """Show the coloured surfaces, and move everything else to the instant they belong to."""
-        if self._waiting is None:
-            return
-        q, time = self._waiting
-        self._waiting = None
-        for skin in self._skins.values():
-            skin.flip()
-        for number, handle in self._solids.items():
-            _place(handle, q[number])
-        for obstacle, handle in self._obstacles:
-            if handle is not None and obstacle.motion is not None:
-                _place(handle, obstacle.pose(time))
-        for strand, handle in zip(self._cast.strands, self._cables, strict=True):
-            handle.points = _segments(strand.path(q[strand.body]))
+            for number, handle in self._solids.items():
+                _place(handle, q[number])
+            for obstacle, handle in self._obstacles:
+                if handle is not None and obstacle.motion is not None:
+                    _place(handle, obstacle.pose(time))
+            for strand, handle in zip(self._cast.strands, self._cables, strict=True):
+                handle.points = _segments(strand.path(q[strand.body]))
 
     def _add_body(self, number: int, body: RecordedBody, q: FloatArray) -> None:
         name, color = f"/bodies/{number} {body.name}", _rgb(TINTS[number % len(TINTS)])
@@ -154,46 +134,38 @@ class Stage:
 
 
 class _Skin:
-    """The surface of a volume: one mesh of plain colour, and two coloured ones shown by turns.
-
-    Plain surfaces are updated by their vertices alone. Colours per vertex exist only in whole files, and the browser
-    shows nothing while it reads one: the file goes to the mesh that is hidden, which is shown with the next file. Their
-    shadows would come and go with the files, so they cast none.
-    """
+    """The surface of a volume: one mesh of plain colour whose vertices are streamed, or one for each band of colour."""
 
     def __init__(self, server: Any, name: str, triangles: IndexArray, q: FloatArray, color: Any) -> None:
         self._corners, self._source = split_creases(q, triangles)
         self._scene, self._name = server.scene, name
         self._plain = server.scene.add_mesh_simple(name, q[self._source], self._corners, color=color, side="double")
-        self._pair: list[Any] = []
-        self._waits = False
+        self._bands: list[Any] = []
 
-    def show(self, q: FloatArray, fractions: FloatArray | None, opacity: float) -> None:
+    def show(self, q: FloatArray, fractions: FloatArray | None, opacity: float | None) -> None:
+        points = q[self._source]
+        self._plain.visible = fractions is None
         if fractions is None:
-            self._plain.vertices = q[self._source]
-            self._plain.opacity = None if opacity >= 1.0 else opacity
-            self._plain.visible = True
-            for handle in self._pair:
+            self._plain.vertices, self._plain.opacity = points, opacity
+            for handle in self._bands:
                 handle.visible = False
-            self._waits = False
             return
-        colors = map_colors(fractions[self._source])
-        data = colored_glb(q[self._source], self._corners, colors, opacity=opacity)
-        if not self._pair:
-            names = (f"{self._name} colours {k}" for k in (0, 1))
-            self._pair = [self._scene.add_glb(name, data, visible=False, cast_shadow=False) for name in names]
-        else:
-            self._pair[0].glb_data = data
-        self._waits = True
+        self._bands = self._bands or [self._add_band(k) for k in range(BAND_COUNT)]
+        bands = color_bands(points, self._corners, fractions[self._source], BAND_COUNT)
+        for handle, (places, triangles) in zip(self._bands, bands, strict=True):
+            if not len(triangles):
+                places, triangles = np.repeat(points[:1], 3, axis=0), _ONE_TRIANGLE
+            # the browser takes both at once: they are sent in one group
+            handle.vertices, handle.faces, handle.opacity = places, triangles.astype(np.uint32), opacity
+            handle.visible = True
 
-    def flip(self) -> None:
-        """Show the first of the pair, which was written last, and make the other the next to be written."""
-        if self._waits:
-            shown, other = self._pair
-            shown.visible = True
-            other.visible = self._plain.visible = False
-            self._pair = [other, shown]
-            self._waits = False
+    def _add_band(self, number: int) -> Any:
+        color = map_colors(np.array((number + 0.5) / BAND_COUNT))
+        # a sibling: what hangs below a mesh is hidden with it
+        name = f"{self._name}, colour {number}"
+        return self._scene.add_mesh_simple(
+            name, np.zeros((3, 3)), _ONE_TRIANGLE, color=tuple(color), side="double", visible=False
+        )
 
 
 def _bounds(points: FloatArray, obstacles: Sequence[Obstacle], time: float) -> tuple[FloatArray, FloatArray]:

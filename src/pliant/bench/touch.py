@@ -1,0 +1,134 @@
+"""Benches of what pushes: cable robots, a block that drops on a floor, a gripper that holds a cube; dt = 10 ms.
+
+Plain corotated tetrahedra, as the other programs use; the variant "default_element" is what Pliant takes by itself.
+With a folder of side-by-side meshes, `finger` and `trunk` are built from ``finger.vtk``, ``finger.json``… there, else
+from our own robots of the published size.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant import robots
+from pliant.actuators import Cable
+from pliant.bench.measure import measure_steps
+from pliant.core.errors import InputError
+from pliant.materials import Corotated
+from pliant.mesh import box, load, regions
+from pliant.models.rigid import Obstacle
+from pliant.models.volume import Rayleigh, Volume
+from pliant.stepping import ImplicitEuler
+from pliant.world import Displacement, Scene, State, World
+
+DT = 0.01
+Case = tuple[World, State, Mapping[Any, Any]]
+
+
+def run_finger(*, data: Path | None = None, steps: int = 200) -> dict[str, Any]:
+    """A cable finger, its cable pulled by 10 mm."""
+    return _both(lambda smooth: _cable_robot("finger", data, smooth), steps)
+
+
+def run_trunk(*, data: Path | None = None, steps: int = 100) -> dict[str, Any]:
+    """A trunk of which one long cable is pulled by 10 mm."""
+    return _both(lambda smooth: _cable_robot("trunk", data, smooth), steps)
+
+
+def run_block(*, data: Path | None = None, steps: int = 100) -> dict[str, Any]:
+    """A soft block of 60 mm and 2058 tetrahedra, dropped by 50 mm on a floor with μ = 0.5."""
+    _no_data("block", data)
+    return _both(_block, steps)
+
+
+def run_gripper(*, data: Path | None = None, steps: int = 100) -> dict[str, Any]:
+    """Three cable fingers that hold a cube in the air, with friction."""
+    _no_data("gripper", data)
+    return _both(_gripper, steps)
+
+
+def _both(build: Callable[[bool], Case], steps: int) -> dict[str, Any]:
+    """Report of the plain element, with that of the default element under "variants"."""
+    plain, default = (_report(*build(smooth), steps) for smooth in (False, True))
+    return plain | {"peers": {}, "peer_errors": {}, "variants": {"default_element": default}}
+
+
+def _report(world: World, start: State, controls: Mapping[Any, Any], steps: int) -> dict[str, Any]:
+    return measure_steps(world, dt=DT, steps=steps, start=start, controls=controls).report()
+
+
+def _cable_robot(name: str, data: Path | None, smooth: bool) -> Case:
+    scene = Scene(gravity=(0.0, -9.81, 0.0) if name == "finger" else (0.0, 0.0, 0.0))
+    if data is not None:
+        cable = scene.add(_cable_of_data(scene, name, Path(data), smooth))
+    else:
+        make = robots.finger if name == "finger" else robots.trunk
+        cable = scene.add(make(anti_locking=smooth, damping=Rayleigh(mass=0.1, stiffness=0.1))).cables[0]
+    return _settled(scene.compile(), {cable: Displacement(0.01)}, 100)
+
+
+def _cable_of_data(scene: Scene, name: str, folder: Path, smooth: bool) -> Cable:
+    try:
+        about = json.loads((folder / f"{name}.json").read_text())
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder} holds no {name}.json that can be read: {error}") from error
+    mesh = load(folder / about["mesh"], unit=about["unit"])
+    lower, upper = 1e-3 * np.array(about["clamp_box_mm"])
+    body = scene.add(
+        Volume(
+            mesh,
+            Corotated(young=about["young_Pa"], poisson=about["poisson"], density=1000.0),
+            clamp=regions.box(lower, upper),
+            mass=np.full(mesh.node_count, about["mass_kg"] / mesh.node_count),
+            anti_locking=smooth,
+            damping=Rayleigh(mass=0.1, stiffness=0.1),
+            name=name,
+        )
+    )
+    cable = about["cable"] if "cable" in about else about["cables"][0]
+    pull = cable.get("pull_point_mm")
+    points = 1e-3 * np.array(cable["points_mm"])
+    return Cable(body, points, pull_point=None if pull is None else 1e-3 * np.array(pull), reach=1e-3)
+
+
+def _block(smooth: bool) -> Case:
+    scene = Scene(gravity=(0.0, 0.0, -9.81))
+    material = Corotated(young=0.5e6, poisson=0.45, density=1000.0)
+    damping = Rayleigh(stiffness=0.01)
+    block = Volume(box((0.06, 0.06, 0.06), (7, 7, 7)), material, anti_locking=smooth, damping=damping, name="block")
+    scene.add(block, position=(-0.03, -0.03, 0.05))
+    floor = scene.add(Obstacle.plane())
+    scene.collide(block, floor, friction=0.5)
+    return _settled(scene.compile(), {}, 15)
+
+
+def _gripper(smooth: bool) -> Case:
+    scene = Scene(gravity=(0.0, 0.0, -9.81))
+    gripper = robots.gripper(anti_locking=smooth)
+    scene.add(gripper)
+    gripper.collide(scene)
+    world = scene.compile()
+    state, step = world.initial_state(), ImplicitEuler(DT)
+    for number in range(200):
+        controls = gripper.controls(close=0.02 * min(number / 100, 1.0), lift=0.03 * max(number / 100 - 1.0, 0.0))
+        state, _ = step(world, state, controls)
+    return world, state, controls
+
+
+def _settled(world: World, controls: Mapping[Any, Any], steps: int) -> Case:
+    """The state after `steps` steps under the same controls."""
+    state, step = world.initial_state(), ImplicitEuler(DT)
+    for _ in range(steps):
+        state, _ = step(world, state, controls)
+    return world, state, controls
+
+
+def _no_data(name: str, data: Path | None) -> None:
+    if data is not None:
+        raise InputError(
+            f"bench {name!r} builds its own bodies and reads no data, got data={str(data)!r}; leave it out"
+        )

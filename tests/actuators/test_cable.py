@@ -1,0 +1,153 @@
+"""Cables: the row against finite differences, the law of each control, and what is refused."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.constraints import RowLaw, RowView
+from pliant.core.errors import InfeasibleError, InputError, PliantError
+
+MESH = pl.mesh.box((0.2, 0.05, 0.05), (4, 1, 1))
+RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3)
+PATH = [(0.01, 0.02, 0.02), (0.08, 0.03, 0.03), (0.13, 0.02, 0.04), (0.19, 0.03, 0.02)]
+
+
+def cabled(points=PATH, **options):
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(MESH, RUBBER, clamp=pl.regions.plane(axis="x", at=0.0)))
+    cable = scene.add(pl.Cable(body, points, **options))
+    return scene.compile(), body, cable
+
+
+def view_of(world, q, controls=None):
+    resolved = world.controls(controls)
+    return RowView(q=[q], start=[q], moved=[0.0 * q], sizes=[q.size], controls=resolved, time=0.0, dt=0.0)
+
+
+def path_length(points):
+    return np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
+
+
+@pytest.mark.parametrize("pull_point", [None, (-0.05, 0.02, 0.1)])
+def test_the_row_is_the_gradient_of_the_shortening(pull_point):
+    """Virtual work: dL = −H·dx, by central differences at a deformed shape; δ = L₀ − L."""
+    world, _, _ = cabled(pull_point=pull_point)
+    maker, rng = world.row_makers[0], np.random.default_rng(0)
+    path = PATH if pull_point is None else [pull_point, *PATH]
+    assert maker.rest_length == pytest.approx(path_length(path))
+    q = MESH.points + 0.01 * rng.normal(size=MESH.points.shape)
+    rows, _ = maker.rows(view_of(world, q))
+    assert rows.gap[0] == pytest.approx(maker.rest_length - maker.length(q))
+    for _ in range(5):
+        d = rng.normal(size=q.shape)
+        change = (maker.length(q + 1e-6 * d) - maker.length(q - 1e-6 * d)) / 2e-6
+        assert -(rows.H[0] @ d.ravel())[0] == pytest.approx(change, rel=1e-7)
+
+
+def test_the_forces_of_a_cable_balance():
+    """Between via points of one body Hᵀλ has no resultant force and no moment; a pull point in the world takes both."""
+    world, _, _ = cabled()
+    q = MESH.points + 0.005 * np.random.default_rng(1).normal(size=MESH.points.shape)
+    rows, _ = world.row_makers[0].rows(view_of(world, q))
+    force = rows.H[0].toarray().reshape(-1, 3)
+    np.testing.assert_allclose(force.sum(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.cross(q, force).sum(axis=0), 0.0, atol=1e-12)
+    pulled, _, _ = cabled(pull_point=(-0.05, 0.02, 0.02))
+    rows, _ = pulled.row_makers[0].rows(view_of(pulled, MESH.points))
+    np.testing.assert_allclose(rows.H[0].toarray().reshape(-1, 3).sum(axis=0), [-1, 0, 0], atol=1e-12)
+
+
+def test_laws_of_the_controls():
+    world, _, cable = cabled(min_force=0.2, max_force=5.0)
+    maker = world.row_makers[0]
+
+    def law(controls):
+        rows, _ = maker.rows(view_of(world, MESH.points, controls))
+        return int(rows.law[0]), rows.lower[0], rows.upper[0], rows.target[0]
+
+    assert law({cable: pl.Displacement(0.01)}) == (RowLaw.BOUNDED, 0.2, 5.0, 0.01)
+    assert law({cable: pl.Force(3.0)})[::3] == (RowLaw.IMPOSED, 3.0)
+    assert law(None)[::3] == (RowLaw.IMPOSED, 0.2)
+
+
+def test_a_cable_follows_the_placement_of_its_body():
+    """Via points are given in the frame of the mesh, whatever the body's position in the scene."""
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(MESH, RUBBER), position=(1.0, 2.0, 3.0), rotation=(0.0, 0.0, 0.7))
+    scene.add(pl.Cable(body, PATH))
+    world = scene.compile()
+    assert world.row_makers[0].rest_length == pytest.approx(path_length(PATH))
+
+
+@pytest.mark.parametrize(
+    ("points", "options", "text"),
+    [
+        ([(0.1, 0.02, 0.02)], {}, "'cable' has 1 points; a cable needs two"),
+        ([(0.1, 0.02), (0.1, 0.03)], {}, "via_points of 'cable'"),
+        ([(0.1, 0.02, np.nan), (0.1, 0.03, 0.02)], {}, "via_points of 'cable'"),
+        (PATH, {"min_force": -1.0}, "min_force of 'cable'"),
+        (PATH, {"min_force": 2.0, "max_force": 1.0}, "max_force of 'cable' is 1 N, but min_force 2 N"),
+        (PATH, {"pull_point": (0, 0)}, "pull_point"),
+        ([(0.1, 0.02, 0.02), (0.3, 0.02, 0.02)], {"name": "tendon"}, "tendon"),
+    ],
+)
+def test_bad_cables(points, options, text):
+    with pytest.raises(PliantError, match=text):
+        cabled(points, **options)
+
+
+def test_a_point_outside_the_body_is_named_with_its_place():
+    with pytest.raises(PliantError) as caught:
+        cabled([(0.1, 0.02, 0.02), (0.3, 0.02, 0.02)])
+    assert "0.3" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("control", "text"),
+    [
+        (pl.Pressure(1.0), "pl.Displacement"),
+        (0.01, "pl.Displacement"),
+        ((pl.Force(1.0), pl.Displacement(0.1)), "not both"),
+        (pl.Force(-1.0), "force of 'cable'"),
+        (pl.Force((1.0, 0.0, 0.0)), "force of 'cable'"),
+        (pl.Force(11.0), "max_force is 10 N"),
+        (pl.Displacement(np.nan), "displacement of 'cable'"),
+        (pl.Displacement(0.06), "max_displacement is 0.05 m"),
+    ],
+)
+def test_a_cable_asked_wrongly(control, text):
+    world, _, cable = cabled(max_force=10.0, max_displacement=0.05)
+    with pytest.raises(InputError, match=text):
+        pl.ImplicitEuler(dt=0.01)(world, world.initial_state(), {cable: control})
+
+
+def test_cables_of_another_world_and_bodies_not_added():
+    world, body, _ = cabled()
+    with pytest.raises(InputError, match="is not an actuator"):
+        pl.ImplicitEuler(dt=0.01)(world, world.initial_state(), {pl.Cable(body, PATH): pl.Force(1.0)})
+    with pytest.raises(InputError, match="before its Cable"):
+        pl.Scene().add(pl.Cable(body, PATH))
+
+
+def test_a_cable_between_clamped_nodes_cannot_be_shortened():
+    """Nothing on its path moves: a displacement is infeasible and says so, rather than pulling without end."""
+    world, _, cable = cabled([(0.0, 0.01, 0.01), (0.0, 0.04, 0.04)])
+    with pytest.raises(InfeasibleError, match="row"):
+        pl.ImplicitEuler(dt=0.01)(world, world.initial_state(), {cable: pl.Displacement(0.01)})
+
+
+def test_two_cables_read_back_their_own():
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(MESH, RUBBER, clamp=pl.regions.plane(axis="x", at=0.0)))
+    lower, upper = (scene.add(pl.Cable(body, [(0.0, 0.025, z), (0.2, 0.025, z)], name=f"z {z}")) for z in (0.01, 0.04))
+    world = scene.compile()
+    state = world.initial_state()
+    for _ in range(20):
+        state, info = pl.ImplicitEuler(dt=0.01)(
+            world, state, {lower: pl.Displacement(0.002), upper: pl.Displacement(0.0)}
+        )
+    assert info.actuation(lower)[0] == pytest.approx(0.002, abs=1e-12)
+    assert info.actuation(lower)[1] > 0.0
+    assert info.actuation(upper)[0] >= -1e-12
+    with pytest.raises(InputError, match="is not an actuator of this world"):
+        info.actuation(body)

@@ -1,0 +1,124 @@
+"""Cavities: the row against finite differences, the law of each control, and what is refused."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.actuators.cavity import hollow_surfaces
+from pliant.constraints import RowLaw, RowView
+from pliant.core.errors import InputError, MeshError, PliantError
+
+RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.4, density=1e3)
+
+
+def hollow(element="tet4", **options):
+    scene = pl.Scene()
+    mesh = pl.mesh.shell(0.01, 0.02, cells=(1, 2), element=element)
+    body = scene.add(pl.Volume(mesh, RUBBER))
+    cavity = scene.add(pl.Cavity(body, **options))
+    return scene.compile(), body, cavity
+
+
+def view_of(world, q, controls=None):
+    resolved = world.controls(controls)
+    return RowView(q=[q], start=[q], moved=[0.0 * q], sizes=[q.size], controls=resolved, time=0.0, dt=0.0)
+
+
+@pytest.mark.parametrize("element", ["tet4", "tet10", "hex8"])
+def test_the_row_is_the_gradient_of_the_volume(element):
+    """H = +∂V/∂q by central differences at a deformed shape; δ = V − V₀."""
+    world, body, _ = hollow(element)
+    maker, rng = world.row_makers[0], np.random.default_rng(0)
+    assert 0.7 < maker.rest_volume / (4 / 3 * np.pi * 0.01**3) < 1.01
+    q = body.mesh.points + 5e-4 * rng.normal(size=body.mesh.points.shape)
+    rows, _ = maker.rows(view_of(world, q))
+    assert rows.gap[0] == pytest.approx(maker.volume(q) - maker.rest_volume)
+    for _ in range(3):
+        d = rng.normal(size=q.shape)
+        change = (maker.volume(q + 1e-8 * d) - maker.volume(q - 1e-8 * d)) / 2e-8
+        assert (rows.H[0] @ d.ravel())[0] == pytest.approx(change, rel=1e-6)
+
+
+def test_a_uniform_pressure_in_a_closed_chamber_has_no_resultant():
+    world, body, _ = hollow()
+    q = body.mesh.points + 5e-4 * np.random.default_rng(0).normal(size=body.mesh.points.shape)
+    rows, _ = world.row_makers[0].rows(view_of(world, q))
+    force = rows.H[0].toarray().reshape(-1, 3)
+    np.testing.assert_allclose(force.sum(axis=0), 0.0, atol=1e-15)
+    np.testing.assert_allclose(np.cross(q, force).sum(axis=0), 0.0, atol=1e-16)
+    assert (np.einsum("ni,ni->n", force, body.mesh.points)[np.linalg.norm(force, axis=1) > 0] > 0).all()
+
+
+def test_scaling_a_chamber_scales_its_volume_by_the_cube():
+    world, body, _ = hollow()
+    maker = world.row_makers[0]
+    assert maker.volume(1.5 * body.mesh.points) == pytest.approx(1.5**3 * maker.rest_volume)
+
+
+def test_laws_of_the_controls():
+    world, body, cavity = hollow(min_pressure=-10.0, max_pressure=1e4)
+
+    def law(controls):
+        rows, _ = world.row_makers[0].rows(view_of(world, body.mesh.points, controls))
+        return int(rows.law[0]), rows.lower[0], rows.upper[0], rows.target[0]
+
+    assert law({cavity: pl.VolumeGrowth(1e-7)}) == (RowLaw.BOUNDED, -10.0, 1e4, 1e-7)
+    assert law({cavity: pl.Pressure(500.0)})[::3] == (RowLaw.IMPOSED, 500.0)
+    assert law(None)[::3] == (RowLaw.IMPOSED, 0.0)
+
+
+def test_an_outer_surface_is_no_chamber():
+    scene = pl.Scene()
+    mesh = pl.mesh.shell(0.01, 0.02, cells=(1, 2))
+    body = scene.add(pl.Volume(mesh, RUBBER))
+    outer = max(mesh.surface().components(), key=lambda s: s.volume())
+    scene.add(pl.Cavity(body, outer, name="lung"))
+    with pytest.raises(MeshError, match="cavity 'lung' bounds .* its normals point out of the chamber"):
+        scene.compile()
+
+
+def test_a_flipped_chamber_is_refused():
+    scene = pl.Scene()
+    mesh = pl.mesh.shell(0.01, 0.02, cells=(1, 2))
+    body = scene.add(pl.Volume(mesh, RUBBER))
+    scene.add(pl.Cavity(body, hollow_surfaces(mesh)[0].flipped(), name="lung"))
+    with pytest.raises(MeshError, match="'lung'"):
+        scene.compile()
+
+
+def test_an_open_chamber_is_refused():
+    scene = pl.Scene()
+    mesh = pl.mesh.shell(0.01, 0.02, cells=(1, 2))
+    body = scene.add(pl.Volume(mesh, RUBBER))
+    inner = hollow_surfaces(mesh)[0]
+    scene.add(pl.Cavity(body, inner.selected(np.arange(1, len(inner.facets)))))
+    with pytest.raises(PliantError, match="open at"):
+        scene.compile()
+
+
+def test_a_body_without_a_hollow_says_so():
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(pl.mesh.box((1, 1, 1), (2, 2, 2)), RUBBER, name="block"))
+    scene.add(pl.Cavity(body))
+    with pytest.raises(MeshError, match="'block' has 0 inner cavities"):
+        scene.compile()
+
+
+def test_limits_must_leave_room():
+    with pytest.raises(InputError, match="max_pressure of 'cavity' is 1 Pa, but min_pressure 2 Pa"):
+        hollow(min_pressure=2.0, max_pressure=1.0)
+
+
+@pytest.mark.parametrize(
+    ("control", "text"),
+    [
+        (pl.Displacement(0.01), "pl.Pressure"),
+        (1e3, "pl.Pressure"),
+        (pl.Pressure(np.nan), "control of 'cavity'"),
+        (pl.VolumeGrowth((1.0, 2.0)), "control of 'cavity'"),
+    ],
+)
+def test_a_cavity_asked_wrongly(control, text):
+    world, _, cavity = hollow()
+    with pytest.raises(InputError, match=text):
+        pl.ImplicitEuler(dt=0.01)(world, world.initial_state(), {cavity: control})
