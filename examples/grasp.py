@@ -23,8 +23,10 @@ run = pl.simulate(
 force = run.contact_force(finger.body, ball)
 length, tension = run.actuation(finger.cable)
 tip = finger.tip.along(run.points(finger.body))
-print(f"the ball pushes the finger with {np.round(force[-1], 3)} N; the cable, {1e3 * length[-1]:.0f} mm in, has "
-      f"{tension[-1]:.2f} N; the tip came down by {1e3 * (tip[0, 2] - tip[-1, 2]):.0f} mm")
+print(
+    f"the ball pushes the finger with {np.round(force[-1], 3)} N; the cable, {1e3 * length[-1]:.0f} mm in, has "
+    f"{tension[-1]:.2f} N; the tip came down by {1e3 * (tip[0, 2] - tip[-1, 2]):.0f} mm"
+)
 
 assert force[-1] @ force[-1] > 0.01**2, "the finger must hold the ball"
 assert abs(length[-1] - 0.02) < 1e-6, f"the cable must be 20 mm shorter, got {length[-1]} m"

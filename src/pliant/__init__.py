@@ -11,8 +11,9 @@
 """
 
 from pathlib import Path
+from typing import Any
 
-from pliant import materials, mesh, solvers
+from pliant import materials, mesh, robots, solvers
 from pliant.actuators import Cable, Cavity
 from pliant.core.errors import (
     CapacityError,
@@ -34,6 +35,13 @@ from pliant.world import Displacement, Force, Pressure, Scene, State, Traction, 
 from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
 __version__ = "0.1.0"
+
+
+def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, block: bool | None = None) -> Any:
+    """Show a run, or a world that is simulated live, in the browser; see `pliant.viewer.live.view`."""
+    from pliant.viewer.live import view as show
+
+    return show(thing, port=port, open_browser=open_browser, block=block)
 
 
 def load(path: str | Path) -> Run | World:
@@ -80,6 +88,8 @@ __all__ = [
     "materials",
     "mesh",
     "regions",
+    "robots",
     "simulate",
     "solvers",
+    "view",
 ]

@@ -73,7 +73,7 @@ def test_an_outer_surface_is_no_chamber():
     body = scene.add(pl.Volume(mesh, RUBBER))
     outer = max(mesh.surface().components(), key=lambda s: s.volume())
     scene.add(pl.Cavity(body, outer, name="lung"))
-    with pytest.raises(MeshError, match="cavity 'lung' bounds .* its normals point out of the chamber"):
+    with pytest.raises(MeshError, match=r"cavity 'lung' bounds .* its normals point out of the chamber"):
         scene.compile()
 
 

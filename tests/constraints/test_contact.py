@@ -7,6 +7,7 @@ import pliant as pl
 from pliant.constraints import RowLaw, RowView
 from pliant.constraints.contact import RECOVERY_SPEED, contact_forces
 from pliant.core.errors import CapacityError, InputError
+from pliant.models.scheme import STATIC_SCHEME
 
 RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3)
 MESH = pl.mesh.box((0.04, 0.04, 0.04), (2, 2, 2))
@@ -73,8 +74,6 @@ def nudged(world, q, kick):
     """Positions and poses after small displacements `kick` of the unknowns, by the models' own update."""
     placed = []
     for model, x, d in zip(world.models, q, kick, strict=True):
-        from pliant.models.scheme import STATIC_SCHEME
-
         trial = model.trial(x, np.zeros_like(d), STATIC_SCHEME, np.zeros(3), {})
         trial.dx = d
         placed.append(trial.positions())

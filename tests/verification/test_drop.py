@@ -1,7 +1,6 @@
 """A soft block of 60 mm, 2058 tetrahedra, dropped 50 mm onto a plane: it comes to rest and never sinks in."""
 
 import numpy as np
-import pytest
 
 import pliant as pl
 

@@ -166,7 +166,7 @@ def vertex_behind_at_rest(a: Arrays, vertex: int, face: int, wall: float) -> boo
     for axis in range(3):
         foot = (1.0 - v - w) * a.rest[i, axis] + v * a.rest[j, axis] + w * a.rest[k, axis]
         height += (a.rest[vertex, axis] - foot) * a.rest_normals[face, axis]
-    return bool(height < 0.0 and squared < wall * wall)
+    return bool(height <= 0.0 and squared < wall * wall)
 
 
 @inline
@@ -181,7 +181,7 @@ def edge_behind_at_rest(a: Arrays, edge: int, other: int, wall: float) -> bool:
         apart -= a.rest[k, axis] + t * (a.rest[m, axis] - a.rest[k, axis])
         facing = outward(a.edge_triangles, a.rest_normals, other, axis)
         height += apart * (facing - outward(a.edge_triangles, a.rest_normals, edge, axis))
-    return bool(height < 0.0 and squared < wall * wall)
+    return bool(height <= 0.0 and squared < wall * wall)
 
 
 @inline

@@ -78,6 +78,20 @@ class Collider:
             return pose
         return np.asarray(view.q[self.number])
 
+    def velocities(self, view: RowView) -> FloatArray:
+        """Velocities of the points of the side at the start of the step, (k, 3), m/s; those of its nodes or its box."""
+        if self.number is None:
+            if self.handle.motion is None or not view.dt:
+                return np.zeros((1, 3))
+            start, end = self.handle.pose(view.time - view.dt), self.handle.pose(view.time)
+            moved: FloatArray = (end[:1] - start[:1]) / view.dt
+            return moved
+        v = np.asarray(view.speeds[self.number])
+        if isinstance(self.map, NodeMap):
+            return v
+        arms = self.map.local @ view.start[self.number][1:].T
+        return np.asarray(v[0] + np.cross(v[1], arms))
+
     def drift(self, view: RowView, points: FloatArray) -> FloatArray:
         """How far the points of an obstacle that stand at `points` (m, 3) at the end of the step moved in it, m."""
         if self.number is not None or self.handle.motion is None:

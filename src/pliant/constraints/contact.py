@@ -99,11 +99,16 @@ class ContactPair:
         return replace(contacts, gap=contacts.gap - a.radius, point_a=point)
 
     def _margin(self, view: RowView) -> float:
-        """The margin, widened to what the two sides can approach by in the step at their present speeds, m."""
-        if not view.dt:
+        """The margin, widened to what two bodies can approach by in the step at their present speeds, m.
+
+        Self-contact is not widened: its filters tell walls from contacts by the margin.
+        """
+        if not view.dt or self.a is self.b:
             return self.margin
-        reaches = [view.reach[side.number] for side in (self.a, self.b) if side.number is not None]
-        return max(self.margin, 1.2 * sum(reaches))
+        velocities = [side.velocities(view) for side in (self.a, self.b)]
+        mean = velocities[1].mean(axis=0)
+        fastest = sum(float(np.linalg.norm(v - mean, axis=1).max()) for v in velocities)
+        return max(self.margin, 1.2 * view.dt * (fastest + view.dt * view.gravity))
 
     def _rows(self, view: RowView, contacts: ContactSet, frames: FloatArray) -> Rows:
         made = contact_rows(contacts, frames=frames if self.mu else False)

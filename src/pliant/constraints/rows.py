@@ -80,7 +80,8 @@ class RowView:
 
     `q` are the positions or poses of the models at the displacement so far, `start` those at the start of the step;
     `moved` is the displacement so far. `time` (s) is that of the end of the step, `dt` (s) its length, 0 in statics;
-    `reach` (m) is how far each model would get in the step at the speed it has.
+    `speeds` are the velocities of
+    the models at its start, `gravity` (m/s²) the strength of gravity.
     """
 
     q: Sequence[FloatArray]
@@ -90,7 +91,8 @@ class RowView:
     controls: Mapping[Any, Any]
     time: float
     dt: float
-    reach: Sequence[float] = ()
+    speeds: Sequence[FloatArray] = ()
+    gravity: float = 0.0
     memory: Any = None
 
     def blank(self, count: int) -> list[sparse.csr_matrix]:

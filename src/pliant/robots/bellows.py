@@ -14,7 +14,7 @@ from pliant.mesh.elements import ElementName
 from pliant.mesh.structured import cell_counts
 from pliant.models.volume import Rayleigh, Volume
 from pliant.robots.lattice import round_keys, stacked_rounds
-from pliant.robots.robot import Marker, Robot, chosen, hollows
+from pliant.robots.robot import DAMPING, Marker, Robot, chosen, hollows
 
 
 def bellows(
@@ -29,7 +29,7 @@ def bellows(
     element: ElementName = "tet4",
     material: Material | None = None,
     anti_locking: bool = True,
-    damping: Rayleigh = Rayleigh(stiffness=0.01),
+    damping: Rayleigh = DAMPING,
     name: str = "bellows",
 ) -> Robot:
     """A bellows along z on a clamped end at z = 0, with one closed `cavity`; all lengths in m.

@@ -16,7 +16,7 @@ from pliant.mesh.elements import ElementName
 from pliant.mesh.structured import cell_counts
 from pliant.models.volume import Rayleigh, Volume
 from pliant.robots.lattice import Lattice
-from pliant.robots.robot import Marker, Robot, chosen
+from pliant.robots.robot import DAMPING, Marker, Robot, chosen
 
 
 def finger(
@@ -34,7 +34,7 @@ def finger(
     element: ElementName = "tet4",
     material: Material | None = None,
     anti_locking: bool = True,
-    damping: Rayleigh = Rayleigh(stiffness=0.01),
+    damping: Rayleigh = DAMPING,
     name: str = "finger",
 ) -> Robot:
     """A finger along x from its clamped base at x = 0, palm in the plane z = 0 and facing −z, middle at y = 0.
@@ -90,7 +90,7 @@ def _mesh(
     along, across, deep = cells
     width, height, back = section
     backs = max(1, round(deep * back / (height - back)))
-    y = np.linspace(-0.5 * width, 0.5 * width, across + 1)
+    y: FloatArray = np.linspace(-0.5 * width, 0.5 * width, across + 1, dtype=np.float64)
     z = np.concatenate([np.linspace(0.0, height - back, deep + 1), np.linspace(height - back, height, backs + 1)[1:]])
     base_cells = max(1, round(1.2 * along * base / phalanx))
     pieces = [_piece(0.0, base, base_cells, y, z, height - back, (0.0, 0.5 * notch))]
@@ -106,7 +106,7 @@ def _piece(
     start: float, length: float, count: int, y: FloatArray, z: FloatArray, apex: float, tapers: tuple[float, float]
 ) -> Lattice:
     """A block from x = `start`, shorter by `tapers` at its two ends at the palm, in full below the back."""
-    lattice = Lattice.grid(np.linspace(0.0, 1.0, count + 1), y, z)
+    lattice = Lattice.grid(np.linspace(0.0, 1.0, count + 1, dtype=np.float64), y, z)
     part, depth = lattice.points[:, 0], np.clip(1.0 - lattice.points[:, 2] / apex, 0.0, 1.0)
     x = start + part * length + depth * ((1.0 - part) * tapers[0] - part * tapers[1])
     return Lattice(np.column_stack([x, lattice.points[:, 1:]]), lattice.cells)

@@ -89,8 +89,8 @@ def gripper(
     spacing
         Distance between the middles of the two fingers along y.
     material, thumb_material
-        Of the fingers and of the thumb. None: silicone of 0.6 MPa, and twice that for the thumb, so that pulled alike it
-        balances the two fingers and the cube stays in the middle.
+        Of the fingers and of the thumb. None: silicone of 0.6 MPa, and twice that for the thumb, so that pulled
+        alike it balances the two fingers and the cube stays in the middle.
     shape
         Options of `pl.robots.finger`, for all three.
     """
@@ -105,12 +105,10 @@ def gripper(
     height = length + positive("clearance", clearance, unit="m")
     down = np.array([[0.0, 0.0, -1.0], [0.0, -1.0, 0.0], [-1.0, 0.0, 0.0]])
     turned = rotation_exp(np.array([0.0, 0.0, np.pi])) @ down
-    half = 0.5 * opening
-    fingers = (
-        _hung(thumb, down, np.array([-half, 0.0, height])),
-        _hung(finger(name=f"{name} finger 1", material=soft, **shape), turned, np.array([half, -0.5 * spacing, height])),
-        _hung(finger(name=f"{name} finger 2", material=soft, **shape), turned, np.array([half, 0.5 * spacing, height])),
-    )
+    fingers = [_hung(thumb, down, np.array([-0.5 * opening, 0.0, height]))]
+    for number, side in enumerate((-0.5, 0.5), start=1):
+        one = finger(name=f"{name} finger {number}", material=soft, **shape)
+        fingers.append(_hung(one, turned, np.array([0.5 * opening, side * spacing, height])))
     return Gripper(
         tuple(one for one, _ in fingers),
         mounts=tuple(mount for _, mount in fingers),

@@ -10,7 +10,7 @@ from pliant.core.checks import non_negative
 from pliant.materials import Material
 from pliant.mesh import chambered_finger, regions
 from pliant.models.volume import Rayleigh, Volume
-from pliant.robots.robot import Marker, Robot, chosen, hollows, silicone
+from pliant.robots.robot import DAMPING, Marker, Robot, chosen, hollows, silicone
 
 
 def pneunet(
@@ -19,14 +19,15 @@ def pneunet(
     material: Material | None = None,
     sole_material: Material | None = None,
     anti_locking: bool = True,
-    damping: Rayleigh = Rayleigh(stiffness=0.01),
+    damping: Rayleigh = DAMPING,
     name: str = "pneunet",
     **shape: Any,
 ) -> Robot:
     """A finger along x from its clamped face at x = 0, its stiff sole at z = 0, bent towards −z by air in its `cavity`.
 
     `shape` goes to `pl.mesh.chambered_finger`: `length`, `height`, `width`, `chamber_count`, `cell_size`, `element`…,
-    in m; its height stands along z here. Default: 85 × 10 × 20 mm with six chambers. It is meshed by Gmsh: ``pip install 'pliant[mesh]'``.
+    in m; its height stands along z here. Default: 85 × 10 × 20 mm with six chambers. It is meshed by Gmsh:
+    ``pip install 'pliant[mesh]'``.
 
     sole
         Cells whose centre lies below this height, m, are of `sole_material`; 0 for none.

@@ -16,7 +16,10 @@ from pliant.core.types import FloatArray
 from pliant.mappings import BarycentricMap
 from pliant.materials import Corotated, Material
 from pliant.mesh import Mesh
-from pliant.models.volume import Volume
+from pliant.models.volume import Rayleigh, Volume
+
+DAMPING = Rayleigh(stiffness=0.01)
+"""Of every robot unless told otherwise: soft rubber stops swinging within a few periods."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,8 @@ class Marker:
 
     def at(self, state: Any) -> FloatArray:
         """Where the point is in `state`, (3,) m."""
-        return self.along(state.points(self.body)[None])[0]
+        place: FloatArray = self.along(state.points(self.body)[None])[0]
+        return place
 
     def along(self, frames: FloatArray) -> FloatArray:
         """Where the point is, (T, 3) m, in T shapes of the body (T, n, 3) m, such as ``run.points(robot.body)``."""
@@ -54,11 +58,11 @@ class Robot:
         The deformable volume, clamped at its base.
     cables, cavities
         Its actuators, in the order the robot's own documentation gives.
-    tip
-        The point that tasks are about.
     margin
         Distance within which to look for self-contacts, m: less than the notches and slots that are to close, for
         ``scene.collide(robot, robot, margin=robot.margin)``. None where the usual one will do.
+
+    `tip` is the point that tasks are about.
     """
 
     body: Volume

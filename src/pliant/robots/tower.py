@@ -11,7 +11,7 @@ from pliant.mesh import Mesh, regions
 from pliant.mesh.elements import ElementName
 from pliant.models.volume import Rayleigh, Volume
 from pliant.robots.lattice import Lattice
-from pliant.robots.robot import Marker, Robot, chosen, hollows
+from pliant.robots.robot import DAMPING, Marker, Robot, chosen, hollows
 
 _HINGES = (((-1, None), (0, None)), ((0, 1), (0, None)), ((0, None), (-1, None)), ((0, None), (0, 1)))
 """Cells along x and y that bridge each slot, from the lowest up: at +x, −x, +y and −y."""
@@ -28,7 +28,7 @@ def tower(
     element: ElementName = "tet4",
     material: Material | None = None,
     anti_locking: bool = True,
-    damping: Rayleigh = Rayleigh(stiffness=0.01),
+    damping: Rayleigh = DAMPING,
     name: str = "tower",
 ) -> Robot:
     """A square tower along z on a clamped foot at z = 0, middle at x = y = 0; all lengths in m.
@@ -37,7 +37,8 @@ def tower(
     open on three sides. An inflated chamber swells its ceiling against the floor above and tips everything above about
     the bridge of that slot: at +x, −x, +y and −y from the lowest up. So the first chamber bends the tower towards +x,
     the second towards −x, the third towards +y, the fourth towards −y. This takes self-contact:
-    ``scene.collide(tower, tower, margin=tower.margin)``, the margin being narrower than a slot. Defaults: 40 × 40 × 77 mm, 546 nodes.
+    ``scene.collide(tower, tower, margin=tower.margin)``, the margin being narrower than a slot.
+    Defaults: 40 × 40 × 77 mm, 546 nodes.
 
     wall, floor, ceiling
         Thickness of the side walls, of the floor under a chamber, which stays flat, and of the ceiling, which swells.

@@ -16,7 +16,7 @@ from pliant.mesh.elements import ElementName
 from pliant.mesh.structured import cell_counts
 from pliant.models.volume import Rayleigh, Volume
 from pliant.robots.lattice import round_keys, stacked_rounds
-from pliant.robots.robot import Marker, Robot, chosen
+from pliant.robots.robot import DAMPING, Marker, Robot, chosen
 
 _CORE = 0.56
 """Radius of the core inside a vertebra, as a part of the vertebra's."""
@@ -37,7 +37,7 @@ def trunk(
     material: Material | None = None,
     mass: float | None = 0.042,
     anti_locking: bool = True,
-    damping: Rayleigh = Rayleigh(stiffness=0.01),
+    damping: Rayleigh = DAMPING,
     name: str = "trunk",
 ) -> Robot:
     """A trunk along z from its clamped base at z = 0 to its tip on the axis at z = `length`; all lengths in m.
@@ -70,8 +70,9 @@ def trunk(
     side, layers = cell_counts("cells", cells, ("the core", "a gap"))
     if side % 2 or base >= length or not _CORE * base_radius < cable_radius < base_radius:
         raise InputError(
-            f"a trunk needs an even number of cells along a side of its core ({side}), a base ({base:g} m) shorter than "
-            f"its length ({length:g} m), and cables between {_CORE:g} and 1 of its base_radius ({cable_radius:g} m)"
+            f"a trunk needs an even number of cells along a side of its core ({side}), a base ({base:g} m) shorter "
+            f"than its length ({length:g} m), and cables between {_CORE:g} and 1 base_radius from its axis "
+            f"({cable_radius:g} m)"
         )
     faces = _faces(length, base, count)
     radius = np.array([base_radius, tip_radius])
@@ -134,7 +135,7 @@ def _mesh(
 def _route(faces: FloatArray, base: float, radius: FloatArray, length: float, angle: float) -> FloatArray:
     """Via points just inside both faces of every vertebra, at the cable's own distance from the axis there."""
     inset = 0.16 * (faces[-1, 1] - faces[-1, 0])
-    z = np.array([0.04 * base, base - inset, *(faces[1:] + (inset, -inset)).ravel()])
+    z = np.array([0.04 * base, base - inset, *np.add(faces[1:], (inset, -inset)).ravel()])
     # one radius for a vertebra: the cable runs along the axis inside it
     middle = np.array([0.0, base, *np.repeat(faces[1:].mean(axis=1), 2)])
     r = np.interp(middle, [0.0, length], radius)

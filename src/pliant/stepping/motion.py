@@ -117,18 +117,13 @@ class Motion:
             "controls": self.controls,
             "time": self.start.time + self.scheme.dt,
             "dt": self.scheme.dt,
-            "reach": [self._reach(v) for v in self.start.v],
+            "speeds": self.start.v,
+            "gravity": float(np.linalg.norm(self.gravity)),
         }
         makers = self.world.row_makers
         memories = self.start.memories or (None,) * len(makers)
         self.assembly = assemble(makers, [RowView(**common, memory=memory) for memory in memories])
         return self.assembly
-
-    def _reach(self, v: FloatArray) -> float:
-        """How far a model gets in the step at its present speed and under gravity, m."""
-        dt = self.scheme.dt
-        fastest = float(np.sqrt(np.einsum("ni,ni->n", v, v).max()))
-        return dt * (fastest + dt * float(np.linalg.norm(self.gravity)))
 
     def must_move(self) -> bool:
         """Whether held unknowns are not yet where supports and clamps want them."""

@@ -137,6 +137,7 @@ class Run:
 
     def contact_force(self, a: Any, b: Any) -> FloatArray:
         """Force that `b` exerts on `a` (handles or names) at each step, (steps, 3), N."""
+        a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
         for recorded in self.forces:
             if recorded.concerns((a, b)):
                 return recorded.values

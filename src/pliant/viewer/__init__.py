@@ -1,1 +1,1 @@
-"""Looking at motions: a self-contained web page, and a still picture. Both take arrays and write files."""
+"""Looking at motions: a self-contained web page and a still picture, from arrays; and live, in the browser (`live`)."""

@@ -12,7 +12,7 @@ from pliant.core.checks import finite_array
 from pliant.core.types import FloatArray
 from pliant.mappings import BarycentricMap
 from pliant.models.rigid import Obstacle
-from pliant.models.volume import Volume, VolumeModel, readouts
+from pliant.models.volume import VolumeModel, readouts
 from pliant.stepping import Run
 from pliant.stepping.run import RecordedBody, Recorder
 from pliant.world import World
@@ -36,7 +36,7 @@ class Strand:
 
 
 class Cast:
-    """Bodies with their read-outs, obstacles and cables. A run from a file has bodies alone, and no materials."""
+    """Bodies with their read-outs, obstacles and cables. A run that does not know its world has bodies alone."""
 
     def __init__(
         self,
@@ -61,20 +61,15 @@ class Cast:
 
     @classmethod
     def of_run(cls, run: Run) -> Cast:
-        """What a run knows: its bodies; and unless it comes from a file, what touched or pulled them."""
-        handles = list(dict.fromkeys(handle for recorded in run.forces for handle in recorded.handles))
-        obstacles = tuple(handle for handle in handles if isinstance(handle, Obstacle))
-        strands = tuple(_strand(handle, run.bodies) for handle in handles if isinstance(handle, Cable))
-        return cls(run.bodies, obstacles, strands, {})
+        """All of the world that was simulated, or the bodies alone where the run does not know it."""
+        return cls(run.bodies, (), (), {}) if run.world is None else cls.of_world(run.world)
 
     @property
     def color_modes(self) -> tuple[str, ...]:
         """What the volumes can be coloured by."""
-        volumes = [body for body in self.bodies if not body.is_rigid]
-        if not volumes:
+        if not self._volumes():
             return (PLAIN,)
-        known = all(k in self._models or isinstance(body.handle, Volume) for k, body in self._volumes())
-        return (PLAIN, DISPLACEMENT, STRESS) if known else (PLAIN, DISPLACEMENT)
+        return (PLAIN, DISPLACEMENT, STRESS) if self._models else (PLAIN, DISPLACEMENT)
 
     def values(self, mode: str, q: tuple[FloatArray, ...]) -> dict[int, FloatArray]:
         """Of each volume by its number, a value at each node (n,), in the unit that `mode` names."""
@@ -82,19 +77,15 @@ class Cast:
             return {}
         if mode == DISPLACEMENT:
             return {k: 1e3 * np.linalg.norm(q[k] - _rest(body), axis=1) for k, body in self._volumes()}
-        return {k: self._von_mises(k, q[k]) for k, _ in self._volumes()}
-
-    def _von_mises(self, number: int, q: FloatArray) -> FloatArray:
-        if number not in self._models:
-            body = self.bodies[number]
-            assert body.mesh is not None
-            self._models[number] = VolumeModel.build(body.handle, body.mesh)
-        model = self._models[number]
-        stress = readouts.node_mean(model, readouts.cell_stress(model, q))
-        return 1e-3 * readouts.von_mises(stress)
+        return {k: _von_mises(model, q[k]) for k, model in self._models.items()}
 
     def _volumes(self) -> list[tuple[int, RecordedBody]]:
         return [(k, body) for k, body in enumerate(self.bodies) if not body.is_rigid]
+
+
+def _von_mises(model: VolumeModel, q: FloatArray) -> FloatArray:
+    """At the nodes, (n,), kPa."""
+    return 1e-3 * readouts.von_mises(readouts.node_mean(model, readouts.cell_stress(model, q)))
 
 
 def _rest(body: RecordedBody) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Cable, Cavity
+from pliant.actuators import Cable, CableRows, Cavity, CavityRows
 from pliant.core.types import FloatArray
 from pliant.stepping import Run
 from pliant.viewer.cast import Cast
@@ -26,6 +26,9 @@ class Playback(Viewer):
         self._time = float(run.times[0])
         self._clock: float | None = None
         self._shown = -1
+        makers = () if run.world is None else run.world.row_makers
+        actuators = [maker.spec for maker in makers if isinstance(maker, (CableRows, CavityRows))]
+        self._actuators = {actuator.name: actuator for actuator in actuators}
         self._cache: dict[tuple[str, int], dict[int, FloatArray]] = {}
         super().__init__(
             Cast.of_run(run),
@@ -103,8 +106,7 @@ class Playback(Viewer):
     def _readings(self, frame: int) -> list[tuple[str, str]]:
         rows = [("time", f"{self.run.times[frame]:.3f} s"), ("frame", f"{frame} of {len(self.run.times) - 1}")]
         for recorded in self.run.forces:
-            handle = recorded.handles[0] if recorded.handles else None
-            text = reading_text(handle if len(recorded.names) == 1 else None, recorded.values[frame])
+            text = reading_text(self._actuators.get(recorded.names[0]), recorded.values[frame])
             if text:
                 rows.append((" – ".join(recorded.names), text))
         return rows
@@ -112,11 +114,13 @@ class Playback(Viewer):
 
 def reading_text(actuator: Any, values: FloatArray) -> str:
     """What an actuator does, or how large a contact force (3,) N is; empty where the kind of actuator is not known."""
+    if len(values) == 3:
+        return f"{float(np.linalg.norm(values)):.3f} N"
     if isinstance(actuator, Cable):
         return f"{1e3 * values[0]:.1f} mm  {values[1]:.2f} N"
     if isinstance(actuator, Cavity):
         return f"{1e6 * values[0]:+.2f} mL  {1e-3 * values[1]:.2f} kPa"
-    return f"{float(np.linalg.norm(values)):.3f} N" if len(values) == 3 else ""
+    return ""
 
 
 def _seen(run: Run, number: int) -> FloatArray:

@@ -133,6 +133,7 @@ class Viewer(ABC):
     def _set_playing(self, playing: bool) -> None:
         with self._wake:
             self._playing = playing
+            self._redraw = True  # the last picture may be older than the last step
             self._wake.notify_all()
         self.play_button.label = "Pause" if playing else "Play"
         self.play_button.icon = "player-pause" if playing else "player-play"
@@ -152,6 +153,7 @@ class Viewer(ABC):
     def _fail(self, error: Exception) -> None:
         self.error = error
         self._set_playing(False)
+        self._redraw = False  # it may be the drawing that fails
         self._tell(f"{type(error).__name__}: {error}")
         if not isinstance(error, PliantError):
             traceback.print_exception(error, file=sys.stderr)

@@ -107,6 +107,8 @@ class Scene:
         capacity
             Most contacts of the pair.
         """
+        if a is b and margin is None:
+            margin = getattr(a, "margin", None)  # robots know how narrow their slots are
         a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
         non_negative("friction", friction)
         if margin is not None:

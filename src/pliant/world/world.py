@@ -109,6 +109,7 @@ class World:
 
     def pair(self, a: Any, b: Any) -> tuple[int, float]:
         """Number of the colliding pair of `a` and `b`, and 1 where `a` is its first side, −1 where it is the second."""
+        a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
         for number, maker in enumerate(self.row_makers):
             if isinstance(maker, ContactPair):
                 sides = (maker.a.handle, maker.b.handle)

@@ -10,7 +10,6 @@ solution does. They are sought by non-negative least squares (Lawson and Hanson,
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import nnls
 
 from pliant.core.errors import InfeasibleError
 from pliant.core.types import FloatArray, IndexArray
@@ -47,6 +46,8 @@ def conflicting_rows(
     right = np.zeros(len(system))
     right[-1] = -1.0
     try:
+        from scipy.optimize import nnls  # slow to import, and only failures need it
+
         weights, rest = nnls(system, right)
     except RuntimeError:  # its own iteration limit: nothing shown
         return _NONE

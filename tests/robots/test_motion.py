@@ -1,0 +1,137 @@
+"""Robots as they move: each actuator bends its robot to its own side."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant import robots
+from pliant.collision import MeshObstacle
+
+
+@pytest.fixture(scope="module")
+def finger():
+    return robots.finger()
+
+
+@pytest.fixture(scope="module")
+def trunk():
+    return robots.trunk()
+
+
+def test_the_cable_curls_the_finger_towards_its_palm(finger, settle):
+    state, info = settle(finger, lambda s: {finger.cable: pl.Displacement(0.02 * s)})
+    moved = finger.tip.at(state) - finger.tip.position
+    shortening, tension = info.actuation(finger.cable)
+    assert moved[2] < -0.03, "strongly, and to −z, where the cable is"
+    assert moved[0] < -0.005
+    assert abs(moved[1]) < 1e-9, "out and back the cable pulls without a side"
+    assert shortening == pytest.approx(0.02, abs=1e-9)
+    assert 0.2 < tension < 5.0
+
+
+def test_a_finger_pulled_far_presses_its_phalanges_together(finger, settle):
+    def pull(s):
+        return {finger.cable: pl.Displacement(0.04 * s)}
+
+    held, info = settle(finger, pull, touching=True, steps=150, dt=0.01)
+    free, _ = settle(finger, pull, steps=150, dt=0.01)
+    contacts = info.contacts(finger.body, finger.body)
+    assert np.linalg.norm(contacts.forces, axis=1).max() > 0.05
+    assert contacts.gaps.min() > -1e-4
+    assert _overlap(finger, free) > 1e-3, "without contact the phalanges run through each other"
+    assert _overlap(finger, held) < 1e-4
+
+
+def _overlap(finger, state):
+    """Deepest palm node of a block inside another block, m; what lies below the back, so that no node is shared."""
+    mesh, now = finger.body.mesh, state.points(finger.body)
+    ends = np.array([0.016, 0.044, 0.072])
+    block_of_cell = np.searchsorted(ends, mesh.points[mesh.cells].mean(axis=1)[:, 0])
+    palm = np.flatnonzero(mesh.points[:, 2] < 0.0099)
+    block_of_node = np.searchsorted(ends, mesh.points[palm, 0])
+    deepest = 0.0
+    for block in range(4):
+        piece = pl.mesh.Mesh(*pl.mesh.drop_unused_nodes(now, mesh.cells[block_of_cell == block]), "tet4").surface()
+        gaps = MeshObstacle(piece.points, piece.triangles).distance(now[palm[block_of_node != block]]).gap
+        deepest = max(deepest, -float(gaps.min()))
+    return deepest
+
+
+def test_opposite_cables_bend_the_trunk_in_opposite_directions(trunk, settle):
+    tips = []
+    for cable in (trunk.cables[0], trunk.cables[2], trunk.cables[1]):
+        state, _ = settle(trunk, lambda s, cable=cable: {cable: pl.Displacement(0.015 * s)}, steps=25)
+        tips.append(trunk.tip.at(state))
+    assert tips[0][0] > 0.04, "the first cable runs at +x"
+    assert tips[1] == pytest.approx(tips[0] * (-1, -1, 1), abs=1e-8)
+    assert tips[2] == pytest.approx(tips[0][[1, 0, 2]], abs=1e-8), "and a quarter turn gives the same again"
+
+
+def test_short_cables_bend_only_the_lower_half(trunk, settle):
+    state, _ = settle(trunk, lambda s: {trunk.cables[4]: pl.Displacement(0.006 * s)}, steps=80)
+    now, rest = state.points(trunk.body), trunk.body.mesh.points
+    upper = rest[:, 2] > 0.12
+    motion = now[upper] - now[upper].mean(axis=0)
+    shape = rest[upper] - rest[upper].mean(axis=0)
+    u, _, v = np.linalg.svd(motion.T @ shape)
+    assert np.abs(motion - shape @ (u @ v).T).max() < 2e-4, "the upper half moves as one"
+    assert trunk.tip.at(state)[0] > 0.02
+
+
+@pytest.mark.parametrize(("number", "axis", "sign"), [(0, 0, 1), (1, 0, -1), (2, 1, 1), (3, 1, -1)])
+def test_each_chamber_tips_the_tower_to_its_side(number, axis, sign, settle):
+    tower = robots.tower()
+    air = tower.cavities[number]
+    state, info = settle(tower, lambda s: {air: pl.Pressure(3e3 * s)}, touching=True, steps=60, dt=0.01)
+    moved = tower.tip.at(state) - tower.tip.position
+    assert sign * moved[axis] > 5e-4
+    assert abs(moved[1 - axis]) < 0.3 * abs(moved[axis])
+    assert info.actuation(air)[0] > 0.0
+    assert np.linalg.norm(info.contacts(tower.body, tower.body).forces, axis=1).max() > 0.01
+
+
+def test_the_bellows_extends_straight_under_pressure_and_shortens_under_suction(settle):
+    bellows = robots.bellows()
+    lengths = []
+    for pressure in (4e3, -4e3):
+        state, info = settle(bellows, lambda s, p=pressure: {bellows.cavity: pl.Pressure(p * s)}, steps=20)
+        moved = bellows.tip.at(state) - bellows.tip.position
+        assert np.abs(moved[:2]).max() < 1e-9
+        assert np.sign(info.actuation(bellows.cavity)[0]) == np.sign(pressure)
+        lengths.append(moved[2])
+    assert lengths[0] > 0.004
+    assert lengths[1] < -0.003
+
+
+def test_air_bends_the_pneunet_towards_its_sole(settle):
+    pytest.importorskip("gmsh")
+    pneunet = robots.pneunet(cell_size=0.005)
+    state, _ = settle(pneunet, lambda s: {pneunet.cavity: pl.Pressure(8e3 * s)}, steps=15)
+    moved = pneunet.tip.at(state) - pneunet.tip.position
+    assert moved[2] < -0.005
+    assert abs(moved[1]) < 0.1 * abs(moved[2])
+
+
+def test_a_placed_robot_moves_as_the_one_at_the_origin(finger):
+    tips = []
+    for place in ({}, {"position": (0.1, 0.2, 0.3), "rotation": (0.0, 0.0, 0.5 * np.pi)}):
+        scene = pl.Scene()
+        scene.add(finger, **place)
+        world = scene.compile()
+        state = world.initial_state()
+        start = finger.tip.at(state)
+        for _ in range(5):
+            state, _ = pl.ImplicitEuler(dt=0.02)(world, state, {finger.cable: pl.Displacement(0.01)})
+        tips.append(finger.tip.at(state) - start)
+    x, y, z = tips[0]
+    assert tips[1] == pytest.approx([-y, x, z], abs=1e-9)
+
+
+def test_a_marker_follows_a_run(finger):
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    scene.add(finger)
+    run = pl.simulate(scene.compile(), pl.ImplicitEuler(dt=0.02), until=0.1)
+    path = finger.tip.along(run.points(finger.body))
+    assert path.shape == (6, 3)
+    assert path[0] == pytest.approx(finger.tip.position)
+    assert path[-1, 2] < path[0, 2]
