@@ -16,9 +16,8 @@ MESH = pl.mesh.box((0.04, 0.04, 0.04), (2, 2, 2))
 def view_of(world, q, *, moved=None, dt=0.01, time=0.01, memory=None):
     sizes = [model.size for model in world.models]
     still = [np.zeros((model.size // 3, 3)) for model in world.models]
-    reach = [0.0] * len(sizes)
     return RowView(
-        q=q, start=q, moved=moved or still, sizes=sizes, controls={}, time=time, dt=dt, reach=reach, memory=memory
+        q=q, start=q, moved=moved or still, sizes=sizes, controls={}, time=time, dt=dt, speeds=still, memory=memory
     )
 
 
