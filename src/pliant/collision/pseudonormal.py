@@ -21,6 +21,12 @@ _TOUCHING = 1e-9
 """Below this distance, relative to the triangle, the direction to a point is noise and the pseudonormal is used."""
 
 
+_FLUSH = 1e-2
+"""Within this distance of a border, relative to the triangle, the faces there are told apart by what faces them."""
+_AGAINST = -0.7
+"""Two faces are against each other below this product of their normals."""
+
+
 class Sides(NamedTuple):
     """What the side of a mesh is read from: names as in `CollisionSurface`, `normals` (t, 3) the current unit ones."""
 
@@ -60,6 +66,59 @@ def signed_direction(
         return n0, n1, n2, dot(n0, n1, n2, d0, d1, d2)
     signed = length if dot(n0, n1, n2, d0, d1, d2) >= 0.0 else -length
     return d0 / signed, d1 / signed, d2 / signed, signed
+
+
+@inline
+def facing_direction(
+    x: FloatArray,
+    p: int,
+    fan_start: IntArray,
+    fan: IntArray,
+    normals: FloatArray,
+    b: Sides,
+    face: int,
+    v: float,
+    w: float,
+) -> tuple[float, float, float, float]:
+    """`signed_direction`, but close to an edge or a corner the normal of the face there that x[p] faces.
+
+    On a border the direction to a point is noise, or sideways after the least slip: flat bodies that stand flush on
+    each other would be pushed apart. The face meant is the one whose normal is most opposed to a face around the point.
+    """
+    n0, n1, n2, gap = signed_direction(x, p, b, face, v, w)
+    if v > 0.0 and w > 0.0 and v + w < 1.0:
+        return n0, n1, n2, gap
+    i, j, k = b.triangles[face]
+    size = abs(b.points[j, 0] - b.points[i, 0]) + abs(b.points[j, 1] - b.points[i, 1])
+    size += abs(b.points[j, 2] - b.points[i, 2])
+    if abs(gap) > _FLUSH * size:
+        return n0, n1, n2, gap
+    best, chosen = _AGAINST, -1
+    corner = 0 if v == 0.0 and w == 0.0 else (1 if v == 1.0 else (2 if w == 1.0 else -1))
+    if corner >= 0:
+        first, last = b.fan_start[b.triangles[face, corner]], b.fan_start[b.triangles[face, corner] + 1]
+    else:
+        first, last = 0, 2
+    side = 0 if w == 0.0 else (2 if v == 0.0 else 1)
+    for m in range(first, last):
+        t = b.fan[m] if corner >= 0 else b.edge_triangles[b.triangle_edges[face, side], m]
+        if t < 0:
+            continue
+        for o in range(fan_start[p], fan_start[p + 1]):
+            f = fan[o]
+            product = dot(
+                normals[f, 0], normals[f, 1], normals[f, 2], b.normals[t, 0], b.normals[t, 1], b.normals[t, 2]
+            )
+            if product < best - 1e-9:
+                best, chosen = product, t
+    if chosen < 0:
+        return n0, n1, n2, gap
+    n0, n1, n2 = b.normals[chosen]
+    u = 1.0 - v - w
+    d0 = x[p, 0] - (u * b.points[i, 0] + v * b.points[j, 0] + w * b.points[k, 0])
+    d1 = x[p, 1] - (u * b.points[i, 1] + v * b.points[j, 1] + w * b.points[k, 1])
+    d2 = x[p, 2] - (u * b.points[i, 2] + v * b.points[j, 2] + w * b.points[k, 2])
+    return n0, n1, n2, dot(n0, n1, n2, d0, d1, d2)
 
 
 @inline

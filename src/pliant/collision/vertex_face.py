@@ -22,7 +22,7 @@ from pliant.collision.filters import (
     vertex_faces,
     vertex_opposes,
 )
-from pliant.collision.pseudonormal import Sides, signed_direction
+from pliant.collision.pseudonormal import Sides, facing_direction
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
@@ -67,7 +67,7 @@ def vertex_face_contacts(
     weights, normal, gap = np.empty((len(faces), 3)), np.empty((len(faces), 3)), np.empty(len(faces))
     sides = Sides(b.points, b.normals, b.triangles, b.triangle_edges, b.edge_triangles, b.fan_start, b.fan)
     met = np.empty(len(faces), dtype=np.int32)
-    _measure(vertices, faces, a.points, sides, weights, normal, gap, met)
+    _measure(vertices, faces, a.points, a.fan_start, a.fan, a.normals, sides, weights, normal, gap, met)
     return FaceContacts(vertices, faces, weights, normal, gap, met)
 
 
@@ -135,7 +135,7 @@ def _search(
                     continue
                 if same and touches(a.ring_start, a.ring, vertex, i, j, k):
                     continue
-                n0, n1, n2, gap = signed_direction(x, vertex, sides, face, v, w)
+                n0, n1, n2, gap = facing_direction(x, vertex, fan_start, fan, normals, sides, face, v, w)
                 last = place(history, key_base + vertex)
                 turned = agreement(history, last, n0, n1, n2) if last >= 0 else 0.0
                 if turned < _LASTS and not vertex_opposes(fan_start, fan, normals, vertex, n0, n1, n2, limits.against):
@@ -163,6 +163,9 @@ def _measure(
     vertices: IntArray,
     faces: IntArray,
     x: FloatArray,
+    fan_start: IntArray,
+    fan: IntArray,
+    normals: FloatArray,
     b: Sides,
     weights: FloatArray,
     normal: FloatArray,
@@ -173,7 +176,7 @@ def _measure(
         i, j, k = b.triangles[faces[m]]
         v, w, _ = triangle_weights(x, vertices[m], b.points, i, j, k)
         weights[m, 0], weights[m, 1], weights[m, 2] = 1.0 - v - w, v, w
-        n0, n1, n2, gap[m] = signed_direction(x, vertices[m], b, faces[m], v, w)
+        n0, n1, n2, gap[m] = facing_direction(x, vertices[m], fan_start, fan, normals, b, faces[m], v, w)
         normal[m, 0], normal[m, 1], normal[m, 2] = n0, n1, n2
         met[m] = _met_corner(b, faces[m], v, w, n0, n1, n2)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from scipy import sparse
 
-from pliant.constraints import condense
+from pliant.constraints import Rows, condense
 from pliant.core.errors import SingularError
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray, IndexArray
@@ -121,7 +122,7 @@ def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: S
             motion.pushes = None
             return np.zeros(0)
     with timers.stage("condense"):
-        problem = condense(rows, factors, dx)
+        problem = condense(_over_free_unknowns(motion, rows, dx), factors, dx)
     with timers.stage("constraints"):
         lam = solve(problem, warm_start(motion.start, rows.key)).lam
     with timers.stage("correct"):
@@ -129,8 +130,24 @@ def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: S
         motion.pushes = [(H.T @ lam).reshape(x.shape) for H, x in zip(rows.H, dx, strict=True)]
         for number, (push, factor) in enumerate(zip(motion.pushes, factors, strict=True)):
             if push.any():
-                dx[number] = dx[number] + factor.solve(push)
+                held = motion.world.models[number].held
+                dx[number] = dx[number] + factor.solve(np.where(held, 0.0, push))
     return lam
+
+
+def _over_free_unknowns(motion: Motion, rows: Rows, dx: list[FloatArray]) -> Rows:
+    """The rows with what they do to single held directions, which the factor keeps as decoupled unknowns, moved to the
+    gap: held unknowns move by dx whatever the multipliers are, so W may not see them.
+    """
+    if not any(getattr(model, "partly_held", False) for model in motion.world.models):
+        return rows
+    H, gap = list(rows.H), rows.gap
+    for number, model in enumerate(motion.world.models):
+        if getattr(model, "partly_held", False) and H[number].nnz:
+            held = model.held.ravel()
+            gap = gap + H[number] @ np.where(held, dx[number].ravel(), 0.0)
+            H[number] = H[number] @ sparse.diags((~held).astype(float), format="csr")
+    return replace(rows, H=tuple(H), gap=gap)
 
 
 def warm_start(start: State, keys: IndexArray) -> FloatArray | None:

@@ -237,7 +237,9 @@ def _actuator_rows(actuator: Cable | Cavity, key: int) -> CableRows | CavityRows
 
 
 def _default_margin(a: Collider, b: Collider) -> float:
-    """Half the mean edge of the finer surface; a tenth of the radius for balls."""
+    """Half the mean edge of the finer surface, and at most a quarter of the thinner body; a tenth of the radius for
+    balls.
+    """
     sizes = []
     for side in (a, b):
         if side.radius:
@@ -245,6 +247,8 @@ def _default_margin(a: Collider, b: Collider) -> float:
         elif side.surface is not None:
             ends = side.surface.rest[side.surface.edges]
             sizes.append(float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).mean()))
+            thickness = float(np.ptp(side.surface.rest[side.surface.nodes], axis=0).min())
+            sizes += [0.5 * thickness] if thickness > 0.0 else []
     return 0.5 * min(sizes)
 
 
