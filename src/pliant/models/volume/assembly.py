@@ -267,6 +267,20 @@ def set_mass(values, diagonal, mass, scale):
 
 
 @kernel
+def balance(external, internal, momentum, r):
+    """r := external − internal + momentum (n, 3); returns the squared norms of the three."""
+    e = i = m = 0.0
+    for n in range(r.shape[0]):
+        for a in range(3):
+            x, y, z = external[n, a], internal[n, a], momentum[n, a]
+            r[n, a] = x - y + z
+            e += x * x
+            i += y * y
+            m += z * z
+    return e, i, m
+
+
+@kernel
 def constrain(values, indptr, indices, fixed, diagonal):
     """Decouple the fixed unknowns (`fixed` (n, 3)): their rows and columns become zero, their diagonal stays.
 

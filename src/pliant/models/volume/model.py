@@ -177,13 +177,24 @@ class VolumeModel:
 
     def external(self, q: FloatArray, gravity: FloatArray, values: Mapping[Any, Any]) -> tuple[float, FloatArray]:
         """Potential (J) and forces (n, 3) in N of gravity and loads at q; `values` overrides load values."""
-        force = self.mass.nodal[:, None] * gravity
-        for load, weights in self.nodal_loads:
-            force += weights[:, None] * values.get(load, load.value)
+        force = self._dead_forces(gravity, values)
         potential = -float(np.vdot(force, q))
         for pressure, facets in self.pressure_loads:
             potential += facets.add(float(values.get(pressure, pressure.value)), writable(q), force)
         return potential, force
+
+    def external_forces(self, q: FloatArray, gravity: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
+        """Forces (n, 3), N, of gravity and loads at q, without their potential."""
+        if self.pressure_loads:
+            return self.external(q, gravity, values)[1]
+        return self._dead_forces(gravity, values)
+
+    def _dead_forces(self, gravity: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
+        """Forces (n, 3), N, that do not depend on q."""
+        force = self.mass.nodal[:, None] * gravity
+        for load, weights in self.nodal_loads:
+            force += weights[:, None] * values.get(load, load.value)
+        return force
 
     def add_load_stiffness(self, q: FloatArray, scale: float, values: Mapping[Any, Any], blocks: FloatArray) -> None:
         """Add `scale` × (−∂f_ext/∂q), symmetrised, to the blocks."""

@@ -12,6 +12,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Residual
 from pliant.models.scheme import Scheme
+from pliant.models.volume import assembly
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.matrix import BlockMatrix
 
@@ -87,7 +88,8 @@ class VolumeTrial:
 
     def residual(self) -> Residual:
         """Residual at dx, by a pass over the elements without stiffness."""
-        return self._residual(*self.model.internal(self.evaluation_point()))
+        x = self.evaluation_point()
+        return self._residual(x, *self.model.internal(x))
 
     def linearize(self, tangent: Tangent) -> tuple[VolumeSystem, Residual]:
         """A and r at dx."""
@@ -98,7 +100,7 @@ class VolumeTrial:
         values = model.blocks()
         energy, internal = model.assemble(x, mass=mass, stiffness=stiffness, tangent=tangent, values=values)
         model.add_load_stiffness(x, scheme.theta, self._controls, values)
-        residual = self._residual(energy, internal)
+        residual = self._residual(x, energy, internal)
         held_dx = self._held_motion()
         r = residual.r if held_dx is None else residual.r - BlockMatrix(model.pattern, values).matvec(held_dx)
         return VolumeSystem(model, values, np.where(model.held, 0.0, r), held_dx), residual
@@ -107,21 +109,18 @@ class VolumeTrial:
         """Whether held nodes are not yet where supports and clamps want them."""
         return self._held_motion() is not None
 
-    def _residual(self, energy: float, internal: FloatArray) -> Residual:
+    def _residual(self, x: FloatArray, energy: float, internal: FloatArray) -> Residual:
+        """Residual from the internal forces (n, 3), N, at the evaluation point x."""
         model, scheme, dx = self.model, self._scheme, self.dx
-        _, external = model.external(self.evaluation_point(), self._gravity, self._controls)
-        r = external - internal
-        scale = max(_norm(external), _norm(internal))
-        if scheme.inertia:
-            kick = model.mass.apply(scheme.momentum * self._v)
-            scale = max(scale, _norm(kick))
-            r += kick
-            if dx.any():
-                damping = model.spec.damping
-                r -= model.mass.apply((scheme.inertia + damping.mass * scheme.rate) * dx)
-                if damping.stiffness:
-                    r -= damping.stiffness * scheme.rate * self._damping_product()
-        return Residual(r, scale if np.isfinite(energy) else np.inf)
+        external = model.external_forces(x, self._gravity, self._controls)
+        r = np.empty(dx.shape)
+        squares = assembly.balance(external, internal, model.mass.apply(scheme.momentum * self._v), r)
+        if scheme.inertia and dx.any():
+            damping = model.spec.damping
+            r -= model.mass.apply((scheme.inertia + damping.mass * scheme.rate) * dx)
+            if damping.stiffness:
+                r -= damping.stiffness * scheme.rate * self._damping_product()
+        return Residual(r, float(np.sqrt(max(squares))) if np.isfinite(energy) else np.inf)
 
     def _damping_product(self) -> FloatArray:
         """K(q) dx of Rayleigh damping."""
@@ -141,7 +140,3 @@ class VolumeTrial:
         motion = np.zeros(self.dx.shape)
         motion.ravel()[held] = ahead
         return motion
-
-
-def _norm(x: FloatArray) -> float:
-    return float(np.sqrt(np.vdot(x, x)))
