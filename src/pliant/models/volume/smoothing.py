@@ -4,8 +4,9 @@ Shear energy is evaluated on the mean deformation gradient of each edge's domain
 edge; Nguyen-Thoi et al. 2009, "edge-based smoothed finite elements"), volume energy on the mean over patches of whole
 cells. A patch is the star of one edge: a greedy partition takes the stars with the most free cells first. Its patches
 couple no nodes that the edge domains do not couple already, so the volume part adds nothing to the matrix pattern;
-smoothing over nodes, the usual choice, widens it by a third and converges more slowly near incompressibility
-(docs/results.md). On the Kuhn split of a box the patches are its hexahedra.
+smoothing over nodes, the usual choice, widens it by a quarter. On the Kuhn split of a box the patches are its
+hexahedra, and near incompressibility they are far more accurate than nodes; on unstructured meshes both are alike
+(docs/results.md).
 """
 
 from __future__ import annotations
