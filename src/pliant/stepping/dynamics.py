@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
+from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError
 from pliant.core.status import Status
 from pliant.core.threads import one_blas_thread
@@ -20,6 +22,37 @@ from pliant.stepping.newton import Correction, Stopping, apply_with_line_search,
 from pliant.world import State, World
 
 MAXIMUM_ITERATIONS = 50
+
+
+@dataclass(frozen=True)
+class DynamicStepper:
+    """A stepper over time with step `dt` (s): a fixed number of linear solves, or as many as a tolerance needs."""
+
+    dt: float
+    _: KW_ONLY
+    newton_iterations: int = 1
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        positive("dt", self.dt, unit="s")
+        positive_count("newton_iterations", self.newton_iterations)
+        if self.tolerance is not None:
+            positive("tolerance", self.tolerance)
+
+    def scheme(self) -> Scheme:
+        """The time discretisation."""
+        raise NotImplementedError
+
+    def __call__(self, world: World, state: State, controls: Mapping[Any, Any] | None = None) -> tuple[State, StepInfo]:
+        """The state after one step, and what the step reports; `state` is left as it is."""
+        return dynamic_step(
+            world,
+            state,
+            controls,
+            scheme=self.scheme(),
+            newton_iterations=self.newton_iterations,
+            tolerance=self.tolerance,
+        )
 
 
 def dynamic_step(

@@ -18,19 +18,14 @@ iteration converged and the energy is convex along the step; with one iteration 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from pliant.core.checks import positive, positive_count
-from pliant.models.scheme import euler_scheme
-from pliant.stepping.dynamics import dynamic_step
-from pliant.stepping.info import StepInfo
-from pliant.world import State, World
+from pliant.models.scheme import Scheme, euler_scheme
+from pliant.stepping.dynamics import DynamicStepper
 
 
 @dataclass(frozen=True)
-class ImplicitEuler:
+class ImplicitEuler(DynamicStepper):
     """Implicit Euler with step `dt` (s).
 
     newton_iterations
@@ -39,24 +34,6 @@ class ImplicitEuler:
         Iterate until ‖r‖ over the free unknowns is below this fraction of the largest force norm; usual 1e-6 … 1e-10.
     """
 
-    dt: float
-    _: KW_ONLY
-    newton_iterations: int = 1
-    tolerance: float | None = None
-
-    def __post_init__(self) -> None:
-        positive("dt", self.dt, unit="s")
-        positive_count("newton_iterations", self.newton_iterations)
-        if self.tolerance is not None:
-            positive("tolerance", self.tolerance)
-
-    def __call__(self, world: World, state: State, controls: Mapping[Any, Any] | None = None) -> tuple[State, StepInfo]:
-        """The state after one step, and what the step reports; `state` is left as it is."""
-        return dynamic_step(
-            world,
-            state,
-            controls,
-            scheme=euler_scheme(self.dt),
-            newton_iterations=self.newton_iterations,
-            tolerance=self.tolerance,
-        )
+    def scheme(self) -> Scheme:
+        """θ = 1, v⁺ = dx/h."""
+        return euler_scheme(self.dt)

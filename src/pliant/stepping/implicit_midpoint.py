@@ -8,19 +8,14 @@ conserves nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from pliant.core.checks import positive, positive_count
-from pliant.models.scheme import midpoint_scheme
-from pliant.stepping.dynamics import dynamic_step
-from pliant.stepping.info import StepInfo
-from pliant.world import State, World
+from pliant.models.scheme import Scheme, midpoint_scheme
+from pliant.stepping.dynamics import DynamicStepper
 
 
 @dataclass(frozen=True)
-class ImplicitMidpoint:
+class ImplicitMidpoint(DynamicStepper):
     """Implicit midpoint with step `dt` (s).
 
     tolerance
@@ -28,24 +23,8 @@ class ImplicitMidpoint:
         `newton_iterations` linear solves.
     """
 
-    dt: float
-    _: KW_ONLY
     tolerance: float | None = 1e-10
-    newton_iterations: int = 1
 
-    def __post_init__(self) -> None:
-        positive("dt", self.dt, unit="s")
-        positive_count("newton_iterations", self.newton_iterations)
-        if self.tolerance is not None:
-            positive("tolerance", self.tolerance)
-
-    def __call__(self, world: World, state: State, controls: Mapping[Any, Any] | None = None) -> tuple[State, StepInfo]:
-        """The state after one step, and what the step reports; `state` is left as it is."""
-        return dynamic_step(
-            world,
-            state,
-            controls,
-            scheme=midpoint_scheme(self.dt),
-            newton_iterations=self.newton_iterations,
-            tolerance=self.tolerance,
-        )
+    def scheme(self) -> Scheme:
+        """θ = ½, v⁺ = 2 dx/h − v."""
+        return midpoint_scheme(self.dt)
