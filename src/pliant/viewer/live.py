@@ -46,11 +46,12 @@ def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, blo
         raise InputError(f"pl.view shows a Run or a World (scene.compile()), not a {type(thing).__name__}")
     viewer.play()
     waits = not _interactive() if block is None else block
-    print(f"Pliant viewer at {viewer.url}" + (", Ctrl-C ends it" if waits else ""), flush=True)
     if open_browser and _has_screen():
         webbrowser.open(viewer.url)
     if waits:
-        viewer.wait()
+        viewer.wait(f"Pliant viewer at {viewer.url}, Ctrl-C ends it")
+    else:
+        print(f"Pliant viewer at {viewer.url}", flush=True)
     return viewer
 
 

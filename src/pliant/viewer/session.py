@@ -89,13 +89,18 @@ class Viewer(ABC):
             self._thread.join(timeout=10.0)
         self.server.stop()
 
-    def wait(self) -> None:
-        """Block until the viewer is closed, or closes it on Ctrl-C and SIGTERM."""
+    def wait(self, message: str = "") -> None:
+        """Block until the viewer is closed, or closes it on Ctrl-C and SIGTERM.
+
+        `message` is printed once both are listened to.
+        """
         asked = threading.Event()
         before: dict[signal.Signals, Any] = {}
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 before[number] = signal.signal(number, lambda *_: asked.set())
+        if message:
+            print(message, flush=True)
         try:
             while not (asked.is_set() or self._ended.wait(0.2)):
                 pass
