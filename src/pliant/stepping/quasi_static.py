@@ -15,6 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from pliant.actuators import CavityRows
+from pliant.constraints.attachment import AttachmentRows
+from pliant.constraints.contact import ContactPair
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.status import Status
@@ -22,7 +25,7 @@ from pliant.core.threads import one_blas_thread
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.model import Factor, Model, System
+from pliant.models.model import Factor, System
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.models.volume import VolumeModel
 from pliant.models.volume.readouts import least_volume_ratio
@@ -105,7 +108,7 @@ class _Equilibrium:
         self.correction: tuple[FloatArray, ...] = ()
         self.shift = 0.0
         self.stopping: Stopping | None = None
-        self.modes = [_open_modes(model, q) for model, q in zip(world.models, state.q, strict=True)]
+        self.modes = [_open_modes(world, number, q) for number, q in enumerate(state.q)]
 
     def fixed(self, iterations: int) -> Status:
         """`iterations` full linear solves."""
@@ -229,6 +232,23 @@ class _Equilibrium:
         return Status.FREE_MOTION if any(mode is not None for mode in self.modes) else Status.CONVERGED
 
 
-def _open_modes(model: Model, q: FloatArray) -> FreeModes | None:
-    """Rigid motions that nothing resists; those of a rigid body are held by the shift σM until rows hold it."""
-    return free_modes(model, q) if isinstance(model, VolumeModel) else None
+def _open_modes(world: World, number: int, q: FloatArray) -> FreeModes | None:
+    """Rigid motions of a volume that nothing resists. Where contacts or attachments may hold the body they have to: its
+    rigid motion is then bounded by σM from one linear solve to the next, until they do.
+    """
+    model = world.models[number]
+    return None if not isinstance(model, VolumeModel) or _touched(world, number) else free_modes(model, q)
+
+
+def _touched(world: World, number: int) -> bool:
+    """Whether rows can hold the body: all but those of its own chambers and of cables without a fixed end."""
+    for maker in world.row_makers:
+        if isinstance(maker, ContactPair):
+            touched = maker.a is not maker.b and number in (maker.a.number, maker.b.number)
+        elif isinstance(maker, AttachmentRows):
+            touched = number in [side for side, _ in maker.sides]
+        else:
+            touched = not isinstance(maker, CavityRows) and getattr(maker, "pull_point", maker) is not None
+        if touched:
+            return True
+    return False

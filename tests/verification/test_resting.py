@@ -1,0 +1,42 @@
+"""Static equilibrium of bodies that only contacts hold: the floor carries exactly their weight."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+
+RUBBER = pl.materials.Corotated(young=5e5, poisson=0.45, density=1000.0)
+
+
+def resting(body, friction, **place):
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    scene.add(body, **place)
+    floor = scene.add(pl.Obstacle.plane())
+    scene.collide(body, floor, friction=friction)
+    world = scene.compile()
+    state, info = pl.QuasiStatic()(world, world.initial_state())
+    return state, info, info.contact_force(body, floor)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_a_soft_block_rests_on_the_floor(friction):
+    body = pl.Volume(pl.mesh.box((0.06, 0.06, 0.06), (3, 3, 3)), RUBBER)
+    state, info, force = resting(body, friction, position=(0, 0, 1e-4))
+    assert info.status is pl.Status.CONVERGED
+    assert info.rigid_motion == ()
+    np.testing.assert_allclose(force, [0, 0, 0.06**3 * 1000.0 * 9.81], rtol=1e-6, atol=1e-8)
+    assert abs(state.points(body)[:, 2].min()) < 1e-9
+
+
+def test_a_rigid_box_rests_on_the_floor():
+    body = pl.RigidBody.box(size=(0.02, 0.02, 0.02), mass=0.1, position=(0, 0, 0.0101))
+    state, info, force = resting(body, 0.5)
+    assert info.status is pl.Status.CONVERGED
+    np.testing.assert_allclose(force, [0, 0, 0.981], atol=1e-8)
+    np.testing.assert_allclose(state.pose(body)[0], [0, 0, 0.01], atol=1e-9)
+
+
+def test_a_body_out_of_reach_of_the_floor_has_no_equilibrium_and_says_so():
+    body = pl.RigidBody.sphere(radius=0.01, mass=0.1, position=(0, 0, 1.0))
+    with pytest.raises(pl.ConvergenceError, match="no equilibrium found"):
+        resting(body, 0.5)
