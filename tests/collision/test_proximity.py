@@ -342,7 +342,7 @@ def test_kernels_compile_once(shapes):
         MeshObstacle(points, triangles).distance(np.asarray(points))
     for function in (
         tree._refit, pairs._find_pairs, vertex_face._search, vertex_face._measure, edge_edge._search,
-        mesh_obstacle._find_nearest,
+        mesh_obstacle._measure,
     ):  # fmt: skip
         assert len(function.signatures) == 1, function.__name__
 

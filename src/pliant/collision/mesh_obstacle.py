@@ -19,8 +19,9 @@ from pliant.collision.surface import CollisionSurface, frozen
 from pliant.core.checks import finite_array
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
+from pliant.mesh.queries import nearest_triangles
 from pliant.mesh.surface import Surface
-from pliant.mesh.tree import LEAF, STACK, build_tree, squared_distance
+from pliant.mesh.tree import build_tree
 
 
 class MeshObstacle:
@@ -42,41 +43,16 @@ class MeshObstacle:
         """Signed distance of `points` (p, 3) m."""
         queries = frozen(finite_array("points", points, shape=(None, 3)))
         gap, normal = np.empty(len(queries)), np.empty((len(queries), 3))
-        _find_nearest(queries, self._sides, self._tree.lower, self._tree.upper, self._tree.order, gap, normal)
+        nearest, _ = nearest_triangles(self.surface.rest, self.surface.triangles, self._tree, queries)
+        _measure(queries, self._sides, nearest, gap, normal)
         return Distance(gap, normal, queries - gap[:, None] * normal)
 
 
 @kernel
-def _find_nearest(
-    queries: FloatArray,
-    mesh: Sides,
-    lower: FloatArray,
-    upper: FloatArray,
-    order: IntArray,
-    gap: FloatArray,
-    normal: FloatArray,
-) -> None:
-    points, triangles, first_leaf = mesh.points, mesh.triangles, len(lower) // 2
-    stack = np.empty(STACK, dtype=np.int64)
+def _measure(queries: FloatArray, mesh: Sides, nearest: IntArray, gap: FloatArray, normal: FloatArray) -> None:
+    """Signed distance and normal of each query to its nearest triangle."""
     for q in range(len(queries)):
-        best, nearest, best_v, best_w, top = np.inf, 0, 0.0, 0.0, 1
-        stack[0] = 0
-        while top > 0:
-            top -= 1
-            node = stack[top]
-            if squared_distance(lower, upper, node, queries[q]) >= best:
-                continue
-            if node < first_leaf:
-                close, far = 2 * node + 1, 2 * node + 2
-                if squared_distance(lower, upper, far, queries[q]) < squared_distance(lower, upper, close, queries[q]):
-                    close, far = far, close
-                stack[top], stack[top + 1] = far, close
-                top += 2
-                continue
-            begin = (node - first_leaf) * LEAF
-            for t in order[begin : min(begin + LEAF, len(order))]:
-                v, w, squared = triangle_weights(queries, q, points, triangles[t, 0], triangles[t, 1], triangles[t, 2])
-                if squared < best:
-                    best, nearest, best_v, best_w = squared, t, v, w
-        n0, n1, n2, gap[q] = signed_direction(queries, q, mesh, nearest, best_v, best_w)
+        i, j, k = mesh.triangles[nearest[q]]
+        v, w, _ = triangle_weights(queries, q, mesh.points, i, j, k)
+        n0, n1, n2, gap[q] = signed_direction(queries, q, mesh, nearest[q], v, w)
         normal[q, 0], normal[q, 1], normal[q, 2] = n0, n1, n2

@@ -93,9 +93,8 @@ class Locator:
         self, queries: FloatArray, rows: IndexArray, cells: IntArray, weights: FloatArray, distance: FloatArray
     ) -> None:
         surface, tree, mesh = self.mesh.surface(), self._surface_tree, self.mesh
-        feet, nearest = np.empty((len(rows), 3)), np.empty(len(rows), dtype=np.int32)
         targets = queries[rows]
-        _find_nearest(mesh.points, surface.triangles, tree.lower, tree.upper, tree.order, targets, feet, nearest)
+        nearest, feet = nearest_triangles(mesh.points, surface.triangles, tree, targets)
         cells[rows] = surface.triangle_cells[nearest]
         distance[rows] = np.linalg.norm(targets - feet, axis=1)
         extended = np.empty((len(rows), mesh.cells.shape[1]))
@@ -153,6 +152,18 @@ def _find_cells(
                     weights[q] = n
             if best > _INSIDE:
                 break
+
+
+def nearest_triangles(
+    points: FloatArray, triangles: IntArray, tree: BoxTree, queries: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Nearest of `triangles` (t, 3) over `points` (n, 3), m, to each of the `queries` (p, 3), m, and the feet on them.
+
+    `tree` is that of the triangles' boxes. Shapes (p,) and (p, 3), m.
+    """
+    feet, nearest = np.empty((len(queries), 3)), np.empty(len(queries), dtype=np.int32)
+    _find_nearest(points, triangles, tree.lower, tree.upper, tree.order, queries, feet, nearest)
+    return nearest, feet
 
 
 @kernel

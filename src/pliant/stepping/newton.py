@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy import sparse
 
-from pliant.constraints import Rows, condense
+from pliant.constraints import condense
 from pliant.core.errors import SingularError
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray, IndexArray
@@ -122,7 +121,7 @@ def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: S
             motion.pushes = None
             return np.zeros(0)
     with timers.stage("condense"):
-        problem = condense(_over_free_unknowns(motion, rows, dx), factors, dx)
+        problem = condense(rows, factors, dx)
     with timers.stage("constraints"):
         lam = solve(problem, warm_start(motion.start, rows.key)).lam
     with timers.stage("correct"):
@@ -130,24 +129,8 @@ def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: S
         motion.pushes = [(H.T @ lam).reshape(x.shape) for H, x in zip(rows.H, dx, strict=True)]
         for number, (push, factor) in enumerate(zip(motion.pushes, factors, strict=True)):
             if push.any():
-                held = motion.world.models[number].held
-                dx[number] = dx[number] + factor.solve(np.where(held, 0.0, push))
+                dx[number] = dx[number] + factor.solve(push)
     return lam
-
-
-def _over_free_unknowns(motion: Motion, rows: Rows, dx: list[FloatArray]) -> Rows:
-    """The rows with what they do to single held directions, which the factor keeps as decoupled unknowns, moved to the
-    gap: held unknowns move by dx whatever the multipliers are, so W may not see them.
-    """
-    if not any(getattr(model, "partly_held", False) for model in motion.world.models):
-        return rows
-    H, gap = list(rows.H), rows.gap
-    for number, model in enumerate(motion.world.models):
-        if getattr(model, "partly_held", False) and H[number].nnz:
-            held = model.held.ravel()
-            gap = gap + H[number] @ np.where(held, dx[number].ravel(), 0.0)
-            H[number] = H[number] @ sparse.diags((~held).astype(float), format="csr")
-    return replace(rows, H=tuple(H), gap=gap)
 
 
 def warm_start(start: State, keys: IndexArray) -> FloatArray | None:

@@ -19,6 +19,7 @@ from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
 from pliant.models.scheme import Scheme
 from pliant.models.volume import assembly
+from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support, surface_facets
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.points import Points, build_points
@@ -218,27 +219,28 @@ class VolumeModel:
                 target[nodes, axis] = self.rest[nodes, axis] + amount
         return target
 
-    def factorize(self, values: FloatArray) -> CholeskyFactor:
+    def factorize(self, values: FloatArray) -> CholeskyFactor | HeldFactor:
         """Numeric factor of the blocks; `values` loses its held rows. Memory of the last factor is used again."""
         if self.partly_held:
             scale = float(np.abs(values[self.pattern.diagonal]).max())
             assembly.constrain(values, self.pattern.indptr, self.pattern.indices, self.held, scale)
         memory = self.spare_factors.pop() if self.spare_factors else None
-        return self.symbolic.factorize(values, out=memory)
+        factor = self.symbolic.factorize(values, out=memory)
+        return HeldFactor(factor, self.held_unknowns) if self.partly_held else factor
 
     def blocks(self) -> FloatArray:
         """Memory for the blocks of a matrix (b, 3, 3), its content undefined: released memory, or new."""
         return self.spare_blocks.pop() if self.spare_blocks else np.empty((self.pattern.block_count, 3, 3))
 
-    def release(self, factor: CholeskyFactor, values: FloatArray) -> None:
+    def release(self, factor: CholeskyFactor | HeldFactor, values: FloatArray) -> None:
         """Hand the memory of a factor and of its blocks back for the next step; fresh memory costs page faults."""
         if not self.spare_factors:
-            self.spare_factors.append(factor)
+            self.spare_factors.append(factor.factor if isinstance(factor, HeldFactor) else factor)
             self.spare_blocks.append(values)
 
 
 def writable(q: FloatArray) -> FloatArray:
-    """Q itself, or a copy where it is read-only: kernels would be compiled again for read-only arrays."""
+    """q itself, or a copy where it is read-only: kernels would be compiled again for read-only arrays."""
     return q if q.flags.writeable else q.copy()
 
 

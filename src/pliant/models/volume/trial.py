@@ -13,6 +13,7 @@ from pliant.materials import Tangent
 from pliant.models.model import Residual
 from pliant.models.scheme import Scheme
 from pliant.models.volume import assembly
+from pliant.models.volume.held_factor import HeldFactor
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.matrix import BlockMatrix
 
@@ -29,7 +30,7 @@ class VolumeSystem:
     r: FloatArray
     held_dx: FloatArray | None
 
-    def factorize(self) -> CholeskyFactor:
+    def factorize(self) -> CholeskyFactor | HeldFactor:
         """Numeric factor of A."""
         return self.model.factorize(self.values)
 
