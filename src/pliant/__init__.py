@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant import materials, mesh, robots, solvers
-from pliant.actuators import Cable, Cavity
+from pliant.actuators import Cable, Cavity, ForcePoint, Hinge, Slider
 from pliant.core.errors import (
     CapacityError,
     ConvergenceError,
@@ -23,15 +23,28 @@ from pliant.core.errors import (
     MeshError,
     MissingExtraError,
     PliantError,
+    PliantWarning,
     SingularError,
     UnitError,
 )
 from pliant.core.status import Status
 from pliant.mesh import regions
 from pliant.models.rigid import Obstacle, RigidBody
-from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
+from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, Run, StepInfo, simulate
-from pliant.world import Displacement, Force, Pressure, Scene, State, Traction, VolumeGrowth, World
+from pliant.world import (
+    Angle,
+    Cut,
+    Displacement,
+    Force,
+    Pressure,
+    Scene,
+    State,
+    Torque,
+    Traction,
+    VolumeGrowth,
+    World,
+)
 from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
 __version__ = "0.1.0"
@@ -51,12 +64,17 @@ def load(path: str | Path) -> Run | World:
 
 
 __all__ = [
+    "Angle",
     "Cable",
     "CapacityError",
     "Cavity",
     "ConvergenceError",
+    "Cut",
     "Displacement",
+    "Fibre",
     "Force",
+    "ForcePoint",
+    "Hinge",
     "ImplicitEuler",
     "ImplicitMidpoint",
     "InfeasibleError",
@@ -65,6 +83,7 @@ __all__ = [
     "MissingExtraError",
     "Obstacle",
     "PliantError",
+    "PliantWarning",
     "PointLoad",
     "Pressure",
     "PressureLoad",
@@ -74,10 +93,12 @@ __all__ = [
     "Run",
     "Scene",
     "SingularError",
+    "Slider",
     "State",
     "Status",
     "StepInfo",
     "Support",
+    "Torque",
     "Traction",
     "TractionLoad",
     "UnitError",

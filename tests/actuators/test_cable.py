@@ -6,6 +6,8 @@ import pytest
 import pliant as pl
 from pliant.constraints import RowLaw, RowView
 from pliant.core.errors import InfeasibleError, InputError, PliantError
+from pliant.models.scheme import euler_scheme
+from pliant.stepping.motion import Motion
 
 MESH = pl.mesh.box((0.2, 0.05, 0.05), (4, 1, 1))
 RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3)
@@ -37,10 +39,10 @@ def test_the_row_is_the_gradient_of_the_shortening(pull_point):
     assert maker.rest_length == pytest.approx(path_length(path))
     q = MESH.points + 0.01 * rng.normal(size=MESH.points.shape)
     rows, _ = maker.rows(view_of(world, q))
-    assert rows.gap[0] == pytest.approx(maker.rest_length - maker.length(q))
+    assert rows.gap[0] == pytest.approx(maker.rest_length - maker.length([q]))
     for _ in range(5):
         d = rng.normal(size=q.shape)
-        change = (maker.length(q + 1e-6 * d) - maker.length(q - 1e-6 * d)) / 2e-6
+        change = (maker.length([q + 1e-6 * d]) - maker.length([q - 1e-6 * d])) / 2e-6
         assert -(rows.H[0] @ d.ravel())[0] == pytest.approx(change, rel=1e-7)
 
 
@@ -89,6 +91,9 @@ def test_a_cable_follows_the_placement_of_its_body():
         (PATH, {"min_force": 2.0, "max_force": 1.0}, "max_force of 'cable' is 1 N, but min_force 2 N"),
         (PATH, {"pull_point": (0, 0)}, "pull_point"),
         ([(0.1, 0.02, 0.02), (0.3, 0.02, 0.02)], {"name": "tendon"}, "tendon"),
+        (PATH, {"friction": -0.1}, "friction of 'cable'"),
+        (PATH, {"max_variation": 0.0}, "max_variation of 'cable'"),
+        (PATH, {"guide_stiffness": -1.0}, "guide_stiffness of 'cable'"),
     ],
 )
 def test_bad_cables(points, options, text):
@@ -111,7 +116,7 @@ def test_a_point_outside_the_body_is_named_with_its_place():
         (pl.Force(-1.0), "force of 'cable'"),
         (pl.Force((1.0, 0.0, 0.0)), "force of 'cable'"),
         (pl.Force(11.0), "max_force is 10 N"),
-        (pl.Displacement(np.nan), "displacement of 'cable'"),
+        (pl.Displacement(np.nan), "control of 'cable'"),
         (pl.Displacement(0.06), "max_displacement is 0.05 m"),
     ],
 )
@@ -132,7 +137,7 @@ def test_cables_of_another_world_and_bodies_not_added():
 def test_a_cable_between_clamped_nodes_cannot_be_shortened():
     """Nothing on its path moves: a displacement is infeasible and says so, rather than pulling without end."""
     world, _, cable = cabled([(0.0, 0.01, 0.01), (0.0, 0.04, 0.04)])
-    with pytest.raises(InfeasibleError, match="row"):
+    with pytest.raises(InfeasibleError, match="'cable' cannot be satisfied"):
         pl.ImplicitEuler(dt=0.01)(world, world.initial_state(), {cable: pl.Displacement(0.01)})
 
 
@@ -151,3 +156,83 @@ def test_two_cables_read_back_their_own():
     assert info.actuation(upper)[0] >= -1e-12
     with pytest.raises(InputError, match="is not an actuator of this world"):
         info.actuation(body)
+
+
+def test_a_cable_through_several_bodies_and_the_world():
+    """H of every body is the gradient of the shortening, by central differences over nodes and over rigid motions."""
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(MESH, RUBBER, clamp=pl.regions.plane(axis="x", at=0.0)))
+    ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.1, position=(0.3, 0.02, 0.02)))
+    points = [PATH[0], PATH[2], (0.0, 0.01, 0.0), (0.4, 0.0, 0.1), (0.0, 0.0, 0.01)]
+    scene.add(pl.Cable([body, body, ball, None, ball], points, pull_point=(0.0, 0.0, 0.1)))
+    world = scene.compile()
+    maker, rng, state = world.row_makers[0], np.random.default_rng(0), world.initial_state()
+    motion = Motion(world, state, euler_scheme(0.01), {})
+    rows = motion.assemble_rows().rows
+    assert rows.gap[0] == pytest.approx(0.0, abs=1e-12)
+    steps = [rng.normal(size=x.shape) for x in motion.dx]
+    ahead, back = [], []
+    for sign, lengths in ((1.0, ahead), (-1.0, back)):
+        motion.dx = [sign * 1e-6 * x for x in steps]
+        lengths.append(maker.length([trial.positions() for trial in motion.trials]))
+    change = (ahead[0] - back[0]) / 2e-6
+    assert -sum((h @ x.ravel())[0] for h, x in zip(rows.H, steps, strict=True)) == pytest.approx(change, rel=1e-7)
+
+
+def test_a_cable_between_two_bodies_pulls_them_together():
+    """Two free balls on a string of which a piece is taken away: momentum stays 0, the distance is what is left."""
+    scene = pl.Scene()
+    left, right = (
+        scene.add(pl.RigidBody.sphere(radius=0.01, mass=mass, position=(x, 0, 0), name=str(x)))
+        for x, mass in ((0.0, 0.1), (0.2, 0.3))
+    )
+    cable = scene.add(pl.Cable([left, right], [(0, 0, 0), (0, 0, 0)]))
+    world = scene.compile()
+    state, info = pl.ImplicitEuler(dt=0.01)(world, world.initial_state(), {cable: pl.Displacement(0.04)})
+    assert np.linalg.norm(state.pose(left)[0] - state.pose(right)[0]) == pytest.approx(0.16)
+    assert state.pose(left)[0][0] == pytest.approx(0.03)  # by the masses
+    assert info.actuation(cable)[1] == pytest.approx(0.1 * 0.03 / 0.01**2)
+
+
+def test_the_stiffness_of_a_pulled_cable_helps_newton_on_rigid_bodies():
+    """A weight hanging from a cable, pushed aside by gravity: the tangent finds the equilibrium in a few steps."""
+    scene = pl.Scene()
+    ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.2, position=(0.0, 0.0, -0.5)))
+    cable = scene.add(pl.Cable([None, ball], [(0, 0, 0), (0, 0, 0)]))
+    world = scene.compile()
+    stepper = pl.ImplicitEuler(dt=0.02, tolerance=1e-9)
+    state = world.initial_state()
+    for _ in range(3):
+        controls = {cable: pl.Displacement(0.0), "gravity": (3.0, 0.0, -9.81)}
+        state, info = stepper(world, state, controls)
+    assert info.iterations <= 8
+    assert np.linalg.norm(state.pose(ball)[0]) == pytest.approx(0.5, rel=1e-7)
+
+
+def test_a_command_far_away_is_approached_by_the_variation_of_a_step():
+    world, _, cable = cabled(max_variation=1e-3, max_force_variation=np.inf)
+    state, reached = world.initial_state(), []
+    for _ in range(4):
+        state, info = pl.QuasiStatic()(world, state, {cable: pl.Displacement(0.003)})
+        reached.append(info.actuation(cable)[0])
+    np.testing.assert_allclose(reached, [1e-3, 2e-3, 3e-3, 3e-3], rtol=1e-6)
+    world, _, cable = cabled(max_force_variation=0.5)
+    state, reached = world.initial_state(), []
+    for wanted in (1.2, 1.2, 1.2, 0.0):
+        state, info = pl.QuasiStatic()(world, state, {cable: pl.Force(wanted)})
+        reached.append(info.actuation(cable)[1])
+    np.testing.assert_allclose(reached, [0.5, 1.0, 1.2, 0.7], rtol=1e-12)
+
+
+def test_a_cut_cable_stays_cut(tmp_path):
+    """Whatever is asked afterwards it pulls no more, even below its least force; a restored state remembers."""
+    world, _, cable = cabled(min_force=0.1)
+    step, state = pl.ImplicitEuler(dt=0.01), world.initial_state()
+    state, info = step(world, state, {cable: pl.Displacement(0.005)})
+    assert info.actuation(cable)[1] > 0.1
+    state, info = step(world, state, {cable: pl.Cut()})
+    assert info.actuation(cable)[1] == 0.0
+    state = world.load_state(state.save(tmp_path / "state.npz"))
+    for _ in range(2):
+        state, info = step(world, state, {cable: pl.Force(3.0)})
+        assert info.actuation(cable)[1] == 0.0

@@ -1,5 +1,7 @@
 """Contact pairs as makers of rows: gaps, gradients, laws, friction rows, memory; and scene.collide's refusals."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -28,7 +30,7 @@ def pair_of(first, second, *, place=(0, 0, 0), **options):
             scene.add(thing, position=place if thing is first else None)
         else:
             scene.add(thing)
-    scene.collide(first, second, **options)
+    scene.collide(first, second, **{"allow_overlap": True, **options})
     world = scene.compile()
     return world, world.row_makers[0], list(world.initial_state().q)
 
@@ -198,6 +200,44 @@ def test_more_contacts_than_the_capacity():
     world, maker, q = pair_of(block(), pl.Obstacle.plane(), capacity=4)
     with pytest.raises(CapacityError, match="9 contacts found, but the capacity is 4"):
         maker.rows(view_of(world, q))
+
+
+@pytest.mark.parametrize(
+    ("thing", "text"),
+    [
+        (pl.Obstacle.plane(point=(0, 0, 0.002)), "'volume' overlaps 'plane' by 2 mm"),
+        (pl.RigidBody.sphere(radius=0.004, mass=0.1, position=(0.022, 0.018, 0.02)), "overlaps 'sphere'"),  # in it
+        (pl.RigidBody.box(size=(0.1,) * 3, mass=1.0, position=(0.02, 0.02, 0.02)), "overlaps 'box'"),  # round it
+        (block(name="other"), "overlaps 'other'"),
+    ],
+)
+def test_bodies_that_overlap_at_the_start_are_refused(thing, text):
+    place = (0.011, 0.007, 0.013) if isinstance(thing, pl.Volume) else (0, 0, 0)
+    with pytest.raises(InputError, match=text):
+        pair_of(block(), thing, place=place, allow_overlap=False)
+
+
+@pytest.mark.parametrize("case", ["soft–plane", "soft–soft", "ball–plane"])
+def test_bodies_that_stand_apart_or_touch_are_welcome(case):
+    first, second, place = CASES[case]()
+    pair_of(first, second, place=place, allow_overlap=False)
+    pair_of(block(), pl.Obstacle.plane(), allow_overlap=False)
+
+
+def test_a_step_faster_than_detection_is_reported():
+    """Two parts of a body that approach by more than the margin in a step are named; slow ones are not."""
+    scene = pl.Scene()
+    body = scene.add(block())
+    scene.collide(body, body, margin=1e-3)
+    world = scene.compile()
+    state, flat = world.initial_state(), MESH.points[:, 2] > 0.03
+    for speed, expected in ((0.05, 0), (0.5, 1)):
+        v = np.where(flat[:, None], [0.0, 0.0, -speed], 0.0)
+        _, info = pl.ImplicitEuler(dt=0.01)(world, dataclasses.replace(state, v=(v,)))
+        assert len(info.warnings) == expected
+    assert "may have passed through each other" in info.warnings[0]
+    with pytest.warns(pl.PliantWarning, match="smaller dt"):
+        pl.simulate(world, pl.ImplicitEuler(dt=0.01), until=0.01, start=dataclasses.replace(state, v=(v,)))
 
 
 def test_excluded_regions_do_not_touch():

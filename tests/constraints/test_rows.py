@@ -21,6 +21,12 @@ class Pin:
     node: int
     target: tuple
 
+    name = "pin"
+
+    def holds(self, number):
+        """Nothing by itself."""
+        return False
+
     def rows(self, view):
         """Gap q − target with the identity as its gradient."""
         H = view.blank(3)
@@ -35,6 +41,12 @@ class Joint:
 
     a: int
     b: int
+
+    name = "pin"
+
+    def holds(self, number):
+        """Nothing by itself."""
+        return False
 
     def rows(self, view):
         """Gap q_a − q_b."""
@@ -132,7 +144,7 @@ def test_rows_appear_among_the_stages():
 def test_contradicting_pins_raise_and_name_the_remedy():
     (_, rowed), node = pinned_worlds()
     twice = dataclasses.replace(rowed, row_makers=(Pin(node, (0.2, 0, 0)), Pin(node, (0.3, 0, 0))))
-    with pytest.raises(InfeasibleError, match="row"):
+    with pytest.raises(InfeasibleError, match="'pin', 'pin' cannot be satisfied together"):
         pl.ImplicitEuler(dt=0.01)(twice, twice.initial_state())
 
 

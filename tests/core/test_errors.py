@@ -8,8 +8,8 @@ KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and is
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_are_pliant_errors(kind):
-    assert issubclass(kind, errors.PliantError)
+def test_all_are_pliant_errors_or_warnings(kind):
+    assert issubclass(kind, (errors.PliantError, errors.PliantWarning))
 
 
 def test_builtin_relatives():

@@ -15,7 +15,7 @@ def dropped(cells, height, friction=0.5):
     )
     block = scene.add(body, position=(0, 0, height))
     plane = scene.add(pl.Obstacle.plane())
-    scene.collide(block, plane, friction=friction)
+    scene.collide(block, plane, friction=friction, allow_overlap=True)
     return scene.compile(), block, plane
 
 

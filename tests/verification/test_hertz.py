@@ -45,7 +45,7 @@ def indented(depth):
         above = pl.regions.box((-1, -1, mesh.bounds[0][2] + 1e-6), (10, 10, 1))
         scene.add(pl.Support(block, pl.regions.plane(axis=axis, at=0.0) & above, axes=axis))
     ball = scene.add(pl.Obstacle.sphere(center=(0, 0, RADIUS - depth), radius=RADIUS))
-    scene.collide(block, ball, margin=0.5 * CONTACT)
+    scene.collide(block, ball, margin=0.5 * CONTACT, allow_overlap=True)
     world = scene.compile()
     state, info = pl.QuasiStatic(tolerance=1e-7)(world, world.initial_state())
     return state, info, block, ball

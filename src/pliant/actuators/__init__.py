@@ -1,6 +1,41 @@
-"""Actuators: rows with a law. A cable pulls points together, a cavity pushes on a closed surface."""
+"""Actuators: rows with a law. A cable pulls points together, a cavity pushes on a closed surface, a joint drives a
+rigid body, a force point pushes where it is told.
+"""
 
 from pliant.actuators.cable import Cable, CableRows
 from pliant.actuators.cavity import Cavity, CavityRows
+from pliant.actuators.force_point import ForcePoint, ForcePointRows
+from pliant.actuators.joint import Hinge, JointRows, Slider
+from pliant.actuators.limits import Command, Limits
 
-__all__ = ["Cable", "CableRows", "Cavity", "CavityRows"]
+Actuator = Cable | Cavity | ForcePoint | Slider | Hinge
+ActuatorRows = CableRows | CavityRows | ForcePointRows | JointRows
+
+
+def actuator_rows(actuator: Actuator, key: int) -> ActuatorRows:
+    """The rows of an actuator, the drive first, before its bodies are compiled; `key` identifies the drive's row."""
+    if isinstance(actuator, Cable):
+        return CableRows.of(actuator, key)
+    if isinstance(actuator, Cavity):
+        return CavityRows.of(actuator, key)
+    if isinstance(actuator, ForcePoint):
+        return ForcePointRows.of(actuator, key)
+    return JointRows.of(actuator, key)
+
+
+__all__ = [
+    "Actuator",
+    "ActuatorRows",
+    "Cable",
+    "CableRows",
+    "Cavity",
+    "CavityRows",
+    "Command",
+    "ForcePoint",
+    "ForcePointRows",
+    "Hinge",
+    "JointRows",
+    "Limits",
+    "Slider",
+    "actuator_rows",
+]

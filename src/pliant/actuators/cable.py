@@ -1,51 +1,78 @@
-"""Cables: an inextensible string through points of a body, pulled at one end.
+"""Cables: an inextensible string through points of bodies, pulled at one end.
 
 With L the length along the via points, δ = L₀ − L is how much the cable has shortened and H = −∂L/∂q; λ is the
-tension, ≥ 0. Commanded to shorten by u the cable obeys δ ≥ u, λ ≥ 0, one of them tight: it goes slack rather than
-push. Its tension stiffens the body across the cable by λ ∂²L/∂q², which is positive semi-definite.
+tension at the pulled end, ≥ 0. Commanded to shorten by u the cable obeys δ ≥ u, λ ≥ 0, one of them tight: it goes slack
+rather than push. Its tension stiffens the bodies across the cable by λ ∂²L/∂q², which is positive semi-definite.
+
+With friction μ in its guides a cable has one tension for each piece. Where it turns by θ at a via point the tensions
+on both sides obey e^(−μθ) ≤ T₊/T ≤ e^(μθ), and the cable slips there only at one of the bounds (Euler's capstan). The
+step's slip at the via point is what the length beyond it changes by; its row has the law `Law.CAPSTAN`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from pliant.actuators.limits import Command, Limits, command
+from pliant.actuators.values import Cut, Displacement, Force
 from pliant.constraints.rows import RowLaw, Rows, RowView
-from pliant.core.checks import finite_array, non_negative
+from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
-from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.mappings import BarycentricMap
+from pliant.mappings import BarycentricMap, FrameMap, PointMap, riding
 from pliant.models.model import Model
-from pliant.models.volume import Volume, VolumeModel
+from pliant.models.rigid.model import RigidSystem
+from pliant.models.volume import Fibre, Volume, VolumeModel
+from pliant.models.volume.segments import Segments
 from pliant.models.volume.trial import VolumeSystem
+
+CUT = Command(by_force=True, amount=0.0, for_good=True)
+FRICTION_KEYS = 1 << 38
+"""Keys of the rows of friction in guides; lower ones are those of actuators and attachments."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cable:
     """A cable through `via_points` (k, 3) m of `body`, given in the frame of its mesh; the last one is the anchor.
 
+    body
+        One body for all points, or one for each: volumes, rigid bodies (points in their own axes), or None for a point
+        fixed in the world.
     pull_point
         Where the cable leaves for its motor, (3,) m fixed in the world; None: at the first via point.
     min_force, max_force
         Bounds of the tension, N; min_force ≥ 0.
     max_displacement
         Largest shortening that may be asked for, m.
+    max_variation, max_force_variation
+        Largest change of the displacement (m) and of the tension (N) in one step: a command farther away is approached
+        by that much each step.
+    friction
+        Coulomb's μ ≥ 0 between the cable and its guides.
+    guide_stiffness
+        Axial stiffness EA, N, of a tube in which the cable runs through its volumes; 0: none.
     reach
         How far outside the mesh a via point may lie, m; it then rides on the nearest cell. For coarse meshes of thin
         robots.
     """
 
-    body: Volume
+    body: Any
     via_points: Any
     _: KW_ONLY
     pull_point: Any = None
     min_force: float = 0.0
     max_force: float = np.inf
     max_displacement: float = np.inf
+    max_variation: float = np.inf
+    max_force_variation: float = np.inf
+    friction: float = 0.0
+    guide_stiffness: float = 0.0
     reach: float = 0.0
     name: str = "cable"
 
@@ -53,152 +80,264 @@ class Cable:
         points = finite_array(f"via_points of {self.name!r}", self.via_points, shape=(None, 3))
         if len(points) + (self.pull_point is not None) < 2:
             raise InputError(f"{self.name!r} has {len(points)} points; a cable needs two, or a pull_point and one")
+        if isinstance(self.body, Sequence) and len(self.body) != len(points):
+            raise InputError(f"{self.name!r} has {len(points)} via points but {len(self.body)} bodies; give one each")
+        if not self.bodies:
+            raise InputError(f"every point of {self.name!r} is fixed in the world; it would pull nothing")
         non_negative(f"min_force of {self.name!r}", self.min_force, unit="N")
         non_negative(f"reach of {self.name!r}", self.reach, unit="m")
+        non_negative(f"friction of {self.name!r}", self.friction)
+        non_negative(f"guide_stiffness of {self.name!r}", self.guide_stiffness, unit="N")
+        for word in ("max_variation", "max_force_variation"):
+            if np.isfinite(getattr(self, word)):
+                positive(f"{word} of {self.name!r}", getattr(self, word))
         if not self.max_force > self.min_force:
             raise InputError(f"max_force of {self.name!r} is {self.max_force:g} N, but min_force {self.min_force:g} N")
 
+    @property
+    def point_bodies(self) -> tuple[Any, ...]:
+        """The body of each via point, None for those fixed in the world."""
+        if isinstance(self.body, Sequence):
+            return tuple(self.body)
+        return (self.body,) * len(np.asarray(self.via_points))
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The bodies that the cable runs through, each once."""
+        return tuple(dict.fromkeys(body for body in self.point_bodies if body is not None))
+
+    @property
+    def limits(self) -> Limits:
+        """What the motor may do, N and m."""
+        most = self.max_displacement
+        return Limits(
+            self.min_force, self.max_force, most=most, force_change=self.max_force_variation, change=self.max_variation
+        )
+
+    def command(self, value: Any) -> Command:
+        """A checked command from a control value."""
+        if isinstance(value, Cut):
+            return CUT
+        if isinstance(value, Force):
+            non_negative(f"force of {self.name!r}", value.value, unit="N")
+        free = replace(self.limits, lower=0.0)  # a motor may let go
+        return command(self.name, value, free, displacement=(Displacement, "m"), force=(Force, "N"))
+
+    def guides(self) -> list[Fibre]:
+        """The tubes in which the cable runs: fibres between neighbouring via points of the same volume."""
+        if not self.guide_stiffness:
+            return []
+        points, owners = np.asarray(self.via_points, float), self.point_bodies
+        ends = [k for k in range(1, len(owners)) if owners[k] is not owners[k - 1]]
+        made = []
+        for start, end in zip([0, *ends], [*ends, len(owners)], strict=True):
+            if isinstance(owners[start], Volume) and end - start > 1:
+                name = f"guide of {self.name}"
+                options: dict[str, Any] = {"stiffness": self.guide_stiffness, "reach": self.reach, "name": name}
+                made.append(Fibre(owners[start], points[start:end], **options))
+        return made
+
 
 @dataclass(frozen=True, eq=False)
-class Segments:
-    """The pieces of a cable between neighbouring points: x₁ − x₀ = Σ cₐ qₐ + offset over a few nodes.
+class Ride:
+    """The via points that ride on one body: their places `order` (p,) in the path, and the pieces they end, (s,)."""
 
-    `ptr` (s+1,), `nodes` and `coefficients` are a compressed list by piece, nodes ascending; `offset` (s, 3) m is
-    minus the pull point for a piece that starts there, else 0.
-    """
+    body: Any
+    order: IntArray
+    map: PointMap
+    pieces: IntArray
+    segments: Segments | None
+    number: int = -1
 
-    ptr: IndexArray
-    nodes: IntArray
-    coefficients: FloatArray
-    offset: FloatArray
+
+@dataclass(frozen=True, eq=False)
+class CableMemory:
+    """What a cable remembers: whether it has been cut."""
+
+    cut: bool
+
+    def arrays(self) -> dict[str, Any]:
+        """Everything as arrays, for saving."""
+        return {"cut": np.array(self.cut)}
 
     @classmethod
-    def of(cls, riding: BarycentricMap, pull_point: FloatArray | None) -> Segments:
-        """The pieces of the path through the riding points."""
-        sets, offsets = [], []
-        if pull_point is not None:
-            sets.append(_combined([(riding.nodes[0], riding.weights[0])]))
-            offsets.append(-pull_point)
-        for k in range(len(riding.nodes) - 1):
-            ends = [(riding.nodes[k], -riding.weights[k]), (riding.nodes[k + 1], riding.weights[k + 1])]
-            sets.append(_combined(ends))
-            offsets.append(np.zeros(3))
-        ptr = np.concatenate([[0], np.cumsum([len(nodes) for nodes, _ in sets])]).astype(np.int64)
-        nodes = np.concatenate([nodes for nodes, _ in sets]).astype(np.int32)
-        return cls(ptr, nodes, np.concatenate([c for _, c in sets]), np.array(offsets))
-
-    def node_sets(self) -> list[IntArray]:
-        """Nodes of each piece, which its stiffness couples."""
-        return np.split(self.nodes, self.ptr[1:-1])
-
-
-def _combined(parts: list[tuple[IntArray, FloatArray]]) -> tuple[IntArray, FloatArray]:
-    """Distinct nodes, ascending, with the sum of their weights."""
-    nodes = np.concatenate([nodes for nodes, _ in parts])
-    weights = np.concatenate([weights for _, weights in parts])
-    unique, place = np.unique(nodes, return_inverse=True)
-    summed = np.zeros(len(unique))
-    np.add.at(summed, place, weights)
-    return unique, summed
+    def from_arrays(cls, arrays: dict[str, Any]) -> CableMemory:
+        """What `arrays` gave."""
+        return cls(bool(arrays["cut"]))
 
 
 @dataclass(frozen=True, eq=False)
 class CableRows:
-    """The row of one cable. `rest_length` is L₀, m; `key` identifies the row."""
+    """The rows of one cable: its motor, and with friction its via points. `rest_length` is L₀, m; `key` identifies the
+    motor's row.
+    """
 
     spec: Cable
-    map: BarycentricMap
-    pull_point: FloatArray | None
-    segments: Segments
+    fixed: FloatArray
+    rides: tuple[Ride, ...]
     key: int
-    number: int = -1
     rest_length: float = 0.0
-    positions: IntArray | None = None
+
+    memory_type = CableMemory
 
     @classmethod
     def of(cls, spec: Cable, key: int) -> CableRows:
-        """The row of `spec`, before its body is compiled."""
-        points = finite_array("via_points", spec.via_points, shape=(None, 3))
-        what = f"via points of cable {spec.name!r}"
-        riding = BarycentricMap.of_points(spec.body.mesh, points, what=what, reach=spec.reach)
-        pull = None if spec.pull_point is None else finite_array("pull_point", spec.pull_point, shape=(3,))
-        return cls(spec, riding, pull, Segments.of(riding, pull), key)
+        """The rows of `spec`, before its bodies are compiled."""
+        via = finite_array("via_points", spec.via_points, shape=(None, 3))
+        owners: list[Any] = list(spec.point_bodies)
+        if spec.pull_point is not None:
+            via = np.vstack([finite_array("pull_point", spec.pull_point, shape=(3,)), via])
+            owners.insert(0, None)
+        rides = tuple(_ride(spec, body, via, owners) for body in spec.bodies)
+        return cls(spec, via, rides, key)
 
-    def couplings(self) -> list[IntArray]:
-        """Node sets that the stiffness of the cable couples."""
-        return self.segments.node_sets()
+    def couplings(self, body: Any) -> list[IntArray]:
+        """Node sets of a volume that the stiffness of the cable couples."""
+        found = [ride.segments for ride in self.rides if ride.body is body]
+        return [nodes for segments in found if segments is not None for nodes in segments.node_sets()]
 
     def bound(self, models: Sequence[Model]) -> CableRows:
-        """The row in a world of `models`."""
-        number = next(k for k, model in enumerate(models) if model.spec is self.spec.body)
-        model = models[number]
-        assert isinstance(model, VolumeModel)
-        _, positions = model.pattern.clique_positions(self.segments.ptr, self.segments.nodes)
-        return replace(self, number=number, positions=positions, rest_length=self.length(model.rest))
+        """The rows in a world of `models`."""
+        rides = []
+        for ride in self.rides:
+            number = next(k for k, model in enumerate(models) if model.spec is ride.body)
+            model, segments = models[number], ride.segments
+            if segments is not None:
+                assert isinstance(model, VolumeModel)
+                segments = segments.placed(model.pattern)
+            rides.append(replace(ride, number=number, segments=segments))
+        made = replace(self, rides=tuple(rides))
+        return replace(made, rest_length=made.length([model.initial()[0] for model in models]))
 
-    def length(self, q: FloatArray) -> float:
+    @cached_property
+    def keys(self) -> IndexArray:
+        """Identities of the rows."""
+        inner = len(self.fixed) - 2 if self.spec.friction else 0
+        return np.concatenate([[self.key], FRICTION_KEYS + (self.key << 20) + np.arange(inner)]).astype(np.int64)
+
+    @property
+    def name(self) -> str:
+        """Name of the cable."""
+        return self.spec.name
+
+    def holds(self, number: int) -> bool:
+        """Whether the cable may hold body `number` in its place: it ends in the world or on another body."""
+        numbers = [ride.number for ride in self.rides]
+        return number in numbers and (len(numbers) > 1 or len(self.rides[0].order) < len(self.fixed))
+
+    def length(self, q: Sequence[FloatArray]) -> float:
         """Length along the via points, m."""
-        return float(np.linalg.norm(np.diff(self._path(q), axis=0), axis=1).sum())
+        return float(np.linalg.norm(np.diff(self.path(q), axis=0), axis=1).sum())
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
-        """One row: shortening so far, and its gradient."""
-        path = self._path(view.q[self.number])
-        steps = np.diff(path, axis=0)
-        lengths = np.sqrt(np.einsum("si,si->s", steps, steps))
-        total = float(lengths.sum())
-        units = steps / np.maximum(lengths, 1e-12 * total)[:, None]
-        slope = np.zeros_like(path)
+    def path(self, q: Sequence[FloatArray]) -> FloatArray:
+        """Points along the cable, the pull point first, (k, 3), m, with the models at q."""
+        if len(self.rides) == 1 and len(self.rides[0].order) == len(self.fixed):
+            return self.rides[0].map.points(q[self.rides[0].number])
+        path = self.fixed.copy()
+        for ride in self.rides:
+            path[ride.order] = ride.map.points(q[ride.number])
+        return path
+
+    def rows(self, view: RowView) -> tuple[Rows, CableMemory | None]:
+        """Shortening so far and its gradient; with friction the slip at each via point."""
+        spec = self.spec
+        lengths, units = _pieces(self.path(view.q))
+        H = view.blank(1)
+        self._pull(view, units, H)
+        control = view.controls.get(spec, Command(by_force=True, amount=spec.min_force))
+        cut = control.for_good or (view.memory is not None and view.memory.cut)
+        if cut:
+            law, lower, upper, target = int(RowLaw.IMPOSED), -np.inf, np.inf, 0.0
+        else:
+            before = self.rest_length - self.length(view.start) if np.isfinite(spec.max_variation) else 0.0
+            law, lower, upper, target = spec.limits.law(control, before, view.last_force(self.key))
+        memory = CableMemory(True) if cut else None
+        gap = self.rest_length - float(lengths.sum())
+        if not spec.friction:
+            return Rows.of(H, gap, law, lower=lower, upper=upper, target=target, key=self.key), memory
+        return self._with_friction(view, H, lengths, units, gap, (law, lower, upper, target)), memory
+
+    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
+        """Add `scale` λ ∂²L/∂q² at tensions λ (N) to the matrices of the bodies, without what couples two bodies."""
+        if not lam[0] > 0.0:
+            return
+        lengths, units = _pieces(self.path(q))
+        tension = np.full(len(lengths), lam[0])
+        tension[1:] -= np.cumsum(lam[1:]) if self.spec.friction else 0.0
+        across = scale * tension / lengths
+        for ride in self.rides:
+            system, own = systems[ride.number], ride.pieces
+            if ride.segments is not None:
+                assert isinstance(system, VolumeSystem)
+                ride.segments.add_blocks(np.zeros(len(own)), across[own], units[own], system.values)
+            elif isinstance(system, RigidSystem):
+                system.A += _frame_stiffness(ride, q[ride.number], across, units)
+
+    def _pull(self, view: RowView, units: FloatArray, H: list[sparse.csr_matrix]) -> None:
+        """−∂L/∂q of the models, from the directions of the pieces."""
+        slope = np.zeros((len(units) + 1, 3))
         slope[:-1] += units
         slope[1:] -= units
-        H = view.blank(1)
-        H[self.number] = self.map.pull_one(slope if self.pull_point is None else slope[1:])
-        law, lower, upper, target = self._law(view.controls.get(self.spec))
-        rows = Rows.of(H, self.rest_length - total, law, lower=lower, upper=upper, target=target, key=self.key)
-        return rows, None
+        for ride in self.rides:
+            H[ride.number] = ride.map.pull_one(view.q[ride.number], slope[ride.order])
 
-    def add_stiffness(self, q: FloatArray, lam: float, scale: float, system: VolumeSystem) -> None:
-        """Add `scale` λ ∂²L/∂q² at tension λ (N) to the matrix of the body's system."""
-        if lam > 0.0:
-            s = self.segments
-            assert self.positions is not None
-            _add_stiffness(q, s.ptr, s.nodes, s.coefficients, s.offset, self.positions, scale * lam, system.values)
+    def _with_friction(
+        self, view: RowView, H: list[sparse.csr_matrix], lengths: FloatArray, units: FloatArray, gap: float, motor: Any
+    ) -> Rows:
+        """The motor's row and one for each via point that the cable passes: its tension falls there by λ."""
+        inner = len(units) - 1
+        beyond = np.triu(np.ones((inner, inner + 1)), 1)  # the pieces behind each via point
+        slope = np.zeros((inner, inner + 2, 3))
+        slope[:, :-1] -= beyond[:, :, None] * units
+        slope[:, 1:] += beyond[:, :, None] * units
+        for ride in self.rides:
+            points = sparse.csr_matrix(slope[:, ride.order].reshape(inner, -1))
+            H[ride.number] = sparse.vstack([H[ride.number], ride.map.pull(view.q[ride.number], points)], format="csr")
+        empty = view.blank(1 + inner)
+        touched = {ride.number for ride in self.rides}
+        H = [h if number in touched else empty[number] for number, h in enumerate(H)]
+        before, _ = _pieces(self.path(view.start))
+        slip = beyond @ (lengths - before)
+        turn = np.arccos(np.clip(np.einsum("si,si->s", units[:-1], units[1:]), -1.0, 1.0))
+        law, lower, upper, target = motor
+        return Rows.of(
+            H,
+            np.concatenate([[gap], slip]),
+            np.concatenate([[law], np.full(inner, RowLaw.CAPSTAN)]),
+            lower=np.concatenate([[lower], -np.expm1(self.spec.friction * turn)]),
+            upper=np.concatenate([[upper], -np.expm1(-self.spec.friction * turn)]),
+            target=np.concatenate([[target], np.zeros(inner)]),
+            key=self.keys,
+        )
 
-    def _law(self, control: Any) -> tuple[int, float, float, float]:
-        """Without a control a cable hangs loose at its least tension."""
-        kind, value = ("force", self.spec.min_force) if control is None else control
-        if kind == "force":
-            return RowLaw.IMPOSED, 0.0, np.inf, value
-        return RowLaw.BOUNDED, self.spec.min_force, self.spec.max_force, value
 
-    def _path(self, q: FloatArray) -> FloatArray:
-        points = self.map.points(q)
-        return points if self.pull_point is None else np.vstack([self.pull_point, points])
+def _ride(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> Ride:
+    order = np.array([k for k, owner in enumerate(owners) if owner is body], np.int32)
+    points = riding(body, via[order], what=f"via points of cable {spec.name!r}", reach=spec.reach)
+    pieces = np.unique(np.concatenate([order - 1, order]))
+    pieces = pieces[(pieces >= 0) & (pieces < len(via) - 1)].astype(np.int32)
+    segments = None
+    if isinstance(points, BarycentricMap):
+        place = {int(k): p for p, k in enumerate(order)}
+        signed = [[(place[k], sign) for k, sign in ((int(s), -1.0), (int(s) + 1, 1.0)) if k in place] for s in pieces]
+        segments = Segments.of([[(points.nodes[p], sign * points.weights[p]) for p, sign in ends] for ends in signed])
+    return Ride(body, order, points, pieces, segments)
 
 
-@kernel
-def _add_stiffness(q, ptr, nodes, coefficients, offset, positions, tension, values):  # type: ignore[no-untyped-def]
-    """Blocks tension cₐ cᵦ (I − u uᵀ)/ℓ of each piece."""
-    pair = 0
-    for s in range(ptr.shape[0] - 1):
-        x, y, z = offset[s, 0], offset[s, 1], offset[s, 2]
-        for k in range(ptr[s], ptr[s + 1]):
-            x += coefficients[k] * q[nodes[k], 0]
-            y += coefficients[k] * q[nodes[k], 1]
-            z += coefficients[k] * q[nodes[k], 2]
-        length = np.sqrt(x * x + y * y + z * z)
-        t = tension / max(length, 1e-12)
-        x, y, z = x / max(length, 1e-12), y / max(length, 1e-12), z / max(length, 1e-12)
-        for a in range(ptr[s], ptr[s + 1]):
-            for b in range(ptr[s], a + 1):
-                c = t * coefficients[a] * coefficients[b]
-                K = values[positions[pair]]
-                pair += 1
-                K[0, 0] += c * (1.0 - x * x)
-                K[1, 1] += c * (1.0 - y * y)
-                K[2, 2] += c * (1.0 - z * z)
-                K[0, 1] -= c * x * y
-                K[1, 0] -= c * x * y
-                K[0, 2] -= c * x * z
-                K[2, 0] -= c * x * z
-                K[1, 2] -= c * y * z
-                K[2, 1] -= c * y * z
+def _pieces(path: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lengths (s,), m, never quite zero, and directions (s, 3) of the pieces of a path."""
+    steps = np.diff(path, axis=0)
+    lengths = np.sqrt(np.einsum("si,si->s", steps, steps))
+    lengths = np.maximum(lengths, 1e-12 * float(lengths.sum()))
+    return lengths, steps / lengths[:, None]
+
+
+def _frame_stiffness(ride: Ride, q: FloatArray, across: FloatArray, units: FloatArray) -> FloatArray:
+    """Σ Jᵀ across (I − u uᵀ) J of the pieces over the six unknowns of a rigid body, (6, 6)."""
+    assert isinstance(ride.map, FrameMap)
+    points = np.zeros((len(units) + 1, 3, 6))
+    points[ride.order] = ride.map.jacobian(q)
+    J = (points[1:] - points[:-1])[ride.pieces]
+    P = np.eye(3) - units[ride.pieces, :, None] * units[ride.pieces, None, :]
+    stiffness: FloatArray = np.einsum("s,sia,sij,sjb->ab", across[ride.pieces], J, P, J)
+    return stiffness

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.actuators.limits import Command, Limits, command
+from pliant.actuators.values import Pressure, VolumeGrowth
+from pliant.constraints.rows import Rows, RowView
+from pliant.core.checks import positive
 from pliant.core.errors import InputError, MeshError
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import Mesh, Surface
 from pliant.models.model import Model
 from pliant.models.volume import Volume, VolumeModel
@@ -27,7 +31,11 @@ class Cavity:
     """A chamber of `body` bounded by `surface`, one of ``body.mesh.surface().components()[1:]``; None: the only one.
 
     min_pressure, max_pressure
-        Bounds of the pressure where the volume is commanded, Pa.
+        Bounds of the pressure, Pa.
+    max_growth
+        Largest growth of the volume that may be asked for, m³.
+    max_variation, max_pressure_variation
+        Largest change of the volume (m³) and of the pressure (Pa) in one step.
     """
 
     body: Volume
@@ -35,6 +43,9 @@ class Cavity:
     _: KW_ONLY
     min_pressure: float = -np.inf
     max_pressure: float = np.inf
+    max_growth: float = np.inf
+    max_variation: float = np.inf
+    max_pressure_variation: float = np.inf
     name: str = "cavity"
 
     def __post_init__(self) -> None:
@@ -42,6 +53,24 @@ class Cavity:
             raise InputError(
                 f"max_pressure of {self.name!r} is {self.max_pressure:g} Pa, but min_pressure {self.min_pressure:g} Pa"
             )
+        for word in ("max_variation", "max_pressure_variation"):
+            if np.isfinite(getattr(self, word)):
+                positive(f"{word} of {self.name!r}", getattr(self, word))
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The body of the chamber."""
+        return (self.body,)
+
+    @property
+    def limits(self) -> Limits:
+        """What the pump may do, Pa and m³."""
+        change = {"force_change": self.max_pressure_variation, "change": self.max_variation}
+        return Limits(self.min_pressure, self.max_pressure, most=self.max_growth, **change)
+
+    def command(self, value: Any) -> Command:
+        """A checked command from a control value."""
+        return command(self.name, value, self.limits, displacement=(VolumeGrowth, "m³"), force=(Pressure, "Pa"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +91,23 @@ class CavityRows:
         surface.check_closed()
         return cls(spec, surface, key)
 
-    def couplings(self) -> list[IntArray]:
+    def couplings(self, body: Any) -> list[IntArray]:
         """Node sets that the stiffness couples: none beyond those of the cells."""
         return []
+
+    @property
+    def keys(self) -> IndexArray:
+        """Identity of the row."""
+        return np.array([self.key])
+
+    @property
+    def name(self) -> str:
+        """Name of the cavity."""
+        return self.spec.name
+
+    def holds(self, number: int) -> bool:
+        """A chamber holds no body in its place."""
+        return False
 
     def bound(self, models: Sequence[Model]) -> CavityRows:
         """The row in a world of `models`; the surface is checked to bound a hollow."""
@@ -91,19 +134,19 @@ class CavityRows:
         volume, gradient = self._volume_and_gradient(view.q[self.number])
         H = view.blank(1)
         H[self.number] = sparse.csr_matrix(gradient.reshape(1, -1))
-        control = view.controls.get(self.spec)
-        kind, value = ("pressure", 0.0) if control is None else control
-        if kind == "pressure":
-            law, lower, upper = RowLaw.IMPOSED, -np.inf, np.inf
-        else:
-            law, lower, upper = RowLaw.BOUNDED, self.spec.min_pressure, self.spec.max_pressure
         growth = volume - self.rest_volume
-        return Rows.of(H, growth, law, lower=lower, upper=upper, target=value, key=self.key), None
+        control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
+        limits = self.spec.limits
+        before = self.volume(view.start[self.number]) - self.rest_volume if np.isfinite(limits.change) else 0.0
+        law, lower, upper, target = limits.law(control, before, view.last_force(self.key))
+        return Rows.of(H, growth, law, lower=lower, upper=upper, target=target, key=self.key), None
 
-    def add_stiffness(self, q: FloatArray, lam: float, scale: float, system: VolumeSystem) -> None:
-        """Add −`scale` λ ∂²V/∂q² at pressure λ (Pa) to the matrix of the body's system."""
+    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
+        """Add −`scale` λ ∂²V/∂q² at pressure λ (Pa) to the matrix of the body."""
         assert self.facets is not None
-        self.facets.add_stiffness(lam, q, scale, system.values)
+        system = systems[self.number]
+        assert isinstance(system, VolumeSystem)
+        self.facets.add_stiffness(float(lam[0]), q[self.number], scale, system.values)
 
     def _volume_and_gradient(self, q: FloatArray) -> tuple[float, FloatArray]:
         """The facets' normals point into the chamber, so the forces of a unit pressure are the gradient of its

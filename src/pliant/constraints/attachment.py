@@ -45,6 +45,15 @@ class AttachmentRows:
         handles = [spec.a] if spec.b is None else [spec.a, spec.b]
         return cls(spec, tuple(_side(spec, handle, models) for handle in handles), key)
 
+    @property
+    def name(self) -> str:
+        """Name of the attachment."""
+        return self.spec.name
+
+    def holds(self, number: int) -> bool:
+        """Whether body `number` is attached to something."""
+        return any(number == side for side, _ in self.sides)
+
     def rows(self, view: RowView) -> tuple[Rows, None]:
         """Differences of the positions of both sides, and their gradients."""
         count = 3 * len(self.spec.points)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.collision import CollisionSurface
+from pliant.collision import CollisionSurface, MeshObstacle
 from pliant.constraints.rows import RowView
 from pliant.core.types import FloatArray, IntArray
 from pliant.mappings import FrameMap, NodeMap
@@ -77,6 +77,24 @@ class Collider:
             pose: FloatArray = self.handle.pose(view.time)
             return pose
         return np.asarray(view.q[self.number])
+
+    def depth_of(self, other: Collider, view: RowView) -> float:
+        """How deep points of `other` lie inside this body, m; 0 where none does."""
+        points, q = other.map.points(other.q(view))[other.nodes], self.q(view)
+        if self.solid is not None:
+            points, solid = (points - q[0]) @ q[1:], self.solid
+        else:
+            assert self.surface is not None
+            points = points[((points > q.min(axis=0)) & (points < q.max(axis=0))).all(axis=1)]
+            solid = MeshObstacle(q, self.surface.triangles) if len(points) else None
+        return max(0.0, -float(solid.distance(points).gap.min())) if len(points) else 0.0
+
+    def q_start(self, view: RowView) -> FloatArray:
+        """Positions or pose at the start of the step."""
+        if self.number is None:
+            pose: FloatArray = self.handle.pose(view.time - view.dt)
+            return pose
+        return np.asarray(view.start[self.number])
 
     def velocities(self, view: RowView) -> FloatArray:
         """Velocities of the points of the side at the start of the step, (k, 3), m/s; those of its nodes or its box."""

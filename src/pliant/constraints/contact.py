@@ -61,6 +61,17 @@ class ContactPair:
     pair: int
     capacity: int | None = None
 
+    memory_type = ContactMemory
+
+    @property
+    def name(self) -> str:
+        """Names of both sides."""
+        return f"{self.a.name} – {self.b.name}"
+
+    def holds(self, number: int) -> bool:
+        """Whether body `number` may rest on another."""
+        return self.a is not self.b and number in (self.a.number, self.b.number)
+
     def rows(self, view: RowView) -> tuple[Rows, ContactMemory]:
         """Normal rows, with two tangential ones each where there is friction."""
         memory: ContactMemory | None = view.memory
@@ -109,6 +120,31 @@ class ContactPair:
         mean = velocities[1].mean(axis=0)
         fastest = sum(float(np.linalg.norm(v - mean, axis=1).max()) for v in velocities)
         return max(self.margin, 1.2 * view.dt * (fastest + view.dt * view.gravity))
+
+    def outrun(self, view: RowView) -> float:
+        """By how much the two sides may have approached in the step beyond what detection looked at, m; ≤ 0: nothing
+        was missed. `view` is at the end of the step.
+        """
+        a, b = (self._shifts(side, view) for side in (self.a, self.b))
+        mean = b.mean(axis=0)
+        approach = sum(float(np.sqrt(((x - mean) ** 2).sum(axis=1).max())) for x in ((a,) if a is b else (a, b)))
+        return approach - self._margin(view)
+
+    def overlap(self, view: RowView) -> float:
+        """How deep the two sides stand in each other at the positions of `view`, m; 0 where they do not."""
+        gaps = self.detect(view, None).gap
+        depth = max(0.0, -float(gaps.min())) if len(gaps) else 0.0
+        if self.a is not self.b:
+            depth = max(depth, self.a.depth_of(self.b, view), self.b.depth_of(self.a, view))
+        return depth
+
+    def _shifts(self, side: Collider, view: RowView) -> FloatArray:
+        if side is self.b and self.a is self.b:
+            side = self.a
+        end = side.map.points(side.q(view))[side.nodes]
+        start = side.map.points(side.q_start(view))[side.nodes]
+        shifts: FloatArray = end - start if len(end) else np.zeros((1, 3))
+        return shifts
 
     def _rows(self, view: RowView, contacts: ContactSet, frames: FloatArray) -> Rows:
         made = contact_rows(contacts, frames=frames if self.mu else False)

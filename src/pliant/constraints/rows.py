@@ -80,8 +80,8 @@ class RowView:
 
     `q` are the positions or poses of the models at the displacement so far, `start` those at the start of the step;
     `moved` is the displacement so far. `time` (s) is that of the end of the step, `dt` (s) its length, 0 in statics;
-    `speeds` are the velocities of
-    the models at its start, `gravity` (m/s²) the strength of gravity.
+    `speeds` are the velocities of the models at its start, `gravity` (m/s²) the strength of gravity; `last_keys` and
+    `last_lam` the rows of the step before and their λ.
     """
 
     q: Sequence[FloatArray]
@@ -93,11 +93,27 @@ class RowView:
     dt: float
     speeds: Sequence[FloatArray] = ()
     gravity: float = 0.0
+    last_keys: IndexArray | None = None
+    last_lam: FloatArray | None = None
     memory: Any = None
 
     def blank(self, count: int) -> list[sparse.csr_matrix]:
         """Empty rows (count, unknowns) for every model."""
         return [_blank(count, size) for size in self.sizes]
+
+    def last_force(self, key: int) -> float:
+        """λ of the row `key` at the end of the step before; 0 where it was not there."""
+        return float(forces_of(np.array([key]), self.last_keys, self.last_lam)[0])
+
+
+def forces_of(wanted: IndexArray, keys: IndexArray | None, lam: FloatArray | None) -> FloatArray:
+    """λ (k,) of the rows `wanted` (k,) among the rows `keys` with `lam`; 0 for those that are not there."""
+    if keys is None or lam is None or not len(lam):
+        return np.zeros(len(wanted))
+    order = np.argsort(keys, kind="stable")
+    known = keys[order]
+    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where((known[places] == wanted) & (wanted >= 0), lam[order[places]], 0.0)
 
 
 @lru_cache(maxsize=256)
@@ -112,20 +128,23 @@ class RowMaker(Protocol):
     def rows(self, view: RowView) -> tuple[Rows, Any]:
         """Rows at the positions of `view`, and what the maker wants to remember for the next step (None: nothing)."""
 
+    @property
+    def name(self) -> str:
+        """How a person calls what makes the rows."""
+
+    def holds(self, number: int) -> bool:
+        """Whether the rows may hold body `number` in its place, so that statics need not."""
+
 
 class StiffRowMaker(RowMaker, Protocol):
-    """A maker of one row, known by `key`, whose λ adds stiffness to the model `number`."""
+    """A maker of the rows `keys` whose λ adds stiffness to models."""
 
     @property
-    def key(self) -> int:
-        """Identity of the row."""
+    def keys(self) -> IndexArray:
+        """Identities of the rows."""
 
-    @property
-    def number(self) -> int:
-        """Number of the model."""
-
-    def add_stiffness(self, q: FloatArray, lam: float, scale: float, system: Any) -> None:
-        """Add `scale` × (−λ ∂²δ/∂q²) to the matrix of the model's system."""
+    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
+        """Add `scale` × (−λ ∂²δ/∂q²) to the matrices of the models' systems."""
 
 
 @dataclass(frozen=True, eq=False)

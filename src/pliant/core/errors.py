@@ -54,3 +54,7 @@ class ConvergenceError(PliantError, ArithmeticError):
 
 class MissingExtraError(PliantError, ImportError):
     """An optional dependency is not installed; the message says how to install it."""
+
+
+class PliantWarning(UserWarning):
+    """Something that a person should know although the computation went on."""

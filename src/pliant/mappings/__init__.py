@@ -3,5 +3,6 @@
 from pliant.mappings.barycentric import BarycentricMap, NodeMap
 from pliant.mappings.frame import FrameMap
 from pliant.mappings.point_map import PointMap
+from pliant.mappings.riding import riding
 
-__all__ = ["BarycentricMap", "FrameMap", "NodeMap", "PointMap"]
+__all__ = ["BarycentricMap", "FrameMap", "NodeMap", "PointMap", "riding"]

@@ -44,7 +44,7 @@ class BarycentricMap:
         """Rows over the nodes, (m, 3n)."""
         return H @ self._matrix
 
-    def pull_one(self, slope: FloatArray) -> sparse.csr_matrix:
+    def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over the nodes, (1, 3n), of one row over all riding points, `slope` (p, 3); nodes may occur twice."""
         values = (self.weights[:, :, None] * slope[:, None, :]).ravel()
         columns, ends = self._all_columns

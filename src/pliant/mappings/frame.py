@@ -27,10 +27,18 @@ class FrameMap:
 
     def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over translation and rotation, (m, 6): δx = δp + δθ × R local."""
+        return sparse.csr_matrix(H @ self.jacobian(q).reshape(-1, 6))
+
+    def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
+        """The row over translation and rotation, (1, 6), of one row over all riding points, `slope` (p, 3)."""
+        return sparse.csr_matrix(slope.reshape(1, -1) @ self.jacobian(q).reshape(-1, 6))
+
+    def jacobian(self, q: FloatArray) -> FloatArray:
+        """Derivatives of the positions by translation and rotation, (p, 3, 6)."""
         x, y, z = (self.local @ q[1:].T).T
         jacobian = np.zeros((len(self.local), 3, 6))
         jacobian[:, range(3), range(3)] = 1.0
         jacobian[:, 0, 4], jacobian[:, 0, 5] = z, -y
         jacobian[:, 1, 3], jacobian[:, 1, 5] = -z, x
         jacobian[:, 2, 3], jacobian[:, 2, 4] = y, -x
-        return sparse.csr_matrix(H @ jacobian.reshape(-1, 6))
+        return jacobian

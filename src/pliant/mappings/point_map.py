@@ -19,3 +19,6 @@ class PointMap(Protocol):
 
     def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the unknowns of the model, (m, unknowns), from rows H over the points' coordinates, (m, 3p)."""
+
+    def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
+        """The row over the unknowns, (1, unknowns), of one row over all riding points, `slope` (p, 3)."""

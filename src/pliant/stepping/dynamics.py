@@ -86,6 +86,7 @@ def dynamic_step(
         world=world,
         correction=tuple(correction.dx),
         measure=lambda: measure(motion, advanced),
+        watch=motion.warnings,
     )
     return advanced, info
 

@@ -62,6 +62,7 @@ class StepInfo:
     world: World | None = field(default=None, repr=False)
     correction: tuple[FloatArray, ...] | None = field(default=None, repr=False)
     measure: Callable[[], Measures] | None = field(default=None, repr=False)
+    watch: Callable[[], tuple[str, ...]] | None = field(default=None, repr=False)
 
     def actuation(self, actuator: Any) -> tuple[float, float]:
         """Displacement (m) and tension (N) of a cable; growth (m³) and pressure (Pa) of a cavity."""
@@ -109,6 +110,11 @@ class StepInfo:
     def energy_change(self) -> float:
         """Change of total energy (kinetic + elastic + potential) over the step, J. Computed when read."""
         return self._measures.energy_change
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What the step may have missed, in words: bodies faster than contact detection. Computed when read."""
+        return () if self.watch is None else self.watch()
 
     def reaction(self, body: Any) -> FloatArray:
         """Forces (n, 3), N, that clamps and supports exert on the nodes of `body`, zero at free unknowns."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.constraints import Assembly, RowView, assemble
+from pliant.constraints import Assembly, RowView, assemble, forces_of
+from pliant.constraints.contact import ContactPair
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Residual, System
@@ -91,39 +92,50 @@ class Motion:
         return systems, forces
 
     def _add_row_stiffness(self, systems: list[System]) -> None:
-        """Geometric stiffness −λ ∂²δ/∂q² of the rows that have one, at the last λ."""
-        for maker in self.world.stiff_makers:
-            x = self.trials[maker.number].evaluation_point()
-            maker.add_stiffness(x, self._last_force(maker.key), self.scheme.theta, systems[maker.number])
-
-    def _last_force(self, key: int) -> float:
-        """λ of the row `key` in the last solve, of this step or the one before."""
-        keys, lam = self.start.keys, self.start.lam
+        """Geometric stiffness −λ ∂²δ/∂q² of the rows that have one, at the last λ, of this step or the one before."""
+        if not self.world.stiff_makers:
+            return
+        x = [trial.evaluation_point() for trial in self.trials]
+        known = (self.start.keys, self.start.lam)
         if self.assembly is not None and self.lam is not None:
-            keys, lam = self.assembly.rows.key, self.lam
-        if keys is None:
-            return 0.0
-        found = np.flatnonzero(keys == key)
-        return float(lam[found[0]]) if len(found) else 0.0
+            known = (self.assembly.rows.key, self.lam)
+        for maker in self.world.stiff_makers:
+            maker.add_stiffness(x, forces_of(maker.keys, *known), self.scheme.theta, systems)
 
     def assemble_rows(self) -> Assembly:
         """The rows of all makers at the current dx."""
-        q = [trial.positions() for trial in self.trials]
-        common: dict[str, Any] = {
-            "q": q,
-            "start": self.start.q,
-            "moved": self.dx,
-            "sizes": [model.size for model in self.world.models],
-            "controls": self.controls,
-            "time": self.start.time + self.scheme.dt,
-            "dt": self.scheme.dt,
-            "speeds": self.start.v,
-            "gravity": float(np.linalg.norm(self.gravity)),
-        }
-        makers = self.world.row_makers
+        makers, view = self.world.row_makers, self.view()
         memories = self.start.memories or (None,) * len(makers)
-        self.assembly = assemble(makers, [RowView(**common, memory=memory) for memory in memories])
+        self.assembly = assemble(makers, [replace(view, memory=memory) for memory in memories])
         return self.assembly
+
+    def view(self) -> RowView:
+        """What makers of rows see at the current dx."""
+        return RowView(
+            q=[trial.positions() for trial in self.trials],
+            start=self.start.q,
+            moved=self.dx,
+            sizes=[model.size for model in self.world.models],
+            controls=self.controls,
+            time=self.start.time + self.scheme.dt,
+            dt=self.scheme.dt,
+            speeds=self.start.v,
+            gravity=float(np.linalg.norm(self.gravity)),
+            last_keys=self.start.keys,
+            last_lam=self.start.lam,
+        )
+
+    def warnings(self) -> tuple[str, ...]:
+        """What went faster than contact detection can follow, once the step is done."""
+        view, found = self.view(), []
+        for maker in self.world.row_makers:
+            if isinstance(maker, ContactPair) and (beyond := maker.outrun(view)) > 0.0:
+                found.append(
+                    f"{maker.a.name!r} and {maker.b.name!r} approached by up to {1e3 * beyond:.3g} mm more in a step "
+                    "than contacts are looked for, and may have passed through each other: take a smaller dt or a "
+                    "wider margin in scene.collide"
+                )
+        return tuple(found)
 
     def must_move(self) -> bool:
         """Whether held unknowns are not yet where supports and clamps want them."""

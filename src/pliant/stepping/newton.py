@@ -7,13 +7,13 @@ from typing import Protocol
 
 import numpy as np
 
-from pliant.constraints import condense
+from pliant.constraints import condense, forces_of
 from pliant.core.errors import SingularError
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.model import Factor, System
-from pliant.solvers.complementarity import solve
+from pliant.solvers.complementarity import ConflictingRowsError, solve
 from pliant.stepping.motion import Forces, Motion
 from pliant.world.state import State
 
@@ -123,7 +123,10 @@ def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: S
     with timers.stage("condense"):
         problem = condense(rows, factors, dx)
     with timers.stage("constraints"):
-        lam = solve(problem, warm_start(motion.start, rows.key)).lam
+        try:
+            lam = solve(problem, warm_start(motion.start, rows.key)).lam
+        except ConflictingRowsError as error:
+            raise named_conflict(motion, error) from error
     with timers.stage("correct"):
         motion.lam = lam
         motion.pushes = [(H.T @ lam).reshape(x.shape) for H, x in zip(rows.H, dx, strict=True)]
@@ -133,14 +136,17 @@ def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: S
     return lam
 
 
+def named_conflict(motion: Motion, error: ConflictingRowsError) -> ConflictingRowsError:
+    """The error with the names of what made the conflicting rows in front."""
+    assert motion.assembly is not None
+    makers = zip(motion.world.row_makers, motion.assembly.places, strict=True)
+    names = [repr(maker.name) for maker, place in makers if any(place.start <= row < place.stop for row in error.rows)]
+    return ConflictingRowsError(f"{', '.join(names)} cannot be satisfied together: {error}", rows=error.rows)
+
+
 def warm_start(start: State, keys: IndexArray) -> FloatArray | None:
     """λ of the last step for the rows that were there before, by their keys; 0 for new ones."""
-    if start.keys is None or not len(start.lam):
-        return None
-    order = np.argsort(start.keys, kind="stable")
-    known = start.keys[order]
-    places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where((known[places] == keys) & (keys >= 0), start.lam[order[places]], 0.0)
+    return None if start.keys is None or not len(start.lam) else forces_of(keys, start.keys, start.lam)
 
 
 def _linear_residual(systems: list[System], dx: list[FloatArray]) -> float:

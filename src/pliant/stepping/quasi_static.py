@@ -15,9 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import CavityRows
-from pliant.constraints.attachment import AttachmentRows
-from pliant.constraints.contact import ContactPair
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.status import Status
@@ -237,18 +234,8 @@ def _open_modes(world: World, number: int, q: FloatArray) -> FreeModes | None:
     rigid motion is then bounded by σM from one linear solve to the next, until they do.
     """
     model = world.models[number]
-    return None if not isinstance(model, VolumeModel) or _touched(world, number) else free_modes(model, q)
-
-
-def _touched(world: World, number: int) -> bool:
-    """Whether rows can hold the body: all but those of its own chambers and of cables without a fixed end."""
-    for maker in world.row_makers:
-        if isinstance(maker, ContactPair):
-            touched = maker.a is not maker.b and number in (maker.a.number, maker.b.number)
-        elif isinstance(maker, AttachmentRows):
-            touched = number in [side for side, _ in maker.sides]
-        else:
-            touched = not isinstance(maker, CavityRows) and getattr(maker, "pull_point", maker) is not None
-        if touched:
-            return True
-    return False
+    return (
+        None
+        if not isinstance(model, VolumeModel) or any(m.holds(number) for m in world.row_makers)
+        else free_modes(model, q)
+    )

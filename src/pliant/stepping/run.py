@@ -11,7 +11,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from pliant.actuators import CableRows, CavityRows
+from pliant.actuators import ActuatorRows
 from pliant.constraints.contact import ContactPair
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
@@ -289,7 +289,7 @@ class Recorder:
 
 
 def _is_recorded(maker: Any) -> bool:
-    return isinstance(maker, (CableRows, CavityRows, ContactPair))
+    return isinstance(maker, (ActuatorRows, ContactPair))
 
 
 def _is_pair(maker: Any) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from rich.progress import Progress
 
 from pliant.core.checks import positive
-from pliant.core.errors import InputError
+from pliant.core.errors import InputError, PliantWarning
 from pliant.stepping.info import StepInfo
 from pliant.stepping.run import Recorder, Run
 from pliant.world import State, World
@@ -59,6 +60,8 @@ def simulate(
             controls = control(first + number * dt, state) if control else None
             state, info = stepper(world, state, controls)
             recorder.add(state, info, controls)
+            for text in info.warnings:
+                warnings.warn(f"at {state.time:g} s: {text}", PliantWarning, stacklevel=2)
             if callback:
                 callback(state, info)
             bar.advance(task)

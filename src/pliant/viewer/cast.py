@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
-from pliant.actuators import Cable
-from pliant.core.checks import finite_array
+from pliant.actuators import CableRows
 from pliant.core.types import FloatArray
-from pliant.mappings import BarycentricMap
 from pliant.models.rigid import Obstacle
 from pliant.models.volume import VolumeModel, readouts
 from pliant.stepping import Run
@@ -20,21 +15,6 @@ from pliant.world import World
 PLAIN, DISPLACEMENT, STRESS = "plain", "displacement (mm)", "von Mises stress (kPa)"
 
 
-@dataclass(frozen=True, eq=False)
-class Strand:
-    """A cable as it is drawn: points that ride on body number `body`, and where it is pulled, (3,) m or None."""
-
-    name: str
-    body: int
-    map: BarycentricMap
-    pull_point: FloatArray | None
-
-    def path(self, q: FloatArray) -> FloatArray:
-        """Points along the cable, (k, 3) m, with the body at `q`."""
-        points = self.map.points(q)
-        return points if self.pull_point is None else np.vstack([self.pull_point, points])
-
-
 class Cast:
     """Bodies with their read-outs, obstacles and cables. A run that does not know its world has bodies alone."""
 
@@ -42,7 +22,7 @@ class Cast:
         self,
         bodies: tuple[RecordedBody, ...],
         obstacles: tuple[Obstacle, ...],
-        strands: tuple[Strand, ...],
+        strands: tuple[CableRows, ...],
         models: dict[int, VolumeModel],
     ) -> None:
         self.bodies = bodies
@@ -54,8 +34,7 @@ class Cast:
     def of_world(cls, world: World) -> Cast:
         """All of a world."""
         bodies = Recorder(world, world.initial_state()).run().bodies
-        actuators = [getattr(maker, "spec", None) for maker in world.row_makers]
-        strands = tuple(_strand(cable, bodies) for cable in actuators if isinstance(cable, Cable))
+        strands = tuple(maker for maker in world.row_makers if isinstance(maker, CableRows))
         models = {k: model for k, model in enumerate(world.models) if isinstance(model, VolumeModel)}
         return cls(bodies, world.obstacles, strands, models)
 
@@ -91,11 +70,3 @@ def _von_mises(model: VolumeModel, q: FloatArray) -> FloatArray:
 def _rest(body: RecordedBody) -> FloatArray:
     assert body.mesh is not None
     return body.mesh.points
-
-
-def _strand(cable: Cable, bodies: tuple[RecordedBody, ...]) -> Strand:
-    number = next(k for k, body in enumerate(bodies) if body.handle is cable.body)
-    points = finite_array("via_points", cable.via_points, shape=(None, 3))
-    pull: Any = cable.pull_point
-    riding = BarycentricMap.of_points(cable.body.mesh, points, what=f"via points of cable {cable.name!r}")
-    return Strand(cable.name, number, riding, None if pull is None else finite_array("pull_point", pull, shape=(3,)))

@@ -9,16 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Cable, Cavity
+from pliant.actuators import Actuator, Cable, Cavity, ForcePoint, Hinge, Slider
+from pliant.actuators.values import Angle, Displacement, Force, Pressure, Traction
 from pliant.core.types import FloatArray
 from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad, VolumeModel
 from pliant.viewer.surfaces import grid_spacing
-from pliant.world import Displacement, Force, Pressure, Traction, World
+from pliant.world import World
 
 CABLE_TRAVEL = 0.04
 """Range of a cable without max_displacement, m."""
 CAVITY_PRESSURE = 30e3
 """Range of a cavity without max_pressure, Pa."""
+POINT_FORCE = 5.0
+"""Range of a force point without bounds, N."""
+HINGE_TRAVEL = 1.5
+"""Range of a hinge without bounds, rad."""
 FULL_TRAVEL = 0.5
 """Time in which a control follows its slider over the whole range, s: a jump would be a blow."""
 _STEPS = 400
@@ -49,7 +54,7 @@ class Inputs:
         self._ranges = list(_ranges(world))
         self._values = [r.start.copy() for r in self._ranges]
         names = _unique([_name(r.handle) for r in self._ranges])
-        driven = [isinstance(r.handle, (Cable, Cavity)) for r in self._ranges]
+        driven = [isinstance(r.handle, Actuator) for r in self._ranges]
         for title, wanted in (("Actuators", True), ("Loads and supports", False)):
             chosen = [k for k, actuates in enumerate(driven) if actuates is wanted]
             if chosen:
@@ -100,11 +105,25 @@ def _ranges(world: World) -> Iterator[Range]:
             low = handle.min_pressure if np.isfinite(handle.min_pressure) else 0.0
             high = handle.max_pressure if np.isfinite(handle.max_pressure) else max(low, 0.0) + CAVITY_PRESSURE
             yield _scalar(handle, "kPa", 1e-3, (low, high, float(np.clip(0.0, low, high))), Pressure)
+        elif isinstance(handle, ForcePoint):
+            yield _scalar(handle, "N", 1.0, _span(handle.min_force, handle.max_force, POINT_FORCE), Force)
+        elif isinstance(handle, Slider):
+            span = _span(handle.min_displacement, handle.max_displacement, CABLE_TRAVEL)
+            yield _scalar(handle, "mm", 1e3, span, Displacement)
+        elif isinstance(handle, Hinge):
+            span = _span(handle.min_angle, handle.max_angle, HINGE_TRAVEL)
+            yield _scalar(handle, "°", 180.0 / np.pi, span, Angle)
     for model in world.volumes:
         for load in [load for load, _ in (*model.nodal_loads, *model.pressure_loads)]:
             yield _load_range(load)
         for support in dict.fromkeys(support for support, _, _ in model.supports):
             yield _support_range(support, model)
+
+
+def _span(low: float, high: float, usual: float) -> tuple[float, float, float]:
+    """Bounds, the usual ones where there are none, and 0 or what is nearest to it."""
+    low, high = low if np.isfinite(low) else -usual, high if np.isfinite(high) else usual
+    return low, high, min(max(0.0, low), high)
 
 
 def _scalar(

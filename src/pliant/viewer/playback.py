@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Cable, CableRows, Cavity, CavityRows
+from pliant.actuators import ActuatorRows, Cable, Cavity, ForcePoint, Hinge, Slider
 from pliant.core.types import FloatArray
 from pliant.stepping import Run
 from pliant.viewer.cast import Cast
@@ -27,7 +27,7 @@ class Playback(Viewer):
         self._clock: float | None = None
         self._shown = -1
         makers = () if run.world is None else run.world.row_makers
-        actuators = [maker.spec for maker in makers if isinstance(maker, (CableRows, CavityRows))]
+        actuators = [maker.spec for maker in makers if isinstance(maker, ActuatorRows)]
         self._actuators = {actuator.name: actuator for actuator in actuators}
         self._cache: dict[tuple[str, int], dict[int, FloatArray]] = {}
         super().__init__(
@@ -116,10 +116,12 @@ def reading_text(actuator: Any, values: FloatArray) -> str:
     """What an actuator does, or how large a contact force (3,) N is; empty where the kind of actuator is not known."""
     if len(values) == 3:
         return f"{float(np.linalg.norm(values)):.3f} N"
-    if isinstance(actuator, Cable):
+    if isinstance(actuator, (Cable, ForcePoint, Slider)):
         return f"{1e3 * values[0]:.1f} mm  {values[1]:.2f} N"
     if isinstance(actuator, Cavity):
         return f"{1e6 * values[0]:+.2f} mL  {1e-3 * values[1]:.2f} kPa"
+    if isinstance(actuator, Hinge):
+        return f"{np.rad2deg(values[0]):.1f}°  {values[1]:.3f} N·m"
     return ""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import CableRows, CavityRows
+from pliant.actuators import ActuatorRows
 from pliant.constraints.contact import ContactPair
 from pliant.core.types import FloatArray
 from pliant.stepping import ImplicitEuler, StepInfo
@@ -145,7 +145,7 @@ class Pace:
 
 
 def _is_read(maker: Any) -> bool:
-    return isinstance(maker, (CableRows, CavityRows, ContactPair))
+    return isinstance(maker, (ActuatorRows, ContactPair))
 
 
 def _reading(maker: Any, info: StepInfo) -> tuple[str, str]:

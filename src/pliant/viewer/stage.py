@@ -42,7 +42,7 @@ class Stage:
         for number, body in enumerate(cast.bodies):
             self._add_body(number, body, q[number])
         self._obstacles = [(thing, self._add_obstacle(k, thing, time)) for k, thing in enumerate(cast.obstacles)]
-        self._cables = [self._add_cable(k, strand.path(q[strand.body])) for k, strand in enumerate(cast.strands)]
+        self._cables = [self._add_cable(k, strand.path(q)) for k, strand in enumerate(cast.strands)]
         self._set_scene()
 
     def show(
@@ -59,7 +59,7 @@ class Stage:
                 if handle is not None and obstacle.motion is not None:
                     _place(handle, obstacle.pose(time))
             for strand, handle in zip(self._cast.strands, self._cables, strict=True):
-                handle.points = _segments(strand.path(q[strand.body]))
+                handle.points = _segments(strand.path(q))
 
     def _add_body(self, number: int, body: RecordedBody, q: FloatArray) -> None:
         name, color = f"/bodies/{number} {body.name}", _rgb(TINTS[number % len(TINTS)])
@@ -96,7 +96,7 @@ class Stage:
         )
 
     def _add_cable(self, number: int, path: FloatArray) -> Any:
-        name = f"/cables/{number} {self._cast.strands[number].name}"
+        name = f"/cables/{number} {self._cast.strands[number].spec.name}"
         return self._server.scene.add_line_segments(
             name, _segments(path), _CABLE, thickness=3.0, thickness_units="screen"
         )

@@ -1,8 +1,20 @@
 """Scene (what a person writes), World (frozen), State, and control values."""
 
-from pliant.world.controls import Displacement, Force, Pressure, Traction, VolumeGrowth
+from pliant.actuators.values import Angle, Cut, Displacement, Force, Pressure, Torque, Traction, VolumeGrowth
 from pliant.world.scene import Scene
 from pliant.world.state import State
 from pliant.world.world import World
 
-__all__ = ["Displacement", "Force", "Pressure", "Scene", "State", "Traction", "VolumeGrowth", "World"]
+__all__ = [
+    "Angle",
+    "Cut",
+    "Displacement",
+    "Force",
+    "Pressure",
+    "Scene",
+    "State",
+    "Torque",
+    "Traction",
+    "VolumeGrowth",
+    "World",
+]

@@ -14,21 +14,38 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Cable, Cavity
+from pliant.actuators import Cable, Cavity, ForcePoint, Hinge, Slider
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere
 from pliant.constraints.attachment import Attachment
 from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
 from pliant.mesh import Mesh, Surface, regions
 from pliant.models.rigid import Obstacle, RigidBody, Shape
-from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
+from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 
 _KNOWN: dict[str, type] = {
     known.__name__: known
     for known in (
         *(Volume, Rayleigh, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
-        *(Attachment, Cable, Cavity, RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe),
+        *(
+            Attachment,
+            Fibre,
+            Cable,
+            Cavity,
+            ForcePoint,
+            Slider,
+            Hinge,
+            RigidBody,
+            Obstacle,
+            Shape,
+            Plane,
+            Sphere,
+            Capsule,
+            Box,
+            Cylinder,
+            Pipe,
+        ),
         *regions.KINDS,
     )
 }

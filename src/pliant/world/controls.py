@@ -1,69 +1,17 @@
-"""Control values: what a person hands to a step, with its physical meaning in the type."""
+"""Controls: what a person hands to a step, by handle, checked once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Cable, Cavity
-from pliant.core.checks import finite_array, finite_number, non_negative
+from pliant.actuators import Actuator
+from pliant.actuators.values import Displacement, Force, Pressure, Traction
+from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad
-
-
-@dataclass(frozen=True)
-class Displacement:
-    """A displacement in m: of a support from its rest place; of a cable, > 0 shortens it."""
-
-    value: Any
-
-
-@dataclass(frozen=True)
-class Force:
-    """A force in N: a vector (3,) for a point load; a tension ≥ 0 for a cable."""
-
-    value: Any
-
-
-@dataclass(frozen=True)
-class Traction:
-    """A dead traction in Pa of undeformed area, vector (3,)."""
-
-    value: Any
-
-
-@dataclass(frozen=True)
-class Pressure:
-    """A pressure in Pa, > 0 pushes into the body it acts on."""
-
-    value: Any
-
-
-@dataclass(frozen=True)
-class VolumeGrowth:
-    """A growth of a chamber's volume in m³."""
-
-    value: Any
-
-
-def _resolve_cable(cable: Cable, value: Any) -> tuple[str, float]:
-    if isinstance(value, Displacement):
-        amount = finite_number(f"displacement of {cable.name!r}", value.value, unit="m")
-        if amount > cable.max_displacement:
-            raise InputError(
-                f"{cable.name!r} is asked for {amount:g} m, its max_displacement is {cable.max_displacement:g} m"
-            )
-        return "displacement", amount
-    if not isinstance(value, Force):
-        raise InputError(f"{cable.name!r} is controlled by pl.Displacement(m) or pl.Force(N), not both; got {value!r}")
-    tension = non_negative(f"force of {cable.name!r}", value.value, unit="N")
-    if tension > cable.max_force:
-        raise InputError(f"{cable.name!r} is asked for {tension:g} N, its max_force is {cable.max_force:g} N")
-    return "force", tension
-
 
 _ACCEPTS: dict[type, tuple[Any, tuple[int, ...]]] = {
     PointLoad: (Force, (3,)),
@@ -90,13 +38,8 @@ def resolve_controls(controls: Mapping[Any, Any] | None, known: frozenset[Any]) 
 
 
 def _resolve(handle: Any, value: Any) -> Any:
-    if isinstance(handle, Cable):
-        return _resolve_cable(handle, value)
-    if isinstance(handle, Cavity):
-        kinds = {Pressure: "pressure", VolumeGrowth: "volume"}
-        if type(value) not in kinds:
-            raise InputError(f"{handle.name!r} is controlled by pl.Pressure(Pa) or pl.VolumeGrowth(m³), got {value!r}")
-        return kinds[type(value)], finite_number(f"control of {handle.name!r}", value.value)
+    if isinstance(handle, Actuator):
+        return handle.command(value)
     if isinstance(handle, Support):
         if not isinstance(value, Displacement):
             raise InputError(f"a Support is controlled by pl.Displacement(m), got {value!r}")

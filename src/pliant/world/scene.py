@@ -8,24 +8,25 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pliant.actuators import Cable, CableRows, Cavity, CavityRows
+from pliant.actuators import Actuator, ActuatorRows, Cable, actuator_rows
 from pliant.constraints.attachment import Attachment, AttachmentRows
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
-from pliant.constraints.rows import RowMaker
+from pliant.constraints.rows import RowMaker, RowView
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.mesh import Mesh
 from pliant.models.model import Model
 from pliant.models.rigid import Obstacle, RigidBody, RigidModel
-from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad, Volume, VolumeModel
+from pliant.models.volume import Fibre, PointLoad, PressureLoad, Support, TractionLoad, Volume, VolumeModel
 from pliant.world.world import World
 
 Thing = TypeVar("Thing")
 
+OVERLAP = 0.01
+"""What counts as touching: bodies may stand in each other by this share of the margin."""
 _LOADS = (PointLoad, TractionLoad, PressureLoad)
-_ACTUATORS = (Cable, Cavity)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,7 @@ class Pair:
     margin: float | None
     exclude: Any
     capacity: int | None
+    allow_overlap: bool = False
 
 
 class Scene:
@@ -51,6 +53,7 @@ class Scene:
         self._loads: list[Any] = []
         self._supports: list[Support] = []
         self._actuators: list[Any] = []
+        self._fibres: list[Fibre] = []
         self._pairs: list[Pair] = []
         self._attachments: list[Attachment] = []
 
@@ -94,6 +97,7 @@ class Scene:
         margin: float | None = None,
         exclude: Any = None,
         capacity: int | None = None,
+        allow_overlap: bool = False,
     ) -> None:
         """Let `a` and `b` touch, once per pair; the same body twice is self-contact.
 
@@ -106,6 +110,8 @@ class Scene:
             Region of a volume (in the frame of its mesh) whose surface takes no part.
         capacity
             Most contacts of the pair.
+        allow_overlap
+            Let the two stand in each other when the world begins: dynamics push them apart slowly, statics at once.
         """
         if a is b and margin is None:
             margin = getattr(a, "margin", None)  # robots know how narrow their slots are
@@ -123,7 +129,7 @@ class Scene:
             raise InputError(f"two obstacles, {a.name!r} and {b.name!r}, have no unknowns to move each other by")
         if any({id(p.a), id(p.b)} == {id(a), id(b)} for p in self._pairs):
             raise InputError(f"{a.name!r} and {b.name!r} collide already; friction is given once per pair")
-        self._pairs.append(Pair(a, b, float(friction), margin, exclude, capacity))
+        self._pairs.append(Pair(a, b, float(friction), margin, exclude, capacity, allow_overlap))
 
     def attach(
         self,
@@ -159,23 +165,25 @@ class Scene:
         """Freeze the scene: everything that does not change from step to step is computed here."""
         if not self._bodies:
             raise InputError("the scene is empty; add a body, for example pl.Volume(mesh, material)")
-        actuators = [_actuator_rows(actuator, key) for key, actuator in enumerate(self._actuators)]
+        actuators = [actuator_rows(actuator, key) for key, actuator in enumerate(self._actuators)]
         models = tuple(self._model(body, actuators) for body in self._bodies)
         makers: list[RowMaker] = [rows.bound(models) for rows in actuators]
         makers += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(self._attachments, start=1)]
-        makers += [self._contact_pair(pair, models, number) for number, pair in enumerate(self._pairs, start=1)]
+        pairs = [self._contact_pair(pair, models, number) for number, pair in enumerate(self._pairs, start=1)]
+        _check_apart(models, [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap])
         return World(
             models=models,
             gravity=self.gravity.copy(),
             handles=frozenset([*self._loads, *self._supports, *self._actuators]),
-            row_makers=tuple(makers),
+            row_makers=(*makers, *pairs),
             obstacles=tuple(self._obstacles),
             source=self,
         )
 
     def things(self) -> list[tuple[Any, Mesh | None]]:
         """Everything that was added, each volume with its mesh where it stands."""
-        rest = [*self._obstacles, *self._actuators, *self._attachments, *self._loads, *self._supports]
+        parts = [*self._actuators, *self._fibres, *self._loads, *self._supports]
+        rest = [*self._obstacles, *parts, *self._attachments]
         return [*((body, self._volumes.get(id(body))) for body in self._bodies), *((thing, None) for thing in rest)]
 
     @property
@@ -195,26 +203,31 @@ class Scene:
         return scene
 
     def _add_part(self, thing: Any) -> None:
-        if not isinstance(thing, (*_LOADS, *_ACTUATORS, Support)):
+        lists: list[tuple[Any, list[Any]]] = [
+            (Actuator, self._actuators),
+            (_LOADS, self._loads),
+            (Fibre, self._fibres),
+            (Support, self._supports),
+        ]
+        place = next((place for kinds, place in lists if isinstance(thing, kinds)), None)
+        if place is None:
             raise InputError(
                 f"{thing!r} cannot be added to a scene; add bodies, obstacles, actuators, loads and supports"
             )
-        if all(thing.body is not body for body in self._bodies):
-            raise InputError(f"add the body {thing.body.name!r} to the scene before its {type(thing).__name__}")
-        if isinstance(thing, Support):
-            self._supports.append(thing)
-        elif isinstance(thing, _ACTUATORS):
-            self._actuators.append(thing)
-        else:
-            self._loads.append(thing)
+        for body in thing.bodies if isinstance(thing, Actuator) else (thing.body,):
+            if all(body is not other for other in self._bodies):
+                raise InputError(f"add the body {body.name!r} to the scene before its {type(thing).__name__}")
+        place.append(thing)
 
-    def _model(self, body: Any, actuators: Sequence[CableRows | CavityRows]) -> Model:
+    def _model(self, body: Any, actuators: Sequence[ActuatorRows]) -> Model:
         if isinstance(body, RigidBody):
             return RigidModel(body)
         loads = [load for load in self._loads if load.body is body]
         supports = [support for support in self._supports if support.body is body]
-        couplings = [nodes for rows in actuators if rows.spec.body is body for nodes in rows.couplings()]
-        return VolumeModel.build(body, self._volumes[id(body)], loads, supports, couplings)
+        guides = [guide for cable in self._actuators if isinstance(cable, Cable) for guide in cable.guides()]
+        fibres = [fibre for fibre in (*self._fibres, *guides) if fibre.body is body]
+        couplings = [nodes for rows in actuators for nodes in rows.couplings(body)]
+        return VolumeModel.build(body, self._volumes[id(body)], loads, supports, couplings, fibres)
 
     def _contact_pair(self, pair: Pair, models: tuple[Model, ...], number: int) -> ContactPair:
         a, b = pair.a, pair.b
@@ -232,8 +245,21 @@ class Scene:
             raise InputError(f"the body {body.name!r} is in the scene already; make another with dataclasses.replace")
 
 
-def _actuator_rows(actuator: Cable | Cavity, key: int) -> CableRows | CavityRows:
-    return CableRows.of(actuator, key) if isinstance(actuator, Cable) else CavityRows.of(actuator, key)
+def _check_apart(models: Sequence[Model], pairs: Sequence[ContactPair]) -> None:
+    """Colliding bodies have to stand apart, or touch, when the world begins."""
+    q = [model.initial()[0] for model in models]
+    speeds = [model.initial()[1] for model in models]
+    moved = [np.zeros_like(v) for v in speeds]
+    sizes = [model.size for model in models]
+    view = RowView(q=q, start=q, moved=moved, sizes=sizes, controls={}, time=0.0, dt=0.0, speeds=speeds)
+    for pair in pairs:
+        depth = pair.overlap(view)
+        if depth > OVERLAP * pair.margin:
+            what = "itself" if pair.a is pair.b else repr(pair.b.name)
+            raise InputError(
+                f"{pair.a.name!r} overlaps {what} by {1e3 * depth:.3g} mm when the world begins; move them apart "
+                "(touching is fine), exclude the region where they are meant to meet, or allow_overlap"
+            )
 
 
 def _default_margin(a: Collider, b: Collider) -> float:

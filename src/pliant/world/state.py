@@ -66,7 +66,7 @@ class State:
     def length(self, cable: Any) -> float:
         """Length of a cable along its via points, m."""
         maker: Any = self.world.row_makers[self.world.maker(cable)]
-        return float(maker.length(self.q[maker.number]))
+        return float(maker.length(self.q))
 
     def volume(self, cavity: Any) -> float:
         """Volume of a cavity, m³."""

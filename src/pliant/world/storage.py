@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from pliant.actuators.values import Angle, Cut, Displacement, Force, Pressure, Torque, Traction, VolumeGrowth
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.world.codec import Decoder, Encoder
-from pliant.world.controls import Displacement, Force, Pressure, Traction, VolumeGrowth
 from pliant.world.scene import Pair, Scene
 from pliant.world.world import World
 
 WORLD_FORMAT = "pliant world 1"
-_CONTROLS = {kind.__name__: kind for kind in (Displacement, Force, Pressure, Traction, VolumeGrowth)}
+_CONTROLS = {
+    kind.__name__: kind for kind in (Angle, Cut, Displacement, Force, Pressure, Torque, Traction, VolumeGrowth)
+}
 
 
 def save_world(world: World, path: Path) -> Path:
@@ -46,7 +48,7 @@ def encode_world(world: World) -> tuple[dict[str, Any], dict[str, Any]]:
     things = [[encoder.encode(thing), encoder.encode(placed)] for thing, placed in scene.things()]
     number = {id(thing): k for k, (thing, _) in enumerate(scene.things())}
     pairs = [
-        [number[id(p.a)], number[id(p.b)], p.friction, p.margin, encoder.encode(p.exclude), p.capacity]
+        [number[id(p.a)], number[id(p.b)], p.friction, p.margin, encoder.encode(p.exclude), p.capacity, p.allow_overlap]
         for p in scene.pairs
     ]
     header = {"gravity": scene.gravity.tolist(), "things": things, "pairs": pairs}
@@ -58,8 +60,8 @@ def decode_world(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> World:
     decoder = Decoder({n.removeprefix("world_"): a for n, a in arrays.items() if n.startswith("world_")})
     things = [(decoder.decode(thing), decoder.decode(placed)) for thing, placed in header["things"]]
     pairs = [
-        Pair(things[a][0], things[b][0], friction, margin, decoder.decode(exclude), capacity)
-        for a, b, friction, margin, exclude, capacity in header["pairs"]
+        Pair(things[a][0], things[b][0], friction, margin, decoder.decode(exclude), *rest)
+        for a, b, friction, margin, exclude, *rest in header["pairs"]
     ]
     return Scene.of(header["gravity"], things, pairs).compile()
 

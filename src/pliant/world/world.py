@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.constraints.contact import ContactMemory, ContactPair
+from pliant.constraints.contact import ContactPair
 from pliant.constraints.rows import RowMaker, StiffRowMaker
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -81,7 +81,7 @@ class World:
                 arrays = dict(data)
             q = tuple(arrays[f"q_{k}"] for k in range(len(self.models)))
             v = tuple(arrays[f"v_{k}"] for k in range(len(self.models)))
-            memories = tuple(_memory(arrays, number) for number in range(len(self.row_makers)))
+            memories = tuple(_memory(arrays, number, maker) for number, maker in enumerate(self.row_makers))
             known = any(memory is not None for memory in memories) or "keys" in arrays
             state = State(
                 self,
@@ -138,10 +138,10 @@ class World:
         return {"kinetic": kinetic, "elastic": elastic, "potential": potential, "total": total}
 
 
-def _memory(arrays: Mapping[str, Any], number: int) -> ContactMemory | None:
+def _memory(arrays: Mapping[str, Any], number: int, maker: Any) -> Any:
     prefix = f"memory_{number}_"
     own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    return ContactMemory.from_arrays(own) if own else None
+    return maker.memory_type.from_arrays(own) if own else None
 
 
 def _name(handle: Any) -> str:

@@ -123,12 +123,11 @@ class RigidTrial:
 
     def positions(self) -> FloatArray:
         """Pose at the end of the step, (4, 3)."""
-        turned = orthonormal(rotation_exp(self.dx[1]) @ self._q[1:])
-        return np.vstack([self._q[0] + self.dx[0], turned])
+        return self._pose(1.0)
 
     def evaluation_point(self) -> FloatArray:
-        """Velocity-like placement of the forces: the translation so far on both rows, (2, 3)."""
-        return np.stack([self._q[0] + self.dx[0], np.ones(3)])
+        """Pose at which forces are evaluated, θ of the way, (4, 3)."""
+        return self._pose(self._scheme.theta)
 
     def velocities(self) -> FloatArray:
         """Velocity and spin at the end of the step, (2, 3)."""
@@ -152,3 +151,7 @@ class RigidTrial:
     def must_move(self) -> bool:
         """Nothing is held."""
         return False
+
+    def _pose(self, share: float) -> FloatArray:
+        turned = orthonormal(rotation_exp(share * self.dx[1]) @ self._q[1:])
+        return np.vstack([self._q[0] + share * self.dx[0], turned])

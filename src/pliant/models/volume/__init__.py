@@ -1,7 +1,8 @@
 """The deformable volume: finite elements on tetrahedra and hexahedra, with loads and supports."""
 
+from pliant.models.volume.fibre import Fibre
 from pliant.models.volume.loads import PointLoad, PressureLoad, Support, TractionLoad
 from pliant.models.volume.model import VolumeModel
 from pliant.models.volume.volume import Rayleigh, Volume
 
-__all__ = ["PointLoad", "PressureLoad", "Rayleigh", "Support", "TractionLoad", "Volume", "VolumeModel"]
+__all__ = ["Fibre", "PointLoad", "PressureLoad", "Rayleigh", "Support", "TractionLoad", "Volume", "VolumeModel"]

@@ -7,7 +7,7 @@ single held directions are decoupled in it. Both are exact: no penalty stands in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
 from pliant.models.scheme import Scheme
 from pliant.models.volume import assembly
+from pliant.models.volume.fibre import Fibre, FibreBars
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support, surface_facets
 from pliant.models.volume.mass import Mass, build_mass
@@ -48,6 +49,7 @@ class VolumeModel:
     nodal_loads: tuple[tuple[Load, FloatArray], ...]
     pressure_loads: tuple[tuple[PressureLoad, PressureFacets], ...]
     supports: tuple[tuple[Support, IntArray, str | None], ...]
+    fibres: tuple[FibreBars, ...]
     symbolic: Symbolic
     spare_factors: list[CholeskyFactor]
     spare_blocks: list[FloatArray]
@@ -60,6 +62,7 @@ class VolumeModel:
         loads: Sequence[Load] = (),
         supports: Sequence[Support] = (),
         couplings: Sequence[IntArray] = (),
+        fibres: Sequence[Fibre] = (),
     ) -> VolumeModel:
         """Compile `spec` standing as `placed`, its mesh moved into the world.
 
@@ -68,7 +71,9 @@ class VolumeModel:
         mesh = spec.mesh
         material = spec.cell_materials()
         points = build_points(placed, material, anti_locking=spec.anti_locking)
-        pattern = BlockPattern.from_cliques(mesh.node_count, *_cliques(points, mesh.cells, couplings))
+        bars = [FibreBars.of(fibre, placed) for fibre in fibres]
+        coupled = [*couplings, *(nodes for bar in bars for nodes in bar.segments.node_sets())]
+        pattern = BlockPattern.from_cliques(mesh.node_count, *_cliques(points, mesh.cells, coupled))
         _, positions = pattern.clique_positions(points.ptr, points.nodes)
         density = np.array([m.density for m in spec.materials])[material]
         held, partly, held_nodes = _held(spec, supports)
@@ -89,6 +94,7 @@ class VolumeModel:
                 (x, PressureFacets.build(_facets(x, mesh), mesh, pattern)) for x in loads if isinstance(x, PressureLoad)
             ),
             supports=held_nodes,
+            fibres=tuple(replace(bar, segments=bar.segments.placed(pattern)) for bar in bars),
             symbolic=analyze(pattern, coordinates=mesh.points, keep=~held.all(axis=1)),
             spare_factors=[],
             spare_blocks=[],
@@ -155,7 +161,9 @@ class VolumeModel:
         else:  # a warped tangent has no meaning for the other laws
             mode = Tangent.EXACT if tangent is Tangent.WARPED else tangent
             energy = assembly.assemble(*common, int(mode), self.positions, stiffness, values, force)
-        return float(energy), force
+        for bars in self.fibres:
+            bars.add_stiffness(q, stiffness, tangent, values)
+        return float(energy) + self._fibre_forces(q, force), force
 
     def internal(self, q: FloatArray) -> tuple[float, FloatArray]:
         """Elastic energy (J), inf where an element is inverted beyond its law, and internal forces (n, 3) in N."""
@@ -174,7 +182,11 @@ class VolumeModel:
             force,
             np.empty(p.count),
         )
-        return float(energy), force
+        return float(energy) + self._fibre_forces(q, force), force
+
+    def _fibre_forces(self, q: FloatArray, force: FloatArray) -> float:
+        """Add the internal forces of the fibres to `force`; returns their energy, J."""
+        return sum(bars.add(q, force) for bars in self.fibres)
 
     def external(self, q: FloatArray, gravity: FloatArray, values: Mapping[Any, Any]) -> tuple[float, FloatArray]:
         """Potential (J) and forces (n, 3) in N of gravity and loads at q; `values` overrides load values."""

@@ -25,6 +25,7 @@ from pliant.solvers.complementarity.blocks import (
     residual_of,
     scaled,
 )
+from pliant.solvers.complementarity.capstan import solve_capstan
 from pliant.solvers.complementarity.elimination import Elimination, eliminate
 from pliant.solvers.complementarity.hybrid import solve_blocks
 from pliant.solvers.complementarity.infeasibility import raise_if_infeasible
@@ -45,9 +46,13 @@ class Law(IntEnum):
     """λ = target, δ free."""
     BOUNDED = 4
     """lower ≤ λ ≤ upper; δ = target inside, δ ≥ target at the lower bound, δ ≤ target at the upper one."""
+    CAPSTAN = 5
+    """Bounded, by fractions lower and upper of the tension before it: λ of the head row, which stands before the first
+    of consecutive rows of this law, less the λ of those between.
+    """
 
 
-_BILATERAL, _, _COULOMB, _IMPOSED, _BOUNDED = (int(law) for law in Law)
+_BILATERAL, _, _COULOMB, _IMPOSED, _BOUNDED, _CAPSTAN = (int(law) for law in Law)
 _NO_BLOCKS = Blocks(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 
@@ -137,12 +142,24 @@ def solve(
     )
     if warm is not None:
         warm = finite_array("warm", warm, shape=checked.delta_free.shape)
-    if len(checked.delta_free) == 1 and checked.law[0] in (Law.SIGNORINI, Law.BOUNDED) and checked.W[0, 0] > 0.0:
-        return _solve_single(checked)
+    fractions = np.flatnonzero(checked.law == _CAPSTAN)
+    if len(fractions):
+        if fractions[0] == 0:
+            raise InputError("row 0 has the law CAPSTAN, but no tension stands before it")
+        return solve_capstan(
+            checked, fractions, _BOUNDED, lambda p, start: _solved(p, start, options), warm, options.tolerance
+        )
+    return _solved(checked, warm, options)
+
+
+def _solved(p: MixedProblem, warm: FloatArray | None, options: _Options) -> ComplementarityResult:
+    """The result of a checked problem, or the error that says why there is none."""
+    if len(p.delta_free) == 1 and p.law[0] in (Law.SIGNORINI, Law.BOUNDED) and p.W[0, 0] > 0.0:
+        return _solve_single(p)
     with one_blas_thread():
-        result, q, parts = _solve(checked, warm, options)
+        result, q, parts = _solve(p, warm, options)
     if not result.status.ok:
-        _raise(checked, result, q, parts, options)
+        _raise(p, result, q, parts, options)
     return result
 
 

@@ -1,0 +1,134 @@
+"""Force points: a push or pull at a point of a body along a direction, as one row.
+
+δ is how far the point has moved along the direction, λ the force, N. In direct simulation it is commanded; in inverse
+control it is what a probe or an instrument has to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pliant.actuators.limits import Command, Limits, command
+from pliant.actuators.values import Displacement, Force
+from pliant.constraints.rows import Rows, RowView
+from pliant.core.checks import finite_array
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.mappings import PointMap, riding
+from pliant.models.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class ForcePoint:
+    """A force along `direction` (3,), fixed in the world, on the point (3,) m of `body`, in the frame of its mesh.
+
+    `min_force`, `max_force` bound it, N; `max_displacement` is the farthest that may be asked for, m;
+    `max_variation` and `max_force_variation` are the largest changes of both in a step.
+    """
+
+    body: Any
+    point: Any
+    _: KW_ONLY
+    direction: Any
+    min_force: float = -np.inf
+    max_force: float = np.inf
+    max_displacement: float = np.inf
+    max_variation: float = np.inf
+    max_force_variation: float = np.inf
+    name: str = "force"
+
+    def __post_init__(self) -> None:
+        finite_array(f"point of {self.name!r}", self.point, shape=(3,))
+        unit_vector(f"direction of {self.name!r}", self.direction)
+        if not self.max_force > self.min_force:
+            raise InputError(f"max_force of {self.name!r} is {self.max_force:g} N, but min_force {self.min_force:g} N")
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The body that is pushed."""
+        return (self.body,)
+
+    @property
+    def limits(self) -> Limits:
+        """What the instrument may do, N and m."""
+        return Limits(
+            self.min_force,
+            self.max_force,
+            most=self.max_displacement,
+            force_change=self.max_force_variation,
+            change=self.max_variation,
+        )
+
+    def command(self, value: Any) -> Command:
+        """A checked command from a control value."""
+        return command(self.name, value, self.limits, displacement=(Displacement, "m"), force=(Force, "N"))
+
+
+@dataclass(frozen=True, eq=False)
+class ForcePointRows:
+    """The row of one force point."""
+
+    spec: ForcePoint
+    map: PointMap
+    direction: FloatArray
+    key: int
+    number: int = -1
+    start: float = 0.0
+
+    @classmethod
+    def of(cls, spec: ForcePoint, key: int) -> ForcePointRows:
+        """The row of `spec`, before its body is compiled."""
+        point = finite_array("point", spec.point, shape=(3,))[None]
+        rides = riding(spec.body, point, what=f"point of {spec.name!r}")
+        return cls(spec, rides, unit_vector("direction", spec.direction), key)
+
+    def couplings(self, body: Any) -> list[IntArray]:
+        """The force is dead: it stiffens nothing."""
+        return []
+
+    def bound(self, models: Sequence[Model]) -> ForcePointRows:
+        """The row in a world of `models`."""
+        number = next(k for k, model in enumerate(models) if model.spec is self.spec.body)
+        return replace(self, number=number, start=self._moved(models[number].initial()[0]))
+
+    @property
+    def keys(self) -> IndexArray:
+        """Identity of the row."""
+        return np.array([self.key])
+
+    @property
+    def name(self) -> str:
+        """Name of the force point."""
+        return self.spec.name
+
+    def holds(self, number: int) -> bool:
+        """One direction of one point does not hold a body."""
+        return False
+
+    def rows(self, view: RowView) -> tuple[Rows, None]:
+        """How far the point has moved, and the gradient of that."""
+        q = view.q[self.number]
+        H = view.blank(1)
+        H[self.number] = self.map.pull_one(q, self.direction[None])
+        control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
+        moved = self._moved(q)
+        law, lower, upper, target = self.spec.limits.law(
+            control, self._moved(view.start[self.number]), view.last_force(self.key)
+        )
+        return Rows.of(H, moved, law, lower=lower, upper=upper, target=target, key=self.key), None
+
+    def _moved(self, q: FloatArray) -> float:
+        return float(self.map.points(q)[0] @ self.direction) - self.start
+
+
+def unit_vector(name: str, value: Any) -> FloatArray:
+    """`value` (3,) scaled to length 1; an error where it has none."""
+    vector = finite_array(name, value, shape=(3,))
+    length = float(np.linalg.norm(vector))
+    if not length > 0.0:
+        raise InputError(f"{name} must not be zero")
+    return vector / length

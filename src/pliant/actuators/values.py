@@ -1,0 +1,62 @@
+"""Control values: what a person hands to a step, with its physical meaning in the type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Displacement:
+    """A displacement in m: of a support from its rest place; along a slider; of a cable, > 0 shortens it."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Force:
+    """A force in N: a vector (3,) for a point load; a tension ≥ 0 for a cable; along its direction elsewhere."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Angle:
+    """An angle in rad, of a hinge from where it began."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Torque:
+    """A torque in N·m, of a hinge about its axis."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Traction:
+    """A dead traction in Pa of undeformed area, vector (3,)."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Pressure:
+    """A pressure in Pa, > 0 pushes into the body it acts on."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class VolumeGrowth:
+    """A growth of a chamber's volume in m³."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The cable is cut: from this step on it never pulls again, whatever is asked of it. (No value.)"""
+
+    value: Any = 0.0

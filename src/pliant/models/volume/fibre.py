@@ -1,0 +1,84 @@
+"""Elastic fibres through a volume: guide tubes of cables, reinforcing threads.
+
+Each piece between neighbouring points is a bar of axial stiffness EA: E = ½ EA (ℓ − ℓ₀)²/ℓ₀, tension T = EA (ℓ/ℓ₀ − 1),
+stiffness EA/ℓ₀ u uᵀ + T/ℓ (I − u uᵀ).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.core.checks import finite_array, non_negative, positive
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.materials import Tangent
+from pliant.mesh import Locator, Mesh
+from pliant.models.volume.segments import Segments
+
+if TYPE_CHECKING:
+    from pliant.models.volume.volume import Volume
+
+
+@dataclass(frozen=True, eq=False)
+class Fibre:
+    """A fibre of axial `stiffness` EA (N) through `points` (k, 3), m, of `body`, in the frame of its mesh.
+
+    reach
+        How far outside the mesh a point may lie, m; it then rides on the nearest cell.
+    """
+
+    body: Volume
+    points: Any
+    _: KW_ONLY
+    stiffness: float
+    reach: float = 0.0
+    name: str = "fibre"
+
+    def __post_init__(self) -> None:
+        points = finite_array(f"points of {self.name!r}", self.points, shape=(None, 3))
+        if len(points) < 2 or not (np.linalg.norm(np.diff(points, axis=0), axis=1) > 0.0).all():
+            raise InputError(f"{self.name!r} needs two or more points, neighbours apart from each other")
+        positive(f"stiffness of {self.name!r}", self.stiffness, unit="N")
+        non_negative(f"reach of {self.name!r}", self.reach, unit="m")
+
+
+@dataclass(frozen=True, eq=False)
+class FibreBars:
+    """The bars of a fibre in a compiled volume: their pieces, rest lengths (s,) in m, and EA in N."""
+
+    segments: Segments
+    rest: FloatArray
+    stiffness: float
+
+    @classmethod
+    def of(cls, spec: Fibre, placed: Mesh) -> FibreBars:
+        """The bars of `spec` in its body as it stands in the world; places in the matrix come later."""
+        points = finite_array("points", spec.points, shape=(None, 3))
+        where = Locator(spec.body.mesh).locate(points)
+        if (where.distance > spec.reach).any():
+            Locator(spec.body.mesh).locate(points, outside="error", what=f"points of fibre {spec.name!r}")
+        segments = Segments.between(where.nodes, where.weights)
+        return cls(segments, np.linalg.norm(segments.vectors(placed.points), axis=1), spec.stiffness)
+
+    def add(self, q: FloatArray, force: FloatArray) -> float:
+        """Add the internal forces ∂E/∂q (n, 3), N; returns the energy, J."""
+        lengths, units = self._pieces(q)
+        strain = lengths / self.rest - 1.0
+        self.segments.add_forces((self.stiffness * strain)[:, None] * units, force)
+        return 0.5 * self.stiffness * float(self.rest @ strain**2)
+
+    def add_stiffness(self, q: FloatArray, scale: float, tangent: Tangent, values: FloatArray) -> None:
+        """Add `scale` × ∂²E/∂q² to the blocks; only the exact tangent keeps what a pressed bar softens."""
+        lengths, units = self._pieces(q)
+        across = self.stiffness * (1.0 / self.rest - 1.0 / lengths)
+        if tangent is not Tangent.EXACT:
+            across = np.maximum(across, 0.0)
+        self.segments.add_blocks(scale * self.stiffness / self.rest, scale * across, units, values)
+
+    def _pieces(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        vectors = self.segments.vectors(q)
+        lengths = np.maximum(np.linalg.norm(vectors, axis=1), 1e-12 * self.rest)
+        return lengths, vectors / lengths[:, None]

@@ -1,0 +1,101 @@
+"""Straight pieces between points that ride in a volume: what cables and fibres stiffen the body by.
+
+A piece is a vector x₁ − x₀ = Σ cₐ qₐ + (what does not ride on this body). Its second derivatives are blocks
+cₐ cᵦ P for every pair of its nodes, with P = kₙ u uᵀ + kₜ (I − u uᵀ) for a piece of direction u.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pliant.core.kernels import kernel
+from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.solvers.linear.pattern import BlockPattern
+
+End = tuple[IntArray, FloatArray]
+"""Nodes of a riding point and its weights on them; a weight with its sign where the end of a piece is meant."""
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """s pieces over the nodes of one volume: `ptr` (s+1,), `nodes` and `coefficients` are a compressed list by piece,
+    nodes ascending; `positions` are the places of their node pairs in the pattern of the matrix.
+    """
+
+    ptr: IndexArray
+    nodes: IntArray
+    coefficients: FloatArray
+    positions: IntArray | None = None
+
+    @classmethod
+    def of(cls, pieces: Sequence[Sequence[End]]) -> Segments:
+        """Pieces from the signed ends that ride on the volume, one or two each."""
+        sets = [_combined(ends) for ends in pieces]
+        ptr = np.concatenate([[0], np.cumsum([len(nodes) for nodes, _ in sets])]).astype(np.int64)
+        nodes = np.concatenate([nodes for nodes, _ in sets]).astype(np.int32)
+        return cls(ptr, nodes, np.concatenate([c for _, c in sets]))
+
+    @classmethod
+    def between(cls, nodes: IntArray, weights: FloatArray) -> Segments:
+        """The pieces between neighbours of a list of riding points, nodes (k, j) and weights (k, j)."""
+        return cls.of([[(nodes[k], -weights[k]), (nodes[k + 1], weights[k + 1])] for k in range(len(nodes) - 1)])
+
+    def node_sets(self) -> list[IntArray]:
+        """Nodes of each piece, which its stiffness couples."""
+        return np.split(self.nodes, self.ptr[1:-1])
+
+    def placed(self, pattern: BlockPattern) -> Segments:
+        """The pieces with their places in `pattern`."""
+        return replace(self, positions=pattern.clique_positions(self.ptr, self.nodes)[1])
+
+    def add_blocks(self, along: FloatArray, across: FloatArray, units: FloatArray, values: FloatArray) -> None:
+        """Add cₐ cᵦ (along u uᵀ + across (I − u uᵀ)), N/m, of each piece to the blocks `values`."""
+        assert self.positions is not None
+        add_segment_blocks(self.ptr, self.coefficients, self.positions, along, across, units, values)
+
+    def vectors(self, q: FloatArray) -> FloatArray:
+        """x₁ − x₀ of pieces that lie in the volume with both ends, (s, 3), m."""
+        terms = self.coefficients[:, None] * q[self.nodes]
+        vectors: FloatArray = np.add.reduceat(terms, self.ptr[:-1], axis=0)
+        return vectors
+
+    def add_forces(self, along: FloatArray, force: FloatArray) -> None:
+        """Add cₐ × `along` (s, 3), N, of each piece to the nodal forces (n, 3)."""
+        by_node = np.repeat(along, np.diff(self.ptr), axis=0) * self.coefficients[:, None]
+        np.add.at(force, self.nodes, by_node)
+
+
+def _combined(ends: Sequence[End]) -> End:
+    """Distinct nodes, ascending, with the sum of their weights."""
+    nodes = np.concatenate([nodes for nodes, _ in ends])
+    weights = np.concatenate([weights for _, weights in ends])
+    unique, place = np.unique(nodes, return_inverse=True)
+    summed = np.zeros(len(unique))
+    np.add.at(summed, place, weights)
+    return unique, summed
+
+
+@kernel
+def add_segment_blocks(ptr, coefficients, positions, along, across, units, values):  # type: ignore[no-untyped-def]
+    """Blocks cₐ cᵦ (along u uᵀ + across (I − u uᵀ)) of each piece, lower pairs in the order of its nodes."""
+    pair = 0
+    for s in range(ptr.shape[0] - 1):
+        x, y, z = units[s, 0], units[s, 1], units[s, 2]
+        t, d = across[s], along[s] - across[s]
+        for a in range(ptr[s], ptr[s + 1]):
+            for b in range(ptr[s], a + 1):
+                c = coefficients[a] * coefficients[b]
+                K = values[positions[pair]]
+                pair += 1
+                K[0, 0] += c * (t + d * x * x)
+                K[1, 1] += c * (t + d * y * y)
+                K[2, 2] += c * (t + d * z * z)
+                K[0, 1] += c * d * x * y
+                K[1, 0] += c * d * x * y
+                K[0, 2] += c * d * x * z
+                K[2, 0] += c * d * x * z
+                K[1, 2] += c * d * y * z
+                K[2, 1] += c * d * y * z
