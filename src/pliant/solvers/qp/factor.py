@@ -1,0 +1,94 @@
+"""The Cholesky factor of the touching contacts, updated when one contact is added or taken out.
+
+L Lᵀ = W_BB for the independent touching contacts B (in the order in which they came), and V = L⁻¹ [C_a c]_B is kept
+beside it. Adding a contact appends a row to both in O(k²); taking one out deletes its row of L and turns the rest back
+to triangular form by Givens rotations, which V follows (Golub and Van Loan, "Matrix Computations", 3rd ed., ch. 12.5).
+Both cost O(k²) where a new factor costs O(k³). A contact whose pivot vanishes depends on the others: it is not put in.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from pliant.core.kernels import inline, kernel
+from pliant.core.types import BoolArray, FloatArray, IndexArray
+
+DEPENDENT = 1e-10
+"""A squared pivot below this depends on the contacts before, for compliances of unit diagonal."""
+
+
+@inline
+def _append(W: FloatArray, Q: FloatArray, L: FloatArray, V: FloatArray, base: IndexArray, k: int, i: int) -> bool:
+    """Row k of L and V for contact i; False, with nothing changed that counts, where it depends on the others."""
+    row = L[k]
+    rest = W[i, i]
+    for a in range(k):
+        value = W[i, base[a]]
+        above = L[a]
+        for b in range(a):
+            value -= above[b] * row[b]
+        row[a] = value / above[a]
+        rest -= row[a] * row[a]
+    if rest <= DEPENDENT:
+        return False
+    row[k] = sqrt(rest)
+    for j in range(V.shape[1]):
+        value = Q[i, j]
+        for a in range(k):
+            value -= row[a] * V[a, j]
+        V[k, j] = value / row[k]
+    base[k] = i
+    return True
+
+
+@kernel
+def append_contact(
+    W: FloatArray, Q: FloatArray, L: FloatArray, V: FloatArray, base: IndexArray, k: int, i: int
+) -> bool:
+    """Append contact i to the factor of `base[:k]`; False where it depends on them."""
+    return _append(W, Q, L, V, base, k, i)  # type: ignore[no-any-return]
+
+
+@kernel
+def delete_contact(L: FloatArray, V: FloatArray, base: IndexArray, k: int, p: int) -> None:
+    """Take the contact at position p out of the factor of `base[:k]`."""
+    for a in range(p, k - 1):
+        base[a] = base[a + 1]
+        source, target = L[a + 1], L[a]
+        for b in range(a + 2):
+            target[b] = source[b]
+    for a in range(p, k - 1):  # row a now ends at column a + 1: rotate columns a, a + 1
+        x, y = L[a, a], L[a, a + 1]
+        length = sqrt(x * x + y * y)
+        cosine, sine = x / length, y / length
+        L[a, a] = length
+        for b in range(a + 1, k - 1):
+            u, v = L[b, a], L[b, a + 1]
+            L[b, a] = cosine * u + sine * v
+            L[b, a + 1] = cosine * v - sine * u
+        for j in range(V.shape[1]):
+            u, v = V[a, j], V[a + 1, j]
+            V[a, j] = cosine * u + sine * v
+            V[a + 1, j] = cosine * v - sine * u
+
+
+@kernel
+def factorize_contacts(
+    W: FloatArray,
+    Q: FloatArray,
+    L: FloatArray,
+    V: FloatArray,
+    base: IndexArray,
+    active: BoolArray,
+    dependent: BoolArray,
+) -> int:
+    """The factor of all `active` contacts from nothing; `dependent` marks those left out. Returns k."""
+    k = 0
+    for i in range(len(active)):
+        dependent[i] = False
+        if active[i]:
+            if _append(W, Q, L, V, base, k, i):
+                k += 1
+            else:
+                dependent[i] = True
+    return k
