@@ -160,13 +160,15 @@ class ScaledProblem:
         return len(self.D_y)
 
 
-def scaled_problem(p: QpccProblem) -> ScaledProblem:
-    """The dimensionless form of a checked problem."""
+def scaled_problem(p: QpccProblem, *, rows_per_contact: int = 1) -> ScaledProblem:
+    """The dimensionless form of a checked problem; the rows of one contact share a scale, so cones stay circular."""
     flat = np.maximum((p.E_a**2).sum(axis=0) + p.G.diagonal(), 0.0)
     diagonal = np.abs(p.W_cc.diagonal())
+    if rows_per_contact > 1:
+        diagonal = np.repeat(diagonal.reshape(-1, rows_per_contact).mean(axis=1), rows_per_contact)
     diagonal[diagonal == 0.0] = float(diagonal.max(initial=0.0)) or 1.0
     D = 1.0 / np.sqrt(diagonal)
-    pressed = float(np.linalg.norm(D * np.minimum(p.c, 0.0)))
+    pressed = float(np.linalg.norm((D * np.minimum(p.c, 0.0))[::rows_per_contact]))
     size = float(np.hypot(np.linalg.norm(p.e), np.abs(p.E_c * D).max(initial=0.0) * pressed)) or _bound_size(p, flat)
     D_a = np.where(flat > 0.0, size / np.sqrt(np.where(flat > 0.0, flat, 1.0)), 0.0)
     reach = float(np.abs(D[:, None] * p.C_a * D_a).max(initial=0.0))

@@ -97,7 +97,7 @@ def qpcc(
 
     minimises ½‖δ_e‖² + ½ ε λ_aᵀ W_aa λ_a over force_lower ≤ λ_a ≤ force_upper. Shapes: W_ea (ne, na), W_ec (ne, nc),
     W_aa (na, na), W_ac (na, nc), W_cc (nc, nc) in m/N; the δ in m; forces in N; limits numbers or (na,), ±inf for none,
-    equal ones a hard equality. Without W_cc there are no contacts. `energy_weight` is ε in m, by default the paper's
+    equal ones a hard equality. Without W_cc there are no contacts. `energy_weight` is ε in m/N, by default the paper's
     1e-3 ‖W_eaᵀW_ea‖∞ / ‖W_aa‖∞; it makes the answer unique where there are more actuators than targets.
 
     `mu` (a number, or one for each contact) adds Coulomb friction: contacts then have three rows each, normal and two
