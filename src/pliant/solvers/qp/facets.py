@@ -1,8 +1,8 @@
 """Friction on a pyramid of k facets: complementarity again, so every piece is a QP and branch and bound applies.
 
 A contact with rows (normal, tangent, tangent) has the force λ_n n + Σ β_j t_j, with k directions t_j evenly around the
-normal, and (Stewart and Trinkle, "An implicit time-stepping scheme for rigid body dynamics with inelastic collisions and
-Coulomb friction", International Journal for Numerical Methods in Engineering 39, 1996)
+normal, and (Stewart and Trinkle, "An implicit time-stepping scheme for rigid body dynamics with inelastic collisions
+and Coulomb friction", International Journal for Numerical Methods in Engineering 39, 1996)
 
     0 ≤ λ_n ⊥ w_n ≥ 0,     0 ≤ β_j ⊥ t_j · w_t + γ ≥ 0,     0 ≤ γ ⊥ μ λ_n − Σ β_j ≥ 0.
 

@@ -68,7 +68,7 @@ def solve_frictional(
     limit = positive_count("maximum_iterations", maximum_iterations)
     search = _Search(problem, friction_of(mu, problem), limit)
     with one_blas_thread():
-        x = np.zeros(search.p.na)
+        x: FloatArray = np.zeros(search.p.na)
         if warm is not None:
             given = warm.x if isinstance(warm, QpccResult) else warm
             x = finite_array("warm", given, shape=(problem.actuator_count,)) / search.p.D_a
@@ -103,7 +103,8 @@ class _Search:
         start = self.forward(np.clip(x, self.low, self.high), None)
         if start is None:
             raise InfeasibleError(
-                "no contact forces keep the gaps open at the first actuation: move the bodies apart, or give another `warm`"
+                "no contact forces keep the gaps open at the first actuation: move the bodies apart, or give another "
+                "`warm`"
             )
         self.at = start
         while self.solved < self.limit:
@@ -128,7 +129,8 @@ class _Search:
     def forward(self, x: FloatArray, guess: FloatArray | None) -> _Point | None:
         """The forward law at x, None where it has no solution."""
         p = self.p
-        y, w = np.zeros(0), np.zeros(0)
+        y: FloatArray = np.zeros(0)
+        w: FloatArray = np.zeros(0)
         if p.nc:
             mixed = MixedProblem(
                 p.W, self.C @ x + self.c, np.full(p.nc, int(Law.COULOMB), np.int32), np.repeat(self.mu, 3),
@@ -279,7 +281,7 @@ class _Search:
             J[t, n] += self.mu[i] * d
             K[t] = turn @ self.C[t]
             rest[t] = at.y[t] + self.mu[i] * at.y[n] * d
-        change = np.linalg.lstsq(J, np.column_stack([-rest, -K]), rcond=1e-12)[0]
+        change: Any = np.linalg.lstsq(J, np.column_stack([-rest, -K]), rcond=1e-12)[0]
         if not np.isfinite(change).all():
             return None
         return at.y + change[:, 0], change[:, 1:]
@@ -306,8 +308,9 @@ def _law_residual(y: FloatArray, w: FloatArray, mu: FloatArray) -> float:
         slip[0] += m * np.linalg.norm(slip[1:])
         z = force - slip
         pull = float(np.linalg.norm(z[1:]))
+        projected: FloatArray = np.zeros(3)
         if m * pull <= -z[0]:
-            projected = np.zeros(3)
+            pass
         elif pull <= m * z[0]:
             projected = z
         else:

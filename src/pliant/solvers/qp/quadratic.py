@@ -220,7 +220,7 @@ def _without_redundant(
     equal = np.flatnonzero(sense == EQUAL)
     rows = np.vstack([np.eye(n), A])[equal]
     values = upper[equal]
-    least_squares = np.linalg.lstsq(rows, values, rcond=1e-11)
+    least_squares: Any = np.linalg.lstsq(rows, values, rcond=1e-11)
     solution: FloatArray = least_squares[0]
     rank = int(least_squares[2])
     size = np.linalg.norm(rows, axis=1) * np.abs(solution).max(initial=0.0) + np.abs(values)
