@@ -3,8 +3,8 @@
 For imposed actuator forces x the contacts have one answer, so the cost is a function c(x): a quadratic on each polygon
 P_I of actuations with the same touching contacts. The polygons cover the plane. One is found by solving the contacts at
 a point, cut out exactly by the half-planes y_I(x) ≥ 0 and w(x) ≥ 0, and its neighbours by stepping over its edges
-(Coevoet, Escande, Duriez, "Optimization-based inverse model of soft robots with contact handling", IEEE RA-L 2017, III.E
-and figures 2 and 3).
+(Coevoet, Escande, Duriez, "Optimization-based inverse model of soft robots with contact handling", IEEE RA-L 2017,
+III.E and figures 2 and 3).
 """
 
 from __future__ import annotations

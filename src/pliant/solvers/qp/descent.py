@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pliant.core.kernels import kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.solvers.qp.branch_and_bound import BETTER, branch
 from pliant.solvers.qp.pieces import Piece, PiecePoint
@@ -34,20 +35,21 @@ class Descent:
     point: PiecePoint
     status: QpccStatus
     iterations: int
-    path: list[tuple[tuple[int, ...], FloatArray]] = field(default_factory=list)
+    path: list[tuple[BoolArray, FloatArray]] = field(default_factory=list)
 
 
 def descend(piece: Piece, point: PiecePoint, *, limit: int) -> Descent:
     """Go downhill from `point`, the minimum of `piece` as it stands, through at most `limit` QPs."""
     solved = 1
-    path = [_step(point)]
+    path = [(point.active, point.x)]
     tried = {point.active.tobytes()}
+    order = np.empty(piece.problem.nc, np.int64)
     while True:
-        at_boundary = np.flatnonzero((point.y <= _TOUCH) & (point.w <= _TOUCH))
-        hidden = np.where(point.active, point.mu, point.nu)[at_boundary]
-        if not (hidden < -_SIGN).any():
+        count, promising = boundary_order(point.y, point.w, point.nu, point.mu, point.active, order)
+        if not promising:
             return Descent(point, QpccStatus.LOCAL, solved, path)
-        lower, count = _best_flip(piece, point, _ordered(point, at_boundary, hidden), tried, limit - solved)
+        at_boundary = order[:count].copy()
+        lower, count = _best_flip(piece, point, at_boundary, tried, limit - solved)
         solved += count
         if lower is None and solved < limit:
             found = branch(
@@ -62,7 +64,7 @@ def descend(piece: Piece, point: PiecePoint, *, limit: int) -> Descent:
         if lower is None:
             return Descent(point, QpccStatus.LIMIT, solved, path)
         point = lower
-        path.append(_step(point))
+        path.append((point.active, point.x))
 
 
 def _best_flip(
@@ -87,13 +89,31 @@ def _best_flip(
     return None, count
 
 
-def _ordered(point: PiecePoint, at_boundary: IndexArray, hidden: FloatArray) -> IndexArray:
-    """Contacts on the boundary: those whose flip promises descent first, each kind by its multiplier, largest first."""
-    visible = np.where(point.active, point.nu, point.mu)[at_boundary]
-    ordered: IndexArray = at_boundary[np.lexsort((hidden, -visible, hidden >= -_SIGN))]
-    return ordered
+@kernel
+def boundary_order(
+    y: FloatArray, w: FloatArray, nu: FloatArray, mu: FloatArray, active: BoolArray, order: IndexArray
+) -> tuple[int, int]:  # fmt: skip
+    """Contacts with y = w = 0 into `order`: those whose flip promises descent first, then by multiplier, largest first.
 
-
-def _step(point: PiecePoint) -> tuple[tuple[int, ...], FloatArray]:
-    active: BoolArray = point.active
-    return tuple(int(i) for i in np.flatnonzero(active)), point.x
+    Returns how many there are, and how many of them promise descent: the multiplier that their piece hides, of w where
+    they touch and of y where they are open, is negative.
+    """
+    count, promising = 0, 0
+    for i in range(len(y)):
+        if y[i] > _TOUCH or w[i] > _TOUCH:
+            continue
+        hidden, visible = (mu[i], nu[i]) if active[i] else (nu[i], mu[i])
+        promises = hidden < -_SIGN
+        place = count
+        while place > 0:
+            j = order[place - 1]
+            other_hidden, other = (mu[j], nu[j]) if active[j] else (nu[j], mu[j])
+            other_promises = other_hidden < -_SIGN
+            if (other_promises == promises and other >= visible) or (other_promises and not promises):
+                break
+            order[place] = j
+            place -= 1
+        order[place] = i
+        count += 1
+        promising += promises
+    return count, promising

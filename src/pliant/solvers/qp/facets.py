@@ -95,5 +95,6 @@ def faceted_problem(problem: QpccProblem, mu: FloatArray, facets: int) -> tuple[
         C_a=S.T @ problem.C_a,
         W_cc=S.T @ problem.W_cc @ S + law,
         c=S.T @ problem.c,
+        symmetric=False,
     )
     return pyramid, S

@@ -50,8 +50,11 @@ def append_contact(
 
 
 @kernel
-def delete_contact(L: FloatArray, V: FloatArray, base: IndexArray, k: int, p: int) -> None:
-    """Take the contact at position p out of the factor of `base[:k]`."""
+def delete_contact(L: FloatArray, V: FloatArray, base: IndexArray, k: int, i: int) -> None:
+    """Take contact i out of the factor of `base[:k]`."""
+    p = 0
+    while base[p] != i:
+        p += 1
     for a in range(p, k - 1):
         base[a] = base[a + 1]
         source, target = L[a + 1], L[a]

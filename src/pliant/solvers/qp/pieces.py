@@ -33,7 +33,7 @@ _HOLDS = 1e-12  # how far below zero rounding may bring y and w
 _REFRESH = 40  # updates of a factor before it is made anew
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class PiecePoint:
     """The minimum on a piece, scaled: x (na,), y and w (nc,), the cost, and the multipliers nu of y, mu of w (nc,)."""
 
@@ -66,6 +66,7 @@ class Piece:
         self._base = np.zeros(nc, np.int64)
         self._dependent = np.zeros(nc, np.bool_)
         self._k = 0
+        self._extra: IndexArray = np.zeros(0, np.int64)
         self._updates = 0
         self._arrays: dict[int, tuple[Any, ...]] = {}
 
@@ -81,6 +82,7 @@ class Piece:
             self.kind[:] = np.where(self.active, DEPENDENT, OPEN)
         for i in undecided:
             self.kind[i] = UNDECIDED
+        self._extra = np.flatnonzero(self.kind >= DEPENDENT)
         self._updates = 0
 
     def flip(self, i: int) -> None:
@@ -97,11 +99,13 @@ class Piece:
         elif self.kind[i] == DEPENDENT:
             self.kind[i] = OPEN
         else:
-            delete_contact(self._L, self._V, self._base, self._k, int(np.flatnonzero(self._base[: self._k] == i)[0]))
+            delete_contact(self._L, self._V, self._base, self._k, i)
             self._k -= 1
             self.kind[i] = OPEN
-            for j in np.flatnonzero(self.kind == DEPENDENT):
+            for j in self._extra:
                 self._enter(int(j))
+        if len(self._extra) or self.kind[i] == DEPENDENT:
+            self._extra = np.flatnonzero(self.kind >= DEPENDENT)
 
     def _enter(self, i: int) -> None:
         p = self.problem
@@ -115,7 +119,7 @@ class Piece:
         The piece is moved to `active`.
         """
         self.set(active)
-        if (self.kind == DEPENDENT).any():
+        if len(self._extra):
             return False
         y = np.zeros(len(gaps))
         return bool(touching_forces(self.problem.W, self._base, self._k, self._L, gaps, y) >= -_HOLDS)
@@ -123,7 +127,7 @@ class Piece:
     def minimum(self) -> PiecePoint | None:
         """The minimum on this piece, None where the piece is empty under the limits (or `failed` is set)."""
         p = self.problem
-        extra = np.flatnonzero(self.kind >= DEPENDENT)
+        extra = self._extra
         H, f, A, lower, upper, sense, Y, point = self._workspace(len(extra))
         if not reduced_program(
             p.E, p.Ec, p.G, p.R, p.Rc, p.Q, p.W, p.lower, p.upper, self.kind, self._base, self._k, self._L, self._V,
@@ -134,7 +138,8 @@ class Piece:
         if flag != 1:
             self.failed = self.failed or flag not in (-1, -6)
             return None
-        y, w, nu, mu = np.empty((4, p.nc))
+        contacts = np.empty((4, p.nc))
+        y, w, nu, mu = contacts[0], contacts[1], contacts[2], contacts[3]
         cost, violation = recover_point(
             p.E, p.Ec, p.G, p.Rc, p.W, self.kind, self._base, self._k, self._L, extra, A, lower, upper, z, duals,
             y, w, nu, mu, point,
@@ -142,7 +147,7 @@ class Piece:
         if violation > VIOLATION:
             self.failed = True
             return None
-        return PiecePoint(z[: p.na].copy(), y, w, cost, nu, mu, self.active.copy())
+        return PiecePoint(z[: p.na], y, w, cost, nu, mu, self.active.copy())
 
     def _workspace(self, extra: int) -> tuple[Any, ...]:
         """Arrays of the QP with `extra` contact forces as variables, made once for each number."""

@@ -56,6 +56,8 @@ class QpccProblem:
     """Compliance of the contacts, m/N, symmetric positive semidefinite, (nc, nc)."""
     c: FloatArray
     """Gaps without forces, m, (nc,)."""
+    symmetric: bool = True
+    """Whether W_cc is symmetric positive semidefinite; else pieces are solved without its Cholesky factor."""
 
     @classmethod
     def of(
@@ -75,13 +77,8 @@ class QpccProblem:
         C_a: Any = None,
         W_cc: Any = None,
         c: Any = None,
-        contacts: str = "symmetric",
     ) -> QpccProblem:
-        """A checked problem; what is left out is absent (no contacts, no rows, no weight).
-
-        `contacts="general"` skips the check that W_cc is symmetric positive semidefinite: its pieces are then solved
-        without the Cholesky factor.
-        """
+        """A checked problem; what is left out is absent (no contacts, no rows, no weight)."""
         E_a = finite_array("E_a", E_a, shape=(None, None))
         ne, na = E_a.shape
         c = finite_array("c", np.zeros(0) if c is None else c, shape=(None,))
@@ -101,7 +98,7 @@ class QpccProblem:
             E_a=E_a, E_c=block("E_c", E_c, ne, nc), e=finite_array("e", e, shape=(ne,)),
             G=positive_semidefinite("G", weight), x_lower=low, x_upper=high,
             R_a=block("R_a", R_a, nr, na), R_c=block("R_c", R_c, nr, nc), r=r, row_lower=row_low, row_upper=row_high,
-            C_a=block("C_a", C_a, nc, na), W_cc=positive_semidefinite("W_cc", W) if contacts == "symmetric" else W, c=c,
+            C_a=block("C_a", C_a, nc, na), W_cc=positive_semidefinite("W_cc", W), c=c,
         )  # fmt: skip
 
     @property
@@ -173,25 +170,38 @@ def scaled_problem(p: QpccProblem, *, rows_per_contact: int = 1) -> ScaledProble
     D_a = np.where(flat > 0.0, size / np.sqrt(np.where(flat > 0.0, flat, 1.0)), 0.0)
     reach = float(np.abs(D[:, None] * p.C_a * D_a).max(initial=0.0))
     sigma = max(pressed, reach) or float(np.linalg.norm(D * p.c)) or 1.0
-    _scale_flat(D_a, flat, D[:, None] * p.C_a / sigma)
+    if not flat.all():
+        _scale_flat(D_a, flat, D[:, None] * p.C_a / sigma)
     D_y, D_w = sigma * D, D / sigma
-    R_a, R_c = p.R_a * D_a, p.R_c * D_y
-    length = np.sqrt((R_a**2).sum(axis=1) + (R_c**2).sum(axis=1))
+    R_c = p.R_c * D_y
+    R = _with_column(p.R_a * D_a, 0.0)
+    length = np.sqrt((R**2).sum(axis=1) + (R_c**2).sum(axis=1))
     row_size = np.where(length > 0.0, length, np.maximum(np.abs(p.r), 1e-300))
     row_low, row_high = (p.row_lower - p.r) / row_size, (p.row_upper - p.r) / row_size
+    Q = _with_column(p.C_a * D_a, p.c)
+    Q *= D_w[:, None]
+    E = _with_column(p.E_a * D_a, p.e)
+    E *= 1.0 / size
     return ScaledProblem(
-        E=np.column_stack([p.E_a * D_a, p.e]) / size,
-        Ec=np.ascontiguousarray(p.E_c * D_y / size),
-        G=D_a[:, None] * p.G * D_a / size**2,
-        R=np.ascontiguousarray(np.column_stack([R_a / row_size[:, None], np.zeros(len(p.r))])),
-        Rc=np.ascontiguousarray(R_c / row_size[:, None]),
-        Q=np.ascontiguousarray(np.column_stack([p.C_a * D_a, p.c]) * D_w[:, None]),
-        W=np.ascontiguousarray(D_w[:, None] * p.W_cc * D_y),
+        E=E,
+        Ec=p.E_c * (D_y / size),
+        G=p.G * (D_a[:, None] * (D_a / size**2)),
+        R=R / row_size[:, None],
+        Rc=R_c / row_size[:, None],
+        Q=Q,
+        W=np.ascontiguousarray(p.W_cc * (D[:, None] * D)),
         lower=np.maximum(np.concatenate([p.x_lower / D_a, row_low]), -FREE),
         upper=np.minimum(np.concatenate([p.x_upper / D_a, row_high]), FREE),
-        D_a=D_a, D_y=D_y, D_w=D_w, cost=size * size,
-        symmetric=bool(np.array_equal(p.W_cc, p.W_cc.T)), row_size=row_size,
+        D_a=D_a, D_y=D_y, D_w=D_w, cost=size * size, symmetric=p.symmetric, row_size=row_size,
     )  # fmt: skip
+
+
+def _with_column(block: FloatArray, column: Any) -> FloatArray:
+    """[block column]."""
+    joined = np.empty((len(block), block.shape[1] + 1))
+    joined[:, :-1] = block
+    joined[:, -1] = column
+    return joined
 
 
 def positive_semidefinite(name: str, A: FloatArray) -> FloatArray:

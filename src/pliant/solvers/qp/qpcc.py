@@ -23,7 +23,7 @@ from pliant.solvers.qp.pieces import Piece, PiecePoint
 from pliant.solvers.qp.problem import QpccProblem, ScaledProblem, scaled_problem
 from pliant.solvers.qp.quadratic import FREE
 from pliant.solvers.qp.result import QpccResult, QpccStatus
-from pliant.solvers.qp.start import first_point
+from pliant.solvers.qp.start import first_point, touching_at
 
 _ENERGY = 1e-3  # the paper's ε, relative to ‖W_eaᵀW_ea‖∞ / ‖W_aa‖∞
 _STARTS = 4  # other actuations that the search for a global minimum starts from
@@ -205,7 +205,7 @@ def _global(scaled: ScaledProblem, end: Descent, limit: int, nodes: int) -> tupl
     best = end
     for x in _other_starts(scaled, end.point):
         piece = Piece(scaled)
-        active = _touching(piece, x)
+        active = touching_at(piece, x, None)
         if active is None:
             continue
         piece.set(active)
@@ -221,7 +221,9 @@ def _global(scaled: ScaledProblem, end: Descent, limit: int, nodes: int) -> tupl
     )  # fmt: skip
     best.iterations = solved + found.nodes
     if found.point is not None:
-        best = Descent(found.point, QpccStatus.ONE_FLIP, best.iterations, [*best.path, _step(found.point)])
+        best = Descent(
+            found.point, QpccStatus.ONE_FLIP, best.iterations, [*best.path, (found.point.active, found.point.x)]
+        )
     if found.complete:
         best.status = QpccStatus.GLOBAL
         return best, best.point.cost
@@ -243,16 +245,6 @@ def _other_starts(scaled: ScaledProblem, point: PiecePoint) -> list[FloatArray]:
     return [low + fraction * (high - low) for fraction in fractions]
 
 
-def _touching(piece: Piece, x: FloatArray) -> BoolArray | None:
-    from pliant.solvers.qp.start import touching_at
-
-    return touching_at(piece, x, None)
-
-
-def _step(point: PiecePoint) -> tuple[tuple[int, ...], FloatArray]:
-    return tuple(int(i) for i in np.flatnonzero(point.active)), point.x
-
-
 def _result(problem: QpccProblem, scaled: ScaledProblem, end: Descent, bound: float) -> QpccResult:
     """The answer in the caller's units."""
     point = end.point
@@ -260,7 +252,7 @@ def _result(problem: QpccProblem, scaled: ScaledProblem, end: Descent, bound: fl
     y = scaled.D_y * point.y
     w = problem.gaps(x, y)
     objective = problem.objective(x, y)
-    path = tuple((active, scaled.D_a * where) for active, where in end.path)
+    path = tuple((tuple(active.nonzero()[0].tolist()), scaled.D_a * where) for active, where in end.path)
     lower_bound = objective if end.status is QpccStatus.GLOBAL else max(0.0, bound * scaled.cost)
     return QpccResult(
         x=x, y=y, w=w, objective=objective, lower_bound=min(lower_bound, objective), status=end.status,
