@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from math import sqrt
 
-from pliant.core.kernels import inline, kernel
-from pliant.core.types import BoolArray, FloatArray, IndexArray
+from pliant.core.kernels import inline
+from pliant.core.types import FloatArray, IndexArray
 
 DEPENDENT = 1e-10
 """A squared pivot below this depends on the contacts before, for compliances of unit diagonal."""
 
 
 @inline
-def _append(W: FloatArray, Q: FloatArray, L: FloatArray, V: FloatArray, base: IndexArray, k: int, i: int) -> bool:
-    """Row k of L and V for contact i; False, with nothing changed that counts, where it depends on the others."""
+def append_row(W: FloatArray, Q: FloatArray, L: FloatArray, V: FloatArray, base: IndexArray, k: int, i: int) -> bool:
+    """Row k of L and column k of V for contact i; False, with nothing changed that counts, where it depends on others.
+
+    V (na + 1, nc) is kept transposed: its rows are then read in the order of L's.
+    """
     row = L[k]
     rest = W[i, i]
     for a in range(k):
@@ -32,25 +35,18 @@ def _append(W: FloatArray, Q: FloatArray, L: FloatArray, V: FloatArray, base: In
     if rest <= DEPENDENT:
         return False
     row[k] = sqrt(rest)
-    for j in range(V.shape[1]):
+    for j in range(len(V)):
         value = Q[i, j]
+        column = V[j]
         for a in range(k):
-            value -= row[a] * V[a, j]
-        V[k, j] = value / row[k]
+            value -= row[a] * column[a]
+        column[k] = value / row[k]
     base[k] = i
     return True
 
 
-@kernel
-def append_contact(
-    W: FloatArray, Q: FloatArray, L: FloatArray, V: FloatArray, base: IndexArray, k: int, i: int
-) -> bool:
-    """Append contact i to the factor of `base[:k]`; False where it depends on them."""
-    return _append(W, Q, L, V, base, k, i)  # type: ignore[no-any-return]
-
-
-@kernel
-def delete_contact(L: FloatArray, V: FloatArray, base: IndexArray, k: int, i: int) -> None:
+@inline
+def delete_row(L: FloatArray, V: FloatArray, base: IndexArray, k: int, i: int) -> None:
     """Take contact i out of the factor of `base[:k]`."""
     p = 0
     while base[p] != i:
@@ -69,29 +65,7 @@ def delete_contact(L: FloatArray, V: FloatArray, base: IndexArray, k: int, i: in
             u, v = L[b, a], L[b, a + 1]
             L[b, a] = cosine * u + sine * v
             L[b, a + 1] = cosine * v - sine * u
-        for j in range(V.shape[1]):
-            u, v = V[a, j], V[a + 1, j]
-            V[a, j] = cosine * u + sine * v
-            V[a + 1, j] = cosine * v - sine * u
-
-
-@kernel
-def factorize_contacts(
-    W: FloatArray,
-    Q: FloatArray,
-    L: FloatArray,
-    V: FloatArray,
-    base: IndexArray,
-    active: BoolArray,
-    dependent: BoolArray,
-) -> int:
-    """The factor of all `active` contacts from nothing; `dependent` marks those left out. Returns k."""
-    k = 0
-    for i in range(len(active)):
-        dependent[i] = False
-        if active[i]:
-            if _append(W, Q, L, V, base, k, i):
-                k += 1
-            else:
-                dependent[i] = True
-    return k
+        for j in range(len(V)):
+            u, v = V[j, a], V[j, a + 1]
+            V[j, a] = cosine * u + sine * v
+            V[j, a + 1] = cosine * v - sine * u

@@ -27,7 +27,6 @@ EQUAL = 5
 """daqp's mark of an equality; 0 marks an inequality."""
 _PRIMAL = 1e-11  # a violation below this is rounding, for scaled problems
 _OPTIONS = (  # what to try next where the active set cycles on a flat cost
-    {"primal_tol": _PRIMAL},
     {"primal_tol": 1e-9},
     {"primal_tol": 1e-9, "eps_prox": 1e-4},
 )
@@ -127,13 +126,15 @@ def solve_scaled(
     """
     if sense is None:
         sense = np.where(upper - lower <= 0.0, EQUAL, 0).astype(np.int32)
+    solve = _daqp()
+    x, _, flag, info = solve(H, f, A, upper, lower, sense.copy(), primal_tol=_PRIMAL)
+    if flag == _OVERDETERMINED:
+        return _without_redundant(H, f, A, lower, upper, sense)
     for options in _OPTIONS:
-        x, _, flag, info = _daqp()(H, f, A, upper, lower, sense.copy(), **options)
-        if flag == _OVERDETERMINED:
-            return _without_redundant(H, f, A, lower, upper, sense)
         if flag in (_SOLVED, _INFEASIBLE):
             break
-    return x, info["lam"], int(flag), int(info["iterations"])
+        x, _, flag, info = solve(H, f, A, upper, lower, sense.copy(), **options)
+    return x, info["lam"], flag, info["iterations"]
 
 
 @cache
