@@ -1,0 +1,71 @@
+"""The Cholesky factor of the touching contacts, updated when one contact is added or taken out.
+
+L Lᵀ = W_BB for the independent touching contacts B (in the order in which they came), and V = L⁻¹ [C_a c]_B is kept
+beside it. Adding a contact appends a row to both in O(k²); taking one out deletes its row of L and turns the rest back
+to triangular form by Givens rotations, which V follows (Golub and Van Loan, "Matrix Computations", 3rd ed., ch. 12.5).
+Both cost O(k²) where a new factor costs O(k³). A contact whose pivot vanishes depends on the others: it is not put in.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from pliant.core.kernels import inline
+from pliant.core.types import FloatArray, IndexArray
+
+DEPENDENT = 1e-10
+"""A squared pivot below this depends on the contacts before, for compliances of unit diagonal."""
+
+
+@inline
+def append_row(W: FloatArray, Q: FloatArray, L: FloatArray, V: FloatArray, base: IndexArray, k: int, i: int) -> bool:
+    """Row k of L and column k of V for contact i; False, with nothing changed that counts, where it depends on others.
+
+    V (na + 1, nc) is kept transposed: its rows are then read in the order of L's.
+    """
+    row = L[k]
+    rest = W[i, i]
+    for a in range(k):
+        value = W[i, base[a]]
+        above = L[a]
+        for b in range(a):
+            value -= above[b] * row[b]
+        row[a] = value / above[a]
+        rest -= row[a] * row[a]
+    if rest <= DEPENDENT:
+        return False
+    row[k] = sqrt(rest)
+    for j in range(len(V)):
+        value = Q[i, j]
+        column = V[j]
+        for a in range(k):
+            value -= row[a] * column[a]
+        column[k] = value / row[k]
+    base[k] = i
+    return True
+
+
+@inline
+def delete_row(L: FloatArray, V: FloatArray, base: IndexArray, k: int, i: int) -> None:
+    """Take contact i out of the factor of `base[:k]`."""
+    p = 0
+    while base[p] != i:
+        p += 1
+    for a in range(p, k - 1):
+        base[a] = base[a + 1]
+        source, target = L[a + 1], L[a]
+        for b in range(a + 2):
+            target[b] = source[b]
+    for a in range(p, k - 1):  # row a now ends at column a + 1: rotate columns a, a + 1
+        x, y = L[a, a], L[a, a + 1]
+        length = sqrt(x * x + y * y)
+        cosine, sine = x / length, y / length
+        L[a, a] = length
+        for b in range(a + 1, k - 1):
+            u, v = L[b, a], L[b, a + 1]
+            L[b, a] = cosine * u + sine * v
+            L[b, a + 1] = cosine * v - sine * u
+        for j in range(len(V)):
+            u, v = V[j, a], V[j, a + 1]
+            V[j, a] = cosine * u + sine * v
+            V[j, a + 1] = cosine * v - sine * u

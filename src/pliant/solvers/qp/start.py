@@ -1,0 +1,99 @@
+"""The first piece: the contacts that touch at the last actuation, and a way into the limits where they exclude it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pliant.core.errors import ConvergenceError, InfeasibleError
+from pliant.core.types import BoolArray, FloatArray
+from pliant.solvers.complementarity.blocks import BlockProblem, Blocks, scaled
+from pliant.solvers.complementarity.principal_pivoting import solve_boxes
+from pliant.solvers.qp.branch_and_bound import branch
+from pliant.solvers.qp.descent import descend
+from pliant.solvers.qp.pieces import Piece, PiecePoint
+from pliant.solvers.qp.problem import ScaledProblem
+from pliant.solvers.qp.quadratic import FREE
+
+_LCP = 1e-10
+_FEASIBLE_NODES = 20_000
+
+
+def first_point(piece: Piece, x: FloatArray, guess: BoolArray | None, *, limit: int) -> tuple[PiecePoint, int]:
+    """A piece with a point inside all limits, and its minimum; `piece` is left there. Also the QPs solved.
+
+    Tried in this order: the contacts that touch at x (Coevoet 2017, III.D); the piece where the limits, made elastic,
+    are violated least; a search over all pieces. Raises `InfeasibleError` where that proves that there is none.
+    """
+    p = piece.problem
+    x = np.clip(x, p.lower[: p.na], p.upper[: p.na])
+    active = touching_at(piece, x, guess)
+    count = 0
+    for candidate in (active, None):
+        if active is None:
+            break
+        if candidate is None:
+            if len(p.R) == 0:
+                break
+            candidate, count = _least_violation(p, active, limit)
+        piece.set(candidate)
+        point = piece.minimum()
+        count += 1
+        if point is not None:
+            return point, count
+    found = branch(p, np.zeros(p.nc, np.bool_), np.arange(p.nc), cost=np.inf, node_limit=_FEASIBLE_NODES, first=True)
+    if found.point is not None:
+        piece.set(found.point.active)
+        return found.point, count + found.nodes
+    if found.complete:
+        raise InfeasibleError(
+            f"no forces of the {p.na} actuators satisfy all limits together with the {p.nc} contacts: "
+            "loosen force_lower/upper or displacement_lower/upper, or move the bodies apart"
+        )
+    raise ConvergenceError(
+        f"no point inside all limits was found in {found.nodes} relaxations ({p.nc} contacts), and none was excluded: "
+        "give a `warm` actuation that satisfies them, or loosen the limits"
+    )
+
+
+def touching_at(piece: Piece, x: FloatArray, guess: BoolArray | None) -> BoolArray | None:
+    """Which contacts touch with a force when x is imposed; None where no contact forces keep the gaps open."""
+    p = piece.problem
+    if not p.nc:
+        return np.zeros(0, np.bool_)
+    gaps = p.Q[:, : p.na] @ x + p.Q[:, p.na]
+    if guess is not None and piece.holds(guess, gaps):
+        return guess
+    if (gaps >= 0.0).all():
+        return np.zeros(p.nc, np.bool_)
+    n = p.nc
+    blocks = Blocks(np.zeros(0, np.int64), np.zeros(0), np.arange(n), np.zeros(n), np.full(n, np.inf))
+    core, _ = scaled(BlockProblem(p.W, gaps, blocks), np.ones(n))
+    start = None if guess is None else guess.astype(np.float64)
+    y, residual, _ = solve_boxes(core, start=start, tolerance=_LCP)
+    return y > 0.0 if residual <= _LCP else None
+
+
+def _least_violation(p: ScaledProblem, active: BoolArray, limit: int) -> tuple[BoolArray, int]:
+    """The piece at a local minimum of ½‖s‖², s being added to the limited rows: zero where the limits can be met."""
+    na, nr = p.na, len(p.R)
+    zero = np.zeros
+    elastic = replace(
+        p,
+        E=np.hstack([zero((nr, na)), np.eye(nr), zero((nr, 1))]),
+        Ec=zero((nr, p.nc)),
+        G=zero((na + nr, na + nr)),
+        R=np.ascontiguousarray(np.hstack([p.R[:, :na], np.eye(nr), p.R[:, na:]])),
+        Q=np.ascontiguousarray(np.hstack([p.Q[:, :na], zero((p.nc, nr)), p.Q[:, na:]])),
+        lower=np.concatenate([p.lower[:na], np.full(nr, -FREE), p.lower[na:]]),
+        upper=np.concatenate([p.upper[:na], np.full(nr, FREE), p.upper[na:]]),
+        D_a=np.ones(na + nr),
+    )
+    piece = Piece(elastic)
+    piece.set(active)
+    point = piece.minimum()
+    if point is None:
+        return active, 1
+    end = descend(piece, point, limit=limit)
+    return end.point.active, end.iterations
