@@ -15,6 +15,15 @@ from typing import Any
 
 from pliant import materials, mesh, robots, solvers
 from pliant.actuators import Cable, Cavity, ForcePoint, Hinge, Slider
+from pliant.control import (
+    Effector,
+    Inverse,
+    LengthEffector,
+    MovedSupport,
+    OrientationEffector,
+    VolumeEffector,
+    paths,
+)
 from pliant.core.errors import (
     CapacityError,
     ConvergenceError,
@@ -71,6 +80,7 @@ __all__ = [
     "ConvergenceError",
     "Cut",
     "Displacement",
+    "Effector",
     "Fibre",
     "Force",
     "ForcePoint",
@@ -79,9 +89,13 @@ __all__ = [
     "ImplicitMidpoint",
     "InfeasibleError",
     "InputError",
+    "Inverse",
+    "LengthEffector",
     "MeshError",
     "MissingExtraError",
+    "MovedSupport",
     "Obstacle",
+    "OrientationEffector",
     "PliantError",
     "PliantWarning",
     "PointLoad",
@@ -103,11 +117,13 @@ __all__ = [
     "TractionLoad",
     "UnitError",
     "Volume",
+    "VolumeEffector",
     "VolumeGrowth",
     "World",
     "load",
     "materials",
     "mesh",
+    "paths",
     "regions",
     "robots",
     "simulate",

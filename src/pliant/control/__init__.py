@@ -1,6 +1,24 @@
-"""Inverse problems: how to actuate a robot so that it does what is wanted, and pictures of what makes that hard."""
+"""Control: effectors and targets, the inverse of a robot through its contacts, its kinematics, and the landscape of the
+problem.
+"""
 
+from pliant.control import paths
+from pliant.control.effectors import Effector, LengthEffector, OrientationEffector, VolumeEffector
+from pliant.control.inverse import Inverse
 from pliant.control.landscape import Landscape, LandscapePiece, cost_landscape
 from pliant.control.landscape_plot import plot_cost_landscape
+from pliant.control.supports import MovedSupport
 
-__all__ = ["Landscape", "LandscapePiece", "cost_landscape", "plot_cost_landscape"]
+__all__ = [
+    "Effector",
+    "Inverse",
+    "Landscape",
+    "LandscapePiece",
+    "LengthEffector",
+    "MovedSupport",
+    "OrientationEffector",
+    "VolumeEffector",
+    "cost_landscape",
+    "paths",
+    "plot_cost_landscape",
+]

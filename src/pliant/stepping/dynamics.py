@@ -19,6 +19,7 @@ from pliant.models.scheme import Scheme
 from pliant.stepping.info import Measures, StepInfo
 from pliant.stepping.motion import Motion
 from pliant.stepping.newton import Correction, Stopping, apply_with_line_search, relative_residual, solve_once
+from pliant.stepping.session import RowSolver, begin
 from pliant.world import State, World
 
 MAXIMUM_ITERATIONS = 50
@@ -32,6 +33,7 @@ class DynamicStepper:
     _: KW_ONLY
     newton_iterations: int = 1
     tolerance: float | None = None
+    solver: RowSolver | None = None
 
     def __post_init__(self) -> None:
         positive("dt", self.dt, unit="s")
@@ -52,6 +54,7 @@ class DynamicStepper:
             scheme=self.scheme(),
             newton_iterations=self.newton_iterations,
             tolerance=self.tolerance,
+            solver=self.solver,
         )
 
 
@@ -63,10 +66,12 @@ def dynamic_step(
     scheme: Scheme,
     newton_iterations: int,
     tolerance: float | None,
+    solver: RowSolver | None = None,
 ) -> tuple[State, StepInfo]:
     """One step of `scheme`: `newton_iterations` linear solves, or as many as `tolerance` needs."""
     timers = StageTimers()
-    motion = Motion(world, state, scheme, world.controls(controls))
+    values, session = begin(solver, world, state, controls)
+    motion = Motion(world, state, scheme, values, session)
     with one_blas_thread():
         if tolerance is None:
             outcome = _fixed(motion, newton_iterations, timers)
@@ -87,6 +92,7 @@ def dynamic_step(
         correction=tuple(correction.dx),
         measure=lambda: measure(motion, advanced),
         watch=motion.warnings,
+        inverse=session.report,
     )
     return advanced, info
 

@@ -32,6 +32,8 @@ class ImplicitEuler(DynamicStepper):
         Linear solves a step. Ignored where `tolerance` is given.
     tolerance
         Iterate until ‖r‖ over the free unknowns is below this fraction of the largest force norm; usual 1e-6 … 1e-10.
+    solver
+        Who finds the forces; None: the laws of the rows. `pl.Inverse` finds the actuation for given targets.
     """
 
     def scheme(self) -> Scheme:

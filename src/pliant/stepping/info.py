@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.constraints import Assembly
 from pliant.constraints.contact import contact_forces
+from pliant.core.errors import InputError
 from pliant.core.status import Status
 from pliant.core.types import FloatArray
 from pliant.world import World
@@ -48,6 +49,7 @@ class StepInfo:
     `iterations` counts linear solves. `linear_residual` is ‖A dx − r‖/‖r‖ of the last of them. `tangents_projected`
     counts those whose tangent had to be projected to positive definite. `stage_times` holds seconds by stage. `lam`
     (rows,) are the multipliers of the rows, in N; `correction` is dx of each model in the last solve, (n, 3), m.
+    `inverse` is what an inverse solver reports; `shift` the share of the mass that statics last added to the matrix.
     """
 
     status: Status
@@ -57,6 +59,8 @@ class StepInfo:
     tangents_projected: int = 0
     load_steps: int = 1
     rigid_motion: tuple[RigidMotion, ...] = ()
+    inverse: Any = None
+    shift: float = 0.0
     lam: FloatArray | None = None
     assembly: Assembly | None = field(default=None, repr=False)
     world: World | None = field(default=None, repr=False)
@@ -64,14 +68,27 @@ class StepInfo:
     measure: Callable[[], Measures] | None = field(default=None, repr=False)
     watch: Callable[[], tuple[str, ...]] | None = field(default=None, repr=False)
 
-    def actuation(self, actuator: Any) -> tuple[float, float]:
-        """Displacement (m) and tension (N) of a cable; growth (m³) and pressure (Pa) of a cavity."""
+    def actuation(self, actuator: Any) -> tuple[Any, Any]:
+        """Displacement (m) and tension (N) of a cable; growth (m³) and pressure (Pa) of a cavity; angle and torque of a
+        hinge. Of several actuators, two arrays (k,).
+        """
         assert self.world is not None
+        if isinstance(actuator, Sequence):
+            pairs = np.array([self.actuation(one) for one in actuator]).reshape(-1, 2)
+            return pairs[:, 0], pairs[:, 1]
         if self.assembly is None or self.lam is None:
             return 0.0, 0.0
         place = self.assembly.places[self.world.maker(actuator)].start
         delta = self.delta
         return float(delta[place]), float(self.lam[place])
+
+    def error(self, effector: Any) -> float:
+        """How far an effector of the inverse is from its target at the end of the step, m (m³, rad); of several points
+        the root of the mean square.
+        """
+        if self.inverse is None:
+            raise InputError("this step had no inverse solver, so it had no effectors: solver=pl.Inverse(…)")
+        return float(self.inverse.error(effector, self))
 
     @property
     def delta(self) -> FloatArray:

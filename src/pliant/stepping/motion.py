@@ -14,6 +14,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Residual, System
 from pliant.models.scheme import Scheme
+from pliant.stepping.session import DirectSession, Session
 from pliant.world import World
 from pliant.world.state import State
 
@@ -34,8 +35,17 @@ class Motion:
     balanced away, and held unknowns go that fraction of their way. 1 is the true problem.
     """
 
-    def __init__(self, world: World, start: State, scheme: Scheme, controls: Mapping[Any, FloatArray]) -> None:
+    def __init__(
+        self,
+        world: World,
+        start: State,
+        scheme: Scheme,
+        controls: Mapping[Any, FloatArray],
+        session: Session | None = None,
+    ) -> None:
         self.world = world
+        self.session = DirectSession() if session is None else session
+        self.makers = (*world.row_makers, *self.session.makers)
         self.start = start
         self.scheme = scheme
         self.controls = controls
@@ -104,9 +114,9 @@ class Motion:
 
     def assemble_rows(self) -> Assembly:
         """The rows of all makers at the current dx."""
-        makers, view = self.world.row_makers, self.view()
-        memories = self.start.memories or (None,) * len(makers)
-        self.assembly = assemble(makers, [replace(view, memory=memory) for memory in memories])
+        view, known = self.view(), self.start.memories or (None,) * len(self.world.row_makers)
+        memories = (*known, *(None for _ in self.session.makers))
+        self.assembly = assemble(self.makers, [replace(view, memory=memory) for memory in memories])
         return self.assembly
 
     def view(self) -> RowView:
@@ -155,7 +165,7 @@ class Motion:
             tuple(trial.velocities() for trial in self.trials),
             lam,
             keys=None if self.assembly is None else self.assembly.rows.key,
-            memories=() if self.assembly is None else self.assembly.memories,
+            memories=() if self.assembly is None else self.assembly.memories[: len(self.world.row_makers)],
         )
 
     def _gathered(self, parts: list[Residual]) -> Forces:

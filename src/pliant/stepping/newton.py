@@ -7,15 +7,14 @@ from typing import Protocol
 
 import numpy as np
 
-from pliant.constraints import condense, forces_of
+from pliant.constraints import condense
 from pliant.core.errors import SingularError
 from pliant.core.timers import StageTimers
-from pliant.core.types import FloatArray, IndexArray
+from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Factor, System
-from pliant.solvers.complementarity import ConflictingRowsError, solve
+from pliant.solvers.complementarity import ConflictingRowsError
 from pliant.stepping.motion import Forces, Motion
-from pliant.world.state import State
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +51,7 @@ def solve_once(motion: Motion, tangent: Tangent, timers: StageTimers, gauge: Gau
             gauge.regularize(systems)
     projected = False
     try:
-        with timers.stage("factorize"):
-            factors = [system.factorize() for system in systems]
+        factors = _factorize(motion, systems, timers)
     except SingularError:
         if tangent is Tangent.PROJECTED:
             raise
@@ -62,8 +60,7 @@ def solve_once(motion: Motion, tangent: Tangent, timers: StageTimers, gauge: Gau
             systems, forces = motion.linearize(Tangent.PROJECTED)
             if gauge:
                 gauge.regularize(systems)
-        with timers.stage("factorize"):
-            factors = [system.factorize() for system in systems]
+        factors = _factorize(motion, systems, timers)
     with timers.stage("solve"):
         dx = [factor.solve(system.r) for factor, system in zip(factors, systems, strict=True)]
         linear_residual = _linear_residual(systems, dx)
@@ -76,6 +73,12 @@ def solve_once(motion: Motion, tangent: Tangent, timers: StageTimers, gauge: Gau
     for system, factor in zip(systems, factors, strict=True):
         system.release(factor)
     return Correction(dx, motion.pushed(forces), lam, linear_residual, projected)
+
+
+def _factorize(motion: Motion, systems: list[System], timers: StageTimers) -> list[Factor]:
+    with timers.stage("factorize"):
+        motion.session.observe(motion, systems)
+        return [system.factorize() for system in systems]
 
 
 class Stopping:
@@ -113,7 +116,7 @@ class Stopping:
 
 def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: StageTimers) -> FloatArray:
     """Rows, W, multipliers, and the motion they add to dx; nothing where the world has no rows."""
-    if not motion.world.row_makers:
+    if not motion.makers:
         return np.zeros(0)
     with timers.stage("rows"):
         rows = motion.assemble_rows().rows
@@ -124,7 +127,7 @@ def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: S
         problem = condense(rows, factors, dx)
     with timers.stage("constraints"):
         try:
-            lam = solve(problem, warm_start(motion.start, rows.key)).lam
+            lam = motion.session.solve(motion, factors, problem, dx)
         except ConflictingRowsError as error:
             raise named_conflict(motion, error) from error
     with timers.stage("correct"):
@@ -139,14 +142,9 @@ def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: S
 def named_conflict(motion: Motion, error: ConflictingRowsError) -> ConflictingRowsError:
     """The error with the names of what made the conflicting rows in front."""
     assert motion.assembly is not None
-    makers = zip(motion.world.row_makers, motion.assembly.places, strict=True)
+    makers = zip(motion.makers, motion.assembly.places, strict=True)
     names = [repr(maker.name) for maker, place in makers if any(place.start <= row < place.stop for row in error.rows)]
     return ConflictingRowsError(f"{', '.join(names)} cannot be satisfied together: {error}", rows=error.rows)
-
-
-def warm_start(start: State, keys: IndexArray) -> FloatArray | None:
-    """λ of the last step for the rows that were there before, by their keys; 0 for new ones."""
-    return None if start.keys is None or not len(start.lam) else forces_of(keys, start.keys, start.lam)
 
 
 def _linear_residual(systems: list[System], dx: list[FloatArray]) -> float:

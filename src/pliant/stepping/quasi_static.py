@@ -38,6 +38,7 @@ from pliant.stepping.newton import (
     solve_once,
 )
 from pliant.stepping.rigid_modes import FreeModes, free_modes
+from pliant.stepping.session import RowSolver, begin
 from pliant.world import State, World
 
 MAXIMUM_ITERATIONS = 40
@@ -52,11 +53,14 @@ class QuasiStatic:
         ‖r‖ over the free unknowns as a fraction of the largest force norm; usual 1e-6 … 1e-10.
     newton_iterations
         None iterates to the tolerance; a number does that many linear solves, the real-time variant.
+    solver
+        Who finds the forces; None: the laws of the rows. `pl.Inverse` finds the actuation for given targets.
     """
 
     _: KW_ONLY
     tolerance: float = 1e-8
     newton_iterations: int | None = None
+    solver: RowSolver | None = None
 
     def __post_init__(self) -> None:
         positive("tolerance", self.tolerance)
@@ -67,7 +71,8 @@ class QuasiStatic:
         """The equilibrium reached from `state`, with velocities zero, and what the solve reports; `state` is left as
         it is.
         """
-        solve = _Equilibrium(world, state, world.controls(controls), StageTimers())
+        values, session = begin(self.solver, world, state, controls)
+        solve = _Equilibrium(Motion(world, state, STATIC_SCHEME, values, session), StageTimers())
         with one_blas_thread():
             if self.newton_iterations is None:
                 status = solve.load_steps(self.tolerance)
@@ -86,6 +91,8 @@ class QuasiStatic:
             assembly=solve.motion.assembly,
             world=world,
             correction=solve.correction,
+            inverse=session.report,
+            shift=solve.shift,
             measure=lambda: replace(measure(solve.motion, advanced), residual=solve.residual(solve.motion.forces())),
         )
         return advanced, info
@@ -94,8 +101,8 @@ class QuasiStatic:
 class _Equilibrium:
     """One static solve in progress."""
 
-    def __init__(self, world: World, state: State, controls: Mapping[Any, FloatArray], timers: StageTimers) -> None:
-        self.motion = Motion(world, state, STATIC_SCHEME, controls)
+    def __init__(self, motion: Motion, timers: StageTimers) -> None:
+        self.motion = motion
         self.timers = timers
         self.iterations = 0
         self.projected = 0
@@ -105,7 +112,7 @@ class _Equilibrium:
         self.correction: tuple[FloatArray, ...] = ()
         self.shift = 0.0
         self.stopping: Stopping | None = None
-        self.modes = [_open_modes(world, number, q) for number, q in enumerate(state.q)]
+        self.modes = [_open_modes(motion.world, number, q) for number, q in enumerate(motion.start.q)]
 
     def fixed(self, iterations: int) -> Status:
         """`iterations` full linear solves."""

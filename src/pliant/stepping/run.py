@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -249,14 +249,15 @@ class Recorder:
 
     def __init__(self, world: World, start: State, stepper: Any = None) -> None:
         self._world = world
-        self._stepper = stepper
+        # what an inverse solver found is recorded as forces, so that a replay needs the laws of the rows alone
+        self._stepper = replace(stepper, solver=None) if getattr(stepper, "solver", None) is not None else stepper
         self._controls: list[Mapping[Any, Any]] = []
         self._states = [start]
         self._infos: list[StepInfo] = []
 
     def add(self, state: State, info: StepInfo, controls: Mapping[Any, Any] | None = None) -> None:
         """Record one step."""
-        self._controls.append(dict(controls or {}))
+        self._controls.append(dict(controls or {}) if info.inverse is None else info.inverse.commands(controls, info))
         self._states.append(state)
         self._infos.append(info)
 

@@ -106,6 +106,10 @@ class VolumeTrial:
         r = residual.r if held_dx is None else residual.r - BlockMatrix(model.pattern, values).matvec(held_dx)
         return VolumeSystem(model, values, np.where(model.held, 0.0, r), held_dx), residual
 
+    def drive(self, motion: FloatArray) -> None:
+        """Move where held nodes have to be by `motion` (n, 3), m, and them with it."""
+        self._target = self._target + motion
+
     def must_move(self) -> bool:
         """Whether held nodes are not yet where supports and clamps want them."""
         return self._held_motion() is not None

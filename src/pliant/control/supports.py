@@ -1,0 +1,113 @@
+"""Supports as actuators: a base that a platform moves along a line.
+
+The unknown is the motion s (m) itself. Held nodes that move by s d drag the body along by −A⁻¹ A_h d s; every row feels
+H of that motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.models.model import Factor, System
+from pliant.stepping.motion import Motion
+from pliant.world import State, World
+
+
+@dataclass(frozen=True, eq=False)
+class MovedSupport:
+    """A `pl.Support` that an inverse moves along `direction` (3,), from where the world begins.
+
+    `min_displacement` and `max_displacement` bound the way, m; `max_variation` is its largest change in a step, m.
+    """
+
+    support: Any
+    direction: Any
+    _: KW_ONLY
+    min_displacement: float = -np.inf
+    max_displacement: float = np.inf
+    max_variation: float = np.inf
+    name: str = "support"
+
+    def __post_init__(self) -> None:
+        vector = np.asarray(self.direction, float)
+        if vector.shape != (3,) or not np.isfinite(vector).all() or not np.linalg.norm(vector) > 0.0:
+            raise InputError(f"direction of {self.name!r} must be a vector (3,) that is not zero")
+        missing = {"xyz"[k] for k in np.flatnonzero(vector)} - set(self.support.axes)
+        if missing:
+            raise InputError(f"{self.name!r} moves along {sorted(missing)}, which its support does not hold")
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The body that is carried."""
+        return (self.support.body,)
+
+
+@dataclass(eq=False)
+class DrivenSupport:
+    """A moved support in a step: the motion `unit` of the held unknowns for one metre, of the shape of dx; `reached` is
+    where it stands along its axes, m.
+    """
+
+    spec: MovedSupport
+    number: int
+    nodes: Any
+    unit: FloatArray
+    axes: list[int]
+    rest: FloatArray
+    reached: Any = 0.0
+
+    @classmethod
+    def of(cls, spec: MovedSupport, world: World) -> DrivenSupport:
+        """The support in `world`."""
+        number = world.index(spec.support.body)
+        model: Any = world.models[number]
+        found = next((nodes for support, nodes, _ in model.supports if support is spec.support), None)
+        if found is None:
+            raise InputError(f"the support of {spec.name!r} is not in this world; add it to the scene")
+        direction = np.asarray(spec.direction, float) / np.linalg.norm(spec.direction)
+        unit = np.zeros(model.held.shape)
+        unit.reshape(model.held.shape[0], -1)[found, :3] = direction
+        rest = model.initial()[0]
+        return cls(spec, number, found, unit, spec.support.axis_numbers, rest)
+
+    def at(self, state: State) -> DrivenSupport:
+        """The support as it stands in `state`."""
+        return replace(self, reached=(_places(state.q[self.number]) - _places(self.rest))[self.nodes[0]][self.axes])
+
+    def way(self, q: FloatArray) -> float:
+        """How far the support has gone along its direction, m."""
+        unit = self.unit.reshape(len(self.unit), -1)[self.nodes[0], :3]
+        return float((_places(q) - _places(self.rest))[self.nodes[0]] @ unit)
+
+    def span(self, motion: Motion) -> tuple[float, float]:
+        """Bounds of the motion that this linear solve may add, m."""
+        spec, start = self.spec, self.way(motion.start.q[self.number])
+        now = self.way(motion.trials[self.number].positions())
+        low = max(spec.min_displacement, start - spec.max_variation) - now
+        return low, min(spec.max_displacement, start + spec.max_variation) - now
+
+    def right_side(self, motion: Motion, systems: Sequence[System]) -> FloatArray:
+        """−A_h d: what a metre of it pushes the free unknowns by."""
+        return -systems[self.number].product(self.unit)
+
+    def response(self, factors: Sequence[Factor], column: FloatArray) -> FloatArray:
+        """The motion of the whole body for one metre, of the shape of dx."""
+        return factors[self.number].solve(column) + self.unit
+
+    def move(self, motion: Motion, amount: float) -> None:
+        """Tell the step that the support is `amount` m farther."""
+        trial: Any = motion.trials[self.number]
+        trial.drive(amount * self.unit)
+        direction = self.unit.reshape(len(self.unit), -1)[self.nodes[0], :3]
+        self.reached = self.reached + amount * direction[self.axes]
+
+
+def _places(q: FloatArray) -> FloatArray:
+    """Positions (n, 3) of the nodes of a model, m."""
+    return q if q.ndim == 2 else q[:, 0]
