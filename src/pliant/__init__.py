@@ -13,8 +13,8 @@
 from pathlib import Path
 from typing import Any
 
-from pliant import materials, mesh, robots, solvers
-from pliant.actuators import Cable, Cavity, ForcePoint, Hinge, Slider
+from pliant import control, materials, mesh, robots, solvers
+from pliant.actuators import Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
 from pliant.control import (
     Effector,
     Inverse,
@@ -53,6 +53,7 @@ from pliant.world import (
     Traction,
     VolumeGrowth,
     World,
+    Young,
 )
 from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
@@ -111,6 +112,7 @@ __all__ = [
     "State",
     "Status",
     "StepInfo",
+    "Stiffness",
     "Support",
     "Torque",
     "Traction",
@@ -120,6 +122,8 @@ __all__ = [
     "VolumeEffector",
     "VolumeGrowth",
     "World",
+    "Young",
+    "control",
     "load",
     "materials",
     "mesh",

@@ -7,9 +7,10 @@ from pliant.actuators.cavity import Cavity, CavityRows
 from pliant.actuators.force_point import ForcePoint, ForcePointRows
 from pliant.actuators.joint import Hinge, JointRows, Slider
 from pliant.actuators.limits import Command, Limits
+from pliant.actuators.stiffness import Stiffness, StiffnessRows
 
-Actuator = Cable | Cavity | ForcePoint | Slider | Hinge
-ActuatorRows = CableRows | CavityRows | ForcePointRows | JointRows
+Actuator = Cable | Cavity | ForcePoint | Slider | Hinge | Stiffness
+ActuatorRows = CableRows | CavityRows | ForcePointRows | JointRows | StiffnessRows
 
 
 def actuator_rows(actuator: Actuator, key: int) -> ActuatorRows:
@@ -20,6 +21,8 @@ def actuator_rows(actuator: Actuator, key: int) -> ActuatorRows:
         return CavityRows.of(actuator, key)
     if isinstance(actuator, ForcePoint):
         return ForcePointRows.of(actuator, key)
+    if isinstance(actuator, Stiffness):
+        return StiffnessRows.of(actuator, key)
     return JointRows.of(actuator, key)
 
 
@@ -37,5 +40,7 @@ __all__ = [
     "JointRows",
     "Limits",
     "Slider",
+    "Stiffness",
+    "StiffnessRows",
     "actuator_rows",
 ]

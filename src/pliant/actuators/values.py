@@ -56,6 +56,13 @@ class VolumeGrowth:
 
 
 @dataclass(frozen=True)
+class Young:
+    """A Young's modulus in Pa, of a part whose stiffness is an actuator."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
 class Cut:
     """The cable is cut: from this step on it never pulls again, whatever is asked of it. (No value.)"""
 

@@ -5,6 +5,7 @@ problem.
 from pliant.control import paths
 from pliant.control.effectors import Effector, LengthEffector, OrientationEffector, VolumeEffector
 from pliant.control.inverse import Inverse
+from pliant.control.kinematics import Kinematics, kinematics, point_compliance, point_stiffness, reachable_set
 from pliant.control.landscape import Landscape, LandscapePiece, cost_landscape
 from pliant.control.landscape_plot import plot_cost_landscape
 from pliant.control.supports import MovedSupport
@@ -12,6 +13,7 @@ from pliant.control.supports import MovedSupport
 __all__ = [
     "Effector",
     "Inverse",
+    "Kinematics",
     "Landscape",
     "LandscapePiece",
     "LengthEffector",
@@ -19,6 +21,10 @@ __all__ = [
     "OrientationEffector",
     "VolumeEffector",
     "cost_landscape",
+    "kinematics",
     "paths",
     "plot_cost_landscape",
+    "point_compliance",
+    "point_stiffness",
+    "reachable_set",
 ]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import Actuator, Limits
-from pliant.actuators.values import Angle, Cut, Displacement, Force, Pressure, Torque, VolumeGrowth
+from pliant.actuators.values import Angle, Cut, Displacement, Force, Pressure, Torque, VolumeGrowth, Young
 from pliant.constraints.rows import RowLaw, forces_of
 from pliant.control.effectors import AnyEffector, EffectorRows
 from pliant.control.supports import DrivenSupport, MovedSupport
@@ -213,7 +213,7 @@ def _force_value(actuator: Any, amount: float) -> Any:
         except InputError:
             continue
         return kind(amount)
-    return actuator.value(amount)
+    return Young(float(actuator.material.young) + amount)
 
 
 def displacement_value(actuator: Any, amount: float) -> Any:

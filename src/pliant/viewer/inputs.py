@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Actuator, Cable, Cavity, ForcePoint, Hinge, Slider
-from pliant.actuators.values import Angle, Displacement, Force, Pressure, Traction
+from pliant.actuators import Actuator, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
+from pliant.actuators.values import Angle, Displacement, Force, Pressure, Traction, Young
 from pliant.core.types import FloatArray
 from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad, VolumeModel
 from pliant.viewer.surfaces import grid_spacing
@@ -110,6 +110,9 @@ def _ranges(world: World) -> Iterator[Range]:
         elif isinstance(handle, Slider):
             span = _span(handle.min_displacement, handle.max_displacement, CABLE_TRAVEL)
             yield _scalar(handle, "mm", 1e3, span, Displacement)
+        elif isinstance(handle, Stiffness):
+            start = float(handle.material.young)
+            yield _scalar(handle, "kPa", 1e-3, (handle.min_young, handle.max_young, start), Young)
         elif isinstance(handle, Hinge):
             span = _span(handle.min_angle, handle.max_angle, HINGE_TRAVEL)
             yield _scalar(handle, "°", 180.0 / np.pi, span, Angle)

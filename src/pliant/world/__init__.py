@@ -1,6 +1,6 @@
 """Scene (what a person writes), World (frozen), State, and control values."""
 
-from pliant.actuators.values import Angle, Cut, Displacement, Force, Pressure, Torque, Traction, VolumeGrowth
+from pliant.actuators.values import Angle, Cut, Displacement, Force, Pressure, Torque, Traction, VolumeGrowth, Young
 from pliant.world.scene import Scene
 from pliant.world.state import State
 from pliant.world.world import World
@@ -17,4 +17,5 @@ __all__ = [
     "Traction",
     "VolumeGrowth",
     "World",
+    "Young",
 ]

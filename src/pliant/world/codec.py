@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Cable, Cavity, ForcePoint, Hinge, Slider
+from pliant.actuators import Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere
 from pliant.constraints.attachment import Attachment
 from pliant.core.errors import InputError
@@ -28,24 +28,8 @@ _KNOWN: dict[str, type] = {
     for known in (
         *(Volume, Rayleigh, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
-        *(
-            Attachment,
-            Fibre,
-            Cable,
-            Cavity,
-            ForcePoint,
-            Slider,
-            Hinge,
-            RigidBody,
-            Obstacle,
-            Shape,
-            Plane,
-            Sphere,
-            Capsule,
-            Box,
-            Cylinder,
-            Pipe,
-        ),
+        *(Attachment, Fibre, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness),
+        *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe),
         *regions.KINDS,
     )
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators.values import Angle, Cut, Displacement, Force, Pressure, Torque, Traction, VolumeGrowth
+from pliant.actuators.values import Angle, Cut, Displacement, Force, Pressure, Torque, Traction, VolumeGrowth, Young
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.world.codec import Decoder, Encoder
@@ -17,9 +17,8 @@ from pliant.world.scene import Pair, Scene
 from pliant.world.world import World
 
 WORLD_FORMAT = "pliant world 1"
-_CONTROLS = {
-    kind.__name__: kind for kind in (Angle, Cut, Displacement, Force, Pressure, Torque, Traction, VolumeGrowth)
-}
+_KINDS = (Angle, Cut, Displacement, Force, Pressure, Torque, Traction, VolumeGrowth, Young)
+_CONTROLS = {kind.__name__: kind for kind in _KINDS}
 
 
 def save_world(world: World, path: Path) -> Path:

@@ -1,0 +1,147 @@
+"""Stiffness as an actuator: the Young's modulus of a part of a body, softer or harder while it runs.
+
+Internal forces are linear in the modulus E: f = E f₁. Changing it by λ = E − E₀ (Pa) pushes the nodes by −λ f₁, so the
+part is a row with H = −f₁, and δ = −(energy at E = 1) up to a constant, m³. Its stiffness λ ∂f₁/∂q makes the matrix
+that of the changed modulus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pliant.actuators.limits import Command, Limits
+from pliant.actuators.values import Young
+from pliant.constraints.rows import Rows, RowView
+from pliant.core.checks import positive
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.materials import Tangent
+from pliant.models.model import Model
+from pliant.models.volume import Volume, VolumeModel
+from pliant.models.volume.trial import VolumeSystem
+
+
+@dataclass(frozen=True, eq=False)
+class Stiffness:
+    """The modulus of a part of `body`: of its inclusion number `inclusion`, or of the whole (None).
+
+    min_young, max_young
+        Bounds of the modulus, Pa; min_young > 0.
+    max_variation
+        Largest change in one step, Pa.
+    """
+
+    body: Volume
+    _: KW_ONLY
+    inclusion: int | None = None
+    min_young: float
+    max_young: float
+    max_variation: float = np.inf
+    name: str = "stiffness"
+
+    def __post_init__(self) -> None:
+        positive(f"min_young of {self.name!r}", self.min_young, unit="Pa")
+        if not self.max_young > self.min_young:
+            raise InputError(f"max_young of {self.name!r} is {self.max_young:g} Pa, min_young {self.min_young:g} Pa")
+        if self.inclusion is None and self.body.inclusions:
+            raise InputError(f"{self.body.name!r} has inclusions; say which one {self.name!r} changes")
+        if self.inclusion is not None and not 0 <= self.inclusion < len(self.body.inclusions):
+            raise InputError(f"{self.body.name!r} has {len(self.body.inclusions)} inclusions, not {self.inclusion}")
+        if not hasattr(self.material, "young"):
+            raise InputError(f"{type(self.material).__name__} has no Young's modulus that {self.name!r} could change")
+
+    @property
+    def material(self) -> Any:
+        """The material whose modulus changes."""
+        return self.body.materials[0 if self.inclusion is None else self.inclusion + 1]
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The body."""
+        return (self.body,)
+
+    @property
+    def limits(self) -> Limits:
+        """What λ = E − E₀ may be, Pa."""
+        young = float(self.material.young)
+        return Limits(self.min_young - young, self.max_young - young, force_change=self.max_variation)
+
+    def command(self, value: Any) -> Command:
+        """A checked command from a control value."""
+        if not isinstance(value, Young):
+            raise InputError(f"{self.name!r} is controlled by pl.Young(Pa), got {value!r}")
+        amount = positive(f"control of {self.name!r}", value.value, unit="Pa")
+        if not self.min_young <= amount <= self.max_young:
+            raise InputError(f"{self.name!r} is asked for {amount:g} Pa; {self.min_young:g} … {self.max_young:g} Pa")
+        return Command(by_force=True, amount=amount - float(self.material.young))
+
+
+@dataclass(frozen=True, eq=False)
+class StiffnessRows:
+    """The row of one part. `weight` (points,) are the integration weights of the part over E₀, zero elsewhere."""
+
+    spec: Stiffness
+    key: int
+    number: int = -1
+    part: VolumeModel | None = None
+
+    @classmethod
+    def of(cls, spec: Stiffness, key: int) -> StiffnessRows:
+        """The row of `spec`, before its body is compiled."""
+        return cls(spec, key)
+
+    def couplings(self, body: Any) -> list[IntArray]:
+        """None beyond those of the cells."""
+        return []
+
+    def bound(self, models: Sequence[Model]) -> StiffnessRows:
+        """The row in a world of `models`: a copy of the model that has only the part, with E = 1."""
+        number = next(k for k, model in enumerate(models) if model.spec is self.spec.body)
+        model = models[number]
+        assert isinstance(model, VolumeModel)
+        own = model.points.material == (0 if self.spec.inclusion is None else self.spec.inclusion + 1)
+        weight = np.where(own, model.points.weight / float(self.spec.material.young), 0.0)
+        nothing = replace(model.mass, nodal=np.zeros_like(model.mass.nodal), blocks=None)
+        part = replace(model, points=replace(model.points, weight=weight), mass=nothing, fibres=())
+        return replace(self, number=number, part=part)
+
+    @property
+    def name(self) -> str:
+        """Name of the part."""
+        return self.spec.name
+
+    @property
+    def keys(self) -> IndexArray:
+        """Identity of the row."""
+        return np.array([self.key])
+
+    def holds(self, number: int) -> bool:
+        """A part holds no body in its place."""
+        return False
+
+    def rows(self, view: RowView) -> tuple[Rows, None]:
+        """Minus the energy at E = 1, and its gradient."""
+        assert self.part is not None
+        energy, force = self.part.internal(view.q[self.number])
+        H = view.blank(1)
+        H[self.number] = sparse.csr_matrix(-force.reshape(1, -1))
+        control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
+        law, lower, upper, target = self.spec.limits.law(control, 0.0, view.last_force(self.key))
+        return Rows.of(H, -energy, law, lower=lower, upper=upper, target=target, key=self.key), None
+
+    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
+        """Add `scale` λ ∂f₁/∂q to the matrix of the body."""
+        if lam[0] == 0.0:
+            return
+        assert self.part is not None
+        system = systems[self.number]
+        assert isinstance(system, VolumeSystem)
+        K = np.empty_like(system.values)
+        tangent = Tangent.WARPED if self.part.is_linear_law else Tangent.EXACT
+        self.part.assemble(q[self.number], mass=0.0, stiffness=scale * float(lam[0]), tangent=tangent, values=K)
+        system.values += K

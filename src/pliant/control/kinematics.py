@@ -1,0 +1,221 @@
+"""What a robot can do where it stands: its kinematics, its compliance, and what it can reach.
+
+Everything is read from W at one point. With bilateral rows and contacts that press eliminated (their δ stays), a small
+actuation moves effectors by Δδ_e = W_ea W_aa⁻¹ Δδ_a (Adagolodjo et al. 2021, eq. 14, with the Schur complement).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pliant.constraints import condense
+from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.control.effectors import AnyEffector, Effector
+from pliant.control.inverse import displacement_value
+from pliant.core.checks import positive_count
+from pliant.core.errors import ConvergenceError, InputError
+from pliant.core.types import FloatArray
+from pliant.mappings import PointMap, riding
+from pliant.materials import Tangent
+from pliant.models.scheme import STATIC_SCHEME, Scheme, euler_scheme
+from pliant.solvers.complementarity.blocks import Blocks, equilibrating_scale
+from pliant.solvers.complementarity.elimination import eliminate
+from pliant.stepping import QuasiStatic
+from pliant.stepping.motion import Motion
+from pliant.stepping.session import DirectSession, warm_start
+from pliant.world import State, World
+
+_NO_BLOCKS = Blocks(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+_PRESSED = 1e-9  # a contact presses above this share of the largest force
+
+
+class _Watching(DirectSession):
+    """Adds rows that are only looked at."""
+
+    def __init__(self, makers: Sequence[Any]) -> None:
+        self.makers = makers
+
+
+@dataclass(frozen=True, eq=False)
+class Kinematics:
+    """Small motions of effectors and actuators about a state.
+
+    `compliance` W_ea (e, a), m/N, is what a newton (Pa, N·m) of each actuator moves the effectors by; `actuator` W_aa
+    (a, a) what it moves the actuators by. `jacobian` (e, a) is how effectors move for a unit of displacement of each
+    actuator, the others held: its rows are those of the effectors one after another, m (m³, rad).
+    """
+
+    compliance: FloatArray
+    actuator: FloatArray
+
+    @property
+    def jacobian(self) -> FloatArray:
+        """W_ea W_aa⁻¹, (e, a)."""
+        return np.asarray(np.linalg.lstsq(self.actuator.T, self.compliance.T, rcond=1e-12)[0].T, np.float64)
+
+
+def kinematics(
+    world: World,
+    state: State,
+    *,
+    effectors: Sequence[AnyEffector],
+    actuators: Sequence[Any],
+    controls: Mapping[Any, Any] | None = None,
+    dt: float | None = None,
+) -> Kinematics:
+    """Compliance and Jacobian of `effectors` by `actuators` about `state`, under the forces that act in it.
+
+    `controls` are those of the state where other actuators are driven. Statics, or the step of dynamics with `dt` (s).
+    """
+    origins = {effector: _origin(effector) for effector in effectors}
+    rows = [effector.bound(world) for effector in effectors]
+    W, places, motion = _watched(world, state, rows, controls, dt, origins)
+    drives = np.array([places[world.maker(actuator)].start for actuator in actuators])
+    first = len(places) - len(rows)
+    watched = np.concatenate([np.arange(place.start, place.stop) for place in places[first:]])
+    kept = np.concatenate([watched, drives])
+    reduced = _reduced(W, motion, kept)
+    count = len(watched)
+    return Kinematics(reduced[:count, count:], reduced[count:, count:])
+
+
+def point_compliance(
+    world: World,
+    state: State,
+    body: Any,
+    point: Any,
+    *,
+    controls: Mapping[Any, Any] | None = None,
+    dt: float | None = None,
+) -> FloatArray:
+    """What a newton at `point` (3,) m of `body` (frame of its mesh) moves it by, (3, 3), m/N, symmetric.
+
+    Pressing contacts and actuators commanded by displacement hold; those commanded by force give way. The stiffness
+    felt at the point is the inverse of it.
+    """
+    number = world.index(body)
+    handle = world.models[number].spec
+    rides = riding(handle, np.asarray(point, float).reshape(1, 3), what="point")
+    probe = _Probe(number, rides)
+    W, places, motion = _watched(world, state, [probe], controls, dt, {})
+    reduced = _reduced(W, motion, np.arange(places[-1].start, places[-1].stop))
+    return 0.5 * (reduced + reduced.T)
+
+
+def point_stiffness(
+    world: World,
+    state: State,
+    body: Any,
+    point: Any,
+    *,
+    controls: Mapping[Any, Any] | None = None,
+    dt: float | None = None,
+) -> FloatArray:
+    """The stiffness felt at a point, (3, 3), N/m: the inverse of `point_compliance`."""
+    return np.asarray(np.linalg.inv(point_compliance(world, state, body, point, controls=controls, dt=dt)), np.float64)
+
+
+def reachable_set(
+    world: World,
+    *,
+    effector: Effector,
+    actuators: Sequence[Any],
+    ranges: Any,
+    samples: int,
+    seed: int = 0,
+    steps: int = 4,
+    stepper: Any = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Actuations (k, a) and the places of the effector (k, 3), m, at `samples` points of the box of displacements.
+
+    `ranges` (a, 2) bounds the displacement of each actuator (m, m³, rad). Samples are those of a Latin hypercube with
+    `seed`; each is reached from rest in `steps` equal parts by `stepper`, by default `pl.QuasiStatic()`. Samples
+    without an equilibrium are left out, so k ≤ samples.
+    """
+    bounds = np.asarray(ranges, float)
+    if bounds.shape != (len(actuators), 2) or not (bounds[:, 0] <= bounds[:, 1]).all():
+        raise InputError(f"ranges must be ({len(actuators)}, 2), least and largest displacement of each actuator")
+    count = positive_count("samples", samples)
+    rng = np.random.default_rng(seed)
+    cells = np.stack([rng.permutation(count) for _ in actuators], axis=1)
+    amounts = bounds[:, 0] + (cells + rng.random(cells.shape)) / count * (bounds[:, 1] - bounds[:, 0])
+    stepper = QuasiStatic(tolerance=1e-6) if stepper is None else stepper
+    measure, origin = effector.bound(world).measure, _origin(effector)
+    reached, places = [], []
+    for amount in amounts:
+        state = world.initial_state()
+        try:
+            for part in np.arange(1, steps + 1) / steps:
+                controls = {a: displacement_value(a, float(part * x)) for a, x in zip(actuators, amount, strict=True)}
+                state, _ = stepper(world, state, controls)
+        except ConvergenceError:
+            continue
+        reached.append(amount)
+        places.append(measure.error(state.q, origin).reshape(-1, 3)[0])
+    return np.array(reached).reshape(-1, len(actuators)), np.array(places).reshape(-1, 3)
+
+
+@dataclass(frozen=True, eq=False)
+class _Probe:
+    """Three rows at a riding point."""
+
+    number: int
+    map: PointMap
+    name: str = "point"
+
+    def holds(self, number: int) -> bool:
+        return False
+
+    def rows(self, view: RowView) -> tuple[Rows, None]:
+        H = view.blank(3)
+        H[self.number] = self.map.pull(view.q[self.number], sparse.identity(3, format="csr"))
+        return Rows.of(H, np.zeros(3), RowLaw.IMPOSED), None
+
+
+def _origin(effector: AnyEffector) -> FloatArray:
+    """A target at the origin of what is measured."""
+    for value in (np.zeros(3), 0.0):
+        try:
+            return effector.target(value)
+        except InputError:
+            continue
+    raise InputError(f"{effector.name!r} cannot be measured")
+
+
+def _watched(
+    world: World, state: State, makers: Sequence[Any], controls: Any, dt: float | None, targets: Mapping[Any, Any]
+) -> tuple[FloatArray, tuple[slice, ...], Motion]:
+    """W of all rows and of those that are looked at, about `state`."""
+    scheme: Scheme = STATIC_SCHEME if dt is None else euler_scheme(dt)
+    motion = Motion(world, state, scheme, world.controls(controls) | dict(targets), _Watching(makers))
+    systems, _ = motion.linearize(Tangent.EXACT)
+    factors = [system.factorize() for system in systems]
+    assembly = motion.assemble_rows()
+    problem = condense(assembly.rows, factors, [np.zeros_like(x) for x in motion.dx])
+    return problem.W, assembly.places, motion
+
+
+def _reduced(W: FloatArray, motion: Motion, kept: Any) -> FloatArray:
+    """W of the rows `kept` while bilateral rows, held actuators and pressing contacts keep their δ."""
+    assert motion.assembly is not None
+    rows = motion.assembly.rows
+    last = warm_start(motion.start, rows.key)
+    lam = np.zeros(rows.count) if last is None else last
+    largest = float(np.abs(lam).max(initial=0.0))
+    pressed = np.abs(lam) > _PRESSED * largest
+    sticks = pressed.copy()
+    cones = np.flatnonzero(rows.law == RowLaw.COULOMB)
+    if len(cones):
+        normal, pull = lam[cones[::3]], np.hypot(lam[cones[1::3]], lam[cones[2::3]])
+        held = (normal > _PRESSED * largest) & (pull < (1.0 - 1e-6) * rows.mu[cones[::3]] * normal)
+        for k in (1, 2):
+            sticks[cones[k::3]] = held  # a contact that slips holds its normal alone
+    stays = (rows.law == RowLaw.BILATERAL) | (sticks & (rows.law != RowLaw.IMPOSED))
+    stays[kept] = False
+    D = equilibrating_scale(W, _NO_BLOCKS)
+    return eliminate(W, np.zeros(rows.count), kept, np.flatnonzero(stays), D, allowed=np.inf).W

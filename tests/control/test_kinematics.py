@@ -1,0 +1,93 @@
+"""Kinematics and compliance where a robot stands, against the nonlinear solver itself."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.control import kinematics, point_compliance, point_stiffness, reachable_set
+from pliant.core.errors import InputError
+
+MESH = pl.mesh.box((0.2, 0.03, 0.03), (10, 2, 2))
+RUBBER = pl.materials.Corotated(young=2e5, poisson=0.3, density=1e3)
+TIP = (0.2, 0.015, 0.015)
+NODE = int(np.argmin(np.linalg.norm(MESH.points - TIP, axis=1)))
+
+
+def beam(floor=None, friction=0.0):
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(MESH, RUBBER, clamp=pl.regions.plane(axis="x", at=0.0)))
+    cables = [
+        scene.add(pl.Cable(body, [(0.0, y, z), (0.2, y, z)], name=str(k)))
+        for k, (y, z) in enumerate([(0.025, 0.015), (0.015, 0.025), (0.008, 0.008)])
+    ]
+    if floor is not None:
+        wall = scene.add(pl.Obstacle.plane(point=(0, 0, floor)))
+        scene.collide(body, wall, friction=friction, margin=0.004)
+    return scene.compile(), body, cables
+
+
+def settled(world, cables, amounts):
+    controls = {c: pl.Displacement(a) for c, a in zip(cables, amounts, strict=True)}
+    return pl.QuasiStatic(tolerance=1e-11)(world, world.initial_state(), controls)[0]
+
+
+@pytest.mark.parametrize("floor", [None, -0.001])
+def test_the_jacobian_is_the_derivative_of_the_equilibrium(floor):
+    """J from W, after bilateral and pressing rows are eliminated, against differences of converged equilibria."""
+    world, body, cables = beam(floor)
+    amounts = np.array([0.004, 0.003, 0.009])  # the last pulls the tip down, on the floor where there is one
+    state = settled(world, cables, amounts)
+    tip = pl.Effector(body, TIP)
+    controls = {c: pl.Displacement(a) for c, a in zip(cables, amounts, strict=True)}
+    J = kinematics(world, state, effectors=[tip], actuators=cables, controls=controls).jacobian
+    step = 1e-6
+    for k in range(3):
+        ahead, back = (settled(world, cables, amounts + s * step * np.eye(3)[k]) for s in (1, -1))
+        change = (ahead.points(body)[NODE] - back.points(body)[NODE]) / (2 * step)
+        np.testing.assert_allclose(J[:, k], change, atol=1e-4 * np.abs(J).max())
+
+
+def test_the_stiffness_felt_at_a_point():
+    """A small push at the point moves it by the compliance; cables held by displacement stiffen, by force they do not."""
+    world, body, cables = beam()
+    amounts = np.array([0.004, 0.003, 0.009])
+    state = settled(world, cables, amounts)
+    held = {c: pl.Displacement(a) for c, a in zip(cables, amounts, strict=True)}
+    C = point_compliance(world, state, body, TIP, controls=held)
+    np.testing.assert_allclose(point_stiffness(world, state, body, TIP, controls=held) @ C, np.eye(3), atol=1e-9)
+    scene = pl.Scene()
+    twin = scene.add(pl.Volume(MESH, RUBBER, clamp=pl.regions.plane(axis="x", at=0.0)))
+    strings = [scene.add(pl.Cable(twin, cable.via_points)) for cable in cables]
+    push = scene.add(pl.ForcePoint(twin, TIP, direction=(0, 1, 1)))
+    other = scene.compile()
+    controls = {c: pl.Displacement(a) for c, a in zip(strings, amounts, strict=True)}
+    places = []
+    for force in (1e-4, -1e-4):
+        pushed, _ = pl.QuasiStatic(tolerance=1e-11)(other, other.initial_state(), controls | {push: pl.Force(force)})
+        places.append(pushed.points(twin)[NODE])
+    d = np.array([0, 1, 1]) / np.sqrt(2)
+    np.testing.assert_allclose(C @ d, (places[0] - places[1]) / 2e-4, rtol=1e-4, atol=1e-4 * np.abs(C).max())
+    lam = [float(x) for x in pl.QuasiStatic()(world, state, held)[1].actuation(cables)[1]]
+    loose = point_compliance(
+        world, state, body, TIP, controls={c: pl.Force(f) for c, f in zip(cables, lam, strict=True)}
+    )
+    assert (np.linalg.eigvalsh(loose - C) > -1e-9).all()
+    assert np.trace(loose) > 1.2 * np.trace(C)
+
+
+def test_the_reachable_set_is_sampled_with_a_seed():
+    world, body, cables = beam()
+    tip = pl.Effector(body, TIP)
+    options = {"effector": tip, "actuators": cables[:2], "ranges": [(0, 0.01)] * 2, "samples": 6}
+    amounts, places = reachable_set(world, **options)
+    again, _ = reachable_set(world, **options)
+    np.testing.assert_array_equal(amounts, again)
+    assert places.shape == (6, 3)
+    k = int(np.argmax(amounts[:, 1]))  # the cable on top pulls the tip up
+    assert places[k, 2] > 0.015
+    state, _ = pl.QuasiStatic(tolerance=1e-8)(
+        world, world.initial_state(), {c: pl.Displacement(x) for c, x in zip(cables, amounts[0], strict=False)}
+    )
+    np.testing.assert_allclose(state.points(body)[NODE], places[0], atol=1e-5)
+    with pytest.raises(InputError, match="ranges"):
+        reachable_set(world, effector=tip, actuators=cables, ranges=[(0, 1)], samples=2)
