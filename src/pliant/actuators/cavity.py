@@ -101,9 +101,10 @@ class CavityRows:
         return Rows.of(H, growth, law, lower=lower, upper=upper, target=value, key=self.key), None
 
     def add_stiffness(self, q: FloatArray, lam: float, scale: float, system: VolumeSystem) -> None:
-        """Add −`scale` λ ∂²V/∂q² at pressure λ (Pa) to the matrix of the body's system."""
+        """Add −`scale` λ ∂²V/∂q² at pressure λ (Pa) to the matrix of the body's system, unless that is a warped one."""
         assert self.facets is not None
-        self.facets.add_stiffness(lam, q, scale, system.values)
+        if not system.warped:
+            self.facets.add_stiffness(lam, q, scale, system.values)
 
     def _volume_and_gradient(self, q: FloatArray) -> tuple[float, FloatArray]:
         """The facets' normals point into the chamber, so the forces of a unit pressure are the gradient of its

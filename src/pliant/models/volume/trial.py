@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class VolumeSystem:
-    """A dx = r of a volume: the blocks `values` (b, 3, 3) of A, r (n, 3) in N, and the motion of held nodes (n, 3)."""
+    """A dx = r of a volume: the blocks `values` (b, 3, 3) of A, r (n, 3) in N, and the motion of held nodes (n, 3).
+
+    A `warped` tangent leaves out the stiffness of stresses. That of a pressure, −p ∂²V/∂q², is then left out as well:
+    in equilibrium the two cancel where a part rotates, and the one without the other pushes it over.
+    """
 
     model: VolumeModel
     values: FloatArray
     r: FloatArray
     held_dx: FloatArray | None
+    warped: bool = False
 
     def factorize(self) -> CholeskyFactor | HeldFactor:
         """Numeric factor of A."""
@@ -100,11 +105,13 @@ class VolumeTrial:
         stiffness = scheme.theta + damping.stiffness * scheme.rate
         values = model.blocks()
         energy, internal = model.assemble(x, mass=mass, stiffness=stiffness, tangent=tangent, values=values)
-        model.add_load_stiffness(x, scheme.theta, self._controls, values)
+        warped = model.warps(tangent)
+        if not warped:
+            model.add_load_stiffness(x, scheme.theta, self._controls, values)
         residual = self._residual(x, energy, internal)
         held_dx = self._held_motion()
         r = residual.r if held_dx is None else residual.r - BlockMatrix(model.pattern, values).matvec(held_dx)
-        return VolumeSystem(model, values, np.where(model.held, 0.0, r), held_dx), residual
+        return VolumeSystem(model, values, np.where(model.held, 0.0, r), held_dx, warped), residual
 
     def must_move(self) -> bool:
         """Whether held nodes are not yet where supports and clamps want them."""
