@@ -81,9 +81,7 @@ def _find_pairs(
 
 
 @inline
-def _drop_sharing(
-    triangles: IntArray, rest: FloatArray, rest_normals: FloatArray, pairs: IntArray, count: int
-) -> int:
+def _drop_sharing(triangles: IntArray, rest: FloatArray, rest_normals: FloatArray, pairs: IntArray, count: int) -> int:
     """Drop the pairs of triangles that share a point from the first `count` unless they are the sides of a notch, and
     return how many are left.
     """
