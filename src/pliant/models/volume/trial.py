@@ -136,7 +136,7 @@ class VolumeTrial:
         return Residual(r, float(np.sqrt(max(squares))) if np.isfinite(energy) else np.inf)
 
     def _damping_stiffness(self) -> FloatArray:
-        """Blocks (b, 3, 3) of K(q) of Rayleigh damping, positive semi-definite: damping takes energy, it never gives."""
+        """Blocks (b, 3, 3) of K(q) of Rayleigh damping, positive semi-definite: it takes energy and never gives."""
         if self._start_stiffness is None:
             tangent = Tangent.WARPED if self.model.is_linear_law else Tangent.PROJECTED
             K = np.empty((self.model.pattern.block_count, 3, 3))
