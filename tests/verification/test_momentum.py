@@ -72,7 +72,7 @@ def test_an_impact_conserves_linear_momentum(build, friction):
 
 @pytest.mark.parametrize("tolerance", [None, 1e-10])
 def test_the_floor_gives_a_thrown_block_its_change_of_momentum(tolerance):
-    """Sum of the contact forces = rate of momentum − weight, to 1e-8 of the largest force, with one solve or converged."""
+    """Sum of the contact forces = rate of momentum − weight, to 1e-8 of the largest force, converged or not."""
     scene = pl.Scene(gravity=(0, 0, -9.81))
     mesh = pl.mesh.box((0.04, 0.04, 0.04), (3, 3, 3))
     block = scene.add(pl.Volume(mesh, rubber(), damping=pl.Rayleigh(stiffness=0.01)), position=(0, 0, 0.002))

@@ -14,7 +14,7 @@ def resting(body, friction, **place):
     floor = scene.add(pl.Obstacle.plane())
     scene.collide(body, floor, friction=friction)
     world = scene.compile()
-    state, info = pl.QuasiStatic(tolerance=1e-11)(world, world.initial_state())
+    state, info = pl.QuasiStatic()(world, world.initial_state())
     return state, info, info.contact_force(body, floor)
 
 
