@@ -96,6 +96,7 @@ def test_peers_read_the_setup_and_failures_are_reported(monkeypatch, tmp_path):
     assert Path.cwd() == tmp_path
 
 
+@pytest.mark.usefixtures("no_peers")
 @pytest.mark.parametrize("name", ["finger", "trunk", "block", "gripper"])
 def test_benches_of_what_pushes_report_rows_and_both_elements(name):
     report = BENCHES[name](steps=2)
@@ -104,7 +105,7 @@ def test_benches_of_what_pushes_report_rows_and_both_elements(name):
         assert entry["step_ms"] > 0.0
         assert entry["residual"] < 1e-6
         assert {"rows", "condense", "constraints"} <= set(entry["stages_ms"])
-    least = {"finger": 1, "trunk": 8, "block": 3 * 64, "gripper": 30}[name]
+    least = {"finger": 1, "trunk": 8, "block": 3 * 64, "gripper": 120}[name]
     assert report["rows"] >= least
     assert default["rows"] >= least
 

@@ -166,6 +166,35 @@ def test_a_blade_between_the_vertices_of_a_flat_sheet(shapes, depth):
     np.testing.assert_allclose(edges.normal, np.tile([0, 0, 1.0], (edges.count, 1)), atol=1e-12)
 
 
+def hinged(height, other):
+    """A square of two triangles whose diagonal stands out by `height` along z, and one below with the crossing diagonal
+    that stands out towards it by `other`: their four corners are level with each other.
+    """
+    corners = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], float)
+    upper, lower = corners.copy(), corners.copy()
+    upper[[0, 2], 2] -= height
+    lower[[1, 3], 2] += other
+    return upper, np.array([[0, 2, 1], [0, 3, 2]]), lower, np.array([[0, 1, 3], [1, 2, 3]])
+
+
+def test_flat_edges_make_a_contact_once_they_have_crossed_and_keep_it():
+    """No contact while flat edges are apart; after they ran through each other, one that lasts when they part again."""
+    x, triangles, y, others = hinged(0.02, 0.02)
+    a, b = CollisionSurface.build(triangles, x), CollisionSurface.build(others, y)
+    options = ProximityOptions(margin=0.1)
+
+    def edges(lift, previous=None):
+        found = surface_contacts(a.at(x + np.array([0, 0, lift])), b.at(y), options, previous=previous)
+        diagonals = (found.nodes_a[:, :2] == [0, 2]).all(axis=1) & (found.nodes_b[:, :2] == [1, 3]).all(axis=1)
+        return found.selected((found.kind == ContactKind.EDGE_EDGE) & diagonals)
+
+    assert edges(0.05).count == 0
+    crossed = edges(0.03)
+    np.testing.assert_allclose(crossed.gap, [-0.01], atol=1e-12)
+    np.testing.assert_allclose(crossed.normal, [[0, 0, 1.0]], atol=1e-12)
+    np.testing.assert_allclose(edges(0.05, previous=crossed).gap, [0.01], atol=1e-12)
+
+
 def test_parallel_edges_are_left_to_vertices(shapes):
     small, large = two_boxes(shapes, -0.01, cells=(1, 1, 1))
     shifted = small.surface.at(small.points + np.array([0.3, 0.0, 0.0]))  # edge over edge, parallel

@@ -19,12 +19,17 @@ def _grasp(*, until, release=np.inf, friction=0.8):
     scene.add(grip)
     grip.collide(scene, friction=friction)
     world = scene.compile()
-    state, step, heights = world.initial_state(), pl.ImplicitEuler(dt=0.01), []
+    state, step, heights, errors = world.initial_state(), pl.ImplicitEuler(dt=0.01), [], []
     for number in range(round(100 * until)):
         t = 0.01 * (number + 1)
         close = 0.016 * (_smooth(t / 0.4) - _smooth((t - release) / 0.1))
+        before = state.velocities(grip.cube)[0]
         state, info = step(world, state, grip.controls(close=close, lift=0.03 * _smooth((t - 0.4) / 0.4)))
         heights.append(state.pose(grip.cube)[0, 2])
+        touched = [info.contact_force(grip.cube, side) for side in (*(one.body for one in grip.fingers), grip.floor)]
+        needed = grip.cube.mass * ((state.velocities(grip.cube)[0] - before) / 0.01 + [0, 0, 9.81])
+        errors.append(np.linalg.norm(sum(touched) - needed))
+    assert max(errors) < 1e-8, "in every step the contacts carry the weight of the cube and its acceleration, N"
     return grip, state, info, np.array(heights)
 
 
@@ -58,6 +63,39 @@ def test_every_contact_obeys_coulomb(short):
         tangential = np.linalg.norm(contacts.forces - normal[:, None] * contacts.normals, axis=1)
         assert (normal > -1e-9).all()
         assert (tangential <= 0.8 * normal + 1e-6).all()
+
+
+def _slip_load(friction, *, dt=0.01, rate=40.0):
+    """Lift the cube with little weight, then let gravity grow by `rate` m/s³ until it slides down faster than 10 mm/s
+    along the fingers: load it held last and the forces that pressed it from the sides, N.
+    """
+    grip = robots.gripper()
+    scene = pl.Scene()
+    scene.add(grip)
+    grip.collide(scene, friction=friction)
+    world = scene.compile()
+    state, step, gravity = world.initial_state(), pl.ImplicitEuler(dt=dt), 0.5
+    for number in range(1, 400):
+        t = dt * number
+        gravity += rate * dt if t > 0.8 else 0.0
+        command = grip.controls(close=0.016 * _smooth(t / 0.4), lift=0.03 * _smooth((t - 0.4) / 0.35))
+        tips = [one.tip.at(state)[2] for one in grip.fingers]
+        state, info = step(world, state, command | {"gravity": (0, 0, -gravity)})
+        fingers = np.mean([one.tip.at(state)[2] - z for one, z in zip(grip.fingers, tips, strict=True)]) / dt
+        forces = [info.contact_force(grip.cube, one.body) for one in grip.fingers]
+        if t > 0.85 and state.velocities(grip.cube)[0, 2] - fingers < -0.01:
+            return grip.cube.mass * gravity, float(np.abs(forces)[:, 0].sum())
+    raise AssertionError(f"the cube does not slip at {grip.cube.mass * gravity:.2f} N")
+
+
+def test_the_load_at_which_the_cube_slips_grows_with_friction():
+    """μ = 0.2, 0.4, 0.8: strictly increasing, and within a tenth of Coulomb's μ × the sum of the normal forces."""
+    found = {mu: _slip_load(mu) for mu in (0.2, 0.4, 0.8)}
+    loads = np.array([load for load, _ in found.values()])
+    coulomb = np.array([mu * pressed for mu, (_, pressed) in found.items()])
+    print(f"slips at {np.round(loads, 3)} N, μN {np.round(coulomb, 3)} N")
+    assert (np.diff(loads) > 0.1).all()
+    assert loads == pytest.approx(coulomb, rel=0.1)
 
 
 def test_released_the_cube_drops_to_the_floor():

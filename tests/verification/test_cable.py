@@ -55,9 +55,10 @@ def test_force_and_displacement_control_meet_in_the_same_state(law):
     np.testing.assert_allclose(moved.points(body), pulled.points(body), atol=1e-7)
 
 
-def test_the_measured_shortening_is_that_of_the_cable():
+@pytest.mark.parametrize("law", [pl.materials.Linear, pl.materials.Corotated, pl.materials.NeoHookean])
+def test_the_measured_shortening_is_that_of_the_cable(law):
     """actuation()[0] is L₀ − L of the end state, and the commanded displacement."""
-    scene, _, cable = bar(height=0.9 * SIDE)
+    scene, _, cable = bar(height=0.9 * SIDE, law=law)
     world = scene.compile()
     state, info = pl.QuasiStatic(tolerance=1e-10)(world, world.initial_state(), {cable: pl.Displacement(0.01)})
     maker = world.row_makers[0]
@@ -122,25 +123,6 @@ def test_dynamics_settle_where_statics_are():
     static, calm = settle(scene, {cable: pl.Displacement(0.004)})
     np.testing.assert_allclose(state.points(body), static.points(body), atol=2e-6)
     assert info.actuation(cable)[1] == pytest.approx(calm.actuation(cable)[1], rel=1e-3)
-
-
-def test_work_of_the_cable_is_stored_energy():
-    """Quasi-static: Σ F ΔL by the trapezoidal rule tends to the elastic energy, second order in the load step."""
-    errors = []
-    for count in (4, 8):
-        scene, body, cable = bar(height=0.9 * SIDE, poisson=0.3, law=pl.materials.NeoHookean)
-        world = scene.compile()
-        state, step, work, last = world.initial_state(), pl.QuasiStatic(tolerance=1e-10), 0.0, (0.0, 0.0)
-        for k in range(1, count + 1):
-            state, info = step(world, state, {cable: pl.Displacement(0.01 * k / count)})
-            now = info.actuation(cable)
-            work += 0.5 * (now[1] + last[1]) * (now[0] - last[0])
-            last = now
-        stored = state.elastic_energy(body).sum()
-        errors.append(abs(work - stored) / stored)
-    print(f"work − energy: {errors[0]:.2e}, {errors[1]:.2e}")
-    assert errors[1] < 5e-3
-    assert errors[0] / errors[1] > 3.0
 
 
 def test_a_pull_point_in_the_world_draws_the_body_to_it():

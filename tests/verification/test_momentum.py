@@ -70,6 +70,31 @@ def test_an_impact_conserves_linear_momentum(build, friction):
     assert change <= 1e-8
 
 
+@pytest.mark.parametrize("tolerance", [None, 1e-10])
+def test_the_floor_gives_a_thrown_block_its_change_of_momentum(tolerance):
+    """Sum of the contact forces = rate of momentum − weight, to 1e-8 of the largest force, converged or not."""
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    mesh = pl.mesh.box((0.04, 0.04, 0.04), (3, 3, 3))
+    block = scene.add(pl.Volume(mesh, rubber(), damping=pl.Rayleigh(stiffness=0.01)), position=(0, 0, 0.002))
+    floor = scene.add(pl.Obstacle.plane())
+    scene.collide(block, floor, friction=0.4)
+    world, dt = scene.compile(), 0.005
+    mass = world.models[0].mass.nodal.sum()
+    state, step = moving(world, [(0.5, 0.0, -0.3)]), pl.ImplicitEuler(dt=dt, tolerance=tolerance)
+    forces, errors = [], []
+    for _ in range(60):
+        before, _ = totals(world, state)
+        state, info = step(world, state)
+        forces.append(info.contact_force(block, floor))
+        needed = (totals(world, state)[0] - before) / dt + [0, 0, mass * 9.81]
+        errors.append(np.linalg.norm(forces[-1] - needed))
+    largest = np.linalg.norm(forces, axis=1).max()
+    print(f"off by {max(errors):.1e} N of {largest:.2f} N, at rest {forces[-1]} N")
+    assert largest > 2.0 * mass * 9.81
+    assert min(force[0] for force in forces) < -0.1 * mass * 9.81, "friction brakes it"
+    assert max(errors) <= 1e-8 * largest
+
+
 def test_angular_momentum_is_kept_to_the_order_of_the_step():
     """Implicit Euler with positions at the end of the step loses angular momentum in proportion to dt."""
     drifts = []

@@ -220,14 +220,22 @@ class CableRows:
         """Name of the cable."""
         return self.spec.name
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of the models."""
+        return tuple(ride.number for ride in self.rides)
+
     def holds(self, number: int) -> bool:
         """Whether the cable may hold body `number` in its place: it ends in the world or on another body."""
-        numbers = [ride.number for ride in self.rides]
-        return number in numbers and (len(numbers) > 1 or len(self.rides[0].order) < len(self.fixed))
+        return number in self.numbers and (len(self.numbers) > 1 or len(self.rides[0].order) < len(self.fixed))
 
     def length(self, q: Sequence[FloatArray]) -> float:
         """Length along the via points, m."""
         return float(np.linalg.norm(np.diff(self.path(q), axis=0), axis=1).sum())
+
+    def displacement(self, q: Sequence[FloatArray]) -> float:
+        """How much the cable has shortened, m."""
+        return self.rest_length - self.length(q)
 
     def path(self, q: Sequence[FloatArray]) -> FloatArray:
         """Points along the cable, the pull point first, (k, 3), m, with the models at q."""
@@ -249,7 +257,7 @@ class CableRows:
         if cut:
             law, lower, upper, target = int(RowLaw.IMPOSED), -np.inf, np.inf, 0.0
         else:
-            before = self.rest_length - self.length(view.start) if np.isfinite(spec.max_variation) else 0.0
+            before = self.displacement(view.start) if np.isfinite(spec.max_variation) else 0.0
             law, lower, upper, target = spec.limits.law(control, before, view.last_force(self.key))
         memory = CableMemory(True) if cut else None
         gap = self.rest_length - float(lengths.sum())

@@ -96,6 +96,11 @@ class CavityRows:
         return []
 
     @property
+    def numbers(self) -> tuple[int, ...]:
+        """Number of the model."""
+        return (self.number,)
+
+    @property
     def keys(self) -> IndexArray:
         """Identity of the row."""
         return np.array([self.key])
@@ -129,6 +134,10 @@ class CavityRows:
         """Volume of the chamber, m³."""
         return self._volume_and_gradient(q)[0]
 
+    def displacement(self, q: Sequence[FloatArray]) -> float:
+        """How much the chamber has grown, m³."""
+        return self.volume(q[self.number]) - self.rest_volume
+
     def rows(self, view: RowView) -> tuple[Rows, None]:
         """One row: growth so far, and its gradient."""
         volume, gradient = self._volume_and_gradient(view.q[self.number])
@@ -137,16 +146,17 @@ class CavityRows:
         growth = volume - self.rest_volume
         control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
         limits = self.spec.limits
-        before = self.volume(view.start[self.number]) - self.rest_volume if np.isfinite(limits.change) else 0.0
+        before = self.displacement(view.start) if np.isfinite(limits.change) else 0.0
         law, lower, upper, target = limits.law(control, before, view.last_force(self.key))
         return Rows.of(H, growth, law, lower=lower, upper=upper, target=target, key=self.key), None
 
     def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
-        """Add −`scale` λ ∂²V/∂q² at pressure λ (Pa) to the matrix of the body."""
+        """Add −`scale` λ ∂²V/∂q² at pressure λ (Pa) to the matrix of the body, unless that is a warped one."""
         assert self.facets is not None
         system = systems[self.number]
         assert isinstance(system, VolumeSystem)
-        self.facets.add_stiffness(float(lam[0]), q[self.number], scale, system.values)
+        if not system.warped:
+            self.facets.add_stiffness(float(lam[0]), q[self.number], scale, system.values)
 
     def _volume_and_gradient(self, q: FloatArray) -> tuple[float, FloatArray]:
         """The facets' normals point into the chamber, so the forces of a unit pressure are the gradient of its

@@ -109,6 +109,10 @@ class ForcePointRows:
         """One direction of one point does not hold a body."""
         return False
 
+    def displacement(self, q: Sequence[FloatArray]) -> float:
+        """How far the point has moved along its direction, m."""
+        return self._moved(q[self.number])
+
     def rows(self, view: RowView) -> tuple[Rows, None]:
         """How far the point has moved, and the gradient of that."""
         q = view.q[self.number]

@@ -206,6 +206,10 @@ class JointRows:
         """Whether the joint holds body `number`."""
         return number in self.numbers
 
+    def displacement(self, q: Sequence[FloatArray]) -> float:
+        """The way along the axis, m, or the angle about it within half a turn, rad."""
+        return float(self._along(q)[0]) if isinstance(self.spec, Slider) else float(self._turned(q)[0])
+
     def rows(self, view: RowView) -> tuple[Rows, JointMemory | None]:
         """The drive and what the joint forbids."""
         memory: JointMemory | None = view.memory
@@ -220,7 +224,7 @@ class JointRows:
         else:
             gap = np.concatenate([along, turned])
             order = [0, 1, 2, 3, 4, 5]
-            start = self._along(view.start)[0]
+            start = self.displacement(view.start)
         control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
         law, lower, upper, target = self.spec.limits.law(control, start, view.last_force(self.key))
         rows = Rows.of(
@@ -251,7 +255,6 @@ class JointRows:
         """Six rows, three of the way and three of the rotation about the axes of the joint, with way and rotation."""
         assert self.frame is not None
         assert self.local is not None
-        assert self.turn is not None
         pose, base = self._poses(view.q)
         axes = base[1:] @ self.frame
         point = pose[0] + pose[1:] @ self.local
@@ -262,9 +265,16 @@ class JointRows:
             rows[:3] = sign * axes.T @ jacobian  # the axes turn with the base; seen at the body's point that cancels
             rows[3:, 3:] = sign * axes.T
             H[number] = sparse.csr_matrix(rows)
-        relative = axes.T @ pose[1:] @ self.turn.T @ self.frame
+        return H, self._along(view.q), self._turned(view.q)
+
+    def _turned(self, q: Sequence[FloatArray]) -> FloatArray:
+        """The angle about the axis, and the tilt about the two others, (3,), rad."""
+        assert self.frame is not None
+        assert self.turn is not None
+        pose, base = self._poses(q)
+        relative = (base[1:] @ self.frame).T @ pose[1:] @ self.turn.T @ self.frame
         angle = np.arctan2(relative[2, 1] - relative[1, 2], relative[1, 1] + relative[2, 2])
-        return H, self._along(view.q), np.array([angle, -relative[2, 0], relative[1, 0]])
+        return np.array([angle, -relative[2, 0], relative[1, 0]])
 
 
 WORLD = np.vstack([np.zeros(3), np.eye(3)])

@@ -116,6 +116,11 @@ class StiffnessRows:
         return self.spec.name
 
     @property
+    def numbers(self) -> tuple[int, ...]:
+        """Number of the model."""
+        return (self.number,)
+
+    @property
     def keys(self) -> IndexArray:
         """Identity of the row."""
         return np.array([self.key])
@@ -123,6 +128,11 @@ class StiffnessRows:
     def holds(self, number: int) -> bool:
         """A part holds no body in its place."""
         return False
+
+    def displacement(self, q: Sequence[FloatArray]) -> float:
+        """Minus the energy at E = 1, m³."""
+        assert self.part is not None
+        return -self.part.internal(q[self.number])[0]
 
     def rows(self, view: RowView) -> tuple[Rows, None]:
         """Minus the energy at E = 1, and its gradient."""

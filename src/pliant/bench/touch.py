@@ -17,15 +17,20 @@ import numpy as np
 from pliant import robots
 from pliant.actuators import Cable
 from pliant.bench.measure import measure_steps
+from pliant.bench.peers import run_peers
 from pliant.core.errors import InputError
 from pliant.materials import Corotated
-from pliant.mesh import box, load, regions
+from pliant.mesh import Mesh, box, load, regions
 from pliant.models.rigid import Obstacle
 from pliant.models.volume import Rayleigh, Volume
 from pliant.stepping import ImplicitEuler
 from pliant.world import Displacement, Scene, State, World
 
 DT = 0.01
+LANDED = 40
+"""Steps after which the block stands still, its fall of 0.1 s and the bounces over."""
+BLOCK = {"young": 0.5e6, "poisson": 0.45, "density": 1000.0, "stiffness_damping": 0.01, "friction": 0.5}
+"""Material of the block and friction on the floor, SI units."""
 Case = tuple[World, State, Mapping[Any, Any]]
 
 
@@ -39,14 +44,20 @@ def run_trunk(*, data: Path | None = None, steps: int = 100) -> dict[str, Any]:
     return _both(lambda smooth: _cable_robot("trunk", data, smooth), steps)
 
 
-def run_block(*, data: Path | None = None, steps: int = 100) -> dict[str, Any]:
-    """A soft block of 60 mm and 2058 tetrahedra, dropped by 50 mm on a floor with μ = 0.5."""
+def run_block(*, data: Path | None = None, steps: int = 100, peers: bool = True) -> dict[str, Any]:
+    """A soft block of 60 mm and 2058 tetrahedra, dropped by 50 mm on a floor with μ = 0.5; timed once it stands."""
     _no_data("block", data)
-    return _both(_block, steps)
+    report = _both(_block, steps)
+    asked = {
+        "mujoco": ("mujoco_block.py", LANDED, steps),
+        "drake": ("drake_block.py", LANDED, steps, "kLinearCorotated"),
+    }
+    found, errors = run_peers(asked, block_setup()) if peers else ({}, {})
+    return report | {"peers": found, "peer_errors": errors}
 
 
 def run_gripper(*, data: Path | None = None, steps: int = 100) -> dict[str, Any]:
-    """Three cable fingers that hold a cube in the air, with friction."""
+    """Three cable fingers that hold a cube in the air, with friction; their notches close, so they touch themselves."""
     _no_data("gripper", data)
     return _both(_gripper, steps)
 
@@ -97,13 +108,22 @@ def _cable_of_data(scene: Scene, name: str, folder: Path, smooth: bool) -> Cable
 
 def _block(smooth: bool) -> Case:
     scene = Scene(gravity=(0.0, 0.0, -9.81))
-    material = Corotated(young=0.5e6, poisson=0.45, density=1000.0)
-    damping = Rayleigh(stiffness=0.01)
-    block = Volume(box((0.06, 0.06, 0.06), (7, 7, 7)), material, anti_locking=smooth, damping=damping, name="block")
-    scene.add(block, position=(-0.03, -0.03, 0.05))
+    material = Corotated(young=BLOCK["young"], poisson=BLOCK["poisson"], density=BLOCK["density"])
+    damping = Rayleigh(stiffness=BLOCK["stiffness_damping"])
+    block = scene.add(Volume(_block_mesh(), material, anti_locking=smooth, damping=damping, name="block"))
     floor = scene.add(Obstacle.plane())
-    scene.collide(block, floor, friction=0.5)
-    return _settled(scene.compile(), {}, 15)
+    scene.collide(block, floor, friction=BLOCK["friction"])
+    return _settled(scene.compile(), {}, LANDED)
+
+
+def _block_mesh() -> Mesh:
+    return box((0.06, 0.06, 0.06), (7, 7, 7)).translated((-0.03, -0.03, 0.05))
+
+
+def block_setup() -> dict[str, Any]:
+    """Mesh and settings of the block as peers read them, SI units."""
+    mesh = _block_mesh()
+    return {"points": mesh.points, "cells": mesh.cells, "gravity": 9.81, "dt": DT} | BLOCK
 
 
 def _gripper(smooth: bool) -> Case:
@@ -111,6 +131,8 @@ def _gripper(smooth: bool) -> Case:
     gripper = robots.gripper(anti_locking=smooth)
     scene.add(gripper)
     gripper.collide(scene)
+    for finger in gripper.fingers:
+        scene.collide(finger, finger, margin=finger.margin)
     world = scene.compile()
     state, step = world.initial_state(), ImplicitEuler(DT)
     for number in range(200):

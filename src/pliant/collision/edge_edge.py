@@ -1,8 +1,9 @@
 """Narrow phase of edges against edges: crossing edges that face each other, with their interiors nearest.
 
 Where the nearest point is the end of an edge, or the edges are nearly parallel, the contact is one of a vertex and a
-face and is found there. At least one of the two must be bent: flat faces on each other are held by their vertices. The
-direction of a contact must leave the faces of both edges behind, up to the slack `facing`, so neither is concave.
+face and is found there. Flat faces on each other are held by their vertices: two flat edges make no contact until they
+have run through each other, and from then on while they are near, for pushed apart they are flat again. The direction
+of a contact must leave the faces of both edges behind, up to the slack `facing`, so neither is concave.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from pliant.core.types import FloatArray, IntArray
 
 _END = 1e-6
 """A nearest point counts as the end of an edge within this fraction of its length."""
+_CROSSED = 0.01
+"""Flat edges have run through each other where they penetrate by this fraction of the margin."""
 _UNDECIDED = 1e-3
 """Below this the normals beside two edges do not tell their sides apart, and the edges count as not penetrating."""
 
@@ -82,18 +85,18 @@ def _search(
     for k in range(len(pairs)):
         p, q = pairs[k, 0], pairs[k, 1]
         for side in range(3):
-            others = mask_b[q] if (bent_a[p] >> side) & 1 else bent_b[q]
-            if not (mask_a[p] >> side) & 1 or others == 0:
+            if not (mask_a[p] >> side) & 1:
                 continue
             for other in range(3):
-                if not (others >> other) & 1:
+                if not (mask_b[q] >> other) & 1:
                     continue
                 e, f = sides_a[p, side], sides_b[q, other]
                 if limits.same and f < e:
                     e, f = f, e
                 if not _nearest_inside(x, edges_a[e, 0], edges_a[e, 1], y, edges_b[f, 0], edges_b[f, 1], reach, row):
                     continue
-                if not _is_contact(a, e, b, f, limits, history, key_base, row):
+                flat = not (((bent_a[p] >> side) | (bent_b[q] >> other)) & 1)
+                if not _is_contact(a, e, b, f, flat, limits, history, key_base, row):
                     continue
                 if count < len(edges):
                     edges[count, 0], edges[count, 1] = e, f
@@ -130,9 +133,11 @@ def _nearest_inside(
 
 @inline
 def _is_contact(
-    a: Arrays, e: int, b: Arrays, f: int, limits: Limits, history: History, key_base: int, row: FloatArray
+    a: Arrays, e: int, b: Arrays, f: int, flat: bool, limits: Limits, history: History, key_base: int, row: FloatArray
 ) -> bool:
-    """Whether near edges may touch; turns the normal and the sign of the gap in `row` the right way."""
+    """Whether near edges, both `flat` or not, may touch; turns the normal and the sign of the gap in `row` the right
+    way.
+    """
     beside_a, beside_b = a.edge_triangles, b.edge_triangles
     if not edge_faces(beside_a, a.normals, e, beside_b, b.normals, f, limits.facing):
         return False
@@ -148,12 +153,17 @@ def _is_contact(
             side = row[5]
     if side < 0.0:
         row[2:6] *= -1.0
+    crossed = last >= 0 or (flat and row[5] < -_CROSSED * limits.margin)
+    if flat and not crossed:
+        return False
     if not _leaves_faces(a.points, a.edges, a.triangles, beside_a, e, row, 1.0, limits.facing):
         return False
     if not _leaves_faces(b.points, b.edges, b.triangles, beside_b, f, row, -1.0, limits.facing):
         return False
-    if limits.same and (
-        edges_touch(a.triangles, beside_a, e, f) or _rest_distance2(a, e, f) < limits.rest * limits.rest
+    if (
+        limits.same
+        and not crossed
+        and (edges_touch(a.triangles, beside_a, e, f) or _rest_distance2(a, e, f) < limits.rest * limits.rest)
     ):
         return False
     return not (row[5] < 0.0 and last < 0 and limits.same and edge_behind_at_rest(a, e, f, limits.wall))

@@ -26,7 +26,7 @@ class Limits(NamedTuple):
     wall     m, self-contact: pairs behind each other and closer than this at rest do not penetrate
     facing   two triangles may touch where the product of their unit normals is below this
     against  a vertex may be touched along n where the product of n with a normal around it is below this
-    flat     an edge whose two unit normals have a product above this is flat: two flat edges make no contact
+    flat     an edge whose two unit normals have a product above this is flat: two flat edges touch once crossed
     same     whether both sides are one surface
     """
 

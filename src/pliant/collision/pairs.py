@@ -19,14 +19,14 @@ _STACK = 512
 def triangle_pairs(a: Pose, b: Pose, *, margin: float, facing: float) -> IntArray:
     """Candidate pairs (p, 2): a triangle of `a` and one of `b`.
 
-    If `a` is `b`, each two triangles that share no point make one pair.
+    If `a` is `b`, each two triangles make one pair that share no point, or are the two sides of a notch at rest.
     """
     pairs = np.empty((4 * len(a.surface.order) + 4 * len(b.surface.order), 2), dtype=np.int32)
     while True:
         count = _find_pairs(
             a.bounds.nodes, a.bounds.boxes, a.surface.order, a.surface.leaf_start,
             b.bounds.nodes, b.bounds.boxes, b.surface.order, b.surface.leaf_start,
-            a.surface.triangles, a is b, margin, facing, pairs,
+            a.surface.triangles, a.surface.rest, a.surface.rest_normals, a is b, margin, facing, pairs,
         )  # fmt: skip
         if count < len(pairs):
             return pairs[:count]
@@ -44,6 +44,8 @@ def _find_pairs(
     order_b: IntArray,
     start_b: IntArray,
     triangles: IntArray,
+    rest: FloatArray,
+    rest_normals: FloatArray,
     same: bool,
     margin: float,
     facing: float,
@@ -75,18 +77,33 @@ def _find_pairs(
         else:
             stack[top, 0], stack[top, 1], stack[top + 1, 0], stack[top + 1, 1] = i, 2 * j + 1, i, 2 * j + 2
             top += 2
-    return _drop_sharing(triangles, pairs, count) if same and count < len(pairs) else count
+    return _drop_sharing(triangles, rest, rest_normals, pairs, count) if same and count < len(pairs) else count
 
 
 @inline
-def _drop_sharing(triangles: IntArray, pairs: IntArray, count: int) -> int:
-    """Drop the pairs of triangles that share a point from the first `count`, and return how many are left."""
+def _drop_sharing(triangles: IntArray, rest: FloatArray, rest_normals: FloatArray, pairs: IntArray, count: int) -> int:
+    """Drop the pairs of triangles that share a point from the first `count` unless they are the sides of a notch, and
+    return how many are left.
+    """
     kept = 0
     for k in range(count):
         i, j = pairs[k]
         pairs[kept, 0], pairs[kept, 1] = i, j
-        kept += not _share_point(triangles, i, j)
+        kept += not _share_point(triangles, i, j) or _make_notch(triangles, rest, rest_normals, i, j)
     return kept
+
+
+@inline
+def _make_notch(triangles: IntArray, rest: FloatArray, normals: FloatArray, i: int, j: int) -> bool:
+    """Whether two triangles stand in front of each other at rest, as the sides of a notch do from its bottom up."""
+    towards_j = towards_i = 0.0
+    for axis in range(3):
+        apart = 0.0
+        for corner in range(3):
+            apart += rest[triangles[j, corner], axis] - rest[triangles[i, corner], axis]
+        towards_j += apart * normals[i, axis]
+        towards_i -= apart * normals[j, axis]
+    return towards_j > 0.0 and towards_i > 0.0
 
 
 @inline

@@ -36,7 +36,8 @@ class ProximityOptions:
                  one wall, and never penetrate each other
     facing       triangles around the two features must have unit normals with n·n′ < facing. Touching ones have
                  n·n′ < 0; the slack allows for rotation in the step. 2 turns all tests of directions off
-    sharp_angle  rad, bend from which an edge counts as sharp; one of two crossing edges must be. < 0: all are
+    sharp_angle  rad, bend from which an edge counts as sharp; one of two crossing edges must be, or the two have to
+                 penetrate first. < 0: all are
     capacity     most contacts; more raise a `CapacityError`. None: no limit
     """
 

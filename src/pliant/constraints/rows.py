@@ -137,7 +137,11 @@ class RowMaker(Protocol):
 
 
 class StiffRowMaker(RowMaker, Protocol):
-    """A maker of the rows `keys` whose λ adds stiffness to models."""
+    """A maker of the rows `keys` whose λ adds stiffness to the models `numbers`."""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of the models."""
 
     @property
     def keys(self) -> IndexArray:

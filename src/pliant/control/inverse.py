@@ -416,29 +416,20 @@ class _Solving:
         x_low, x_high, low, high = (np.zeros(count) for _ in range(4))
         assembly = self.motion.assembly
         assert assembly is not None
-        start = self._start_displacements()
+        makers: Any = self.motion.world.row_makers
         for k, (maker, limit) in enumerate(zip(self.bound.makers, self.bound.limits, strict=True)):
             last = self.last[self.drives[k]]
             x_low[k] = min(max(limit.lower, last - limit.force_change), limit.upper)
             x_high[k] = max(min(limit.upper, last + limit.force_change), limit.lower)
-            low[k] = max(limit.least, start[k] - limit.change)
-            high[k] = min(limit.most, start[k] + limit.change)
+            start = makers[maker].displacement(self.motion.start.q) if np.isfinite(limit.change) else 0.0
+            low[k] = max(limit.least, start - limit.change)
+            high[k] = min(limit.most, start + limit.change)
             if getattr(assembly.memories[maker], "cut", False):
                 x_low[k] = x_high[k] = 0.0
                 low[k], high[k] = -np.inf, np.inf
         spans = [driven.span(self.motion) for driven in self.session.supports]
         extra = np.array(spans).reshape(-1, 2)
         return np.append(x_low, extra[:, 0]), np.append(x_high, extra[:, 1]), low, high
-
-    def _start_displacements(self) -> FloatArray:
-        """δ of the drives at the start of the step: that of the linearisation less what has moved since."""
-        assembly = self.motion.assembly
-        assert assembly is not None
-        gap = assembly.rows.gap[self.drives].copy()
-        if any(x.any() for x in self.motion.dx):
-            for H, x in zip(assembly.rows.H, self.motion.dx, strict=True):
-                gap -= H[self.drives] @ x.ravel()
-        return gap
 
     def _energy(self, E_a: FloatArray, W_aa: FloatArray) -> FloatArray:
         """G of the mechanical work, with a small weight on the motion of supports."""

@@ -122,7 +122,7 @@ def _converged(motion: Motion, tolerance: float, timers: StageTimers) -> Outcome
         with timers.stage("line search"):
             forces = apply_with_line_search(motion, correction)
         residual = relative_residual(motion, forces)
-        if stopping.reached(residual, forces.scale) and not motion.must_move():
+        if stopping.reached(residual, forces.scale, correction) and not motion.must_move():
             return Status.CONVERGED, iteration, correction, projected
     raise ConvergenceError(
         f"Newton's iteration reached {residual:.2e} in {MAXIMUM_ITERATIONS} iterations, the tolerance is "

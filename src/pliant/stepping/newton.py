@@ -86,6 +86,10 @@ class Stopping:
 
     Round-off is reached where the residual no longer falls although it is smaller than the force that a change of the
     positions by their last bit causes, ε |A_ii| |x_i|: a body that hardly moves, far from the origin, never gets below.
+
+    The residual holds the forces of cables and chambers along their directions before the last correction, and knows
+    nothing of their δ. Both are off by the square of the correction, which therefore has to be below √tolerance of the
+    motion: a body of linear material balances after one solve, wherever that left the cable.
     """
 
     def __init__(self, motion: Motion, tolerance: float) -> None:
@@ -107,11 +111,21 @@ class Stopping:
     def fix(self, factors: list[Factor], dx: list[FloatArray]) -> None:
         """Leave dx as it is: in dynamics no motion is open."""
 
-    def reached(self, residual: float, scale: float) -> bool:
-        """Whether the relative `residual`, of forces of norm `scale` (N), ends the iteration."""
+    def reached(self, residual: float, scale: float, correction: Correction) -> bool:
+        """Whether the relative `residual`, of forces of norm `scale` (N) after `correction`, ends the iteration."""
         stalled = residual > 0.5 * self._previous and residual * scale <= self._rounding
         self._previous = residual
-        return residual <= self._tolerance or stalled
+        return (residual <= self._tolerance or stalled) and self._rows_are_settled(correction)
+
+    def _rows_are_settled(self, correction: Correction) -> bool:
+        """Whether the last correction was too small to bend the directions of cables and chambers."""
+        for number in {n for maker in self._motion.world.stiff_makers for n in maker.numbers}:
+            trial = self._motion.trials[number]
+            last = float(np.abs(correction.dx[number]).max())
+            least = 1e-10 * float(np.abs(trial.evaluation_point()).max())
+            if last > max(np.sqrt(self._tolerance) * float(np.abs(trial.dx).max()), least):
+                return False
+        return True
 
 
 def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: StageTimers) -> FloatArray:

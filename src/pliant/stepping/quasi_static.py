@@ -158,7 +158,8 @@ class _Equilibrium:
     def _newton(self, tolerance: float, apply: Callable[[Motion, Correction], Forces]) -> bool:
         """Newton's iteration at the present blend; whether the relative residual went below `tolerance`."""
         motion = self.motion
-        if self.residual(motion.forces()) <= tolerance and not motion.must_move():
+        passive = not motion.makers  # what rows do here is known only after a solve
+        if passive and self.residual(motion.forces()) <= tolerance and not motion.must_move():
             return True
         self.shift = 0.0
         self.stopping = Stopping(motion, tolerance)
@@ -171,7 +172,7 @@ class _Equilibrium:
                 forces = apply(motion, correction)
             if not forces.finite:
                 return False
-            if self.stopping.reached(self.residual(forces), forces.scale) and not motion.must_move():
+            if self.stopping.reached(self.residual(forces), forces.scale, correction) and not motion.must_move():
                 return not self._inside_out()
         return False
 

@@ -156,7 +156,7 @@ class VolumeModel:
             self.mass.add_to(values, mass)
         force = np.zeros_like(self.rest)
         common = (writable(q), p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, self.laws, self.table)
-        if tangent is Tangent.WARPED and self.is_linear_law:
+        if self.warps(tangent):
             energy = assembly.assemble_corotated(*common, self.positions, stiffness, values, force)
         else:  # a warped tangent has no meaning for the other laws
             mode = Tangent.EXACT if tangent is Tangent.WARPED else tangent
@@ -164,6 +164,10 @@ class VolumeModel:
         for bars in self.fibres:
             bars.add_stiffness(q, stiffness, tangent, values)
         return float(energy) + self._fibre_forces(q, force), force
+
+    def warps(self, tangent: Tangent) -> bool:
+        """Whether `tangent` leaves out the change of rotations, and with it the stiffness of stresses."""
+        return tangent is Tangent.WARPED and self.is_linear_law
 
     def internal(self, q: FloatArray) -> tuple[float, FloatArray]:
         """Elastic energy (J), inf where an element is inverted beyond its law, and internal forces (n, 3) in N."""

@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class VolumeSystem:
-    """A dx = r of a volume: the blocks `values` (b, 3, 3) of A, r (n, 3) in N, and the motion of held nodes (n, 3)."""
+    """A dx = r of a volume: the blocks `values` (b, 3, 3) of A, r (n, 3) in N, and the motion of held nodes (n, 3).
+
+    A `warped` tangent leaves out the stiffness of stresses. That of a pressure, −p ∂²V/∂q², is then left out as well:
+    in equilibrium the two cancel where a part rotates, and the one without the other pushes it over.
+    """
 
     model: VolumeModel
     values: FloatArray
     r: FloatArray
     held_dx: FloatArray | None
+    warped: bool = False
 
     def factorize(self) -> CholeskyFactor | HeldFactor:
         """Numeric factor of A."""
@@ -97,14 +102,20 @@ class VolumeTrial:
         model, scheme, x = self.model, self._scheme, self.evaluation_point()
         damping = model.spec.damping
         mass = scheme.inertia + damping.mass * scheme.rate
-        stiffness = scheme.theta + damping.stiffness * scheme.rate
+        rate = damping.stiffness * scheme.rate
+        once = tangent is Tangent.WARPED  # one pass does for a solve that is not repeated: K(x) is K(q) or near it
         values = model.blocks()
+        stiffness = scheme.theta + rate if once else scheme.theta
         energy, internal = model.assemble(x, mass=mass, stiffness=stiffness, tangent=tangent, values=values)
-        model.add_load_stiffness(x, scheme.theta, self._controls, values)
+        if rate and not once:
+            values += rate * self._damping_stiffness()
+        warped = model.warps(tangent)
+        if not warped:
+            model.add_load_stiffness(x, scheme.theta, self._controls, values)
         residual = self._residual(x, energy, internal)
         held_dx = self._held_motion()
         r = residual.r if held_dx is None else residual.r - BlockMatrix(model.pattern, values).matvec(held_dx)
-        return VolumeSystem(model, values, np.where(model.held, 0.0, r), held_dx), residual
+        return VolumeSystem(model, values, np.where(model.held, 0.0, r), held_dx, warped), residual
 
     def drive(self, motion: FloatArray) -> None:
         """Move where held nodes have to be by `motion` (n, 3), m, and them with it."""
@@ -124,16 +135,18 @@ class VolumeTrial:
             damping = model.spec.damping
             r -= model.mass.apply((scheme.inertia + damping.mass * scheme.rate) * dx)
             if damping.stiffness:
-                r -= damping.stiffness * scheme.rate * self._damping_product()
+                K = BlockMatrix(model.pattern, self._damping_stiffness())
+                r -= damping.stiffness * scheme.rate * K.matvec(dx)
         return Residual(r, float(np.sqrt(max(squares))) if np.isfinite(energy) else np.inf)
 
-    def _damping_product(self) -> FloatArray:
-        """K(q) dx of Rayleigh damping."""
+    def _damping_stiffness(self) -> FloatArray:
+        """Blocks (b, 3, 3) of K(q) of Rayleigh damping, positive semi-definite: it takes energy and never gives."""
         if self._start_stiffness is None:
+            tangent = Tangent.WARPED if self.model.is_linear_law else Tangent.PROJECTED
             K = np.empty((self.model.pattern.block_count, 3, 3))
-            self.model.assemble(self._q, mass=0.0, stiffness=1.0, tangent=Tangent.WARPED, values=K)
+            self.model.assemble(self._q, mass=0.0, stiffness=1.0, tangent=tangent, values=K)
             self._start_stiffness = K
-        return BlockMatrix(self.model.pattern, self._start_stiffness).matvec(self.dx)
+        return self._start_stiffness
 
     def _held_motion(self) -> FloatArray | None:
         """What held unknowns still have to move, zero at free ones; None where nothing has to."""
