@@ -28,10 +28,23 @@ from pliant.core.errors import (
 )
 from pliant.core.status import Status
 from pliant.mesh import regions
+from pliant.models.beam import Beam
+from pliant.models.beam import section as sections
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, Run, StepInfo, simulate
-from pliant.world import Displacement, Force, Pressure, Scene, State, Traction, VolumeGrowth, World
+from pliant.world import (
+    Displacement,
+    Force,
+    Placement,
+    Pressure,
+    Scene,
+    State,
+    Traction,
+    VolumeGrowth,
+    World,
+    Wrench,
+)
 from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
 __version__ = "0.1.0"
@@ -51,6 +64,7 @@ def load(path: str | Path) -> Run | World:
 
 
 __all__ = [
+    "Beam",
     "Cable",
     "CapacityError",
     "Cavity",
@@ -64,6 +78,7 @@ __all__ = [
     "MeshError",
     "MissingExtraError",
     "Obstacle",
+    "Placement",
     "PliantError",
     "PointLoad",
     "Pressure",
@@ -84,11 +99,13 @@ __all__ = [
     "Volume",
     "VolumeGrowth",
     "World",
+    "Wrench",
     "load",
     "materials",
     "mesh",
     "regions",
     "robots",
+    "sections",
     "simulate",
     "solvers",
     "view",

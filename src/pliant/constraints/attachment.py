@@ -29,6 +29,7 @@ class Attachment:
     points: FloatArray
     reach: float = 0.0
     name: str = "attachment"
+    frames: bool = False
 
 
 @dataclass(frozen=True, eq=False)

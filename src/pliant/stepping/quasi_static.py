@@ -114,7 +114,7 @@ class _Equilibrium:
         """`iterations` full linear solves."""
         for _ in range(iterations):
             correction = self._correct()
-            self.motion.dx = [x + c for x, c in zip(self.motion.dx, correction.dx, strict=True)]
+            self.motion.move(correction.dx)
         self.step_count = 1
         return Status.FIXED_ITERATIONS
 

@@ -20,6 +20,7 @@ from pliant.constraints.attachment import Attachment
 from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
 from pliant.mesh import Mesh, Surface, regions
+from pliant.models.beam import Beam, Circle, Rectangle, Tube
 from pliant.models.rigid import Obstacle, RigidBody, Shape
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 
@@ -29,6 +30,7 @@ _KNOWN: dict[str, type] = {
         *(Volume, Rayleigh, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(Attachment, Cable, Cavity, RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe),
+        *(Beam, Circle, Tube, Rectangle),
         *regions.KINDS,
     )
 }

@@ -11,6 +11,8 @@ import numpy as np
 from pliant.actuators import Cable, Cavity
 from pliant.core.checks import finite_array, finite_number, non_negative
 from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.models.beam import Beam
 from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad
 
 
@@ -24,6 +26,20 @@ class Displacement:
 @dataclass(frozen=True)
 class Force:
     """A force in N: a vector (3,) for a point load; a tension ≥ 0 for a cable."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Wrench:
+    """A force (N) and a moment (N·m) on nodes of a beam: (2, 3), for a point load."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A displacement (m) and a rotation vector (rad) from rest, (2, 3): of a beam's support along x, y and z."""
 
     value: Any
 
@@ -65,6 +81,22 @@ def _resolve_cable(cable: Cable, value: Any) -> tuple[str, float]:
     return "force", tension
 
 
+def _resolve_wrench(load: PointLoad, value: Wrench) -> FloatArray:
+    if not isinstance(load.body, Beam):
+        raise InputError(f"pl.Wrench is for loads on beams; {load.body.name!r} is none: use pl.Force(N)")
+    return finite_array("control of a PointLoad", value.value, shape=(2, 3))
+
+
+def _resolve_placement(support: Support, value: Placement) -> tuple[FloatArray, FloatArray]:
+    if support.rotation is None:
+        raise InputError("pl.Placement is for supports that hold frames: pl.Support(…, rotation=(0, 0, 0))")
+    displacement, rotation = finite_array("control of a Support", value.value, shape=(2, 3))
+    free = [axis for axis in range(3) if axis not in support.axis_numbers and displacement[axis]]
+    if free:
+        raise InputError(f"the Support does not hold {'xyz'[free[0]]}, so it cannot be displaced along it")
+    return displacement[support.axis_numbers], rotation
+
+
 _ACCEPTS: dict[type, tuple[Any, tuple[int, ...]]] = {
     PointLoad: (Force, (3,)),
     TractionLoad: (Traction, (3,)),
@@ -97,6 +129,10 @@ def _resolve(handle: Any, value: Any) -> Any:
         if type(value) not in kinds:
             raise InputError(f"{handle.name!r} is controlled by pl.Pressure(Pa) or pl.VolumeGrowth(m³), got {value!r}")
         return kinds[type(value)], finite_number(f"control of {handle.name!r}", value.value)
+    if isinstance(handle, PointLoad) and isinstance(value, Wrench):
+        return _resolve_wrench(handle, value)
+    if isinstance(handle, Support) and isinstance(value, Placement):
+        return _resolve_placement(handle, value)
     if isinstance(handle, Support):
         if not isinstance(value, Displacement):
             raise InputError(f"a Support is controlled by pl.Displacement(m), got {value!r}")

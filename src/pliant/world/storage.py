@@ -12,12 +12,12 @@ import numpy as np
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.world.codec import Decoder, Encoder
-from pliant.world.controls import Displacement, Force, Pressure, Traction, VolumeGrowth
+from pliant.world.controls import Displacement, Force, Placement, Pressure, Traction, VolumeGrowth, Wrench
 from pliant.world.scene import Pair, Scene
 from pliant.world.world import World
 
 WORLD_FORMAT = "pliant world 1"
-_CONTROLS = {kind.__name__: kind for kind in (Displacement, Force, Pressure, Traction, VolumeGrowth)}
+_CONTROLS = {kind.__name__: kind for kind in (Displacement, Force, Placement, Pressure, Traction, VolumeGrowth, Wrench)}
 
 
 def save_world(world: World, path: Path) -> Path:
