@@ -19,7 +19,7 @@ from pliant.core.lie import rotation_exp
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.beam import Beam
-from pliant.models.beam.factor import BeamFactor
+from pliant.models.beam.factor import BeamFactor, Twists
 from pliant.models.beam.trial import BeamTrial
 from pliant.models.scheme import Scheme
 from pliant.models.volume import assembly
@@ -210,15 +210,17 @@ class BeamModel:
                 target[nodes, 1:] = rotation_exp(rotation) @ self.rest[nodes, 1:]
         return target
 
-    def factorize(self, values: FloatArray) -> BeamFactor:
-        """Numeric factor of the blocks; `values` loses its held rows. Memory of the last factor is used again."""
+    def factorize(self, values: FloatArray, twists: Twists | None) -> BeamFactor:
+        """Numeric factor of the blocks and what moments add; `values` loses its held rows. Memory of the last factor
+        is used again.
+        """
         if self.partly_held:
             scale = float(np.abs(values[self.pattern.diagonal]).max())
             rows = self.held.reshape(-1, 3)
             assembly.constrain(values, self.pattern.indptr, self.pattern.indices, rows, scale)
         memory = self.spare_factors.pop() if self.spare_factors else None
         factor = self.symbolic.factorize(values, out=memory)
-        return BeamFactor(HeldFactor(factor, self.held_unknowns) if self.partly_held else factor, factor)
+        return BeamFactor(HeldFactor(factor, self.held_unknowns) if self.partly_held else factor, factor, twists)
 
     def blocks(self) -> FloatArray:
         """Memory for the blocks of a matrix (b, 3, 3), its content undefined: released memory, or new."""

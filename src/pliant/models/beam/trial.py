@@ -15,7 +15,7 @@ import numpy as np
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics, element
-from pliant.models.beam.factor import BeamFactor
+from pliant.models.beam.factor import BeamFactor, Twists
 from pliant.models.model import Residual
 from pliant.models.scheme import Scheme
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -33,14 +33,17 @@ class BeamSystem:
     r: FloatArray
     held_dx: FloatArray | None
     q: FloatArray
+    twists: Twists | None = None
 
     def factorize(self) -> BeamFactor:
         """Numeric factor of A."""
-        return self.model.factorize(self.values)
+        return self.model.factorize(self.values, self.twists)
 
     def product(self, x: FloatArray) -> FloatArray:
         """A x at the free unknowns, (n, 2, 3)."""
         product = BlockMatrix(self.model.pattern, self.values).matvec(x.ravel()).reshape(x.shape)
+        if self.twists is not None:
+            product[self.twists.nodes, 1] += self.twists.product(x)
         product[self.model.held] = 0.0
         return product
 
@@ -83,6 +86,9 @@ class BeamTrial:
         self._external = model.external_forces(gravity, controls)
         self._target = model.prescribed(controls)
         self._start_stiffness: FloatArray | None = None
+        turned = np.flatnonzero(self._external[:, 1].any(axis=1) & ~model.held[:, 1, 0])
+        moments = scheme.theta * self._external[turned, 1]
+        self._twists = Twists(turned, moments) if len(turned) else None
         damping = model.spec.damping.mass * scheme.rate
         self._coefficients = (
             scheme.inertia, scheme.momentum, damping, scheme.rate, scheme.velocity, scheme.memory,
@@ -126,6 +132,10 @@ class BeamTrial:
         dynamics.fill_mass(end, model.mass, model.inertia, mass, model.pattern.diagonal, values)
         mode = element.PROJECTED if tangent is Tangent.PROJECTED else element.EXACT
         energy, internal = model.assemble(x, tangent=mode, scale=scheme.theta, values=values)
+        if self._twists is not None:
+            axes = np.arange(3)
+            rows = model.pattern.diagonal[2 * self._twists.nodes + 1]
+            values[rows[:, None], axes, axes] += self._twists.stiffening[:, None]
         damping = model.spec.damping.stiffness * scheme.rate
         if damping:
             values += damping * self._damping_stiffness()
@@ -135,7 +145,7 @@ class BeamTrial:
         if held_dx is not None:
             r -= BlockMatrix(model.pattern, values).matvec(held_dx.ravel()).reshape(r.shape)
         r[model.held] = 0.0
-        return BeamSystem(model, values, r, held_dx, end), residual
+        return BeamSystem(model, values, r, held_dx, end, self._twists), residual
 
     def must_move(self) -> bool:
         """Whether held unknowns are not yet where supports and clamps want them."""
