@@ -233,7 +233,8 @@ class Scene:
         swap = isinstance(a, Obstacle) or (isinstance(a, RigidBody) and isinstance(b, soft))
         if swap or (isinstance(a, Volume) and isinstance(b, Beam)):
             a, b = b, a
-        side = Collider.of(a, models, exclude=pair.exclude)
+        of_volume = isinstance(a, Beam) and isinstance(b, Volume)  # then the region is one of the volume's
+        side = Collider.of(a, models, exclude=None if of_volume else pair.exclude)
         other = side if a is b else Collider.of(b, models, exclude=pair.exclude)
         if not len(side.nodes):
             raise InputError(f"{a.name!r} has no point that could touch {b.name!r}")

@@ -348,3 +348,15 @@ def _entry(H, u, v, r, s):
     if v % 2 == 0:
         return sv * (H[3 + r, s] + su * H[6 + r, s])
     return H[3 + r, 3 + s] + sv * H[3 + r, 6 + s] + su * H[6 + r, 3 + s] + su * sv * H[6 + r, 6 + s]
+
+
+@kernel
+def piece_energies(q, edges, triads, length, stiffness, energy):
+    """Elastic energy of each element, J."""
+    t1, t2, mean, work = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    psi, g, n = np.empty(3), np.empty(3), np.empty(3)
+    for e in range(len(edges)):
+        k = stiffness[e]
+        place(q, edges[e, 0], edges[e, 1], triads[e], t1, t2, mean, psi, g, work)
+        bent = k[3] * psi[0] ** 2 + k[4] * psi[1] ** 2 + k[5] * psi[2] ** 2
+        energy[e] = chord(g, length[e], k, n) + 0.5 * bent
