@@ -77,7 +77,9 @@ def test_a_beam_rests_on_a_volume():
     """Forces on both sides are equal, and carry the weight."""
     scene = pl.Scene(gravity=(0, 0, -9.81))
     mesh = pl.mesh.box((0.06, 0.04, 0.02), (6, 4, 2))
-    block = scene.add(pl.Volume(mesh, RUBBER, clamp=pl.regions.plane(axis="z", at=0.0), damping=pl.Rayleigh(stiffness=0.02)))
+    block = scene.add(
+        pl.Volume(mesh, RUBBER, clamp=pl.regions.plane(axis="z", at=0.0), damping=pl.Rayleigh(stiffness=0.02))
+    )
     beam = scene.add(pl.Beam(line((0.005, 0.021, 0.0245), (0.055, 0.019, 0.0245), 5), **ROD))
     scene.collide(block, beam, friction=0.6)
     world = scene.compile()

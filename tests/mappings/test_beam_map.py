@@ -80,7 +80,9 @@ def test_a_cubic_deflection_is_interpolated_exactly():
     """One piece under a small tip force bends as w = P x² (3L − x)/6EI; the map gives just that between its nodes."""
     scene = pl.Scene()
     section = pl.sections.Circle(0.01)
-    beam = scene.add(pl.Beam([(0, 0, 0), (1, 0, 0)], section=section, young=1e7, poisson=0.3, density=1e3, clamp=[0], shear=False))
+    beam = scene.add(
+        pl.Beam([(0, 0, 0), (1, 0, 0)], section=section, young=1e7, poisson=0.3, density=1e3, clamp=[0], shear=False)
+    )
     scene.add(pl.PointLoad(beam, [1], (0, 0, 1e-6)))
     world = scene.compile()
     state, _ = pl.QuasiStatic()(world, world.initial_state())
@@ -105,7 +107,7 @@ def test_points_keep_their_place_when_the_beam_bends(model, bent, riding):
 
 
 def test_far_points_and_wrong_coordinates_are_named(model):
-    with pytest.raises(pl.InputError, match="eyelets: point 1 .* from the axis"):
+    with pytest.raises(pl.InputError, match=r"eyelets: point 1 .* from the axis"):
         BeamMap.of_points(model, np.array([(0.05, 0, 0), (0.05, 0.2, 0)]), what="eyelets")
     assert BeamMap.of_points(model, np.array([(0.05, 0.2, 0)]), what="eyelets", reach=0.2).offset.shape == (1, 3)
     with pytest.raises(pl.InputError, match=r"in \[0, 1\]"):

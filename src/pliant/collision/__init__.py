@@ -7,8 +7,8 @@ from pliant.collision.obstacle_contacts import obstacle_contacts
 from pliant.collision.obstacles import Box, Capsule, Cylinder, Distance, Obstacle, Pipe, Plane, Sphere
 from pliant.collision.proximity import ProximityOptions, self_contacts, surface_contacts
 from pliant.collision.rows import ContactRows, contact_frames, contact_rows
-from pliant.collision.tubes import Tubes
 from pliant.collision.surface import CollisionSurface, Pose
+from pliant.collision.tubes import Tubes
 
 __all__ = [
     "Box",

@@ -37,10 +37,18 @@ def ball_contacts(
     tree = build_tree(corners.min(axis=1), corners.max(axis=1))
     queries = frozen(points[nodes])
     nearest, _ = nearest_triangles(places, surface.triangles, tree, queries)
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+    crossed = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals = crossed / np.maximum(np.linalg.norm(crossed, axis=1, keepdims=True), 1e-300)
     s = surface
-    sides = Sides(places, frozen(normals), s.triangles, s.triangle_edges, s.edge_triangles, s.fan_start, s.fan)
+    sides = Sides(
+        places,
+        frozen(np.asarray(normals, np.float64)),
+        s.triangles,
+        s.triangle_edges,
+        s.edge_triangles,
+        s.fan_start,
+        s.fan,
+    )
     gap, normal, weights = np.empty(len(nodes)), np.empty((len(nodes), 3)), np.empty((len(nodes), 3))
     _measure_balls(queries, sides, nearest, gap, normal, weights)
     near = np.flatnonzero((gap - radius <= margin) & _taking_part(pose)[nearest])

@@ -61,7 +61,9 @@ class Tubes:
         tubes = cls(starts, ends, sizes)
         if not open_ends:
             return tubes
-        tips = [(path[k], path[k] - path[n], number) for number, path in enumerate(paths) for k, n in ((0, 1), (-1, -2))]
+        tips = [
+            (path[k], path[k] - path[n], number) for number, path in enumerate(paths) for k, n in ((0, 1), (-1, -2))
+        ]
         openings = [(tip, away) for tip, away, number in tips if not _joined(tip, number, paths, radii)]
         return cls(starts, ends, sizes, np.array(openings).reshape(-1, 2, 3))
 

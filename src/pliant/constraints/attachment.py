@@ -58,7 +58,7 @@ class AttachmentRows:
         """Differences of the positions of both sides, and their gradients."""
         count = 3 * len(self.spec.points)
         H = view.blank(count)
-        gap = np.zeros(count)
+        gap: FloatArray = np.zeros(count)
         for sign, (number, riding) in zip((1.0, -1.0), self.sides, strict=False):
             q = view.q[number]
             gap += sign * riding.points(q).ravel()

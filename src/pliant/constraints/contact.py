@@ -85,8 +85,10 @@ class ContactPair:
             return surface_contacts(first, second, options, pair=self.pair, previous=previous)
         if b.surface is not None and b.solid is None:
             there = b.surface.at(b.map.points(b.q(view)))
-            points, limits = a.map.points(a.q(view)), {"margin": margin, "pair": self.pair, "capacity": self.capacity}
-            return ball_contacts(points, a.nodes, a.radius, there, **limits)
+            points = a.map.points(a.q(view))
+            return ball_contacts(
+                points, a.nodes, a.radius, there, margin=margin, pair=self.pair, capacity=self.capacity
+            )
         pose = b.q(view)
         contacts = obstacle_contacts(
             a.map.points(a.q(view)),

@@ -93,8 +93,8 @@ class BeamMap:
 
     def selected(self, which: Any) -> BeamMap:
         """The map of some of the points, in the order of `which`."""
-        parts = (self.nodes, self.triads, self.coordinate, self.offset)
-        return BeamMap(*(np.ascontiguousarray(part[which]) for part in parts), self.node_count)
+        nodes, triads = np.ascontiguousarray(self.nodes[which]), np.ascontiguousarray(self.triads[which])
+        return BeamMap(nodes, triads, self.coordinate[which], np.ascontiguousarray(self.offset[which]), self.node_count)
 
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the riding points, (p, 3), m."""

@@ -222,7 +222,8 @@ class Run:
             raise InputError(f"{path} holds {header.get('format')!r}, not {_FORMAT!r}")
         world = decode_world(header["world"], arrays) if "world" in header else None
         bodies = tuple(
-            _body(b, arrays[f"rest_{k}"], arrays[f"cells_{k}"], _skin(arrays, k)) for k, b in enumerate(header["bodies"])
+            _body(b, arrays[f"rest_{k}"], arrays[f"cells_{k}"], _skin(arrays, k))
+            for k, b in enumerate(header["bodies"])
         )
         return cls(
             times=arrays["times"],
@@ -349,7 +350,8 @@ def _skin(arrays: Mapping[str, Any], number: int) -> BeamMap | None:
     """The skin of a beam that was saved as body `number`."""
     if f"skin_{number}_nodes" not in arrays:
         return None
-    return BeamMap(*(arrays[f"skin_{number}_{name}"] for name in _SKIN[:-1]), int(arrays[f"skin_{number}_node_count"]))
+    parts = {name: arrays[f"skin_{number}_{name}"] for name in _SKIN}
+    return BeamMap(**{**parts, "node_count": int(parts["node_count"])})
 
 
 def _body(header: dict[str, Any], rest: FloatArray, cells: IntArray, skin: BeamMap | None) -> RecordedBody:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -69,10 +70,8 @@ class Scene:
             return thing
         if isinstance(thing, (Volume, Beam)):
             self._check_new(thing)
-            is_beam = isinstance(thing, Beam)
-            self._volumes[id(thing)] = (
-                _pose(position, rotation) if is_beam else _placed(thing.mesh, position, rotation)
-            )
+            where = _pose if isinstance(thing, Beam) else partial(_placed, thing.mesh)
+            self._volumes[id(thing)] = where(position, rotation)
             self._bodies.append(thing)
             return thing
         if position is not None or rotation is not None:

@@ -23,7 +23,9 @@ def test_frames_point_along_and_up():
     half = np.sqrt(0.5)
     np.testing.assert_allclose(beam.node_frames[1], [[half, -half, 0], [half, half, 0], [0, 0, 1]], atol=1e-15)
     for frames in (beam.node_frames, beam.element_frames):
-        np.testing.assert_allclose(frames.transpose(0, 2, 1) @ frames, np.broadcast_to(np.eye(3), frames.shape), atol=1e-14)
+        np.testing.assert_allclose(
+            frames.transpose(0, 2, 1) @ frames, np.broadcast_to(np.eye(3), frames.shape), atol=1e-14
+        )
         np.testing.assert_allclose(np.linalg.det(frames), 1.0)
 
 

@@ -17,13 +17,18 @@ def test_a_disc_and_a_ring():
     assert ring.radius == 0.02
 
 
-@pytest.mark.parametrize(("ratio", "factor"), [(1.0, 0.1406), (1.5, 0.1958), (2.0, 0.2287), (4.0, 0.2808), (10.0, 0.3123)])
+@pytest.mark.parametrize(
+    ("ratio", "factor"), [(1.0, 0.1406), (1.5, 0.1958), (2.0, 0.2287), (4.0, 0.2808), (10.0, 0.3123)]
+)
 def test_torsion_of_a_rectangle_is_that_of_the_table(ratio, factor):
     """J/(a b³), Timoshenko and Goodier, table 7: not I_y + I_z, which is 19 % too stiff for a square."""
     for width, height in ((0.01 * ratio, 0.01), (0.01, 0.01 * ratio)):
         section = pl.sections.Rectangle(width, height)
         assert section.torsion_constant / (0.01 * ratio * 0.01**3) == pytest.approx(factor, abs=1.1e-4)
-    assert sum(pl.sections.Rectangle(0.01, 0.01).second_moments) > 1.18 * pl.sections.Rectangle(0.01, 0.01).torsion_constant
+    assert (
+        sum(pl.sections.Rectangle(0.01, 0.01).second_moments)
+        > 1.18 * pl.sections.Rectangle(0.01, 0.01).torsion_constant
+    )
 
 
 def test_second_moments_know_width_from_height():
@@ -35,11 +40,15 @@ def test_second_moments_know_width_from_height():
 def test_shear_corrections_of_cowper():
     assert pl.sections.Rectangle(0.01, 0.01).shear_correction(0.0) == pytest.approx(5 / 6)
     assert pl.sections.Circle(0.01).shear_correction(0.0) == pytest.approx(6 / 7)
-    assert pl.sections.Tube(0.01, 0.0).shear_correction(0.3) == pytest.approx(pl.sections.Circle(0.01).shear_correction(0.3))
+    assert pl.sections.Tube(0.01, 0.0).shear_correction(0.3) == pytest.approx(
+        pl.sections.Circle(0.01).shear_correction(0.3)
+    )
     assert pl.sections.Tube(0.01, 0.00999).shear_correction(0.3) == pytest.approx(2 * 1.3 / (4 + 3 * 0.3), rel=1e-3)
 
 
-@pytest.mark.parametrize("section", [pl.sections.Circle(0.01), pl.sections.Tube(0.01, 0.005), pl.sections.Rectangle(0.02, 0.01)])
+@pytest.mark.parametrize(
+    "section", [pl.sections.Circle(0.01), pl.sections.Tube(0.01, 0.005), pl.sections.Rectangle(0.02, 0.01)]
+)
 def test_outlines_go_round_counter_clockwise(section):
     y, z = section.outline().T
     area = 0.5 * (y * np.roll(z, -1) - z * np.roll(y, -1)).sum()

@@ -16,10 +16,12 @@ from pliant.mesh.regions import Region
 from pliant.models.beam.section import Section
 from pliant.models.volume.volume import Rayleigh
 
+NO_DAMPING = Rayleigh()
+
 
 @dataclass(frozen=True, eq=False)
 class Beam:
-    """A slender elastic body: straight pieces of one cross-section between nodes, each node with a position and a frame.
+    """A slender elastic body: straight pieces of one cross-section between nodes that have a position and a frame.
 
     points
         Nodes at rest, (n, 3) m.
@@ -58,7 +60,7 @@ class Beam:
     frames: Any = None
     up: Any = (0.0, 0.0, 1.0)
     shear: bool = True
-    damping: Rayleigh = Rayleigh()
+    damping: Rayleigh = NO_DAMPING
     contact_points: int = 4
     name: str = "beam"
 
@@ -174,5 +176,3 @@ def _check_network(name: str, points: FloatArray, edges: IntArray) -> None:
     twice = np.sort(edges, axis=1)
     if len(np.unique(twice, axis=0)) < len(twice):
         raise InputError(f"edges of {name!r} hold the same pair of nodes twice")
-
-

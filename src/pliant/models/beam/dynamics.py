@@ -131,7 +131,7 @@ def remaining_motion(q, dx, target, held, blend, out):
 
     Rotations are held all three or not at all. What is within rounding counts as arrived.
     """
-    turn, R, back, way = np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.empty(3)
+    R, back, way = np.empty((3, 3)), np.empty(3), np.empty(3)
     ahead = False
     for i in range(len(q)):
         for c in range(3):

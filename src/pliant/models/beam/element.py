@@ -57,34 +57,34 @@ def place(q, i, j, triads, t1, t2, mean, psi, g, work):
 @inline
 def chord(g, length, k, n):
     """Energy of stretch and S-bending, J, and its gradient n (3,) N in g; inf where the chord points backward."""
-    l = np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
-    chi = l * (l + g[0])
+    now = np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
+    chi = now * (now + g[0])
     if not chi > 1e-12 * length * length:
         n[0] = n[1] = n[2] = 0.0
         return np.inf
     sigma = np.sqrt(2.0 / chi)
     phi_z, phi_y = sigma * g[1], sigma * g[2]
-    stretch = k[0] * (l - length)
+    stretch = k[0] * (now - length)
     pull = -(k[1] * phi_y * phi_y + k[2] * phi_z * phi_z) / (2.0 * chi)  # times ∇χ
-    along = (stretch + pull * g[0]) / l
+    along = (stretch + pull * g[0]) / now
     for c in range(3):
         n[c] = (along + 2.0 * pull) * g[c]
-    n[0] += pull * l
+    n[0] += pull * now
     n[1] += k[2] * phi_z * sigma
     n[2] += k[1] * phi_y * sigma
-    return 0.5 * (k[0] * (l - length) ** 2 + k[1] * phi_y * phi_y + k[2] * phi_z * phi_z)
+    return 0.5 * (k[0] * (now - length) ** 2 + k[1] * phi_y * phi_y + k[2] * phi_z * phi_z)
 
 
 @inline
 def chord_stiffness(g, length, k, exact, N, slope):
     """∂²E/∂g² (3, 3), N/m, or its part k ∇φ ∇φᵀ alone; `slope` (4, 3) is scratch."""
-    l = np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
-    chi = l * (l + g[0])
+    now = np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
+    chi = now * (now + g[0])
     sigma = np.sqrt(2.0 / chi)
     for c in range(3):
-        slope[0, c] = g[c] / l
+        slope[0, c] = g[c] / now
         slope[1, c] = 2.0 * g[c] + g[0] * slope[0, c]  # ∇χ
-    slope[1, 0] += l
+    slope[1, 0] += now
     for c in range(3):
         slope[2, c] = -0.5 * sigma / chi * g[2] * slope[1, c]
         slope[3, c] = -0.5 * sigma / chi * g[1] * slope[1, c]
@@ -96,7 +96,7 @@ def chord_stiffness(g, length, k, exact, N, slope):
             N[a, b] += k[1] * slope[2, a] * slope[2, b] + k[2] * slope[3, a] * slope[3, b]
     if not exact:
         return
-    tension = k[0] * (l - length) / l
+    tension = k[0] * (now - length) / now
     force_y, force_z = k[1] * sigma * g[2], k[2] * sigma * g[1]
     weight = force_y * g[2] + force_z * g[1]  # of ∇²σ
     first, second = weight * 0.75 * sigma / (chi * chi), -weight * 0.5 * sigma / chi
@@ -106,7 +106,7 @@ def chord_stiffness(g, length, k, exact, N, slope):
             unit = 1.0 if a == b else 0.0
             across = unit - slope[0, a] * slope[0, b]
             N[a, b] += tension * across + first * slope[1, a] * slope[1, b]
-            N[a, b] += second * (2.0 * unit + g[0] / l * across)
+            N[a, b] += second * (2.0 * unit + g[0] / now * across)
             sb = -0.5 * sigma / chi * slope[1, b]
             if b == 2:
                 N[a, b] += force_y * sa
@@ -160,7 +160,15 @@ def internal_forces(q, edges, triads, length, stiffness, force, nodal):
     `nodal` (m, 3, 3) receives, in the frame of each element, its force n and the moments on its two ends.
     """
     t1, t2, mean, work = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    psi, g, n, mbar, p, a, mu = np.empty(3), np.empty(3), np.empty(3), np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    psi, g, n, mbar, p, a, mu = (
+        np.empty(3),
+        np.empty(3),
+        np.empty(3),
+        np.empty(3),
+        np.empty(3),
+        np.empty(3),
+        np.empty(3),
+    )
     energy = 0.0
     for e in range(len(edges)):
         i, j = edges[e, 0], edges[e, 1]
@@ -199,7 +207,15 @@ def assemble(q, edges, triads, length, stiffness, tangent, places, scale, values
     places[e, u, v] is where the block of the unknowns u and v ∈ (x₁, ϑ₁, x₂, ϑ₂) lies, −1 in the upper triangle.
     """
     t1, t2, mean, work = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    psi, g, n, mbar, p, a, mu = np.empty(3), np.empty(3), np.empty(3), np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    psi, g, n, mbar, p, a, mu = (
+        np.empty(3),
+        np.empty(3),
+        np.empty(3),
+        np.empty(3),
+        np.empty(3),
+        np.empty(3),
+        np.empty(3),
+    )
     N, slope, spare = np.empty((3, 3)), np.empty((4, 3)), np.empty(3)
     W, Jg, Jp, NJ = np.zeros((3, 9)), np.empty((3, 9)), np.zeros((3, 9)), np.empty((3, 9))
     H = np.empty((9, 9))

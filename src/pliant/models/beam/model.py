@@ -174,9 +174,7 @@ class BeamModel:
     def assemble(self, q: FloatArray, *, tangent: int, scale: float, values: FloatArray) -> tuple[float, FloatArray]:
         """Values += scale × K(q); returns the elastic energy (J) and the internal forces (n, 2, 3), N and N·m."""
         force = np.zeros(self.held.shape)
-        energy = element.assemble(
-            writable(q), *self.elements.arrays, tangent, self.places, scale, values, force
-        )
+        energy = element.assemble(writable(q), *self.elements.arrays, tangent, self.places, scale, values, force)
         return float(energy), force
 
     def external_forces(self, gravity: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
@@ -288,8 +286,8 @@ def _pattern(count: int, edges: IntArray, couplings: Sequence[IntArray]) -> tupl
     rows = (2 * edges[:, :, None] + np.arange(2)).reshape(-1, 4)
     order = np.argsort(rows, axis=1)
     sets = [np.sort(rows, axis=1).ravel(), *((2 * c[:, None] + np.arange(2)).ravel() for c in couplings)]
-    sizes = [np.full(len(rows), 4), [2 * len(c) for c in couplings]]
-    ptr = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
+    sizes = [4] * len(rows) + [2 * len(c) for c in couplings]
+    ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     pattern = BlockPattern.from_cliques(2 * count, ptr, np.concatenate(sets))
     _, flat = pattern.clique_positions(4 * np.arange(len(rows) + 1), sets[0])
     ranked = np.full((len(rows), 4, 4), -1, np.int32)

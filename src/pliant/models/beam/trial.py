@@ -51,9 +51,7 @@ class BeamSystem:
         """A += σ M, with σ from the translations: `share` of their mean stiffness over their mean mass."""
         model = self.model
         typical = float(np.abs(self.diagonal()[:, 0]).mean()) / float(model.mass.mean())
-        dynamics.add_mass(
-            self.q, model.mass, model.inertia, share * typical, model.pattern.diagonal, self.values
-        )
+        dynamics.add_mass(self.q, model.mass, model.inertia, share * typical, model.pattern.diagonal, self.values)
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, (n, 2, 3)."""
@@ -88,7 +86,7 @@ class BeamTrial:
         self._start_stiffness: FloatArray | None = None
         turned = np.flatnonzero(self._external[:, 1].any(axis=1) & ~model.held[:, 1, 0])
         moments = scheme.theta * self._external[turned, 1]
-        self._twists = Twists(turned, moments) if len(turned) else None
+        self._twists = Twists(turned.astype(np.int32), moments) if len(turned) else None
         damping = model.spec.damping.mass * scheme.rate
         self._coefficients = (
             scheme.inertia, scheme.momentum, damping, scheme.rate, scheme.velocity, scheme.memory,
@@ -170,9 +168,7 @@ class BeamTrial:
 
     def _subtract_inertia(self, dx: FloatArray, r: FloatArray) -> float:
         model = self.model
-        return float(
-            dynamics.subtract_inertia(self._q, self._v, dx, model.mass, model.inertia, self._coefficients, r)
-        )
+        return float(dynamics.subtract_inertia(self._q, self._v, dx, model.mass, model.inertia, self._coefficients, r))
 
     def _predicted(self, r: FloatArray) -> FloatArray:
         """r at dx = 0 with the inertia of rotation expanded about the free motion hω instead: one linear solve then

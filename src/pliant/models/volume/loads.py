@@ -42,7 +42,8 @@ class PointLoad:
     @property
     def value(self) -> FloatArray:
         """Force, N, shape (3,)."""
-        return self.wrench[0]
+        force: FloatArray = self.wrench[0]
+        return force
 
     @property
     def wrench(self) -> FloatArray:
