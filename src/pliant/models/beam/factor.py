@@ -1,8 +1,8 @@
 """The factor of a beam's matrix, for vectors of the shape of dx.
 
 A moment m that keeps its direction in the world has no potential: it adds the skew block −½ [m]× to the stiffness of
-its node (`models.beam.element`). The Cholesky factor is that of the symmetric matrix, stiffened by |m| at those nodes so
-that it stays positive definite; what this adds and the skew block leaves out, B, is put right by Woodbury's formula,
+its node (`models.beam.element`). The Cholesky factor is that of the symmetric matrix, stiffened by |m| at those nodes
+so that it stays positive definite; what this adds and the skew block leaves out, B, is put right by Woodbury's formula,
 
     (A + P B Pᵀ)⁻¹ = A⁻¹ − A⁻¹P (I + B PᵀA⁻¹P)⁻¹ B PᵀA⁻¹,
 
