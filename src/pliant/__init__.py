@@ -38,6 +38,8 @@ from pliant.core.errors import (
 )
 from pliant.core.status import Status
 from pliant.mesh import regions
+from pliant.models.beam import Beam
+from pliant.models.beam import section as sections
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, Run, StepInfo, simulate
@@ -46,6 +48,7 @@ from pliant.world import (
     Cut,
     Displacement,
     Force,
+    Placement,
     Pressure,
     Scene,
     State,
@@ -53,6 +56,7 @@ from pliant.world import (
     Traction,
     VolumeGrowth,
     World,
+    Wrench,
     Young,
 )
 from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
@@ -75,6 +79,7 @@ def load(path: str | Path) -> Run | World:
 
 __all__ = [
     "Angle",
+    "Beam",
     "Cable",
     "CapacityError",
     "Cavity",
@@ -97,6 +102,7 @@ __all__ = [
     "MovedSupport",
     "Obstacle",
     "OrientationEffector",
+    "Placement",
     "PliantError",
     "PliantWarning",
     "PointLoad",
@@ -122,6 +128,7 @@ __all__ = [
     "VolumeEffector",
     "VolumeGrowth",
     "World",
+    "Wrench",
     "Young",
     "control",
     "load",
@@ -130,6 +137,7 @@ __all__ = [
     "paths",
     "regions",
     "robots",
+    "sections",
     "simulate",
     "solvers",
     "view",

@@ -9,7 +9,7 @@ import pytest
 
 import pliant as pl
 
-ROOMS = {"pl": pl, "pl.mesh": pl.mesh, "pl.materials": pl.materials}
+ROOMS = {"pl": pl, "pl.mesh": pl.mesh, "pl.materials": pl.materials, "pl.sections": pl.sections}
 PUBLIC = {f"{room}.{name}": getattr(module, name) for room, module in ROOMS.items() for name in module.__all__}
 PUBLIC |= {
     f"pl.regions.{name}": getattr(pl.regions, name) for name in ("box", "plane", "sphere", "nodes", "everything")

@@ -25,7 +25,7 @@ from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.mappings import BarycentricMap, FrameMap, PointMap, riding
+from pliant.mappings import BarycentricMap, FrameMap, riding
 from pliant.models.model import Model
 from pliant.models.rigid.model import RigidSystem
 from pliant.models.volume import Fibre, Volume, VolumeModel
@@ -42,8 +42,8 @@ class Cable:
     """A cable through `via_points` (k, 3) m of `body`, given in the frame of its mesh; the last one is the anchor.
 
     body
-        One body for all points, or one for each: volumes, rigid bodies (points in their own axes), or None for a point
-        fixed in the world.
+        One body for all points, or one for each: volumes, beams, rigid bodies (points in their own axes), or None for a
+        point fixed in the world.
     pull_point
         Where the cable leaves for its motor, (3,) m fixed in the world; None: at the first via point.
     min_force, max_force
@@ -140,11 +140,14 @@ class Cable:
 
 @dataclass(frozen=True, eq=False)
 class Ride:
-    """The via points that ride on one body: their places `order` (p,) in the path, and the pieces they end, (s,)."""
+    """The via points that ride on one body: their places `order` (p,) in the path, and the pieces they end, (s,).
+
+    `map` is None until the body is compiled, except on volumes; only those have `segments` that their tension stiffens.
+    """
 
     body: Any
     order: IntArray
-    map: PointMap
+    map: Any
     pieces: IntArray
     segments: Segments | None
     number: int = -1
@@ -201,11 +204,14 @@ class CableRows:
         rides = []
         for ride in self.rides:
             number = next(k for k, model in enumerate(models) if model.spec is ride.body)
-            model, segments = models[number], ride.segments
+            model, segments, points = models[number], ride.segments, ride.map
             if segments is not None:
                 assert isinstance(model, VolumeModel)
                 segments = segments.placed(model.pattern)
-            rides.append(replace(ride, number=number, segments=segments))
+            else:
+                what = f"via points of cable {self.spec.name!r}"
+                points = riding(model, self.fixed[ride.order], what=what, reach=self.spec.reach)
+            rides.append(replace(ride, number=number, map=points, segments=segments))
         made = replace(self, rides=tuple(rides))
         return replace(made, rest_length=made.length([model.initial()[0] for model in models]))
 
@@ -321,11 +327,12 @@ class CableRows:
 
 def _ride(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> Ride:
     order = np.array([k for k, owner in enumerate(owners) if owner is body], np.int32)
-    points = riding(body, via[order], what=f"via points of cable {spec.name!r}", reach=spec.reach)
     pieces = np.unique(np.concatenate([order - 1, order]))
     pieces = pieces[(pieces >= 0) & (pieces < len(via) - 1)].astype(np.int32)
-    segments = None
-    if isinstance(points, BarycentricMap):
+    segments = points = None
+    if isinstance(body, Volume):
+        what = f"via points of cable {spec.name!r}"
+        points = BarycentricMap.of_points(body.mesh, via[order], what=what, reach=spec.reach)
         place = {int(k): p for p, k in enumerate(order)}
         signed = [[(place[k], sign) for k, sign in ((int(s), -1.0), (int(s) + 1, 1.0)) if k in place] for s in pieces]
         segments = Segments.of([[(points.nodes[p], sign * points.weights[p]) for p, sign in ends] for ends in signed])

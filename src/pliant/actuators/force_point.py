@@ -73,18 +73,16 @@ class ForcePointRows:
     """The row of one force point."""
 
     spec: ForcePoint
-    map: PointMap
     direction: FloatArray
     key: int
+    map: PointMap | None = None
     number: int = -1
     start: float = 0.0
 
     @classmethod
     def of(cls, spec: ForcePoint, key: int) -> ForcePointRows:
         """The row of `spec`, before its body is compiled."""
-        point = finite_array("point", spec.point, shape=(3,))[None]
-        rides = riding(spec.body, point, what=f"point of {spec.name!r}")
-        return cls(spec, rides, unit_vector("direction", spec.direction), key)
+        return cls(spec, unit_vector("direction", spec.direction), key)
 
     def couplings(self, body: Any) -> list[IntArray]:
         """The force is dead: it stiffens nothing."""
@@ -93,7 +91,9 @@ class ForcePointRows:
     def bound(self, models: Sequence[Model]) -> ForcePointRows:
         """The row in a world of `models`."""
         number = next(k for k, model in enumerate(models) if model.spec is self.spec.body)
-        return replace(self, number=number, start=self._moved(models[number].initial()[0]))
+        point = finite_array("point", self.spec.point, shape=(3,))[None]
+        made = replace(self, number=number, map=riding(models[number], point, what=f"point of {self.name!r}"))
+        return replace(made, start=made._moved(models[number].initial()[0]))
 
     @property
     def keys(self) -> IndexArray:
@@ -117,6 +117,7 @@ class ForcePointRows:
         """How far the point has moved, and the gradient of that."""
         q = view.q[self.number]
         H = view.blank(1)
+        assert self.map is not None
         H[self.number] = self.map.pull_one(q, self.direction[None])
         control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
         moved = self._moved(q)
@@ -126,6 +127,7 @@ class ForcePointRows:
         return Rows.of(H, moved, law, lower=lower, upper=upper, target=target, key=self.key), None
 
     def _moved(self, q: FloatArray) -> float:
+        assert self.map is not None
         return float(self.map.points(q)[0] @ self.direction) - self.start
 
 

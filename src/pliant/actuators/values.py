@@ -21,6 +21,20 @@ class Force:
 
 
 @dataclass(frozen=True)
+class Wrench:
+    """A force (N) and a moment (N·m) on nodes of a beam: (2, 3), for a point load."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A displacement (m) and a rotation vector (rad) from rest, (2, 3): of a beam's support along x, y and z."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
 class Angle:
     """An angle in rad, of a hinge from where it began."""
 

@@ -19,15 +19,17 @@ from pliant import materials, regions
 from pliant import mesh as meshes
 from pliant.actuators import Cable, Cavity
 from pliant.core.kernels import cache_folder
+from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.rigid import Obstacle, RigidBody
-from pliant.models.volume import PressureLoad, Support, Volume
+from pliant.models.scheme import euler_scheme
+from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
 from pliant.solvers import friction, lcp
 from pliant.solvers.linear import BlockMatrix
-from pliant.stepping import ImplicitEuler, QuasiStatic, simulate
+from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, simulate
 from pliant.viewer.raster import fit_camera
 from pliant.viewer.still import render_poses
 from pliant.viewer.surfaces import SurfaceFrames
-from pliant.world import Force, Pressure, Scene, World
+from pliant.world import Force, Placement, Pressure, Scene, World
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,37 @@ def _touching() -> None:
     )
 
 
+def _beams() -> None:
+    """Beams under loads, on a moving base, on the floor, on a soft block, welded, in statics and dynamics."""
+    scene = Scene(gravity=(0, 0, -9.81))
+    rubber = materials.Corotated(young=1e5, poisson=0.4, density=1000)
+    rod: dict[str, Any] = {"young": 1e7, "poisson": 0.3, "density": 1e3, "damping": Rayleigh(stiffness=0.01)}
+    points = np.linspace((0.0, 0.01, 0.0241), (0.02, 0.01, 0.0241), 4)
+    beam = scene.add(Beam(points, section=Circle(0.004), **rod))
+    block = scene.add(Volume(meshes.box((0.02, 0.02, 0.02), (2, 2, 2)), rubber))
+    cube = scene.add(RigidBody.box(size=(0.01, 0.01, 0.01), mass=0.01, position=(0.03, 0.01, 0.0241)))
+    base = scene.add(Support(beam, [0], axes="xy", rotation=(0.0, 0.0, 0.0)))
+    scene.add(PointLoad(beam, [3], (0.0, 0.0, -0.1), (0.01, 0.0, 0.0)))
+    scene.attach(beam, cube, points=[points[3]], frames=True)
+    scene.collide(beam, block, friction=0.5)
+    scene.collide(beam, scene.add(Obstacle.tubes([(-1.0, 0.0, 0.0), (1.0, 0.0, 0.0)], radius=0.5)))
+    turn = Placement([(0.0, 0.0, 0.0), (0.0, 0.0, 0.01)])
+    run = simulate(scene.compile(), ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: {base: turn})
+    run.surface_points(beam)
+    scene = Scene(gravity=(0, 0, -9.81))
+    scene.add(Beam(points, section=Circle(0.0005), clamp=[0], young=1e6, poisson=0.3, density=1e3))
+    world = scene.compile()
+    state, _ = QuasiStatic()(world, world.initial_state())
+    state, _ = ImplicitMidpoint(dt=0.01, tolerance=1e-6)(world, state)
+    state.elastic_energy(0)
+    state.section_forces(0)
+    world.energy(state)
+    model = world.models[0]
+    assert isinstance(model, BeamModel)
+    system, _ = model.trial(*model.initial(), euler_scheme(0.01), world.gravity, {}).linearize(materials.Tangent.EXACT)
+    system.add_mass(1e-6)
+
+
 def _complementarity() -> None:
     lcp(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-1.0, -1.0]))
     lcp(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([-1.0, 1.0]))
@@ -196,6 +229,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "points in meshes": _queries,
     "materials": _materials,
     "bodies that touch": _touching,
+    "beams": _beams,
     "contact problems": _complementarity,
     "pictures": _pictures,
 }

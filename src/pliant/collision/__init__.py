@@ -1,5 +1,6 @@
 """Collision detection over arrays: what is near what, with normals, signed gaps and lasting identities."""
 
+from pliant.collision.ball_contacts import ball_contacts
 from pliant.collision.contacts import ContactKind, ContactSet, check_speed, concatenate
 from pliant.collision.mesh_obstacle import MeshObstacle
 from pliant.collision.obstacle_contacts import obstacle_contacts
@@ -7,6 +8,7 @@ from pliant.collision.obstacles import Box, Capsule, Cylinder, Distance, Obstacl
 from pliant.collision.proximity import ProximityOptions, self_contacts, surface_contacts
 from pliant.collision.rows import ContactRows, contact_frames, contact_rows
 from pliant.collision.surface import CollisionSurface, Pose
+from pliant.collision.tubes import Tubes
 
 __all__ = [
     "Box",
@@ -24,6 +26,8 @@ __all__ = [
     "Pose",
     "ProximityOptions",
     "Sphere",
+    "Tubes",
+    "ball_contacts",
     "check_speed",
     "concatenate",
     "contact_frames",

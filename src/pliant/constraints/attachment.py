@@ -10,8 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.core.lie import rotation_log
 from pliant.core.types import FloatArray
-from pliant.mappings import BarycentricMap, FrameMap
+from pliant.mappings import BarycentricMap, BeamMap, FrameMap
+from pliant.models.beam import BeamModel
 from pliant.models.model import Model
 from pliant.models.rigid import RigidModel
 from pliant.models.volume import VolumeModel
@@ -21,7 +23,8 @@ from pliant.models.volume import VolumeModel
 class Attachment:
     """Points `points` (k, 3), m, where they are when the world begins, of body `a` welded to body `b`, or to the world.
 
-    `reach` is how far outside the mesh of a volume a point may lie, m.
+    `reach` is how far outside the mesh of a volume, or from the axis of a beam, a point may lie, m. `frames` welds the
+    directions of beams and rigid bodies too.
     """
 
     a: Any
@@ -29,21 +32,27 @@ class Attachment:
     points: FloatArray
     reach: float = 0.0
     name: str = "attachment"
+    frames: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class AttachmentRows:
-    """Rows of an attachment, three for each point: δ = x_a − x_b."""
+    """Rows of an attachment, three for each point, δ = x_a − x_b, and where frames are welded three more for each,
+    δ = log(Q_a Q_bᵀ) in rad, with Q the rotation of a side's frame since the world began.
+    """
 
     spec: Attachment
     sides: tuple[tuple[int, Any], ...]
     key: int
+    start_frames: tuple[FloatArray, ...] = ()
 
     @classmethod
     def build(cls, spec: Attachment, models: Sequence[Model], key: int) -> AttachmentRows:
         """The rows of `spec` in a world of `models`; a point outside a volume is an error that names it."""
         handles = [spec.a] if spec.b is None else [spec.a, spec.b]
-        return cls(spec, tuple(_side(spec, handle, models) for handle in handles), key)
+        sides = tuple(_side(spec, handle, models) for handle in handles)
+        start = tuple(riding.frames(models[k].initial()[0]).copy() for k, riding in sides) if spec.frames else ()
+        return cls(spec, sides, key, start)
 
     @property
     def name(self) -> str:
@@ -58,15 +67,36 @@ class AttachmentRows:
         """Differences of the positions of both sides, and their gradients."""
         count = 3 * len(self.spec.points)
         H = view.blank(count)
-        gap = np.zeros(count)
+        gap: FloatArray = np.zeros(count)
         for sign, (number, riding) in zip((1.0, -1.0), self.sides, strict=False):
             q = view.q[number]
             gap += sign * riding.points(q).ravel()
             H[number] = H[number] + riding.pull(q, sign * sparse.identity(count, format="csr"))
         if len(self.sides) == 1:
             gap -= self.spec.points.ravel()
-        keys = (self.key << 20) + np.arange(count)
+        if self.spec.frames:
+            gap = np.concatenate([gap, self._angles(view)])
+            H = [sparse.vstack([h, turn], format="csr") for h, turn in zip(H, self._spins(view, count), strict=True)]
+        keys = (self.key << 20) + np.arange(len(gap))
         return Rows.of(H, gap, RowLaw.BILATERAL, key=keys), None
+
+    def _angles(self, view: RowView) -> FloatArray:
+        """log(Q_a Q_bᵀ) of each point, (3k,), rad."""
+        turned = [
+            np.einsum("kri,ksi->krs", riding.frames(view.q[number]), start)
+            for (number, riding), start in zip(self.sides, self.start_frames, strict=True)
+        ]
+        if len(turned) == 2:
+            turned[0] = np.einsum("kri,ksi->krs", *turned)
+        return np.concatenate([rotation_log(R) for R in turned[0]])
+
+    def _spins(self, view: RowView, count: int) -> list[sparse.csr_matrix]:
+        """Gradients of the angles: the spins of both sides."""
+        H = view.blank(count)
+        for sign, (number, riding) in zip((1.0, -1.0), self.sides, strict=False):
+            turn = riding.pull_spins(view.q[number], sign * sparse.identity(count, format="csr"))
+            H[number] = H[number] + turn
+        return H
 
 
 def _side(spec: Attachment, handle: Any, models: Sequence[Model]) -> tuple[int, Any]:
@@ -75,6 +105,9 @@ def _side(spec: Attachment, handle: Any, models: Sequence[Model]) -> tuple[int, 
     if isinstance(model, VolumeModel):
         what = f"points of {spec.name!r} on {model.name!r}"
         return number, BarycentricMap.of_points(model.mesh, spec.points, what=what, reach=spec.reach)
+    if isinstance(model, BeamModel):
+        what = f"points of {spec.name!r} on {model.name!r}"
+        return number, BeamMap.of_points(model, spec.points, what=what, reach=spec.reach)
     assert isinstance(model, RigidModel)
     pose = model.initial()[0]
     return number, FrameMap((spec.points - pose[0]) @ pose[1:])

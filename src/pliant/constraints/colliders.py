@@ -12,7 +12,9 @@ from scipy import sparse
 from pliant.collision import CollisionSurface, MeshObstacle
 from pliant.constraints.rows import RowView
 from pliant.core.types import FloatArray, IntArray
-from pliant.mappings import FrameMap, NodeMap
+from pliant.mappings import BeamMap, FrameMap, NodeMap
+from pliant.mappings.beam_map import sampled
+from pliant.models.beam import BeamModel
 from pliant.models.model import Model
 from pliant.models.rigid import Obstacle, RigidModel
 from pliant.models.volume import VolumeModel
@@ -41,6 +43,8 @@ class Collider:
         for number, model in enumerate(models):
             if model.spec is handle and isinstance(model, VolumeModel):
                 return cls._of_volume(model, number, exclude)
+            if model.spec is handle and isinstance(model, BeamModel):
+                return cls._of_beam(model, number, exclude)
             if model.spec is handle and isinstance(model, RigidModel):
                 return cls._of_shape(handle, number)
         assert isinstance(handle, Obstacle)
@@ -54,6 +58,17 @@ class Collider:
             region = ~exclude.select(model.spec.mesh.points)[triangles].any(axis=1)
         surface = CollisionSurface.build(triangles, model.rest, region=region)
         return cls(model.spec, number, NodeMap(), surface.nodes, surface, None, 0.0)
+
+    @classmethod
+    def _of_beam(cls, model: BeamModel, number: int, exclude: Any) -> Collider:
+        """Balls along the axis; those whose points at rest lie in the region `exclude` take no part."""
+        riding = sampled(model, model.spec.contact_points)
+        nodes = np.arange(len(riding.coordinate), dtype=np.int32)
+        if exclude is not None:
+            ends = model.spec.node_points[riding.nodes]
+            places = ends[:, 0] + riding.coordinate[:, None] * (ends[:, 1] - ends[:, 0])
+            nodes = nodes[~exclude.select(places)]
+        return cls(model.spec, number, riding, nodes, None, None, model.spec.section.radius)
 
     @classmethod
     def _of_shape(cls, handle: Any, number: int | None) -> Collider:
@@ -107,6 +122,8 @@ class Collider:
         v = np.asarray(view.speeds[self.number])
         if isinstance(self.map, NodeMap):
             return v
+        if isinstance(self.map, BeamMap):
+            return np.asarray(v[:, 0])
         arms = self.map.local @ view.start[self.number][1:].T
         return np.asarray(v[0] + np.cross(v[1], arms))
 
@@ -123,7 +140,13 @@ class Collider:
         """Rows over the unknowns of the model from rows over its points."""
         return self.map.pull(self.q(view), H)
 
-    def pull_at(self, view: RowView, points: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
-        """Rows over the unknowns of a rigid model from rows over world `points` (m, 3) that move with it."""
+    def pull_at(
+        self, view: RowView, points: FloatArray, H: sparse.csr_matrix, balls: IntArray | None = None
+    ) -> sparse.csr_matrix:
+        """Rows over the unknowns of a model from rows over world `points` (m, 3) that move with it: with a rigid frame,
+        or with the `balls` (m,) of a beam on which they stand.
+        """
         pose = self.q(view)
+        if isinstance(self.map, BeamMap):
+            return self.map.selected(balls).carrying(pose, points).pull(pose, H)
         return FrameMap((points - pose[0]) @ pose[1:]).pull(pose, H)

@@ -15,6 +15,7 @@ from scipy import sparse
 from pliant.collision import (
     ContactSet,
     ProximityOptions,
+    ball_contacts,
     contact_frames,
     contact_rows,
     obstacle_contacts,
@@ -93,6 +94,12 @@ class ContactPair:
         if a.surface is not None and b.surface is not None:
             first, second = (s.at(side.map.points(side.q(view))) for s, side in ((a.surface, a), (b.surface, b)))
             return surface_contacts(first, second, options, pair=self.pair, previous=previous)
+        if b.surface is not None and b.solid is None:
+            there = b.surface.at(b.map.points(b.q(view)))
+            points = a.map.points(a.q(view))
+            return ball_contacts(
+                points, a.nodes, a.radius, there, margin=margin, pair=self.pair, capacity=self.capacity
+            )
         pose = b.q(view)
         contacts = obstacle_contacts(
             a.map.points(a.q(view)),
@@ -172,7 +179,7 @@ class ContactPair:
         if side is self.b and not rows.shape[1]:
             return side.pull_at(view, contacts.point_b, _at_points(-directions))
         if side.radius:
-            return side.pull_at(view, contacts.point_a, _at_points(directions))
+            return side.pull_at(view, contacts.point_a, _at_points(directions), contacts.nodes_a[:, 0])
         return side.pull(view, rows)
 
 

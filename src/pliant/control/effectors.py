@@ -84,7 +84,7 @@ class Effector:
         """The rows in a world."""
         body = self.bodies[0]
         places = self._places()
-        rides = riding(body, places, what=f"points of {self.name!r}")
+        rides = riding(world.models[world.index(body)], places, what=f"points of {self.name!r}")
         mean = sparse.csr_matrix(np.kron(np.full((1, len(places)), 1.0 / len(places)), np.eye(3)))
         measure = mean if self.barycentre else sparse.identity(3 * len(places), format="csr")
         return EffectorRows(self, _Places(world.index(body), rides, measure), self._along())

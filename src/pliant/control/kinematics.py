@@ -99,8 +99,7 @@ def point_compliance(
     felt at the point is the inverse of it.
     """
     number = world.index(body)
-    handle = world.models[number].spec
-    rides = riding(handle, np.asarray(point, float).reshape(1, 3), what="point")
+    rides = riding(world.models[number], np.asarray(point, float).reshape(1, 3), what="point")
     probe = _Probe(number, rides)
     W, places, motion = _watched(world, state, [probe], controls, dt, {})
     reduced = _reduced(W, motion, np.arange(places[-1].start, places[-1].stop))

@@ -1,8 +1,9 @@
 """Mappings: points that ride on a model, and how rows over them reach its unknowns."""
 
 from pliant.mappings.barycentric import BarycentricMap, NodeMap
+from pliant.mappings.beam_map import BeamMap
 from pliant.mappings.frame import FrameMap
 from pliant.mappings.point_map import PointMap
 from pliant.mappings.riding import riding
 
-__all__ = ["BarycentricMap", "FrameMap", "NodeMap", "PointMap", "riding"]
+__all__ = ["BarycentricMap", "BeamMap", "FrameMap", "NodeMap", "PointMap", "riding"]

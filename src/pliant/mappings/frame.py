@@ -42,3 +42,12 @@ class FrameMap:
         jacobian[:, 1, 3], jacobian[:, 1, 5] = -z, x
         jacobian[:, 2, 3], jacobian[:, 2, 4] = y, -x
         return jacobian
+
+    def frames(self, q: FloatArray) -> FloatArray:
+        """The frame at each of the riding points, (p, 3, 3)."""
+        return np.broadcast_to(q[1:], (len(self.local), 3, 3))
+
+    def pull_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Rows over translation and rotation, (m, 6), from rows over the spins of the points' frames, (m, 3p)."""
+        spins = np.tile(np.hstack([np.zeros((3, 3)), np.eye(3)]), (len(self.local), 1))
+        return sparse.csr_matrix(H @ spins)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
 from pliant.core.types import FloatArray
 from pliant.mappings.barycentric import BarycentricMap
+from pliant.mappings.beam_map import BeamMap
 from pliant.mappings.frame import FrameMap
 from pliant.mappings.point_map import PointMap
-from pliant.models.volume import Volume
+from pliant.models.beam import BeamModel
+from pliant.models.model import Model
+from pliant.models.volume import VolumeModel
 
 
-def riding(body: Any, points: FloatArray, *, what: str, reach: float = 0.0) -> PointMap:
-    """Riding points (p, 3), m, given in the frame in which `body` was made: its mesh, or its own axes at its centre.
+def riding(model: Model, points: FloatArray, *, what: str, reach: float = 0.0) -> PointMap:
+    """Riding points (p, 3), m, given in the frame in which the body was made: its mesh, its own axes at its centre, or
+    the points of a beam.
 
-    A point farther outside a mesh than `reach` (m) is an error that names it.
+    A point farther outside a mesh, or off a beam, than `reach` (m) is an error that names it.
     """
-    if isinstance(body, Volume):
-        return BarycentricMap.of_points(body.mesh, points, what=what, reach=reach)
+    if isinstance(model, VolumeModel):
+        return BarycentricMap.of_points(model.spec.mesh, points, what=what, reach=reach)
+    if isinstance(model, BeamModel):
+        first = model.initial()[0][0]
+        placed = first[0] + (points - np.asarray(model.spec.points, float)[0]) @ first[1:].T
+        return BeamMap.of_points(model, placed, what=what, reach=reach)
     return FrameMap(points)

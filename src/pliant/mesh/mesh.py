@@ -140,7 +140,7 @@ class Mesh:
     def rotated(self, rotation: Any, *, center: Any = (0.0, 0.0, 0.0)) -> Mesh:
         """The mesh turned about `center` (3,) m by a matrix (3, 3), a rotation vector (3,) rad or a SciPy Rotation."""
         pivot = finite_array("center", center, shape=(3,))
-        return self._moved((self.points - pivot) @ _rotation_matrix(rotation).T + pivot)
+        return self._moved((self.points - pivot) @ rotation_matrix(rotation).T + pivot)
 
     def scaled(self, factor: Any) -> Mesh:
         """The mesh scaled about the origin by one factor or one per axis, all > 0."""
@@ -254,7 +254,7 @@ def _check_volumes(points: FloatArray, cells: IntArray, element: str) -> None:
     )
 
 
-def _rotation_matrix(rotation: Any) -> FloatArray:
+def rotation_matrix(rotation: Any) -> FloatArray:
     """A proper rotation matrix (3, 3) from a matrix, a rotation vector or a SciPy Rotation."""
     from scipy.spatial.transform import Rotation
 

@@ -93,6 +93,12 @@ class Trial(Protocol):
     def evaluation_point(self) -> FloatArray:
         """q at which forces are evaluated."""
 
+    def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
+        """The displacement dx followed by `scale` × step; rotations follow by exp."""
+
+    def reach(self) -> FloatArray:
+        """Largest coordinates, to be broadcast to the shape of dx: what the last bits of q are relative to."""
+
     def velocities(self) -> FloatArray:
         """v at the end of the step, for the dx so far."""
 

@@ -106,7 +106,7 @@ def _fixed(motion: Motion, iterations: int, timers: StageTimers) -> Outcome:
     for _ in range(iterations):
         correction = solve_once(motion, Tangent.WARPED, timers)
         check_finite(motion, correction.dx)
-        motion.dx = [x + c for x, c in zip(motion.dx, correction.dx, strict=True)]
+        motion.move(correction.dx)
         projected += correction.projected
     return Status.FIXED_ITERATIONS, iterations, correction, projected
 

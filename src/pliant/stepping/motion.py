@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,6 +67,10 @@ class Motion:
     def dx(self, values: list[FloatArray]) -> None:
         for trial, dx in zip(self.trials, values, strict=True):
             trial.dx = dx
+
+    def move(self, steps: Sequence[FloatArray], scale: float = 1.0) -> None:
+        """Follow the displacement so far by `scale` × a step of each model; rotations by exp."""
+        self.dx = [t.moved(t.dx, step, scale) for t, step in zip(self.trials, steps, strict=True)]
 
     @property
     def blend(self) -> float:

@@ -103,7 +103,7 @@ class Stopping:
         squares = 0.0
         for number, system in enumerate(systems):
             trial = self._motion.trials[number]
-            reach = np.broadcast_to(np.abs(trial.evaluation_point()).max(axis=0), trial.dx.shape)
+            reach = np.broadcast_to(trial.reach(), trial.dx.shape)
             noise = np.where(trial.model.held, 0.0, system.diagonal() * reach)
             squares += float(np.vdot(noise, noise))
         self._rounding = float(np.finfo(np.float64).eps * np.sqrt(squares))
@@ -189,7 +189,7 @@ def relative_residual(motion: Motion, forces: Forces) -> float:
 
 def apply_in_full(motion: Motion, correction: Correction) -> Forces:
     """dx += correction."""
-    motion.dx = [x + c for x, c in zip(motion.dx, correction.dx, strict=True)]
+    motion.move(correction.dx)
     return motion.forces()
 
 
@@ -206,7 +206,8 @@ def apply_with_line_search(motion: Motion, correction: Correction) -> Forces:
     start_slope = _slope(motion, correction.forces, correction.dx)
     s = 1.0
     for _ in range(40):
-        motion.dx = [x + s * c for x, c in zip(base, correction.dx, strict=True)]
+        motion.dx = base
+        motion.move(correction.dx, s)
         forces = motion.forces()
         if not forces.finite:
             s *= 0.5

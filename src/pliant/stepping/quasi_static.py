@@ -42,6 +42,8 @@ from pliant.stepping.session import RowSolver, begin
 from pliant.world import State, World
 
 MAXIMUM_ITERATIONS = 40
+FULL_STEPS = 12
+"""Newton's iterations without line search in a load step: bending of slender bodies takes most of them."""
 SMALLEST_LOAD_STEP = 1.0 / 512.0
 
 
@@ -118,7 +120,7 @@ class _Equilibrium:
         """`iterations` full linear solves."""
         for _ in range(iterations):
             correction = self._correct()
-            self.motion.dx = [x + c for x, c in zip(self.motion.dx, correction.dx, strict=True)]
+            self.motion.move(correction.dx)
         self.step_count = 1
         return Status.FIXED_ITERATIONS
 
@@ -138,7 +140,7 @@ class _Equilibrium:
         reached, step, good = 0.0, 0.25, [x.copy() for x in motion.dx]
         while reached < 1.0:
             motion.blend = min(reached + step, 1.0)
-            if self._newton(tolerance, apply_with_line_search):
+            if self._load_step(tolerance, good):
                 reached, good = motion.blend, [x.copy() for x in motion.dx]
                 step *= 1.5
                 self.step_count += 1
@@ -155,15 +157,26 @@ class _Equilibrium:
                 )
         return self._status()
 
-    def _newton(self, tolerance: float, apply: Callable[[Motion, Correction], Forces]) -> bool:
-        """Newton's iteration at the present blend; whether the relative residual went below `tolerance`."""
+    def _load_step(self, tolerance: float, good: list[FloatArray]) -> bool:
+        """Newton from the displacement `good`, with a few full steps, then with line search: as in `load_steps`."""
+        if self._newton(tolerance, apply_in_full, FULL_STEPS):
+            return True
+        self.motion.dx = [x.copy() for x in good]
+        return self._newton(tolerance, apply_with_line_search)
+
+    def _newton(
+        self, tolerance: float, apply: Callable[[Motion, Correction], Forces], most: int = MAXIMUM_ITERATIONS
+    ) -> bool:
+        """At most `most` of Newton's iterations at the present blend; whether the relative residual went below
+        `tolerance`.
+        """
         motion = self.motion
         passive = not motion.makers  # what rows do here is known only after a solve
         if passive and self.residual(motion.forces()) <= tolerance and not motion.must_move():
             return True
         self.shift = 0.0
         self.stopping = Stopping(motion, tolerance)
-        for _ in range(MAXIMUM_ITERATIONS):
+        for _ in range(most):
             try:
                 correction = self._correct()
             except (ConvergenceError, SingularError):

@@ -15,13 +15,17 @@ from pliant.actuators import ActuatorRows
 from pliant.constraints.contact import ContactPair
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
+from pliant.mappings import BeamMap
+from pliant.mappings.beam_skin import beam_skin
 from pliant.mesh import Mesh
+from pliant.models.beam import BeamModel
 from pliant.models.volume import VolumeModel
 from pliant.stepping.info import StepInfo
 from pliant.world import State, World
 from pliant.world.storage import decode_controls, decode_world, encode_controls, encode_world, read_archive
 
 _FORMAT = "pliant run 1"
+_SKIN = ("nodes", "triads", "coordinate", "offset", "node_count")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +33,9 @@ class RecordedBody:
     """A body in a run: its name and its shape at rest.
 
     A volume has its `mesh`; a rigid body has `local` points (p, 3) m and `triangles` (t, 3) in its own frame, and
-    `radius` m of the ball around each point. `handle` is what a person wrote, None in a run that was loaded from a
-    file.
+    `radius` m of the ball around each point; a beam has `skin`, points of its surface that ride on it, their
+    `triangles`, its nodes at rest in `local` and the radius of its section. `handle` is what a person wrote, None in a
+    run that was loaded from a file.
     """
 
     name: str
@@ -39,11 +44,16 @@ class RecordedBody:
     triangles: IntArray | None = None
     radius: float = 0.0
     handle: Any = None
+    skin: BeamMap | None = None
 
     @property
     def is_rigid(self) -> bool:
         """Whether positions of the body are poses (4, 3) instead of nodes (n, 3)."""
-        return self.mesh is None
+        return self.mesh is None and self.skin is None
+
+    def surface_points(self, q: FloatArray) -> FloatArray:
+        """Points (p, 3) m of the surface of a volume at q (n, 3), or of a beam at q (n, 4, 3)."""
+        return q if self.skin is None else self.skin.points(q)
 
     def surface_triangles(self) -> IntArray:
         """Triangles (t, 3) over the points of the body."""
@@ -121,11 +131,28 @@ class Run:
         """Positions of the nodes of `body` (handle, name or number), or of a rigid body's shape, (steps, n, 3), m."""
         number = self._index(body)
         recorded, positions = self.bodies[number], self.positions[number]
+        if recorded.skin is not None:
+            return positions[:, :, 0]
         if not recorded.is_rigid:
             return positions
         assert recorded.local is not None
         placed: FloatArray = positions[:, :1] + recorded.local @ positions[:, 1:].transpose(0, 2, 1)
         return placed
+
+    def frames(self, beam: Any) -> FloatArray:
+        """Frames of the nodes of a `beam`, (steps, n, 3, 3), no unit: first columns along the axis."""
+        number = self._index(beam)
+        if self.bodies[number].skin is None:
+            raise InputError(f"{_name(beam)} is not a beam, so its nodes have no frames")
+        return self.positions[number][:, :, 1:]
+
+    def surface_points(self, body: Any) -> FloatArray:
+        """Points of the drawn surface of a volume or a beam, (steps, p, 3), m; `bodies` hold its triangles."""
+        number = self._index(body)
+        recorded = self.bodies[number]
+        if recorded.skin is None:
+            return self.points(number)
+        return np.stack([recorded.surface_points(q) for q in self.positions[number]])
 
     def poses(self, body: Any) -> FloatArray:
         """Positions (row 0, m) and rotation matrices (rows 1 to 3) of a rigid `body`, (steps, 4, 3)."""
@@ -178,6 +205,8 @@ class Run:
         for k, body in enumerate(self.bodies):
             rest, cells = (body.local, body.triangles) if body.mesh is None else (body.mesh.points, body.mesh.cells)
             arrays |= {f"rest_{k}": rest, f"cells_{k}": cells}
+            if body.skin is not None:
+                arrays |= {f"skin_{k}_{name}": getattr(body.skin, name) for name in _SKIN}
             arrays |= {f"positions_{k}": self.positions[k], f"motions_{k}": self.motions[k]}
         arrays |= {f"stage_{k}": seconds for k, seconds in enumerate(self.stage_seconds.values())}
         arrays |= {f"force_{k}": recorded.values for k, recorded in enumerate(self.forces)}
@@ -192,7 +221,10 @@ class Run:
         if header.get("format") != _FORMAT:
             raise InputError(f"{path} holds {header.get('format')!r}, not {_FORMAT!r}")
         world = decode_world(header["world"], arrays) if "world" in header else None
-        bodies = tuple(_body(b, arrays[f"rest_{k}"], arrays[f"cells_{k}"]) for k, b in enumerate(header["bodies"]))
+        bodies = tuple(
+            _body(b, arrays[f"rest_{k}"], arrays[f"cells_{k}"], _skin(arrays, k))
+            for k, b in enumerate(header["bodies"])
+        )
         return cls(
             times=arrays["times"],
             bodies=bodies,
@@ -218,7 +250,8 @@ class Run:
         entries = []
         for step in range(0, len(self.times), every):
             for part, body in enumerate(self.bodies):
-                points, rest = self.points(part), self.points(part)[0] if body.mesh is None else body.mesh.points
+                points = self.surface_points(part)
+                rest = points[0] if body.mesh is None else body.mesh.points
                 file = folder / f"{part}_{step:06d}.vtu"
                 data = {"displacement": points[step] - rest}
                 if body.mesh is not None:
@@ -300,6 +333,10 @@ def _is_pair(maker: Any) -> bool:
 def _recorded(model: Any) -> RecordedBody:
     if isinstance(model, VolumeModel):
         return RecordedBody(model.name, model.mesh, handle=model.spec)
+    if isinstance(model, BeamModel):
+        skin, triangles = beam_skin(model)
+        radius, rest = model.spec.section.radius, model.rest[:, 0].copy()
+        return RecordedBody(model.name, None, rest, triangles, radius, model.spec, skin)
     shape = model.spec.shape
     return RecordedBody(model.name, None, shape.points, shape.triangles, shape.radius, model.spec)
 
@@ -310,10 +347,18 @@ def _described(body: RecordedBody) -> dict[str, Any]:
     return {"name": body.name, "radius": body.radius}
 
 
-def _body(header: dict[str, Any], rest: FloatArray, cells: IntArray) -> RecordedBody:
+def _skin(arrays: Mapping[str, Any], number: int) -> BeamMap | None:
+    """The skin of a beam that was saved as body `number`."""
+    if f"skin_{number}_nodes" not in arrays:
+        return None
+    parts = {name: arrays[f"skin_{number}_{name}"] for name in _SKIN}
+    return BeamMap(**{**parts, "node_count": int(parts["node_count"])})
+
+
+def _body(header: dict[str, Any], rest: FloatArray, cells: IntArray, skin: BeamMap | None) -> RecordedBody:
     if "element" in header:
         return RecordedBody(header["name"], Mesh(rest, cells, header["element"]))
-    return RecordedBody(header["name"], None, rest, cells, header["radius"])
+    return RecordedBody(header["name"], None, rest, cells, header["radius"], skin=skin)
 
 
 def _stepper(kind: str, options: dict[str, Any]) -> Any:

@@ -59,7 +59,7 @@ class Cast:
         return {k: _von_mises(model, q[k]) for k, model in self._models.items()}
 
     def _volumes(self) -> list[tuple[int, RecordedBody]]:
-        return [(k, body) for k, body in enumerate(self.bodies) if not body.is_rigid]
+        return [(k, body) for k, body in enumerate(self.bodies) if body.mesh is not None]
 
 
 def _von_mises(model: VolumeModel, q: FloatArray) -> FloatArray:

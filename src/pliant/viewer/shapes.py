@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.collision import Capsule, Cylinder, Pipe, Plane, Sphere
+from pliant.collision import Capsule, Cylinder, Pipe, Plane, Sphere, Tubes
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.rigid.body import Shape
 
@@ -28,15 +28,21 @@ def shape_triangles(shape: Shape, *, reach: float) -> Triangles | None:
         return ball(solid.center, solid.radius)
     if isinstance(solid, (Cylinder, Capsule, Pipe)):
         return _around_axis(solid)
+    if isinstance(solid, Tubes):
+        return joined([_inside(*segment) for segment in zip(solid.starts, solid.ends, solid.radii, strict=True)])
     return None
 
 
 def balls(centers: FloatArray, radius: float) -> Triangles:
     """A ball of `radius` m around each of `centers` (p, 3) m."""
-    parts = [ball(center, radius) for center in centers]
-    count = len(parts[0][0])
+    return joined([ball(center, radius) for center in centers])
+
+
+def joined(parts: list[Triangles]) -> Triangles:
+    """Several surfaces as one."""
+    begins = np.cumsum([0, *(len(points) for points, _ in parts)])
     points = np.concatenate([points for points, _ in parts])
-    return points, np.concatenate([triangles + k * count for k, (_, triangles) in enumerate(parts)])
+    return points, np.concatenate([triangles + begin for (_, triangles), begin in zip(parts, begins, strict=False)])
 
 
 def ball(center: FloatArray, radius: float) -> Triangles:
@@ -73,6 +79,12 @@ def across(axis: FloatArray) -> tuple[FloatArray, FloatArray]:
     first = np.cross(np.eye(3)[int(np.argmin(np.abs(axis)))], axis)
     first = np.asarray(first / np.linalg.norm(first), np.float64)
     return first, np.asarray(np.cross(axis, first), np.float64)
+
+
+def _inside(start: FloatArray, end: FloatArray, radius: float) -> Triangles:
+    """The inner wall of a straight tube."""
+    length = float(np.linalg.norm(end - start))
+    return revolve(np.array([[radius, length], [radius, 0.0]]), start, (end - start) / length)
 
 
 def _around_axis(solid: Any) -> Triangles:

@@ -156,10 +156,11 @@ def _reading(maker: Any, info: StepInfo) -> tuple[str, str]:
 
 
 def _seen(world: World, state: State) -> list[FloatArray]:
-    """Places that the picture must hold: the bodies, rigid balls with their radius."""
+    """Places that the picture must hold: the bodies, rigid balls and beams with their radius."""
     places = []
     for number, model in enumerate(world.models):
         points = state.points(number)
-        radius = getattr(getattr(model.spec, "shape", None), "radius", 0.0)
+        round_part = getattr(model.spec, "shape", None) or getattr(model.spec, "section", None)
+        radius = getattr(round_part, "radius", 0.0)
         places.append(np.concatenate([points - radius, points + radius]))
     return places

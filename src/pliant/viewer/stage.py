@@ -52,7 +52,7 @@ class Stage:
         opacity = SEE_THROUGH if see_through else None
         with self._server.atomic():
             for number, skin in self._skins.items():
-                skin.show(q[number], fractions.get(number), opacity)
+                skin.show(self._cast.bodies[number].surface_points(q[number]), fractions.get(number), opacity)
             for number, handle in self._solids.items():
                 _place(handle, q[number])
             for obstacle, handle in self._obstacles:
@@ -65,6 +65,10 @@ class Stage:
         name, color = f"/bodies/{number} {body.name}", _rgb(TINTS[number % len(TINTS)])
         if body.mesh is not None:
             self._skins[number] = _Skin(self._server, name, body.mesh.surface().triangles.astype(np.int64), q, color)
+            return
+        if body.skin is not None:
+            triangles = np.asarray(body.surface_triangles(), np.int64)
+            self._skins[number] = _Skin(self._server, name, triangles, body.surface_points(q), color)
             return
         assert body.local is not None
         triangles = np.asarray(body.surface_triangles(), np.int64)

@@ -1,6 +1,18 @@
 """Scene (what a person writes), World (frozen), State, and control values."""
 
-from pliant.actuators.values import Angle, Cut, Displacement, Force, Pressure, Torque, Traction, VolumeGrowth, Young
+from pliant.actuators.values import (
+    Angle,
+    Cut,
+    Displacement,
+    Force,
+    Placement,
+    Pressure,
+    Torque,
+    Traction,
+    VolumeGrowth,
+    Wrench,
+    Young,
+)
 from pliant.world.scene import Scene
 from pliant.world.state import State
 from pliant.world.world import World
@@ -10,6 +22,7 @@ __all__ = [
     "Cut",
     "Displacement",
     "Force",
+    "Placement",
     "Pressure",
     "Scene",
     "State",
@@ -17,5 +30,6 @@ __all__ = [
     "Traction",
     "VolumeGrowth",
     "World",
+    "Wrench",
     "Young",
 ]

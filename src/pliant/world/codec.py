@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
-from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere
+from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.constraints.attachment import Attachment
 from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
 from pliant.mesh import Mesh, Surface, regions
+from pliant.models.beam import Beam, Circle, Rectangle, Tube
 from pliant.models.rigid import Obstacle, RigidBody, Shape
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 
@@ -29,7 +30,8 @@ _KNOWN: dict[str, type] = {
         *(Volume, Rayleigh, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(Attachment, Fibre, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness),
-        *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe),
+        *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
+        *(Beam, Circle, Tube, Rectangle),
         *regions.KINDS,
     )
 }

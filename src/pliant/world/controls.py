@@ -8,10 +8,29 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import Actuator
-from pliant.actuators.values import Displacement, Force, Pressure, Traction
+from pliant.actuators.values import Displacement, Force, Placement, Pressure, Traction, Wrench
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.models.beam import Beam
 from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad
+
+
+def _resolve_wrench(load: PointLoad, value: Wrench) -> FloatArray:
+    if not isinstance(load.body, Beam):
+        raise InputError(f"pl.Wrench is for loads on beams; {load.body.name!r} is none: use pl.Force(N)")
+    return finite_array("control of a PointLoad", value.value, shape=(2, 3))
+
+
+def _resolve_placement(support: Support, value: Placement) -> tuple[FloatArray, FloatArray]:
+    if support.rotation is None:
+        raise InputError("pl.Placement is for supports that hold frames: pl.Support(…, rotation=(0, 0, 0))")
+    displacement, rotation = finite_array("control of a Support", value.value, shape=(2, 3))
+    free = [axis for axis in range(3) if axis not in support.axis_numbers and displacement[axis]]
+    if free:
+        raise InputError(f"the Support does not hold {'xyz'[free[0]]}, so it cannot be displaced along it")
+    return displacement[support.axis_numbers], rotation
+
 
 _ACCEPTS: dict[type, tuple[Any, tuple[int, ...]]] = {
     PointLoad: (Force, (3,)),
@@ -40,6 +59,10 @@ def resolve_controls(controls: Mapping[Any, Any] | None, known: frozenset[Any]) 
 def _resolve(handle: Any, value: Any) -> Any:
     if isinstance(handle, Actuator):
         return handle.command(value)
+    if isinstance(handle, PointLoad) and isinstance(value, Wrench):
+        return _resolve_wrench(handle, value)
+    if isinstance(handle, Support) and isinstance(value, Placement):
+        return _resolve_placement(handle, value)
     if isinstance(handle, Support):
         if not isinstance(value, Displacement):
             raise InputError(f"a Support is controlled by pl.Displacement(m), got {value!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +18,8 @@ from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.mesh import Mesh
+from pliant.mesh.mesh import rotation_matrix
+from pliant.models.beam import Beam, BeamModel
 from pliant.models.model import Model
 from pliant.models.rigid import Obstacle, RigidBody, RigidModel
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Support, TractionLoad, Volume, VolumeModel
@@ -47,7 +50,7 @@ class Scene:
 
     def __init__(self, *, gravity: Any = (0.0, 0.0, 0.0)) -> None:
         self.gravity: FloatArray = finite_array("gravity", gravity, shape=(3,))
-        self._volumes: dict[int, Mesh] = {}
+        self._volumes: dict[int, Any] = {}  # where bodies stand: the mesh of a volume, the pose (4, 3) of a beam
         self._bodies: list[Any] = []
         self._obstacles: list[Obstacle] = []
         self._loads: list[Any] = []
@@ -60,22 +63,23 @@ class Scene:
     def add(self, thing: Thing, *, position: Any = None, rotation: Any = None) -> Thing:
         """Add a body, an obstacle, an actuator, a load or a support and return it, to be used as its handle.
 
-        `position` (m, (3,)) and `rotation` (3×3, rotation vector or scipy Rotation) place a volume: it is rotated about
-        the origin of its mesh, then translated.
+        `position` (m, (3,)) and `rotation` (3×3, rotation vector or scipy Rotation) place a volume or a beam: it is
+        rotated about the origin of its mesh or points, then translated.
         """
         if hasattr(thing, "parts"):
             for part in thing.parts:
-                placed = {"position": position, "rotation": rotation} if isinstance(part, Volume) else {}
+                placed = {"position": position, "rotation": rotation} if isinstance(part, (Volume, Beam)) else {}
                 self.add(part, **placed)
             return thing
-        if isinstance(thing, Volume):
+        if isinstance(thing, (Volume, Beam)):
             self._check_new(thing)
-            self._volumes[id(thing)] = _placed(thing.mesh, position, rotation)
+            where = _pose if isinstance(thing, Beam) else partial(_placed, thing.mesh)
+            self._volumes[id(thing)] = where(position, rotation)
             self._bodies.append(thing)
             return thing
         if position is not None or rotation is not None:
             raise InputError(
-                f"position and rotation place volumes; a {type(thing).__name__} says itself where it stands"
+                f"position and rotation place volumes and beams; a {type(thing).__name__} says itself where it stands"
             )
         if isinstance(thing, RigidBody):
             self._check_new(thing)
@@ -125,6 +129,8 @@ class Scene:
                 raise InputError(f"{thing!r} is not a body or obstacle of the scene; add it before collide()")
         if a is b and not isinstance(a, Volume):
             raise InputError(f"self-contact is for volumes, not for {a.name!r}")
+        if isinstance(a, Beam) and isinstance(b, Beam):
+            raise InputError(f"contacts between two beams, {a.name!r} and {b.name!r}, are not known")
         if isinstance(a, Obstacle) and isinstance(b, Obstacle):
             raise InputError(f"two obstacles, {a.name!r} and {b.name!r}, have no unknowns to move each other by")
         if any({id(p.a), id(p.b)} == {id(a), id(b)} for p in self._pairs):
@@ -139,13 +145,15 @@ class Scene:
         points: Any = None,
         region: Any = None,
         reach: float = 0.0,
+        frames: bool = False,
         name: str = "attachment",
     ) -> Attachment:
         """Weld points of body `a` to body `b`, or to the world where `b` is None.
 
         `points` (k, 3), m, are where the welds stand when the world begins; or `region` takes the nodes of the volume
-        `a` that lie in it (in the frame of its mesh), which makes a rigid part of a soft body. `reach` is how far
-        outside a mesh a point may lie, m.
+        or beam `a` that lie in it (in the frame of its mesh), which makes a rigid part of a soft body. `reach` is how
+        far outside a mesh, or from the axis of a beam, a point may lie, m. `frames` welds directions too, by three more
+        rows a point, where beams and rigid bodies meet each other or the world.
         """
         a, b = getattr(a, "body", a), getattr(b, "body", b)
         for thing in (a, b):
@@ -154,11 +162,11 @@ class Scene:
         if (points is None) == (region is None):
             raise InputError("attach needs either points or a region, not both")
         if points is None:
-            if not isinstance(a, Volume):
-                raise InputError(f"a region selects nodes of a volume; {a.name!r} is none: give points")
-            points = self._volumes[id(a)].points[region.nodes(a.mesh.points, what=f"region of {name!r}")]
+            points = self._region_points(a, region, what=f"region of {name!r}")
         where = np.atleast_2d(finite_array(f"points of {name!r}", points))
-        self._attachments.append(Attachment(a, b, where, non_negative("reach", reach, unit="m"), name))
+        if frames and any(isinstance(thing, Volume) for thing in (a, b)):
+            raise InputError(f"{name!r} welds frames, but a volume has none; weld several points instead")
+        self._attachments.append(Attachment(a, b, where, non_negative("reach", reach, unit="m"), name, frames))
         return self._attachments[-1]
 
     def compile(self) -> World:
@@ -180,8 +188,8 @@ class Scene:
             source=self,
         )
 
-    def things(self) -> list[tuple[Any, Mesh | None]]:
-        """Everything that was added, each volume with its mesh where it stands."""
+    def things(self) -> list[tuple[Any, Any]]:
+        """Everything that was added, each volume with its mesh where it stands, each beam with its pose (4, 3)."""
         parts = [*self._actuators, *self._fibres, *self._loads, *self._supports]
         rest = [*self._obstacles, *parts, *self._attachments]
         return [*((body, self._volumes.get(id(body))) for body in self._bodies), *((thing, None) for thing in rest)]
@@ -192,7 +200,7 @@ class Scene:
         return list(self._pairs)
 
     @classmethod
-    def of(cls, gravity: Any, things: Sequence[tuple[Any, Mesh | None]], pairs: Sequence[Pair]) -> Scene:
+    def of(cls, gravity: Any, things: Sequence[tuple[Any, Any]], pairs: Sequence[Pair]) -> Scene:
         """The scene with these `things` and `pairs`: what a saved one is rebuilt by."""
         scene = cls(gravity=gravity)
         for thing, placed in things:
@@ -224,21 +232,37 @@ class Scene:
             return RigidModel(body)
         loads = [load for load in self._loads if load.body is body]
         supports = [support for support in self._supports if support.body is body]
+        couplings = [nodes for rows in actuators for nodes in rows.couplings(body)]
+        if isinstance(body, Beam):
+            return BeamModel.build(body, self._volumes[id(body)], loads, supports, couplings)
         guides = [guide for cable in self._actuators if isinstance(cable, Cable) for guide in cable.guides()]
         fibres = [fibre for fibre in (*self._fibres, *guides) if fibre.body is body]
-        couplings = [nodes for rows in actuators for nodes in rows.couplings(body)]
         return VolumeModel.build(body, self._volumes[id(body)], loads, supports, couplings, fibres)
 
     def _contact_pair(self, pair: Pair, models: tuple[Model, ...], number: int) -> ContactPair:
         a, b = pair.a, pair.b
-        if isinstance(a, Obstacle) or (isinstance(a, RigidBody) and isinstance(b, Volume)):
+        soft = (Volume, Beam)
+        swap = isinstance(a, Obstacle) or (isinstance(a, RigidBody) and isinstance(b, soft))
+        if swap or (isinstance(a, Volume) and isinstance(b, Beam)):
             a, b = b, a
-        side = Collider.of(a, models, exclude=pair.exclude)
+        of_volume = isinstance(a, Beam) and isinstance(b, Volume)  # then the region is one of the volume's
+        side = Collider.of(a, models, exclude=None if of_volume else pair.exclude)
         other = side if a is b else Collider.of(b, models, exclude=pair.exclude)
         if not len(side.nodes):
             raise InputError(f"{a.name!r} has no point that could touch {b.name!r}")
         margin = _default_margin(side, other) if pair.margin is None else pair.margin
         return ContactPair(side, other, pair.friction, margin, number, pair.capacity)
+
+    def _region_points(self, body: Any, region: Any, *, what: str) -> FloatArray:
+        """Where the nodes of a volume or a beam that `region` selects stand, (k, 3), m."""
+        if isinstance(body, Beam):
+            pose = self._volumes[id(body)]
+            placed: FloatArray = pose[0] + body.node_points[body.selected(region, what=what)] @ pose[1:].T
+            return placed
+        if not isinstance(body, Volume):
+            raise InputError(f"a region selects nodes of a volume or a beam; {body.name!r} is neither: give points")
+        nodes: FloatArray = self._volumes[id(body)].points[region.nodes(body.mesh.points, what=what)]
+        return nodes
 
     def _check_new(self, body: Any) -> None:
         if any(other is body for other in self._bodies):
@@ -284,3 +308,9 @@ def _placed(mesh: Mesh, position: Any, rotation: Any) -> Mesh:
     if position is not None:
         mesh = mesh.translated(finite_array("position", position, shape=(3,)))
     return mesh
+
+
+def _pose(position: Any, rotation: Any) -> FloatArray:
+    """Position (m) and rotation as rows, (4, 3)."""
+    place = np.zeros(3) if position is None else finite_array("position", position, shape=(3,))
+    return np.vstack([place, np.eye(3) if rotation is None else rotation_matrix(rotation)])

@@ -10,6 +10,8 @@ import numpy as np
 
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
+from pliant.models.beam import BeamModel
+from pliant.models.beam import readouts as beam_readouts
 from pliant.models.rigid import RigidModel
 from pliant.models.volume import VolumeModel, readouts
 
@@ -48,18 +50,38 @@ class State:
             pose = self.q[number]
             placed: FloatArray = pose[0] + model.spec.shape.points @ pose[1:].T
             return placed
-        return self.q[number]
+        return self.q[number][:, 0] if isinstance(model, BeamModel) else self.q[number]
+
+    def frames(self, beam: Any) -> FloatArray:
+        """Frames of the nodes of a beam, (n, 3, 3), no unit: first columns along the axis, as at rest."""
+        number, _ = self._beam(beam)
+        return self.q[number][:, 1:]
+
+    def section_forces(self, beam: Any) -> FloatArray:
+        """Forces and moments in both ends of each piece of a beam, (m, 2, 6), in the frame of the piece: axial force
+        (> 0 in tension) and shear along y and z (N), torque and bending moments about y and z (N·m), as the part
+        beyond the section exerts them on the part before it.
+        """
+        number, model = self._beam(beam)
+        return beam_readouts.section_forces(model, self.q[number])
 
     def pose(self, body: Any) -> FloatArray:
         """Position (row 0, m) and rotation matrix (rows 1 to 3) of a rigid `body`, (4, 3)."""
         return self.q[self.world.index(body)]
 
     def velocities(self, body: Any) -> FloatArray:
-        """Velocities of the nodes of `body`, (n, 3), m/s."""
+        """Velocities of the nodes of `body`, (n, 3), m/s; of a rigid body, velocity and spin (2, 3), of a beam those of
+        its nodes (n, 2, 3), m/s and rad/s.
+        """
         return self.v[self.world.index(body)]
 
     def displacements(self, body: Any) -> FloatArray:
         """Displacements of the nodes of `body` from its rest shape, (n, 3), m."""
+        number = self.world.index(body)
+        model = self.world.models[number]
+        if isinstance(model, BeamModel):
+            moved: FloatArray = self.q[number][:, 0] - model.rest[:, 0]
+            return moved
         number, model = self._volume(body)
         return self.q[number] - model.rest
 
@@ -86,7 +108,10 @@ class State:
         return readouts.von_mises(self.stress(body, at=at))
 
     def elastic_energy(self, body: Any) -> FloatArray:
-        """Elastic energy of each cell of `body`, (m,), J."""
+        """Elastic energy of each cell of a volume or each piece of a beam, (m,), J."""
+        number = self.world.index(body)
+        if isinstance(self.world.models[number], BeamModel):
+            return beam_readouts.piece_energy(self._beam(body)[1], self.q[number])
         number, model = self._volume(body)
         return readouts.cell_energy(model, self.q[number])
 
@@ -113,6 +138,13 @@ class State:
         number, model = self._volume(body)
         values: FloatArray = read(model, self.q[number])
         return values if at == "cells" else readouts.node_mean(model, values)
+
+    def _beam(self, body: Any) -> tuple[int, BeamModel]:
+        number = self.world.index(body)
+        model = self.world.models[number]
+        if not isinstance(model, BeamModel):
+            raise InputError(f"{model.name!r} is not a beam, so it has no such read-out")
+        return number, model
 
     def _volume(self, body: Any) -> tuple[int, VolumeModel]:
         number = self.world.index(body)

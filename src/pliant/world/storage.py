@@ -9,7 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators.values import Angle, Cut, Displacement, Force, Pressure, Torque, Traction, VolumeGrowth, Young
+from pliant.actuators.values import (
+    Angle,
+    Cut,
+    Displacement,
+    Force,
+    Placement,
+    Pressure,
+    Torque,
+    Traction,
+    VolumeGrowth,
+    Wrench,
+    Young,
+)
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.world.codec import Decoder, Encoder
@@ -17,7 +29,7 @@ from pliant.world.scene import Pair, Scene
 from pliant.world.world import World
 
 WORLD_FORMAT = "pliant world 1"
-_KINDS = (Angle, Cut, Displacement, Force, Pressure, Torque, Traction, VolumeGrowth, Young)
+_KINDS = (Angle, Cut, Displacement, Force, Placement, Pressure, Torque, Traction, VolumeGrowth, Wrench, Young)
 _CONTROLS = {kind.__name__: kind for kind in _KINDS}
 
 

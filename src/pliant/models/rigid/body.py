@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere
+from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
@@ -111,7 +111,7 @@ Motion = Callable[[float], tuple[Any, Any]]
 class Obstacle:
     """A rigid thing whose motion is given: fixed, or `motion(t)` → (position (3,) m, rotation vector (3,) rad).
 
-    Made by `Obstacle.plane`, `.sphere`, `.box`, `.capsule`, `.cylinder`, `.pipe` and `.mesh`.
+    Made by `Obstacle.plane`, `.sphere`, `.box`, `.capsule`, `.cylinder`, `.pipe`, `.tubes` and `.mesh`.
     """
 
     shape: Shape
@@ -152,6 +152,22 @@ class Obstacle:
     def pipe(cls, *, start: Any, end: Any, radius: float, thickness: float = np.inf, **options: Any) -> Obstacle:
         """The wall of a pipe: what is inside touches its inner wall."""
         return cls(Shape(Pipe(start, end, radius, thickness), *_no_points()), **{"name": "pipe", **options})
+
+    @classmethod
+    def tubes(cls, paths: Any, *, radius: Any, open_ends: bool = True, **options: Any) -> Obstacle:
+        """Pipes with bends and forks: all is solid but the inside of tubes along `paths`.
+
+        `paths` is a polyline (k, 3) m or several of them, `radius` (m) that of the inside, one or one for each path.
+        Paths that meet open into each other. `open_ends` opens the ends that meet no other path, so that things can
+        enter: there is no wall beyond them.
+        """
+        lines = [paths] if np.ndim(paths[0]) == 1 else list(paths)
+        lines = [finite_array("a path of tubes", line, shape=(None, 3)) for line in lines]
+        if min(len(line) for line in lines) < 2:
+            raise InputError("a path of tubes needs two points")
+        sizes = [float(r) for r in np.broadcast_to(finite_array("radius of tubes", radius), (len(lines),))]
+        solid = Tubes.along(lines, sizes, open_ends=open_ends)
+        return cls(Shape(solid, *_no_points()), **{"name": "tubes", **options})
 
     @classmethod
     def mesh(cls, surface: Surface, **options: Any) -> Obstacle:

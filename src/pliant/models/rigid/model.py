@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.lie import orthonormal, rotation_exp
+from pliant.core.lie import orthonormal, rotation_exp, rotation_log
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Residual
@@ -128,6 +128,15 @@ class RigidTrial:
     def evaluation_point(self) -> FloatArray:
         """Pose at which forces are evaluated, θ of the way, (4, 3)."""
         return self._pose(self._scheme.theta)
+
+    def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
+        """The displacement dx followed by `scale` × step, (2, 3); rotations follow by exp."""
+        turn = rotation_log(rotation_exp(scale * step[1]) @ rotation_exp(dx[1])) if dx[1].any() else scale * step[1]
+        return np.stack([dx[0] + scale * step[0], turn])
+
+    def reach(self) -> FloatArray:
+        """Largest coordinates: the position (m) and a radian, (2, 3)."""
+        return np.stack([np.abs(self._q[0] + self.dx[0]), np.ones(3)])
 
     def velocities(self) -> FloatArray:
         """Velocity and spin at the end of the step, (2, 3)."""

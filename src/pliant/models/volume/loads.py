@@ -24,19 +24,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PointLoad:
-    """A dead force (N, shape (3,)), shared equally by the nodes of `region`. As a control: a new force."""
+    """A dead force (N, shape (3,)), shared equally by the nodes of `region`, and on a beam a dead `moment` (N·m, (3,)).
 
-    body: Volume
-    region: Region
+    Both keep their direction in the world. On a beam `region` may be node numbers too. As a control: a new force, or
+    for a beam a new `pl.Wrench`.
+    """
+
+    body: Any
+    region: Any
     force: Any
+    moment: Any = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        finite_array("force of a PointLoad", self.force, shape=(3,))
+        if self.wrench[1].any() and not hasattr(type(self.body), "node_frames"):
+            raise InputError(f"a moment needs nodes with frames; {self.body.name!r} is no beam: use forces")
 
     @property
     def value(self) -> FloatArray:
         """Force, N, shape (3,)."""
-        return finite_array("force of a PointLoad", self.force, shape=(3,))
+        force: FloatArray = self.wrench[0]
+        return force
+
+    @property
+    def wrench(self) -> FloatArray:
+        """Force (N) and moment (N·m), shape (2, 3)."""
+        pairs = (("force", self.force), ("moment", self.moment))
+        return np.stack([finite_array(f"{name} of a PointLoad", value, shape=(3,)) for name, value in pairs])
 
     def nodal_weights(self, mesh: Mesh) -> FloatArray:
         """Share of the load taken by each node, (n,), summing to 1."""
@@ -93,17 +106,24 @@ class Support:
     """Nodes of `region` held along `axes` ("x", "yz", "xyz"…) at `displacement` (m, one value or one per axis).
 
     A roller is ``Support(body, region, axes="z")``. As a control: a new displacement from the rest shape.
+
+    Of a beam a `rotation`, a rotation vector (3,) rad from rest, holds the frames of the nodes too (with axes="" them
+    alone), `region` may be node numbers, and `pl.Placement` is the control of both.
     """
 
-    body: Volume
-    region: Region
+    body: Any
+    region: Any
     axes: str = "xyz"
     displacement: Any = 0.0
+    rotation: Any = None
 
     def __post_init__(self) -> None:
-        if not self.axes or set(self.axes) - set("xyz") or len(set(self.axes)) != len(self.axes):
+        turns = self.rotation is not None
+        if not (self.axes or turns) or set(self.axes) - set("xyz") or len(set(self.axes)) != len(self.axes):
             raise InputError(f"axes of a Support must be distinct letters of 'xyz', got {self.axes!r}")
-        self.checked(self.displacement)
+        if turns and not hasattr(type(self.body), "node_frames"):
+            raise InputError(f"a Support with a rotation needs nodes with frames; {self.body.name!r} is no beam")
+        self.placement(None)
 
     @property
     def value(self) -> FloatArray:
@@ -118,6 +138,18 @@ class Support:
                 f"displacement of a Support must be one value or {len(self.axes)}, got shape {array.shape}"
             )
         return np.broadcast_to(array, (len(self.axes),)).copy()
+
+    def placement(self, given: Any) -> tuple[FloatArray, FloatArray | None]:
+        """Displacement along each of `axes` (m) and rotation vector (3,) rad, None where frames are free.
+
+        `given` is a control: None, a displacement, or a pair of both.
+        """
+        rotation = None
+        if self.rotation is not None:
+            rotation = finite_array("rotation of a Support", self.rotation, shape=(3,))
+        if given is None:
+            return self.value, rotation
+        return given if isinstance(given, tuple) else (given, rotation)
 
     @property
     def axis_numbers(self) -> list[int]:

@@ -92,6 +92,15 @@ class VolumeTrial:
         """Velocities at the end of the step, (n, 3), m/s."""
         return self._scheme.next_velocity(self.dx, self._v)
 
+    def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
+        """dx + scale × step, (n, 3), m."""
+        return dx + scale * step
+
+    def reach(self) -> FloatArray:
+        """Largest coordinates, (3,), m."""
+        reach: FloatArray = np.abs(self.evaluation_point()).max(axis=0)
+        return reach
+
     def residual(self) -> Residual:
         """Residual at dx, by a pass over the elements without stiffness."""
         x = self.evaluation_point()

@@ -1,0 +1,326 @@
+"""A network of beams as the steppers see it: frozen, with energies, forces, stiffness and a symbolic factor.
+
+q (n, 4, 3) holds for each node its position (row 0, m) and the rows of its rotation; v (n, 2, 3) velocity (m/s) and
+spin (rad/s), dx (n, 2, 3) translation (m) and rotation vector (rad), in world axes. Rotations change by exp, never by
+adding. The matrix has two 3×3 block rows for each node, translation and spin; held ones are removed from the factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.core.arrays import sum_by
+from pliant.core.errors import InputError
+from pliant.core.lie import rotation_exp
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.models.beam import dynamics, element
+from pliant.models.beam.beam import Beam
+from pliant.models.beam.factor import BeamFactor, Twists
+from pliant.models.beam.trial import BeamTrial
+from pliant.models.scheme import Scheme
+from pliant.models.volume import assembly
+from pliant.models.volume.held_factor import HeldFactor
+from pliant.models.volume.loads import PointLoad, Support
+from pliant.solvers.linear.factor import CholeskyFactor
+from pliant.solvers.linear.pattern import BlockPattern
+from pliant.solvers.linear.symbolic import Symbolic, analyze
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """The pieces of a network, m of them, as kernels take them.
+
+    `edges` (m, 2); `triads` (m, 2, 3, 3), the piece's frame seen from the frames of its ends; `length` (m,) m;
+    `stiffness` (m, 6): EA/L (N/m), 12EI_y/L/(1+Φ_y), 12EI_z/L/(1+Φ_z), GJ/L, EI_y/L, EI_z/L (N·m).
+    """
+
+    edges: IntArray
+    triads: FloatArray
+    length: FloatArray
+    stiffness: FloatArray
+
+    @property
+    def arrays(self) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+        """All four, in the order of the kernels."""
+        return self.edges, self.triads, self.length, self.stiffness
+
+
+@dataclass(frozen=True, eq=False)
+class BeamModel:
+    """A compiled `Beam` with its loads and supports. Everything here is computed once; a step only reads it.
+
+    `rest` (n, 4, 3) is q at rest, `mass` (n,) kg and `inertia` (n, 3, 3) kg·m² those of each node, in its frame;
+    `held` (n, 2, 3).
+    """
+
+    spec: Beam
+    rest: FloatArray
+    elements: Elements
+    mass: FloatArray
+    inertia: FloatArray
+    pattern: BlockPattern
+    places: IntArray
+    held: BoolArray
+    held_unknowns: IndexArray
+    partly_held: bool
+    loads: tuple[tuple[PointLoad, FloatArray], ...]
+    supports: tuple[tuple[Support, IntArray, str | None], ...]
+    symbolic: Symbolic
+    spare_factors: list[CholeskyFactor]
+    spare_blocks: list[FloatArray]
+
+    @classmethod
+    def build(
+        cls,
+        spec: Beam,
+        pose: FloatArray | None = None,
+        loads: Sequence[PointLoad] = (),
+        supports: Sequence[Support] = (),
+        couplings: Sequence[IntArray] = (),
+    ) -> BeamModel:
+        """Compile `spec` placed at `pose` (4, 3), position (m) and rotation; None leaves it where it was made.
+
+        Regions refer to the points as they were made. `couplings` are further sets of nodes that the matrix couples.
+        """
+        for load in loads:
+            if not isinstance(load, PointLoad):
+                raise InputError(f"a {type(load).__name__} is for volumes; {spec.name!r} is a beam: use pl.PointLoad")
+        edges, lengths = spec.element_nodes, _lengths(spec)
+        pattern, places = _pattern(spec.node_count, edges, couplings)
+        held, listed = _held(spec, supports)
+        rows = held.reshape(-1, 3)
+        mass, inertia = _mass(spec, lengths)
+        stiffness = _stiffness(spec, lengths)
+        elements = Elements(edges, _triads(spec), lengths, stiffness)
+        return cls(
+            spec=spec,
+            rest=_placed(spec, pose),
+            elements=elements,
+            mass=mass,
+            inertia=inertia,
+            pattern=pattern,
+            places=places,
+            held=held,
+            held_unknowns=np.flatnonzero(held),
+            partly_held=bool((rows.any(axis=1) & ~rows.all(axis=1)).any()),
+            loads=tuple((load, _weights(spec, load)) for load in loads),
+            supports=listed,
+            symbolic=analyze(pattern, coordinates=np.repeat(spec.node_points, 2, axis=0), keep=~rows.all(axis=1)),
+            spare_factors=[],
+            spare_blocks=[],
+        )
+
+    @property
+    def name(self) -> str:
+        """Name of the body."""
+        return self.spec.name
+
+    @property
+    def size(self) -> int:
+        """Number of scalar unknowns, six for each node, held ones included."""
+        return self.held.size
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return len(self.rest)
+
+    def initial(self) -> tuple[FloatArray, FloatArray]:
+        """q (n, 4, 3) and v (n, 2, 3) at rest."""
+        return self.rest.copy(), np.zeros(self.held.shape)
+
+    def trial(
+        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+    ) -> BeamTrial:
+        """A step from q (n, 4, 3) and v (n, 2, 3)."""
+        return BeamTrial(self, q, v, scheme, gravity, controls)
+
+    def momentum(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Linear (kg·m/s) and angular momentum (kg·m²/s, about the node) of each node, (n, 2, 3)."""
+        out = np.empty(self.held.shape)
+        dynamics.momentum(writable(q), writable(v), self.mass, self.inertia, out)
+        return out
+
+    def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
+        """Kinetic energy, J."""
+        return 0.5 * float(np.vdot(v, self.momentum(q, v)))
+
+    def elastic_energy(self, q: FloatArray) -> float:
+        """Elastic energy, J."""
+        return self.internal(q)[0]
+
+    def potential_energy(self, q: FloatArray, gravity: FloatArray, controls: Mapping[Any, FloatArray]) -> float:
+        """Potential of gravity and forces, J, up to a constant. A moment in world axes has none and is left out."""
+        return -float(np.vdot(self.external_forces(gravity, controls)[:, 0], q[:, 0]))
+
+    def internal(self, q: FloatArray) -> tuple[float, FloatArray]:
+        """Elastic energy (J), inf where a piece is turned back on itself, and forces ∂E/∂(x, spin) (n, 2, 3)."""
+        energy, force, _ = self._forces(q)
+        return energy, force
+
+    def element_forces(self, q: FloatArray) -> FloatArray:
+        """Of each piece, in its frame: the force along it (N) and the moments on its two ends (N·m), (m, 3, 3)."""
+        return self._forces(q)[2]
+
+    def _forces(self, q: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        force, local = np.zeros(self.held.shape), np.empty((len(self.elements.edges), 3, 3))
+        energy = element.internal_forces(writable(q), *self.elements.arrays, force, local)
+        return float(energy), force, local
+
+    def assemble(self, q: FloatArray, *, tangent: int, scale: float, values: FloatArray) -> tuple[float, FloatArray]:
+        """Values += scale × K(q); returns the elastic energy (J) and the internal forces (n, 2, 3), N and N·m."""
+        force = np.zeros(self.held.shape)
+        energy = element.assemble(writable(q), *self.elements.arrays, tangent, self.places, scale, values, force)
+        return float(energy), force
+
+    def external_forces(self, gravity: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
+        """Forces (N) and moments (N·m) of gravity and loads, (n, 2, 3); `values` overrides load values."""
+        force = np.zeros(self.held.shape)
+        force[:, 0] = self.mass[:, None] * gravity
+        for load, weights in self.loads:
+            wrench = load.wrench
+            given = values.get(load)
+            if given is not None:
+                wrench = given if given.shape == (2, 3) else np.stack([given, wrench[1]])
+            force += weights[:, None, None] * wrench
+        return force
+
+    def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
+        """Poses (n, 4, 3) at which held unknowns stand (those of the rest shape elsewhere)."""
+        target = self.rest
+        for support, nodes, taken in self.supports:
+            displacement, rotation = support.placement(values.get(support))
+            if not displacement.any() and (rotation is None or not rotation.any()):
+                continue
+            if taken is not None:
+                raise InputError(
+                    f"a moving support of {self.name!r} asks for {taken}, which a clamp or another support holds "
+                    "already; shrink one of the regions"
+                )
+            target = target.copy() if target is self.rest else target
+            for axis, amount in zip(support.axis_numbers, displacement, strict=True):
+                target[nodes, 0, axis] = self.rest[nodes, 0, axis] + amount
+            if rotation is not None:
+                target[nodes, 1:] = rotation_exp(rotation) @ self.rest[nodes, 1:]
+        return target
+
+    def factorize(self, values: FloatArray, twists: Twists | None) -> BeamFactor:
+        """Numeric factor of the blocks and what moments add; `values` loses its held rows. Memory of the last factor
+        is used again.
+        """
+        if self.partly_held:
+            scale = float(np.abs(values[self.pattern.diagonal]).max())
+            rows = self.held.reshape(-1, 3)
+            assembly.constrain(values, self.pattern.indptr, self.pattern.indices, rows, scale)
+        memory = self.spare_factors.pop() if self.spare_factors else None
+        factor = self.symbolic.factorize(values, out=memory)
+        return BeamFactor(HeldFactor(factor, self.held_unknowns) if self.partly_held else factor, factor, twists)
+
+    def blocks(self) -> FloatArray:
+        """Memory for the blocks of a matrix (b, 3, 3), its content undefined: released memory, or new."""
+        return self.spare_blocks.pop() if self.spare_blocks else np.empty((self.pattern.block_count, 3, 3))
+
+    def release(self, factor: BeamFactor, values: FloatArray) -> None:
+        """Hand the memory of a factor and of its blocks back for the next step."""
+        if not self.spare_factors:
+            self.spare_factors.append(factor.memory)
+            self.spare_blocks.append(values)
+
+
+def writable(q: FloatArray) -> FloatArray:
+    """q itself, or a copy where it is read-only: kernels would be compiled again for read-only arrays."""
+    return q if q.flags.writeable else q.copy()
+
+
+def _lengths(spec: Beam) -> FloatArray:
+    lengths: FloatArray = np.linalg.norm(np.diff(spec.node_points[spec.element_nodes], axis=1)[:, 0], axis=1)
+    return lengths
+
+
+def _placed(spec: Beam, pose: FloatArray | None) -> FloatArray:
+    rest = np.concatenate([spec.node_points[:, None], spec.node_frames], axis=1)
+    if pose is not None:
+        rest[:, 0] = pose[0] + rest[:, 0] @ pose[1:].T
+        rest[:, 1:] = pose[1:] @ rest[:, 1:]
+    return np.ascontiguousarray(rest)
+
+
+def _triads(spec: Beam) -> FloatArray:
+    """Each piece's frame in the frames of its two nodes, (m, 2, 3, 3)."""
+    nodes = spec.node_frames[spec.element_nodes]
+    return np.ascontiguousarray(np.einsum("makr,mks->mars", nodes, spec.element_frames))
+
+
+def _stiffness(spec: Beam, length: FloatArray) -> FloatArray:
+    section, young = spec.section, spec.young
+    shear_modulus = 0.5 * young / (1.0 + spec.poisson)
+    bending = young * np.array(section.second_moments)[:, None] / length
+    resisted = section.shear_correction(spec.poisson) * shear_modulus * section.area * length
+    shear = 12.0 * bending / resisted if spec.shear else np.zeros_like(bending)
+    twist = shear_modulus * section.torsion_constant / length
+    return np.ascontiguousarray(
+        np.stack([young * section.area / length, *(12.0 * bending / (1.0 + shear)), twist, *bending], axis=1)
+    )
+
+
+def _mass(spec: Beam, length: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Half the mass of each piece at either end, with the rotary inertia of its cross-section."""
+    section, edges = spec.section, spec.element_nodes
+    half = 0.5 * spec.density * length
+    mass = sum_by(edges, np.repeat(half * section.area, 2), spec.node_count)
+    about_y, about_z = section.second_moments
+    local = np.diag([about_y + about_z, about_y, about_z])
+    triads = _triads(spec)
+    turned = half[:, None, None, None] * np.einsum("mars,st,maqt->marq", triads, local, triads)
+    inertia = np.zeros((spec.node_count, 3, 3))
+    np.add.at(inertia, edges, turned)
+    return mass, inertia
+
+
+def _pattern(count: int, edges: IntArray, couplings: Sequence[IntArray]) -> tuple[BlockPattern, IntArray]:
+    """The pattern over 2n block rows, and the places (m, 4, 4) of the blocks of each piece, −1 above the diagonal."""
+    rows = (2 * edges[:, :, None] + np.arange(2)).reshape(-1, 4)
+    order = np.argsort(rows, axis=1)
+    sets = [np.sort(rows, axis=1).ravel(), *((2 * c[:, None] + np.arange(2)).ravel() for c in couplings)]
+    sizes = [4] * len(rows) + [2 * len(c) for c in couplings]
+    ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    pattern = BlockPattern.from_cliques(2 * count, ptr, np.concatenate(sets))
+    _, flat = pattern.clique_positions(4 * np.arange(len(rows) + 1), sets[0])
+    ranked = np.full((len(rows), 4, 4), -1, np.int32)
+    below = np.tril_indices(4)
+    ranked[:, below[0], below[1]] = flat.reshape(len(rows), -1)
+    rank = np.argsort(order, axis=1)
+    places = ranked[np.arange(len(rows))[:, None, None], rank[:, :, None], rank[:, None, :]]
+    return pattern, np.ascontiguousarray(places)
+
+
+def _weights(spec: Beam, load: PointLoad) -> FloatArray:
+    nodes = spec.selected(load.region, what="region of a PointLoad")
+    weights = np.zeros(spec.node_count)
+    weights[nodes] = 1.0 / len(nodes)
+    return weights
+
+
+def _held(
+    spec: Beam, supports: Sequence[Support]
+) -> tuple[BoolArray, tuple[tuple[Support, IntArray, str | None], ...]]:
+    """Held unknowns (n, 2, 3), and each support with its nodes and the first unknown that was held before."""
+    held = np.zeros((spec.node_count, 2, 3), bool)
+    held[spec.selected(spec.clamp, what=f"clamp of {spec.name!r}")] = True
+    held[spec.selected(spec.pin, what=f"pin of {spec.name!r}"), 0] = True
+    listed: list[tuple[Support, IntArray, str | None]] = []
+    for support in supports:
+        nodes = spec.selected(support.region, what=f"support of {spec.name!r}")
+        taken = [f"{'xyz'[a]} of node {n}" for a in support.axis_numbers for n in nodes[held[nodes, 0, a]][:1]]
+        held[nodes[:, None], 0, support.axis_numbers] = True
+        if support.rotation is not None:
+            taken += [f"the frame of node {n}" for n in nodes[held[nodes, 1, 0]][:1]]
+            held[nodes, 1] = True
+        listed.append((support, nodes, taken[0] if taken else None))
+    if held.all():
+        raise InputError(f"every node of {spec.name!r} is held: nothing can move; shrink the clamp or the supports")
+    return held, tuple(listed)

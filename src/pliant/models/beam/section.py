@@ -1,0 +1,181 @@
+"""Cross-sections of beams and rods: area, second moments, torsion constant and shear correction.
+
+Axes of a section: x along the beam, y across its width, z across its height. `second_moments` are (I_y, I_z) with
+I_y = ∫ z² dA, the stiffness against bending about y, and I_z = ∫ y² dA.
+
+References: S. Timoshenko, J. Goodier, "Theory of Elasticity", 1970, §109 (torsion of a rectangle); G. R. Cowper, "The
+shear coefficient in Timoshenko's beam theory", J. Appl. Mech. 33, 1966.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from pliant.core.checks import non_negative, positive
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+
+__all__ = ["Circle", "Rectangle", "Section", "Tube"]
+
+_AROUND = 24  # points of a round outline
+_TERMS = 2.0 * np.arange(40) + 1.0
+
+
+class Section(Protocol):
+    """What a beam needs to know of its cross-section."""
+
+    @property
+    def area(self) -> float:
+        """Area, m²."""
+
+    @property
+    def second_moments(self) -> tuple[float, float]:
+        """(I_y, I_z), m⁴."""
+
+    @property
+    def torsion_constant(self) -> float:
+        """J of Saint-Venant's torsion, m⁴: torque = G J × twist per length."""
+
+    @property
+    def radius(self) -> float:
+        """Radius of the balls that stand for the beam in contacts, m."""
+
+    def shear_correction(self, poisson: float) -> float:
+        """κ of Timoshenko's theory: shear force = κ G A × shear angle."""
+
+    def outline(self) -> FloatArray:
+        """Points (k, 2) m of the outer border in (y, z), counter-clockwise."""
+
+
+@dataclass(frozen=True)
+class Circle:
+    """A solid disc of `radius` m."""
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", positive("radius of a Circle", self.radius, unit="m"))
+
+    @property
+    def area(self) -> float:
+        """π r², m²."""
+        return float(np.pi * self.radius**2)
+
+    @property
+    def second_moments(self) -> tuple[float, float]:
+        """π r⁴/4 about both axes, m⁴."""
+        moment = float(0.25 * np.pi * self.radius**4)
+        return moment, moment
+
+    @property
+    def torsion_constant(self) -> float:
+        """π r⁴/2, m⁴."""
+        return float(0.5 * np.pi * self.radius**4)
+
+    def shear_correction(self, poisson: float) -> float:
+        """6 (1 + ν)/(7 + 6 ν)."""
+        return 6.0 * (1.0 + poisson) / (7.0 + 6.0 * poisson)
+
+    def outline(self) -> FloatArray:
+        """Points (24, 2) m of the circle."""
+        return _ring(self.radius)
+
+
+@dataclass(frozen=True)
+class Tube:
+    """A ring of outer radius `outer` m and inner radius `inner` m."""
+
+    outer: float
+    inner: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outer", positive("outer radius of a Tube", self.outer, unit="m"))
+        object.__setattr__(self, "inner", non_negative("inner radius of a Tube", self.inner, unit="m"))
+        if not self.inner < self.outer:
+            raise InputError(
+                f"inner radius of a Tube is {self.inner:g} m, its outer radius {self.outer:g} m; inner must be smaller"
+            )
+
+    @property
+    def area(self) -> float:
+        """π (R² − r²), m²."""
+        return float(np.pi * (self.outer**2 - self.inner**2))
+
+    @property
+    def second_moments(self) -> tuple[float, float]:
+        """π (R⁴ − r⁴)/4 about both axes, m⁴."""
+        moment = float(0.25 * np.pi * (self.outer**4 - self.inner**4))
+        return moment, moment
+
+    @property
+    def torsion_constant(self) -> float:
+        """π (R⁴ − r⁴)/2, m⁴."""
+        return float(0.5 * np.pi * (self.outer**4 - self.inner**4))
+
+    @property
+    def radius(self) -> float:
+        """The outer radius, m."""
+        return self.outer
+
+    def shear_correction(self, poisson: float) -> float:
+        """6 (1 + ν)(1 + m²)² / ((7 + 6 ν)(1 + m²)² + (20 + 12 ν) m²) with m = r/R."""
+        m2 = (self.inner / self.outer) ** 2
+        full = (1.0 + m2) ** 2
+        return 6.0 * (1.0 + poisson) * full / ((7.0 + 6.0 * poisson) * full + (20.0 + 12.0 * poisson) * m2)
+
+    def outline(self) -> FloatArray:
+        """Points (24, 2) m of the outer circle."""
+        return _ring(self.outer)
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """A rectangle of `width` m along y and `height` m along z."""
+
+    width: float
+    height: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "width", positive("width of a Rectangle", self.width, unit="m"))
+        object.__setattr__(self, "height", positive("height of a Rectangle", self.height, unit="m"))
+
+    @property
+    def area(self) -> float:
+        """b h, m²."""
+        return self.width * self.height
+
+    @property
+    def second_moments(self) -> tuple[float, float]:
+        """(b h³/12, h b³/12), m⁴."""
+        return self.width * self.height**3 / 12.0, self.height * self.width**3 / 12.0
+
+    @property
+    def torsion_constant(self) -> float:
+        """Saint-Venant's series, m⁴: with the longer side a and the shorter b,
+        J = a b³/3 (1 − 192/π⁵ (b/a) Σ tanh(n π a/2b)/n⁵ over odd n). A square has 0.1406 a⁴, not (I_y + I_z) = a⁴/6.
+        """
+        a, b = max(self.width, self.height), min(self.width, self.height)
+        series = float((np.tanh(0.5 * np.pi * _TERMS * a / b) / _TERMS**5).sum())
+        return float(a * b**3 / 3.0 * (1.0 - 192.0 / np.pi**5 * b / a * series))
+
+    @property
+    def radius(self) -> float:
+        """Half the shorter side, m: the largest ball that fits."""
+        return 0.5 * min(self.width, self.height)
+
+    def shear_correction(self, poisson: float) -> float:
+        """10 (1 + ν)/(12 + 11 ν)."""
+        return 10.0 * (1.0 + poisson) / (12.0 + 11.0 * poisson)
+
+    def outline(self) -> FloatArray:
+        """Its corners (4, 2) m."""
+        y, z = 0.5 * self.width, 0.5 * self.height
+        return np.array([(-y, -z), (y, -z), (y, z), (-y, z)])
+
+
+def _ring(radius: float) -> FloatArray:
+    angle = np.linspace(0.0, 2.0 * np.pi, _AROUND, endpoint=False)
+    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)

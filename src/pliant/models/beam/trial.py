@@ -1,0 +1,209 @@
+"""A step of a network of beams in the making: residual and matrix at the displacement found so far.
+
+Forces and matrix are written in spins at the end of the step, so a correction is a spin too, and follows the rotation
+so far by exp (`moved`). With the midpoint rule forces are evaluated at half the rotation vector of the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.core.types import FloatArray
+from pliant.materials import Tangent
+from pliant.models.beam import dynamics, element
+from pliant.models.beam.factor import BeamFactor, Twists
+from pliant.models.model import Residual
+from pliant.models.scheme import Scheme
+from pliant.solvers.linear.matrix import BlockMatrix
+
+if TYPE_CHECKING:
+    from pliant.models.beam.model import BeamModel
+
+
+@dataclass(eq=False)
+class BeamSystem:
+    """A dx = r of a beam: the blocks `values` (b, 3, 3) of A, r and the motion of held unknowns (n, 2, 3)."""
+
+    model: BeamModel
+    values: FloatArray
+    r: FloatArray
+    held_dx: FloatArray | None
+    q: FloatArray
+    twists: Twists | None = None
+
+    def factorize(self) -> BeamFactor:
+        """Numeric factor of A."""
+        return self.model.factorize(self.values, self.twists)
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """A x at the free unknowns, (n, 2, 3)."""
+        product = BlockMatrix(self.model.pattern, self.values).matvec(x.ravel()).reshape(x.shape)
+        if self.twists is not None:
+            product[self.twists.nodes, 1] += self.twists.product(x)
+        product[self.model.held] = 0.0
+        return product
+
+    def add_mass(self, share: float) -> None:
+        """A += σ M, with σ from the translations: `share` of their mean stiffness over their mean mass."""
+        model = self.model
+        typical = float(np.abs(self.diagonal()[:, 0]).mean()) / float(model.mass.mean())
+        dynamics.add_mass(self.q, model.mass, model.inertia, share * typical, model.pattern.diagonal, self.values)
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal of A, (n, 2, 3)."""
+        diagonal: FloatArray = np.einsum("nii->ni", self.values[self.model.pattern.diagonal])
+        return diagonal.reshape(self.model.held.shape)
+
+    def release(self, factor: Any) -> None:
+        """Hand the memory of A and of its factor back for the next step."""
+        self.model.release(factor, self.values)
+
+
+class BeamTrial:
+    """One step of a `BeamModel` from q (n, 4, 3) and v (n, 2, 3); see `models.model.Trial`."""
+
+    def __init__(
+        self,
+        model: BeamModel,
+        q: FloatArray,
+        v: FloatArray,
+        scheme: Scheme,
+        gravity: FloatArray,
+        controls: Mapping[Any, FloatArray],
+    ) -> None:
+        self.model = model
+        self.dx: FloatArray = np.zeros(model.held.shape)
+        self.blend = 1.0
+        self._q = q if q.flags.writeable else q.copy()
+        self._v = v if v.flags.writeable else v.copy()
+        self._scheme = scheme
+        self._external = model.external_forces(gravity, controls)
+        self._target = model.prescribed(controls)
+        self._start_stiffness: FloatArray | None = None
+        turned = np.flatnonzero(self._external[:, 1].any(axis=1) & ~model.held[:, 1, 0])
+        moments = scheme.theta * self._external[turned, 1]
+        self._twists = Twists(turned.astype(np.int32), moments) if len(turned) else None
+        damping = model.spec.damping.mass * scheme.rate
+        self._coefficients = (
+            scheme.inertia, scheme.momentum, damping, scheme.rate, scheme.velocity, scheme.memory,
+        )  # fmt: skip
+
+    def evaluation_point(self) -> FloatArray:
+        """q (n, 4, 3) at which forces are evaluated."""
+        return self._advanced(self._scheme.theta)
+
+    def positions(self) -> FloatArray:
+        """q (n, 4, 3) at the end of the step."""
+        return self._advanced(1.0)
+
+    def velocities(self) -> FloatArray:
+        """Velocities and spins at the end of the step, (n, 2, 3), m/s and rad/s."""
+        out = np.empty(self.dx.shape)
+        dynamics.end_velocities(self._v, self.dx, self._scheme.velocity, self._scheme.memory, out)
+        return out
+
+    def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
+        """The displacement dx followed by `scale` × step, (n, 2, 3)."""
+        out = np.empty(dx.shape)
+        dynamics.add_step(dx, step, scale, out)
+        return out
+
+    def reach(self) -> FloatArray:
+        """Largest coordinates (m) and a radian, (2, 3): what the last bits of q are relative to."""
+        return np.stack([np.abs(self._q[:, 0]).max(axis=0), np.ones(3)])
+
+    def residual(self) -> Residual:
+        """Residual at dx, by a pass over the elements without stiffness."""
+        return self._residual(*self.model.internal(self.evaluation_point()))
+
+    def linearize(self, tangent: Tangent) -> tuple[BeamSystem, Residual]:
+        """A and r at dx."""
+        model, scheme = self.model, self._scheme
+        x = self.evaluation_point()
+        end = x if scheme.theta == 1.0 else self.positions()
+        values = model.blocks()
+        mass = scheme.inertia + model.spec.damping.mass * scheme.rate
+        dynamics.fill_mass(end, model.mass, model.inertia, mass, model.pattern.diagonal, values)
+        mode = element.PROJECTED if tangent is Tangent.PROJECTED else element.EXACT
+        energy, internal = model.assemble(x, tangent=mode, scale=scheme.theta, values=values)
+        if self._twists is not None:
+            axes = np.arange(3)
+            rows = model.pattern.diagonal[2 * self._twists.nodes + 1]
+            values[rows[:, None], axes, axes] += self._twists.stiffening[:, None]
+        damping = model.spec.damping.stiffness * scheme.rate
+        if damping:
+            values += damping * self._damping_stiffness()
+        residual = self._residual(energy, internal)
+        r = residual.r.copy() if self.dx.any() or not scheme.inertia else self._predicted(residual.r)
+        held_dx = self._held_motion()
+        if held_dx is not None:
+            r -= BlockMatrix(model.pattern, values).matvec(held_dx.ravel()).reshape(r.shape)
+        r[model.held] = 0.0
+        return BeamSystem(model, values, r, held_dx, end, self._twists), residual
+
+    def drive(self, motion: FloatArray) -> None:
+        """Move where held nodes have to be by the translations of `motion` (n, 2, 3), m."""
+        self._target = self._target.copy()
+        self._target[:, 0] += motion[:, 0]
+
+    def must_move(self) -> bool:
+        """Whether held unknowns are not yet where supports and clamps want them."""
+        return self._held_motion() is not None
+
+    def _advanced(self, fraction: float) -> FloatArray:
+        moved = np.empty(self._q.shape)
+        dynamics.advance(self._q, self.dx, fraction, moved)
+        return moved
+
+    def _residual(self, energy: float, internal: FloatArray) -> Residual:
+        """Residual from the internal forces (n, 2, 3) at the evaluation point."""
+        r = self._external - internal
+        squares = max(float(np.vdot(self._external, self._external)), float(np.vdot(internal, internal)))
+        if self._scheme.inertia:
+            squares = max(squares, self._subtract_inertia(self.dx, r))
+            if self.model.spec.damping.stiffness and self.dx.any():
+                K = BlockMatrix(self.model.pattern, self._damping_stiffness())
+                force = K.matvec(self.dx.ravel()).reshape(r.shape)
+                r -= self.model.spec.damping.stiffness * self._scheme.rate * force
+        return Residual(r, float(np.sqrt(squares)) if np.isfinite(energy) else np.inf)
+
+    def _subtract_inertia(self, dx: FloatArray, r: FloatArray) -> float:
+        model = self.model
+        return float(dynamics.subtract_inertia(self._q, self._v, dx, model.mass, model.inertia, self._coefficients, r))
+
+    def _predicted(self, r: FloatArray) -> FloatArray:
+        """r at dx = 0 with the inertia of rotation expanded about the free motion hω instead: one linear solve then
+        has the gyroscopic moments to first order in h.
+        """
+        if not self._v[:, 1].any():
+            return r.copy()
+        model, scheme = self.model, self._scheme
+        free = np.zeros(self.dx.shape)
+        free[:, 1] = scheme.dt * self._v[:, 1]
+        there, here = np.zeros(r.shape), np.zeros(r.shape)
+        self._subtract_inertia(free, there)
+        self._subtract_inertia(self.dx, here)
+        linear = model.momentum(self._q, free)[:, 1] * (scheme.inertia + model.spec.damping.mass * scheme.rate)
+        predicted = r.copy()
+        predicted[:, 1] += there[:, 1] - here[:, 1] + linear
+        return predicted
+
+    def _damping_stiffness(self) -> FloatArray:
+        """K(q) of Rayleigh damping, without geometric terms so that it never feeds energy in, (b, 3, 3)."""
+        if self._start_stiffness is None:
+            K = np.zeros((self.model.pattern.block_count, 3, 3))
+            self.model.assemble(self._q, tangent=element.MATERIAL, scale=1.0, values=K)
+            self._start_stiffness = K
+        return self._start_stiffness
+
+    def _held_motion(self) -> FloatArray | None:
+        """What held unknowns still have to move, (n, 2, 3), zero at free ones; None where nothing has to."""
+        if not len(self.model.held_unknowns):
+            return None
+        ahead = np.empty(self.dx.shape)
+        moves = dynamics.remaining_motion(self._q, self.dx, self._target, self.model.held, self.blend, ahead)
+        return ahead if moves else None

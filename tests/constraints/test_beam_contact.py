@@ -1,0 +1,177 @@
+"""Beams that touch and are welded: planes, pipes, rigid bodies, volumes."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.core.lie import rotation_log
+
+ROD = {"section": pl.sections.Circle(0.004), "young": 1e6, "poisson": 0.4, "density": 1e3}
+RUBBER = pl.materials.Corotated(young=2e5, poisson=0.3, density=1e3)
+
+
+def line(start, end, count):
+    return np.linspace(start, end, count + 1)
+
+
+def walked(world, count, dt=0.01, controls=None, state=None):
+    state, step, info = state or world.initial_state(), pl.ImplicitEuler(dt=dt), None
+    for _ in range(count):
+        state, info = step(world, state, controls)
+    return state, info
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_a_beam_lies_on_the_floor_with_its_weight(friction):
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    beam = scene.add(pl.Beam(line((0, 0, 0.005), (0.2, 0, 0.005), 8), **ROD))
+    floor = scene.add(pl.Obstacle.plane())
+    scene.collide(beam, floor, friction=friction)
+    world = scene.compile()
+    state, info = walked(world, 60)
+    weight = 9.81 * 1e3 * beam.section.area * 0.2
+    np.testing.assert_allclose(info.contact_force(beam, floor), [0, 0, weight], atol=1e-4 * weight)
+    np.testing.assert_allclose(state.points(beam)[:, 2], 0.004, atol=1e-6)
+    assert np.abs(state.velocities(beam)).max() < 1e-5
+
+
+def test_friction_holds_and_slips_at_the_coefficient():
+    """A beam on a slope: it stays for tan α < μ and slides for tan α > μ at g (sin α − μ cos α)."""
+    for angle, friction in ((0.3, 0.5), (0.5, 0.3)):
+        gravity = 9.81 * np.array([np.sin(angle), 0, -np.cos(angle)])
+        scene = pl.Scene(gravity=gravity)
+        beam = scene.add(pl.Beam(line((0, 0, 0.004), (0.2, 0, 0.004), 4), **{**ROD, "young": 1e8}))
+        scene.collide(beam, scene.add(pl.Obstacle.plane()), friction=friction)
+        state, _ = walked(scene.compile(), 50, dt=0.004)
+        speed = state.velocities(beam)[:, 0, 0].mean()
+        expected = max(0.0, 9.81 * (np.sin(angle) - friction * np.cos(angle)) * 0.2)
+        assert speed == pytest.approx(expected, abs=0.02 * expected + 1e-4)
+
+
+def test_a_rolling_beam_turns_with_its_friction():
+    """Across a slope a round bar rolls: 2/3 g sin α, spin v/r."""
+    gravity = 9.81 * np.array([0, np.sin(0.2), -np.cos(0.2)])
+    scene = pl.Scene(gravity=gravity)
+    beam = scene.add(pl.Beam(line((0, 0, 0.004), (0.2, 0, 0.004), 4), **{**ROD, "young": 1e8}))
+    scene.collide(beam, scene.add(pl.Obstacle.plane()), friction=0.8)
+    state, _ = walked(scene.compile(), 50, dt=0.002)
+    v = state.velocities(beam).mean(axis=0)
+    assert v[0, 1] == pytest.approx(2 / 3 * 9.81 * np.sin(0.2) * 0.1, rel=0.02)
+    assert v[1, 0] == pytest.approx(-v[0, 1] / 0.004, rel=0.02)
+
+
+def test_a_ball_rests_on_a_clamped_beam():
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    damping = pl.Rayleigh(stiffness=0.02)
+    beam = scene.add(pl.Beam(line((0, 0, 0), (0.2, 0, 0), 10), clamp=[0, 10], damping=damping, **{**ROD, "young": 1e7}))
+    ball = scene.add(pl.RigidBody.sphere(radius=0.02, mass=0.02, position=(0.1, 0, 0.0242)))
+    scene.collide(beam, ball, friction=0.5)
+    state, info = walked(scene.compile(), 100)
+    assert info.contact_force(ball, beam)[2] == pytest.approx(0.02 * 9.81, rel=1e-2)
+    assert state.points(beam)[5, 2] < -1e-4
+    apart = np.linalg.norm(state.points(beam)[5] - state.pose(ball)[0])
+    assert apart >= 0.024 - 1e-5
+
+
+def test_a_beam_rests_on_a_volume():
+    """Forces on both sides are equal, and carry the weight."""
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    mesh = pl.mesh.box((0.06, 0.04, 0.02), (6, 4, 2))
+    block = scene.add(
+        pl.Volume(mesh, RUBBER, clamp=pl.regions.plane(axis="z", at=0.0), damping=pl.Rayleigh(stiffness=0.02))
+    )
+    beam = scene.add(pl.Beam(line((0.005, 0.021, 0.0245), (0.055, 0.019, 0.0245), 5), **ROD))
+    scene.collide(block, beam, friction=0.6)
+    world = scene.compile()
+    state, info = walked(world, 80)
+    weight = 9.81 * world.models[1].mass.sum()
+    np.testing.assert_allclose(info.contact_force(beam, block), [0, 0, weight], atol=0.02 * weight)
+    np.testing.assert_array_equal(info.contact_force(block, beam), -info.contact_force(beam, block))
+    assert info.contacts(beam, block).gaps.min() > -1e-5
+    assert np.linalg.norm(state.velocities(beam)[:, 0], axis=1).max() < 1e-3
+
+
+def test_a_beam_is_pushed_through_a_bent_pipe():
+    """Its base is driven into a 60° bend; every ball stays inside, and the tip turns with the pipe."""
+    angle = np.linspace(0, np.pi / 3, 13)
+    bend = np.stack([0.1 + 0.15 * np.sin(angle), 0.15 * (1 - np.cos(angle)), 0 * angle], axis=1)
+    scene = pl.Scene()
+    pipe = scene.add(pl.Obstacle.tubes(np.vstack([(0, 0, 0), bend]), radius=0.006))
+    rod = {**ROD, "section": pl.sections.Circle(0.002), "young": 1e8, "damping": pl.Rayleigh(stiffness=0.01)}
+    beam = scene.add(pl.Beam(line((-0.15, 0, 0), (0.05, 0, 0), 16), **rod))
+    base = scene.add(pl.Support(beam, [0], rotation=(0, 0, 0)))
+    scene.collide(beam, pipe, friction=0.1)
+    world = scene.compile()
+    state, step = world.initial_state(), pl.ImplicitEuler(dt=0.01)
+    deepest = 0.0
+    for k in range(150):
+        state, info = step(world, state, {base: pl.Displacement((0.001 * (k + 1), 0, 0))})
+        gaps = info.contacts(beam, pipe).gaps
+        deepest = min(deepest, gaps.min() if len(gaps) else 0.0)
+    tip, heading = state.points(beam)[-1], state.frames(beam)[-1][:, 0]
+    along = np.arctan2(tip[0] - 0.1, 0.15 - tip[1])
+    print(f"tip at {np.degrees(along):.0f}° of the bend, heading {np.degrees(np.arctan2(heading[1], heading[0])):.0f}°")
+    inside = pipe.shape.solid.distance(state.points(beam)).gap
+    assert inside.min() > 0.002 - 2e-4
+    assert along > np.radians(30)
+    assert np.arctan2(heading[1], heading[0]) > np.radians(20)
+    assert info.contact_force(beam, pipe)[0] < 0.0  # the pipe resists
+
+
+def test_welded_frames_hold_a_cantilever_as_a_clamp_does():
+    states = []
+    for welded in (True, False):
+        scene = pl.Scene(gravity=(0, 0, -9.81))
+        beam = scene.add(pl.Beam(line((0, 0, 0), (0.2, 0, 0), 8), clamp=None if welded else [0], **ROD))
+        if welded:
+            scene.attach(beam, points=[(0, 0, 0)], frames=True)
+        world = scene.compile()
+        states.append(walked(world, 20)[0])
+    np.testing.assert_allclose(states[0].q[0], states[1].q[0], atol=2e-4)
+
+
+def test_a_beam_welded_to_a_rigid_body_hangs_with_it():
+    """Six rows: the body at the tip turns with the tip's frame, and the weld carries its weight."""
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    damping = pl.Rayleigh(stiffness=0.05)
+    beam = scene.add(pl.Beam(line((0, 0, 0), (0.2, 0, 0), 8), clamp=[0], damping=damping, **{**ROD, "young": 5e7}))
+    cube = scene.add(pl.RigidBody.box(size=(0.02,) * 3, mass=0.02, position=(0.21, 0, 0)))
+    scene.attach(beam, cube, points=[(0.2, 0, 0)], frames=True)
+    world = scene.compile()
+    state, info = walked(world, 300)
+    np.testing.assert_allclose(info.lam[:3], [0, 0, -0.02 * 9.81], atol=1e-3)
+    difference = rotation_log(state.frames(beam)[-1] @ state.pose(cube)[1:].T)
+    assert np.abs(difference).max() < 1e-6
+    assert -state.displacements(beam)[-1, 2] > 0.005
+    arm = state.pose(cube)[0] - state.points(beam)[-1]
+    np.testing.assert_allclose(state.pose(cube)[1:].T @ arm, [0.01, 0, 0], atol=1e-6)
+
+
+def test_a_beam_stiffens_a_volume_it_is_welded_into():
+    sags = []
+    for stiffened in (False, True):
+        scene = pl.Scene(gravity=(0, 0, -9.81))
+        mesh = pl.mesh.box((0.1, 0.02, 0.02), (10, 2, 2))
+        body = scene.add(pl.Volume(mesh, RUBBER, clamp=pl.regions.plane(axis="x", at=0.0)))
+        if stiffened:
+            beam = scene.add(pl.Beam(line((0.005, 0.01, 0.01), (0.095, 0.01, 0.01), 9), **{**ROD, "young": 1e8}))
+            scene.attach(beam, body, region=pl.regions.everything())
+        state, _ = walked(scene.compile(), 30)
+        sags.append(-float(state.displacements(body)[:, 2].min()))
+    assert sags[1] < 0.5 * sags[0]
+
+
+def test_what_beams_cannot_do_is_said():
+    scene = pl.Scene()
+    first = scene.add(pl.Beam(line((0, 0, 0), (0.2, 0, 0), 4), name="first", **ROD))
+    second = scene.add(pl.Beam(line((0, 0, 1), (0.2, 0, 1), 4), name="second", **ROD))
+    body = scene.add(pl.Volume(pl.mesh.box((0.1, 0.02, 0.02), (2, 1, 1)), RUBBER))
+    with pytest.raises(pl.InputError, match="two beams"):
+        scene.collide(first, second)
+    with pytest.raises(pl.InputError, match="self-contact is for volumes"):
+        scene.collide(first, first)
+    with pytest.raises(pl.InputError, match="a volume has none"):
+        scene.attach(first, body, points=[(0.05, 0.01, 0.01)], frames=True)
+    scene.attach(first, points=[(0.1, 0.1, 0.0)], name="far")
+    with pytest.raises(pl.InputError, match="'far'"):
+        scene.compile()
