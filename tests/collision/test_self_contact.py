@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pliant.collision import CollisionSurface, ContactKind, ProximityOptions, self_contacts
@@ -84,6 +84,7 @@ def test_a_slit_closes(shapes):
 
 @settings(max_examples=12, deadline=None)
 @given(SEEDS)
+@example(844)
 def test_all_pairs_of_a_crumpled_box(shapes, oracle, seed):
     """Every filter against its definition, feature by feature, with the culling by normals switched off."""
     rest, triangles = shapes.box(cells=(2, 2, 2))
@@ -95,7 +96,10 @@ def test_all_pairs_of_a_crumpled_box(shapes, oracle, seed):
     contacts = self_contacts(pose, options)
     pairs, arrays = triangle_pairs(pose, pose, margin=margin, facing=2.0), arrays_of(pose)
     faces = vertex_face_contacts(pairs, arrays, arrays, limits_of(options, same=True), history_of(None), 0)
-    assert dict(zip(faces.vertices.tolist(), np.abs(faces.gap))) == pytest.approx(
+    feet = np.einsum("mk,mki->mi", faces.weights, x[triangles[faces.faces]])
+    distances = np.linalg.norm(x[faces.vertices] - feet, axis=1)  # along a flush border the gap is less
+    assert (np.abs(faces.gap) <= distances + 1e-12).all()
+    assert dict(zip(faces.vertices.tolist(), distances)) == pytest.approx(
         nearest_faces(oracle, rest, x, triangles, margin, 4 * margin), abs=1e-9
     )
     edges = contacts.selected(contacts.kind == ContactKind.EDGE_EDGE)

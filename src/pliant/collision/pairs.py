@@ -15,6 +15,9 @@ from pliant.core.types import FloatArray, IntArray
 _STACK = 512
 """Depth of the traversal stack; trees of 2³⁰ leaves need 4 · 60."""
 
+_LEVEL = 1e-3
+"""Triangles stand in front of each other from this sine on; below they lie in one plane."""
+
 
 def triangle_pairs(a: Pose, b: Pose, *, margin: float, facing: float) -> IntArray:
     """Candidate pairs (p, 2): a triangle of `a` and one of `b`.
@@ -96,14 +99,16 @@ def _drop_sharing(triangles: IntArray, rest: FloatArray, rest_normals: FloatArra
 @inline
 def _make_notch(triangles: IntArray, rest: FloatArray, normals: FloatArray, i: int, j: int) -> bool:
     """Whether two triangles stand in front of each other at rest, as the sides of a notch do from its bottom up."""
-    towards_j = towards_i = 0.0
+    towards_j = towards_i = squared = 0.0
     for axis in range(3):
         apart = 0.0
         for corner in range(3):
             apart += rest[triangles[j, corner], axis] - rest[triangles[i, corner], axis]
         towards_j += apart * normals[i, axis]
         towards_i -= apart * normals[j, axis]
-    return towards_j > 0.0 and towards_i > 0.0
+        squared += apart * apart
+    least = _LEVEL * np.sqrt(squared)
+    return bool(towards_j > least and towards_i > least)
 
 
 @inline
