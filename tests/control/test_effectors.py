@@ -99,9 +99,10 @@ def test_orientation_targets():
         turn.target(np.ones((3, 3)))
     with pytest.raises(InputError, match="needs a rigid body, or a volume and the region"):
         pl.OrientationEffector(body, length=0.1)
+    narrow = pl.OrientationEffector(body, pl.regions.box((0.09, -1e-6, -1e-6), (1, 1e-6, 1)), length=0.1)
+    world = scene.compile()
     with pytest.raises(InputError, match="lie on a line"):
-        narrow = pl.OrientationEffector(body, pl.regions.box((0.09, -1e-6, -1e-6), (1, 1e-6, 1)), length=0.1)
-        narrow.bound(scene.compile())
+        narrow.bound(world)
 
 
 def test_bad_effectors():

@@ -17,7 +17,7 @@ def beam(floor=None, friction=0.0):
     scene = pl.Scene()
     body = scene.add(pl.Volume(MESH, RUBBER, clamp=pl.regions.plane(axis="x", at=0.0)))
     cables = [
-        scene.add(pl.Cable(body, [(0.0, y, z), (0.2, y, z)], name=str(k)))
+        scene.add(pl.Cable(body, [(x, y, z) for x in (0.0, 0.1, 0.2)], name=str(k)))
         for k, (y, z) in enumerate([(0.025, 0.015), (0.015, 0.025), (0.008, 0.008)])
     ]
     if floor is not None:
@@ -35,7 +35,7 @@ def settled(world, cables, amounts):
 def test_the_jacobian_is_the_derivative_of_the_equilibrium(floor):
     """J from W, after bilateral and pressing rows are eliminated, against differences of converged equilibria."""
     world, body, cables = beam(floor)
-    amounts = np.array([0.004, 0.003, 0.009])  # the last pulls the tip down, on the floor where there is one
+    amounts = np.array([0.001, 0.0005, 0.004])  # the last pulls the tip down, on the floor where there is one
     state = settled(world, cables, amounts)
     tip = pl.Effector(body, TIP)
     controls = {c: pl.Displacement(a) for c, a in zip(cables, amounts, strict=True)}
@@ -48,9 +48,9 @@ def test_the_jacobian_is_the_derivative_of_the_equilibrium(floor):
 
 
 def test_the_stiffness_felt_at_a_point():
-    """A small push at the point moves it by the compliance; cables held by displacement stiffen, by force they do not."""
+    """A small push at the point moves it by the compliance; cables held by displacement stiffen the body."""
     world, body, cables = beam()
-    amounts = np.array([0.004, 0.003, 0.009])
+    amounts = np.array([0.001, 0.0005, 0.004])
     state = settled(world, cables, amounts)
     held = {c: pl.Displacement(a) for c, a in zip(cables, amounts, strict=True)}
     C = point_compliance(world, state, body, TIP, controls=held)

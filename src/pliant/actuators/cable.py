@@ -246,7 +246,7 @@ class CableRows:
     def path(self, q: Sequence[FloatArray]) -> FloatArray:
         """Points along the cable, the pull point first, (k, 3), m, with the models at q."""
         if len(self.rides) == 1 and len(self.rides[0].order) == len(self.fixed):
-            return self.rides[0].map.points(q[self.rides[0].number])
+            return np.asarray(self.rides[0].map.points(q[self.rides[0].number]))
         path = self.fixed.copy()
         for ride in self.rides:
             path[ride.order] = ride.map.points(q[ride.number])

@@ -95,11 +95,12 @@ class Collider:
 
     def depth_of(self, other: Collider, view: RowView) -> float:
         """How deep points of `other` lie inside this body, m; 0 where none does."""
+        if self.solid is None and self.surface is None:  # balls along an axis are all there is, and detection sees them
+            return 0.0
         points, q = other.map.points(other.q(view))[other.nodes], self.q(view)
         if self.solid is not None:
             points, solid = (points - q[0]) @ q[1:], self.solid
         else:
-            assert self.surface is not None
             points = points[((points > q.min(axis=0)) & (points < q.max(axis=0))).all(axis=1)]
             solid = MeshObstacle(q, self.surface.triangles) if len(points) else None
         return max(0.0, -float(solid.distance(points).gap.min())) if len(points) else 0.0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from pliant.core.types import FloatArray
 from pliant.mappings.barycentric import BarycentricMap
 from pliant.mappings.beam_map import BeamMap
@@ -23,7 +21,8 @@ def riding(model: Model, points: FloatArray, *, what: str, reach: float = 0.0) -
     if isinstance(model, VolumeModel):
         return BarycentricMap.of_points(model.spec.mesh, points, what=what, reach=reach)
     if isinstance(model, BeamModel):
-        first = model.initial()[0][0]
-        placed = first[0] + (points - np.asarray(model.spec.points, float)[0]) @ first[1:].T
+        first, spec = model.initial()[0][0], model.spec
+        turned = first[1:] @ spec.node_frames[0].T
+        placed = first[0] + (points - spec.node_points[0]) @ turned.T
         return BeamMap.of_points(model, placed, what=what, reach=reach)
     return FrameMap(points)
