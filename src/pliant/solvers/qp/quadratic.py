@@ -127,7 +127,7 @@ def solve_scaled(
     if sense is None:
         sense = np.where(upper - lower <= 0.0, EQUAL, 0).astype(np.int32)
     solve = _daqp()
-    x, _, flag, info = solve(H, f, A, upper, lower, sense.copy(), primal_tol=_PRIMAL)
+    x, _, flag, info = solve(H, f, A, upper, lower, sense, primal_tol=_PRIMAL)
     if flag == _OVERDETERMINED:
         return _without_redundant(H, f, A, lower, upper, sense)
     for options in _OPTIONS:
