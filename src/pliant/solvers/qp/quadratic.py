@@ -26,7 +26,7 @@ FREE = 1e30
 EQUAL = 5
 """daqp's mark of an equality; 0 marks an inequality."""
 _PRIMAL = 1e-11  # a violation below this is rounding, for scaled problems
-_OPTIONS = (  # what to try next where the active set cycles on a flat cost
+_OPTIONS = (  # what to try next where the active set cycles on a flat cost, or sees no feasible point
     {"primal_tol": 1e-9},
     {"primal_tol": 1e-9, "eps_prox": 1e-4},
 )
@@ -122,7 +122,8 @@ def solve_scaled(
     """x, multipliers, daqp's flag and its iterations, for a problem that is scaled already.
 
     lower and upper (n + m,): bounds of the variables first, ±1e30 for none; `sense` marks equalities. Redundant
-    equalities, on which daqp gives up, are taken out and the rest is solved again.
+    equalities, on which daqp gives up, are taken out and the rest is solved again. Redundant limits can make daqp call
+    a problem infeasible that is not: that counts only where it says so twice, with different tolerances.
     """
     if sense is None:
         sense = np.where(upper - lower <= 0.0, EQUAL, 0).astype(np.int32)
@@ -130,10 +131,12 @@ def solve_scaled(
     x, _, flag, info = solve(H, f, A, upper, lower, sense, primal_tol=_PRIMAL)
     if flag == _OVERDETERMINED:
         return _without_redundant(H, f, A, lower, upper, sense)
-    for options in _OPTIONS:
-        if flag in (_SOLVED, _INFEASIBLE):
-            break
-        x, _, flag, info = solve(H, f, A, upper, lower, sense.copy(), **options)
+    if flag != _SOLVED:
+        for options in _OPTIONS:
+            before = flag
+            x, _, flag, info = solve(H, f, A, upper, lower, sense, **options)
+            if flag == _SOLVED or flag == before == _INFEASIBLE:
+                break
     return x, info["lam"], flag, info["iterations"]
 
 
