@@ -35,6 +35,7 @@ from pliant.solvers.qp.programs import (
 )
 from pliant.solvers.qp.quadratic import solve_scaled
 
+_GRADIENT = 1e-8  # largest gradient left at a minimum, for scaled problems
 _HOLDS = 1e-12  # how far below zero rounding may bring y and w
 _REFRESH = 40  # updates of a factor before it is made anew
 
@@ -50,6 +51,13 @@ class PiecePoint:
     nu: FloatArray
     mu: FloatArray
     active: BoolArray
+
+
+def _stationary(H: FloatArray, f: FloatArray, A: FloatArray, z: FloatArray, duals: FloatArray) -> bool:
+    """Whether the multipliers balance the gradient: flat costs can deceive daqp, and its answer is used as a bound."""
+    n = len(f)
+    rest = H @ z + f + duals[:n] + duals[n:] @ A
+    return bool(np.abs(rest).max() <= _GRADIENT * (1.0 + np.abs(f).max()))
 
 
 class Piece:
@@ -138,6 +146,9 @@ class Piece:
         z, duals, flag, _ = solve_scaled(H, f, A, lower, upper, sense)
         if flag != 1:
             self.failed = self.failed or flag != -1
+            return None
+        if len(extra) and not _stationary(H, f, A, z, duals):
+            self.failed = True
             return None
         contacts = np.empty((6, len(self.active)))
         cost, violation = recover_point(rows, G, state, marks, k, extra, table, limits, z, duals, contacts)
