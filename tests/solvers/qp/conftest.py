@@ -111,3 +111,37 @@ def frictional():
         }  # fmt: skip
 
     return build
+
+
+@pytest.fixture
+def slender_beam():
+    """A cantilever bent by cables, touched between its nodes: redundant contacts, badly conditioned."""
+
+    def build(na: int, contacts: int, seed: int, *, elements: int = 12, length: float = 0.2) -> QpccProblem:
+        rng = np.random.default_rng(seed)
+        h, n = length / elements, 2 * elements
+        k = np.array(
+            [[12, 6 * h, -12, 6 * h], [0, 4 * h * h, -6 * h, 2 * h * h], [0, 0, 12, -6 * h], [0, 0, 0, 4 * h * h]]
+        )
+        K = np.zeros((n + 2, n + 2))
+        for e in range(elements):
+            K[2 * e : 2 * e + 4, 2 * e : 2 * e + 4] += (k + np.triu(k, 1).T) * 0.05 / h**3
+        H = np.zeros((1 + na + contacts, n))
+        H[0, -2] = 1.0
+        for i in range(na):
+            H[1 + i, 2 * rng.integers(elements // 4, elements) + 1] = 0.01 * (-1) ** i
+        places = rng.uniform(1.2, elements, size=contacts)
+        for row, place in zip(H[1 + na :], places, strict=True):
+            node, share, side = int(place), place % 1.0, rng.choice([-1.0, 1.0])
+            row[2 * node - 2] = side * (1.0 - share)
+            row[min(2 * node, n - 2)] += side * share
+        W = H @ np.linalg.inv(K[2:, 2:]) @ H.T
+        W[1 : 1 + na, 1 : 1 + na] += 2e-5 * np.eye(na)
+        a, c = slice(1, 1 + na), slice(1 + na, None)
+        return compliance_problem(
+            W_ea=W[:1, a], W_ec=W[:1, c], W_aa=W[a, a], W_ac=W[a, c], W_cc=W[c, c],
+            delta_e=[rng.uniform(-0.012, 0.012)], force_lower=0.0, force_upper=20.0,
+            delta_c=rng.uniform(0.1, 1.0, size=contacts) * (places / elements) ** 1.6 * 0.006,
+        )  # fmt: skip
+
+    return build

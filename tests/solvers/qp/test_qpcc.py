@@ -153,6 +153,44 @@ def test_stopping_early_is_said(random_problem):
     pytest.fail("no problem with a path of three pieces")
 
 
+@pytest.mark.parametrize("seed", [48, 108, 148])
+def test_what_is_not_proved_is_not_claimed(random_problem, enumerated, monkeypatch, seed):
+    """Multipliers do not prove these; the pieces around them do, and where those are not searched it is said."""
+    _, p = random_problem(seed)
+    proved = solve_qpcc(p)
+    assert proved.status is QpccStatus.LOCAL
+    assert_local(p, proved, enumerated)
+    monkeypatch.setattr("pliant.solvers.qp.descent._PROOF_NODES", 1)
+    unproved = solve_qpcc(p)
+    assert unproved.status is QpccStatus.ONE_FLIP
+    assert unproved.objective == pytest.approx(proved.objective, rel=1e-9)
+    assert "not proved" in unproved.status.text
+
+
+def test_two_contacts_that_only_together_lower_the_cost_are_found(random_problem, enumerated, monkeypatch):
+    _, p = random_problem(140)
+    result = solve_qpcc(p)
+    assert_local(p, result, enumerated)
+    monkeypatch.setattr("pliant.solvers.qp.descent._PROOF_NODES", 1)
+    assert solve_qpcc(p).objective > 1.1 * result.objective
+
+
+@pytest.mark.parametrize(("na", "contacts"), [(2, 12), (5, 47), (8, 76)])
+def test_more_contacts_than_freedoms(slender_beam, na, contacts):
+    for seed in range(8):
+        p = slender_beam(na, contacts, seed)
+        assert np.linalg.matrix_rank(p.W_cc) < contacts or contacts == 12
+        result = solve_qpcc(p)
+        assert result.status is QpccStatus.LOCAL
+        assert result.residual < 1e-8
+        again = solve_qpcc(p, warm=result)
+        assert again.objective == pytest.approx(result.objective, rel=1e-6, abs=1e-16)
+        if contacts == 12:
+            best = solve_qpcc(p, globalize=True)
+            assert best.status is QpccStatus.GLOBAL
+            assert best.objective <= result.objective * (1 + 1e-9)
+
+
 def test_a_search_cut_short_keeps_an_honest_gap(random_problem, enumerated):
     checked = 0
     for seed in range(40):
