@@ -25,6 +25,9 @@ from pliant.models.scheme import euler_scheme
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
 from pliant.solvers import friction, lcp
 from pliant.solvers.linear import BlockMatrix
+from pliant.solvers.qp import compliance_problem, solve_qpcc
+from pliant.solvers.qp.pieces import Piece
+from pliant.solvers.qp.problem import scaled_problem
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, simulate
 from pliant.viewer.raster import fit_camera
 from pliant.viewer.still import render_poses
@@ -222,6 +225,20 @@ def _complementarity() -> None:
         friction(J @ J.T, rng.normal(size=3 * count), np.full(count, 0.5))
 
 
+def _inverse() -> None:
+    """Two actuators and three contacts: a solve, one from its answer, and both ways of pivoting a contact."""
+    H = np.random.default_rng(0).normal(size=(6, 8))
+    W = H @ H.T
+    problem = compliance_problem(
+        W_ea=W[:1, 1:3], W_ec=W[:1, 3:], W_aa=W[1:3, 1:3], W_ac=W[1:3, 3:], W_cc=W[3:, 3:], delta_e=[1.0],
+        delta_c=[-0.1, 0.2, -0.3], displacement_lower=-10.0, displacement_upper=10.0,
+    )  # fmt: skip
+    solve_qpcc(problem, warm=solve_qpcc(problem, globalize=True))
+    piece = Piece(scaled_problem(problem))
+    piece.flip(0)
+    piece.flip(0)
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "corotated bodies": _corotated,
     "nonlinear bodies and loads": _nonlinear,
@@ -231,6 +248,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "bodies that touch": _touching,
     "beams": _beams,
     "contact problems": _complementarity,
+    "inverse problems": _inverse,
     "pictures": _pictures,
 }
 """The parts of the warm-up, in the order they run."""

@@ -101,6 +101,7 @@ class Collider:
         if self.solid is not None:
             points, solid = (points - q[0]) @ q[1:], self.solid
         else:
+            assert self.surface is not None
             points = points[((points > q.min(axis=0)) & (points < q.max(axis=0))).all(axis=1)]
             solid = MeshObstacle(q, self.surface.triangles) if len(points) else None
         return max(0.0, -float(solid.distance(points).gap.min())) if len(points) else 0.0

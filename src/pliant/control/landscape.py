@@ -24,6 +24,7 @@ from pliant.solvers.qp.start import touching_at
 
 _BEYOND = 1e-7  # how far beyond an edge the neighbour is looked for, relative to the window
 _SAME = 1e-6  # minima closer than this fraction of the window are one
+_REDUNDANT = 1e-11  # sums that cancel below this fraction of their terms are zero
 _PIECES = 5000
 
 
@@ -63,7 +64,7 @@ class Landscape:
     values: FloatArray
 
 
-def cost_landscape(problem: QpccProblem, *, lower: Any = None, upper: Any = None, resolution: int = 201) -> Landscape:
+def cost_landscape(problem: QpccProblem, *, lower: Any = None, upper: Any = None, resolution: int = 161) -> Landscape:
     """Pieces, costs and minima of a frictionless problem with two actuators.
 
     The window is `lower` to `upper` (2,) in N, by default the bounds of x, which must then be finite. The grid has
@@ -105,7 +106,10 @@ class _Flood:
         waiting = [0.5 * (self.low + self.high), *(self.window + 1e-3 * (self.window[[2, 3, 0, 1]] - self.window))]
         seen: set[bytes] = set()
         while waiting:
-            active = self.touching(waiting.pop())
+            point = waiting.pop()
+            if any(self.covers(piece, point) for piece in self.pieces):  # redundant contacts: one set of them is enough
+                continue
+            active = self.touching(point)
             if active.tobytes() in seen:
                 continue
             seen.add(active.tobytes())
@@ -117,6 +121,9 @@ class _Flood:
             self.pieces.append(piece)
             waiting.extend(self.beyond(piece.polygon))
 
+    def covers(self, piece: LandscapePiece, x: FloatArray) -> bool:
+        return bool(_inside(piece.polygon, x, self.high - self.low))
+
     def touching(self, x: FloatArray) -> BoolArray:
         active = touching_at(self.locator, x / self.scaled.D_a, None)
         if active is None:
@@ -127,7 +134,9 @@ class _Flood:
         """The polygon of a set of touching contacts, and its contact forces."""
         p = self.problem
         Y = contact_map(p, active)
-        gaps = np.column_stack([p.C_a, p.c]) + p.W_cc @ Y
+        right = np.column_stack([p.C_a, p.c])
+        gaps = right + p.W_cc @ Y
+        gaps[np.abs(gaps) <= _REDUNDANT * (np.abs(right) + np.abs(p.W_cc) @ np.abs(Y))] = 0.0  # what cancels
         polygon = self.clipped(self.window, np.vstack([Y[active], gaps[~active]]))
         rows = np.column_stack([p.R_a, p.r]) + p.R_c @ Y
         one = np.array([0.0, 0.0, 1.0])
@@ -207,6 +216,14 @@ def _cut(polygon: FloatArray, side: FloatArray) -> FloatArray:
     return np.array(corners) if len(corners) > 2 else np.zeros((0, 2))
 
 
+def _inside(polygon: FloatArray, X: FloatArray, span: FloatArray) -> BoolArray:
+    """Which points X (…, 2) lie in a convex polygon, anticlockwise, or on its edges."""
+    edge = (np.roll(polygon, -1, axis=0) - polygon) / span
+    away = (X[..., None, :] - polygon) / span
+    inside: BoolArray = np.all(edge[:, 0] * away[..., 1] - edge[:, 1] * away[..., 0] >= -1e-12, axis=-1)
+    return inside
+
+
 def _on_grid(
     problem: QpccProblem, pieces: list[LandscapePiece], x1: FloatArray, x2: FloatArray
 ) -> tuple[FloatArray, IndexArray]:
@@ -215,10 +232,7 @@ def _on_grid(
     span = np.array([x1[-1] - x1[0], x2[-1] - x2[0]])
     cost, index = np.full(X.shape[:2], np.nan), np.full(X.shape[:2], -1, np.int64)
     for number, piece in enumerate(pieces):
-        following = np.roll(piece.polygon, -1, axis=0)
-        edge, start = (following - piece.polygon) / span, piece.polygon
-        away = (X[..., None, :] - start) / span
-        inside = (edge[:, 0] * away[..., 1] - edge[:, 1] * away[..., 0] >= -1e-12).all(axis=-1) & (index < 0)
+        inside = _inside(piece.polygon, X, span) & (index < 0)
         x = X[inside]
         y = x @ piece.Y[:, :2].T + piece.Y[:, 2]
         rest = x @ problem.E_a.T + y @ problem.E_c.T + problem.e

@@ -29,7 +29,7 @@ def plot_cost_landscape(
     path: str | Path | None = None,
     lower: Any = None,
     upper: Any = None,
-    resolution: int = 201,
+    resolution: int = 161,
     labels: tuple[str, str] = ("λ₁  (N)", "λ₂  (N)"),
     title: str = "",
 ) -> Any:
@@ -80,7 +80,7 @@ def _piece_colours(landscape: Landscape) -> list[str]:
 def _surface(axes: Any, landscape: Landscape, colours: list[str], labels: tuple[str, str]) -> None:
     """The cost as a surface lit from the side, each piece in its colour."""
     colors = import_module("matplotlib.colors")
-    stride = max(1, len(landscape.x1) // 100)
+    stride = max(1, len(landscape.x1) // 200)
     X, Z = np.meshgrid(landscape.x1[::stride], landscape.x2[::stride]), landscape.cost[::stride, ::stride]
     palette = np.array([colors.to_rgb(colour) for colour in colours])
     faces = palette[landscape.piece[::stride, ::stride]]
@@ -118,7 +118,7 @@ def _map(
     levels = low + (high - low) * np.linspace(0.01, 1.0, 22) ** 1.7
     axes.contour(landscape.x1, landscape.x2, height, levels=levels, colors=_INK, linewidths=0.5, alpha=0.55)
     if result is not None:
-        _path(axes, np.array([x for _, x in result.path]))
+        _path(axes, np.array([x for _, x in result.path]), float((landscape.upper - landscape.lower).max()))
     for k, x in enumerate(landscape.minima):
         colour, name = ("#d7191c", "global minimum") if k == 0 else ("#1a9641", "local minimum" if k == 1 else None)
         axes.plot(*x, "x", color=colour, ms=11, mew=3, zorder=6, label=name, linestyle="none", clip_on=False)
@@ -131,16 +131,15 @@ def _map(
         axes.legend(loc="best", framealpha=0.9, fontsize=9)
 
 
-def _path(axes: Any, points: FloatArray) -> None:
-    """The minima of the pieces visited, joined and numbered."""
+def _path(axes: Any, points: FloatArray, window: float) -> None:
+    """The minima of the pieces visited, joined and numbered where the numbers have room."""
     axes.plot(*points.T, "-", color="white", linewidth=3.4, zorder=4, clip_on=False)
     axes.plot(
         *points.T, "o-", color=_INK, linewidth=1.6, ms=5, mfc="white", mew=1.4, zorder=5, label="path", clip_on=False
     )
-    span = np.ptp(points, axis=0).max() or 1.0
     last = None
     for number, point in enumerate(points, start=1):
-        if last is None or np.abs(point - last).max() > 0.02 * span:
+        if last is None or np.abs(point - last).max() > 0.035 * window:
             axes.annotate(
                 str(number), point, xytext=(6, 5), textcoords="offset points", size=9, color=_INK, zorder=7,
                 bbox={"boxstyle": "round,pad=0.12", "fc": "white", "ec": "none", "alpha": 0.75},

@@ -59,25 +59,33 @@ def branch(
         nodes += 1
         piece.set(touching, rest)
         point = piece.minimum()
-        if point is None or point.cost >= cost - BETTER:
+        if point is None and not (piece.failed and len(rest)):
             continue
-        least = np.minimum(point.y, point.w)[rest]
-        if not len(rest) or least.max() <= _SPLIT:
-            settled = _settled(piece, touching, rest, point)
-            if settled is not None and settled.cost < cost - BETTER:
-                best, cost = settled, settled.cost
-                if first:
-                    break
-            if not len(rest) or (settled is not None and settled.cost <= point.cost + BETTER):
-                continue
-        at = int(least.argmax())
+        if point is None:  # no answer, but pieces have fewer variables than relaxations: split, with the bound above
+            piece.failed = False
+            at, closes = 0, False
+        elif point.cost >= cost - BETTER:
+            continue
+        else:
+            bound = point.cost
+            least = np.minimum(point.y, point.w)[rest]
+            if not len(rest) or least.max() <= _SPLIT:
+                settled = _settled(piece, touching, rest, point)
+                if settled is not None and settled.cost < cost - BETTER:
+                    best, cost = settled, settled.cost
+                    if first:
+                        break
+                if not len(rest) or (settled is not None and settled.cost <= point.cost + BETTER):
+                    continue
+            at = int(least.argmax())
+            closes = bool(point.y[rest[at]] > point.w[rest[at]])
         others = np.delete(rest, at)
-        for closes in (point.y[rest[at]] > point.w[rest[at]], point.y[rest[at]] <= point.w[rest[at]]):
+        for choice in (closes, not closes):
             child = touching.copy()
-            child[rest[at]] = closes
+            child[rest[at]] = choice
             pushed += 1
-            priority = float(len(others)) if first else point.cost  # any point is found sooner by going deep
-            heappush(heap, (priority, pushed, point.cost, child, others))
+            priority = float(len(others)) if first else bound  # any point is found sooner by going deep
+            heappush(heap, (priority, pushed, bound, child, others))
     bound = min((entry[2] for entry in heap), default=cost)
     if piece.failed:
         bound = -np.inf

@@ -18,16 +18,19 @@ DEPENDENT = 1e-10
 
 
 @inline
-def append_row(W: FloatArray, Q: FloatArray, L: FloatArray, V: FloatArray, base: IndexArray, k: int, i: int) -> bool:
+def append_row(rows: FloatArray, state: FloatArray, base: IndexArray, k: int, i: int) -> bool:
     """Row k of L and column k of V for contact i; False, with nothing changed that counts, where it depends on others.
 
-    V (na + 1, nc) is kept transposed: its rows are then read in the order of L's.
+    `rows` (≥ nc, na + 1 + nc) starts with [C_a c W]; `state` (nc + na + 1, nc) holds L, then V transposed: its rows are
+    then read in the order of L's.
     """
-    row = L[k]
-    rest = W[i, i]
+    nc = state.shape[1]
+    columns = len(state) - nc
+    source, row = rows[i], state[k]
+    rest = source[columns + i]
     for a in range(k):
-        value = W[i, base[a]]
-        above = L[a]
+        value = source[columns + base[a]]
+        above = state[a]
         for b in range(a):
             value -= above[b] * row[b]
         row[a] = value / above[a]
@@ -35,9 +38,9 @@ def append_row(W: FloatArray, Q: FloatArray, L: FloatArray, V: FloatArray, base:
     if rest <= DEPENDENT:
         return False
     row[k] = sqrt(rest)
-    for j in range(len(V)):
-        value = Q[i, j]
-        column = V[j]
+    for j in range(columns):
+        value = source[j]
+        column = state[nc + j]
         for a in range(k):
             value -= row[a] * column[a]
         column[k] = value / row[k]
@@ -46,26 +49,26 @@ def append_row(W: FloatArray, Q: FloatArray, L: FloatArray, V: FloatArray, base:
 
 
 @inline
-def delete_row(L: FloatArray, V: FloatArray, base: IndexArray, k: int, i: int) -> None:
+def delete_row(state: FloatArray, base: IndexArray, k: int, i: int) -> None:
     """Take contact i out of the factor of `base[:k]`."""
     p = 0
     while base[p] != i:
         p += 1
     for a in range(p, k - 1):
         base[a] = base[a + 1]
-        source, target = L[a + 1], L[a]
+        source, target = state[a + 1], state[a]
         for b in range(a + 2):
             target[b] = source[b]
     for a in range(p, k - 1):  # row a now ends at column a + 1: rotate columns a, a + 1
-        x, y = L[a, a], L[a, a + 1]
+        x, y = state[a, a], state[a, a + 1]
         length = sqrt(x * x + y * y)
         cosine, sine = x / length, y / length
-        L[a, a] = length
+        state[a, a] = length
         for b in range(a + 1, k - 1):
-            u, v = L[b, a], L[b, a + 1]
-            L[b, a] = cosine * u + sine * v
-            L[b, a + 1] = cosine * v - sine * u
-        for j in range(len(V)):
-            u, v = V[j, a], V[j, a + 1]
-            V[j, a] = cosine * u + sine * v
-            V[j, a + 1] = cosine * v - sine * u
+            u, v = state[b, a], state[b, a + 1]
+            state[b, a] = cosine * u + sine * v
+            state[b, a + 1] = cosine * v - sine * u
+        for j in range(state.shape[1], len(state)):
+            u, v = state[j, a], state[j, a + 1]
+            state[j, a] = cosine * u + sine * v
+            state[j, a + 1] = cosine * v - sine * u

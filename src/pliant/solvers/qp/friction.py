@@ -62,8 +62,8 @@ def solve_frictional(
     """A stationary point with friction on the true cone; y and w (3n,) obey the forward law at x to 1e-10.
 
     The contacts of `problem` have three rows each; mu is a number or (n,). Status `ONE_FLIP` or `LIMIT`. Raises
-    `InfeasibleError` where the contacts admit no forces at the start, `ConvergenceError` with the answer in `result`
-    where limited rows stay violated.
+    `ConvergenceError` where the forward law has no answer at the start, and with the last point in `result` where
+    limited rows stay violated; that these cannot be met is never claimed.
     """
     limit = positive_count("maximum_iterations", maximum_iterations)
     search = _Search(problem, friction_of(mu, problem), limit)
@@ -102,9 +102,9 @@ class _Search:
         """Improve until nothing helps."""
         start = self.forward(np.clip(x, self.low, self.high), None)
         if start is None:
-            raise InfeasibleError(
-                "no contact forces keep the gaps open at the first actuation: move the bodies apart, or give another "
-                "`warm`"
+            raise ConvergenceError(
+                "no contact forces were found at the first actuation, so there is nothing to start from: give another "
+                "`warm`, or move the bodies apart"
             )
         self.at = start
         while self.solved < self.limit:

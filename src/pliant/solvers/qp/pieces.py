@@ -29,14 +29,13 @@ from pliant.solvers.qp.programs import (
     enter_contact,
     enter_contacts,
     leave_contact,
-    packed,
     recover_point,
     reduced_program,
-    sizes,
     touching_forces,
 )
 from pliant.solvers.qp.quadratic import solve_scaled
 
+_GRADIENT = 1e-8  # largest gradient left at a minimum, for scaled problems
 _HOLDS = 1e-12  # how far below zero rounding may bring y and w
 _REFRESH = 40  # updates of a factor before it is made anew
 
@@ -54,6 +53,13 @@ class PiecePoint:
     active: BoolArray
 
 
+def _stationary(H: FloatArray, f: FloatArray, A: FloatArray, z: FloatArray, duals: FloatArray) -> bool:
+    """Whether the multipliers balance the gradient: flat costs can deceive daqp, and its answer is used as a bound."""
+    n = len(f)
+    rest = H @ z + f + duals[:n] + duals[n:] @ A
+    return bool(np.abs(rest).max() <= _GRADIENT * (1.0 + np.abs(f).max()))
+
+
 class Piece:
     """The current piece of a scaled problem, moved from one to the next by `flip`.
 
@@ -69,10 +75,13 @@ class Piece:
         self.failed = False
         """Whether a QP ended without an answer: then nothing can be proved by the absence of a better point."""
         self.active: BoolArray = np.zeros(nc, np.bool_)
-        self.kind: IndexArray = np.zeros(nc, np.int64)
-        self._given, self._shape = packed(problem), sizes(problem)
-        self._state = np.empty(nc * nc + (na + 1) * nc)
-        self._base: IndexArray = np.zeros(nc, np.int64)
+        self._rows = np.vstack(
+            [np.hstack([problem.Q, problem.W]), np.hstack([problem.R, problem.Rc]), np.hstack([problem.E, problem.Ec])]
+        )
+        self._bounds = np.stack([problem.lower, problem.upper])
+        self._state = np.empty((nc + na + 1, nc))
+        self._marks: IndexArray = np.zeros((2, nc), np.int64)
+        self.kind = self._marks[0]
         self._k = 0
         self._extra: IndexArray = np.zeros(0, np.int64)
         self._updates = 0
@@ -82,7 +91,7 @@ class Piece:
         """Move to the piece where exactly `active` (nc,) touch; `undecided` contacts are neither open nor touching."""
         self.active = active.copy()
         if self.reduced:
-            self._k = enter_contacts(self._given, self._shape, self._state, self._base, self.active, self.kind)
+            self._k = enter_contacts(self._rows, self._state, self._marks, self.active)
         else:
             self.kind[:] = np.where(self.active, DEPENDENT, OPEN)
         for i in undecided:
@@ -104,7 +113,7 @@ class Piece:
         elif self.kind[i] == DEPENDENT:
             self.kind[i] = OPEN
         else:
-            leave_contact(self._shape, self._state, self._base, self._k, i)
+            leave_contact(self._state, self._marks, self._k, i)
             self._k -= 1
             self.kind[i] = OPEN
             for j in self._extra:
@@ -113,7 +122,7 @@ class Piece:
             self._extra = (self.kind >= DEPENDENT).nonzero()[0]
 
     def _enter(self, i: int) -> None:
-        independent = enter_contact(self._given, self._shape, self._state, self._base, self._k, i)
+        independent = enter_contact(self._rows, self._state, self._marks, self._k, i)
         self._k += int(independent)
         self.kind[i] = BASE if independent else DEPENDENT
 
@@ -125,34 +134,34 @@ class Piece:
         self.set(active)
         if len(self._extra):
             return False
-        y = np.zeros(len(gaps))
-        least = touching_forces(self._given, self._shape, self._state, self._base, self._k, gaps, y)
+        least = touching_forces(self._rows, self._state, self._marks, self._k, gaps, np.empty(len(gaps)))
         return bool(least >= -_HOLDS)
 
     def minimum(self) -> PiecePoint | None:
         """The minimum on this piece, None where the piece is empty under the limits (or `failed` is set)."""
-        shape, state, base, k, kind, extra = self._shape, self._state, self._base, self._k, self.kind, self._extra
-        H, f, A, lower, upper, sense, out = self._programs.get(len(extra)) or self._program(len(extra))
-        if not reduced_program(self._given, shape, state, base, k, kind, extra, out, sense):
+        G, rows, state, marks, k, extra = self.problem.G, self._rows, self._state, self._marks, self._k, self._extra
+        H, f, A, lower, upper, table, limits, sense, Y = self._programs.get(len(extra)) or self._program(len(extra))
+        if not reduced_program(rows, G, self._bounds, state, marks, k, extra, table, limits, sense, Y):
             return None
         z, duals, flag, _ = solve_scaled(H, f, A, lower, upper, sense)
         if flag != 1:
             self.failed = self.failed or flag != -1
             return None
-        contacts = np.empty((5, shape[1]))
-        cost, violation = recover_point(self._given, shape, state, base, k, kind, extra, out, z, duals, contacts)
+        if len(extra) and not _stationary(H, f, A, z, duals):
+            self.failed = True
+            return None
+        contacts = np.empty((6, len(self.active)))
+        cost, violation = recover_point(rows, G, state, marks, k, extra, table, limits, z, duals, contacts)
         if violation > VIOLATION:
             self.failed = True
             return None
-        return PiecePoint(z[: shape[0]], contacts[0], contacts[1], cost, contacts[2], contacts[3], self.active.copy())
+        return PiecePoint(z[: len(G)], contacts[0], contacts[1], cost, contacts[2], contacts[3], self.active.copy())
 
     def _program(self, extra: int) -> tuple[Any, ...]:
-        """The arrays of the QP with `extra` contact forces as variables, views of one buffer; made once."""
-        na, nc, _, nr = self._shape
-        n, m = na + extra, nc + nr
-        ends = np.cumsum([n * n, n, m * n, n + m, n + m])
-        out = np.empty(ends[-1] + (n + 1) * nc)
-        H, f, A, lower, upper, _ = np.split(out, ends)
-        program = (H.reshape(n, n), f, A.reshape(m, n), lower, upper, np.zeros(n + m, np.int32), out)
+        """The arrays of the QP with `extra` contact forces as variables, as daqp and as the kernels see them."""
+        nc, n, m = len(self.active), len(self.problem.G) + extra, len(self._rows) - len(self.problem.E)
+        table, limits = np.empty((n + m + 1, n)), np.empty((2, n + m))
+        sense, Y = np.zeros(n + m, np.int32), np.empty((n + 2, nc))
+        program = (table[:n], table[n + m], table[n : n + m], limits[0], limits[1], table, limits, sense, Y)
         self._programs[extra] = program
         return program

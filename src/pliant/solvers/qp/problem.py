@@ -185,7 +185,7 @@ def scaled_problem(p: QpccProblem, *, rows_per_contact: int = 1) -> ScaledProble
     return ScaledProblem(
         E=E,
         Ec=p.E_c * (D_y / size),
-        G=p.G * (D_a[:, None] * (D_a / size**2)),
+        G=np.ascontiguousarray(p.G * (D_a[:, None] * (D_a / size**2))),
         R=R / row_size[:, None],
         Rc=R_c / row_size[:, None],
         Q=Q,

@@ -26,9 +26,10 @@ FREE = 1e30
 EQUAL = 5
 """daqp's mark of an equality; 0 marks an inequality."""
 _PRIMAL = 1e-11  # a violation below this is rounding, for scaled problems
-_OPTIONS = (  # what to try next where the active set cycles on a flat cost
-    {"primal_tol": 1e-9},
-    {"primal_tol": 1e-9, "eps_prox": 1e-4},
+_PROXIMAL = 1e-11  # the gradient left where a flat cost makes daqp iterate
+_OPTIONS = (  # what to try next where the active set cycles on a flat cost, or sees no feasible point
+    {"primal_tol": 1e-9, "eta_prox": 1e-10},
+    {"primal_tol": 1e-9, "eps_prox": 1e-4, "eta_prox": 1e-9},
 )
 _SOLVED, _INFEASIBLE, _UNBOUNDED, _OVERDETERMINED = 1, -1, -3, -6
 
@@ -122,18 +123,21 @@ def solve_scaled(
     """x, multipliers, daqp's flag and its iterations, for a problem that is scaled already.
 
     lower and upper (n + m,): bounds of the variables first, ±1e30 for none; `sense` marks equalities. Redundant
-    equalities, on which daqp gives up, are taken out and the rest is solved again.
+    equalities, on which daqp gives up, are taken out and the rest is solved again. Redundant limits can make daqp call
+    a problem infeasible that is not: that counts only where it says so twice, with different tolerances.
     """
     if sense is None:
         sense = np.where(upper - lower <= 0.0, EQUAL, 0).astype(np.int32)
     solve = _daqp()
-    x, _, flag, info = solve(H, f, A, upper, lower, sense.copy(), primal_tol=_PRIMAL)
+    x, _, flag, info = solve(H, f, A, upper, lower, sense, primal_tol=_PRIMAL, eta_prox=_PROXIMAL)
     if flag == _OVERDETERMINED:
         return _without_redundant(H, f, A, lower, upper, sense)
-    for options in _OPTIONS:
-        if flag in (_SOLVED, _INFEASIBLE):
-            break
-        x, _, flag, info = solve(H, f, A, upper, lower, sense.copy(), **options)
+    if flag != _SOLVED:
+        for options in _OPTIONS:
+            before = flag
+            x, _, flag, info = solve(H, f, A, upper, lower, sense, **options)
+            if flag == _SOLVED or flag == before == _INFEASIBLE:
+                break
     return x, info["lam"], flag, info["iterations"]
 
 
@@ -234,5 +238,5 @@ def _without_redundant(
     dropped = np.delete(equal, chosen)
     lower, upper, sense = lower.copy(), upper.copy(), sense.copy()
     lower[dropped], upper[dropped], sense[dropped] = -FREE, FREE, 0
-    x, _, flag, info = _daqp()(H, f, A, upper, lower, sense, primal_tol=_PRIMAL)
+    x, _, flag, info = _daqp()(H, f, A, upper, lower, sense, primal_tol=_PRIMAL, eta_prox=_PROXIMAL)
     return x, info["lam"], int(flag), int(info["iterations"])
