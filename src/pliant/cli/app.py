@@ -90,3 +90,19 @@ def bench(
         show_bench(Console(), name, json_file=json, data=data)
     else:
         show_benches(Console())
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(help="Which published experiment; without it, the list of them.")] = "",
+    json: Annotated[Path | None, typer.Option(help="File for the report.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="The published size where that takes longer.")] = False,
+    view: Annotated[bool, typer.Option("--view", help="Show the motion in the browser afterwards.")] = False,
+) -> None:
+    """Run a published experiment and print our numbers beside the paper's."""
+    from pliant.cli.show import show_experiment, show_experiments
+
+    if name:
+        show_experiment(Console(), name, json_file=json, full=full, view_run=view)
+    else:
+        show_experiments(Console())

@@ -1,4 +1,4 @@
-"""What `pliant demo` and `pliant bench` print and write."""
+"""What `pliant demo`, `pliant bench` and `pliant reproduce` print and write."""
 
 from __future__ import annotations
 
@@ -51,8 +51,7 @@ def show_bench(console: Console, name: str, *, json_file: Path | None, data: Pat
 
     if name not in BENCHES:
         raise InputError(f"there is no benchmark {name!r}; the benchmarks are {', '.join(BENCHES)}")
-    if json_file is not None and not json_file.resolve().parent.is_dir():
-        raise InputError(f"the folder of {json_file} does not exist; make it, or choose another file")
+    _check_folder(json_file)
     result: dict[str, Any] = run_bench(name) if data is None else run_bench(name, data=data)
     table = Table(title=name, title_justify="left", title_style="bold", show_header=False)
     for key, value in result.items():
@@ -61,6 +60,36 @@ def show_bench(console: Console, name: str, *, json_file: Path | None, data: Pat
     if json_file is not None:
         json_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
         console.print(f"wrote {json_file}", highlight=False, soft_wrap=True)
+
+
+def show_experiments(console: Console) -> None:
+    """The names of the published experiments, each with one line."""
+    from pliant.experiments import EXPERIMENTS
+
+    _names(console, EXPERIMENTS, usage="pliant reproduce NAME --json FILE")
+
+
+def show_experiment(console: Console, name: str, *, json_file: Path | None, full: bool, view_run: bool) -> None:
+    """Run a published experiment, print its numbers beside the paper's, write and show them where asked."""
+    from pliant.experiments import reproduce
+
+    _check_folder(json_file)
+    report = reproduce(name, full=full)
+    console.print(report.table())
+    for note in report.notes:
+        console.print(f"- {note}", markup=False, highlight=False)
+    console.print(f"{report.seconds:.1f} s", highlight=False)
+    if json_file is not None:
+        json_file.write_text(json.dumps(report.as_json(), indent=2) + "\n")
+    if view_run and report.run is not None:
+        from pliant.viewer.live import view
+
+        view(report.run)
+
+
+def _check_folder(json_file: Path | None) -> None:
+    if json_file is not None and not json_file.resolve().parent.is_dir():
+        raise InputError(f"the folder of {json_file} does not exist; make it, or choose another file")
 
 
 def _names(console: Console, lines: dict[str, str], *, usage: str) -> None:

@@ -1,0 +1,26 @@
+"""Published experiments, run by `pliant reproduce NAME`: each is built, run, and reported beside the paper's numbers."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from time import perf_counter
+from typing import Any
+
+from pliant.core.errors import InputError
+from pliant.experiments.report import Report
+
+EXPERIMENTS: dict[str, str] = {}
+"""One line about each experiment, by name; the module of `coevoet-rod` is `coevoet_rod`."""
+
+
+def reproduce(name: str, *, full: bool = False) -> Report:
+    """Run the experiment `name` and return its report; `full` takes the published size where that takes longer."""
+    if name not in EXPERIMENTS:
+        raise InputError(f"there is no experiment {name!r}; the experiments are {', '.join(EXPERIMENTS)}")
+    start = perf_counter()
+    module: Any = import_module(f"pliant.experiments.{name.replace('-', '_')}")
+    report: Report = module.run(full=full)
+    return report.timed(perf_counter() - start)
+
+
+__all__ = ["EXPERIMENTS", "Report", "reproduce"]
