@@ -19,7 +19,7 @@ from pliant.control.effectors import AnyEffector, Effector
 from pliant.control.inverse import displacement_value
 from pliant.core.checks import positive_count
 from pliant.core.errors import ConvergenceError, InputError
-from pliant.core.types import FloatArray
+from pliant.core.types import BoolArray, FloatArray
 from pliant.mappings import PointMap, riding
 from pliant.materials import Tangent
 from pliant.models.scheme import STATIC_SCHEME, Scheme, euler_scheme
@@ -47,16 +47,22 @@ class Kinematics:
 
     `compliance` W_ea (e, a), m/N, is what a newton (Pa, N·m) of each actuator moves the effectors by; `actuator` W_aa
     (a, a) what it moves the actuators by. `jacobian` (e, a) is how effectors move for a unit of displacement of each
-    actuator, the others held: its rows are those of the effectors one after another, m (m³, rad).
+    actuator, the others held: its rows are those of the effectors one after another, m (m³, rad). `slack` (a,) marks
+    cables that hang loose: a little of their displacement moves nothing, and they hold nothing.
     """
 
     compliance: FloatArray
     actuator: FloatArray
+    slack: BoolArray
 
     @property
     def jacobian(self) -> FloatArray:
-        """W_ea W_aa⁻¹, (e, a)."""
-        return np.asarray(np.linalg.lstsq(self.actuator.T, self.compliance.T, rcond=1e-12)[0].T, np.float64)
+        """W_ea W_aa⁻¹ over the actuators that are not slack, (e, a)."""
+        taut = np.flatnonzero(~self.slack)
+        made = np.zeros(self.compliance.shape)
+        held = self.actuator[np.ix_(taut, taut)]
+        made[:, taut] = np.linalg.lstsq(held.T, self.compliance[:, taut].T, rcond=1e-12)[0].T
+        return made
 
 
 def kinematics(
@@ -81,7 +87,12 @@ def kinematics(
     kept = np.concatenate([watched, drives])
     reduced = _reduced(W, motion, kept)
     count = len(watched)
-    return Kinematics(reduced[:count, count:], reduced[count:, count:])
+    assert motion.assembly is not None
+    rows_now = motion.assembly.rows
+    last = warm_start(state, rows_now.key)
+    lam = np.zeros(rows_now.count) if last is None else last
+    slack = (rows_now.law[drives] == RowLaw.BOUNDED) & (lam[drives] <= rows_now.lower[drives])
+    return Kinematics(reduced[:count, count:], reduced[count:, count:], slack)
 
 
 def point_compliance(

@@ -63,7 +63,7 @@ def eliminate(
 
 
 def _parts(W: FloatArray, q: FloatArray, rows: IndexArray) -> tuple[FloatArray, FloatArray]:
-    if len(rows) == len(q):
+    if len(rows) == len(q) and (np.diff(rows) == 1).all():
         return W, q
     return W[np.ix_(rows, rows)], q[rows]
 
