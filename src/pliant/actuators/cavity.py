@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pliant.actuators.drive import DriveRow
 from pliant.actuators.limits import Command, Limits, command
 from pliant.actuators.values import Pressure, VolumeGrowth
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, MeshError
-from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.core.types import FloatArray
 from pliant.mesh import Mesh, Surface
 from pliant.models.model import Model
 from pliant.models.volume import Volume, VolumeModel
@@ -74,13 +75,10 @@ class Cavity:
 
 
 @dataclass(frozen=True, eq=False)
-class CavityRows:
+class CavityRows(DriveRow):
     """The row of one cavity. `rest_volume` is V₀, m³; `key` identifies the row."""
 
-    spec: Cavity
-    surface: Surface
-    key: int
-    number: int = -1
+    surface: Surface | None = None
     facets: PressureFacets | None = None
     rest_volume: float = 0.0
 
@@ -89,36 +87,14 @@ class CavityRows:
         """The row of `spec`, before its body is compiled; the surface is checked to be closed."""
         surface = _only_hollow(spec) if spec.surface is None else spec.surface
         surface.check_closed()
-        return cls(spec, surface, key)
-
-    def couplings(self, body: Any) -> list[IntArray]:
-        """Node sets that the stiffness couples: none beyond those of the cells."""
-        return []
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Number of the model."""
-        return (self.number,)
-
-    @property
-    def keys(self) -> IndexArray:
-        """Identity of the row."""
-        return np.array([self.key])
-
-    @property
-    def name(self) -> str:
-        """Name of the cavity."""
-        return self.spec.name
-
-    def holds(self, number: int) -> bool:
-        """A chamber holds no body in its place."""
-        return False
+        return cls(spec, key, surface=surface)
 
     def bound(self, models: Sequence[Model]) -> CavityRows:
         """The row in a world of `models`; the surface is checked to bound a hollow."""
-        number = next(k for k, model in enumerate(models) if model.spec is self.spec.body)
+        number = self.model_number(models)
         model = models[number]
         assert isinstance(model, VolumeModel)
+        assert self.surface is not None
         facets = PressureFacets.build(self.surface.facets, self.spec.body.mesh, model.pattern)
         made = replace(self, number=number, facets=facets)
         volume = made.volume(model.rest)

@@ -7,17 +7,18 @@ control it is what a probe or an instrument has to do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from pliant.actuators.drive import DriveRow
 from pliant.actuators.limits import Command, Limits, command
 from pliant.actuators.values import Displacement, Force
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.core.types import FloatArray
 from pliant.mappings import PointMap, riding
 from pliant.models.model import Model
 
@@ -69,45 +70,24 @@ class ForcePoint:
 
 
 @dataclass(frozen=True, eq=False)
-class ForcePointRows:
+class ForcePointRows(DriveRow):
     """The row of one force point."""
 
-    spec: ForcePoint
-    direction: FloatArray
-    key: int
+    direction: FloatArray = field(default_factory=lambda: np.zeros(3))
     map: PointMap | None = None
-    number: int = -1
     start: float = 0.0
 
     @classmethod
     def of(cls, spec: ForcePoint, key: int) -> ForcePointRows:
         """The row of `spec`, before its body is compiled."""
-        return cls(spec, unit_vector("direction", spec.direction), key)
-
-    def couplings(self, body: Any) -> list[IntArray]:
-        """The force is dead: it stiffens nothing."""
-        return []
+        return cls(spec, key, direction=unit_vector("direction", spec.direction))
 
     def bound(self, models: Sequence[Model]) -> ForcePointRows:
         """The row in a world of `models`."""
-        number = next(k for k, model in enumerate(models) if model.spec is self.spec.body)
+        number = self.model_number(models)
         point = finite_array("point", self.spec.point, shape=(3,))[None]
         made = replace(self, number=number, map=riding(models[number], point, what=f"point of {self.name!r}"))
         return replace(made, start=made._moved(models[number].initial()[0]))
-
-    @property
-    def keys(self) -> IndexArray:
-        """Identity of the row."""
-        return np.array([self.key])
-
-    @property
-    def name(self) -> str:
-        """Name of the force point."""
-        return self.spec.name
-
-    def holds(self, number: int) -> bool:
-        """One direction of one point does not hold a body."""
-        return False
 
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """How far the point has moved along its direction, m."""

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pliant.actuators.drive import DriveRow
 from pliant.actuators.limits import Command, Limits
 from pliant.actuators.values import Young
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.checks import positive
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Model
 from pliant.models.volume import Volume, VolumeModel
@@ -82,12 +83,9 @@ class Stiffness:
 
 
 @dataclass(frozen=True, eq=False)
-class StiffnessRows:
+class StiffnessRows(DriveRow):
     """The row of one part. `weight` (points,) are the integration weights of the part over E₀, zero elsewhere."""
 
-    spec: Stiffness
-    key: int
-    number: int = -1
     part: VolumeModel | None = None
 
     @classmethod
@@ -95,13 +93,9 @@ class StiffnessRows:
         """The row of `spec`, before its body is compiled."""
         return cls(spec, key)
 
-    def couplings(self, body: Any) -> list[IntArray]:
-        """None beyond those of the cells."""
-        return []
-
     def bound(self, models: Sequence[Model]) -> StiffnessRows:
         """The row in a world of `models`: a copy of the model that has only the part, with E = 1."""
-        number = next(k for k, model in enumerate(models) if model.spec is self.spec.body)
+        number = self.model_number(models)
         model = models[number]
         assert isinstance(model, VolumeModel)
         own = model.points.material == (0 if self.spec.inclusion is None else self.spec.inclusion + 1)
@@ -109,25 +103,6 @@ class StiffnessRows:
         nothing = replace(model.mass, nodal=np.zeros_like(model.mass.nodal), blocks=None)
         part = replace(model, points=replace(model.points, weight=weight), mass=nothing, fibres=())
         return replace(self, number=number, part=part)
-
-    @property
-    def name(self) -> str:
-        """Name of the part."""
-        return self.spec.name
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Number of the model."""
-        return (self.number,)
-
-    @property
-    def keys(self) -> IndexArray:
-        """Identity of the row."""
-        return np.array([self.key])
-
-    def holds(self, number: int) -> bool:
-        """A part holds no body in its place."""
-        return False
 
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """Minus the energy at E = 1, m³."""
