@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from pliant.models.volume.model import VolumeModel
 
 
+ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
+"""Held unknowns are in their place within this share of their coordinates."""
+
+
 @dataclass(eq=False)
 class VolumeSystem:
     """A dx = r of a volume: the blocks `values` (b, 3, 3) of A, r (n, 3) in N, and the motion of held nodes (n, 3).
@@ -162,7 +166,7 @@ class VolumeTrial:
         held = self.model.held_unknowns
         way = self._target.ravel()[held] - self._q.ravel()[held]
         ahead = self.blend * way - self.dx.ravel()[held]
-        if not ahead.any():
+        if not (np.abs(ahead) > ROUNDING * np.abs(self._target.ravel()[held])).any():
             return None
         motion = np.zeros(self.dx.shape)
         motion.ravel()[held] = ahead
