@@ -263,8 +263,9 @@ class CableRows:
         if cut:
             law, lower, upper, target = int(RowLaw.IMPOSED), -np.inf, np.inf, 0.0
         else:
-            before = self.displacement(view.start) if np.isfinite(spec.max_variation) else 0.0
-            law, lower, upper, target = spec.limits.law(control, before, view.last_force(self.key))
+            law, lower, upper, target = spec.limits.law(
+                control, lambda: self.displacement(view.start), lambda: view.last_force(self.key)
+            )
         memory = CableMemory(True) if cut else None
         gap = self.rest_length - float(lengths.sum())
         if not spec.friction:
@@ -341,8 +342,8 @@ def _ride(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> Rid
 
 def _pieces(path: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Lengths (s,), m, never quite zero, and directions (s, 3) of the pieces of a path."""
-    steps = np.diff(path, axis=0)
-    lengths = np.sqrt(np.einsum("si,si->s", steps, steps))
+    steps = path[1:] - path[:-1]
+    lengths = np.sqrt((steps * steps).sum(axis=1))
     lengths = np.maximum(lengths, 1e-12 * float(lengths.sum()))
     return lengths, steps / lengths[:, None]
 

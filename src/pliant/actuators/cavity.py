@@ -121,9 +121,7 @@ class CavityRows(DriveRow):
         H[self.number] = sparse.csr_matrix(gradient.reshape(1, -1))
         growth = volume - self.rest_volume
         control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
-        limits = self.spec.limits
-        before = self.displacement(view.start) if np.isfinite(limits.change) else 0.0
-        law, lower, upper, target = limits.law(control, before, view.last_force(self.key))
+        law, lower, upper, target = self.law(view, control)
         return Rows.of(H, growth, law, lower=lower, upper=upper, target=target, key=self.key), None
 
     def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.types import IndexArray, IntArray
+from pliant.actuators.limits import Command, Limits
+from pliant.constraints.rows import RowView
+from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.model import Model
 
 
@@ -42,6 +44,15 @@ class DriveRow:
     def holds(self, number: int) -> bool:
         """One row does not hold a body in its place."""
         return False
+
+    def displacement(self, q: Sequence[FloatArray]) -> float:
+        """δ with the models at q."""
+        raise NotImplementedError
+
+    def law(self, view: RowView, command: Command) -> tuple[int, float, float, float]:
+        """Law, bounds and target of the row for `command`."""
+        limits: Limits = self.spec.limits
+        return limits.law(command, lambda: self.displacement(view.start), lambda: view.last_force(self.key))
 
     def model_number(self, models: Sequence[Model]) -> int:
         """Number of the actuator's body among `models`."""

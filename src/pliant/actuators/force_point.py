@@ -101,9 +101,7 @@ class ForcePointRows(DriveRow):
         H[self.number] = self.map.pull_one(q, self.direction[None])
         control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
         moved = self._moved(q)
-        law, lower, upper, target = self.spec.limits.law(
-            control, self._moved(view.start[self.number]), view.last_force(self.key)
-        )
+        law, lower, upper, target = self.law(view, control)
         return Rows.of(H, moved, law, lower=lower, upper=upper, target=target, key=self.key), None
 
     def _moved(self, q: FloatArray) -> float:

@@ -220,13 +220,13 @@ class JointRows:
             turned[0] += 2.0 * np.pi * np.round((before - turned[0]) / (2.0 * np.pi))
             gap = np.concatenate([turned[:1], along, turned[1:]])
             order = [3, 0, 1, 2, 4, 5]
-            start = before
         else:
             gap = np.concatenate([along, turned])
             order = [0, 1, 2, 3, 4, 5]
-            start = self.displacement(view.start)
         control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
-        law, lower, upper, target = self.spec.limits.law(control, start, view.last_force(self.key))
+        law, lower, upper, target = self.spec.limits.law(
+            control, lambda: before if is_hinge else self.displacement(view.start), lambda: view.last_force(self.key)
+        )
         rows = Rows.of(
             [h[order] if h.nnz else h for h in H],
             gap,

@@ -5,6 +5,7 @@ A drive is commanded in one of two ways: by displacement δ (m, m³ or rad) or b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,10 +36,16 @@ class Limits:
     force_change: float = np.inf
     change: float = np.inf
 
-    def law(self, command: Command, delta: float, lam: float) -> tuple[int, float, float, float]:
-        """Law, bounds and target of the row for `command`, from δ and λ at the start of the step."""
+    def law(
+        self, command: Command, displacement: Callable[[], float], force: Callable[[], float]
+    ) -> tuple[int, float, float, float]:
+        """Law, bounds and target of the row for `command`; δ and λ at the start of the step are asked for where they
+        limit it.
+        """
+        lam = force() if self.force_change < np.inf else 0.0
         if command.by_force:
             return RowLaw.IMPOSED, -np.inf, np.inf, _near(command.amount, lam, self.force_change)
+        delta = displacement() if self.change < np.inf else 0.0
         lower = max(self.lower, min(lam - self.force_change, self.upper))
         upper = min(self.upper, max(lam + self.force_change, self.lower))
         return RowLaw.BOUNDED, lower, upper, _near(command.amount, delta, self.change)

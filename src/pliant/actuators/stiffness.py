@@ -116,7 +116,7 @@ class StiffnessRows(DriveRow):
         H = view.blank(1)
         H[self.number] = sparse.csr_matrix(-force.reshape(1, -1))
         control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
-        law, lower, upper, target = self.spec.limits.law(control, 0.0, view.last_force(self.key))
+        law, lower, upper, target = self.law(view, control)
         return Rows.of(H, -energy, law, lower=lower, upper=upper, target=target, key=self.key), None
 
     def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:

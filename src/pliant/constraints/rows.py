@@ -103,7 +103,10 @@ class RowView:
 
     def last_force(self, key: int) -> float:
         """λ of the row `key` at the end of the step before; 0 where it was not there."""
-        return float(forces_of(np.array([key]), self.last_keys, self.last_lam)[0])
+        if self.last_keys is None or self.last_lam is None:
+            return 0.0
+        found = np.flatnonzero(self.last_keys == key)
+        return float(self.last_lam[found[0]]) if len(found) else 0.0
 
 
 def forces_of(wanted: IndexArray, keys: IndexArray | None, lam: FloatArray | None) -> FloatArray:

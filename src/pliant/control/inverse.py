@@ -12,7 +12,7 @@ among the actuators is moved instead of pulled: its column is the motion that a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -164,13 +164,17 @@ class InverseReport:
     """What an inverse tells about a step.
 
     `result` is that of the QPCC solver, with status, objective, gap and path; `problem` the problem it solved.
-    `limited` names the actuators that stand at a limit.
     """
 
     session: InverseSession
     result: QpccResult
     problem: QpccProblem
-    limited: tuple[str, ...]
+    find_limited: Callable[[], tuple[str, ...]]
+
+    @cached_property
+    def limited(self) -> tuple[str, ...]:
+        """Names of the actuators that stand at a limit."""
+        return self.find_limited()
 
     def error(self, effector: Any, info: StepInfo) -> float:
         """Distance of an effector from its target at the end of the step, m (m³, rad)."""
@@ -258,7 +262,7 @@ class InverseSession:
         for driven, motions, amount in zip(self.supports, solving.motions, moved, strict=True):
             dx[driven.number] += amount * motions
             driven.move(motion, amount)
-        self.report.fill(InverseReport(self, result, qpcc, solving.limited(lam, moved)))
+        self.report.fill(InverseReport(self, result, qpcc, lambda: solving.limited(lam, moved)))
         return lam
 
 

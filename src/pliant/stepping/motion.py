@@ -113,8 +113,10 @@ class Motion:
         known = (self.start.keys, self.start.lam)
         if self.assembly is not None and self.lam is not None:
             known = (self.assembly.rows.key, self.lam)
-        for maker in self.world.stiff_makers:
-            maker.add_stiffness(x, forces_of(maker.keys, *known), self.scheme.theta, systems)
+        keys, ends = self.world.stiff_keys
+        forces = np.split(forces_of(keys, *known), ends)
+        for maker, lam in zip(self.world.stiff_makers, forces, strict=True):
+            maker.add_stiffness(x, lam, self.scheme.theta, systems)
 
     def assemble_rows(self) -> Assembly:
         """The rows of all makers at the current dx."""

@@ -13,7 +13,7 @@ import numpy as np
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.rows import RowMaker, StiffRowMaker
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Model
 from pliant.models.volume import VolumeModel
 from pliant.world.controls import resolve_controls
@@ -50,6 +50,12 @@ class World:
         """The row makers whose forces stiffen a model: cables and cavities."""
         makers: Any = self.row_makers
         return tuple(maker for maker in makers if hasattr(maker, "add_stiffness"))
+
+    @cached_property
+    def stiff_keys(self) -> tuple[IndexArray, IndexArray]:
+        """The keys of the rows of all stiff makers, and where those of each but the first begin."""
+        keys = [maker.keys for maker in self.stiff_makers]
+        return np.concatenate(keys), np.cumsum([len(own) for own in keys])[:-1]
 
     @property
     def volumes(self) -> tuple[VolumeModel, ...]:
