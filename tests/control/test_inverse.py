@@ -282,3 +282,16 @@ def test_stiffness_of_an_inclusion_in_dynamics():
 def test_bad_stiffness(options, text):
     with pytest.raises(InputError, match=text):
         pl.Stiffness(pl.Volume(MESH, RUBBER), **options)
+
+
+def test_limits_are_named_in_one_linear_solve_too():
+    """What stands at a limit is judged by the bounds of the solve, also for a support that has moved since."""
+    scene, body, cables = beam(support=True)
+    base = scene.add(pl.Support(body, CLAMP))
+    platform = pl.MovedSupport(base, (1, 0, 0), max_displacement=0.01, name="platform")
+    tip, world = pl.Effector(body, TIP), scene.compile()
+    step = pl.QuasiStatic(newton_iterations=1, solver=pl.Inverse([tip], [*cables, platform]))
+    _, info = step(world, world.initial_state(), {tip: np.add(TIP, (0.05, 0.0, 0.0))})
+    assert "platform" in info.inverse.limited
+    _, info = step(world, world.initial_state(), {tip: np.add(TIP, (0.005, 0.0, 0.0))})
+    assert "platform" not in info.inverse.limited

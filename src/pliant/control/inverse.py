@@ -391,7 +391,8 @@ class _Solving:
             return np.hstack([W[np.ix_(rows, a)], B[rows]])
 
         E_a = scale[:, None] * block(e)
-        x_low, x_high, low, high = self._limits(len(a))
+        self.bounds = self._limits(len(a))
+        x_low, x_high, low, high = self.bounds
         limited = np.isfinite(low) | np.isfinite(high)
         r = np.concatenate([a[limited], h])
         W_cc = W[np.ix_(c, c)]
@@ -469,7 +470,7 @@ class _Solving:
 
     def limited(self, lam: FloatArray, moved: FloatArray) -> tuple[str, ...]:
         """Names of the actuators at a limit of force or displacement."""
-        x_low, x_high, low, high = self._limits(len(self.drives))
+        x_low, x_high, low, high = self.bounds
         delta = (self.problem.delta_free + self.problem.W @ lam + self.B @ moved)[self.drives]
         names = [*(a.name for a in self.bound.actuators), *(d.spec.name for d in self.bound.supports)]
         x = np.concatenate([lam[self.drives], moved])
