@@ -15,6 +15,7 @@ from typing import Any
 
 from pliant import control, materials, mesh, robots, solvers
 from pliant.actuators import Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
+from pliant.constraints.channel import Channel
 from pliant.control import (
     Effector,
     Inverse,
@@ -83,6 +84,7 @@ __all__ = [
     "Cable",
     "CapacityError",
     "Cavity",
+    "Channel",
     "ConvergenceError",
     "Cut",
     "Displacement",

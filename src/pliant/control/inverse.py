@@ -317,10 +317,10 @@ class _Solving:
         bounded = law == RowLaw.BOUNDED
         unlimited = bounded & (p.lower == -np.inf) & (p.upper == np.inf)
         one_sided = bounded & np.isfinite(p.lower) & (p.upper == np.inf)
-        if (bounded & ~unlimited & ~one_sided).any() or (law == RowLaw.CAPSTAN).any():
+        if (bounded & ~unlimited & ~one_sided).any() or np.isin(law, (RowLaw.CAPSTAN, RowLaw.SLEEVE)).any():
             raise InputError(
                 "beside an inverse an actuator may be commanded by force, or by displacement without a largest force, "
-                "and cables have no friction in their guides: give it to the inverse, or take its limit away"
+                "and nothing has friction in its guides: give it to the inverse, or take the limit away"
             )
         self.imposed = law == RowLaw.IMPOSED
         self.zero = np.flatnonzero((law == RowLaw.BILATERAL) | unlimited)

@@ -17,6 +17,7 @@ import numpy as np
 from pliant.actuators import Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.constraints.attachment import Attachment
+from pliant.constraints.channel import Channel
 from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
 from pliant.mesh import Mesh, Surface, regions
@@ -29,7 +30,7 @@ _KNOWN: dict[str, type] = {
     for known in (
         *(Volume, Rayleigh, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
-        *(Attachment, Fibre, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness),
+        *(Attachment, Channel, Fibre, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness),
         *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *(Beam, Circle, Tube, Rectangle),
         *regions.KINDS,

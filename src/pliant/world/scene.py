@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.actuators import Actuator, ActuatorRows, Cable, actuator_rows
 from pliant.constraints.attachment import Attachment, AttachmentRows
+from pliant.constraints.channel import Channel, ChannelRows
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.rows import RowMaker, RowView
@@ -59,6 +60,7 @@ class Scene:
         self._fibres: list[Fibre] = []
         self._pairs: list[Pair] = []
         self._attachments: list[Attachment] = []
+        self._channels: list[Channel] = []
 
     def add(self, thing: Thing, *, position: Any = None, rotation: Any = None) -> Thing:
         """Add a body, an obstacle, an actuator, a load or a support and return it, to be used as its handle.
@@ -177,6 +179,7 @@ class Scene:
         models = tuple(self._model(body, actuators) for body in self._bodies)
         makers: list[RowMaker] = [rows.bound(models) for rows in actuators]
         makers += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(self._attachments, start=1)]
+        makers += [ChannelRows.build(spec, models, k) for k, spec in enumerate(self._channels)]
         pairs = [self._contact_pair(pair, models, number) for number, pair in enumerate(self._pairs, start=1)]
         _check_apart(models, [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap])
         return World(
@@ -190,7 +193,7 @@ class Scene:
 
     def things(self) -> list[tuple[Any, Any]]:
         """Everything that was added, each volume with its mesh where it stands, each beam with its pose (4, 3)."""
-        parts = [*self._actuators, *self._fibres, *self._loads, *self._supports]
+        parts = [*self._actuators, *self._fibres, *self._channels, *self._loads, *self._supports]
         rest = [*self._obstacles, *parts, *self._attachments]
         return [*((body, self._volumes.get(id(body))) for body in self._bodies), *((thing, None) for thing in rest)]
 
@@ -215,6 +218,7 @@ class Scene:
             (Actuator, self._actuators),
             (_LOADS, self._loads),
             (Fibre, self._fibres),
+            (Channel, self._channels),
             (Support, self._supports),
         ]
         place = next((place for kinds, place in lists if isinstance(thing, kinds)), None)
@@ -222,7 +226,7 @@ class Scene:
             raise InputError(
                 f"{thing!r} cannot be added to a scene; add bodies, obstacles, actuators, loads and supports"
             )
-        for body in thing.bodies if isinstance(thing, Actuator) else (thing.body,):
+        for body in getattr(thing, "bodies", None) or (thing.body,):
             if all(body is not other for other in self._bodies):
                 raise InputError(f"add the body {body.name!r} to the scene before its {type(thing).__name__}")
         place.append(thing)

@@ -25,8 +25,8 @@ from pliant.solvers.complementarity.blocks import (
     residual_of,
     scaled,
 )
-from pliant.solvers.complementarity.capstan import solve_capstan
 from pliant.solvers.complementarity.elimination import Elimination, eliminate
+from pliant.solvers.complementarity.fractions import solve_fractions
 from pliant.solvers.complementarity.hybrid import solve_blocks
 from pliant.solvers.complementarity.infeasibility import raise_if_infeasible
 from pliant.solvers.complementarity.principal_pivoting import solve_boxes
@@ -50,9 +50,11 @@ class Law(IntEnum):
     """Bounded, by fractions lower and upper of the tension before it: λ of the head row, which stands before the first
     of consecutive rows of this law, less the λ of those between.
     """
+    SLEEVE = 6
+    """Bounded, by fractions lower and upper of the norm of λ of the two rows before it."""
 
 
-_BILATERAL, _, _COULOMB, _IMPOSED, _BOUNDED, _CAPSTAN = (int(law) for law in Law)
+_BILATERAL, _, _COULOMB, _IMPOSED, _BOUNDED, _CAPSTAN, _SLEEVE = (int(law) for law in Law)
 _NO_BLOCKS = Blocks(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 
@@ -142,12 +144,12 @@ def solve(
     )
     if warm is not None:
         warm = finite_array("warm", warm, shape=checked.delta_free.shape)
-    fractions = np.flatnonzero(checked.law == _CAPSTAN)
-    if len(fractions):
-        if fractions[0] == 0:
-            raise InputError("row 0 has the law CAPSTAN, but no tension stands before it")
-        return solve_capstan(
-            checked, fractions, _BOUNDED, lambda p, start: _solved(p, start, options), warm, options.tolerance
+    tensions, sleeves = (np.flatnonzero(checked.law == law) for law in (_CAPSTAN, _SLEEVE))
+    if len(tensions) or len(sleeves):
+        if checked.law[0] == _CAPSTAN or (checked.law[:2] == _SLEEVE).any():
+            raise InputError("a row of the law CAPSTAN or SLEEVE has no row before it whose force would bound it")
+        return solve_fractions(
+            checked, tensions, sleeves, _BOUNDED, lambda p, start: _solved(p, start, options), warm, options.tolerance
         )
     return _solved(checked, warm, options)
 

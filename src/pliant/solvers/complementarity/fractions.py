@@ -1,10 +1,11 @@
-"""Friction of a cable in its guides: rows whose bounds are fractions of a tension that is itself unknown.
+"""Rows whose bounds are fractions of forces that are themselves unknown: cables in their guides, rods in sleeves.
 
-A group is a head row, λ₀ the tension at the pulled end, and the rows behind it, λⱼ the fall of tension at a via point:
-Tⱼ = λ₀ − Σ_{i<j} λᵢ and lowerⱼ Tⱼ ≤ λⱼ ≤ upperⱼ Tⱼ with slip only at a bound. For given tensions these are boxes; the
-tensions are found by the fixed point T ↦ boxes ↦ T, accelerated (D. G. Anderson, "Iterative procedures for nonlinear
-integral equations", J. ACM 12, 1965). Once no via point changes between sticking and slipping the map is linear, so
-that few rounds reach round-off.
+A cable's group is a head row, λ₀ the tension at the pulled end, and the rows behind it, λⱼ the fall of tension at a via
+point: Tⱼ = λ₀ − Σ_{i<j} λᵢ and lowerⱼ Tⱼ ≤ λⱼ ≤ upperⱼ Tⱼ. A sleeve's row follows the two rows that press on it:
+|λ| ≤ upper √(λ₁² + λ₂²). There is slip only at a bound. For given forces these are boxes; the forces are found by the
+fixed point F ↦ boxes ↦ F, accelerated (D. G. Anderson, "Iterative procedures for nonlinear integral equations", J. ACM
+12, 1965). Once no row changes between sticking and slipping the map of tensions is linear, so that few rounds reach
+round-off.
 """
 
 from __future__ import annotations
@@ -27,41 +28,48 @@ _DEPTH = 4
 _ROUNDS = 100
 
 
-def solve_capstan(
+def solve_fractions(
     problem: MixedProblem,
-    rows: IndexArray,
+    tensions: IndexArray,
+    sleeves: IndexArray,
     bounded: int,
     solve_boxes: Callable[[MixedProblem, FloatArray | None], ComplementarityResult],
     warm: FloatArray | None,
     tolerance: float,
 ) -> ComplementarityResult:
-    """Solve `problem` whose `rows` are falls of tension; `solve_boxes` solves it with numbers as bounds, law `bounded`.
+    """Solve `problem` whose rows `tensions` are falls of tension, and `sleeves` frictions of what two rows press.
 
-    The residual counts the tensions too, relative to the largest one.
+    `solve_boxes` solves it with numbers as bounds, law `bounded`. The residual counts the forces that bound others too,
+    relative to the largest one.
     """
     law = problem.law.copy()
+    rows = np.concatenate([tensions, sleeves])
     law[rows] = bounded
-    sums = _tensions_before(len(law), rows)
-    tension = np.zeros(len(rows)) if warm is None else np.maximum(sums @ warm, 0.0)
+    sums = _tensions_before(len(law), tensions)
+
+    def bounding(lam: FloatArray) -> FloatArray:
+        return np.concatenate([np.maximum(sums @ lam, 0.0), np.hypot(lam[sleeves - 1], lam[sleeves - 2])])
+
+    force = np.zeros(len(rows)) if warm is None else bounding(warm)
     points: list[FloatArray] = []
     moves: list[FloatArray] = []
     iterations, error = 0, np.inf
     for _ in range(_ROUNDS):
         lower, upper = problem.lower.copy(), problem.upper.copy()
-        lower[rows] *= tension
-        upper[rows] *= tension
+        lower[rows] *= force
+        upper[rows] *= force
         result = solve_boxes(replace(problem, law=law, lower=lower, upper=upper), warm)
         iterations += result.iterations
-        warm, found = result.lam, np.maximum(sums @ result.lam, 0.0)
+        warm, found = result.lam, bounding(result.lam)
         scale = float(np.abs(found).max(initial=0.0)) or 1.0
-        error = float(np.abs(found - tension).max(initial=0.0)) / scale
+        error = float(np.abs(found - force).max(initial=0.0)) / scale
         if error <= tolerance:
             return replace(result, iterations=iterations, residual=max(result.residual, error))
-        points, moves = [*points[-_DEPTH:], tension], [*moves[-_DEPTH:], found - tension]
-        tension = np.maximum(_accelerated(points, moves), 0.0)
+        points, moves = [*points[-_DEPTH:], force], [*moves[-_DEPTH:], found - force]
+        force = np.maximum(_accelerated(points, moves), 0.0)
     raise ConvergenceError(
-        f"the tensions of a cable with friction in its guides did not settle in {_ROUNDS} rounds (last change "
-        f"{error:.2g} of the largest): lower the friction or take smaller steps",
+        f"friction of cables in their guides, or of rods in sleeves, did not settle in {_ROUNDS} rounds (last change "
+        f"{error:.2g} of the largest force): lower the friction or take smaller steps",
         result=replace(result, status=Status.ITERATION_LIMIT, iterations=iterations, residual=error),
     )
 

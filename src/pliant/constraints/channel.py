@@ -1,0 +1,195 @@
+"""Channels: a slender body that slides through points of a volume (Adagolodjo et al., IEEE RA-L 2021).
+
+Each point x of the channel stays on the axis: with p the place on the axis that is nearest to x, found anew in every
+solve, and n₁, n₂ the normals of the axis there, δⱼ = nⱼ · (x − p) = 0. Nothing holds it along the axis, or friction
+does: a third row has the slip of the step, and its force is at most μ times that of the other two. The end of a channel
+may be the tip of the slender body, held in three directions. Meshes need not match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.core.checks import finite_array, non_negative
+from pliant.core.errors import InputError
+from pliant.core.types import BoolArray, FloatArray
+from pliant.mappings import BarycentricMap
+from pliant.mappings.curve import Curve, curve_of
+from pliant.models.model import Model
+from pliant.models.volume import Volume, VolumeModel
+
+CHANNEL_KEYS = 1 << 40
+"""Keys of the rows of channels; those of contacts are higher."""
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """A channel through `points` (k, 3), m, of `body`, in the frame of its mesh, in which `rod` slides.
+
+    body
+        The volume.
+    points
+        From where the slender body enters to where it ends.
+    rod
+        A beam whose nodes follow each other; its axis passes the points when the world begins.
+    fixed_end
+        The last point is the tip of the slender body, held in three directions.
+    end_direction
+        The tip also points along the last piece of the channel.
+    friction
+        Coulomb's μ ≥ 0 between both.
+    reach
+        How far outside the mesh a point may lie, m.
+    """
+
+    body: Volume
+    points: Any
+    rod: Any
+    _: KW_ONLY
+    fixed_end: bool = True
+    end_direction: bool = False
+    friction: float = 0.0
+    reach: float = 0.0
+    name: str = "channel"
+
+    def __post_init__(self) -> None:
+        points = finite_array(f"points of {self.name!r}", self.points, shape=(None, 3))
+        if len(points) < 1 + self.end_direction:
+            raise InputError(f"{self.name!r} has {len(points)} points; it needs {1 + self.end_direction} or more")
+        non_negative(f"friction of {self.name!r}", self.friction)
+        non_negative(f"reach of {self.name!r}", self.reach, unit="m")
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The volume and what slides in it."""
+        return (self.body, self.rod)
+
+
+@dataclass(frozen=True, eq=False)
+class ChannelRows:
+    """Rows of a channel: two for each sliding point, three with friction; three for a fixed end, two for its direction.
+
+    A sliding point that the tip has left behind has no rows until the tip comes back.
+    """
+
+    spec: Channel
+    numbers: tuple[int, int]
+    map: BarycentricMap
+    curve: Curve
+    key: int
+
+    @classmethod
+    def build(cls, spec: Channel, models: Sequence[Model], key: int) -> ChannelRows:
+        """The rows of `spec` in a world of `models`; what does not fit together is an error."""
+        numbers = tuple(next(k for k, model in enumerate(models) if model.spec is body) for body in spec.bodies)
+        volume, slender = models[numbers[0]], models[numbers[1]]
+        assert isinstance(volume, VolumeModel)
+        points = finite_array("points", spec.points, shape=(None, 3))
+        riding = BarycentricMap.of_points(spec.body.mesh, points, what=f"points of {spec.name!r}", reach=spec.reach)
+        made = cls(spec, (numbers[0], numbers[1]), riding, curve_of(slender), key)
+        made._check(riding.points(volume.initial()[0]), slender.initial()[0])
+        return made
+
+    @property
+    def name(self) -> str:
+        """Name of the channel."""
+        return self.spec.name
+
+    def holds(self, number: int) -> bool:
+        """Whether body `number` is in the channel."""
+        return number in self.numbers
+
+    def rows(self, view: RowView) -> tuple[Rows, None]:
+        """Distances of the channel's points from the axis, and their gradients."""
+        volume, slender = self.numbers
+        x = self.map.points(view.q[volume])
+        arc, slides = self._places(view.q[slender], x)
+        there = self.curve.at(arc)
+        frames = there.frames(view.q[slender])
+        p = there.points(view.q[slender])
+        width = 3 if self.spec.friction else 2
+        inner = np.flatnonzero(slides)
+        order = (1, 2, 0)[:width]
+        points, directions = np.repeat(inner, width), frames[inner][:, :, order].transpose(0, 2, 1).reshape(-1, 3)
+        gap = np.einsum("ri,ri->r", directions, (x - p)[points])
+        law = np.tile([RowLaw.BILATERAL, RowLaw.BILATERAL, RowLaw.SLEEVE][:width], len(inner))
+        if self.spec.friction:
+            gap[2::3] = self._slip(view, there, inner, directions[2::3])
+        if self.spec.fixed_end:
+            last = len(x) - 1
+            points = np.concatenate([points, np.full(3, last)])
+            directions = np.concatenate([directions, frames[last].T])
+            gap = np.concatenate([gap, frames[last].T @ (x[last] - p[last])])
+            law = np.concatenate([law, np.full(3, RowLaw.BILATERAL)])
+        columns = (3 * points[:, None] + np.arange(3)).ravel()
+        ends = 3 * np.arange(len(points) + 1)
+        picked = sparse.csr_matrix((directions.ravel(), columns, ends), shape=(len(points), 3 * len(x)))
+        H = view.blank(len(points))
+        H[volume] = self.map.pull(view.q[volume], picked)
+        H[slender] = -there.pull(view.q[slender], picked)
+        if self.spec.end_direction:
+            H, gap = self._with_direction(view, H, gap, x, there, frames[-1])
+            law = np.concatenate([law, np.full(2, RowLaw.BILATERAL)])
+        mu = self.spec.friction
+        keys = CHANNEL_KEYS + (self.key << 20) + self._keys(inner, width, len(gap))
+        return Rows.of(H, gap, law, lower=-mu, upper=mu, key=keys), None
+
+    def _places(self, q: FloatArray, x: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Arc lengths (k,) of the places of the points on the axis, and which of them slide there."""
+        arc = self.curve.nearest(q, x)
+        slides = arc < self.curve.length * (1.0 - 1e-9)
+        if self.spec.fixed_end:
+            arc[-1] = self.curve.length
+            slides[-1] = False
+        return arc, slides
+
+    def _slip(self, view: RowView, there: Any, inner: Any, tangents: FloatArray) -> FloatArray:
+        """How far the points moved along the axis in the step, relative to the places that were under them, (k,), m."""
+        volume, slender = self.numbers
+        moved = self.map.points(view.q[volume]) - self.map.points(view.start[volume])
+        carried = there.points(view.q[slender]) - there.points(view.start[slender])
+        slip: FloatArray = np.einsum("ki,ki->k", tangents, (moved - carried)[inner])
+        return slip
+
+    def _with_direction(
+        self, view: RowView, H: list[sparse.csr_matrix], gap: FloatArray, x: FloatArray, there: Any, frame: FloatArray
+    ) -> tuple[list[sparse.csr_matrix], FloatArray]:
+        """Two more rows: the last piece of the channel has no part along the normals of the tip."""
+        volume, slender = self.numbers
+        piece = x[-1] - x[-2]
+        normals = frame[:, 1:].T
+        ahead = sparse.csr_matrix(np.hstack([np.zeros((2, 3 * len(x) - 6)), -normals, normals]))
+        turns = np.zeros((2, 3 * len(x)))
+        turns[:, -3:] = np.cross(normals, piece)  # δ(n · d) = (ω × n) · d = ω · (n × d)
+        extra = view.blank(2)
+        extra[volume] = self.map.pull(view.q[volume], ahead)
+        extra[slender] = there.pull_spins(view.q[slender], sparse.csr_matrix(turns))
+        joined = [sparse.vstack([h, e], format="csr") for h, e in zip(H, extra, strict=True)]
+        return joined, np.concatenate([gap, normals @ piece])
+
+    def _keys(self, inner: Any, width: int, total: int) -> Any:
+        own = (3 * inner[:, None] + np.arange(width)).ravel()
+        return np.concatenate([own, 3 * len(self.map.nodes) + np.arange(total - len(own))])
+
+    def _check(self, x: FloatArray, q: FloatArray) -> None:
+        """The axis has to pass the points of the channel when the world begins, and to end where it is held."""
+        arc, _ = self._places(q, x)
+        away = np.linalg.norm(x - self.curve.at(arc).points(q), axis=1)
+        worst = int(np.argmax(away))
+        allowed = 1e-3 * self.curve.length
+        if self.spec.fixed_end and away[-1] > allowed:
+            raise InputError(
+                f"the tip of {self.spec.rod.name!r} is {1e3 * away[-1]:.3g} mm from the last point of {self.name!r}: "
+                "it is longer or shorter than its channel; move the point, or fixed_end=False"
+            )
+        if away[worst] > allowed:
+            raise InputError(
+                f"point {worst} of {self.name!r} is {1e3 * away[worst]:.3g} mm from the axis of {self.spec.rod.name!r} "
+                "when the world begins; let the axis pass the points, or leave out those beyond its ends"
+            )

@@ -1,0 +1,152 @@
+"""Channels: rows against differences, slender bodies that slide in soft ones, friction, and what is refused."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.core.errors import InputError
+from pliant.models.scheme import euler_scheme
+from pliant.stepping.motion import Motion
+
+MESH = pl.mesh.box((0.1, 0.02, 0.02), (10, 2, 2))
+RUBBER = pl.materials.Corotated(young=5e5, poisson=0.4, density=1e3)
+CLAMP = pl.regions.plane(axis="x", at=0.0)
+POINTS = np.stack([np.linspace(0.005, 0.1, 12), np.full(12, 0.01), np.full(12, 0.015)], axis=1)
+TIP = int(np.argmin(np.linalg.norm(MESH.points - [0.1, 0.01, 0.01], axis=1)))
+
+
+def coupled(points=POINTS, *, radius=5e-5, young=4e12, nodes=25, end=0.1, clamp=CLAMP, **options):
+    """A block with a wire in it that enters at x = −20 mm, where its first node is held."""
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(MESH, RUBBER, clamp=clamp, damping=pl.Rayleigh(stiffness=0.01)))
+    x = np.linspace(-0.02, end, nodes)
+    axis = np.stack([x, np.full(nodes, 0.01), np.full(nodes, 0.015)], axis=1)
+    section = pl.sections.Circle(radius)
+    wire = scene.add(pl.Beam(axis, section=section, young=young, poisson=0.3, density=1e3, name="wire"))
+    base = scene.add(pl.Support(wire, [0], rotation=(0, 0, 0)))
+    scene.add(pl.Channel(body, points, wire, **options))
+    return scene.compile(), body, wire, base
+
+
+def settled(world, base, way, steps=120, dt=0.02):
+    state = world.initial_state()
+    for k in range(steps):
+        amount = way * min(1.0, (k + 1) / 40)
+        state, info = pl.ImplicitEuler(dt, newton_iterations=2)(world, state, {base: pl.Displacement((amount, 0, 0))})
+    return state, info
+
+
+@pytest.mark.parametrize("options", [{}, {"end_direction": True}, {"fixed_end": False}])
+def test_rows_are_gradients_of_the_distances(options):
+    """H against central differences at the start, where the axis passes the points."""
+    world, *_ = coupled(POINTS if options.get("fixed_end", True) else POINTS[:-1], **options)
+    motion = Motion(world, world.initial_state(), euler_scheme(0.01), {})
+    rng = np.random.default_rng(0)
+    steps = [rng.normal(size=x.shape) for x in motion.dx]
+    for step in steps[1:]:
+        step[:, 1] *= 20.0  # turns of the wire, in rad beside metres
+    motion.dx = [0.0 * x for x in steps]
+    rows = motion.assemble_rows().rows
+    np.testing.assert_allclose(rows.gap, 0.0, atol=1e-12)
+    gaps = []
+    for sign in (1.0, -1.0):
+        motion.dx = [sign * 1e-7 * x for x in steps]
+        gaps.append(motion.assemble_rows().rows.gap)
+    predicted = sum(h @ x.ravel() for h, x in zip(rows.H, steps, strict=True))
+    scale = np.abs(predicted).max()
+    np.testing.assert_allclose(predicted, (gaps[0] - gaps[1]) / 2e-7, atol=1e-4 * scale)
+
+
+def test_a_wire_that_hardly_bends_is_a_cable():
+    """EI → 0 with EA large: the same tip as the geometric cable through the same points, within 1 % of its way."""
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(MESH, RUBBER, clamp=CLAMP))
+    cable = scene.add(pl.Cable(body, POINTS, pull_point=(-0.02, 0.01, 0.015)))
+    world = scene.compile()
+    expected, info = pl.QuasiStatic()(world, world.initial_state(), {cable: pl.Displacement(0.004)})
+    other, soft, wire, base = coupled()
+    state, report = settled(other, base, -0.004)
+    way = expected.displacements(body)[TIP]
+    off = np.linalg.norm(state.displacements(soft)[TIP] - way) / np.linalg.norm(way)
+    pull = -report.reaction(wire)[0, 0, 0]
+    print(f"tip off by {100 * off:.2f} %, pull {pull:.3f} N, tension of the cable {info.actuation(cable)[1]:.3f} N")
+    assert off < 0.01
+    assert pull == pytest.approx(info.actuation(cable)[1], rel=0.01)
+
+
+def test_a_thicker_wire_bends_the_body_less_for_the_same_pull():
+    """Adagolodjo et al., figure 7: the wire's own bending stiffness is felt."""
+    bends = []
+    for radius in (2e-4, 5e-4, 8e-4):
+        world, body, wire, base = coupled(radius=radius, young=5e10)
+        state, info = settled(world, base, -0.003)
+        pull = -info.reaction(wire)[0, 0, 0]
+        bends.append(np.linalg.norm(state.displacements(body)[TIP]) / pull)
+    print("tip way over pull, mm/N:", [round(1e3 * b, 3) for b in bends])
+    assert bends[0] > bends[1] > bends[2]
+
+
+def test_friction_in_the_channel_takes_a_part_of_the_pull():
+    """With μ the same way of the wire needs more pull, less of it arrives at the tip, and the force of the friction is
+    at most μ times the normal one.
+    """
+    arrives = {}
+    for mu in (0.0, 0.3):
+        world, _, wire, base = coupled(friction=mu)
+        _, info = settled(world, base, -0.004, steps=60)
+        arrives[mu] = np.linalg.norm(info.lam[-3:]) / -info.reaction(wire)[0, 0, 0]
+        if mu:
+            assembly = info.assembly
+            place = assembly.places[0]
+            lam = info.lam[place][: 3 * (len(POINTS) - 1)].reshape(-1, 3)
+            pressed = np.hypot(lam[:, 0], lam[:, 1])
+            assert (np.abs(lam[:, 2]) <= mu * pressed * (1 + 1e-6) + 1e-12).all()
+            assert (np.abs(lam[:, 2]) > 0.9 * mu * pressed)[2:-1].any()
+    print(f"share of the pull that arrives at the tip: {arrives[0.0]:.3f} without friction, {arrives[0.3]:.3f} with")
+    assert arrives[0.0] == pytest.approx(1.0, abs=0.02)
+    assert arrives[0.3] < 0.97 * arrives[0.0]
+
+
+def test_a_needle_that_is_pushed_in_passes_the_points_one_by_one():
+    """Without a fixed end, points beyond the tip have no rows; pushed forward, the needle reaches them."""
+    world, _, _, base = coupled(POINTS[:-2], fixed_end=False, radius=1e-3, young=1e10, end=0.1)
+    state, info = settled(world, base, -0.03, steps=40)
+    out = info.assembly.places[0].stop - info.assembly.places[0].start
+    state, info = pl.ImplicitEuler(0.02)(world, state, {base: pl.Displacement((-0.03, 0, 0))})
+    for k in range(40):
+        way = -0.03 + 0.03 * (k + 1) / 40
+        state, info = pl.ImplicitEuler(0.02)(world, state, {base: pl.Displacement((way, 0, 0))})
+    back = info.assembly.places[0].stop - info.assembly.places[0].start
+    assert out < back == 2 * (len(POINTS) - 2)
+
+
+def test_a_channel_survives_saving(tmp_path):
+    world, *_ = coupled()
+    again = pl.load(world.save(tmp_path / "world.npz"))
+    state, _ = pl.ImplicitEuler(0.02)(world, world.initial_state())
+    other, _ = pl.ImplicitEuler(0.02)(again, again.initial_state())
+    np.testing.assert_array_equal(other.q[0], state.q[0])
+
+
+@pytest.mark.parametrize(
+    ("points", "options", "text"),
+    [
+        (POINTS, {"end": 0.12}, "is longer or shorter than its channel"),
+        (POINTS, {"friction": -1.0}, "friction of 'channel'"),
+        (np.add(POINTS, [0, 0.003, 0]), {}, "from the last point of 'channel'"),
+        (POINTS, {"end": 0.06, "fixed_end": False}, "from the axis of 'wire'"),
+        (np.add(POINTS, [0.05, 0, 0]), {}, "points of 'channel'"),
+        (POINTS[:1], {"end_direction": True}, "it needs 2 or more"),
+    ],
+)
+def test_bad_channels(points, options, text):
+    with pytest.raises(pl.PliantError, match=text):
+        coupled(points, **options)
+
+
+def test_only_chains_have_an_axis():
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(MESH, RUBBER, clamp=CLAMP))
+    scene.add(pl.Channel(body, POINTS, body))
+    with pytest.raises(InputError, match="has no axis to slide on"):
+        scene.compile()
