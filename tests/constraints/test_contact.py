@@ -297,3 +297,28 @@ def test_forces_are_read_for_colliding_pairs_only(scene):
     _, info = pl.ImplicitEuler(dt=0.01)(world, world.initial_state())
     with pytest.raises(InputError, match="'volume' and 'wall' do not collide"):
         info.contact_force(a, c)
+
+
+@pytest.mark.parametrize("rigid", [True, False])
+def test_a_ball_between_the_vertices_of_a_face_rests_on_it(rigid):
+    """Dropped on the middle of a coarse face (or pushed into it) a small ball does not sink in between its corners."""
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    coarse = pl.mesh.box((0.1, 0.1, 0.02), (1, 1, 1))
+    body = scene.add(pl.Volume(coarse, RUBBER, clamp=pl.regions.plane(axis="z", at=0.0)))
+    if rigid:
+        ball = scene.add(pl.RigidBody.sphere(radius=0.005, mass=0.02, position=(0.06, 0.035, 0.026)))
+    else:
+        ball = scene.add(pl.Obstacle.sphere(center=(0.06, 0.035, 0.026), radius=0.005, motion=lowered))
+    scene.collide(body, ball, friction=0.3)
+    world = scene.compile()
+    run = pl.simulate(world, pl.ImplicitEuler(dt=0.005), until=0.3)
+    force = run.contact_force(body, ball)[-1]
+    assert force[2] == pytest.approx(-0.02 * 9.81, rel=1e-3) if rigid else force[2] < -0.01
+    end = dataclasses.replace(world.initial_state(), q=tuple(x[-1].copy() for x in run.positions), time=0.3)
+    _, info = pl.ImplicitEuler(dt=0.005)(world, end)
+    assert info.contacts(body, ball).gaps.min() > -1e-9
+
+
+def lowered(t):
+    """Down by 3 mm in 0.2 s."""
+    return (0.0, 0.0, -0.003 * min(1.0, t / 0.2)), (0.0, 0.0, 0.0)

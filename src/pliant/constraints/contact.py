@@ -13,13 +13,17 @@ import numpy as np
 from scipy import sparse
 
 from pliant.collision import (
+    CollisionSurface,
     ContactSet,
     ProximityOptions,
+    Sphere,
     ball_contacts,
+    concatenate,
     contact_frames,
     contact_rows,
     obstacle_contacts,
     self_contacts,
+    sphere_face_contact,
     surface_contacts,
 )
 from pliant.constraints.colliders import Collider
@@ -111,10 +115,24 @@ class ContactPair:
             rotation=pose[1:],
             capacity=self.capacity,
         )
+        if a.surface is not None and isinstance(b.solid, Sphere):
+            return self._with_face(a.surface, a.map.points(a.q(view)), pose, contacts, margin)
         if not a.radius:
             return contacts
         point = contacts.point_a - a.radius * contacts.normal
         return replace(contacts, gap=contacts.gap - a.radius, point_a=point)
+
+    def _with_face(
+        self, surface: CollisionSurface, points: FloatArray, pose: FloatArray, contacts: ContactSet, margin: float
+    ) -> ContactSet:
+        """Contacts of the vertices with a sphere, and that of the face under it."""
+        ball: Sphere = self.b.solid
+        center = pose[0] + pose[1:] @ ball.center
+        outside = np.maximum(points.min(axis=0) - center, center - points.max(axis=0))
+        if (outside > ball.radius + margin).any():
+            return contacts
+        face = sphere_face_contact(surface.at(points), center, ball.radius, margin=margin, pair=self.pair)
+        return concatenate([contacts, face]) if face.count else contacts
 
     def _margin(self, view: RowView) -> float:
         """The margin, widened to what two bodies can approach by in the step at their present speeds, m.
