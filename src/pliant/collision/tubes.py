@@ -78,8 +78,9 @@ class Tubes:
         best = np.argmax(self.radii - length, axis=1)
         gap, outward, length = self.radii[best] - length[rows, best], outward[rows, best], length[rows, best]
         clear = length > _EPS * self.radii[best]
-        across = np.array([_across(a) for a in axis])[best]
-        normal = np.where(clear[:, None], -outward / np.where(clear, length, 1.0)[:, None], across)
+        normal = -outward / np.where(clear, length, 1.0)[:, None]
+        if not clear.all():
+            normal[~clear] = [_across(a) for a in axis[best[~clear]]]
         gap = np.where(self._outside(points), np.inf, gap)
         foot = points - np.where(np.isfinite(gap), gap, 0.0)[:, None] * normal
         return Distance(gap, normal, foot)

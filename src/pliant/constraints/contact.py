@@ -17,9 +17,9 @@ from pliant.collision import (
     ProximityOptions,
     ball_contacts,
     contact_frames,
-    contact_rows,
     obstacle_contacts,
     self_contacts,
+    side_rows,
     surface_contacts,
 )
 from pliant.constraints.colliders import Collider
@@ -154,14 +154,15 @@ class ContactPair:
         return shifts
 
     def _rows(self, view: RowView, contacts: ContactSet, frames: FloatArray) -> Rows:
-        made = contact_rows(contacts, frames=frames if self.mu else False)
         width = 3 if self.mu else 1
         H = view.blank(contacts.count * width)
         directions = frames[:, :width]
-        for side, rows in ((self.a, made.H_a), (self.b, made.H_b)):
+        for side, first in ((self.a, True), (self.b, False)):
             if side.number is not None and contacts.count:
-                H[side.number] = H[side.number] + self._pulled(view, side, rows, contacts, directions)
-        gap = made.gap.reshape(-1, width).copy()
+                pulled = self._pulled(view, first, contacts, directions)
+                H[side.number] = H[side.number] + pulled if H[side.number].nnz else pulled
+        gap = np.zeros((contacts.count, width))
+        gap[:, 0] = contacts.gap
         if view.dt:
             gap[:, 0] = np.maximum(gap[:, 0], -RECOVERY_SPEED * view.dt)
         if self.mu:
@@ -172,23 +173,16 @@ class ContactPair:
         law = RowLaw.COULOMB if self.mu else RowLaw.SIGNORINI
         return Rows.of(H, gap.ravel(), law, mu=self.mu, key=keys)
 
-    def _pulled(
-        self, view: RowView, side: Collider, rows: sparse.csr_matrix, contacts: ContactSet, directions: FloatArray
-    ) -> sparse.csr_matrix:
+    def _pulled(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
         """Rows of one side over its model: through its points, or at the contact points of a solid or a ball."""
-        if side is self.b and not rows.shape[1]:
-            return side.pull_at(view, contacts.point_b, _at_points(-directions))
-        if side.radius:
-            return side.pull_at(view, contacts.point_a, _at_points(directions), contacts.nodes_a[:, 0])
-        return side.pull(view, rows)
-
-
-def _at_points(directions: FloatArray) -> sparse.csr_matrix:
-    """Rows (m w, 3m) that read each contact's own point along its directions (m, w, 3)."""
-    count, width, _ = directions.shape
-    columns = np.repeat(3 * np.arange(count)[:, None] + np.arange(3), width, axis=0)
-    ptr = 3 * np.arange(count * width + 1)
-    return sparse.csr_matrix((directions.ravel(), columns.ravel(), ptr), shape=(count * width, 3 * count))
+        c = contacts
+        if first:
+            if self.a.radius:
+                return self.a.pull_at(view, c.point_a, directions, c.nodes_a[:, 0])
+            return self.a.pull(view, side_rows(c.nodes_a, c.weights_a, directions, c.point_count_a))
+        if not c.point_count_b:
+            return self.b.pull_at(view, c.point_b, -directions)
+        return self.b.pull(view, side_rows(c.nodes_b, -c.weights_b, directions, c.point_count_b))
 
 
 def contact_forces(memory: ContactMemory, lam: FloatArray) -> FloatArray:
