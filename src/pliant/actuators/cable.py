@@ -358,7 +358,7 @@ def _ride(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> Rid
 
 def _pieces(path: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Lengths (s,), m, never quite zero, and directions (s, 3) of the pieces of a path."""
-    steps = np.diff(path, axis=0)
+    steps = path[1:] - path[:-1]
     lengths = np.sqrt(np.einsum("si,si->s", steps, steps))
     lengths = np.maximum(lengths, 1e-12 * float(lengths.sum()))
     return lengths, steps / lengths[:, None]

@@ -32,7 +32,9 @@ RECOVERY_SPEED = 0.1
 
 @dataclass(frozen=True, eq=False)
 class ContactMemory:
-    """Contacts of a pair and their frames (m, 3, 3): what the next step needs of identities, sides and tangents."""
+    """Contacts of a pair and their frames (m, 3, 3): what the next step needs of identities, sides and tangents.
+    Without friction the frames are the normals alone, (m, 1, 3).
+    """
 
     contacts: ContactSet
     frames: FloatArray
@@ -77,7 +79,9 @@ class ContactPair:
         """Normal rows, with two tangential ones each where there is friction."""
         memory: ContactMemory | None = view.memory
         contacts = self.detect(view, None if memory is None else memory.contacts)
-        if memory is None:
+        if not self.mu:
+            frames: FloatArray = contacts.normal[:, None]
+        elif memory is None:
             frames = contact_frames(contacts)
         else:
             frames = contact_frames(contacts, previous=memory.contacts, previous_frames=memory.frames)

@@ -56,6 +56,8 @@ class Rows:
         gaps = np.atleast_1d(np.asarray(gap, np.float64))
 
         def spread(value: Any, kind: Any = np.float64) -> Any:
+            if isinstance(value, (int, float)):
+                return _constant(len(gaps), value, kind)
             return np.full(gaps.shape, value, kind)
 
         return cls(
@@ -115,6 +117,14 @@ def forces_of(wanted: IndexArray, keys: IndexArray | None, lam: FloatArray | Non
     known = keys[order]
     places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     return np.where((known[places] == wanted) & (wanted >= 0), lam[order[places]], 0.0)
+
+
+@lru_cache(maxsize=1024)
+def _constant(count: int, value: float, kind: Any) -> Any:
+    """One number `count` times; shared, so it cannot be written to."""
+    made = np.full(count, value, kind)
+    made.setflags(write=False)
+    return made
 
 
 @lru_cache(maxsize=256)

@@ -9,7 +9,9 @@ from typing import Any
 from pliant.core.errors import InputError
 from pliant.experiments.report import Report
 
-EXPERIMENTS: dict[str, str] = {}
+EXPERIMENTS: dict[str, str] = {
+    "coevoet-rod": "a soft rod led into both branches of a forked pipe",
+}
 """One line about each experiment, by name; the module of `coevoet-rod` is `coevoet_rod`."""
 
 

@@ -113,14 +113,19 @@ class Motion:
         known = (self.start.keys, self.start.lam)
         if self.assembly is not None and self.lam is not None:
             known = (self.assembly.rows.key, self.lam)
+        keys = self.world.stiff_keys
+        lam, first = forces_of(keys, *known), 0
         for maker in self.world.stiff_makers:
-            maker.add_stiffness(x, forces_of(maker.keys, *known), self.scheme.theta, systems)
+            own = slice(first, first + len(maker.keys))
+            maker.add_stiffness(x, lam[own], self.scheme.theta, systems)
+            first = own.stop
 
     def assemble_rows(self) -> Assembly:
         """The rows of all makers at the current dx."""
         view, known = self.view(), self.start.memories or (None,) * len(self.world.row_makers)
         memories = (*known, *(None for _ in self.session.makers))
-        self.assembly = assemble(self.makers, [replace(view, memory=memory) for memory in memories])
+        views = [view if memory is None else replace(view, memory=memory) for memory in memories]
+        self.assembly = assemble(self.makers, views)
         return self.assembly
 
     def view(self) -> RowView:

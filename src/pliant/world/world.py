@@ -13,7 +13,7 @@ import numpy as np
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.rows import RowMaker, StiffRowMaker
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Model
 from pliant.models.volume import VolumeModel
 from pliant.world.controls import resolve_controls
@@ -50,6 +50,11 @@ class World:
         """The row makers whose forces stiffen a model: cables and cavities."""
         makers: Any = self.row_makers
         return tuple(maker for maker in makers if hasattr(maker, "add_stiffness"))
+
+    @cached_property
+    def stiff_keys(self) -> IndexArray:
+        """Identities of the rows of all `stiff_makers`, in their order, (k,)."""
+        return np.concatenate([np.zeros(0, np.int64), *(maker.keys for maker in self.stiff_makers)])
 
     @property
     def volumes(self) -> tuple[VolumeModel, ...]:
