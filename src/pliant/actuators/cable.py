@@ -351,7 +351,9 @@ def _ride(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> Rid
     ride = Ride(body, order, None, pieces, None)
     if not isinstance(body, Volume):
         return ride
-    points = BarycentricMap.of_points(body.mesh, via[order], what=f"via points of cable {spec.name!r}", reach=spec.reach)
+    points = BarycentricMap.of_points(
+        body.mesh, via[order], what=f"via points of cable {spec.name!r}", reach=spec.reach
+    )
     signed = [[(points.nodes[p], sign * points.weights[p]) for p, sign in ends] for ends in ride.ends()]
     return replace(ride, map=points, segments=Segments.of(signed))
 

@@ -295,9 +295,7 @@ class _Places:
     def at(self, view: RowView, wanted: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
         error, q = self.error(view.q, wanted), view.q[self.number]
         H = view.blank(len(error))
-        H[self.number] = (
-            self.map.pull_along(q, self.axes) if self.combine is None else self.map.pull(q, self.combine)
-        )
+        H[self.number] = self.map.pull_along(q, self.axes) if self.combine is None else self.map.pull(q, self.combine)
         return error, H
 
     def error(self, q: Sequence[FloatArray], wanted: FloatArray) -> FloatArray:

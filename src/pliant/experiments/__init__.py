@@ -1,4 +1,4 @@
-"""Published experiments, run by `pliant reproduce NAME`: each is built, run, and reported beside the paper's numbers."""
+"""Published experiments, run by `pliant reproduce NAME`: each is built, run and reported beside the paper's numbers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pliant.experiments.report import Report
 
 EXPERIMENTS: dict[str, str] = {
     "coevoet-rod": "a soft rod led into both branches of a forked pipe",
+    "coevoet-trunk": "a trunk of eight cables between obstacles, and with a cut cable",
 }
 """One line about each experiment, by name; the module of `coevoet-rod` is `coevoet_rod`."""
 
