@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import csr, stacked
+from pliant.core.arrays import csr, stacked, transposed_product
 
 
 def test_csr_is_the_matrix_of_its_arrays():
@@ -24,3 +24,8 @@ def test_stacked_rows_keep_their_order():
     parts = [sparse.random(m, 6, density=0.4, format="csr", random_state=m) for m in (3, 1, 4)]
     parts.insert(1, sparse.csr_matrix((2, 6)))
     np.testing.assert_array_equal(stacked(parts).toarray(), sparse.vstack(parts).toarray())
+
+
+def test_the_product_with_the_transpose():
+    H, x = sparse.random(5, 8, density=0.4, format="csr", random_state=2), np.arange(5.0)
+    np.testing.assert_allclose(transposed_product(H, x), H.T @ x, atol=1e-15)

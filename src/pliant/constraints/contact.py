@@ -6,7 +6,7 @@ the start is not undone at once, which would throw bodies apart, but at a bounde
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -91,11 +91,12 @@ class ContactPair:
         """Contacts within the margin at the positions of `view`."""
         a, b = self.a, self.b
         margin = self._margin(view)
-        options = ProximityOptions(margin=margin, capacity=self.capacity)
         if a is b:
             assert a.surface is not None
+            options = ProximityOptions(margin=margin, capacity=self.capacity)
             return self_contacts(a.surface.at(a.map.points(a.q(view))), options, pair=self.pair, previous=previous)
         if a.surface is not None and b.surface is not None:
+            options = ProximityOptions(margin=margin, capacity=self.capacity)
             first, second = (s.at(side.map.points(side.q(view))) for s, side in ((a.surface, a), (b.surface, b)))
             return surface_contacts(first, second, options, pair=self.pair, previous=previous)
         if b.surface is not None and b.solid is None:
@@ -105,20 +106,17 @@ class ContactPair:
                 points, a.nodes, a.radius, there, margin=margin, pair=self.pair, capacity=self.capacity
             )
         pose = b.q(view)
-        contacts = obstacle_contacts(
+        return obstacle_contacts(
             a.map.points(a.q(view)),
             a.nodes,
             b.solid,
-            margin=margin + a.radius,
+            margin=margin,
+            radius=a.radius,
             pair=self.pair,
             position=pose[0],
             rotation=pose[1:],
             capacity=self.capacity,
         )
-        if not a.radius:
-            return contacts
-        point = contacts.point_a - a.radius * contacts.normal
-        return replace(contacts, gap=contacts.gap - a.radius, point_a=point)
 
     def _margin(self, view: RowView) -> float:
         """The margin, widened to what two bodies can approach by in the step at their present speeds, m.

@@ -26,6 +26,11 @@ def csr(data: FloatArray, indices: Any, indptr: Any, shape: tuple[int, int]) -> 
     return made
 
 
+def transposed_product(H: sparse.csr_matrix, x: FloatArray) -> FloatArray:
+    """Hᵀx (columns,) for H in CSR and x (rows,), without making Hᵀ."""
+    return sum_by(H.indices, H.data * np.repeat(x, np.diff(H.indptr)), H.shape[1])
+
+
 def stacked(parts: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
     """The rows of `parts`, CSR of one width, below each other."""
     ends = np.cumsum([0, *(part.indptr[-1] for part in parts)])

@@ -86,8 +86,7 @@ def build(*, contact: bool = True) -> Bench:
     base = scene.add(Support(rod, [0], rotation=(0.0, 0.0, 0.0)))
     offsets = {"left": (0, 1, 0), "right": (0, -1, 0), "up": (0, 0, 1), "down": (0, 0, -1)}
     cables = [
-        scene.add(Cable(rod, points + 0.8 * RADIUS * np.array(offset), max_variation=0.002, name=name))
-        for name, offset in offsets.items()
+        scene.add(Cable(rod, points + 0.8 * RADIUS * np.array(offset), name=name)) for name, offset in offsets.items()
     ]
     insertion = MovedSupport(
         base, (1.0, 0.0, 0.0), min_displacement=0.0, max_displacement=LENGTH, max_variation=0.005, name="insertion"

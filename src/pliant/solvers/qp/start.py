@@ -14,7 +14,7 @@ from pliant.solvers.qp.branch_and_bound import branch
 from pliant.solvers.qp.descent import descend
 from pliant.solvers.qp.pieces import Piece, PiecePoint
 from pliant.solvers.qp.problem import ScaledProblem
-from pliant.solvers.qp.quadratic import FREE
+from pliant.solvers.qp.quadratic import FREE, SOLVED, solve_scaled
 
 _LCP = 1e-10
 _FEASIBLE_NODES = 20_000
@@ -70,11 +70,28 @@ def touching_at(piece: Piece, x: FloatArray, guess: FloatArray | None) -> BoolAr
         return guess > 0.0
     if (gaps >= 0.0).all():
         return np.zeros(p.nc, np.bool_)
+    if p.symmetric and (found := _by_program(p.W, gaps)) is not None:
+        return found
     n = p.nc
     blocks = Blocks(np.zeros(0, np.int64), np.zeros(0), np.arange(n), np.zeros(n), np.full(n, np.inf))
     core, _ = scaled(BlockProblem(p.W, gaps, blocks), np.ones(n))
     y, residual, _ = solve_boxes(core, start=guess, tolerance=_LCP)
     return y > 0.0 if residual <= _LCP else None
+
+
+def _by_program(W: FloatArray, gaps: FloatArray) -> BoolArray | None:
+    """Which contacts touch where y minimises ½ yᵀW y + gapsᵀy over y ≥ 0; None where that does not come out exactly.
+
+    On a slender body with many contacts, most of them nearly redundant, an active set takes one at a time and is some
+    twenty times quicker than block pivots, which go in circles there.
+    """
+    n = len(gaps)
+    y, _, flag, _ = solve_scaled(W, gaps, np.zeros((0, n)), np.zeros(n), np.full(n, FREE), np.zeros(n, np.int32))
+    if flag != SOLVED:
+        return None
+    w = W @ y + gaps
+    exact = float(np.abs(np.minimum(y, w)).max()) <= _LCP
+    return y > w if exact else None
 
 
 def _least_violation(p: ScaledProblem, active: BoolArray, limit: int) -> tuple[BoolArray, int]:
