@@ -42,6 +42,17 @@ def test_pull_of_a_barycentric_map_is_the_derivative(element):
     np.testing.assert_allclose(riding.pull(mesh.points, H) @ direction.ravel(), H @ change.ravel(), atol=1e-12)
 
 
+def test_rows_along_directions_are_those_of_pull():
+    directions = RNG.normal(size=(4, 2, 3))
+    each = sparse.block_diag(list(directions), format="csr")
+    places = RNG.uniform((0.01,) * 3, (0.19, 0.09, 0.09), (4, 3))
+    pose = np.vstack([RNG.normal(size=3), rotation_exp(np.array([0.4, -1.1, 0.9]))])
+    cases = ((BarycentricMap.of_points(MESH, places, what="points"), MESH.points), (FrameMap(places), pose))
+    for riding, q in cases:
+        along = riding.pull_along(q, directions).toarray()
+        np.testing.assert_allclose(along, riding.pull(q, each).toarray(), atol=1e-14)
+
+
 def test_pull_of_nodes_is_the_identity():
     H = rows_over(MESH.node_count)
     assert NodeMap().pull(MESH.points, H) is H

@@ -77,6 +77,24 @@ def test_the_chambers_of_the_tower_go_up(zoo):
     assert heights == sorted(heights)
 
 
+def test_a_free_trunk_on_a_support_is_the_clamped_one():
+    """Held by a support in the region it names it bends as the clamped one does; guides make it stiffer."""
+    tips = []
+    for clamped, guides in ((True, 0.0), (False, 0.0), (True, 200.0)):
+        scene = pl.Scene(gravity=(0, 0, -9.81))
+        trunk = scene.add(robots.trunk(vertebra_count=5, cells=(2, 2), clamped=clamped, guide_stiffness=guides))
+        if not clamped:
+            scene.add(pl.Support(trunk.body, trunk.base))
+        world = scene.compile()
+        state = world.initial_state()
+        for _ in range(5):
+            state, _ = pl.ImplicitEuler(0.02)(world, state, {trunk.cables[0]: pl.Force(0.4)})
+        tips.append(trunk.tip.at(state))
+    np.testing.assert_allclose(tips[1], tips[0], atol=1e-9)
+    assert tips[0][0] > 0.002
+    assert 0.0 < tips[2][0] < 0.9 * tips[0][0]
+
+
 def test_the_trunk_weighs_42_grams_and_tapers(zoo):
     trunk = zoo["trunk"]
     assert trunk.body.mass == 0.042

@@ -26,6 +26,8 @@ from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mappings import BarycentricMap, FrameMap, riding
+from pliant.mappings.beam_segments import BeamSegments, coupled_nodes
+from pliant.models.beam import Beam, BeamModel
 from pliant.models.model import Model
 from pliant.models.rigid.model import RigidSystem
 from pliant.models.volume import Fibre, Volume, VolumeModel
@@ -142,15 +144,22 @@ class Cable:
 class Ride:
     """The via points that ride on one body: their places `order` (p,) in the path, and the pieces they end, (s,).
 
-    `map` is None until the body is compiled, except on volumes; only those have `segments` that their tension stiffens.
+    `map` is None until the body is compiled, except on volumes. `segments` are the pieces whose tension stiffens a
+    volume or, once it is compiled, a beam.
     """
 
     body: Any
     order: IntArray
     map: Any
     pieces: IntArray
-    segments: Segments | None
+    segments: Segments | BeamSegments | None
     number: int = -1
+
+    def ends(self) -> list[list[tuple[int, float]]]:
+        """The ends of each piece that ride on the body: place among its points, and −1 (first) or 1 (last)."""
+        place = {int(k): p for p, k in enumerate(self.order)}
+        pairs = [((int(s), -1.0), (int(s) + 1, 1.0)) for s in self.pieces]
+        return [[(place[k], sign) for k, sign in pair if k in place] for pair in pairs]
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,9 +204,14 @@ class CableRows:
         return cls(spec, via, rides, key)
 
     def couplings(self, body: Any) -> list[IntArray]:
-        """Node sets of a volume that the stiffness of the cable couples."""
-        found = [ride.segments for ride in self.rides if ride.body is body]
-        return [nodes for segments in found if segments is not None for nodes in segments.node_sets()]
+        """Node sets of a volume or a beam that the stiffness of the cable couples."""
+        sets: list[IntArray] = []
+        for ride in self.rides:
+            if ride.body is body and isinstance(ride.segments, Segments):
+                sets += ride.segments.node_sets()
+            elif ride.body is body and isinstance(body, Beam):
+                sets += coupled_nodes(body, self.fixed[ride.order], ride.ends())
+        return sets
 
     def bound(self, models: Sequence[Model]) -> CableRows:
         """The rows in a world of `models`."""
@@ -205,12 +219,14 @@ class CableRows:
         for ride in self.rides:
             number = next(k for k, model in enumerate(models) if model.spec is ride.body)
             model, segments, points = models[number], ride.segments, ride.map
-            if segments is not None:
+            if isinstance(segments, Segments):
                 assert isinstance(model, VolumeModel)
                 segments = segments.placed(model.pattern)
             else:
                 what = f"via points of cable {self.spec.name!r}"
                 points = riding(model, self.fixed[ride.order], what=what, reach=self.spec.reach)
+            if isinstance(model, BeamModel):
+                segments = BeamSegments.of(points, ride.ends(), model.pattern)
             rides.append(replace(ride, number=number, map=points, segments=segments))
         made = replace(self, rides=tuple(rides))
         return replace(made, rest_length=made.length([model.initial()[0] for model in models]))
@@ -282,7 +298,9 @@ class CableRows:
         across = scale * tension / lengths
         for ride in self.rides:
             system, own = systems[ride.number], ride.pieces
-            if ride.segments is not None:
+            if isinstance(ride.segments, BeamSegments):
+                ride.segments.add_blocks(q[ride.number], across[own], units[own], system.values)
+            elif ride.segments is not None:
                 assert isinstance(system, VolumeSystem)
                 ride.segments.add_blocks(np.zeros(len(own)), across[own], units[own], system.values)
             elif isinstance(system, RigidSystem):
@@ -330,14 +348,14 @@ def _ride(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> Rid
     order = np.array([k for k, owner in enumerate(owners) if owner is body], np.int32)
     pieces = np.unique(np.concatenate([order - 1, order]))
     pieces = pieces[(pieces >= 0) & (pieces < len(via) - 1)].astype(np.int32)
-    segments = points = None
-    if isinstance(body, Volume):
-        what = f"via points of cable {spec.name!r}"
-        points = BarycentricMap.of_points(body.mesh, via[order], what=what, reach=spec.reach)
-        place = {int(k): p for p, k in enumerate(order)}
-        signed = [[(place[k], sign) for k, sign in ((int(s), -1.0), (int(s) + 1, 1.0)) if k in place] for s in pieces]
-        segments = Segments.of([[(points.nodes[p], sign * points.weights[p]) for p, sign in ends] for ends in signed])
-    return Ride(body, order, points, pieces, segments)
+    ride = Ride(body, order, None, pieces, None)
+    if not isinstance(body, Volume):
+        return ride
+    points = BarycentricMap.of_points(
+        body.mesh, via[order], what=f"via points of cable {spec.name!r}", reach=spec.reach
+    )
+    signed = [[(points.nodes[p], sign * points.weights[p]) for p, sign in ends] for ends in ride.ends()]
+    return replace(ride, map=points, segments=Segments.of(signed))
 
 
 def _pieces(path: FloatArray) -> tuple[FloatArray, FloatArray]:

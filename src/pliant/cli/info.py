@@ -13,7 +13,12 @@ from rich.table import Table
 from pliant.cli.warmup import is_warm
 from pliant.core.kernels import cache_folder
 
-EXTRAS: dict[str, tuple[str, ...]] = {"mesh": ("gmsh",), "plot": ("matplotlib",), "viewer": ("viser",)}
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "mesh": ("gmsh",),
+    "plot": ("matplotlib",),
+    "stream": ("serial",),
+    "viewer": ("viser",),
+}
 """Modules that each extra brings."""
 
 

@@ -199,8 +199,9 @@ def _beams() -> None:
     scene.attach(beam, cube, points=[points[3]], frames=True)
     scene.collide(beam, block, friction=0.5)
     scene.collide(beam, scene.add(Obstacle.tubes([(-1.0, 0.0, 0.0), (1.0, 0.0, 0.0)], radius=0.5)))
-    turn = Placement([(0.0, 0.0, 0.0), (0.0, 0.0, 0.01)])
-    run = simulate(scene.compile(), ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: {base: turn})
+    cable = scene.add(Cable(beam, points))
+    turn = {base: Placement([(0.0, 0.0, 0.0), (0.0, 0.0, 0.01)]), cable: Force(0.1)}
+    run = simulate(scene.compile(), ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: turn)
     run.surface_points(beam)
     scene = Scene(gravity=(0, 0, -9.81))
     scene.add(Beam(points, section=Circle(0.0005), clamp=[0], young=1e6, poisson=0.3, density=1e3))

@@ -6,7 +6,7 @@ from pliant.collision.mesh_obstacle import MeshObstacle
 from pliant.collision.obstacle_contacts import obstacle_contacts
 from pliant.collision.obstacles import Box, Capsule, Cylinder, Distance, Obstacle, Pipe, Plane, Sphere
 from pliant.collision.proximity import ProximityOptions, self_contacts, surface_contacts
-from pliant.collision.rows import ContactRows, contact_frames, contact_rows
+from pliant.collision.rows import ContactRows, contact_frames, contact_rows, side_rows
 from pliant.collision.sphere_faces import sphere_face_contact
 from pliant.collision.surface import CollisionSurface, Pose
 from pliant.collision.tubes import Tubes
@@ -35,6 +35,7 @@ __all__ = [
     "contact_rows",
     "obstacle_contacts",
     "self_contacts",
+    "side_rows",
     "sphere_face_contact",
     "surface_contacts",
 ]

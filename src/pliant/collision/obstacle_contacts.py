@@ -18,12 +18,14 @@ def obstacle_contacts(
     obstacle: Obstacle,
     *,
     margin: float,
+    radius: float = 0.0,
     pair: int = 0,
     position: Any = (0.0, 0.0, 0.0),
     rotation: FloatArray | None = None,
     capacity: int | None = None,
 ) -> ContactSet:
-    """Contacts of points[nodes] with `obstacle`, all that are nearer than `margin` (m) or inside at any depth.
+    """Contacts of points[nodes], each with a ball of `radius` (m), with `obstacle`: all that are nearer than `margin`
+    (m) or inside at any depth.
 
     `points` (n, 3) m are side a; `nodes` (s,) ascending are those that may touch, e.g. `CollisionSurface.nodes`.
     `position` (3,) m and `rotation` (3, 3) place the shape: x = position + rotation · X.
@@ -33,16 +35,23 @@ def obstacle_contacts(
     nodes = np.asarray(nodes, dtype=np.int32)
     local = points[nodes] - position
     gap, normal, foot = obstacle.distance(local if rotation is None else local @ rotation)
-    near = np.flatnonzero(gap <= positive("margin", margin, unit="m"))
+    near = np.flatnonzero(gap <= positive("margin", margin, unit="m") + radius)
     check_capacity(len(near), capacity)
     normal, foot = normal[near], foot[near]
     if rotation is not None:
         normal, foot = normal @ rotation.T, foot @ rotation.T
-    return _as_set(points, nodes[near], normal, gap[near], foot + position, key_base(ContactKind.VERTEX_OBSTACLE, pair))
+    base = key_base(ContactKind.VERTEX_OBSTACLE, pair)
+    return _as_set(points, nodes[near], normal, gap[near], foot + position, base, radius)
 
 
 def _as_set(
-    points: FloatArray, nodes: IntArray, normal: FloatArray, gap: FloatArray, foot: FloatArray, base: int
+    points: FloatArray,
+    nodes: IntArray,
+    normal: FloatArray,
+    gap: FloatArray,
+    foot: FloatArray,
+    base: int,
+    radius: float,
 ) -> ContactSet:
     count = len(nodes)
     nodes_a, weights_a = np.full((count, 3), -1, dtype=np.int32), np.zeros((count, 3))
@@ -54,8 +63,8 @@ def _as_set(
         nodes_b=np.full((count, 3), -1, dtype=np.int32),
         weights_b=np.zeros((count, 3)),
         normal=np.ascontiguousarray(normal),
-        gap=gap,
-        point_a=points[nodes],
+        gap=gap - radius if radius else gap,
+        point_a=points[nodes] - radius * normal if radius else points[nodes],
         point_b=foot,
         key=base + nodes.astype(np.int64),
         face=np.full(count, -1, dtype=np.int32),

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.collision.contacts import ContactSet
+from pliant.core.arrays import csr
 from pliant.core.checks import finite_array
 from pliant.core.types import FloatArray, IntArray
 
@@ -43,8 +44,8 @@ def contact_rows(contacts: ContactSet, *, frames: FloatArray | bool = True) -> C
     directions = given[:, :1] if frames is False else given
     gap = np.zeros(directions.shape[:2])
     gap[:, 0] = contacts.gap
-    H_a = _matrix(contacts.nodes_a, contacts.weights_a, directions, contacts.point_count_a)
-    H_b = _matrix(contacts.nodes_b, -contacts.weights_b, directions, contacts.point_count_b)
+    H_a = side_rows(contacts.nodes_a, contacts.weights_a, directions, contacts.point_count_a)
+    H_b = side_rows(contacts.nodes_b, -contacts.weights_b, directions, contacts.point_count_b)
     return ContactRows(H_a, H_b, gap.ravel(), given)
 
 
@@ -83,12 +84,14 @@ def _frames_from(normal: FloatArray) -> FloatArray:
     return frames
 
 
-def _matrix(nodes: IntArray, weights: FloatArray, directions: FloatArray, point_count: int) -> sparse.csr_matrix:
-    """CSR of the blocks weight · direction: row (contact, direction), columns of the nodes that are not −1."""
+def side_rows(nodes: IntArray, weights: FloatArray, directions: FloatArray, point_count: int) -> sparse.csr_matrix:
+    """CSR of the blocks weight · direction of one side: rows (contact, direction) for `directions` (m, w, 3), columns
+    of the nodes (m, k) that are not −1.
+    """
     contact_count, row_count = directions.shape[:2]
     used = np.broadcast_to((nodes >= 0)[:, None, :, None], (contact_count, row_count, nodes.shape[1], 3))
     columns = np.broadcast_to((3 * nodes[:, :, None] + np.arange(3, dtype=np.int32))[:, None], used.shape)
     data = weights[:, None, :, None] * directions[:, :, None, :]
-    starts = np.concatenate([[0], np.cumsum(np.repeat(3 * (nodes >= 0).sum(axis=1), row_count))])
-    shape = (contact_count * row_count, 3 * point_count)
-    return sparse.csr_matrix((data[used], columns[used], starts), shape=shape)
+    starts = np.zeros(contact_count * row_count + 1, np.int32)
+    np.cumsum(np.repeat(3 * (nodes >= 0).sum(axis=1), row_count), out=starts[1:])
+    return csr(data[used], columns[used], starts, (contact_count * row_count, 3 * point_count))

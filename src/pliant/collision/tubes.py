@@ -12,6 +12,7 @@ no wall: a point that is past the end plane of an open end and nearer to that en
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -78,11 +79,17 @@ class Tubes:
         best = np.argmax(self.radii - length, axis=1)
         gap, outward, length = self.radii[best] - length[rows, best], outward[rows, best], length[rows, best]
         clear = length > _EPS * self.radii[best]
-        across = np.array([_across(a) for a in axis])[best]
-        normal = np.where(clear[:, None], -outward / np.where(clear, length, 1.0)[:, None], across)
+        normal = -outward / np.where(clear, length, 1.0)[:, None]
+        if not clear.all():
+            normal[~clear] = self._sideways[best[~clear]]
         gap = np.where(self._outside(points), np.inf, gap)
         foot = points - np.where(np.isfinite(gap), gap, 0.0)[:, None] * normal
         return Distance(gap, normal, foot)
+
+    @cached_property
+    def _sideways(self) -> FloatArray:
+        """A direction across each segment, (s, 3): where points on the axis are pushed to."""
+        return np.array([_across(axis) for axis in self.ends - self.starts])
 
     def _outside(self, points: FloatArray) -> FloatArray:
         """Which points (p, 3) are past an entrance."""

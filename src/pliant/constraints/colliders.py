@@ -143,12 +143,12 @@ class Collider:
         return self.map.pull(self.q(view), H)
 
     def pull_at(
-        self, view: RowView, points: FloatArray, H: sparse.csr_matrix, balls: IntArray | None = None
+        self, view: RowView, points: FloatArray, directions: FloatArray, balls: IntArray | None = None
     ) -> sparse.csr_matrix:
-        """Rows over the unknowns of a model from rows over world `points` (m, 3) that move with it: with a rigid frame,
-        or with the `balls` (m,) of a beam on which they stand.
+        """Rows (m w, unknowns) of world `points` (m, 3), m, each along its `directions` (m, w, 3): points that move
+        with a rigid frame, or with the `balls` (m,) of a beam on which they stand.
         """
         pose = self.q(view)
         if isinstance(self.map, BeamMap):
-            return self.map.selected(balls).carrying(pose, points).pull(pose, H)
-        return FrameMap((points - pose[0]) @ pose[1:]).pull(pose, H)
+            return self.map.selected(balls).carrying(pose, points).pull_along(pose, directions)
+        return FrameMap((points - pose[0]) @ pose[1:]).pull_along(pose, directions)

@@ -6,7 +6,7 @@ the start is not undone at once, which would throw bodies apart, but at a bounde
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,9 @@ from pliant.collision import (
     ball_contacts,
     concatenate,
     contact_frames,
-    contact_rows,
     obstacle_contacts,
     self_contacts,
+    side_rows,
     sphere_face_contact,
     surface_contacts,
 )
@@ -36,7 +36,9 @@ RECOVERY_SPEED = 0.1
 
 @dataclass(frozen=True, eq=False)
 class ContactMemory:
-    """Contacts of a pair and their frames (m, 3, 3): what the next step needs of identities, sides and tangents."""
+    """Contacts of a pair and their frames (m, 3, 3): what the next step needs of identities, sides and tangents.
+    Without friction the frames are the normals alone, (m, 1, 3).
+    """
 
     contacts: ContactSet
     frames: FloatArray
@@ -81,7 +83,9 @@ class ContactPair:
         """Normal rows, with two tangential ones each where there is friction."""
         memory: ContactMemory | None = view.memory
         contacts = self.detect(view, None if memory is None else memory.contacts)
-        if memory is None:
+        if not self.mu:
+            frames: FloatArray = contacts.normal[:, None]
+        elif memory is None:
             frames = contact_frames(contacts)
         else:
             frames = contact_frames(contacts, previous=memory.contacts, previous_frames=memory.frames)
@@ -91,11 +95,12 @@ class ContactPair:
         """Contacts within the margin at the positions of `view`."""
         a, b = self.a, self.b
         margin = self._margin(view)
-        options = ProximityOptions(margin=margin, capacity=self.capacity)
         if a is b:
             assert a.surface is not None
+            options = ProximityOptions(margin=margin, capacity=self.capacity)
             return self_contacts(a.surface.at(a.map.points(a.q(view))), options, pair=self.pair, previous=previous)
         if a.surface is not None and b.surface is not None:
+            options = ProximityOptions(margin=margin, capacity=self.capacity)
             first, second = (s.at(side.map.points(side.q(view))) for s, side in ((a.surface, a), (b.surface, b)))
             return surface_contacts(first, second, options, pair=self.pair, previous=previous)
         if b.surface is not None and b.solid is None:
@@ -109,7 +114,8 @@ class ContactPair:
             a.map.points(a.q(view)),
             a.nodes,
             b.solid,
-            margin=margin + a.radius,
+            margin=margin,
+            radius=a.radius,
             pair=self.pair,
             position=pose[0],
             rotation=pose[1:],
@@ -117,10 +123,7 @@ class ContactPair:
         )
         if a.surface is not None and isinstance(b.solid, Sphere):
             return self._with_face(a.surface, a.map.points(a.q(view)), pose, contacts, margin)
-        if not a.radius:
-            return contacts
-        point = contacts.point_a - a.radius * contacts.normal
-        return replace(contacts, gap=contacts.gap - a.radius, point_a=point)
+        return contacts
 
     def _with_face(
         self, surface: CollisionSurface, points: FloatArray, pose: FloatArray, contacts: ContactSet, margin: float
@@ -172,14 +175,15 @@ class ContactPair:
         return shifts
 
     def _rows(self, view: RowView, contacts: ContactSet, frames: FloatArray) -> Rows:
-        made = contact_rows(contacts, frames=frames if self.mu else False)
         width = 3 if self.mu else 1
         H = view.blank(contacts.count * width)
         directions = frames[:, :width]
-        for side, rows in ((self.a, made.H_a), (self.b, made.H_b)):
+        for side, first in ((self.a, True), (self.b, False)):
             if side.number is not None and contacts.count:
-                H[side.number] = H[side.number] + self._pulled(view, side, rows, contacts, directions)
-        gap = made.gap.reshape(-1, width).copy()
+                pulled = self._pulled(view, first, contacts, directions)
+                H[side.number] = H[side.number] + pulled if H[side.number].nnz else pulled
+        gap = np.zeros((contacts.count, width))
+        gap[:, 0] = contacts.gap
         if view.dt:
             gap[:, 0] = np.maximum(gap[:, 0], -RECOVERY_SPEED * view.dt)
         if self.mu:
@@ -190,23 +194,16 @@ class ContactPair:
         law = RowLaw.COULOMB if self.mu else RowLaw.SIGNORINI
         return Rows.of(H, gap.ravel(), law, mu=self.mu, key=keys)
 
-    def _pulled(
-        self, view: RowView, side: Collider, rows: sparse.csr_matrix, contacts: ContactSet, directions: FloatArray
-    ) -> sparse.csr_matrix:
+    def _pulled(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
         """Rows of one side over its model: through its points, or at the contact points of a solid or a ball."""
-        if side is self.b and not rows.shape[1]:
-            return side.pull_at(view, contacts.point_b, _at_points(-directions))
-        if side.radius:
-            return side.pull_at(view, contacts.point_a, _at_points(directions), contacts.nodes_a[:, 0])
-        return side.pull(view, rows)
-
-
-def _at_points(directions: FloatArray) -> sparse.csr_matrix:
-    """Rows (m w, 3m) that read each contact's own point along its directions (m, w, 3)."""
-    count, width, _ = directions.shape
-    columns = np.repeat(3 * np.arange(count)[:, None] + np.arange(3), width, axis=0)
-    ptr = 3 * np.arange(count * width + 1)
-    return sparse.csr_matrix((directions.ravel(), columns.ravel(), ptr), shape=(count * width, 3 * count))
+        c = contacts
+        if first:
+            if self.a.radius:
+                return self.a.pull_at(view, c.point_a, directions, c.nodes_a[:, 0])
+            return self.a.pull(view, side_rows(c.nodes_a, c.weights_a, directions, c.point_count_a))
+        if not c.point_count_b:
+            return self.b.pull_at(view, c.point_b, -directions)
+        return self.b.pull(view, side_rows(c.nodes_b, -c.weights_b, directions, c.point_count_b))
 
 
 def contact_forces(memory: ContactMemory, lam: FloatArray) -> FloatArray:

@@ -1,8 +1,8 @@
-"""Control: effectors and targets, the inverse of a robot through its contacts, its kinematics, and the landscape of the
-problem.
+"""Control: effectors and targets, the inverse of a robot through its contacts, its kinematics, the landscape of the
+problem, and the stream of its actuation to hardware.
 """
 
-from pliant.control import paths
+from pliant.control import paths, stream
 from pliant.control.effectors import Effector, LengthEffector, OrientationEffector, VolumeEffector
 from pliant.control.inverse import Inverse
 from pliant.control.kinematics import Kinematics, kinematics, point_compliance, point_stiffness, reachable_set
@@ -27,4 +27,5 @@ __all__ = [
     "point_compliance",
     "point_stiffness",
     "reachable_set",
+    "stream",
 ]

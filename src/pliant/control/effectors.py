@@ -86,8 +86,10 @@ class Effector:
         places = self._places()
         rides = riding(world.models[world.index(body)], places, what=f"points of {self.name!r}")
         mean = sparse.csr_matrix(np.kron(np.full((1, len(places)), 1.0 / len(places)), np.eye(3)))
-        measure = mean if self.barycentre else sparse.identity(3 * len(places), format="csr")
-        return EffectorRows(self, _Places(world.index(body), rides, measure), self._along())
+        axes = np.broadcast_to(np.eye(3), (len(places), 3, 3))
+        return EffectorRows(
+            self, _Places(world.index(body), rides, axes, mean if self.barycentre else None), self._along()
+        )
 
     def _places(self) -> FloatArray:
         points = self.where.position if self.points is None else self.points
@@ -283,19 +285,22 @@ class EffectorRows:
 
 @dataclass(frozen=True, eq=False)
 class _Places:
-    """Positions of riding points, (k,) m, combined by `combine` (k, 3p)."""
+    """Positions of p riding points, (k,) m, each along `axes` (p, 3, 3), or combined by `combine` (k, 3p)."""
 
     number: int
     map: PointMap
-    combine: sparse.csr_matrix
+    axes: FloatArray
+    combine: sparse.csr_matrix | None
 
     def at(self, view: RowView, wanted: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
-        H = view.blank(self.combine.shape[0])
-        H[self.number] = self.map.pull(view.q[self.number], self.combine)
-        return self.error(view.q, wanted), H
+        error, q = self.error(view.q, wanted), view.q[self.number]
+        H = view.blank(len(error))
+        H[self.number] = self.map.pull_along(q, self.axes) if self.combine is None else self.map.pull(q, self.combine)
+        return error, H
 
     def error(self, q: Sequence[FloatArray], wanted: FloatArray) -> FloatArray:
-        error: FloatArray = self.combine @ self.map.points(q[self.number]).ravel() - wanted.ravel()
+        places = self.map.points(q[self.number]).ravel()
+        error: FloatArray = (places if self.combine is None else self.combine @ places) - wanted.ravel()
         return error
 
 

@@ -169,12 +169,12 @@ class InverseReport:
     session: InverseSession
     result: QpccResult
     problem: QpccProblem
-    find_limited: Callable[[], tuple[str, ...]]
+    _at_limits: Callable[[], tuple[str, ...]]
 
     @cached_property
     def limited(self) -> tuple[str, ...]:
-        """Names of the actuators that stand at a limit."""
-        return self.find_limited()
+        """Names of the actuators that stand at a limit of force or displacement. Computed when read."""
+        return self._at_limits()
 
     def error(self, effector: Any, info: StepInfo) -> float:
         """Distance of an effector from its target at the end of the step, m (m³, rad)."""
@@ -310,6 +310,7 @@ class _Solving:
         for k, (driven, motions) in enumerate(zip(session.supports, self.motions, strict=True)):
             self.B[:, k] = rows.H[driven.number] @ motions.ravel()
         self.last = forces_of(rows.key, motion.start.keys, motion.start.lam)
+        self.limits: tuple[FloatArray, FloatArray, FloatArray, FloatArray] = (np.zeros(0),) * 4
 
     def _classify(self, law: Any) -> None:
         """Which rows are imposed, bilateral, frictionless and frictional contacts."""
@@ -387,30 +388,27 @@ class _Solving:
         h = np.concatenate(hard) if hard else np.zeros(0, np.int64)
         scale = np.concatenate(weights) if weights else np.zeros(0)
 
-        def block(rows: IndexArray) -> FloatArray:
-            return np.hstack([W[np.ix_(rows, a)], B[rows]])
-
-        E_a = scale[:, None] * block(e)
-        self.bounds = self._limits(len(a))
-        x_low, x_high, low, high = self.bounds
+        W_a, W_c = np.hstack([W[:, a], B]), W[:, c]
+        E_a = scale[:, None] * W_a[e]
+        x_low, x_high, low, high = self.limits = self._limits(len(a))
         limited = np.isfinite(low) | np.isfinite(high)
         r = np.concatenate([a[limited], h])
-        W_cc = W[np.ix_(c, c)]
+        W_cc = W_c[c]
         mu = self.problem.mu[self.cones[::3]]
         zeros = np.zeros(len(h))
         qpcc = QpccProblem(
             E_a=E_a,
-            E_c=scale[:, None] * W[np.ix_(e, c)],
+            E_c=scale[:, None] * W_c[e],
             e=scale * q[e],
-            G=self._energy(E_a, W[np.ix_(a, a)]),
+            G=self._energy(E_a, W_a[a, : len(a)]),
             x_lower=x_low,
             x_upper=x_high,
-            R_a=block(r),
-            R_c=W[np.ix_(r, c)],
+            R_a=W_a[r],
+            R_c=W_c[r],
             r=q[r],
             row_lower=np.concatenate([low[limited], zeros]),
             row_upper=np.concatenate([high[limited], zeros]),
-            C_a=block(c),
+            C_a=W_a[c],
             W_cc=0.5 * (W_cc + W_cc.T),
             c=q[c],
         )
@@ -461,7 +459,8 @@ class _Solving:
         x = np.concatenate([self.last[self.drives], np.zeros(len(self.motions))])
         x = np.clip(x, qpcc.x_lower, qpcc.x_upper)
         if not len(mu):
-            result = solve_qpcc(qpcc, warm=x, globalize=inverse.globalize)
+            pressed = np.maximum(self.last[self.single] - self.least, 0.0)
+            result = solve_qpcc(qpcc, warm=x, pressed=pressed, globalize=inverse.globalize)
             return result.x, result.y, result
         padded, rows = _padded(qpcc, singles)
         friction = np.concatenate([np.zeros(singles), mu])
@@ -470,7 +469,7 @@ class _Solving:
 
     def limited(self, lam: FloatArray, moved: FloatArray) -> tuple[str, ...]:
         """Names of the actuators at a limit of force or displacement."""
-        x_low, x_high, low, high = self.bounds
+        x_low, x_high, low, high = self.limits
         delta = (self.problem.delta_free + self.problem.W @ lam + self.B @ moved)[self.drives]
         names = [*(a.name for a in self.bound.actuators), *(d.spec.name for d in self.bound.supports)]
         x = np.concatenate([lam[self.drives], moved])

@@ -9,7 +9,10 @@ from typing import Any
 from pliant.core.errors import InputError
 from pliant.experiments.report import Report
 
-EXPERIMENTS: dict[str, str] = {}
+EXPERIMENTS: dict[str, str] = {
+    "coevoet-rod": "a soft rod led into both branches of a forked pipe",
+    "coevoet-trunk": "a trunk of eight cables between obstacles, and with a cut cable",
+}
 """One line about each experiment, by name; the module of `coevoet-rod` is `coevoet_rod`."""
 
 

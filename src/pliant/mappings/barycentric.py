@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from pliant.core.arrays import csr
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Locator, Mesh
 
@@ -44,11 +45,18 @@ class BarycentricMap:
         """Rows over the nodes, (m, 3n)."""
         return H @ self._matrix
 
+    def pull_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
+        """Rows over the nodes, (p w, 3n), of each riding point along its own `directions` (p, w, 3)."""
+        count, each = directions.shape[0] * directions.shape[1], 3 * self.nodes.shape[1]
+        values = (self.weights[:, None, :, None] * directions[:, :, None, :]).ravel()
+        columns = np.repeat(self._all_columns[0].reshape(-1, each), directions.shape[1], axis=0).ravel()
+        return csr(values, columns, each * np.arange(count + 1, dtype=np.int32), (count, 3 * self.node_count))
+
     def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over the nodes, (1, 3n), of one row over all riding points, `slope` (p, 3); nodes may occur twice."""
         values = (self.weights[:, :, None] * slope[:, None, :]).ravel()
         columns, ends = self._all_columns
-        return sparse.csr_matrix((values, columns, ends), shape=(1, 3 * self.node_count))
+        return csr(values, columns, ends, (1, 3 * self.node_count))
 
     @cached_property
     def _all_columns(self) -> tuple[IntArray, IntArray]:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pliant.core.arrays import csr
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.spins import (
@@ -83,8 +84,8 @@ class BeamMap:
 
     def carrying(self, q: FloatArray, points: FloatArray) -> BeamMap:
         """The map whose points stand at `points` (p, 3) m when the network is at q, on the same pieces."""
-        centers = self.centered()
-        offset = np.einsum("pri,pr->pi", self.frames(q), points - centers.points(q))
+        centers, frames, *_ = self.centered()._evaluated(q, jacobian=False)
+        offset = np.einsum("pri,pr->pi", frames, points - centers)
         return BeamMap(self.nodes, self.triads, self.coordinate, offset, self.node_count)
 
     def centered(self) -> BeamMap:
@@ -109,8 +110,24 @@ class BeamMap:
         return H @ self._matrix(self._evaluated(q, jacobian=True)[2])
 
     def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
-        """The row over the nodes, (1, 6n), of one row over all riding points, `slope` (p, 3)."""
-        return self.pull(q, sparse.csr_matrix(slope.reshape(1, -1)))
+        """The row over the nodes, (1, 6n), of one row over all riding points, `slope` (p, 3); nodes may occur twice."""
+        values = np.einsum("pr,prc->pc", slope, self.moves(q)).ravel()
+        columns, _ = self._columns
+        return csr(values, columns, np.array([0, len(values)], np.int32), (1, 6 * self.node_count))
+
+    def pull_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
+        """Rows over the nodes, (p w, 6n), of each riding point along its own `directions` (p, w, 3)."""
+        count, width, _ = directions.shape
+        values = np.einsum("pwr,prc->pwc", directions, self.moves(q)).ravel()
+        columns, _ = self._columns
+        if width > 1:
+            columns = np.repeat(columns.reshape(-1, 12), width, axis=0).ravel()
+        ends = 12 * np.arange(count * width + 1, dtype=np.int32)
+        return csr(values, columns, ends, (count * width, 6 * self.node_count))
+
+    def moves(self, q: FloatArray) -> FloatArray:
+        """Derivatives (p, 3, 12) of the points by x₁ (m), ϑ₁ (rad), x₂ and ϑ₂ of the nodes of their pieces."""
+        return self._evaluated(q, jacobian=True)[2]
 
     def pull_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the nodes, (m, 6n), from rows over the spins of the points' frames, (m, 3p)."""
@@ -125,14 +142,15 @@ class BeamMap:
         return points, frames, moves, turns
 
     def _matrix(self, blocks: FloatArray) -> sparse.csr_matrix:
-        columns, ends = self._columns
-        return sparse.csr_matrix((blocks.ravel(), columns, ends), shape=(len(ends) - 1, 6 * self.node_count))
+        own, ends = self._columns
+        columns = np.repeat(own.reshape(-1, 12), 3, axis=0).ravel()
+        return csr(blocks.ravel(), columns, ends, (len(ends) - 1, 6 * self.node_count))
 
     @cached_property
-    def _columns(self) -> tuple[IntArray, IndexArray]:
-        own = (6 * self.nodes[:, :, None] + np.arange(6, dtype=np.int32)).reshape(-1, 12)
-        columns = np.repeat(own, 3, axis=0).ravel()
-        return columns, 12 * np.arange(3 * len(own) + 1)
+    def _columns(self) -> tuple[IntArray, IntArray]:
+        """Columns of the twelve unknowns of each point, (12p,), and row ends of three rows a point, (3p + 1,)."""
+        own = (6 * self.nodes[:, :, None] + np.arange(6, dtype=np.int32)).ravel()
+        return own, 12 * np.arange(3 * len(self.nodes) + 1, dtype=np.int32)
 
 
 def sampled(model: BeamModel, count: int) -> BeamMap:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from pliant.core.arrays import csr
 from pliant.core.types import FloatArray
 
 
@@ -32,6 +33,13 @@ class FrameMap:
     def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over translation and rotation, (1, 6), of one row over all riding points, `slope` (p, 3)."""
         return sparse.csr_matrix(slope.reshape(1, -1) @ self.jacobian(q).reshape(-1, 6))
+
+    def pull_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
+        """Rows over translation and rotation, (p w, 6), of each point along its own `directions` (p, w, 3)."""
+        count = directions.shape[0] * directions.shape[1]
+        values = np.einsum("pwr,prc->pwc", directions, self.jacobian(q)).ravel()
+        columns = np.tile(np.arange(6, dtype=np.int32), count)
+        return csr(values, columns, 6 * np.arange(count + 1, dtype=np.int32), (count, 6))
 
     def jacobian(self, q: FloatArray) -> FloatArray:
         """Derivatives of the positions by translation and rotation, (p, 3, 6)."""

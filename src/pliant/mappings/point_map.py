@@ -20,5 +20,8 @@ class PointMap(Protocol):
     def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the unknowns of the model, (m, unknowns), from rows H over the points' coordinates, (m, 3p)."""
 
+    def pull_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
+        """Rows over the unknowns, (p w, unknowns), of each riding point along its own `directions` (p, w, 3)."""
+
     def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over the unknowns, (1, unknowns), of one row over all riding points, `slope` (p, 3)."""

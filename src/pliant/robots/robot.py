@@ -16,6 +16,7 @@ from pliant.core.types import FloatArray
 from pliant.mappings import BarycentricMap
 from pliant.materials import Corotated, Material
 from pliant.mesh import Mesh
+from pliant.mesh.regions import Region
 from pliant.models.volume import Rayleigh, Volume
 
 DAMPING = Rayleigh(stiffness=0.01)
@@ -61,6 +62,8 @@ class Robot:
     margin
         Distance within which to look for self-contacts, m: less than the notches and slots that are to close, for
         ``scene.collide(robot, robot, margin=robot.margin)``. None where the usual one will do.
+    base
+        Region of the mesh by which the robot is held; None where it does not say.
 
     `tip` is the point that tasks are about.
     """
@@ -71,6 +74,7 @@ class Robot:
     cables: tuple[Cable, ...] = ()
     cavities: tuple[Cavity, ...] = ()
     margin: float | None = None
+    base: Region | None = None
 
     def __post_init__(self) -> None:
         for cable in self.cables:

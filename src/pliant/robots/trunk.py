@@ -33,6 +33,8 @@ def trunk(
     vertebra_count: int = 10,
     cable_radius: float = 0.010,
     cells: Any = (2, 4),
+    guide_stiffness: float = 0.0,
+    clamped: bool = True,
     element: ElementName = "tet4",
     material: Material | None = None,
     mass: float | None = 0.042,
@@ -57,6 +59,10 @@ def trunk(
     cells
         Quadrilaterals along a side of the round core, even so that nodes lie in the planes of the cables; and layers
         between two vertebrae.
+    guide_stiffness
+        Axial stiffness EA, N, of the tubes in which the cables run; 0: none.
+    clamped
+        False leaves the base free, for a platform to hold and move: ``pl.Support(trunk.body, trunk.base)``.
     element
         "tet4", "tet10" or "hex8".
     material
@@ -77,10 +83,11 @@ def trunk(
     faces = _faces(length, base, count)
     radius = np.array([base_radius, tip_radius])
     mesh = _mesh(faces, base, radius, length, side, layers, element)
+    held = regions.box((-np.inf,) * 3, (np.inf, np.inf, 0.75 * base))
     body = Volume(
         mesh,
         chosen(material, 0.45e6),
-        clamp=regions.box((-np.inf,) * 3, (np.inf, np.inf, 0.75 * base)),
+        clamp=held if clamped else None,
         anti_locking=anti_locking,
         mass=mass,
         damping=damping,
@@ -92,12 +99,13 @@ def trunk(
             body,
             _route(faces[: end + 1], base, radius * shrink, length, 0.5 * np.pi * quarter),
             max_displacement=limit,
+            guide_stiffness=guide_stiffness,
             name=f"{name} {kind} {quarter}",
         )
         for kind, end, limit in (("long", count, 0.36 * length), ("short", count // 2, 0.2 * length))
         for quarter in range(4)
     ]
-    return Robot(body, tip=Marker(body, (0.0, 0.0, length)), cables=tuple(cables))
+    return Robot(body, tip=Marker(body, (0.0, 0.0, length)), cables=tuple(cables), base=held)
 
 
 def _faces(length: float, base: float, count: int) -> FloatArray:

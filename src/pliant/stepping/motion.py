@@ -122,7 +122,8 @@ class Motion:
         """The rows of all makers at the current dx."""
         view, known = self.view(), self.start.memories or (None,) * len(self.world.row_makers)
         memories = (*known, *(None for _ in self.session.makers))
-        self.assembly = assemble(self.makers, [replace(view, memory=memory) for memory in memories])
+        views = [view if memory is None else replace(view, memory=memory) for memory in memories]
+        self.assembly = assemble(self.makers, views)
         return self.assembly
 
     def view(self) -> RowView:

@@ -128,6 +128,26 @@ def test_a_warm_result_saves_the_way(random_problem):
     assert warm.path[0][0] == cold.path[-1][0]
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_the_last_contact_forces_say_the_piece(random_problem, seed):
+    """The same answer as from the actuation alone, and no contact problem on the way to the first piece."""
+    _, problem = random_problem(seed, contacts=(4, 8), easy=True)
+    first = solve_qpcc(problem)
+    plain = solve_qpcc(problem, warm=first.x)
+    again = solve_qpcc(problem, warm=first.x, pressed=first.y)
+    assert again.objective == pytest.approx(plain.objective, rel=1e-9, abs=1e-15)
+    np.testing.assert_allclose(again.y, plain.y, atol=1e-9)
+    with pytest.raises(pl.InputError, match="pressed"):
+        solve_qpcc(problem, warm=first.x, pressed=first.y[:-1])
+
+
+def test_wrong_contact_forces_do_no_harm(random_problem):
+    _, problem = random_problem(3, contacts=(4, 8), easy=True)
+    first = solve_qpcc(problem)
+    again = solve_qpcc(problem, warm=first.x, pressed=np.where(first.y > 0.0, 0.0, 1.0))
+    assert again.objective == pytest.approx(solve_qpcc(problem, warm=first.x).objective, rel=1e-9)
+
+
 def test_the_path_goes_downhill_through_pieces_that_differ(random_problem):
     lengths = []
     for seed in range(30):

@@ -16,7 +16,7 @@ _TILE = 32  # rows and columns
 
 def csr_parts(H: Any, width: int) -> tuple[IndexArray, IntArray, FloatArray]:
     """(indptr, indices, data) of a sparse or dense H of shape (m, width), in the types of the kernels."""
-    rows = sparse.csr_matrix(H)
+    rows = H if isinstance(H, sparse.csr_matrix) else sparse.csr_matrix(H)
     if rows.shape[1] != width:
         raise InputError(f"H must have {width} columns, one per scalar unknown of the body, got shape {rows.shape}")
     data = np.ascontiguousarray(rows.data, np.float64)

@@ -33,6 +33,7 @@ def solve_qpcc(
     problem: QpccProblem,
     *,
     warm: FloatArray | QpccResult | None = None,
+    pressed: FloatArray | None = None,
     globalize: bool = False,
     maximum_iterations: int = 500,
     node_limit: int = 200_000,
@@ -41,7 +42,8 @@ def solve_qpcc(
 ) -> QpccResult:
     """A local minimum near `warm`, or with `globalize` the global one.
 
-    `warm` is the last actuation x (na,) in N (default zero), or the last result, whose piece is tried first. At most
+    `warm` is the last actuation x (na,) in N (default zero), or the last result, whose piece is tried first; `pressed`
+    are the last contact forces y (nc,) in N, 0 for new contacts, and say the piece likewise. At most
     `maximum_iterations` QPs are solved on the way down. With `globalize`, branch and bound over the contacts starts
     from the best of several local minima and stops after `node_limit` relaxations, with the gap it has proved; up to
     about 16 contacts it ends quickly. Raises `InfeasibleError` where no forces satisfy all limits, `ConvergenceError`
@@ -53,7 +55,7 @@ def solve_qpcc(
     limit = positive_count("maximum_iterations", maximum_iterations)
     nodes = positive_count("node_limit", node_limit)
     scaled = scaled_problem(problem)
-    x, guess = _warm(problem, scaled, warm)
+    x, guess = _warm(problem, scaled, warm, pressed)
     piece = Piece(scaled, reduced=reduced, updated=updated)
     with one_blas_thread():
         point, first = first_point(piece, x, guess, limit=limit)
@@ -185,16 +187,22 @@ def _limited(lower: Any, upper: Any, count: int) -> BoolArray:
 
 
 def _warm(
-    problem: QpccProblem, scaled: ScaledProblem, warm: FloatArray | QpccResult | None
-) -> tuple[FloatArray, BoolArray | None]:
-    """The scaled actuation to start from, and the contacts that touched where they are the same ones."""
-    if warm is None:
-        return np.zeros(scaled.na), None
+    problem: QpccProblem,
+    scaled: ScaledProblem,
+    warm: FloatArray | QpccResult | None,
+    pressed: FloatArray | None,
+) -> tuple[FloatArray, FloatArray | None]:
+    """The scaled actuation to start from, and a guess of the scaled contact forces where contacts are the same ones."""
     guess = None
+    if pressed is not None:
+        guess = finite_array("pressed", pressed, shape=(problem.contact_count,)) / scaled.D_y
+    if warm is None:
+        return np.zeros(scaled.na), guess
     given: Any = warm
     if isinstance(warm, QpccResult):
         given = warm.x
-        guess = warm.active if len(warm.active) == scaled.nc else None
+        if guess is None and len(warm.active) == scaled.nc:
+            guess = warm.active.astype(np.float64)
     x = finite_array("warm", given, shape=(problem.actuator_count,))
     return x / scaled.D_a, guess
 

@@ -31,7 +31,9 @@ _OPTIONS = (  # what to try next where the active set cycles on a flat cost, or 
     {"primal_tol": 1e-9, "eta_prox": 1e-10},
     {"primal_tol": 1e-9, "eps_prox": 1e-4, "eta_prox": 1e-9},
 )
-_SOLVED, _INFEASIBLE, _UNBOUNDED, _OVERDETERMINED = 1, -1, -3, -6
+SOLVED = 1
+"""daqp's flag of an answer."""
+_INFEASIBLE, _UNBOUNDED, _OVERDETERMINED = -1, -3, -6
 
 
 class QpStatus(Enum):
@@ -132,11 +134,11 @@ def solve_scaled(
     x, _, flag, info = solve(H, f, A, upper, lower, sense, primal_tol=_PRIMAL, eta_prox=_PROXIMAL)
     if flag == _OVERDETERMINED:
         return _without_redundant(H, f, A, lower, upper, sense)
-    if flag != _SOLVED:
+    if flag != SOLVED:
         for options in _OPTIONS:
             before = flag
             x, _, flag, info = solve(H, f, A, upper, lower, sense, **options)
-            if flag == _SOLVED or flag == before == _INFEASIBLE:
+            if flag == SOLVED or flag == before == _INFEASIBLE:
                 break
     return x, info["lam"], flag, info["iterations"]
 
@@ -213,7 +215,7 @@ def _residual(
 
 
 def _status(flag: int) -> QpStatus:
-    known = {_SOLVED: QpStatus.SOLVED, _INFEASIBLE: QpStatus.INFEASIBLE, _UNBOUNDED: QpStatus.UNBOUNDED}
+    known = {SOLVED: QpStatus.SOLVED, _INFEASIBLE: QpStatus.INFEASIBLE, _UNBOUNDED: QpStatus.UNBOUNDED}
     return known.get(flag, QpStatus.STALLED)
 
 

@@ -14,13 +14,13 @@ from pliant.solvers.qp.branch_and_bound import branch
 from pliant.solvers.qp.descent import descend
 from pliant.solvers.qp.pieces import Piece, PiecePoint
 from pliant.solvers.qp.problem import ScaledProblem
-from pliant.solvers.qp.quadratic import FREE
+from pliant.solvers.qp.quadratic import FREE, SOLVED, solve_scaled
 
 _LCP = 1e-10
 _FEASIBLE_NODES = 20_000
 
 
-def first_point(piece: Piece, x: FloatArray, guess: BoolArray | None, *, limit: int) -> tuple[PiecePoint, int]:
+def first_point(piece: Piece, x: FloatArray, guess: FloatArray | None, *, limit: int) -> tuple[PiecePoint, int]:
     """A piece with a point inside all limits, and its minimum; `piece` is left there. Also the QPs solved.
 
     Tried in this order: the contacts that touch at x (Coevoet 2017, III.D); the piece where the limits, made elastic,
@@ -57,22 +57,41 @@ def first_point(piece: Piece, x: FloatArray, guess: BoolArray | None, *, limit: 
     )
 
 
-def touching_at(piece: Piece, x: FloatArray, guess: BoolArray | None) -> BoolArray | None:
-    """Which contacts touch with a force when x is imposed; None where no contact forces keep the gaps open."""
+def touching_at(piece: Piece, x: FloatArray, guess: FloatArray | None) -> BoolArray | None:
+    """Which contacts touch with a force when x is imposed; None where no contact forces keep the gaps open.
+
+    `guess` (nc,) are contact forces to start from.
+    """
     p = piece.problem
     if not p.nc:
         return np.zeros(0, np.bool_)
     gaps = p.Q[:, : p.na] @ x + p.Q[:, p.na]
-    if guess is not None and piece.holds(guess, gaps):
-        return guess
+    if guess is not None and piece.holds(guess > 0.0, gaps):
+        return guess > 0.0
     if (gaps >= 0.0).all():
         return np.zeros(p.nc, np.bool_)
+    if p.symmetric and (found := _by_program(p.W, gaps)) is not None:
+        return found
     n = p.nc
     blocks = Blocks(np.zeros(0, np.int64), np.zeros(0), np.arange(n), np.zeros(n), np.full(n, np.inf))
     core, _ = scaled(BlockProblem(p.W, gaps, blocks), np.ones(n))
-    start = None if guess is None else guess.astype(np.float64)
-    y, residual, _ = solve_boxes(core, start=start, tolerance=_LCP)
+    y, residual, _ = solve_boxes(core, start=guess, tolerance=_LCP)
     return y > 0.0 if residual <= _LCP else None
+
+
+def _by_program(W: FloatArray, gaps: FloatArray) -> BoolArray | None:
+    """Which contacts touch where y minimises ½ yᵀW y + gapsᵀy over y ≥ 0; None where that does not come out exactly.
+
+    On a slender body with many contacts, most of them nearly redundant, an active set takes one at a time and is some
+    twenty times quicker than block pivots, which go in circles there.
+    """
+    n = len(gaps)
+    y, _, flag, _ = solve_scaled(W, gaps, np.zeros((0, n)), np.zeros(n), np.full(n, FREE), np.zeros(n, np.int32))
+    if flag != SOLVED:
+        return None
+    w = W @ y + gaps
+    exact = float(np.abs(np.minimum(y, w)).max()) <= _LCP
+    return y > w if exact else None
 
 
 def _least_violation(p: ScaledProblem, active: BoolArray, limit: int) -> tuple[BoolArray, int]:

@@ -1,0 +1,344 @@
+"""Open loop to hardware: the actuation of a run, or of steps as they are taken, as lines of text.
+
+A line is CSV, in SI units, and ends in a line feed:
+
+    time,displacement,force,displacement,force,…
+
+time in s, then for each actuator in the order in which they were given: a cable's shortening (m) and tension (N), a
+cavity's growth (m³) and pressure (Pa), a hinge's angle (rad) and torque (N·m), or a moved support's way (m) and 0.
+Numbers have nine significant digits. A file begins with a header, ``time,NAME.displacement,NAME.force,…``; datagrams
+and serial ports carry the numbers only, one line a datagram.
+
+    with UdpSink("192.168.0.10", 5005) as sink:
+        pl.simulate(world, stepper, until=2.0, callback=Streamer(sink, trunk.cables, rate=50.0))
+"""
+
+from __future__ import annotations
+
+import csv
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Protocol
+
+import numpy as np
+
+from pliant.control.supports import DrivenSupport, MovedSupport
+from pliant.core.checks import finite_array, positive, positive_count
+from pliant.core.errors import InputError, MissingExtraError
+from pliant.core.types import FloatArray
+from pliant.stepping import Run, StepInfo
+from pliant.world import State, World
+
+_EARLY = 1e-9
+"""Share of a period by which a line may come before its time: rounding of times must not skip one."""
+
+
+class Sink(Protocol):
+    """Where lines go."""
+
+    def begin(self, names: Sequence[str]) -> None:
+        """Hear the names of the actuators before the first line."""
+
+    def send(self, line: str) -> None:
+        """Pass on one line, without its line feed."""
+
+    def close(self) -> None:
+        """Let go of the file, socket or port."""
+
+
+class _Closing:
+    """A sink as the subject of ``with``."""
+
+    def close(self) -> None:
+        """Let go of the file, socket or port."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class CsvSink(_Closing):
+    """Lines into the file `path` after a header; None: to the standard output."""
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self._own = path is not None
+        self._file: IO[str] = sys.stdout
+        if path is not None:
+            self._file = Path(path).open("w", encoding="utf-8", newline="")  # noqa: SIM115  closed by `close`
+
+    def begin(self, names: Sequence[str]) -> None:
+        """Write the header."""
+        columns = ["time", *(f"{name}.{what}" for name in names for what in ("displacement", "force"))]
+        csv.writer(self._file, lineterminator="\n").writerow(columns)
+
+    def send(self, line: str) -> None:
+        """Write one line."""
+        self._file.write(line + "\n")
+
+    def close(self) -> None:
+        """Close the file; the standard output is flushed only."""
+        self._file.flush()
+        if self._own:
+            self._file.close()
+
+
+class UdpSink(_Closing):
+    """Each line as a datagram to `host`:`port`. Nothing tells whether it arrived."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._address = (host, positive_count("port", port))
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+    def begin(self, names: Sequence[str]) -> None:
+        """Datagrams carry numbers only."""
+
+    def send(self, line: str) -> None:
+        """Send one datagram."""
+        self._socket.sendto((line + "\n").encode("ascii"), self._address)
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+
+
+class SerialSink(_Closing):
+    """Lines to a serial `port`, such as "/dev/ttyUSB0" or "COM3", at `baud` bits/s; or to an open port object.
+
+    Needs pyserial, the extra `stream`, unless an object with ``write(bytes)`` and ``close()`` is given.
+    """
+
+    def __init__(self, port: Any, baud: int = 115200) -> None:
+        self._port = _open_port(port, positive_count("baud", baud)) if isinstance(port, str) else port
+
+    def begin(self, names: Sequence[str]) -> None:
+        """A port carries numbers only."""
+
+    def send(self, line: str) -> None:
+        """Write one line."""
+        self._port.write((line + "\n").encode("ascii"))
+
+    def close(self) -> None:
+        """Close the port."""
+        self._port.close()
+
+
+def _open_port(port: str, baud: int) -> Any:
+    try:
+        import serial
+    except ImportError as error:
+        raise MissingExtraError('serial ports need pyserial: pip install "pliant[stream]"') from error
+    return serial.Serial(port, baud)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What paces a stream: `now()` in s and `sleep(s)`. Tests put their own in its place."""
+
+    now: Callable[[], float] = time.perf_counter
+    sleep: Callable[[float], None] = time.sleep
+
+
+SYSTEM_CLOCK = Clock()
+
+
+class Streamer:
+    """Sends the actuation of each step to a sink: ``simulate(…, callback=Streamer(sink, actuators, rate=…))``.
+
+    actuators
+        Whose displacement and force are sent, in this order: actuators of the world, or `pl.MovedSupport`.
+    rate
+        Most lines in a second, Hz; steps in between are left out. None sends every step.
+    pace
+        A `Clock` that holds each line back until its simulated time has passed since the first one; None sends lines
+        as soon as they are known. Steps that take longer than their dt come late, and `late` counts them.
+    live
+        A `Clock` whose time since the first line stands in the lines and counts for `rate`, instead of that of the
+        simulation: for steps that a person or a controller asks for one by one, statics among them, whose time stands.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        actuators: Sequence[Any],
+        *,
+        rate: float | None = None,
+        pace: Clock | None = None,
+        live: Clock | None = None,
+    ) -> None:
+        if not actuators:
+            raise InputError("a stream needs actuators: whose displacement and force is to be sent?")
+        if pace is not None and live is not None:
+            raise InputError("a stream is paced by its own times or takes those of a live clock, not both")
+        self._sink = sink
+        self._actuators = tuple(actuators)
+        self._period = 0.0 if rate is None else 1.0 / positive("rate", rate, unit="Hz")
+        self._pace = pace
+        self._live = live
+        self._began: float | None = None
+        self._last: float | None = None
+        self._origin: tuple[float, float] | None = None
+        self._supports: dict[int, tuple[World, DrivenSupport]] = {}
+        self.sent = 0
+        """Lines sent so far."""
+        self.late = 0
+        """Lines that were known only after their time."""
+
+    def __call__(self, state: State, info: StepInfo) -> None:
+        """Send the step that ended in `state`, unless the last line is less than a period ago."""
+        at = state.time if self._live is None else self._elapsed(self._live)
+        if self.is_due(at):
+            self.put(at, [self._read(actuator, state, info) for actuator in self._actuators])
+
+    def is_due(self, at: float) -> bool:
+        """Whether a line for the time `at` (s) keeps the rate."""
+        return self._last is None or at - self._last >= self._period * (1.0 - _EARLY)
+
+    def put(self, at: float, values: Any) -> None:
+        """Send `values` (k, 2), displacement and force of each actuator in SI units, for the time `at`, s."""
+        pairs = finite_array("values of a stream", values, shape=(len(self._actuators), 2))
+        if not self.sent:
+            self._sink.begin([_name(actuator) for actuator in self._actuators])
+        self._wait(at)
+        self._sink.send(line_of(at, pairs))
+        self._last = at
+        self.sent += 1
+
+    def run(self, run: Run) -> int:
+        """Send the steps of a recorded run, and return the number of lines; moved supports are not recorded in runs."""
+        tables = [np.column_stack(run.actuation(actuator)) for actuator in self._actuators]
+        before = self.sent
+        for step in range(1, len(run.times)):
+            at = float(run.times[step])
+            if self.is_due(at):
+                self.put(at, [table[step] for table in tables])
+        return self.sent - before
+
+    def _elapsed(self, clock: Clock) -> float:
+        now = clock.now()
+        if self._began is None:
+            self._began = now
+        return now - self._began
+
+    def _wait(self, at: float) -> None:
+        if self._pace is None:
+            return
+        now = self._pace.now()
+        if self._origin is None:
+            self._origin = (at, now)
+        left = (at - self._origin[0]) - (now - self._origin[1])
+        if left > 0.0:
+            self._pace.sleep(left)
+        elif left < 0.0:
+            self.late += 1
+
+    def _read(self, actuator: Any, state: State, info: StepInfo) -> tuple[float, float]:
+        if not isinstance(actuator, MovedSupport):
+            displacement, force = info.actuation(actuator)
+            return float(displacement), float(force)
+        if id(actuator) not in self._supports or self._supports[id(actuator)][0] is not state.world:
+            self._supports[id(actuator)] = (state.world, DrivenSupport.of(actuator, state.world))
+        driven = self._supports[id(actuator)][1]
+        return driven.way(state.q[driven.number]), 0.0
+
+
+def line_of(at: float, values: FloatArray) -> str:
+    """One line: the time `at` (s) and `values` (k, 2) in SI units, nine significant digits each."""
+    return ",".join(f"{number:.9g}" for number in (at, *np.ravel(values)))
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """A stream that was read back: `times` (n,) s, `values` (n, k, 2) displacement and force in SI units, and the names
+    of its k actuators.
+    """
+
+    times: FloatArray
+    values: FloatArray
+    names: tuple[str, ...]
+
+
+class Recorder:
+    """A sink that keeps what it is sent: ``Streamer(Recorder(), …)``, then `recorded`."""
+
+    def __init__(self) -> None:
+        self._names: tuple[str, ...] = ()
+        self._lines: list[str] = []
+
+    def begin(self, names: Sequence[str]) -> None:
+        """Keep the names of the actuators."""
+        self._names = tuple(names)
+
+    def send(self, line: str) -> None:
+        """Keep one line."""
+        self._lines.append(line)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    @property
+    def recorded(self) -> Recorded:
+        """What was sent so far."""
+        return _table(self._names, self._lines, what="the stream")
+
+
+def read(path: str | Path) -> Recorded:
+    """The stream in a file that `CsvSink` wrote."""
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        header = next(csv.reader(file), [])
+        lines = [line for line in file.read().splitlines() if line]
+    if header[:1] != ["time"] or len(header) % 2 == 0:
+        raise InputError(f"{path} is not a stream of actuation: its first line must be time,NAME.displacement,…")
+    return _table([name.removesuffix(".displacement") for name in header[1::2]], lines, what=str(path))
+
+
+def replay(
+    source: str | Path | Recorded,
+    sink: Sink,
+    *,
+    speed: float = 1.0,
+    rate: float | None = None,
+    clock: Clock | None = None,
+) -> int:
+    """Send a recorded stream again, at its own speed or `speed` times that, and return the number of lines.
+
+    `rate` is the most lines in a second of the stream's time, Hz. `clock` paces it, by default that of the system.
+    """
+    stream = source if isinstance(source, Recorded) else read(source)
+    factor = positive("speed", speed)
+    own = SYSTEM_CLOCK if clock is None else clock
+    paced = Clock(lambda: factor * own.now(), lambda seconds: own.sleep(seconds / factor))
+    streamer = Streamer(sink, stream.names, rate=rate, pace=paced)
+    for at, values in zip(stream.times, stream.values, strict=True):
+        if streamer.is_due(float(at)):
+            streamer.put(float(at), values)
+    return streamer.sent
+
+
+def _table(names: Sequence[str], lines: Iterable[str], *, what: str) -> Recorded:
+    width = 1 + 2 * len(names)
+    rows: list[list[float]] = []
+    for number, line in enumerate(lines, start=1):
+        fields = line.split(",")
+        try:
+            row = [float(field) for field in fields]
+        except ValueError as error:
+            raise InputError(f"line {number} of {what} is not made of numbers: {line!r}") from error
+        if len(row) != width:
+            raise InputError(f"line {number} of {what} has {len(row)} numbers instead of {width}: {line!r}")
+        rows.append(row)
+    table = finite_array(f"numbers of {what}", np.array(rows).reshape(len(rows), width))
+    return Recorded(table[:, 0], table[:, 1:].reshape(len(rows), len(names), 2), tuple(names))
+
+
+def _name(actuator: Any) -> str:
+    return actuator if isinstance(actuator, str) else str(actuator.name)

@@ -1,0 +1,31 @@
+"""Small matrices: the quick way to make them gives what SciPy would."""
+
+import numpy as np
+from scipy import sparse
+
+from pliant.core.arrays import csr, stacked, transposed_product
+
+
+def test_csr_is_the_matrix_of_its_arrays():
+    given = sparse.random(4, 7, density=0.5, format="csr", random_state=0)
+    made = csr(given.data, given.indices, given.indptr, given.shape)
+    np.testing.assert_array_equal(made.toarray(), given.toarray())
+    np.testing.assert_array_equal((made @ made.T).toarray(), (given @ given.T).toarray())
+    assert csr(np.zeros(0), np.zeros(0, np.int32), np.zeros(5, np.int32), (4, 7)).nnz == 0, "nothing is shared"
+
+
+def test_an_entry_given_twice_counts_twice():
+    made = csr(np.array([1.0, 2.0]), np.array([3, 3], np.int32), np.array([0, 2], np.int32), (1, 5))
+    np.testing.assert_array_equal(made.toarray(), [[0, 0, 0, 3, 0]])
+    np.testing.assert_array_equal(made @ np.arange(5.0), [9.0])
+
+
+def test_stacked_rows_keep_their_order():
+    parts = [sparse.random(m, 6, density=0.4, format="csr", random_state=m) for m in (3, 1, 4)]
+    parts.insert(1, sparse.csr_matrix((2, 6)))
+    np.testing.assert_array_equal(stacked(parts).toarray(), sparse.vstack(parts).toarray())
+
+
+def test_the_product_with_the_transpose():
+    H, x = sparse.random(5, 8, density=0.4, format="csr", random_state=2), np.arange(5.0)
+    np.testing.assert_allclose(transposed_product(H, x), H.T @ x, atol=1e-15)
