@@ -194,12 +194,13 @@ class _Flood:
 
 
 def contact_map(problem: QpccProblem, active: BoolArray) -> FloatArray:
-    """Y (nc, na + 1) in N with y = Y (x, 1) where exactly `active` (nc,) touch, of which none is redundant."""
+    """Y (nc, na + 1) in N with y = Y (x, 1) where exactly `active` (nc,) touch; redundant ones share their force."""
     right = np.column_stack([problem.C_a, problem.c])
     Y = np.zeros_like(right)
     touching = np.flatnonzero(active)
     if len(touching):
-        Y[touching] = -np.linalg.solve(problem.W_cc[np.ix_(touching, touching)], right[touching])
+        W = problem.W_cc[np.ix_(touching, touching)]
+        Y[touching] = -np.linalg.lstsq(W, right[touching], rcond=1e-12)[0]
     return Y
 
 
