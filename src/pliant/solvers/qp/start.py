@@ -70,28 +70,25 @@ def touching_at(piece: Piece, x: FloatArray, guess: FloatArray | None) -> BoolAr
         return guess > 0.0
     if (gaps >= 0.0).all():
         return np.zeros(p.nc, np.bool_)
+    n, start = p.nc, guess
     if p.symmetric and (found := _by_program(p.W, gaps)) is not None:
-        return found
-    n = p.nc
+        start = found
     blocks = Blocks(np.zeros(0, np.int64), np.zeros(0), np.arange(n), np.zeros(n), np.full(n, np.inf))
     core, _ = scaled(BlockProblem(p.W, gaps, blocks), np.ones(n))
-    y, residual, _ = solve_boxes(core, start=guess, tolerance=_LCP)
+    y, residual, _ = solve_boxes(core, start=start, tolerance=_LCP)
     return y > 0.0 if residual <= _LCP else None
 
 
-def _by_program(W: FloatArray, gaps: FloatArray) -> BoolArray | None:
-    """Which contacts touch where y minimises ½ yᵀW y + gapsᵀy over y ≥ 0; None where that does not come out exactly.
+def _by_program(W: FloatArray, gaps: FloatArray) -> FloatArray | None:
+    """Contact forces y ≥ 0 that minimise ½ yᵀW y + gapsᵀy, to start from; None where they are not found.
 
     On a slender body with many contacts, most of them nearly redundant, an active set takes one at a time and is some
-    twenty times quicker than block pivots, which go in circles there.
+    twenty times quicker than block pivots, which go in circles there. Which of several redundant contacts carry the
+    force is left to the pivots.
     """
     n = len(gaps)
     y, _, flag, _ = solve_scaled(W, gaps, np.zeros((0, n)), np.zeros(n), np.full(n, FREE), np.zeros(n, np.int32))
-    if flag != SOLVED:
-        return None
-    w = W @ y + gaps
-    exact = float(np.abs(np.minimum(y, w)).max()) <= _LCP
-    return y > w if exact else None
+    return y if flag == SOLVED else None
 
 
 def _least_violation(p: ScaledProblem, active: BoolArray, limit: int) -> tuple[BoolArray, int]:
