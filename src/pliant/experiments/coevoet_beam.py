@@ -102,11 +102,11 @@ def _place(dx: float, dz: float) -> FloatArray:
     return np.array([LENGTH + dx, 0.0, dz])
 
 
-FIGURE_2 = BeamScene(((0.7, 0.0002, 1), (0.8, 0.0006, -1)), 0.0045, 500.0, ((0, 0, 1),), _place(0.0, -0.002))
+FIGURE_2 = BeamScene(((0.7, 0.0002, 1), (0.8, 0.001, -1)), 0.0045, 500.0, ((0, 0, 1),), _place(0.0, -0.0022))
 """Two obstacles; the height of the tip is wanted."""
 FIGURE_3 = BeamScene(
-    ((0.5, 0.0006, 1), (0.73, 0.0001, -1), (0.44, 0.0018, -1), (0.65, 0.0015, 1), (0.88, 0.0003, 1)),
-    0.003, 2000.0, ((1, 0, 0), (0, 0, 1)), _place(-0.0069, -0.0061),
+    ((0.69, 0.0012, -1), (0.34, 0.0006, 1), (0.5, 0.0, -1), (0.29, 0.0, 1), (0.61, 0.0014, -1)),
+    0.003, 2000.0, ((1, 0, 0), (0, 0, 1)), _place(-0.0069, 0.0104),
 )  # fmt: skip
 """The same beam among other obstacles; the place of the tip in the plane of bending is wanted."""
 
