@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.collision.contacts import ContactSet
+from pliant.core.arrays import csr
 from pliant.core.checks import finite_array
 from pliant.core.types import FloatArray, IntArray
 
@@ -34,13 +35,15 @@ class ContactRows:
     frames: FloatArray
 
 
-def contact_rows(contacts: ContactSet, *, frames: FloatArray | bool = True) -> ContactRows:
-    """Rows of `contacts` with the given `frames` (m, 3, 3); True: frames from the normals; False: normal rows only."""
+def contact_rows(contacts: ContactSet, *, frames: FloatArray | bool = True, normals_only: bool = False) -> ContactRows:
+    """Rows of `contacts` with the given `frames` (m, 3, 3); True: frames from the normals; False, or `normals_only`
+    with given frames: normal rows only.
+    """
     if isinstance(frames, bool):
         given = contact_frames(contacts)
     else:
         given = finite_array("frames", frames, shape=(contacts.count, 3, 3))
-    directions = given[:, :1] if frames is False else given
+    directions = given[:, :1] if normals_only or frames is False else given
     gap = np.zeros(directions.shape[:2])
     gap[:, 0] = contacts.gap
     H_a = _matrix(contacts.nodes_a, contacts.weights_a, directions, contacts.point_count_a)
@@ -86,9 +89,15 @@ def _frames_from(normal: FloatArray) -> FloatArray:
 def _matrix(nodes: IntArray, weights: FloatArray, directions: FloatArray, point_count: int) -> sparse.csr_matrix:
     """CSR of the blocks weight · direction: row (contact, direction), columns of the nodes that are not −1."""
     contact_count, row_count = directions.shape[:2]
-    used = np.broadcast_to((nodes >= 0)[:, None, :, None], (contact_count, row_count, nodes.shape[1], 3))
-    columns = np.broadcast_to((3 * nodes[:, :, None] + np.arange(3, dtype=np.int32))[:, None], used.shape)
-    data = weights[:, None, :, None] * directions[:, :, None, :]
-    starts = np.concatenate([[0], np.cumsum(np.repeat(3 * (nodes >= 0).sum(axis=1), row_count))])
     shape = (contact_count * row_count, 3 * point_count)
-    return sparse.csr_matrix((data[used], columns[used], starts), shape=shape)
+    if not contact_count or not point_count:
+        return sparse.csr_matrix(shape)
+    used = nodes >= 0
+    blocks = weights[:, None, :, None] * directions[:, :, None, :]
+    columns = (3 * nodes[:, :, None] + np.arange(3, dtype=np.int32))[:, None]
+    if row_count > 1:
+        columns = np.broadcast_to(columns, blocks.shape)
+    chosen = np.broadcast_to(used[:, None, :], blocks.shape[:3])
+    starts = np.zeros(contact_count * row_count + 1, np.int32)
+    np.cumsum(3 * chosen.sum(axis=2, dtype=np.int32).ravel(), out=starts[1:])
+    return csr(blocks[chosen].ravel(), columns[chosen].ravel(), starts, shape)

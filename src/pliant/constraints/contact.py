@@ -77,7 +77,7 @@ class ContactPair:
         """Normal rows, with two tangential ones each where there is friction."""
         memory: ContactMemory | None = view.memory
         contacts = self.detect(view, None if memory is None else memory.contacts)
-        if memory is None:
+        if memory is None or not self.mu:  # without friction nothing acts along the tangents
             frames = contact_frames(contacts)
         else:
             frames = contact_frames(contacts, previous=memory.contacts, previous_frames=memory.frames)
@@ -154,13 +154,14 @@ class ContactPair:
         return shifts
 
     def _rows(self, view: RowView, contacts: ContactSet, frames: FloatArray) -> Rows:
-        made = contact_rows(contacts, frames=frames if self.mu else False)
+        made = contact_rows(contacts, frames=frames, normals_only=not self.mu)
         width = 3 if self.mu else 1
         H = view.blank(contacts.count * width)
         directions = frames[:, :width]
         for side, rows in ((self.a, made.H_a), (self.b, made.H_b)):
             if side.number is not None and contacts.count:
-                H[side.number] = H[side.number] + self._pulled(view, side, rows, contacts, directions)
+                own = self._pulled(view, side, rows, contacts, directions)
+                H[side.number] = H[side.number] + own if H[side.number].nnz else own
         gap = made.gap.reshape(-1, width).copy()
         if view.dt:
             gap[:, 0] = np.maximum(gap[:, 0], -RECOVERY_SPEED * view.dt)

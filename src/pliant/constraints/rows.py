@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from pliant.core.arrays import stacked
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.solvers.complementarity import Law
 
@@ -55,7 +56,9 @@ class Rows:
         gaps = np.atleast_1d(np.asarray(gap, np.float64))
 
         def spread(value: Any, kind: Any = np.float64) -> Any:
-            return np.broadcast_to(np.asarray(value, kind), gaps.shape)
+            if isinstance(value, np.ndarray) and value.shape == gaps.shape:
+                return value.astype(kind, copy=False)
+            return np.full(gaps.shape, value, kind)
 
         return cls(
             tuple(H),
@@ -169,7 +172,7 @@ def assemble(makers: Sequence[RowMaker], views: Sequence[RowView]) -> Assembly:
     memories = tuple(memory for _, memory in made)
     if len(parts) == 1:
         return Assembly(parts[0], places, memories)
-    H = tuple(sparse.vstack([part.H[k] for part in parts], format="csr") for k in range(len(views[0].q)))
+    H = tuple(stacked([part.H[k] for part in parts]) for k in range(len(views[0].q)))
     joined = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in ("gap", "law", "mu", "lower", "upper", "target", "key")

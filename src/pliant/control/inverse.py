@@ -456,7 +456,7 @@ class _Solving:
         x = np.concatenate([self.last[self.drives], np.zeros(len(self.motions))])
         x = np.clip(x, qpcc.x_lower, qpcc.x_upper)
         if not len(mu):
-            result = solve_qpcc(qpcc, warm=x, globalize=inverse.globalize)
+            result = solve_qpcc(qpcc, warm=x, touching=self.last[self.single] > self.least, globalize=inverse.globalize)
             return result.x, result.y, result
         padded, rows = _padded(qpcc, singles)
         friction = np.concatenate([np.zeros(singles), mu])

@@ -26,7 +26,7 @@ from pliant.world import Scene, State, World
 
 DT = 0.02  # s
 GAP = 3e-4  # m, between the two bodies at rest
-MARGIN = 3e-4  # m, within which contacts are looked for
+MARGIN = 5e-4  # m, within which contacts are looked for
 WALL = (0.008, 0.080, 0.060)  # m, thickness, width and height
 HEIGHT = 0.05  # m, of the organ
 FIRST_FORCE = 0.5  # N, of the instrument: it makes contact

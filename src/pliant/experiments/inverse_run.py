@@ -93,6 +93,4 @@ def ramp(world: World, stepper: Any, state: State, controls: Sequence[Mapping[An
 
 def distance(world: World, state: State, effector: Any, target: Any) -> float:
     """How far `effector` is from `target` in `state`, m, along the directions that it measures."""
-    rows = effector.bound(world)
-    rest = rows.measure.error(state.q, effector.target(target))
-    return float(np.linalg.norm(rest if rows.along is None else rows.along @ rest))
+    return float(np.linalg.norm(effector.bound(world).measure.error(state.q, effector.target(target))))

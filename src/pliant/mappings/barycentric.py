@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from pliant.core.arrays import csr
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Locator, Mesh
 
@@ -48,7 +49,7 @@ class BarycentricMap:
         """The row over the nodes, (1, 3n), of one row over all riding points, `slope` (p, 3); nodes may occur twice."""
         values = (self.weights[:, :, None] * slope[:, None, :]).ravel()
         columns, ends = self._all_columns
-        return sparse.csr_matrix((values, columns, ends), shape=(1, 3 * self.node_count))
+        return csr(values, columns, ends, (1, 3 * self.node_count))
 
     @cached_property
     def _all_columns(self) -> tuple[IntArray, IntArray]:

@@ -33,6 +33,7 @@ def solve_qpcc(
     problem: QpccProblem,
     *,
     warm: FloatArray | QpccResult | None = None,
+    touching: BoolArray | None = None,
     globalize: bool = False,
     maximum_iterations: int = 500,
     node_limit: int = 200_000,
@@ -41,8 +42,8 @@ def solve_qpcc(
 ) -> QpccResult:
     """A local minimum near `warm`, or with `globalize` the global one.
 
-    `warm` is the last actuation x (na,) in N (default zero), or the last result, whose piece is tried first. At most
-    `maximum_iterations` QPs are solved on the way down. With `globalize`, branch and bound over the contacts starts
+    `warm` is the last actuation x (na,) in N (default zero), or the last result, whose piece is tried first; `touching`
+    (nc,) says which contacts are expected to touch there, where x alone is known. At most `maximum_iterations` QPs are solved on the way down. With `globalize`, branch and bound over the contacts starts
     from the best of several local minima and stops after `node_limit` relaxations, with the gap it has proved; up to
     about 16 contacts it ends quickly. Raises `InfeasibleError` where no forces satisfy all limits, `ConvergenceError`
     where none were found and none excluded.
@@ -54,6 +55,7 @@ def solve_qpcc(
     nodes = positive_count("node_limit", node_limit)
     scaled = scaled_problem(problem)
     x, guess = _warm(problem, scaled, warm)
+    guess = touching if guess is None else guess
     piece = Piece(scaled, reduced=reduced, updated=updated)
     with one_blas_thread():
         point, first = first_point(piece, x, guess, limit=limit)
