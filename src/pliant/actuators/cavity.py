@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from pliant.actuators.limits import Command, Limits, command
 from pliant.actuators.values import Pressure, VolumeGrowth
 from pliant.constraints.rows import Rows, RowView
+from pliant.core.arrays import csr
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, MeshError
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -130,6 +131,13 @@ class CavityRows:
             )
         return replace(made, rest_volume=volume)
 
+    @cached_property
+    def _columns(self) -> tuple[IndexArray, IntArray, IntArray]:
+        """Nodes of the surface, their unknowns, and where the one row begins and ends."""
+        nodes = np.unique(self.surface.facets)
+        columns = (3 * nodes[:, None] + np.arange(3)).ravel().astype(np.int32)
+        return nodes, columns, np.array([0, len(columns)], np.int32)
+
     def volume(self, q: FloatArray) -> float:
         """Volume of the chamber, m³."""
         return self._volume_and_gradient(q)[0]
@@ -142,7 +150,8 @@ class CavityRows:
         """One row: growth so far, and its gradient."""
         volume, gradient = self._volume_and_gradient(view.q[self.number])
         H = view.blank(1)
-        H[self.number] = sparse.csr_matrix(gradient.reshape(1, -1))
+        nodes, columns, ends = self._columns
+        H[self.number] = csr(gradient[nodes].ravel(), columns, ends, (1, gradient.size))
         growth = volume - self.rest_volume
         control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
         limits = self.spec.limits

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.collision.contacts import ContactSet
-from pliant.core.arrays import csr
+from pliant.core.arrays import csr, empty_csr
 from pliant.core.checks import finite_array
 from pliant.core.types import FloatArray, IntArray
 
@@ -35,9 +35,11 @@ class ContactRows:
     frames: FloatArray
 
 
-def contact_rows(contacts: ContactSet, *, frames: FloatArray | bool = True, normals_only: bool = False) -> ContactRows:
+def contact_rows(
+    contacts: ContactSet, *, frames: FloatArray | bool = True, normals_only: bool = False, joined: bool = False
+) -> ContactRows:
     """Rows of `contacts` with the given `frames` (m, 3, 3); True: frames from the normals; False, or `normals_only`
-    with given frames: normal rows only.
+    with given frames: normal rows only. `joined` puts both sides of a self-contact into H_a and leaves H_b empty.
     """
     if isinstance(frames, bool):
         given = contact_frames(contacts)
@@ -46,6 +48,11 @@ def contact_rows(contacts: ContactSet, *, frames: FloatArray | bool = True, norm
     directions = given[:, :1] if normals_only or frames is False else given
     gap = np.zeros(directions.shape[:2])
     gap[:, 0] = contacts.gap
+    if joined:
+        nodes = np.hstack([contacts.nodes_a, contacts.nodes_b])
+        weights = np.hstack([contacts.weights_a, -contacts.weights_b])
+        H = _matrix(nodes, weights, directions, contacts.point_count_a)
+        return ContactRows(H, empty_csr(H.shape), gap.ravel(), given)
     H_a = _matrix(contacts.nodes_a, contacts.weights_a, directions, contacts.point_count_a)
     H_b = _matrix(contacts.nodes_b, -contacts.weights_b, directions, contacts.point_count_b)
     return ContactRows(H_a, H_b, gap.ravel(), given)
@@ -91,7 +98,7 @@ def _matrix(nodes: IntArray, weights: FloatArray, directions: FloatArray, point_
     contact_count, row_count = directions.shape[:2]
     shape = (contact_count * row_count, 3 * point_count)
     if not contact_count or not point_count:
-        return sparse.csr_matrix(shape)
+        return empty_csr(shape)
     used = nodes >= 0
     blocks = weights[:, None, :, None] * directions[:, :, None, :]
     columns = (3 * nodes[:, :, None] + np.arange(3, dtype=np.int32))[:, None]

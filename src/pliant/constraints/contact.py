@@ -154,14 +154,14 @@ class ContactPair:
         return shifts
 
     def _rows(self, view: RowView, contacts: ContactSet, frames: FloatArray) -> Rows:
-        made = contact_rows(contacts, frames=frames, normals_only=not self.mu)
+        made = contact_rows(contacts, frames=frames, normals_only=not self.mu, joined=self.a is self.b)
         width = 3 if self.mu else 1
         H = view.blank(contacts.count * width)
         directions = frames[:, :width]
-        for side, rows in ((self.a, made.H_a), (self.b, made.H_b)):
+        sides = ((self.a, made.H_a),) if self.a is self.b else ((self.a, made.H_a), (self.b, made.H_b))
+        for side, rows in sides:
             if side.number is not None and contacts.count:
-                own = self._pulled(view, side, rows, contacts, directions)
-                H[side.number] = H[side.number] + own if H[side.number].nnz else own
+                H[side.number] = self._pulled(view, side, rows, contacts, directions)
         gap = made.gap.reshape(-1, width).copy()
         if view.dt:
             gap[:, 0] = np.maximum(gap[:, 0], -RECOVERY_SPEED * view.dt)

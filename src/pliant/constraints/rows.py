@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import stacked
+from pliant.core.arrays import empty_csr, stacked
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.solvers.complementarity import Law
 
@@ -102,7 +101,7 @@ class RowView:
 
     def blank(self, count: int) -> list[sparse.csr_matrix]:
         """Empty rows (count, unknowns) for every model."""
-        return [_blank(count, size) for size in self.sizes]
+        return [empty_csr((count, size)) for size in self.sizes]
 
     def last_force(self, key: int) -> float:
         """λ of the row `key` at the end of the step before; 0 where it was not there."""
@@ -117,12 +116,6 @@ def forces_of(wanted: IndexArray, keys: IndexArray | None, lam: FloatArray | Non
     known = keys[order]
     places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     return np.where((known[places] == wanted) & (wanted >= 0), lam[order[places]], 0.0)
-
-
-@lru_cache(maxsize=256)
-def _blank(count: int, size: int) -> sparse.csr_matrix:
-    """Rows without entries; shared, since rows are never changed in place."""
-    return sparse.csr_matrix((count, size))
 
 
 class RowMaker(Protocol):

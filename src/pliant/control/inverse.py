@@ -456,7 +456,8 @@ class _Solving:
         x = np.concatenate([self.last[self.drives], np.zeros(len(self.motions))])
         x = np.clip(x, qpcc.x_lower, qpcc.x_upper)
         if not len(mu):
-            result = solve_qpcc(qpcc, warm=x, touching=self.last[self.single] > self.least, globalize=inverse.globalize)
+            known = np.maximum(self.last[self.single] - self.least, 0.0)
+            result = solve_qpcc(qpcc, warm=x, contact_forces=known, globalize=inverse.globalize)
             return result.x, result.y, result
         padded, rows = _padded(qpcc, singles)
         friction = np.concatenate([np.zeros(singles), mu])

@@ -48,6 +48,17 @@ def stacked(parts: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
     return csr(values, columns.astype(np.int32, copy=False), starts, shape)
 
 
+def empty_csr(shape: tuple[int, int]) -> sparse.csr_matrix:
+    """A CSR matrix without entries; shared, so not to be changed in place."""
+    return _template(shape)
+
+
+def transposed_product(H: sparse.csr_matrix, x: FloatArray) -> FloatArray:
+    """Hᵀ x, shape (columns,), without forming Hᵀ."""
+    weights = H.data * np.repeat(x, np.diff(H.indptr))
+    return sum_by(H.indices, weights, H.shape[1])
+
+
 @lru_cache(maxsize=1024)
 def _template(shape: tuple[int, int]) -> sparse.csr_matrix:
     """An empty matrix; copied, or read, but never changed."""

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from pliant.constraints import condense
+from pliant.core.arrays import transposed_product
 from pliant.core.errors import SingularError
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
@@ -146,7 +147,7 @@ def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: S
             raise named_conflict(motion, error) from error
     with timers.stage("correct"):
         motion.lam = lam
-        motion.pushes = [(H.T @ lam).reshape(x.shape) for H, x in zip(rows.H, dx, strict=True)]
+        motion.pushes = [transposed_product(H, lam).reshape(x.shape) for H, x in zip(rows.H, dx, strict=True)]
         for number, (push, factor) in enumerate(zip(motion.pushes, factors, strict=True)):
             if push.any():
                 dx[number] = dx[number] + factor.solve(push)

@@ -33,7 +33,7 @@ def solve_qpcc(
     problem: QpccProblem,
     *,
     warm: FloatArray | QpccResult | None = None,
-    touching: BoolArray | None = None,
+    contact_forces: FloatArray | None = None,
     globalize: bool = False,
     maximum_iterations: int = 500,
     node_limit: int = 200_000,
@@ -42,8 +42,8 @@ def solve_qpcc(
 ) -> QpccResult:
     """A local minimum near `warm`, or with `globalize` the global one.
 
-    `warm` is the last actuation x (na,) in N (default zero), or the last result, whose piece is tried first; `touching`
-    (nc,) says which contacts are expected to touch there, where x alone is known. At most `maximum_iterations` QPs are solved on the way down. With `globalize`, branch and bound over the contacts starts
+    `warm` is the last actuation x (na,) in N (default zero), or the last result, whose piece is tried first;
+    `contact_forces` (nc,) in N are the last ones, where x alone is known. At most `maximum_iterations` QPs are solved on the way down. With `globalize`, branch and bound over the contacts starts
     from the best of several local minima and stops after `node_limit` relaxations, with the gap it has proved; up to
     about 16 contacts it ends quickly. Raises `InfeasibleError` where no forces satisfy all limits, `ConvergenceError`
     where none were found and none excluded.
@@ -55,10 +55,12 @@ def solve_qpcc(
     nodes = positive_count("node_limit", node_limit)
     scaled = scaled_problem(problem)
     x, guess = _warm(problem, scaled, warm)
-    guess = touching if guess is None else guess
+    forces = None if contact_forces is None else contact_forces / scaled.D_y
+    if guess is None and forces is not None:
+        guess = forces > 0.0
     piece = Piece(scaled, reduced=reduced, updated=updated)
     with one_blas_thread():
-        point, first = first_point(piece, x, guess, limit=limit)
+        point, first = first_point(piece, x, guess, limit=limit, forces=forces)
         end = descend(piece, point, limit=limit)
         end.iterations += first - 1
         bound = -np.inf

@@ -20,15 +20,18 @@ _LCP = 1e-10
 _FEASIBLE_NODES = 20_000
 
 
-def first_point(piece: Piece, x: FloatArray, guess: BoolArray | None, *, limit: int) -> tuple[PiecePoint, int]:
-    """A piece with a point inside all limits, and its minimum; `piece` is left there. Also the QPs solved.
+def first_point(
+    piece: Piece, x: FloatArray, guess: BoolArray | None, *, limit: int, forces: FloatArray | None = None
+) -> tuple[PiecePoint, int]:
+    """A piece with a point inside all limits, and its minimum; `piece` is left there. Also the QPs solved. `guess` (nc,)
+    and `forces` (nc,), scaled, are what is known of the contacts at x.
 
     Tried in this order: the contacts that touch at x (Coevoet 2017, III.D); the piece where the limits, made elastic,
     are violated least; a search over all pieces. Raises `InfeasibleError` where that proves that there is none.
     """
     p = piece.problem
     x = np.clip(x, p.lower[: p.na], p.upper[: p.na])
-    active = touching_at(piece, x, guess)
+    active = touching_at(piece, x, guess, forces)
     count = 0
     for candidate in (active, None):
         if active is None:
@@ -57,7 +60,9 @@ def first_point(piece: Piece, x: FloatArray, guess: BoolArray | None, *, limit: 
     )
 
 
-def touching_at(piece: Piece, x: FloatArray, guess: BoolArray | None) -> BoolArray | None:
+def touching_at(
+    piece: Piece, x: FloatArray, guess: BoolArray | None, forces: FloatArray | None = None
+) -> BoolArray | None:
     """Which contacts touch with a force when x is imposed; None where no contact forces keep the gaps open."""
     p = piece.problem
     if not p.nc:
@@ -70,7 +75,7 @@ def touching_at(piece: Piece, x: FloatArray, guess: BoolArray | None) -> BoolArr
     n = p.nc
     blocks = Blocks(np.zeros(0, np.int64), np.zeros(0), np.arange(n), np.zeros(n), np.full(n, np.inf))
     core, _ = scaled(BlockProblem(p.W, gaps, blocks), np.ones(n))
-    start = None if guess is None else guess.astype(np.float64)
+    start = forces if forces is not None or guess is None else guess.astype(np.float64)
     y, residual, _ = solve_boxes(core, start=start, tolerance=_LCP)
     return y > 0.0 if residual <= _LCP else None
 
