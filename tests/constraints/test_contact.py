@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.constraints import RowLaw, RowView
+from pliant.collision.contacts import PAIR_LIMIT, ContactKind, key_base
+from pliant.collision.surface import EDGE_LIMIT
+from pliant.constraints import RowLaw, RowView, forces_of
 from pliant.constraints.contact import RECOVERY_SPEED, contact_forces
 from pliant.core.errors import CapacityError, InputError
 from pliant.models.scheme import STATIC_SCHEME
@@ -322,3 +324,13 @@ def test_a_ball_between_the_vertices_of_a_face_rests_on_it(rigid):
 def lowered(t):
     """Down by 3 mm in 0.2 s."""
     return (0.0, 0.0, -0.003 * min(1.0, t / 0.2)), (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("kind", list(ContactKind))
+def test_rows_of_every_kind_of_contact_are_known_from_step_to_step(kind):
+    """Keys of rows are three times those of contacts: they must stay in 64 bits, or warm starts lose their contacts."""
+    last = PAIR_LIMIT - 1
+    key = key_base(kind, last) + EDGE_LIMIT * EDGE_LIMIT - 1
+    assert 3 * key + 2 < 2**63
+    keys = np.array([key]) * 3 + np.arange(3)
+    np.testing.assert_array_equal(forces_of(keys, keys[::-1], np.array([3.0, 2.0, 1.0])), [1.0, 2.0, 3.0])

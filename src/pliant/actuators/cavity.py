@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from pliant.actuators.drive import DriveRow
 from pliant.actuators.limits import Command, Limits, command
 from pliant.actuators.values import Pressure, VolumeGrowth
 from pliant.constraints.rows import Rows, RowView
+from pliant.core.arrays import csr
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, MeshError
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import Mesh, Surface
 from pliant.models.model import Model
 from pliant.models.volume import Volume, VolumeModel
@@ -106,6 +107,14 @@ class CavityRows(DriveRow):
             )
         return replace(made, rest_volume=volume)
 
+    @cached_property
+    def _columns(self) -> tuple[IndexArray, IntArray, IntArray]:
+        """Nodes of the surface, their unknowns, and where the one row begins and ends."""
+        assert self.surface is not None
+        nodes = np.unique(self.surface.facets)
+        columns = (3 * nodes[:, None] + np.arange(3)).ravel().astype(np.int32)
+        return nodes, columns, np.array([0, len(columns)], np.int32)
+
     def volume(self, q: FloatArray) -> float:
         """Volume of the chamber, m³."""
         return self._volume_and_gradient(q)[0]
@@ -118,7 +127,8 @@ class CavityRows(DriveRow):
         """One row: growth so far, and its gradient."""
         volume, gradient = self._volume_and_gradient(view.q[self.number])
         H = view.blank(1)
-        H[self.number] = sparse.csr_matrix(gradient.reshape(1, -1))
+        nodes, columns, ends = self._columns
+        H[self.number] = csr(gradient[nodes].ravel(), columns, ends, (1, gradient.size))
         growth = volume - self.rest_volume
         control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
         law, lower, upper, target = self.law(view, control)

@@ -98,11 +98,14 @@ def reproduce(
     json: Annotated[Path | None, typer.Option(help="File for the report.")] = None,
     full: Annotated[bool, typer.Option("--full", help="The published size where that takes longer.")] = False,
     view: Annotated[bool, typer.Option("--view", help="Show the motion in the browser afterwards.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the pictures of the experiment, where it has any.")
+    ] = None,
 ) -> None:
     """Run a published experiment and print our numbers beside the paper's."""
     from pliant.cli.show import show_experiment, show_experiments
 
     if name:
-        show_experiment(Console(), name, json_file=json, full=full, view_run=view)
+        show_experiment(Console(), name, json_file=json, full=full, view_run=view, out=out)
     else:
         show_experiments(Console())

@@ -69,7 +69,9 @@ def show_experiments(console: Console) -> None:
     _names(console, EXPERIMENTS, usage="pliant reproduce NAME --json FILE")
 
 
-def show_experiment(console: Console, name: str, *, json_file: Path | None, full: bool, view_run: bool) -> None:
+def show_experiment(
+    console: Console, name: str, *, json_file: Path | None, full: bool, view_run: bool, out: Path | None = None
+) -> None:
     """Run a published experiment, print its numbers beside the paper's, write and show them where asked."""
     from pliant.experiments import reproduce
 
@@ -81,6 +83,10 @@ def show_experiment(console: Console, name: str, *, json_file: Path | None, full
     console.print(f"{report.seconds:.1f} s", highlight=False)
     if json_file is not None:
         json_file.write_text(json.dumps(report.as_json(), indent=2) + "\n")
+    if out is not None and report.pictures is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        for file in report.pictures(out):
+            console.print(f"wrote {file}", highlight=False, soft_wrap=True)
     if view_run and report.run is not None:
         from pliant.viewer.live import view
 

@@ -15,8 +15,8 @@ from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import CapacityError, InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
-PAIR_LIMIT = 2**17
-"""Number of pairs of surfaces that keys can tell apart."""
+PAIR_LIMIT = 2**15
+"""Number of pairs of surfaces that keys can tell apart: three rows of every contact have identities below 2⁶³."""
 
 
 class ContactKind(IntEnum):

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.collision.contacts import ContactSet
-from pliant.core.arrays import csr
+from pliant.core.arrays import csr, empty_csr
 from pliant.core.checks import finite_array
 from pliant.core.types import FloatArray, IntArray
 
@@ -35,15 +35,24 @@ class ContactRows:
     frames: FloatArray
 
 
-def contact_rows(contacts: ContactSet, *, frames: FloatArray | bool = True) -> ContactRows:
-    """Rows of `contacts` with the given `frames` (m, 3, 3); True: frames from the normals; False: normal rows only."""
+def contact_rows(
+    contacts: ContactSet, *, frames: FloatArray | bool = True, normals_only: bool = False, joined: bool = False
+) -> ContactRows:
+    """Rows of `contacts` with the given `frames` (m, 3, 3); True: frames from the normals; False, or `normals_only`
+    with given frames: normal rows only. `joined` puts both sides of a self-contact into H_a and leaves H_b empty.
+    """
     if isinstance(frames, bool):
         given = contact_frames(contacts)
     else:
         given = finite_array("frames", frames, shape=(contacts.count, 3, 3))
-    directions = given[:, :1] if frames is False else given
+    directions = given[:, :1] if normals_only or frames is False else given
     gap = np.zeros(directions.shape[:2])
     gap[:, 0] = contacts.gap
+    if joined:
+        nodes = np.hstack([contacts.nodes_a, contacts.nodes_b])
+        weights = np.hstack([contacts.weights_a, -contacts.weights_b])
+        H = side_rows(nodes, weights, directions, contacts.point_count_a)
+        return ContactRows(H, empty_csr(H.shape), gap.ravel(), given)
     H_a = side_rows(contacts.nodes_a, contacts.weights_a, directions, contacts.point_count_a)
     H_b = side_rows(contacts.nodes_b, -contacts.weights_b, directions, contacts.point_count_b)
     return ContactRows(H_a, H_b, gap.ravel(), given)
@@ -89,9 +98,15 @@ def side_rows(nodes: IntArray, weights: FloatArray, directions: FloatArray, poin
     of the nodes (m, k) that are not −1.
     """
     contact_count, row_count = directions.shape[:2]
-    used = np.broadcast_to((nodes >= 0)[:, None, :, None], (contact_count, row_count, nodes.shape[1], 3))
-    columns = np.broadcast_to((3 * nodes[:, :, None] + np.arange(3, dtype=np.int32))[:, None], used.shape)
-    data = weights[:, None, :, None] * directions[:, :, None, :]
+    shape = (contact_count * row_count, 3 * point_count)
+    if not contact_count or not point_count:
+        return empty_csr(shape)
+    used = nodes >= 0
+    blocks = weights[:, None, :, None] * directions[:, :, None, :]
+    columns = (3 * nodes[:, :, None] + np.arange(3, dtype=np.int32))[:, None]
+    if row_count > 1:
+        columns = np.broadcast_to(columns, blocks.shape)
+    chosen = np.broadcast_to(used[:, None, :], blocks.shape[:3])
     starts = np.zeros(contact_count * row_count + 1, np.int32)
-    np.cumsum(np.repeat(3 * (nodes >= 0).sum(axis=1), row_count), out=starts[1:])
-    return csr(data[used], columns[used], starts, (contact_count * row_count, 3 * point_count))
+    np.cumsum(3 * chosen.sum(axis=2, dtype=np.int32).ravel(), out=starts[1:])
+    return csr(blocks[chosen].ravel(), columns[chosen].ravel(), starts, shape)

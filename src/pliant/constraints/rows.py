@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import stacked
+from pliant.core.arrays import empty_csr, stacked
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.solvers.complementarity import Law
 
@@ -58,6 +58,8 @@ class Rows:
         def spread(value: Any, kind: Any = np.float64) -> Any:
             if isinstance(value, (int, float)):
                 return _constant(len(gaps), value, kind)
+            if isinstance(value, np.ndarray) and value.shape == gaps.shape:
+                return value.astype(kind, copy=False)
             return np.full(gaps.shape, value, kind)
 
         return cls(
@@ -102,7 +104,7 @@ class RowView:
 
     def blank(self, count: int) -> list[sparse.csr_matrix]:
         """Empty rows (count, unknowns) for every model."""
-        return [_blank(count, size) for size in self.sizes]
+        return [empty_csr((count, size)) for size in self.sizes]
 
     def last_force(self, key: int) -> float:
         """λ of the row `key` at the end of the step before; 0 where it was not there."""
@@ -128,12 +130,6 @@ def _constant(count: int, value: float, kind: Any) -> Any:
     made = np.full(count, value, kind)
     made.setflags(write=False)
     return made
-
-
-@lru_cache(maxsize=256)
-def _blank(count: int, size: int) -> sparse.csr_matrix:
-    """Rows without entries; shared, since rows are never changed in place."""
-    return sparse.csr_matrix((count, size))
 
 
 class RowMaker(Protocol):

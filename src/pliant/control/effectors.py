@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
 from pliant.core.lie import cross_matrix, rotation_log
 from pliant.core.types import FloatArray
-from pliant.mappings import PointMap, riding
+from pliant.mappings import BarycentricMap, PointMap, riding
 from pliant.models.rigid import RigidBody
 from pliant.models.volume import Volume
 from pliant.world import World
@@ -86,10 +87,11 @@ class Effector:
         places = self._places()
         rides = riding(world.models[world.index(body)], places, what=f"points of {self.name!r}")
         mean = sparse.csr_matrix(np.kron(np.full((1, len(places)), 1.0 / len(places)), np.eye(3)))
-        axes = np.broadcast_to(np.eye(3), (len(places), 3, 3))
-        return EffectorRows(
-            self, _Places(world.index(body), rides, axes, mean if self.barycentre else None), self._along()
-        )
+        measure = mean if self.barycentre else sparse.identity(3 * len(places), format="csr")
+        along = self._along()
+        if along is not None:
+            measure = sparse.csr_matrix(along @ measure)
+        return EffectorRows(self, _Places(world.index(body), rides, measure, along))
 
     def _places(self) -> FloatArray:
         points = self.where.position if self.points is None else self.points
@@ -247,11 +249,10 @@ class EffectorMemory:
 
 @dataclass(frozen=True, eq=False)
 class EffectorRows:
-    """The rows of an effector in a world; `along` (d, k) picks directions out of what is measured."""
+    """The rows of an effector in a world."""
 
     spec: Any
     measure: Any
-    along: FloatArray | None = None
     handle: Any = None
 
     @property
@@ -272,36 +273,41 @@ class EffectorRows:
         """δ to the target of the step, and its gradient."""
         wanted = view.controls[self.effector]
         error, H = self.measure.at(view, wanted)
-        before = self.measure.error(view.start, wanted)
-        if self.along is not None:
-            error, before = self.along @ error, self.along @ before
-            H = [sparse.csr_matrix(self.along @ h) if h.nnz else view.blank(len(error))[k] for k, h in enumerate(H)]
-        distance = float(np.linalg.norm(before))
         ahead = np.zeros_like(error)
-        if distance > self.spec.max_step:
-            ahead = before * (1.0 - self.spec.max_step / distance)
+        if np.isfinite(self.spec.max_step):
+            before = self.measure.error(view.start, wanted)
+            distance = float(np.linalg.norm(before))
+            if distance > self.spec.max_step:
+                ahead = before * (1.0 - self.spec.max_step / distance)
         return Rows.of(H, error - ahead, RowLaw.IMPOSED), EffectorMemory(ahead)
 
 
 @dataclass(frozen=True, eq=False)
 class _Places:
-    """Positions of p riding points, (k,) m, each along `axes` (p, 3, 3), or combined by `combine` (k, 3p)."""
+    """Positions of riding points, (k,) m, combined by `combine` (k, 3p); `along` (k, 3) picks the same directions out
+    of what is wanted.
+    """
 
     number: int
     map: PointMap
-    axes: FloatArray
-    combine: sparse.csr_matrix | None
+    combine: sparse.csr_matrix
+    along: FloatArray | None = None
 
     def at(self, view: RowView, wanted: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
-        error, q = self.error(view.q, wanted), view.q[self.number]
-        H = view.blank(len(error))
-        H[self.number] = self.map.pull_along(q, self.axes) if self.combine is None else self.map.pull(q, self.combine)
-        return error, H
+        H = view.blank(self.combine.shape[0])
+        fixed = self._fixed
+        H[self.number] = self.map.pull(view.q[self.number], self.combine) if fixed is None else fixed
+        return self.error(view.q, wanted), H
 
     def error(self, q: Sequence[FloatArray], wanted: FloatArray) -> FloatArray:
-        places = self.map.points(q[self.number]).ravel()
-        error: FloatArray = (places if self.combine is None else self.combine @ places) - wanted.ravel()
+        goal = wanted.ravel() if self.along is None else self.along @ wanted.ravel()
+        error: FloatArray = self.combine @ self.map.points(q[self.number]).ravel() - goal
         return error
+
+    @cached_property
+    def _fixed(self) -> sparse.csr_matrix | None:
+        """The gradient where it is the same at every q: on the nodes of a volume."""
+        return self.map.pull(np.zeros(0), self.combine) if isinstance(self.map, BarycentricMap) else None
 
 
 @dataclass(frozen=True, eq=False)

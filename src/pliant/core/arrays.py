@@ -19,28 +19,47 @@ def sum_by(index: Any, values: Any, count: int) -> FloatArray:
     return total
 
 
-def csr(data: FloatArray, indices: Any, indptr: Any, shape: tuple[int, int]) -> sparse.csr_matrix:
-    """The CSR matrix of these arrays, which have to fit; SciPy's checks take longer than a small product."""
-    made = copy(_empty(shape))
-    made.data, made.indices, made.indptr = data, indices, indptr
+def csr(values: FloatArray, columns: Any, starts: Any, shape: tuple[int, int]) -> sparse.csr_matrix:
+    """A CSR matrix of parts that fit, without SciPy's checks, which take longer than a small matrix takes to fill.
+
+    `values` and `columns` (entries,), `starts` (rows + 1,); columns need neither be sorted nor occur once.
+    """
+    made = copy(_template(shape))
+    made.data, made.indices, made.indptr = values, columns, starts
     return made
 
 
-def transposed_product(H: sparse.csr_matrix, x: FloatArray) -> FloatArray:
-    """Hᵀx (columns,) for H in CSR and x (rows,), without making Hᵀ."""
-    return sum_by(H.indices, H.data * np.repeat(x, np.diff(H.indptr)), H.shape[1])
-
-
 def stacked(parts: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
-    """The rows of `parts`, CSR of one width, below each other."""
-    ends = np.cumsum([0, *(part.indptr[-1] for part in parts)])
-    indptr = np.concatenate([[0], *(part.indptr[1:] + end for part, end in zip(parts, ends[:-1], strict=True))])
-    data = np.concatenate([part.data for part in parts])
-    indices = np.concatenate([part.indices for part in parts])
-    return csr(data, indices, indptr, (len(indptr) - 1, parts[0].shape[1]))
+    """The rows of all `parts`, one below the other; they have the same columns."""
+    filled = [part for part in parts if part.nnz]
+    count = sum(part.shape[0] for part in parts)
+    shape = (count, parts[0].shape[1])
+    if not filled:
+        return _template(shape)
+    starts = np.zeros(count + 1, np.int32)
+    row = end = 0
+    for part in parts:
+        rows = part.shape[0]
+        np.add(part.indptr[1:], end, out=starts[row + 1 : row + rows + 1], casting="unsafe")
+        row += rows
+        end += int(part.indptr[-1])
+    values = np.concatenate([part.data for part in filled])
+    columns = np.concatenate([part.indices for part in filled])
+    return csr(values, columns.astype(np.int32, copy=False), starts, shape)
 
 
-@lru_cache(maxsize=256)
-def _empty(shape: tuple[int, int]) -> sparse.csr_matrix:
-    """What `csr` copies; nobody else sees it, so it never caches anything about its entries."""
+def empty_csr(shape: tuple[int, int]) -> sparse.csr_matrix:
+    """A CSR matrix without entries; shared, so not to be changed in place."""
+    return _template(shape)
+
+
+def transposed_product(H: sparse.csr_matrix, x: FloatArray) -> FloatArray:
+    """Hᵀ x, shape (columns,), without forming Hᵀ."""
+    weights = H.data * np.repeat(x, np.diff(H.indptr))
+    return sum_by(H.indices, weights, H.shape[1])
+
+
+@lru_cache(maxsize=1024)
+def _template(shape: tuple[int, int]) -> sparse.csr_matrix:
+    """An empty matrix; copied, or read, but never changed."""
     return sparse.csr_matrix(shape)

@@ -10,8 +10,11 @@ from pliant.core.errors import InputError
 from pliant.experiments.report import Report
 
 EXPERIMENTS: dict[str, str] = {
+    "coevoet-beam": "a beam between obstacles, bent by two cables: two minima, the lower one through contact",
     "coevoet-rod": "a soft rod led into both branches of a forked pipe",
+    "coevoet-tower": "a tower of four chambers that reaches its target through self-contact",
     "coevoet-trunk": "a trunk of eight cables between obstacles, and with a cut cable",
+    "coevoet-two-bodies": "a soft wall is pushed so that a point of another soft body moves through contact",
 }
 """One line about each experiment, by name; the module of `coevoet-rod` is `coevoet_rod`."""
 

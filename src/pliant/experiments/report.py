@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -17,7 +18,8 @@ class Report:
 
     `metrics` are ours and `paper` the published ones, by the same names, which end in their unit (`step_ms`,
     `mean_error_mm`). `notes` say what was chosen where the paper is silent, and what differs. `run` is the recorded
-    motion, for looking at it; `full` whether the published size ran.
+    motion, for looking at it; `pictures(folder)` writes pictures and returns their files; `full` whether the published
+    size ran.
     """
 
     title: str
@@ -25,6 +27,7 @@ class Report:
     paper: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     run: Run | None = field(default=None, repr=False)
+    pictures: Callable[[Path], Sequence[Path]] | None = field(default=None, repr=False)
     full: bool = True
     seconds: float = 0.0
 

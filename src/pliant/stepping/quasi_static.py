@@ -240,6 +240,8 @@ class _Equilibrium:
 
     def rigid_motion(self) -> tuple[RigidMotion, ...]:
         """What is left open of each free body."""
+        if all(mode is None for mode in self.modes):
+            return ()
         forces = self.motion.forces()
         triples = zip(self.motion.world.models, self.modes, forces.r, strict=True)
         return tuple(

@@ -6,6 +6,7 @@ import pytest
 
 import pliant as pl
 from pliant.solvers.qp import QpStatus, quadratic_program
+from pliant.solvers.qp.quadratic import FREE, solve_scaled
 
 
 def random_qp(seed):
@@ -92,3 +93,15 @@ def test_bad_input_is_named(change, message):
     arguments = {"H": np.eye(2), "f": [1.0, 1.0], "A": None} | change
     with pytest.raises(pl.InputError, match=message):
         quadratic_program(arguments.pop("H"), arguments.pop("f"), arguments.pop("A"), **arguments)
+
+
+def test_a_row_that_almost_cancelled_is_a_row_and_one_that_did_is_none():
+    """Contacts that almost depend on others leave rows like these; daqp alone calls the problem infeasible."""
+    A = np.array([[3e-8], [-9e-12]])
+    lower = np.array([-FREE, 4e-8, 1e-11])
+    x, duals, flag, _ = solve_scaled(np.eye(1), np.zeros(1), A, lower, np.full(3, FREE))
+    assert flag == 1
+    assert x[0] == pytest.approx(4.0 / 3.0)
+    assert x[0] + duals[0] + A[:, 0] @ duals[1:] == pytest.approx(0.0, abs=1e-9)
+    *_, flag, _ = solve_scaled(np.eye(1), np.zeros(1), A, np.array([-FREE, 4e-8, 1e-3]), np.full(3, FREE))
+    assert flag == -1

@@ -33,6 +33,8 @@ _OPTIONS = (  # what to try next where the active set cycles on a flat cost, or 
 )
 SOLVED = 1
 """daqp's flag of an answer."""
+_SHORT = 1e-5  # daqp takes rows for zero whose squared length is below 1e-11
+_NOTHING = 1e-9  # coefficients below this are rounding, for scaled problems
 _INFEASIBLE, _UNBOUNDED, _OVERDETERMINED = -1, -3, -6
 
 
@@ -126,7 +128,8 @@ def solve_scaled(
 
     lower and upper (n + m,): bounds of the variables first, ±1e30 for none; `sense` marks equalities. Redundant
     equalities, on which daqp gives up, are taken out and the rest is solved again. Redundant limits can make daqp call
-    a problem infeasible that is not: that counts only where it says so twice, with different tolerances.
+    a problem infeasible that is not: that counts only where it says so twice, with different tolerances, and with all
+    rows of a length that daqp does not take for zero.
     """
     if sense is None:
         sense = np.where(upper - lower <= 0.0, EQUAL, 0).astype(np.int32)
@@ -134,6 +137,10 @@ def solve_scaled(
     x, _, flag, info = solve(H, f, A, upper, lower, sense, primal_tol=_PRIMAL, eta_prox=_PROXIMAL)
     if flag == _OVERDETERMINED:
         return _without_redundant(H, f, A, lower, upper, sense)
+    if flag == _INFEASIBLE and (scaled := _without_short_rows(A, lower, upper)) is not None:
+        rows, low, high, scale = scaled
+        x, duals, flag, iterations = solve_scaled(H, f, rows, low, high, sense)
+        return x, np.concatenate([duals[: len(f)], duals[len(f) :] * scale]), flag, iterations
     if flag != SOLVED:
         for options in _OPTIONS:
             before = flag
@@ -141,6 +148,29 @@ def solve_scaled(
             if flag == SOLVED or flag == before == _INFEASIBLE:
                 break
     return x, info["lam"], flag, info["iterations"]
+
+
+def _without_short_rows(
+    A: FloatArray, lower: FloatArray, upper: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None:
+    """The rows with short ones brought to unit length, their limits, and what they were multiplied by; None where no
+    row is short. What almost cancelled is a row nevertheless; what cancelled to rounding is none.
+    """
+    length = np.sqrt(np.einsum("ij,ij->i", A, A))
+    short = (length < _SHORT) & (length > 0.0)
+    if not short.any():
+        return None
+    n = len(lower) - len(A)
+    scale = np.where(short & (length > _NOTHING), 1.0 / np.where(short, length, 1.0), 1.0)
+    low, high = lower.copy(), upper.copy()
+    for limit in (low, high):
+        limit[n:] = np.where(np.abs(limit[n:]) < FREE, limit[n:] * scale, limit[n:])
+    rows = A * scale[:, None]
+    idle = short & (length <= _NOTHING)
+    rows[idle] = 0.0
+    met = idle & (low[n:] <= _NOTHING) & (high[n:] >= -_NOTHING)
+    low[n:][met], high[n:][met] = -FREE, FREE
+    return rows, low, high, scale
 
 
 @cache
