@@ -132,7 +132,7 @@ class CavityRows:
         return replace(made, rest_volume=volume)
 
     @cached_property
-    def _columns(self) -> tuple[IndexArray, IntArray, IntArray]:
+    def _columns(self) -> tuple[IntArray, IntArray, IntArray]:
         """Nodes of the surface, their unknowns, and where the one row begins and ends."""
         nodes = np.unique(self.surface.facets)
         columns = (3 * nodes[:, None] + np.arange(3)).ravel().astype(np.int32)

@@ -1,4 +1,4 @@
-"""Published experiments, run by `pliant reproduce NAME`: each is built, run, and reported beside the paper's numbers."""
+"""Published experiments, run by `pliant reproduce NAME`: each is built, run and reported beside the paper's numbers."""
 
 from __future__ import annotations
 

@@ -23,8 +23,9 @@ _FEASIBLE_NODES = 20_000
 def first_point(
     piece: Piece, x: FloatArray, guess: BoolArray | None, *, limit: int, forces: FloatArray | None = None
 ) -> tuple[PiecePoint, int]:
-    """A piece with a point inside all limits, and its minimum; `piece` is left there. Also the QPs solved. `guess` (nc,)
-    and `forces` (nc,), scaled, are what is known of the contacts at x.
+    """A piece with a point inside all limits, and its minimum; `piece` is left there. Also the QPs solved.
+
+    `guess` (nc,) and `forces` (nc,), scaled, are what is known of the contacts at x.
 
     Tried in this order: the contacts that touch at x (Coevoet 2017, III.D); the piece where the limits, made elastic,
     are violated least; a search over all pieces. Raises `InfeasibleError` where that proves that there is none.
