@@ -45,8 +45,8 @@ def solve_qpcc(
     `warm` is the last actuation x (na,) in N (default zero), or the last result, whose piece is tried first;
     `contact_forces` (nc,) in N are the last ones, where x alone is known. At most `maximum_iterations` QPs are solved
     on the way down. With `globalize`, branch and bound over the contacts starts from the best of several local minima
-    and stops after `node_limit` relaxations, with the gap it has proved; up to about 16 contacts it ends quickly. Raises
-    `InfeasibleError` where no forces satisfy all limits, `ConvergenceError` where none were found and none excluded.
+    and stops after `node_limit` relaxations, with the gap it has proved; up to about 16 contacts it ends quickly.
+    Raises `InfeasibleError` where no forces satisfy all limits, `ConvergenceError` where none were found or excluded.
 
     `reduced=False` keeps the contact forces as variables of every QP, `updated=False` makes the Cholesky factor anew at
     each pivot: same answers, for comparison.
