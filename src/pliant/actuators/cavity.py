@@ -19,7 +19,7 @@ from pliant.constraints.rows import Rows, RowView
 from pliant.core.arrays import csr
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, MeshError
-from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh, Surface
 from pliant.models.model import Model
 from pliant.models.volume import Volume, VolumeModel
@@ -108,7 +108,7 @@ class CavityRows(DriveRow):
         return replace(made, rest_volume=volume)
 
     @cached_property
-    def _columns(self) -> tuple[IndexArray, IntArray, IntArray]:
+    def _columns(self) -> tuple[IntArray, IntArray, IntArray]:
         """Nodes of the surface, their unknowns, and where the one row begins and ends."""
         assert self.surface is not None
         nodes = np.unique(self.surface.facets)

@@ -64,16 +64,14 @@ class BeamScene:
         body = Volume(_mesh(), rubber, clamp=regions.plane(axis="x", at=0.0), name="beam")
         cables = [_cable(body, side, self.max_force) for side in (-1, 1)]
         obstacles = [_sphere(*sphere) for sphere in self.spheres]
-        worlds = []
-        for contact in (True, False):
-            scene = Scene()
+        scenes = Scene(), Scene()
+        for scene in scenes:
             for thing in (body, *cables, *obstacles):
                 scene.add(thing)
-            for obstacle in obstacles if contact else ():
-                scene.collide(body, obstacle, margin=self.margin)
-            worlds.append(scene.compile())
+        for obstacle in obstacles:
+            scenes[0].collide(body, obstacle, margin=self.margin)
         tip = Effector(body, (LENGTH, 0.0, 0.0), directions=self.directions, name="tip")
-        return Beam(*worlds, body, tuple(cables), tip, self.target)
+        return Beam(scenes[0].compile(), scenes[1].compile(), body, tuple(cables), tip, self.target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +114,7 @@ def run(*, full: bool) -> Report:
     beam = FIGURE_2.build()
     problem, result = beam.first_step()
     landscape = cost_landscape(problem, resolution=41)
-    path = _path(beam.target, steps=120 if full else 120)
+    path = _path(beam.target, steps=120)
     exploiting = exploit(beam, landscape, path)
     local = follow(beam.world, beam.stepper(), beam.world.initial_state(), beam.tip, path)
     blind, _ = follow_blind(
@@ -237,9 +235,10 @@ def _path(target: FloatArray, *, steps: int) -> FloatArray:
 
 
 def _mesh() -> Mesh:
-    x = np.linspace(0.0, LENGTH, CELLS[0] + 1)
-    across = [np.linspace(-0.5 * HEIGHT, 0.5 * HEIGHT, count + 1) for count in CELLS[1:]]
-    lattice = Lattice.grid(x, *across)
+    x: FloatArray = np.linspace(0.0, LENGTH, CELLS[0] + 1, dtype=np.float64)
+    y: FloatArray = np.linspace(-0.5 * HEIGHT, 0.5 * HEIGHT, CELLS[1] + 1, dtype=np.float64)
+    z: FloatArray = np.linspace(-0.5 * HEIGHT, 0.5 * HEIGHT, CELLS[2] + 1, dtype=np.float64)
+    lattice = Lattice.grid(x, y, z)
     aside = np.abs(lattice.points)
     return lattice.mesh(lattice.points[:, 0], aside[:, 2], aside[:, 1], element="tet4")
 

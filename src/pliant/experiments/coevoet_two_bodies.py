@@ -101,10 +101,10 @@ def run(*, full: bool) -> Report:
 _NOTES = (
     "ImplicitEuler with one linear solve a step of 20 ms. W is every stage but `constraints`, which is the QP; medians "
     "over the steps.",
-    "The paper does not give the bodies. Ours are a wall of 8 × 80 × 60 mm (80 kPa) clamped at both sides, and a bulb 50 "
-    "mm high (60 kPa) clamped at its foot; the point is the middle of its top, the force is normal to the wall.",
-    "Before the bodies touch nothing can move the point, so the instrument first pushes with 0.5 N. Then the point is to "
-    "go 6 mm farther along the push and to come back; with one force its motion across the push is left free.",
+    "The paper does not give the bodies. Ours are a wall of 8 × 80 × 60 mm (80 kPa) clamped at both sides, and a bulb "
+    "50 mm high (60 kPa) clamped at its foot; the point is the middle of its top, the force is normal to the wall.",
+    "Before the bodies touch nothing can move the point, so the instrument first pushes with 0.5 N. Then the point is "
+    "to go 6 mm farther along the push and to come back; with one force its motion across the push is left free.",
     "Without the contact in the optimisation no force moves the point (W_ea = 0): the error is then its distance from "
     "the targets at rest, on average over the path.",
 )
@@ -116,7 +116,7 @@ def _tissue(young: float) -> Corotated:
 
 def _bulb() -> Mesh:
     """A round column, wider towards its top, 451 nodes."""
-    part = np.linspace(0.0, 1.0, 11)
+    part: FloatArray = np.linspace(0.0, 1.0, 11, dtype=np.float64)
     outer = 0.010 + 0.004 * part**2
     outer[-1] = 0.011
     z = HEIGHT * part

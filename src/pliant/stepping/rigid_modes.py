@@ -61,7 +61,8 @@ def free_modes(model: VolumeModel, q: FloatArray) -> FreeModes | None:
         motions[:, axis, axis] = 1.0
         motions[:, :, 3 + axis] = np.cross(np.eye(3)[axis], arm) / size
     held = motions[model.held]
-    _, singular, rows = np.linalg.svd(held, full_matrices=True) if len(held) else (None, np.zeros(0), np.eye(6))
+    small = held if len(held) <= 6 else np.linalg.qr(held, mode="r")  # the same singular values and right vectors
+    _, singular, rows = np.linalg.svd(small, full_matrices=True) if len(held) else (None, np.zeros(0), np.eye(6))
     resisted = int((singular > 1e-9 * np.sqrt(max(len(held), 1))).sum())
     if resisted == 6:
         return None
