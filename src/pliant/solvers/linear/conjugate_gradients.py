@@ -143,31 +143,17 @@ def block_product(
 
     Blocks of nodes that are not unknowns (position −1) are left out.
     """
-    if x.shape[1] == 1:
+    n, m = x.shape
+    if m == 1:
         _product_one(indptr, indices, values, position, x.reshape(-1), y.reshape(-1))
         return
-    for i in range(len(indptr) - 1):
-        row = 3 * position[i]
-        if row < 0:
-            continue
-        last = indptr[i + 1] - 1
-        for q in range(indptr[i], last + 1):
-            column = 3 * position[indices[q]]
-            if column < 0:
-                continue
-            for k in range(3):
-                _add_three(y[row + k], values[q, k, 0], values[q, k, 1], values[q, k, 2], x, column)
-            if q < last:
-                for k in range(3):
-                    _add_three(y[column + k], values[q, 0, k], values[q, 1, k], values[q, 2, k], x, row)
-
-
-@inline
-def _add_three(out: FloatArray, a: float, b: float, c: float, x: FloatArray, row: int) -> None:
-    """Add a combination of three rows of x, from `row` on, to one row."""
-    u, v, w = x[row], x[row + 1], x[row + 2]
-    for k in range(len(out)):
-        out[k] += a * u[k] + b * v[k] + c * w[k]
+    given, found = np.empty(n), np.empty(n)
+    for c in range(m):  # faster than all columns at once: the sums of a node stay in registers
+        for i in range(n):
+            given[i], found[i] = x[i, c], y[i, c]
+        _product_one(indptr, indices, values, position, given, found)
+        for i in range(n):
+            y[i, c] = found[i]
 
 
 @inline

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import sparse
 
-from pliant.core.errors import SingularError
+from pliant.core.errors import InputError, SingularError
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.solvers.linear.condensation import csr_parts, sandwich, touched_columns
@@ -29,7 +29,7 @@ from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.matrix import BlockMatrix
 
 _SAFETY = 0.1  # of the tolerance of W: the preconditioner measures the error of X within a small factor only
-_BESIDE = 1.4  # time of an iteration over that of its substitutions
+_BESIDE = 1.6  # time of an iteration over that of its substitutions
 _ALONE = 4.0  # time of an operation with one right-hand side over that of one with many, which BLAS runs from cache
 
 
@@ -88,6 +88,8 @@ class LaggedFactor:
         rotations: FloatArray | None = None,
         held: IndexArray | None = None,
     ) -> None:
+        if matrix.pattern is not older.symbolic.pattern or matrix.pattern.block != 3:
+            raise InputError("an older factor needs the pattern of the matrix, in 3×3 blocks; analyze one pattern once")
         self._matrix = matrix
         self._older = older
         self._newest = newest
@@ -124,10 +126,12 @@ class LaggedFactor:
         ptr, columns, values = csr_parts(H, self.size)
         touched, local = touched_columns(columns, self.size)
         by_rows = len(ptr) - 1 <= len(touched)
-        count = len(ptr) - 1 if by_rows else len(touched)
+        count = min(len(ptr) - 1, len(touched))
+        if not count:
+            return np.zeros((len(ptr) - 1, len(ptr) - 1))
         if self._own is None and self._is_too_many(count):
             self._own, self.awaited = self._newest(), True
-        if self._own is None and count:
+        if self._own is None:
             rows = sparse.csr_matrix((values, columns, ptr), shape=(len(ptr) - 1, self.size))
             B = self._ordered(rows.T.toarray() if by_rows else _picked(touched, self.size))
             solved = self._iterate(B, float(np.sqrt(_SAFETY * self._tolerance)))
