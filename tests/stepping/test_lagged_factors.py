@@ -90,7 +90,7 @@ def test_the_stated_tolerance_is_the_error_of_one_step():
 
 @pytest.mark.parametrize("stepper", ["euler", "statics"])
 def test_two_runs_take_the_same_bits(stepper):
-    """With a new option object, with the same one, and however slow the second thread is."""
+    """With a new option object, and with one that was used before."""
 
     def made(factors):
         if stepper == "euler":
@@ -207,7 +207,8 @@ def test_a_restored_state_continues_within_the_tolerance(tmp_path):
     factors = pl.LaggedFactors(most_rows=ITERATE)
     states, _ = walk(world, pl.ImplicitEuler(0.02, factors=factors), pulled(trunk), steps=40)
     step = pl.ImplicitEuler(0.02, factors=pl.LaggedFactors(most_rows=ITERATE))
-    rest, infos = walk(world, step, pulled(trunk), steps=20, state=states[20])
+    restored = world.load_state(states[20].save(tmp_path / "state.npz"))
+    rest, infos = walk(world, step, pulled(trunk), steps=20, state=restored)
     assert infos[0].factor_age == 0, "another object knows no older factor"
     assert distance(rest, states[20:], trunk.body) < 1e-6
 
@@ -286,7 +287,7 @@ def test_options_are_checked(option, value):
 
 
 def test_without_the_option_nothing_is_older():
-    world, trunk, _ = trunk_world()
+    world, _, _ = trunk_world()
     _, info = pl.ImplicitEuler(0.02)(world, world.initial_state())
     assert (info.factor_age, info.cg_iterations, info.factor_use.awaited) == (0, 0, 0)
     assert isinstance(world.models[0].spare_factors[0], CholeskyFactor)

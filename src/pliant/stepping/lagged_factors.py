@@ -28,7 +28,7 @@ from pliant.models.scheme import Scheme
 from pliant.models.volume import VolumeModel
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.trial import VolumeSystem
-from pliant.solvers.linear import BlockMatrix, CholeskyFactor, LaggedFactor, LateSingularError
+from pliant.solvers.linear import BlockMatrix, CholeskyFactor, LaggedFactor, LateSingularError, Symbolic
 from pliant.stepping.factors import ExactFactors, FactorSource, FactorUse
 from pliant.world import State, World
 
@@ -101,6 +101,11 @@ def _second_thread() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="pliant-factorize")
 
 
+def _factorized(symbolic: Symbolic, values: FloatArray, memory: CholeskyFactor | None) -> CholeskyFactor:
+    """The factor of the blocks `values`, as exact factor and as preconditioner."""
+    return symbolic.factorize(values, out=memory).round()
+
+
 @dataclass(frozen=True, eq=False)
 class _Made:
     """The factor of the matrix of solve `number`, linearised at the shape q (n, 3), m."""
@@ -166,13 +171,13 @@ class _Line:
     def start_job(self, values: FloatArray, q: FloatArray) -> None:
         """Factorize `values` in the second thread."""
         memory = self.spare.pop() if self.spare else None
-        future = _second_thread().submit(self.model.symbolic.factorize, values, out=memory)
+        future = _second_thread().submit(_factorized, self.model.symbolic, values, memory)
         self.job = _Job(future, self.number, q, values)
 
     def factorize_here(self, values: FloatArray, q: FloatArray) -> _Made:
         """Factorize `values` now."""
         memory = self.spare.pop() if self.spare else None
-        return self.take(_Made(self.model.symbolic.factorize(values, out=memory), self.number, q))
+        return self.take(_Made(_factorized(self.model.symbolic, values, memory), self.number, q))
 
     def own_factor(self, values: FloatArray, q: FloatArray) -> CholeskyFactor | HeldFactor:
         """The factor of the present solve's matrix: the one under way, or made now."""

@@ -32,11 +32,13 @@ class CholeskyFactor:
     def __init__(self, symbolic: Symbolic, values: FloatArray, *, out: CholeskyFactor | None = None) -> None:
         self.symbolic = symbolic
         self._block = symbolic.pattern.block
+        self._memory: Any = None  # of the rounded copy
         if out is not None and out.symbolic is symbolic:
-            self._panels, self._workspace = out._storage()
+            self._panels, self._workspace, self._memory = out._storage()
         else:
             self._panels = np.empty(int(symbolic.fronts.panel[-1]))
             self._workspace = np.empty(symbolic.workspace)
+        self._rounded: Any = None
         self._factorize(self._checked_values(values))
 
     @property
@@ -81,11 +83,24 @@ class CholeskyFactor:
         x.reshape(nodal)[self.symbolic.nodes] = y.reshape(nodal)
         return x
 
+    def round(self) -> CholeskyFactor:
+        """Keep a copy of L in single precision too, for `solve_ordered`; returns the factor itself."""
+        if self._memory is None:
+            self._memory = np.empty(self._panels.shape, np.float32)
+        self._memory[:] = self._panels
+        self._rounded = self._memory
+        return self
+
     def solve_ordered(self, rhs: FloatArray) -> FloatArray:
-        """A⁻¹ rhs, both (unknowns, m) in elimination order."""
+        """A⁻¹ rhs, both (unknowns, m) in elimination order.
+
+        Of a factor that went through `round`, a single column is that of the rounded L: a preconditioner as good, which
+        takes half of the time where reading L from memory is all that it takes.
+        """
         if rhs.shape[1] == 1:
             x = np.empty(rhs.shape)
-            self._solve_one(rhs.reshape(-1), x.reshape(-1), np.arange(len(self.symbolic.nodes), dtype=np.int32))
+            nodes = np.arange(len(self.symbolic.nodes), dtype=np.int32)
+            self._solve_one(rhs.reshape(-1), x.reshape(-1), nodes, self._rounded)
             return x
         y = rhs.copy()
         self._solve_many(y)
@@ -115,8 +130,8 @@ class CholeskyFactor:
             total += 2.0 * float(np.log(np.diagonal(panel)).sum())
         return total
 
-    def _storage(self) -> tuple[FloatArray, FloatArray]:
-        return self._panels, self._workspace
+    def _storage(self) -> tuple[FloatArray, FloatArray, Any]:
+        return self._panels, self._workspace, self._memory
 
     def _factorize(self, values: FloatArray) -> None:
         symbolic = self.symbolic
@@ -170,12 +185,12 @@ class CholeskyFactor:
         picked = x.reshape(self.symbolic.pattern.node_count, self._block, m)[self.symbolic.nodes]
         return np.ascontiguousarray(picked).reshape(self.symbolic.unknown_count, m)
 
-    def _solve_one(self, rhs: FloatArray, x: FloatArray, nodes: IntArray | None = None) -> None:
+    def _solve_one(self, rhs: FloatArray, x: FloatArray, nodes: IntArray | None = None, panels: Any = None) -> None:
         """Set x to A⁻¹ rhs; `nodes` are the places in both of the nodes in elimination order."""
         symbolic = self.symbolic
-        nodes = symbolic.nodes if nodes is None else nodes
+        nodes, panels = symbolic.nodes if nodes is None else nodes, self._panels if panels is None else panels
         work = np.empty(symbolic.unknown_count + symbolic.tallest_front)
-        substitution.solve_one(symbolic.fronts, self._block, nodes, self._panels, rhs, x, work)
+        substitution.solve_one(symbolic.fronts, self._block, nodes, panels, rhs, x, work)
 
     def _solve_many(self, y: FloatArray) -> None:
         """Turn y (unknowns, m), in elimination order, into A⁻¹ y."""

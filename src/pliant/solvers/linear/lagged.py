@@ -28,9 +28,9 @@ from pliant.solvers.linear.conjugate_gradients import Solved, Start, block_produ
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.matrix import BlockMatrix
 
-_SAFETY = 0.1  # of the tolerance of W: the preconditioner measures the error of X within a small factor only
+_SAFETY = 0.5  # of the tolerance of W: the preconditioner measures the error of X within a small factor only
 _BESIDE = 1.6  # time of an iteration over that of its substitutions
-_ALONE = 4.0  # time of an operation with one right-hand side over that of one with many, which BLAS runs from cache
+_ALONE = 4.0  # time of an operation with one right-hand side, read from memory, over that of one of many, from cache
 
 
 class LateSingularError(SingularError):
@@ -167,7 +167,8 @@ class LaggedFactor:
         symbolic = self._older.symbolic
         sweep = 4.0 * symbolic.factor_nonzeros
         rest = symbolic.flops - _ALONE * sweep * self.iterations
-        return _BESIDE * sweep * rows * (1 + self._last // 2) > max(rest, 0.0)
+        half = 1 + self._last // 2  # iterations of W, and those that then remain for the response
+        return sweep * half * (_BESIDE * max(rows, _ALONE) + _ALONE) > max(rest, 0.0)
 
     def _ordered(self, x: FloatArray) -> FloatArray:
         """The unknowns of x (n 3, m) in elimination order, held ones zero."""
