@@ -80,7 +80,7 @@ def _solve(motion: Motion, tangent: Tangent, timers: StageTimers, gauge: Gauge |
             if system.held_dx is not None:
                 dx[number] = dx[number] + system.held_dx
     lam = _push(motion, factors, dx, timers)
-    with timers.stage("release"):
+    with timers.stage("factorize"):  # what was begun there may end here
         motion.factors.release(systems, factors)
     return Correction(dx, motion.pushed(forces), lam, linear_residual, projected)
 

@@ -168,7 +168,7 @@ class LaggedFactor:
         sweep = 4.0 * symbolic.factor_nonzeros
         rest = symbolic.flops - _ALONE * sweep * self.iterations
         half = 1 + self._last // 2  # iterations of W, and those that then remain for the response
-        return sweep * half * (_BESIDE * max(rows, _ALONE) + _ALONE) > max(rest, 0.0)
+        return sweep * half * (_BESIDE * rows + 3.0 * _ALONE) > max(rest, 0.0)  # L is read in double, then rounded
 
     def _ordered(self, x: FloatArray) -> FloatArray:
         """The unknowns of x (n 3, m) in elimination order, held ones zero."""
