@@ -43,7 +43,7 @@ from pliant.models.beam import Beam
 from pliant.models.beam import section as sections
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
-from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, Run, StepInfo, simulate
+from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, QuasiStatic, Run, StepInfo, simulate
 from pliant.world import (
     Angle,
     Cut,
@@ -98,6 +98,7 @@ __all__ = [
     "InfeasibleError",
     "InputError",
     "Inverse",
+    "LaggedFactors",
     "LengthEffector",
     "MeshError",
     "MissingExtraError",

@@ -17,6 +17,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.scheme import Scheme
 from pliant.stepping.info import Measures, StepInfo
+from pliant.stepping.lagged_factors import LaggedFactors, begin_factors
 from pliant.stepping.motion import Motion
 from pliant.stepping.newton import Correction, Stopping, apply_with_line_search, relative_residual, solve_once
 from pliant.stepping.session import RowSolver, begin
@@ -34,6 +35,7 @@ class DynamicStepper:
     newton_iterations: int = 1
     tolerance: float | None = None
     solver: RowSolver | None = None
+    factors: LaggedFactors | None = None
 
     def __post_init__(self) -> None:
         positive("dt", self.dt, unit="s")
@@ -55,6 +57,7 @@ class DynamicStepper:
             newton_iterations=self.newton_iterations,
             tolerance=self.tolerance,
             solver=self.solver,
+            factors=self.factors,
         )
 
 
@@ -67,11 +70,13 @@ def dynamic_step(
     newton_iterations: int,
     tolerance: float | None,
     solver: RowSolver | None = None,
+    factors: LaggedFactors | None = None,
 ) -> tuple[State, StepInfo]:
     """One step of `scheme`: `newton_iterations` linear solves, or as many as `tolerance` needs."""
     timers = StageTimers()
     values, session = begin(solver, world, state, controls)
-    motion = Motion(world, state, scheme, values, session)
+    source = begin_factors(factors, world, state, scheme)
+    motion = Motion(world, state, scheme, values, session, source)
     with one_blas_thread():
         if tolerance is None:
             outcome = _fixed(motion, newton_iterations, timers)
@@ -80,6 +85,7 @@ def dynamic_step(
     status, iterations, correction, projected = outcome
     lam = correction.lam
     advanced = motion.advanced(lam)
+    source.end(advanced)
     info = StepInfo(
         status=status,
         iterations=iterations,
@@ -93,6 +99,7 @@ def dynamic_step(
         measure=lambda: measure(motion, advanced),
         watch=motion.warnings,
         inverse=session.report,
+        factor_use=source.use,
     )
     return advanced, info
 

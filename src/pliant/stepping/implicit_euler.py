@@ -34,6 +34,8 @@ class ImplicitEuler(DynamicStepper):
         Iterate until ‖r‖ over the free unknowns is below this fraction of the largest force norm; usual 1e-6 … 1e-10.
     solver
         Who finds the forces; None: the laws of the rows. `pl.Inverse` finds the actuation for given targets.
+    factors
+        None factorizes the matrix of every linear solve; `pl.LaggedFactors` solves with that of an earlier one.
     """
 
     def scheme(self) -> Scheme:

@@ -14,6 +14,7 @@ from pliant.constraints.contact import contact_forces
 from pliant.core.errors import InputError
 from pliant.core.status import Status
 from pliant.core.types import FloatArray
+from pliant.stepping.factors import FactorUse
 from pliant.world import World
 
 
@@ -50,6 +51,7 @@ class StepInfo:
     counts those whose tangent had to be projected to positive definite. `stage_times` holds seconds by stage. `lam`
     (rows,) are the multipliers of the rows, in N; `correction` is dx of each model in the last solve, (n, 3), m.
     `inverse` is what an inverse solver reports; `shift` the share of the mass that statics last added to the matrix.
+    `factor_use` says which factors were used: all zeros where every matrix was factorized.
     """
 
     status: Status
@@ -61,6 +63,7 @@ class StepInfo:
     rigid_motion: tuple[RigidMotion, ...] = ()
     inverse: Any = None
     shift: float = 0.0
+    factor_use: FactorUse = field(default_factory=FactorUse)
     lam: FloatArray | None = None
     assembly: Assembly | None = field(default=None, repr=False)
     world: World | None = field(default=None, repr=False)
@@ -100,6 +103,16 @@ class StepInfo:
         for H, dx in zip(rows.H, self.correction, strict=True):
             delta += H @ dx.ravel()
         return delta
+
+    @property
+    def factor_age(self) -> int:
+        """Largest age of a factor that was used, in linear solves; 0: that of the matrix itself."""
+        return self.factor_use.age
+
+    @property
+    def cg_iterations(self) -> int:
+        """Conjugate-gradient iterations of all solves with older factors; one for all the rows of W counts once."""
+        return self.factor_use.iterations
 
     def contacts(self, a: Any, b: Any) -> Contacts:
         """Contacts between `a` and `b`: points, normals, gaps and the forces on `a`."""

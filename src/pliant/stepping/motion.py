@@ -14,6 +14,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Residual, System
 from pliant.models.scheme import Scheme
+from pliant.stepping.factors import ExactFactors, FactorSource
 from pliant.stepping.session import DirectSession, Session
 from pliant.world import World
 from pliant.world.state import State
@@ -42,8 +43,10 @@ class Motion:
         scheme: Scheme,
         controls: Mapping[Any, FloatArray],
         session: Session | None = None,
+        factors: FactorSource | None = None,
     ) -> None:
         self.world = world
+        self.factors = ExactFactors() if factors is None else factors
         self.session = DirectSession() if session is None else session
         self.makers = (*world.row_makers, *self.session.makers)
         self.start = start

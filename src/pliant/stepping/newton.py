@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Factor, System
 from pliant.solvers.complementarity import ConflictingRowsError
+from pliant.solvers.linear import LaggedFactor, LateSingularError
 from pliant.stepping.motion import Forces, Motion
 
 
@@ -46,6 +47,15 @@ def solve_once(motion: Motion, tangent: Tangent, timers: StageTimers, gauge: Gau
 
     Where A is not positive definite the tangent is projected and the factorization repeated; the result says so.
     """
+    try:
+        return _solve(motion, tangent, timers, gauge)
+    except LateSingularError:  # solves were under way with an older factor when this turned out
+        if tangent is Tangent.PROJECTED:
+            raise
+    return replace(_solve(motion, Tangent.PROJECTED, timers, gauge), projected=True)
+
+
+def _solve(motion: Motion, tangent: Tangent, timers: StageTimers, gauge: Gauge | None) -> Correction:
     with timers.stage("linearize"):
         systems, forces = motion.linearize(tangent)
         if gauge:
@@ -71,15 +81,15 @@ def solve_once(motion: Motion, tangent: Tangent, timers: StageTimers, gauge: Gau
             if system.held_dx is not None:
                 dx[number] = dx[number] + system.held_dx
     lam = _push(motion, factors, dx, timers)
-    for system, factor in zip(systems, factors, strict=True):
-        system.release(factor)
+    with timers.stage("factorize"):  # what was begun there may end here
+        motion.factors.release(systems, factors)
     return Correction(dx, motion.pushed(forces), lam, linear_residual, projected)
 
 
 def _factorize(motion: Motion, systems: list[System], timers: StageTimers) -> list[Factor]:
     with timers.stage("factorize"):
         motion.session.observe(motion, systems)
-        return [system.factorize() for system in systems]
+        return motion.factors.factorize(systems, [trial.evaluation_point() for trial in motion.trials])
 
 
 class Stopping:
@@ -150,7 +160,11 @@ def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: S
         motion.pushes = [transposed_product(H, lam).reshape(x.shape) for H, x in zip(rows.H, dx, strict=True)]
         for number, (push, factor) in enumerate(zip(motion.pushes, factors, strict=True)):
             if push.any():
-                dx[number] = dx[number] + factor.solve(push)
+                if isinstance(factor, LaggedFactor):  # it keeps A⁻¹Hᵀ, and begins from there
+                    moved = factor.response(rows.H[number], lam).reshape(push.shape)
+                else:
+                    moved = factor.solve(push)
+                dx[number] = dx[number] + moved
     return lam
 
 

@@ -28,6 +28,7 @@ from pliant.models.volume import VolumeModel
 from pliant.models.volume.readouts import least_volume_ratio
 from pliant.stepping.dynamics import check_finite, measure
 from pliant.stepping.info import RigidMotion, StepInfo
+from pliant.stepping.lagged_factors import LaggedFactors, begin_factors
 from pliant.stepping.motion import Forces, Motion
 from pliant.stepping.newton import (
     Correction,
@@ -57,12 +58,15 @@ class QuasiStatic:
         None iterates to the tolerance; a number does that many linear solves, the real-time variant.
     solver
         Who finds the forces; None: the laws of the rows. `pl.Inverse` finds the actuation for given targets.
+    factors
+        None factorizes the matrix of every linear solve; `pl.LaggedFactors` solves with that of an earlier one.
     """
 
     _: KW_ONLY
     tolerance: float = 1e-8
     newton_iterations: int | None = None
     solver: RowSolver | None = None
+    factors: LaggedFactors | None = None
 
     def __post_init__(self) -> None:
         positive("tolerance", self.tolerance)
@@ -74,13 +78,15 @@ class QuasiStatic:
         it is.
         """
         values, session = begin(self.solver, world, state, controls)
-        solve = _Equilibrium(Motion(world, state, STATIC_SCHEME, values, session), StageTimers())
+        source = begin_factors(self.factors, world, state, STATIC_SCHEME)
+        solve = _Equilibrium(Motion(world, state, STATIC_SCHEME, values, session, source), StageTimers())
         with one_blas_thread():
             if self.newton_iterations is None:
                 status = solve.load_steps(self.tolerance)
             else:
                 status = solve.fixed(self.newton_iterations)
         advanced = solve.motion.advanced(solve.lam)
+        source.end(advanced)
         info = StepInfo(
             status=status,
             iterations=solve.iterations,
@@ -94,6 +100,7 @@ class QuasiStatic:
             world=world,
             correction=solve.correction,
             inverse=session.report,
+            factor_use=source.use,
             shift=solve.shift,
             measure=lambda: replace(measure(solve.motion, advanced), residual=solve.residual(solve.motion.forces())),
         )

@@ -364,9 +364,11 @@ def _body(header: dict[str, Any], rest: FloatArray, cells: IntArray, skin: BeamM
 def _stepper(kind: str, options: dict[str, Any]) -> Any:
     from pliant.stepping.implicit_euler import ImplicitEuler
     from pliant.stepping.implicit_midpoint import ImplicitMidpoint
+    from pliant.stepping.lagged_factors import LaggedFactors
 
     kinds = {known.__name__: known for known in (ImplicitEuler, ImplicitMidpoint)}
-    return kinds[kind](**options)
+    lagged = options.get("factors")
+    return kinds[kind](**options | {"factors": None if lagged is None else LaggedFactors(**lagged)})
 
 
 def _name(thing: Any) -> str:

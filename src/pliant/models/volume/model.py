@@ -25,6 +25,7 @@ from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Suppo
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.points import Points, build_points
 from pliant.models.volume.trial import VolumeTrial
+from pliant.models.volume.turning import node_rotations
 from pliant.models.volume.volume import Volume
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
@@ -237,12 +238,25 @@ class VolumeModel:
 
     def factorize(self, values: FloatArray) -> CholeskyFactor | HeldFactor:
         """Numeric factor of the blocks; `values` loses its held rows. Memory of the last factor is used again."""
+        self.hold(values)
+        memory = self.spare_factors.pop() if self.spare_factors else None
+        return self.held_factor(self.symbolic.factorize(values, out=memory))
+
+    def hold(self, values: FloatArray) -> None:
+        """Decouple single held directions of nodes in the blocks (b, 3, 3) of a matrix."""
         if self.partly_held:
             scale = float(np.abs(values[self.pattern.diagonal]).max())
             assembly.constrain(values, self.pattern.indptr, self.pattern.indices, self.held, scale)
-        memory = self.spare_factors.pop() if self.spare_factors else None
-        factor = self.symbolic.factorize(values, out=memory)
+
+    def held_factor(self, factor: CholeskyFactor) -> CholeskyFactor | HeldFactor:
+        """`factor`, of blocks that went through `hold`, for forces that may act on held directions too."""
         return HeldFactor(factor, self.held_unknowns) if self.partly_held else factor
+
+    def rotations(self, before: FloatArray, after: FloatArray) -> FloatArray:
+        """How the nodes have turned between two shapes (n, 3), m: rotations (n, 3, 3)."""
+        p = self.pattern
+        turned: FloatArray = node_rotations(p.indptr, p.indices, self.held, writable(before), writable(after))
+        return turned
 
     def blocks(self) -> FloatArray:
         """Memory for the blocks of a matrix (b, 3, 3), its content undefined: released memory, or new."""
