@@ -186,8 +186,8 @@ def test_bad_shapes(make, message):
 def test_a_small_sphere_is_seen_by_the_face_under_it():
     """One contact within the face: gap, normal and weights; none where the nearest place is a vertex or an edge."""
     mesh = pl.mesh.box((1.0, 1.0, 1.0), (1, 1, 1)).surface()
-    pose = CollisionSurface.build(mesh.triangles, mesh.points).at(mesh.points)
-    found = sphere_face_contact(pose, np.array([0.3, 0.6, 1.12]), 0.1, margin=0.05)
+    surface = CollisionSurface.build(mesh.triangles, mesh.points)
+    found = sphere_face_contact(surface, mesh.points, np.array([0.3, 0.6, 1.12]), 0.1, margin=0.05)
     assert found.count == 1
     np.testing.assert_allclose(found.gap, 0.02)
     np.testing.assert_allclose(found.normal[0], [0, 0, -1], atol=1e-12)
@@ -195,4 +195,4 @@ def test_a_small_sphere_is_seen_by_the_face_under_it():
     np.testing.assert_allclose(found.point_b[0], [0.3, 0.6, 1.02])
     np.testing.assert_allclose(found.weights_a[0] @ mesh.points[found.nodes_a[0]], [0.3, 0.6, 1.0])
     for center in ([1.0, 1.0, 1.05], [0.5, 1.0, 1.05], [0.3, 0.6, 1.5]):
-        assert sphere_face_contact(pose, np.array(center), 0.1, margin=0.05).count == 0
+        assert sphere_face_contact(surface, mesh.points, np.array(center), 0.1, margin=0.05).count == 0

@@ -182,6 +182,7 @@ def _touching() -> None:
     hollow = scene.add(Volume(meshes.shell(0.01, 0.02, cells=(1, 2)), rubber, name="hollow"), position=(0, 0, 0.1))
     cube = scene.add(RigidBody.box(size=(0.01, 0.01, 0.01), mass=0.01, position=(0.01, 0.01, 0.0455)))
     floor = scene.add(Obstacle.plane())
+    ball = scene.add(Obstacle.sphere(center=(0.01, 0.03, 0.01), radius=0.009))
     rock = scene.add(Obstacle.mesh(block.translated((0.0, 0.0, -0.0201)).surface()))
     cable = scene.add(Cable(upper, [(0.001, 0.001, 0.001), (0.001, 0.001, 0.019)]))
     chamber = scene.add(Cavity(hollow))
@@ -189,6 +190,7 @@ def _touching() -> None:
     scene.collide(upper, cube, friction=0.5)
     scene.collide(lower, floor, friction=0.5)
     scene.collide(lower, rock)
+    scene.collide(lower, ball)
     scene.collide(upper, upper)
     world = scene.compile()
     simulate(

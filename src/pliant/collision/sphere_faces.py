@@ -8,32 +8,68 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.collision.ball_contacts import ball_contacts
+from pliant.collision.closest import triangle_weights
 from pliant.collision.contacts import ContactKind, ContactSet, key_base
-from pliant.collision.surface import Pose
-from pliant.core.types import FloatArray
+from pliant.collision.surface import CollisionSurface, frozen
+from pliant.core.kernels import kernel
+from pliant.core.types import FloatArray, IntArray
 
 _INSIDE = 0.05  # weight that every corner needs for a place to be within its face, not at a vertex or an edge of it
 
 
-def sphere_face_contact(pose: Pose, center: FloatArray, radius: float, *, margin: float, pair: int = 0) -> ContactSet:
-    """The contact, if any, of the surface `pose` (side a) with the sphere of `radius` m round `center` (3,) m."""
-    count = len(pose.points)
-    ball = ball_contacts(center[None], np.zeros(1, np.int32), radius, pose, margin=margin, pair=pair)
-    if not ball.count or ball.weights_b.min() < _INSIDE:
-        return ContactSet.empty(count, 0)
+def sphere_face_contact(
+    surface: CollisionSurface, points: FloatArray, center: FloatArray, radius: float, *, margin: float, pair: int = 0
+) -> ContactSet:
+    """The contact, if any, of `surface` at `points` (n, 3) m, side a, with a sphere of `radius` m at `center` (3,) m."""
+    found = np.empty(4)
+    given = frozen(points)
+    face = _nearest_face(given, surface.triangles, surface.order, frozen(center[None]), radius + margin, found)
+    weights = np.array([1.0 - found[0] - found[1], found[0], found[1]])
+    if face < 0 or weights.min() < _INSIDE:
+        return ContactSet.empty(len(points), 0)
+    nodes = surface.triangles[face]
+    foot = weights @ points[nodes]
+    outward = np.cross(points[nodes[1]] - points[nodes[0]], points[nodes[2]] - points[nodes[0]])
+    outward /= np.linalg.norm(outward)
     return ContactSet(
         kind=np.full(1, ContactKind.FACE_VERTEX, dtype=np.uint8),
-        nodes_a=ball.nodes_b,
-        weights_a=ball.weights_b,
+        nodes_a=nodes[None],
+        weights_a=weights[None],
         nodes_b=np.full((1, 3), -1, dtype=np.int32),
         weights_b=np.zeros((1, 3)),
-        normal=-ball.normal,
-        gap=ball.gap,
-        point_a=ball.point_b,
-        point_b=ball.point_a,
+        normal=-outward[None],
+        gap=np.array([float(outward @ (center - foot)) - radius]),
+        point_a=foot[None],
+        point_b=(center - radius * outward)[None],
         key=np.array([key_base(ContactKind.FACE_VERTEX, pair)]),
-        face=ball.face,
-        point_count_a=count,
+        face=np.array([face], np.int32),
+        point_count_a=len(points),
         point_count_b=0,
     )
+
+
+@kernel
+def _nearest_face(
+    points: FloatArray, triangles: IntArray, order: IntArray, center: FloatArray, reach: float, found: FloatArray
+) -> int:
+    """The triangle of `order` nearest to the point and nearer than `reach` (m), or −1; v, w and the squared distance
+    into `found`.
+    """
+    best, face = reach * reach, -1
+    for t in order:
+        i, j, k = triangles[t]
+        outside = False
+        for c in range(3):
+            low = min(points[i, c], points[j, c], points[k, c])
+            high = max(points[i, c], points[j, c], points[k, c])
+            gap = max(low - center[0, c], center[0, c] - high)
+            outside = outside or (gap > 0.0 and gap * gap > best)
+        if outside:
+            continue
+        v, w, squared = triangle_weights(center, 0, points, i, j, k)
+        if squared < best:
+            best, face = squared, t
+            found[0], found[1], found[2] = v, w, squared
+    if face < 0:
+        found[:] = 0.0
+    return face

@@ -131,10 +131,7 @@ class ContactPair:
         """Contacts of the vertices with a sphere, and that of the face under it."""
         ball: Sphere = self.b.solid
         center = pose[0] + pose[1:] @ ball.center
-        outside = np.maximum(points.min(axis=0) - center, center - points.max(axis=0))
-        if (outside > ball.radius + margin).any():
-            return contacts
-        face = sphere_face_contact(surface.at(points), center, ball.radius, margin=margin, pair=self.pair)
+        face = sphere_face_contact(surface, points, center, ball.radius, margin=margin, pair=self.pair)
         return concatenate([contacts, face]) if face.count else contacts
 
     def _margin(self, view: RowView) -> float:
