@@ -12,10 +12,11 @@ from scipy import sparse
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.lie import rotation_log
 from pliant.core.types import FloatArray
-from pliant.mappings import BarycentricMap, BeamMap, FrameMap
+from pliant.mappings import BarycentricMap, BeamMap, FrameMap, RodMap
 from pliant.models.beam import BeamModel
 from pliant.models.model import Model
 from pliant.models.rigid import RigidModel
+from pliant.models.rod import RodModel
 from pliant.models.volume import VolumeModel
 
 
@@ -23,8 +24,8 @@ from pliant.models.volume import VolumeModel
 class Attachment:
     """Points `points` (k, 3), m, where they are when the world begins, of body `a` welded to body `b`, or to the world.
 
-    `reach` is how far outside the mesh of a volume, or from the axis of a beam, a point may lie, m. `frames` welds the
-    directions of beams and rigid bodies too.
+    `reach` is how far outside the mesh of a volume, or from the axis of a beam or a rod, a point may lie, m. `frames`
+    welds the directions of beams, rods and rigid bodies too.
     """
 
     a: Any
@@ -108,6 +109,9 @@ def _side(spec: Attachment, handle: Any, models: Sequence[Model]) -> tuple[int, 
     if isinstance(model, BeamModel):
         what = f"points of {spec.name!r} on {model.name!r}"
         return number, BeamMap.of_points(model, spec.points, what=what, reach=spec.reach)
+    if isinstance(model, RodModel):
+        what = f"points of {spec.name!r} on {model.name!r}"
+        return number, RodMap.of_points(model, spec.points, what=what, reach=spec.reach)
     assert isinstance(model, RigidModel)
     pose = model.initial()[0]
     return number, FrameMap((spec.points - pose[0]) @ pose[1:])

@@ -98,7 +98,7 @@ class ContactPair:
             there = b.surface.at(b.map.points(b.q(view)))
             points = a.map.points(a.q(view))
             return ball_contacts(
-                points, a.nodes, a.radius, there, margin=margin, pair=self.pair, capacity=self.capacity
+                points, a.nodes, a.ball_radii(a.nodes), there, margin=margin, pair=self.pair, capacity=self.capacity
             )
         pose = b.q(view)
         contacts = obstacle_contacts(
@@ -113,8 +113,9 @@ class ContactPair:
         )
         if not a.radius:
             return contacts
-        point = contacts.point_a - a.radius * contacts.normal
-        return replace(contacts, gap=contacts.gap - a.radius, point_a=point)
+        radii = a.ball_radii(contacts.nodes_a[:, 0])
+        point = contacts.point_a - radii[:, None] * contacts.normal
+        return replace(contacts, gap=contacts.gap - radii, point_a=point)
 
     def _margin(self, view: RowView) -> float:
         """The margin, widened to what two bodies can approach by in the step at their present speeds, m.
