@@ -27,7 +27,7 @@ _NO_MASS = np.zeros((0, 3))
 class RodMap:
     """p points on a rod of N sections.
 
-    `section` (p,) and `fraction` (p,), in [0, 1], are where each stands, `offset` (p, 3) m the place in the frame there.
+    `section` (p,) and `fraction` (p,), in [0, 1], are where each stands, `offset` (p, 3) m the place in its frame.
     `lengths` (N,) m are those of the sections, `kinds` (n,) the strains that may change, `basis` (3, 3) the axes of the
     base's motion. q is (4 + 2N, 3), dx (2 + 2N, 3).
     """
@@ -163,9 +163,7 @@ class RodMap:
         return moves[self._rank], turns[self._rank]
 
     def _with(self, *, offset: FloatArray) -> RodMap:
-        return RodMap(
-            self.section, self.fraction, np.ascontiguousarray(offset), self.lengths, self.kinds, self.basis
-        )
+        return RodMap(self.section, self.fraction, np.ascontiguousarray(offset), self.lengths, self.kinds, self.basis)
 
     def _blank(self) -> tuple[FloatArray, FloatArray]:
         shape = (len(self.section), 3, len(self._active))

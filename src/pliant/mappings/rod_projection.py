@@ -20,7 +20,7 @@ _SAMPLES = 4  # of a straight section; two more for each radian
 
 
 def nearest_places(q: FloatArray, lengths: FloatArray, points: Any) -> FloatArray:
-    """Arc lengths (k,), m, from the base at rest, of the places of the rod at q (4 + 2N, 3) nearest to `points` (k, 3)."""
+    """Arc lengths (k,), m, of the places of the rod at q (4 + 2N, 3) that are nearest to `points` (k, 3) m."""
     given = np.ascontiguousarray(np.atleast_2d(np.asarray(points, np.float64)) - q[0])
     section, fraction = np.empty(len(given), np.int32), np.empty(len(given))
     _project(q if q.flags.writeable else q.copy(), section_ends(q), given, section, fraction)

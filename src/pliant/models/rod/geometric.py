@@ -28,19 +28,19 @@ def subtract_load_stiffness(q, kinds, first, fraction, ends, frames, C, P, force
     F, M, m, G = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3))
     f, t, g, o = np.empty(3), np.empty(3), np.empty((3, 3)), np.empty(3)
     carried, turned, one = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
-    c, B = np.empty(7), np.empty((6, 6))
+    c, B, work = np.empty(7), np.empty((6, 6)), np.empty((3, 3))
     for i in range(count - 1, -1, -1):
         row, a, u, start = 6 + i * n, q[4 + 2 * i], q[5 + 2 * i], ends[i]
         _carry(C[i], F, G, carried)
         _add_turning(C[i], carried, m, turned, True)
-        _own_block(a, u, 1.0, start, F, M, m, c, B)
+        _own_block(a, u, 1.0, start, F, M, m, c, B, work)
         _subtract_own(C[i], carried, B, kinds, scale, row, out)
         for s in range(first[i], first[i + 1]):
             _loads(frames[s], forces[s], f, t, g)
             for r in range(3):
                 o[r] = moments[s, r]
             _carry(P[s], f, g, one)
-            _own_block(a, u, fraction[s], start, f, t, o, c, B)
+            _own_block(a, u, fraction[s], start, f, t, o, c, B, work)
             _subtract_own(P[s], one, B, kinds, scale, row, out)
             for b in range(n):
                 for r in range(3):
@@ -106,14 +106,13 @@ def _add_turning(columns, carried, m, out, fresh):
 
 
 @inline
-def _own_block(a, u, t, start, F, M, m, c, B):
+def _own_block(a, u, t, start, F, M, m, c, B, work):
     """B[i, j] (6, 6) = F·∂ᵢ vⱼ + (M + m)·∂ᵢ ωⱼ, of the six strains of one section at the fraction t."""
     x = start[0]
-    about = np.empty(3)  # the moment about the section's start
+    about, f, y = work[0], work[1], work[2]  # the moment about the section's start, and both in its axes
     about[0] = M[0] + m[0] - (x[1] * F[2] - x[2] * F[1])
     about[1] = M[1] + m[1] - (x[2] * F[0] - x[0] * F[2])
     about[2] = M[2] + m[2] - (x[0] * F[1] - x[1] * F[0])
-    f, y = np.empty(3), np.empty(3)
     for r in range(3):
         f[r] = start[1, r] * F[0] + start[2, r] * F[1] + start[3, r] * F[2]
         y[r] = start[1, r] * about[0] + start[2, r] * about[1] + start[3, r] * about[2]
@@ -121,7 +120,7 @@ def _own_block(a, u, t, start, F, M, m, c, B):
     B[:] = 0.0
     add_second_derivative(a, u, t, f, c, t * t, B[:3, :3])
     add_first_derivative(a, t, y, c, t * t, B[:3, :3])
-    add_first_derivative(a, t, f, c, t * t, B[3:, :3])  # ∂ by the stretch of the velocity of a rotation, and the reverse
+    add_first_derivative(a, t, f, c, t * t, B[3:, :3])  # by the stretch, of a rotation's velocity; and reverse
     add_first_derivative(a, t, f, c, t * t, B[:3, 3:])
 
 

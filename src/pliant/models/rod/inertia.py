@@ -6,8 +6,8 @@ the mass per length ρA, and the ends of d_y and d_z with ρI_z and ρI_y. Kinet
 are then sums over particles that go straight from one step to the next, and no Coriolis term has to be written down: it
 is in how the Jacobian changes along the step.
 
-The mass matrix between the columns of two poses A and B of the rod, J_Aᵀ μ J_B, needs of everything beyond a section the
-mass m, the first moments s_A and s_B, and S = Σ μ x_B x_Aᵀ: a column (ω, v) of B has the momentum m v + ω × s_B, and
+The mass matrix between the columns of two poses A and B of the rod, J_Aᵀ μ J_B, needs of everything beyond a section
+the mass m, the first moments s_A and s_B, and S = Σ μ x_B x_Aᵀ: a column (ω, v) of B has the momentum m v + ω × s_B, and
 about the base, in the places of A, the angular momentum s_A × v + tr(S) ω − S ω.
 """
 
@@ -130,8 +130,10 @@ def _composite(column, m, s_here, s_there, S, transposed, out):
     for r in range(3):
         p, q = (r + 1) % 3, (r + 2) % 3
         out[1, r] = m * v[r] + w[p] * s_there[q] - w[q] * s_there[p]
-        turned = S[0, r] * w[0] + S[1, r] * w[1] + S[2, r] * w[2] if transposed else (
-            S[r, 0] * w[0] + S[r, 1] * w[1] + S[r, 2] * w[2]
+        turned = (
+            S[0, r] * w[0] + S[1, r] * w[1] + S[2, r] * w[2]
+            if transposed
+            else (S[r, 0] * w[0] + S[r, 1] * w[1] + S[r, 2] * w[2])
         )
         out[0, r] = s_here[p] * v[q] - s_here[q] * v[p] + trace * w[r] - turned
 

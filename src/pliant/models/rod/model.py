@@ -93,6 +93,11 @@ class RodModel:
         return np.flatnonzero(~self.held.ravel()[self.active])
 
     @cached_property
+    def free_block(self) -> Any:
+        """What selects the rows and columns of the unknowns that may move in a matrix over the active ones."""
+        return np.ix_(self.free_active, self.free_active)
+
+    @cached_property
     def held_active(self) -> IndexArray:
         """Places of the held ones among the active ones: of the base."""
         return np.flatnonzero(self.held.ravel()[self.active])
@@ -216,9 +221,7 @@ def _stiffness(spec: Rod) -> FloatArray:
     return np.concatenate(rows)
 
 
-def _held(
-    spec: Rod, supports: Sequence[Support]
-) -> tuple[BoolArray, tuple[tuple[Support, IntArray, str | None], ...]]:
+def _held(spec: Rod, supports: Sequence[Support]) -> tuple[BoolArray, tuple[tuple[Support, IntArray, str | None], ...]]:
     """Held unknowns (2 + 2N, 3), and each support with its node and what another support holds already."""
     held = np.zeros((2 + 2 * spec.sections, 3), bool)
     strains = np.ones(6, bool)

@@ -58,11 +58,11 @@ class Rod:
     young, poisson, density
         Pa, in (−1, 0.5], kg/m³.
     strains
-        Which strains may change: any of "twist", "bend_y", "bend_z", "stretch", "shear_y" and "shear_z", about and along
-        the axes of the section (x along the rod). The others keep their rest value: without "stretch" the rod is
+        Which strains may change: any of "twist", "bend_y", "bend_z", "stretch", "shear_y" and "shear_z", about and
+        along the axes of the section (x along the rod). The others keep their rest value: without "stretch" the rod is
         inextensible.
     rest_strain
-        Strains without stress, (6,) or (sections, 6) in the order above, 1/m and no unit: a pre-bent rod. None: straight.
+        Strains without stress, (6,) or (sections, 6) in the order above, 1/m and no unit: a pre-bent rod.
     position, rotation
         Where the base stands (3,) m, and how it is turned (3×3, rotation vector or scipy Rotation): a straight rod goes
         along +x of its frame.
@@ -107,7 +107,8 @@ class Rod:
                 f"base of {name!r} must be 'fixed', 'free', pl.Slide(axis) or pl.Turn(axis), got {self.base!r}"
             )
         assert len(self.lengths) == len(self.section_list) == len(self.rest_strains)
-        assert len(self.active) and len(self.pose)
+        assert len(self.active)
+        object.__setattr__(self, "rotation", self.pose[1:])
 
     @cached_property
     def lengths(self) -> FloatArray:
@@ -182,13 +183,13 @@ class Rod:
         """q (4 + 2N, 3) without stress, where the rod was made: the pose of the base, then of each section its rotation
         vector (rad) and its stretch vector (m).
         """
-        whole = self.lengths[:, None] * (self.rest_strains + [0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+        whole = self.lengths[:, None] * (self.rest_strains + np.eye(6)[3])
         return np.vstack([self.pose, whole.reshape(-1, 3)])
 
     @cached_property
     def node_points(self) -> FloatArray:
         """Ends of the sections at rest as it was made, (N + 1, 3) m."""
-        return self._ends[:, 0] + self.pose[0]
+        return np.asarray(self._ends[:, 0] + self.pose[0])
 
     @cached_property
     def node_frames(self) -> FloatArray:

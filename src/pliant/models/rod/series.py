@@ -17,6 +17,7 @@ import numpy as np
 from pliant.core.kernels import inline
 
 _COUNT = 15
+_FEW = 8  # the last power below one radian
 _SERIES_BELOW = 9.0  # z, rad²
 
 
@@ -37,9 +38,10 @@ _TABLE = np.array([_row(1, 0), _row(2, 0), _row(3, 0), _row(2, 1), _row(3, 1), _
 def even_functions(z, c):
     """c (7,) = α, β, γ, β₁, γ₁, β₂, γ₂ at θ² = z."""
     if z < _SERIES_BELOW:
+        last = _FEW if z < 1.0 else _COUNT - 1
         for f in range(7):
-            c[f] = _TABLE[_COUNT - 1, f]
-        for k in range(_COUNT - 2, -1, -1):
+            c[f] = _TABLE[last, f]
+        for k in range(last - 1, -1, -1):
             for f in range(7):
                 c[f] = _TABLE[k, f] + z * c[f]
         return

@@ -21,8 +21,8 @@ GAUSS_POINTS = 3
 
 @dataclass(frozen=True, eq=False)
 class Stations:
-    """S stations, sorted by section: `first` (N + 1,) points to those of each, `fraction` (S,) in [0, 1] is the place in
-    it. `mu` (S, 3) are the masses of the particles of a station, kg for the axis and kg·m² for the axes of the section.
+    """S stations, sorted by section: `first` (N + 1,) points to those of each, `fraction` (S,) in [0, 1] is the place
+    in it. `mu` (S, 3) are the masses of the particles of a station, kg for the axis and kg·m² for the axes of the section.
     """
 
     first: IntArray
@@ -49,18 +49,20 @@ def build_stations(spec: Rod, loads: Sequence[Any]) -> tuple[Stations, tuple[Loa
     count = spec.sections
     section = np.repeat(np.arange(count), GAUSS_POINTS)
     fraction = np.tile(0.5 * (1.0 + xi), count)
-    per_length = spec.density * np.array([(s.area, s.second_moments[1], s.second_moments[0]) for s in spec.section_list])
+    per_length = spec.density * np.array(
+        [(s.area, s.second_moments[1], s.second_moments[0]) for s in spec.section_list]
+    )
     mu = (0.5 * weights[None, :, None] * (spec.lengths[:, None] * per_length)[:, None]).reshape(-1, 3)
     places = [_places(spec, load) for load in loads]
     extra = [np.concatenate([p[k] for p in places]) if places else np.zeros(0) for k in range(2)]
     owner = np.concatenate([np.full(len(section), -1), *(np.full(len(p[0]), k) for k, p in enumerate(places))])
     section, fraction = np.concatenate([section, extra[0]]).astype(np.int64), np.concatenate([fraction, extra[1]])
-    mu = np.concatenate([mu, np.zeros((len(extra[0]), 3))])
+    masses = np.concatenate([mu, np.zeros((len(extra[0]), 3))])
     order = np.lexsort((fraction, section))
     first = np.searchsorted(section[order], np.arange(count + 1)).astype(np.int32)
     owner = owner[order]
     listed = tuple(Loaded(load, np.flatnonzero(owner == k).astype(np.int32)) for k, load in enumerate(loads))
-    return Stations(first, np.ascontiguousarray(fraction[order]), np.ascontiguousarray(mu[order])), listed
+    return Stations(first, np.ascontiguousarray(fraction[order]), np.ascontiguousarray(masses[order])), listed
 
 
 def section_of(lengths: FloatArray, at: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.core.errors import SingularError
 from pliant.core.lie import rotation_exp
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics
 from pliant.models.model import Residual
-from pliant.models.rod import geometric, kinematics
+from pliant.models.rod import kinematics, step
 from pliant.models.rod.factor import RodFactor
 from pliant.models.rod.stations import Sweep
 from pliant.models.scheme import Scheme
@@ -38,6 +39,9 @@ from pliant.solvers.linear.dense import DenseFactor
 
 if TYPE_CHECKING:
     from pliant.models.rod.model import RodModel
+
+LARGE = 80
+"""Unknowns from which on LAPACK is worth its call."""
 
 
 @dataclass(eq=False)
@@ -54,15 +58,14 @@ class RodSystem:
     def factorize(self) -> RodFactor:
         """Numeric factor of A over the free unknowns."""
         model = self.model
-        A = self.A[np.ix_(model.free_active, model.free_active)]
+        A = self.A[model.free_block]
         A = 0.5 * (A + A.T) if self.symmetric else A
         return RodFactor(A, model.free, model.size, symmetric=self.symmetric)
 
     def product(self, x: FloatArray) -> FloatArray:
         """A x at the free unknowns, (2 + 2N, 3)."""
-        out = np.zeros(x.size)
-        out[self.model.active] = self.A @ x.ravel()[self.model.active]
-        out = out.reshape(x.shape)
+        out = np.zeros(x.shape)
+        out.ravel()[self.model.active] = self.A @ x.ravel()[self.model.active]
         out[self.model.held] = 0.0
         return out
 
@@ -105,6 +108,8 @@ class RodTrial:
         self._symmetric = scheme.theta == 1.0 and not self._moments.any()
         self._moving = bool(scheme.inertia) and bool(self._v.any())
         self._kept: dict[float, tuple[FloatArray, Sweep]] = {}
+        one_freedom = model.turned_basis or not model.held[:2].any()
+        self._base_stays = one_freedom or bool((self._q[:4] == self._target).all())
 
     def evaluation_point(self) -> FloatArray:
         """q (4 + 2N, 3) at which forces are evaluated."""
@@ -129,25 +134,29 @@ class RodTrial:
 
     def velocities(self) -> FloatArray:
         """Rates at the end of the step, (2 + 2N, 3): those with the momentum that the particles have there."""
-        scheme, model = self._scheme, self.model
+        scheme, model, stations = self._scheme, self.model, self.model.stations
         if not scheme.inertia:
             return np.zeros(self.dx.shape)
-        end = self._swept(self.dx, 1.0)
-        moved = model.stations.mu[:, :, None] * end.steps(self._start) * scheme.rate
-        none = np.zeros_like(self._moments)
-        momentum = end.pull(moved, none, model.basis)
-        if scheme.memory:
-            momentum += self._start.pull(moved - self._momenta, none, model.basis)
+        start, end = self._start, self._swept(self.dx, 1.0)
+        count, p = len(model.active), np.empty(self.dx.shape)
+        A, rates, known = np.empty((count, count)), np.empty(count), np.zeros(count)
+        step.end_momentum(
+            start.kinds, stations.first, stations.mu, model.basis, start.frames, start.C, start.P, end.frames, end.C,
+            end.P, end.q[0] - start.q[0], scheme.rate, scheme.memory != 0.0, self._momenta, p, A,
+        )  # fmt: skip
+        M = model.based(A)
+        if len(model.held_active):
+            known[:6] = np.where(model.held[:2], self._base_rates(), 0.0).ravel()
+        rates[model.held_active] = known[model.held_active]
+        wanted = p.ravel()[model.active]
+        if count > LARGE:
+            free = model.free_active
+            wanted -= M @ known
+            rates[free] = DenseFactor(M[np.ix_(free, free)], symmetric=True).solve(wanted[free])
+        elif not step.solve_free(M, model.free_active, model.held_active, known, wanted, rates):
+            raise SingularError(f"the mass matrix of {model.name!r} is not positive definite: refine the rod less")
         v = np.zeros(self.dx.size)
-        base = scheme.next_velocity(self.dx[:2], self._v[:2])
-        if scheme.memory and self.dx[1].any():
-            base[1] += scheme.memory * (rotation_exp(self.dx[1]) @ self._v[1] - self._v[1])
-        v[:6] = np.where(model.held[:2], base, 0.0).ravel()
-        M, free = model.mass_matrix(end), model.free_active
-        p = momentum.ravel()[model.active][free]
-        if v.any():
-            p -= M[np.ix_(free, model.held_active)] @ v[model.active[model.held_active]]
-        v[model.free] = DenseFactor(M[np.ix_(free, free)], symmetric=True).solve(p)
+        v[model.active] = rates
         return v.reshape(self.dx.shape)
 
     def residual(self) -> Residual:
@@ -176,80 +185,82 @@ class RodTrial:
         """Move where the held base has to be by the translation of `motion` (2 + 2N, 3), m."""
         self._target = self._target.copy()
         self._target[0] += motion[0]
+        self._base_stays = False
 
     def must_move(self) -> bool:
         """Whether the held base is not yet where supports want it."""
         return self._held_motion() is not None
 
     def _linearized(self, dx: FloatArray, tangent: Tangent) -> tuple[RodSystem, Residual]:
-        model, scheme, damping = self.model, self._scheme, self.model.spec.damping
-        residual, sweep, forces = self._forces(dx)
-        count = len(model.active)
-        if scheme.inertia:
-            scale = scheme.inertia + damping.mass * scheme.rate
-            end = self._swept(dx, 1.0)
-            A = model.mass_matrix(end, scale, None if scheme.theta == 1.0 else self._start)
-        else:
-            A = np.zeros((count, count))
-        if tangent is not Tangent.PROJECTED:
-            A += model.based(self._load_stiffness(sweep, forces))
-        stiffness = (scheme.theta + damping.stiffness * scheme.rate) * model.stiffness.ravel()
-        A[np.arange(6, count), np.arange(6, count)] += stiffness[model.active[6:] - 6]
-        symmetric = self._symmetric or (scheme.theta == 1.0 and tangent is Tangent.PROJECTED)
-        return RodSystem(model, A, residual.r.copy(), None, sweep, symmetric), residual
-
-    def _load_stiffness(self, sweep: Sweep, forces: FloatArray) -> FloatArray:
-        """−∂(Jᵀ f)/∂q × θ over the active unknowns, (n, n), base in world axes."""
-        model, stations = self.model, self.model.stations
-        A = np.zeros((len(model.active), len(model.active)))
-        geometric.subtract_load_stiffness(
-            sweep.q, sweep.kinds, stations.first, stations.fraction, sweep.ends, sweep.frames, sweep.C, sweep.P,
-            forces, self._moments, self._scheme.theta, A,
+        model, scheme, damping, stations = self.model, self._scheme, self.model.spec.damping, self.model.stations
+        residual, at, forces = self._forces(dx)
+        end = self._swept(dx, 1.0) if scheme.inertia else at
+        same = scheme.theta == 1.0
+        left, count = end if same else self._start, len(model.active)
+        geometry = 0.0 if tangent is Tangent.PROJECTED else scheme.theta
+        scales = (
+            scheme.inertia + damping.mass * scheme.rate, geometry, scheme.theta + damping.stiffness * scheme.rate
         )  # fmt: skip
-        return A
+        A = np.empty((count, count))
+        step.matrix(
+            at.kinds, stations.first, stations.fraction, stations.mu, model.stiffness, at.q, at.ends, at.frames, at.C,
+            at.P, left.frames, left.C, left.P, end.frames, end.C, end.P, same, forces, self._moments, scales, A,
+        )  # fmt: skip
+        symmetric = self._symmetric or (same and not geometry)
+        return RodSystem(model, model.based(A), residual.r.copy(), None, end, symmetric), residual
 
     def _forces(self, dx: FloatArray) -> tuple[Residual, Sweep, FloatArray]:
         """Residual at dx, the rod where forces are evaluated, and the forces on its particles there (S, 3, 3)."""
-        model, scheme, damping = self.model, self._scheme, self.model.spec.damping
-        sweep = self._swept(dx, scheme.theta)
-        internal = np.zeros(dx.shape)
-        internal[2:] = model.stiffness * (sweep.q[4:] - model.rest[4:])
-        external = sweep.pull(self._external, self._moments, model.basis)
-        r, forces = external - internal, self._external
-        squares = max(self._square(external), self._square(internal))
-        if scheme.inertia:
-            moved = model.stations.mu[:, :, None] * self._swept(dx, 1.0).steps(self._start)
-            kick = (scheme.inertia + damping.mass * scheme.rate) * moved
-            none = np.zeros_like(self._moments)
-            if self._moving:
-                kick -= scheme.momentum * self._momenta
-                squares = max(squares, self._momentum_square)
-            tested = sweep if scheme.theta == 1.0 else self._start
-            r -= tested.pull(kick, none, model.basis)
-            if damping.stiffness:
-                r[2:] -= damping.stiffness * scheme.rate * model.stiffness * dx[2:]
-            forces = forces - kick if scheme.theta == 1.0 else forces
-        return Residual(r, float(np.sqrt(squares))), sweep, forces
-
-    def _square(self, r: FloatArray) -> float:
-        free = r.ravel()[self.model.free]
-        return float(free @ free)
+        model, scheme, damping, stations = self.model, self._scheme, self.model.spec.damping, self.model.stations
+        at, start = self._swept(dx, scheme.theta), self._start
+        end = self._swept(dx, 1.0) if scheme.inertia else at
+        tested = at if scheme.theta == 1.0 else start
+        rates = (
+            scheme.inertia + damping.mass * scheme.rate, scheme.momentum, damping.stiffness * scheme.rate
+        )  # fmt: skip
+        r, forces = np.empty(dx.shape), np.empty(self._external.shape)
+        outer, inner = step.residual(
+            at.kinds, stations.first, stations.mu, model.basis, model.held, model.stiffness, model.rest, at.q,
+            at.frames, at.C, at.P, tested.frames, tested.C, tested.P, start.frames, end.frames, end.q[0] - start.q[0],
+            self._external, self._moments, self._momenta, dx, rates, r, forces,
+        )  # fmt: skip
+        if scheme.theta < 1.0:
+            forces = self._external
+        return Residual(r, float(np.sqrt(max(outer, inner, self._momentum_square)))), at, forces
 
     @cached_property
     def _start(self) -> Sweep:
         return self.model.sweep(self._q)
 
-    @cached_property
+    @property
     def _momenta(self) -> FloatArray:
         """Momenta of the particles at the start, (S, 3, 3), kg·m/s."""
-        momenta: FloatArray = self.model.stations.mu[:, :, None] * self._start.velocities(self._v, self.model.basis)
-        return momenta
+        return self._carried[0]
 
-    @cached_property
+    @property
     def _momentum_square(self) -> float:
         """Squared norm of the momentum of the start over h, N²."""
-        r = self._start.pull(self._momenta, np.zeros_like(self._moments), self.model.basis)
-        return self._scheme.momentum**2 * self._square(r)
+        return self._carried[1]
+
+    @cached_property
+    def _carried(self) -> tuple[FloatArray, float]:
+        momenta = np.zeros(self._external.shape)
+        if not self._moving:
+            return momenta, 0.0
+        model, stations, start, p = self.model, self.model.stations, self._start, np.empty(self.dx.shape)
+        step.momenta(
+            start.kinds, stations.first, stations.mu, model.basis, self._v, start.frames, start.C, start.P, momenta, p
+        )  # fmt: skip
+        free = p.ravel()[model.free]
+        return momenta, self._scheme.momentum**2 * float(free @ free)
+
+    def _base_rates(self) -> FloatArray:
+        """Rates (2, 3) of a base that moves as the step did."""
+        scheme = self._scheme
+        base = scheme.next_velocity(self.dx[:2], self._v[:2])
+        if scheme.memory and self.dx[1].any():
+            base[1] += scheme.memory * (rotation_exp(self.dx[1]) @ self._v[1] - self._v[1])
+        return base
 
     def _advanced(self, dx: FloatArray, fraction: float) -> FloatArray:
         out = np.empty(self._q.shape)
@@ -268,20 +279,13 @@ class RodTrial:
         return sweep
 
     def _held_motion(self) -> FloatArray | None:
-        """What the held base still has to move, (2 + 2N, 3), zero at free unknowns; None where nothing has to."""
-        model = self.model
-        if not model.supports and not model.turned_basis and self._at_rest:
+        """What the held base still has to move, (2 + 2N, 3), zero at free unknowns; None where nothing has to: it is
+        free, has its one freedom, or stands where it has to.
+        """
+        if self._base_stays:
             return None
         ahead = np.zeros(self.dx.shape)
         pose, motion = self._q[:4].reshape(1, 4, 3), self.dx[:2].reshape(1, 2, 3)
-        target, held = self._target.reshape(1, 4, 3), model.held[:2].reshape(1, 2, 3)
-        if model.turned_basis:
-            return None
+        target, held = self._target.reshape(1, 4, 3), self.model.held[:2].reshape(1, 2, 3)
         moves = dynamics.remaining_motion(pose, motion, target, held, self.blend, ahead[:2].reshape(1, 2, 3))
         return ahead if moves else None
-
-    @cached_property
-    def _at_rest(self) -> bool:
-        """Whether the base stands where it was made, or is free."""
-        model = self.model
-        return not model.held[:2].any() or bool((self._q[:4] == self._target).all())

@@ -123,7 +123,9 @@ class Support:
         if not (self.axes or turns) or set(self.axes) - set("xyz") or len(set(self.axes)) != len(self.axes):
             raise InputError(f"axes of a Support must be distinct letters of 'xyz', got {self.axes!r}")
         if turns and not hasattr(type(self.body), "node_frames"):
-            raise InputError(f"a Support with a rotation needs nodes with frames; {self.body.name!r} is no beam and no rod")
+            raise InputError(
+                f"a Support with a rotation needs nodes with frames; {self.body.name!r} is no beam and no rod"
+            )
         self.placement(None)
 
     @property
