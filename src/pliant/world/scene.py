@@ -65,8 +65,8 @@ class Scene:
     def add(self, thing: Thing, *, position: Any = None, rotation: Any = None) -> Thing:
         """Add a body, an obstacle, an actuator, a load or a support and return it, to be used as its handle.
 
-        `position` (m, (3,)) and `rotation` (3×3, rotation vector or scipy Rotation) place a volume, a beam or a rod: it is
-        rotated about the origin of its mesh or points, then translated.
+        `position` (m, (3,)) and `rotation` (3×3, rotation vector or scipy Rotation) place a volume, a beam or a rod: it
+        is rotated about the origin of its mesh or points, then translated.
         """
         if hasattr(thing, "parts"):
             for part in thing.parts:
@@ -81,7 +81,7 @@ class Scene:
             return thing
         if position is not None or rotation is not None:
             raise InputError(
-                f"position and rotation place volumes, beams and rods; a {type(thing).__name__} says itself where it stands"
+                f"position and rotation place volumes, beams and rods; a {type(thing).__name__} says itself where it is"
             )
         if isinstance(thing, RigidBody):
             self._check_new(thing)

@@ -57,8 +57,8 @@ class State:
         return self.q[number][:, 0] if isinstance(model, BeamModel) else self.q[number]
 
     def frames(self, beam: Any) -> FloatArray:
-        """Frames of the nodes of a beam, or of the ends of a rod's sections, (n, 3, 3), no unit: first columns along the
-        axis.
+        """Frames of the nodes of a beam, or of the ends of a rod's sections, (n, 3, 3), no unit: first columns along
+        the axis.
         """
         number = self.world.index(beam)
         model = self.world.models[number]

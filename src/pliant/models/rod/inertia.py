@@ -7,8 +7,8 @@ are then sums over particles that go straight from one step to the next, and no 
 is in how the Jacobian changes along the step.
 
 The mass matrix between the columns of two poses A and B of the rod, J_Aᵀ μ J_B, needs of everything beyond a section
-the mass m, the first moments s_A and s_B, and S = Σ μ x_B x_Aᵀ: a column (ω, v) of B has the momentum m v + ω × s_B, and
-about the base, in the places of A, the angular momentum s_A × v + tr(S) ω − S ω.
+the mass m, the first moments s_A and s_B, and S = Σ μ x_B x_Aᵀ: a column (ω, v) of B has the momentum m v + ω × s_B,
+and about the base, in the places of A, the angular momentum s_A × v + tr(S) ω − S ω.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ GAUSS_POINTS = 3
 @dataclass(frozen=True, eq=False)
 class Stations:
     """S stations, sorted by section: `first` (N + 1,) points to those of each, `fraction` (S,) in [0, 1] is the place
-    in it. `mu` (S, 3) are the masses of the particles of a station, kg for the axis and kg·m² for the axes of the section.
+    in it. `mu` (S, 3) are the masses of the particles of a station, kg for the axis and kg·m² for the section's axes.
     """
 
     first: IntArray

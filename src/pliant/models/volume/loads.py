@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class PointLoad:
     """A dead force (N, shape (3,)), shared equally by the nodes of `region`, and on a beam a dead `moment` (N·m, (3,)).
 
-    Both keep their direction in the world. On a beam or a rod, whose nodes are the ends of its sections, `region` may be
-    node numbers too. As a control: a new force, or for a beam or a rod a new `pl.Wrench`.
+    Both keep their direction in the world. On a beam or a rod (its nodes are the ends of sections) `region` may be node
+    numbers too. As a control: a new force, or for a beam or a rod a new `pl.Wrench`.
     """
 
     body: Any
