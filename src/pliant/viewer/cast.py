@@ -57,7 +57,7 @@ class Cast:
         return (PLAIN, *(of_volumes if self._volumes() else ()), *((FIBRE,) if self._rods else ()))
 
     def values(self, mode: str, q: tuple[FloatArray, ...]) -> dict[int, FloatArray]:
-        """Of each volume or rod by its number, a value at each node or point of its skin (n,), in the unit of `mode`."""
+        """Of each volume or rod by its number, a value at each node or skin point (n,), in the unit of `mode`."""
         if mode == PLAIN:
             return {}
         if mode == DISPLACEMENT:

@@ -58,9 +58,7 @@ class RodSystem:
     def factorize(self) -> RodFactor:
         """Numeric factor of A over the free unknowns."""
         model = self.model
-        A = self.A[model.free_block]
-        A = 0.5 * (A + A.T) if self.symmetric else A
-        return RodFactor(A, model.free, model.size, symmetric=self.symmetric)
+        return RodFactor(self.A[model.free_block], model.free, model.size, symmetric=self.symmetric)
 
     def product(self, x: FloatArray) -> FloatArray:
         """A x at the free unknowns, (2 + 2N, 3)."""
@@ -206,8 +204,11 @@ class RodTrial:
             at.kinds, stations.first, stations.fraction, stations.mu, model.stiffness, at.q, at.ends, at.frames, at.C,
             at.P, left.frames, left.C, left.P, end.frames, end.C, end.P, same, forces, self._moments, scales, A,
         )  # fmt: skip
+        A = model.based(A)
         symmetric = self._symmetric or (same and not geometry)
-        return RodSystem(model, model.based(A), residual.r.copy(), None, end, symmetric), residual
+        if symmetric and not model.held[1].all():  # a base that may turn, under a moment that is not yet balanced
+            A = 0.5 * (A + A.T)
+        return RodSystem(model, A, residual.r.copy(), None, end, symmetric), residual
 
     def _forces(self, dx: FloatArray) -> tuple[Residual, Sweep, FloatArray]:
         """Residual at dx, the rod where forces are evaluated, and the forces on its particles there (S, 3, 3)."""
