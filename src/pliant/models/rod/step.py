@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.core.kernels import inline, kernel
+from pliant.core.spins import rotate
 from pliant.models.rod.geometric import subtract_load_stiffness
 from pliant.models.rod.inertia import add_mass, particle_steps, particle_velocities, particle_wrench
 from pliant.models.rod.kinematics import pull, twists
@@ -15,64 +16,84 @@ from pliant.models.rod.kinematics import pull, twists
 
 @kernel
 def residual(
-    kinds, first, mu, basis, held, stiffness, rest, q, frames, C, P, tested, C_t, P_t, before, after, shift, external,
-    moments, momenta, dx, rates, r, forces,
+    kinds, first, mu, basis, held, stiffness, rest, q, frames, C, P, start, end, shift, external, moments, momenta, dx,
+    rates, mean, turn, r, forces,
 ):  # fmt: skip
-    """r (2 + 2N, 3) and the forces (S, 3, 3) on the particles; returns the squared norms of the external and of the
-    internal forces over the unknowns that are not `held`.
+    """r (2 + 2N, 3) and the forces less inertia on the particles, `forces` (S, 3, 3); returns the squared norms of the
+    external and of the internal forces over the unknowns that are not `held`.
 
-    Forces act where the rod is at q, with the stations `frames` and columns C and P; inertia is tested at the stations
-    `tested` with C_t and P_t, of particles that went from `before` to `after`, the base by `shift`, with `momenta` at
-    the start. `rates`: those of the steps and of the momenta in the inertia force, and of the stiffness in the damping.
+    All is tested at the stations `frames` with columns C and P, with the strains of q in the elastic forces. Particles
+    went from `start` to `end`, the base by `shift`, with `momenta` at the start. `rates`: those of the steps and of the
+    momenta in the inertia force, and of the stiffness in the damping. With `mean` strains are tested with the forces
+    turned by `turn` (3, 3), and the spin of the base at the mean places of the particles.
     """
     step_rate, momentum_rate, damping = rates
     wrench = np.empty((len(frames), 2, 3))
     particle_wrench(frames, external, moments, wrench)
     pull(wrench, basis, kinds, first, C, P, r)
-    outer = inner = 0.0
+    outer = 0.0
     for k in range(len(r)):
         for c in range(3):
-            if k >= 2:
-                force = stiffness[k - 2, c] * (q[k + 2, c] - rest[k + 2, c])
-            else:
-                force = 0.0
             if not held[k, c]:
                 outer += r[k, c] * r[k, c]
-                inner += force * force
-            r[k, c] -= force
-            if k >= 2:
-                r[k, c] -= damping * stiffness[k - 2, c] * dx[k, c]
     forces[:] = external
-    if step_rate == 0.0:
-        return outer, inner
-    kick, none, push = np.empty((len(frames), 3, 3)), np.zeros((len(frames), 3)), np.empty(r.shape)
-    particle_steps(before, after, shift, kick)
-    for s in range(len(frames)):
-        for axis in range(3):
-            for c in range(3):
-                kick[s, axis, c] = step_rate * mu[s, axis] * kick[s, axis, c] - momentum_rate * momenta[s, axis, c]
-                forces[s, axis, c] -= kick[s, axis, c]
-    particle_wrench(tested, kick, none, wrench)
-    pull(wrench, basis, kinds, first, C_t, P_t, push)
-    for k in range(len(r)):
+    if step_rate != 0.0:
+        kick = np.empty((len(frames), 3, 3))
+        particle_steps(start, end, shift, kick)
+        for s in range(len(frames)):
+            for axis in range(3):
+                for c in range(3):
+                    forces[s, axis, c] -= (
+                        step_rate * mu[s, axis] * kick[s, axis, c] - momentum_rate * momenta[s, axis, c]
+                    )
+        if mean:
+            _tested_in_the_middle(kinds, first, basis, start, end, C, P, frames, forces, moments, turn, wrench, r)
+        else:
+            particle_wrench(frames, forces, moments, wrench)
+            pull(wrench, basis, kinds, first, C, P, r)
+    inner = 0.0
+    for k in range(2, len(r)):
         for c in range(3):
-            r[k, c] -= push[k, c]
+            force = stiffness[k - 2, c] * (q[k + 2, c] - rest[k + 2, c])
+            r[k, c] -= force + damping * stiffness[k - 2, c] * dx[k, c]
+            if not held[k, c]:
+                inner += force * force
     return outer, inner
+
+
+@inline
+def _tested_in_the_middle(kinds, first, basis, start, end, C, P, frames, forces, moments, turn, wrench, r):
+    """R of forces and moments: strains with both turned, the base's spin at the mean places."""
+    turned, twisted = np.empty(forces.shape), np.empty(moments.shape)
+    for s in range(len(forces)):
+        for axis in range(3):
+            rotate(turn, forces[s, axis], turned[s, axis])
+        rotate(turn, moments[s], twisted[s])
+    particle_wrench(frames, turned, twisted, wrench)
+    pull(wrench, basis, kinds, first, C, P, r)
+    F, M, places = np.zeros(3), np.zeros(3), 0.5 * (start + end)
+    particle_wrench(places, forces, moments, wrench)
+    for s in range(len(forces)):
+        for c in range(3):
+            M[c] += wrench[s, 0, c]
+            F[c] += wrench[s, 1, c]
+    for c in range(3):
+        r[0, c] = basis[0, c] * F[0] + basis[1, c] * F[1] + basis[2, c] * F[2]
+        r[1, c] = basis[0, c] * M[0] + basis[1, c] * M[1] + basis[2, c] * M[2]
 
 
 @kernel
 def matrix(
-    kinds, first, fraction, mu, stiffness, q, ends, frames, C, P, left, C_l, P_l, right, C_r, P_r, same, forces,
-    moments, scales, A,
+    kinds, first, fraction, mu, stiffness, q, ends, frames, C, P, end, C_e, P_e, same, forces, moments, scales, A
 ):  # fmt: skip
-    """A (n, n) over the active unknowns = inertia × J_lᵀ μ J_r + geometry × (−∂(Jᵀ f)/∂q) + elasticity × K.
-
-    `scales` are the three factors; one that is 0 is left out.
+    """A (n, n) over the active unknowns, the base in world axes: inertia × Jᵀ μ J_e + geometry × (−∂(Jᵀ f)/∂q) +
+    elasticity × K, tested where the rod is at q, for the forces less inertia (S, 3, 3). `scales` are the three factors;
+    `same` where the end of the step is that place.
     """
     inertia, geometry, elasticity = scales
     A[:] = 0.0
     if inertia != 0.0:
-        add_mass(mu, first, left, C_l, P_l, right, C_r, P_r, same, inertia, A)
+        add_mass(mu, first, frames, C, P, end, C_e, P_e, same, inertia, A)
     if geometry != 0.0:
         subtract_load_stiffness(q, kinds, first, fraction, ends, frames, C, P, forces, moments, geometry, A)
     n = len(kinds)
@@ -96,13 +117,11 @@ def momenta(kinds, first, mu, basis, v, frames, C, P, out, wrench_out):
 
 
 @kernel
-def end_momentum(
-    kinds, first, mu, basis, start, C_s, P_s, end, C_e, P_e, shift, rate, memory, carried, p, M
-):  # fmt: skip
+def end_momentum(kinds, first, mu, basis, start, end, C, P, shift, rates, carried, p, M):
     """Momentum p (2 + 2N, 3) at the end of a step and the mass matrix M (n, n) there, base in world axes in M.
 
-    `carried` (S, 3, 3) are the momenta of the particles at the start; with `memory` the momentum is that of the
-    midpoint rule.
+    The particles have rates[0] × their step as velocity, and rates[1] × what they had at the start, where their momenta
+    were `carried` (S, 3, 3).
     """
     moved, none = np.empty((len(start), 3, 3)), np.zeros((len(start), 3))
     wrench = np.empty((len(start), 2, 3))
@@ -110,17 +129,11 @@ def end_momentum(
     for s in range(len(start)):
         for axis in range(3):
             for c in range(3):
-                moved[s, axis, c] *= rate * mu[s, axis]
+                moved[s, axis, c] = rates[0] * mu[s, axis] * moved[s, axis, c] + rates[1] * carried[s, axis, c]
     particle_wrench(end, moved, none, wrench)
-    pull(wrench, basis, kinds, first, C_e, P_e, p)
-    if memory:
-        moved -= carried
-        extra = np.empty(p.shape)
-        particle_wrench(start, moved, none, wrench)
-        pull(wrench, basis, kinds, first, C_s, P_s, extra)
-        p += extra
+    pull(wrench, basis, kinds, first, C, P, p)
     M[:] = 0.0
-    add_mass(mu, first, end, C_e, P_e, end, C_e, P_e, True, 1.0, M)
+    add_mass(mu, first, end, C, P, end, C, P, True, 1.0, M)
 
 
 @kernel

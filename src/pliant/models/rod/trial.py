@@ -1,17 +1,27 @@
 """A step of a rod in the making: residual and matrix at the displacement found so far.
 
-Inertia is that of particles (`models.rod.inertia`) which go from x to x⁺ in the step, d = x⁺ − x, and J is their
-Jacobian. The step of implicit Euler is tested at its end, which makes it the minimum of Σ μ|d − h v|²/2h² plus the
-potential at the end, with a symmetric matrix; the midpoint rule is the variational integrator of the action
-Σ μ|d|²/2h − h U(midpoint), in the form that holds the momentum p = M v at the start,
+Inertia is that of particles (`models.rod.inertia`) which go from x to x⁺ in the step, d = x⁺ − x, with the velocities
+u = J(q) v at the start, J being their Jacobian. In their own places the two schemes are the usual ones; particular is
+with which Jacobian forces and inertia are tested, and that the velocity of the particles at the end is projected to one
+of the rod, in the norm of the mass:
 
-    Euler      J(q⁺)ᵀ μ (d/h − J(q) v)/h = f(q⁺)          M(q⁺) v⁺ = J(q⁺)ᵀ μ d/h
-    midpoint   J(q)ᵀ μ (d/h − J(q) v)·2/h = f(midpoint)   M(q⁺) v⁺ = (J(q⁺) + J(q))ᵀ μ d/h − M(q) v.
+    Euler      J(q⁺)ᵀ (f − μ (d/h − u)/h) = elastic forces at q⁺           M(q⁺) v⁺ = J(q⁺)ᵀ μ d/h
+    midpoint   Ĵᵀ (f − μ (d/h − u)·2/h) = elastic forces at the mid strain   M(q⁺) v⁺ = J(q⁺)ᵀ μ (2d/h − u).
 
-Both second columns are what the momentum at the end is, so Coriolis and centrifugal terms are all there. The midpoint
-rule keeps linear and angular momentum of a free rod to the tolerance of the iteration, since Σ x × μ d = Σ x⁺ × μ d,
-and its energy in a band of order h² (J. Marsden, M. West, "Discrete mechanics and variational integrators", Acta
-Numerica, 2001); its matrix J(q)ᵀ μ J(q⁺) is not symmetric and takes an LU factor.
+No Coriolis or centrifugal term is left out, since none was split off. The step of Euler is the minimum of
+Σ μ|d − h u|²/2h² plus the potential at the end, so its matrix is symmetric.
+
+For the midpoint rule Ĵ is such that d = Ĵ dx and rotations of the base move particles about their mean places
+(x + x⁺)/2: then the work of all forces is the change of the kinetic energy of particles with the velocity 2d/h − u at
+the end, and angular momentum changes by the moment of f. With y the places seen from the base, whose rotation in the
+step has Cayley's vector w (tan(θ/2)/(θ/2) times the rotation vector),
+
+    d = δp + w × (x + x⁺)/2 + (1 + ½ [w]×) R δy,        δy = ∫₀¹ J_y(ψ + τ δψ) dτ δψ,
+
+the integral by two Gauss points, exact to (δψ)⁴ of it. So a free rod keeps its linear and angular momentum to the
+tolerance of the iteration, whatever the step, and its energy never grows: it falls by what the projection takes, of
+order h³ a second (energy–momentum methods: J. Simo, N. Tarnow, "The discrete energy–momentum method", ZAMP 43, 1992).
+The matrix is not symmetric and takes an LU factor; it is exact for a base that does not turn.
 
 At dx = 0 everything is expanded about the free motion h v instead, so that one linear solve is consistent.
 """
@@ -26,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.core.errors import SingularError
-from pliant.core.lie import rotation_exp
+from pliant.core.lie import cross_matrix, rotation_exp
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics
@@ -40,6 +50,8 @@ from pliant.solvers.linear.dense import DenseFactor
 if TYPE_CHECKING:
     from pliant.models.rod.model import RodModel
 
+GAUSS = (0.5 - np.sqrt(1.0 / 12.0), 0.5 + np.sqrt(1.0 / 12.0))
+"""Gauss points of the step, of equal weight."""
 LARGE = 80
 """Unknowns from which on LAPACK is worth its call."""
 
@@ -139,8 +151,8 @@ class RodTrial:
         count, p = len(model.active), np.empty(self.dx.shape)
         A, rates, known = np.empty((count, count)), np.empty(count), np.zeros(count)
         step.end_momentum(
-            start.kinds, stations.first, stations.mu, model.basis, start.frames, start.C, start.P, end.frames, end.C,
-            end.P, end.q[0] - start.q[0], scheme.rate, scheme.memory != 0.0, self._momenta, p, A,
+            start.kinds, stations.first, stations.mu, model.basis, start.frames, end.frames, end.C, end.P,
+            end.q[0] - start.q[0], (scheme.velocity, scheme.memory), self._momenta, p, A,
         )  # fmt: skip
         M = model.based(A)
         if len(model.held_active):
@@ -191,43 +203,64 @@ class RodTrial:
 
     def _linearized(self, dx: FloatArray, tangent: Tangent) -> tuple[RodSystem, Residual]:
         model, scheme, damping, stations = self.model, self._scheme, self.model.spec.damping, self.model.stations
-        residual, at, forces = self._forces(dx)
-        end = self._swept(dx, 1.0) if scheme.inertia else at
-        same = scheme.theta == 1.0
-        left, count = end if same else self._start, len(model.active)
-        geometry = 0.0 if tangent is Tangent.PROJECTED else scheme.theta
-        scales = (
-            scheme.inertia + damping.mass * scheme.rate, geometry, scheme.theta + damping.stiffness * scheme.rate
-        )  # fmt: skip
-        A = np.empty((count, count))
-        step.matrix(
-            at.kinds, stations.first, stations.fraction, stations.mu, model.stiffness, at.q, at.ends, at.frames, at.C,
-            at.P, left.frames, left.C, left.P, end.frames, end.C, end.P, same, forces, self._moments, scales, A,
-        )  # fmt: skip
+        residual, forces = self._forces(dx)
+        count, end = len(model.active), self._swept(dx, 1.0)
+        exact, same = tangent is not Tangent.PROJECTED, scheme.theta == 1.0
+        inertia = scheme.inertia + damping.mass * scheme.rate
+        A, part = np.zeros((count, count)), np.empty((count, count))
+        for fraction in self._tests:
+            at = self._tested(dx, fraction)
+            scales = inertia, fraction if exact else 0.0, scheme.theta + damping.stiffness * scheme.rate
+            step.matrix(
+                at.kinds, stations.first, stations.fraction, stations.mu, model.stiffness, at.q, at.ends, at.frames,
+                at.C, at.P, end.frames, end.C, end.P, same, forces, self._moments, scales, part,
+            )  # fmt: skip
+            A += part / len(self._tests)
         A = model.based(A)
-        symmetric = self._symmetric or (same and not geometry)
+        symmetric = self._symmetric or (same and not exact)
         if symmetric and not model.held[1].all():  # a base that may turn, under a moment that is not yet balanced
             A = 0.5 * (A + A.T)
         return RodSystem(model, A, residual.r.copy(), None, end, symmetric), residual
 
-    def _forces(self, dx: FloatArray) -> tuple[Residual, Sweep, FloatArray]:
-        """Residual at dx, the rod where forces are evaluated, and the forces on its particles there (S, 3, 3)."""
+    def _forces(self, dx: FloatArray) -> tuple[Residual, FloatArray]:
+        """Residual at dx, and the forces less inertia on the particles, (S, 3, 3)."""
         model, scheme, damping, stations = self.model, self._scheme, self.model.spec.damping, self.model.stations
-        at, start = self._swept(dx, scheme.theta), self._start
-        end = self._swept(dx, 1.0) if scheme.inertia else at
-        tested = at if scheme.theta == 1.0 else start
+        start, end, bent = self._start, self._swept(dx, 1.0), self._advanced(dx, scheme.theta)
         rates = (
             scheme.inertia + damping.mass * scheme.rate, scheme.momentum, damping.stiffness * scheme.rate
         )  # fmt: skip
-        r, forces = np.empty(dx.shape), np.empty(self._external.shape)
-        outer, inner = step.residual(
-            at.kinds, stations.first, stations.mu, model.basis, model.held, model.stiffness, model.rest, at.q,
-            at.frames, at.C, at.P, tested.frames, tested.C, tested.P, start.frames, end.frames, end.q[0] - start.q[0],
-            self._external, self._moments, self._momenta, dx, rates, r, forces,
-        )  # fmt: skip
-        if scheme.theta < 1.0:
-            forces = self._external
-        return Residual(r, float(np.sqrt(max(outer, inner, self._momentum_square)))), at, forces
+        total, r, forces = np.zeros(dx.shape), np.empty(dx.shape), np.empty(self._external.shape)
+        outer = inner = 0.0
+        for fraction in self._tests:
+            at = self._tested(dx, fraction)
+            turn = np.eye(3) if scheme.theta == 1.0 else self._mean_turn(dx, at)
+            outer, inner = step.residual(
+                at.kinds, stations.first, stations.mu, model.basis, model.held, model.stiffness, model.rest, bent,
+                at.frames, at.C, at.P, start.frames, end.frames, end.q[0] - start.q[0], self._external, self._moments,
+                self._momenta, dx, rates, scheme.theta < 1.0, turn, r, forces,
+            )  # fmt: skip
+            total += r / len(self._tests)
+        return Residual(total, float(np.sqrt(max(outer, inner, self._momentum_square)))), forces
+
+    @property
+    def _tests(self) -> tuple[float, ...]:
+        """Fractions of the step at which strains are tested, of equal weight."""
+        return (1.0,) if self._scheme.theta == 1.0 else GAUSS
+
+    def _tested(self, dx: FloatArray, fraction: float) -> Sweep:
+        """The rod with the strains after `fraction` of dx; the base of the midpoint rule goes half its way."""
+        if self._scheme.theta == 1.0:
+            return self._swept(dx, 1.0)
+        return self._swept(dx, fraction, 0.5)
+
+    def _mean_turn(self, dx: FloatArray, at: Sweep) -> FloatArray:
+        """What takes forces to those that strains are tested with where the rod stands `at`: R_half ((1 + ½ [w]×) R)ᵀ."""
+        if not dx[1].any():
+            return np.eye(3)
+        spin = self.model.basis @ dx[1]
+        half = 0.5 * float(np.linalg.norm(spin))
+        mean = self._q[1:4] + 0.5 * np.tan(half) / half * cross_matrix(spin) @ self._q[1:4]
+        return np.ascontiguousarray(at.q[1:4] @ mean.T)
 
     @cached_property
     def _start(self) -> Sweep:
@@ -268,14 +301,17 @@ class RodTrial:
         kinematics.advance(self._q, dx, self.model.basis, fraction, out)
         return out
 
-    def _swept(self, dx: FloatArray, fraction: float) -> Sweep:
-        """Poses and Jacobian after `fraction` of dx; the last ones are kept."""
+    def _swept(self, dx: FloatArray, fraction: float, base: float | None = None) -> Sweep:
+        """Poses and Jacobian after `fraction` of dx, the base after `base` of its own; the last ones are kept."""
         if not dx.any():
             return self._start
         kept = self._kept.get(fraction)
         if kept is not None and kept[0] is dx:
             return kept[1]
-        sweep = self.model.sweep(self._advanced(dx, fraction))
+        q = self._advanced(dx, fraction)
+        if base is not None:
+            q[:4] = self._advanced(dx, base)[:4]
+        sweep = self.model.sweep(q)
         self._kept[fraction] = (dx, sweep)
         return sweep
 
