@@ -11,7 +11,7 @@ from scipy import sparse
 
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.lie import rotation_log
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray
 from pliant.mappings import BarycentricMap, BeamMap, FrameMap, RodMap
 from pliant.models.beam import BeamModel
 from pliant.models.model import Model
@@ -53,7 +53,8 @@ class AttachmentRows:
         handles = [spec.a] if spec.b is None else [spec.a, spec.b]
         sides = tuple(_side(spec, handle, models) for handle in handles)
         start = tuple(riding.frames(models[k].initial()[0]).copy() for k, riding in sides) if spec.frames else ()
-        return cls(spec, sides, key, start)
+        kind = StiffAttachmentRows if any(isinstance(models[k], RodModel) for k, _ in sides) else cls
+        return kind(spec, sides, key, start)
 
     @property
     def name(self) -> str:
@@ -98,6 +99,30 @@ class AttachmentRows:
             turn = riding.pull_spins(view.q[number], sign * sparse.identity(count, format="csr"))
             H[number] = H[number] + turn
         return H
+
+
+@dataclass(frozen=True, eq=False)
+class StiffAttachmentRows(AttachmentRows):
+    """Rows of an attachment of a rod: a place of a rod is no linear function of its strains, so that the force there
+    adds stiffness, all of it where a rod without stretch hangs between two places.
+    """
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of the rods."""
+        return tuple(number for number, riding in self.sides if isinstance(riding, RodMap))
+
+    @property
+    def keys(self) -> IndexArray:
+        """Identities of the rows of the places."""
+        return np.asarray((self.key << 20) + np.arange(3 * len(self.spec.points)), np.int64)
+
+    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
+        """Add `scale` × (−λ ∂²δ/∂q²) to the matrices of the rods."""
+        for sign, (number, riding) in zip((1.0, -1.0), self.sides, strict=False):
+            if isinstance(riding, RodMap) and lam.any():
+                K = riding.load_stiffness(q[number], sign * lam.reshape(-1, 3))
+                systems[number].add_load_stiffness(scale * K)
 
 
 def _side(spec: Attachment, handle: Any, models: Sequence[Model]) -> tuple[int, Any]:

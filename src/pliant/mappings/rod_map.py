@@ -17,7 +17,7 @@ from scipy import sparse
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mappings.rod_projection import nearest_places
-from pliant.models.rod import RodModel, kinematics, rates
+from pliant.models.rod import RodModel, geometric, kinematics, rates
 from pliant.models.rod.stations import Stations, Sweep, section_of
 
 _NO_MASS = np.zeros((0, 3))
@@ -161,6 +161,26 @@ class RodMap:
             sweep.C, sweep.P, moves, turns,
         )  # fmt: skip
         return moves[self._rank], turns[self._rank]
+
+    def load_stiffness(self, q: FloatArray, f: FloatArray) -> FloatArray:
+        """−∂(Jᵀ f)/∂q (n, n) over the active unknowns, for dead forces f (p, 3) N at the riding points.
+
+        Of offsets the part across the rod counts.
+        """
+        sweep, _ = self._sweep(q)
+        stations, pushed = sweep.stations, f[self._order]
+        across = np.concatenate([np.ones((len(pushed), 1)), self.offset[self._order, 1:]], axis=1)
+        forces = np.ascontiguousarray(across[:, :, None] * pushed[:, None])
+        K = np.zeros((len(self._active), len(self._active)))
+        geometric.subtract_load_stiffness(
+            sweep.q, self.kinds, stations.first, stations.fraction, sweep.ends, sweep.frames, sweep.C, sweep.P,
+            forces, np.zeros_like(pushed), 1.0, K,
+        )  # fmt: skip
+        turn = np.zeros((6, 6))
+        turn[:3, :3] = turn[3:, 3:] = self.basis
+        K[:6] = turn.T @ K[:6]
+        K[:, :6] = K[:, :6] @ turn
+        return K
 
     def _with(self, *, offset: FloatArray) -> RodMap:
         return RodMap(self.section, self.fraction, np.ascontiguousarray(offset), self.lengths, self.kinds, self.basis)

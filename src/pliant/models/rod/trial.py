@@ -66,6 +66,7 @@ class RodSystem:
     held_dx: FloatArray | None
     sweep: Sweep
     symmetric: bool
+    projected: bool = False
 
     def factorize(self) -> RodFactor:
         """Numeric factor of A over the free unknowns."""
@@ -84,6 +85,13 @@ class RodSystem:
         M = self.model.mass_matrix(self.sweep)
         typical = np.abs(np.diag(self.A))[6:].sum() / np.diag(M)[6:].sum()
         self.A = self.A + share * typical * M
+
+    def add_load_stiffness(self, K: FloatArray) -> None:
+        """A += the symmetric part of K (n, n) over the active unknowns; a projected matrix, kept positive definite, has
+        no stiffness of loads.
+        """
+        if not self.projected:
+            self.A = self.A + 0.5 * (K + K.T)
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, (2 + 2N, 3); 0 at strains that may not change."""
@@ -215,12 +223,12 @@ class RodTrial:
                 at.kinds, stations.first, stations.fraction, stations.mu, model.stiffness, at.q, at.ends, at.frames,
                 at.C, at.P, end.frames, end.C, end.P, same, forces, self._moments, scales, part,
             )  # fmt: skip
-            A += part / len(self._tests)
-        A = model.based(A)
+            A += part
+        A = model.based(A if len(self._tests) == 1 else A / len(self._tests))
         symmetric = self._symmetric or (same and not exact)
         if symmetric and not model.held[1].all():  # a base that may turn, under a moment that is not yet balanced
             A = 0.5 * (A + A.T)
-        return RodSystem(model, A, residual.r.copy(), None, end, symmetric), residual
+        return RodSystem(model, A, residual.r.copy(), None, end, symmetric, not exact), residual
 
     def _forces(self, dx: FloatArray) -> tuple[Residual, FloatArray]:
         """Residual at dx, and the forces less inertia on the particles, (S, 3, 3)."""
