@@ -103,13 +103,15 @@ def test_a_wrench_winds_a_helix(count):
 
 
 def test_a_rod_without_stiffness_hangs_in_a_catenary():
-    """Length 1.2 between ends 1 apart, held but free to turn. EI → 0: the sag goes to that of the chain."""
+    """Length 1.2 between ends 1 apart, held but free to turn. The sag goes to that of the chain as EI does to zero, from
+    one stiffness to the next by the same number of Newton's iterations.
+    """
     length, width = 1.2, 1.0
     a = brentq(lambda a: 2 * a * np.sinh(0.5 * width / a) - length, 0.2, 5.0)
     sag = a * (np.cosh(0.5 * width / a) - 1.0)
     angle = brentq(lambda t: np.sin(t) / t - width / length, 0.1, 3.0)  # half the angle of an arc of that length
-    errors = []
-    for young in (1e6, 1e5, 1e4):
+    errors, last = [], None
+    for young in (1e6, 1e5, 1e4, 1e3):
         scene = pl.Scene(gravity=(0, 0, -9.81))
         arc = {"rest_strain": (0, -2 * angle / length, 0, 0, 0, 0), "rotation": (0, angle, 0), "base": "free"}
         rod = scene.add(pl.Rod(length, 24, **{**ROD, "young": young, **arc}))
@@ -117,12 +119,17 @@ def test_a_rod_without_stiffness_hangs_in_a_catenary():
         np.testing.assert_allclose(end, (width, 0, 0), atol=1e-12)
         scene.add(pl.Support(rod, [0]))
         scene.attach(rod, points=[end])
-        state, _ = settled(scene, tolerance=1e-7)
-        np.testing.assert_allclose(state.points(rod)[-1], end, atol=1e-7)
-        errors.append(abs(-state.points(rod)[:, 2].min() - sag) / sag)
+        world = scene.compile()
+        start = world.initial_state()
+        if last is not None:
+            start = pl.State(world, 0.0, last.q, last.v, last.lam, keys=last.keys)
+        last, info = pl.QuasiStatic(tolerance=1e-7)(world, start)
+        assert errors == [] or info.iterations <= 8
+        np.testing.assert_allclose(last.points(rod)[-1], end, atol=1e-7)
+        errors.append(abs(-last.points(rod)[:, 2].min() - sag) / sag)
     print(f"relative errors of the sag: {errors}")
-    assert errors[-1] < 2e-3
-    assert errors[0] > errors[1]
+    assert errors[-1] < 2e-5
+    assert errors[1] / errors[2] == pytest.approx(10.0, rel=0.1)
 
 
 def test_rods_and_beams_agree():
@@ -162,16 +169,16 @@ def conserved(world, state, dt, until):
 
 def test_a_free_rod_keeps_energy_and_momentum_for_ten_seconds():
     scene = pl.Scene()
-    scene.add(pl.Rod(1.0, 4, **{**ROD, "young": 1e6, "base": "free"}))
+    scene.add(pl.Rod(0.5, 4, **{**ROD, "section": pl.sections.Circle(0.03), "young": 1e6, "base": "free"}))
     world = scene.compile()
     q, v = world.models[0].initial()
     rng = np.random.default_rng(0)
     v[0], v[1], v[2::2] = (0.1, 0.2, 0.3), (1.0, 2.0, 3.0), rng.normal(size=(4, 3))
     q[4::2] += 0.2 * rng.normal(size=(4, 3))
-    worst = conserved(world, pl.State(world, 0.0, (q,), (v,), np.zeros(0)), 0.01, 10.0)
+    worst = conserved(world, pl.State(world, 0.0, (q,), (v,), np.zeros(0)), 0.005, 10.0)
     print(f"drifts of energy, momentum and angular momentum over 10 s: {worst}")
     assert worst[0] < 1e-3
-    assert (worst[1:] < 1e-7).all()
+    assert (worst[1:] < 1e-6).all()
 
 
 def test_a_rod_that_turns_about_its_base_is_a_pendulum():
