@@ -63,7 +63,9 @@ def test_pull_is_the_derivative(base, bent):
             J[:, number], difference(lambda h, u=unit: at.points(moved(model, q, h * u))).ravel(), atol=1e-10
         )
         turn = difference(
-            lambda h, u=unit: np.concatenate([rotation_log(A @ B.T) for A, B in zip(at.frames(moved(model, q, h * u)), F)])
+            lambda h, u=unit: np.concatenate(
+                [rotation_log(A @ B.T) for A, B in zip(at.frames(moved(model, q, h * u)), F)]
+            )
         )
         np.testing.assert_allclose(S[:, number], turn, atol=1e-9)
 
@@ -103,8 +105,8 @@ def test_points_ride_where_they_were_put(model):
     where = model.rest[0] + np.array([(0.05, 0.01, -0.012), (0.95, 0.0, 0.015)]) @ model.rest[1:4].T
     np.testing.assert_allclose(RodMap.of_points(model, where, what="x").points(model.rest), where, atol=1e-14)
     assert riding(model, where, what="x").arc_length == pytest.approx([0.05, 0.95])
-    with pytest.raises(pl.InputError, match="x: point . at .* from the axis of 'rod'"):
-        RodMap.of_points(model, where + (0.0, 0.0, 0.1), what="x")
+    with pytest.raises(pl.InputError, match=r"x: point . at .* from the axis of 'rod'"):
+        RodMap.of_points(model, where + np.array([0.0, 0.0, 0.1]), what="x")
     with pytest.raises(pl.InputError, match="must be in 0 … 1 m"):
         RodMap.at(model, [1.1])
 

@@ -27,7 +27,7 @@ def test_a_rod_rests_on_the_floor_with_its_weight():
 
 
 def test_a_taper_touches_with_the_radius_of_each_section():
-    """The thick half stands on the floor; the thin one, of half the radius, bends or tilts down until it touches too."""
+    """The thick half stands on the floor; the thin one, of half the radius, tilts down until it touches too."""
     sections = [pl.sections.Circle(0.006)] * 2 + [pl.sections.Circle(0.003)] * 2
     scene, rod = lying(0.0061, section=sections, young=1e8)
     floor = scene.add(pl.Obstacle.plane())
@@ -116,8 +116,12 @@ def test_loads_follow_their_controls_and_reactions_balance_them():
     np.testing.assert_allclose(info.reaction(rod)[0], (0, -0.02, 0), atol=1e-9)
     twisted, _ = pl.QuasiStatic()(world, world.initial_state(), {load: pl.Wrench([(0, 0, 0), (1e-3, 0, 0)])})
     stiffness = 1e7 / 2.6 * ROD["section"].torsion_constant
-    np.testing.assert_allclose(twisted.strains(rod)[:, 0], [1e-3 / stiffness] * 2 + [0.25e-3 / stiffness * 1.0], rtol=1e-6)
-    np.testing.assert_allclose(twisted.elastic_energy(rod).sum(), world.models[0].elastic_energy(twisted.q[0]), rtol=1e-12)
+    np.testing.assert_allclose(
+        twisted.strains(rod)[:, 0], [1e-3 / stiffness] * 2 + [0.25e-3 / stiffness * 1.0], rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        twisted.elastic_energy(rod).sum(), world.models[0].elastic_energy(twisted.q[0]), rtol=1e-12
+    )
 
 
 def test_a_world_and_a_run_come_back_from_files(tmp_path):

@@ -10,7 +10,27 @@ from pliant.core.kernels import kernel
 from pliant.models.rod.screw import add_first_derivative, add_second_derivative, jacobian_slope, polynomial
 from pliant.models.rod.series import even_functions
 
-ANGLES = [0.0, 1e-300, 1e-16, 1e-12, 1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.5, 0.999, 1.0, 1.001, 2.0, 2.9999, 3.0, 3.5, 6.0]
+ANGLES = [
+    0.0,
+    1e-300,
+    1e-16,
+    1e-12,
+    1e-8,
+    1e-6,
+    1e-4,
+    1e-3,
+    0.01,
+    0.1,
+    0.5,
+    0.999,
+    1.0,
+    1.001,
+    2.0,
+    2.9999,
+    3.0,
+    3.5,
+    6.0,
+]
 FIRST, DERIVATIVE = (1, 2, 3, 2, 3, 2, 3), (0, 0, 0, 1, 1, 2, 2)
 
 

@@ -121,8 +121,9 @@ def end_momentum(kinds, first, mu, basis, start, end, C, P, shift, rates, carrie
     """Momentum p (2 + 2N, 3) at the end of a step and the mass matrix M (n, n) there, base in world axes in M.
 
     The particles have rates[0] × their step as velocity, and rates[1] × what they had at the start, where their momenta
-    were `carried` (S, 3, 3).
+    were `carried` (S, 3, 3). Returns their kinetic energy.
     """
+    energy = 0.0
     moved, none = np.empty((len(start), 3, 3)), np.zeros((len(start), 3))
     wrench = np.empty((len(start), 2, 3))
     particle_steps(start, end, shift, moved)
@@ -130,10 +131,13 @@ def end_momentum(kinds, first, mu, basis, start, end, C, P, shift, rates, carrie
         for axis in range(3):
             for c in range(3):
                 moved[s, axis, c] = rates[0] * mu[s, axis] * moved[s, axis, c] + rates[1] * carried[s, axis, c]
+                if mu[s, axis] > 0.0:
+                    energy += 0.5 * moved[s, axis, c] ** 2 / mu[s, axis]
     particle_wrench(end, moved, none, wrench)
     pull(wrench, basis, kinds, first, C, P, p)
     M[:] = 0.0
     add_mass(mu, first, end, C, P, end, C, P, True, 1.0, M)
+    return energy
 
 
 @kernel

@@ -19,9 +19,11 @@ step has Cayley's vector w (tan(θ/2)/(θ/2) times the rotation vector),
     d = δp + w × (x + x⁺)/2 + (1 + ½ [w]×) R δy,        δy = ∫₀¹ J_y(ψ + τ δψ) dτ δψ,
 
 the integral by two Gauss points, exact to (δψ)⁴ of it. So a free rod keeps its linear and angular momentum to the
-tolerance of the iteration, whatever the step, and its energy never grows: it falls by what the projection takes, of
-order h³ a second (energy–momentum methods: J. Simo, N. Tarnow, "The discrete energy–momentum method", ZAMP 43, 1992).
-The matrix is not symmetric and takes an LU factor; it is exact for a base that does not turn.
+tolerance of the iteration, whatever the step, and its energy but for what the projection takes, of order h³ a second.
+That is given back by scaling the part of v⁺ that is no rigid motion (energy–momentum methods: J. Simo, N. Tarnow, "The
+discrete energy–momentum method", ZAMP 43, 1992; projection to invariants: E. Hairer, C. Lubich, G. Wanner, "Geometric
+Numerical Integration", IV.4), by `RESTORED` at most. The matrix is not symmetric and takes an LU factor; it is exact
+for a base that does not turn.
 
 At dx = 0 everything is expanded about the free motion h v instead, so that one linear solve is consistent.
 """
@@ -37,7 +39,7 @@ import numpy as np
 
 from pliant.core.errors import SingularError
 from pliant.core.lie import cross_matrix, rotation_exp
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics
 from pliant.models.model import Residual
@@ -52,6 +54,11 @@ if TYPE_CHECKING:
 
 GAUSS = (0.5 - np.sqrt(1.0 / 12.0), 0.5 + np.sqrt(1.0 / 12.0))
 """Gauss points of the step, of equal weight."""
+RESTORED = 1.1
+"""Largest factor by which velocities are scaled to restore their energy: more was lost to an impact or to a step that
+is too long, and stays lost.
+"""
+_IDENTITY = np.eye(3)
 LARGE = 80
 """Unknowns from which on LAPACK is worth its call."""
 
@@ -158,7 +165,7 @@ class RodTrial:
         start, end = self._start, self._swept(self.dx, 1.0)
         count, p = len(model.active), np.empty(self.dx.shape)
         A, rates, known = np.empty((count, count)), np.empty(count), np.zeros(count)
-        step.end_momentum(
+        energy = step.end_momentum(
             start.kinds, stations.first, stations.mu, model.basis, start.frames, end.frames, end.C, end.P,
             end.q[0] - start.q[0], (scheme.velocity, scheme.memory), self._momenta, p, A,
         )  # fmt: skip
@@ -173,6 +180,8 @@ class RodTrial:
             rates[free] = DenseFactor(M[np.ix_(free, free)], symmetric=True).solve(wanted[free])
         elif not step.solve_free(M, model.free_active, model.held_active, known, wanted, rates):
             raise SingularError(f"the mass matrix of {model.name!r} is not positive definite: refine the rod less")
+        if scheme.memory and not known.any():
+            _restore(rates, M, p.ravel()[model.active], model.free_active, float(energy))
         v = np.zeros(self.dx.size)
         v[model.active] = rates
         return v.reshape(self.dx.shape)
@@ -215,16 +224,15 @@ class RodTrial:
         count, end = len(model.active), self._swept(dx, 1.0)
         exact, same = tangent is not Tangent.PROJECTED, scheme.theta == 1.0
         inertia = scheme.inertia + damping.mass * scheme.rate
-        A, part = np.zeros((count, count)), np.empty((count, count))
-        for fraction in self._tests:
+        parts = np.empty((len(self._tests), count, count))
+        for fraction, part in zip(self._tests, parts, strict=True):
             at = self._tested(dx, fraction)
             scales = inertia, fraction if exact else 0.0, scheme.theta + damping.stiffness * scheme.rate
             step.matrix(
                 at.kinds, stations.first, stations.fraction, stations.mu, model.stiffness, at.q, at.ends, at.frames,
                 at.C, at.P, end.frames, end.C, end.P, same, forces, self._moments, scales, part,
             )  # fmt: skip
-            A += part
-        A = model.based(A if len(self._tests) == 1 else A / len(self._tests))
+        A = model.based(parts[0] if same else 0.5 * (parts[0] + parts[1]))
         symmetric = self._symmetric or (same and not exact)
         if symmetric and not model.held[1].all():  # a base that may turn, under a moment that is not yet balanced
             A = 0.5 * (A + A.T)
@@ -233,7 +241,8 @@ class RodTrial:
     def _forces(self, dx: FloatArray) -> tuple[Residual, FloatArray]:
         """Residual at dx, and the forces less inertia on the particles, (S, 3, 3)."""
         model, scheme, damping, stations = self.model, self._scheme, self.model.spec.damping, self.model.stations
-        start, end, bent = self._start, self._swept(dx, 1.0), self._advanced(dx, scheme.theta)
+        start, end = self._start, self._swept(dx, 1.0)
+        bent = end.q if scheme.theta == 1.0 else self._advanced(dx, scheme.theta)
         rates = (
             scheme.inertia + damping.mass * scheme.rate, scheme.momentum, damping.stiffness * scheme.rate
         )  # fmt: skip
@@ -241,7 +250,7 @@ class RodTrial:
         outer = inner = 0.0
         for fraction in self._tests:
             at = self._tested(dx, fraction)
-            turn = np.eye(3) if scheme.theta == 1.0 else self._mean_turn(dx, at)
+            turn = _IDENTITY if scheme.theta == 1.0 else self._mean_turn(dx, at)
             outer, inner = step.residual(
                 at.kinds, stations.first, stations.mu, model.basis, model.held, model.stiffness, model.rest, bent,
                 at.frames, at.C, at.P, start.frames, end.frames, end.q[0] - start.q[0], self._external, self._moments,
@@ -262,9 +271,9 @@ class RodTrial:
         return self._swept(dx, fraction, 0.5)
 
     def _mean_turn(self, dx: FloatArray, at: Sweep) -> FloatArray:
-        """What takes forces to those that strains are tested with where the rod stands `at`: R_half ((1 + ½ [w]×) R)ᵀ."""
+        """What takes forces to those that strains are tested with `at` the half of the step: R_half ((1 + ½ [w]×) R)ᵀ."""
         if not dx[1].any():
-            return np.eye(3)
+            return _IDENTITY
         spin = self.model.basis @ dx[1]
         half = 0.5 * float(np.linalg.norm(spin))
         mean = self._q[1:4] + 0.5 * np.tan(half) / half * cross_matrix(spin) @ self._q[1:4]
@@ -334,3 +343,16 @@ class RodTrial:
         target, held = self._target.reshape(1, 4, 3), self.model.held[:2].reshape(1, 2, 3)
         moves = dynamics.remaining_motion(pose, motion, target, held, self.blend, ahead[:2].reshape(1, 2, 3))
         return ahead if moves else None
+
+
+def _restore(rates: FloatArray, M: FloatArray, p: FloatArray, free: IndexArray, energy: float) -> None:
+    """Scale what is no rigid motion in `rates` (n,), of the momentum p (n,), so that they have the `energy` (J)."""
+    base = free[free < 6]
+    rigid = np.zeros(len(rates))
+    if len(base):
+        rigid[base] = np.linalg.solve(M[np.ix_(base, base)], p[base])
+    carried = 0.5 * float(p @ rigid)
+    bent = 0.5 * float(p[free] @ rates[free]) - carried
+    if bent > 1e-12 * energy:
+        scale = min(float(np.sqrt(max(energy - carried, 0.0) / bent)), RESTORED)
+        rates[:] = rigid + scale * (rates - rigid)
