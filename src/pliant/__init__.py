@@ -42,6 +42,7 @@ from pliant.mesh import regions
 from pliant.models.beam import Beam
 from pliant.models.beam import section as sections
 from pliant.models.rigid import Obstacle, RigidBody
+from pliant.models.rod import Rod, RodLoad, Slide, Turn
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, QuasiStatic, Run, StepInfo, simulate
 from pliant.world import (
@@ -114,9 +115,12 @@ __all__ = [
     "QuasiStatic",
     "Rayleigh",
     "RigidBody",
+    "Rod",
+    "RodLoad",
     "Run",
     "Scene",
     "SingularError",
+    "Slide",
     "Slider",
     "State",
     "Status",
@@ -126,6 +130,7 @@ __all__ = [
     "Torque",
     "Traction",
     "TractionLoad",
+    "Turn",
     "UnitError",
     "Volume",
     "VolumeEffector",

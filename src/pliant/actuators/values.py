@@ -22,14 +22,14 @@ class Force:
 
 @dataclass(frozen=True)
 class Wrench:
-    """A force (N) and a moment (N·m) on nodes of a beam: (2, 3), for a point load."""
+    """A force (N) and a moment (N·m) on a beam or a rod: (2, 3), for a point load or a rod load."""
 
     value: Any
 
 
 @dataclass(frozen=True)
 class Placement:
-    """A displacement (m) and a rotation vector (rad) from rest, (2, 3): of a beam's support along x, y and z."""
+    """A displacement (m) and a rotation vector (rad) from rest, (2, 3): of the support of a beam or a rod's base."""
 
     value: Any
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.bench.beam import run_beam
+from pliant.bench.rod import run_rod
 from pliant.bench.touch import run_block, run_finger, run_gripper, run_trunk
 from pliant.core.errors import InputError
 
@@ -15,6 +16,7 @@ BENCHES: dict[str, Callable[..., dict[str, Any]]] = {
     "block": run_block,
     "finger": run_finger,
     "gripper": run_gripper,
+    "rod": run_rod,
     "trunk": run_trunk,
 }
 """Function of each bench by name."""

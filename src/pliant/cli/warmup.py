@@ -19,8 +19,10 @@ from pliant import materials, regions
 from pliant import mesh as meshes
 from pliant.actuators import Cable, Cavity
 from pliant.core.kernels import cache_folder
+from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.rigid import Obstacle, RigidBody
+from pliant.models.rod import Rod, RodLoad, RodModel
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
 from pliant.solvers import friction, lcp
@@ -230,6 +232,36 @@ def _beams() -> None:
     system.add_mass(1e-6)
 
 
+def _rods() -> None:
+    """Rods under loads, on a moving base, on a soft block, in statics and dynamics, with all that a map can do."""
+    scene = Scene(gravity=(0, 0, -9.81))
+    rubber = materials.Corotated(young=1e5, poisson=0.4, density=1000)
+    options: dict[str, Any] = {"section": Circle(0.004), "young": 1e7, "poisson": 0.3, "density": 1e3}
+    rod = scene.add(Rod(0.02, 2, position=(0.0, 0.01, 0.0241), **options))
+    block = scene.add(Volume(meshes.box((0.02, 0.02, 0.02), (2, 2, 2)), rubber))
+    base = scene.add(Support(rod, [0], rotation=(0.0, 0.0, 0.0)))
+    scene.add(RodLoad(rod, 0.02, (0.0, 0.0, -0.1), (0.01, 0.0, 0.0)))
+    scene.attach(rod, points=[(0.02, 0.01, 0.0241)])
+    scene.collide(rod, block, friction=0.5)
+    turn = Placement([(0.0, 0.0, 0.0), (0.0, 0.0, 0.01)])
+    run = simulate(scene.compile(), ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: {base: turn})
+    run.surface_points(rod)
+    scene = Scene(gravity=(0, 0, -9.81))
+    scene.add(Rod(0.02, 2, base="free", **options))
+    world = scene.compile()
+    state, _ = ImplicitMidpoint(dt=0.01, tolerance=1e-6)(world, world.initial_state())
+    state, _ = ImplicitMidpoint(dt=0.01, tolerance=1e-6)(world, state)
+    QuasiStatic()(world, state)
+    world.energy(state)
+    model = world.models[0]
+    assert isinstance(model, RodModel)
+    points = RodMap.at(model, [0.01, 0.02])
+    points.pull_one(state.q[0], np.ones((2, 3)))
+    points.jacobian_rates(state.q[0], state.v[0])
+    points.project(state.q[0], points.points(state.q[0]))
+    model.momentum(state.q[0], state.v[0])
+
+
 def _complementarity() -> None:
     lcp(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-1.0, -1.0]))
     lcp(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([-1.0, 1.0]))
@@ -262,6 +294,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "materials": _materials,
     "bodies that touch": _touching,
     "beams": _beams,
+    "rods": _rods,
     "contact problems": _complementarity,
     "inverse problems": _inverse,
     "pictures": _pictures,

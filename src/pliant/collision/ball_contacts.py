@@ -21,14 +21,15 @@ from pliant.mesh.tree import build_tree
 def ball_contacts(
     points: FloatArray,
     nodes: IntArray,
-    radius: float,
+    radius: float | FloatArray,
     pose: Pose,
     *,
     margin: float,
     pair: int = 0,
     capacity: int | None = None,
 ) -> ContactSet:
-    """Contacts of balls of `radius` m around points[nodes] with the surface `pose`, nearer than `margin` (m) or inside.
+    """Contacts of balls of `radius` m (one, or one for each) around points[nodes] with the surface `pose`, nearer than
+    `margin` (m) or inside.
 
     `points` (n, 3) m are side a, the points of the surface side b. Triangles that take no part lend no contact.
     """
@@ -51,7 +52,8 @@ def ball_contacts(
     )
     gap, normal, weights = np.empty(len(nodes)), np.empty((len(nodes), 3)), np.empty((len(nodes), 3))
     _measure_balls(queries, sides, nearest, gap, normal, weights)
-    near = np.flatnonzero((gap - radius <= margin) & _taking_part(pose)[nearest])
+    gap -= radius
+    near = np.flatnonzero((gap <= margin) & _taking_part(pose)[nearest])
     check_capacity(len(near), capacity)
     chosen, faces = np.asarray(nodes)[near], nearest[near]
     nodes_a, weights_a = np.full((len(near), 3), -1, np.int32), np.zeros((len(near), 3))
@@ -64,8 +66,8 @@ def ball_contacts(
         nodes_b=nodes_b,
         weights_b=weights[near],
         normal=normal[near],
-        gap=gap[near] - radius,
-        point_a=points[chosen] - radius * normal[near],
+        gap=gap[near],
+        point_a=points[chosen] - np.broadcast_to(radius, gap.shape)[near, None] * normal[near],
         point_b=np.einsum("mk,mki->mi", weights[near], places[nodes_b]),
         key=key_base(ContactKind.VERTEX_FACE, pair) + chosen.astype(np.int64),
         face=faces.astype(np.int32),

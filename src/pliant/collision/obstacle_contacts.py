@@ -18,14 +18,14 @@ def obstacle_contacts(
     obstacle: Obstacle,
     *,
     margin: float,
-    radius: float = 0.0,
+    radius: float | FloatArray = 0.0,
     pair: int = 0,
     position: Any = (0.0, 0.0, 0.0),
     rotation: FloatArray | None = None,
     capacity: int | None = None,
 ) -> ContactSet:
-    """Contacts of points[nodes], each with a ball of `radius` (m), with `obstacle`: all that are nearer than `margin`
-    (m) or inside at any depth.
+    """Contacts of points[nodes], each with a ball of `radius` (m, one or one each (s,)), with `obstacle`: all that are
+    nearer than `margin` (m) or inside at any depth.
 
     `points` (n, 3) m are side a; `nodes` (s,) ascending are those that may touch, e.g. `CollisionSurface.nodes`.
     `position` (3,) m and `rotation` (3, 3) place the shape: x = position + rotation · X.
@@ -41,7 +41,8 @@ def obstacle_contacts(
     if rotation is not None:
         normal, foot = normal @ rotation.T, foot @ rotation.T
     base = key_base(ContactKind.VERTEX_OBSTACLE, pair)
-    return _as_set(points, nodes[near], normal, gap[near], foot + position, base, radius)
+    own = radius[near] if isinstance(radius, np.ndarray) else radius
+    return _as_set(points, nodes[near], normal, gap[near], foot + position, base, own)
 
 
 def _as_set(
@@ -51,7 +52,7 @@ def _as_set(
     gap: FloatArray,
     foot: FloatArray,
     base: int,
-    radius: float,
+    radius: float | FloatArray,
 ) -> ContactSet:
     count = len(nodes)
     nodes_a, weights_a = np.full((count, 3), -1, dtype=np.int32), np.zeros((count, 3))
@@ -63,8 +64,8 @@ def _as_set(
         nodes_b=np.full((count, 3), -1, dtype=np.int32),
         weights_b=np.zeros((count, 3)),
         normal=np.ascontiguousarray(normal),
-        gap=gap - radius if radius else gap,
-        point_a=points[nodes] - radius * normal if radius else points[nodes],
+        gap=gap - radius,
+        point_a=points[nodes] - (radius[:, None] if isinstance(radius, np.ndarray) else radius) * normal,
         point_b=foot,
         key=base + nodes.astype(np.int64),
         face=np.full(count, -1, dtype=np.int32),

@@ -11,11 +11,12 @@ from scipy import sparse
 
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.lie import rotation_log
-from pliant.core.types import FloatArray
-from pliant.mappings import BarycentricMap, BeamMap, FrameMap
+from pliant.core.types import FloatArray, IndexArray
+from pliant.mappings import BarycentricMap, BeamMap, FrameMap, RodMap
 from pliant.models.beam import BeamModel
 from pliant.models.model import Model
 from pliant.models.rigid import RigidModel
+from pliant.models.rod import RodModel
 from pliant.models.volume import VolumeModel
 
 
@@ -23,8 +24,8 @@ from pliant.models.volume import VolumeModel
 class Attachment:
     """Points `points` (k, 3), m, where they are when the world begins, of body `a` welded to body `b`, or to the world.
 
-    `reach` is how far outside the mesh of a volume, or from the axis of a beam, a point may lie, m. `frames` welds the
-    directions of beams and rigid bodies too.
+    `reach` is how far outside the mesh of a volume, or from the axis of a beam or a rod, a point may lie, m. `frames`
+    welds the directions of beams, rods and rigid bodies too.
     """
 
     a: Any
@@ -52,7 +53,8 @@ class AttachmentRows:
         handles = [spec.a] if spec.b is None else [spec.a, spec.b]
         sides = tuple(_side(spec, handle, models) for handle in handles)
         start = tuple(riding.frames(models[k].initial()[0]).copy() for k, riding in sides) if spec.frames else ()
-        return cls(spec, sides, key, start)
+        kind = StiffAttachmentRows if any(isinstance(models[k], RodModel) for k, _ in sides) else cls
+        return kind(spec, sides, key, start)
 
     @property
     def name(self) -> str:
@@ -99,6 +101,30 @@ class AttachmentRows:
         return H
 
 
+@dataclass(frozen=True, eq=False)
+class StiffAttachmentRows(AttachmentRows):
+    """Rows of an attachment of a rod: a place of a rod is no linear function of its strains, so that the force there
+    adds stiffness, all of it where a rod without stretch hangs between two places.
+    """
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of the rods."""
+        return tuple(number for number, riding in self.sides if isinstance(riding, RodMap))
+
+    @property
+    def keys(self) -> IndexArray:
+        """Identities of the rows of the places."""
+        return np.asarray((self.key << 20) + np.arange(3 * len(self.spec.points)), np.int64)
+
+    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
+        """Add `scale` × (−λ ∂²δ/∂q²) to the matrices of the rods."""
+        for sign, (number, riding) in zip((1.0, -1.0), self.sides, strict=False):
+            if isinstance(riding, RodMap) and lam.any():
+                K = riding.load_stiffness(q[number], sign * lam.reshape(-1, 3))
+                systems[number].add_load_stiffness(scale * K)
+
+
 def _side(spec: Attachment, handle: Any, models: Sequence[Model]) -> tuple[int, Any]:
     number = next(k for k, model in enumerate(models) if model.spec is handle)
     model = models[number]
@@ -108,6 +134,9 @@ def _side(spec: Attachment, handle: Any, models: Sequence[Model]) -> tuple[int, 
     if isinstance(model, BeamModel):
         what = f"points of {spec.name!r} on {model.name!r}"
         return number, BeamMap.of_points(model, spec.points, what=what, reach=spec.reach)
+    if isinstance(model, RodModel):
+        what = f"points of {spec.name!r} on {model.name!r}"
+        return number, RodMap.of_points(model, spec.points, what=what, reach=spec.reach)
     assert isinstance(model, RigidModel)
     pose = model.initial()[0]
     return number, FrameMap((spec.points - pose[0]) @ pose[1:])

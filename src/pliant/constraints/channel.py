@@ -37,7 +37,7 @@ class Channel:
     points
         From where the slender body enters to where it ends.
     rod
-        A beam whose nodes follow each other; its axis passes the points when the world begins.
+        A rod, or a beam whose nodes follow each other; its axis passes the points when the world begins.
     fixed_end
         The last point is the tip of the slender body, held in three directions.
     end_direction

@@ -12,11 +12,12 @@ from scipy import sparse
 from pliant.collision import CollisionSurface, MeshObstacle
 from pliant.constraints.rows import RowView
 from pliant.core.types import FloatArray, IntArray
-from pliant.mappings import BeamMap, FrameMap, NodeMap
+from pliant.mappings import BeamMap, FrameMap, NodeMap, RodMap
 from pliant.mappings.beam_map import sampled
 from pliant.models.beam import BeamModel
 from pliant.models.model import Model
 from pliant.models.rigid import Obstacle, RigidModel
+from pliant.models.rod import RodModel
 from pliant.models.volume import VolumeModel
 
 
@@ -25,8 +26,8 @@ class Collider:
     """One side of a colliding pair.
 
     `number` is that of its model, None for an obstacle. `nodes` (s,) are the points that may touch others, each with
-    a ball of `radius` m; `surface` is None where it has no triangles, `solid` where distances are taken from the
-    triangles.
+    a ball of `radius` m, or of its own of `radii` (points,), of which that is the largest; `surface` is None where it
+    has no triangles, `solid` where distances are taken from the triangles.
     """
 
     handle: Any
@@ -36,6 +37,7 @@ class Collider:
     surface: CollisionSurface | None
     solid: Any
     radius: float
+    radii: FloatArray | None = None
 
     @classmethod
     def of(cls, handle: Any, models: Sequence[Model], *, exclude: Any = None) -> Collider:
@@ -45,6 +47,8 @@ class Collider:
                 return cls._of_volume(model, number, exclude)
             if model.spec is handle and isinstance(model, BeamModel):
                 return cls._of_beam(model, number, exclude)
+            if model.spec is handle and isinstance(model, RodModel):
+                return cls._of_rod(model, number, exclude)
             if model.spec is handle and isinstance(model, RigidModel):
                 return cls._of_shape(handle, number)
         assert isinstance(handle, Obstacle)
@@ -71,6 +75,19 @@ class Collider:
         return cls(model.spec, number, riding, nodes, None, None, model.spec.section.radius)
 
     @classmethod
+    def _of_rod(cls, model: RodModel, number: int, exclude: Any) -> Collider:
+        """Balls along the axis; those whose points at rest, as the rod was made, lie in `exclude` take no part."""
+        spec = model.spec
+        starts, inner = np.cumsum([0.0, *spec.lengths[:-1]]), np.arange(1, spec.contact_points + 1)
+        along = (starts[:, None] + spec.lengths[:, None] * inner / spec.contact_points).ravel()
+        riding = RodMap.at(model, np.concatenate([[0.0], np.minimum(along, spec.lengths.sum())]))
+        nodes = np.arange(len(riding.section), dtype=np.int32)
+        if exclude is not None:
+            nodes = nodes[~exclude.select(riding.points(spec.rest))]
+        radii = np.array([section.radius for section in spec.section_list])[riding.section]
+        return cls(spec, number, riding, nodes, None, None, float(radii.max()), radii)
+
+    @classmethod
     def _of_shape(cls, handle: Any, number: int | None) -> Collider:
         shape = handle.shape
         surface = None
@@ -83,6 +100,10 @@ class Collider:
     def name(self) -> str:
         """How the body or obstacle is called."""
         return str(self.handle.name)
+
+    def ball_radii(self, nodes: IntArray) -> FloatArray:
+        """Radii (k,) m of the balls around the points `nodes` (k,)."""
+        return np.full(len(nodes), self.radius) if self.radii is None else self.radii[nodes]
 
     def q(self, view: RowView) -> FloatArray:
         """Positions or pose in the step: of a model at the displacement so far, of an obstacle at the end of the
@@ -126,6 +147,8 @@ class Collider:
             return v
         if isinstance(self.map, BeamMap):
             return np.asarray(v[:, 0])
+        if isinstance(self.map, RodMap):
+            return self.map.velocities(view.start[self.number], v)
         arms = self.map.local @ view.start[self.number][1:].T
         return np.asarray(v[0] + np.cross(v[1], arms))
 
@@ -146,9 +169,9 @@ class Collider:
         self, view: RowView, points: FloatArray, directions: FloatArray, balls: IntArray | None = None
     ) -> sparse.csr_matrix:
         """Rows (m w, unknowns) of world `points` (m, 3), m, each along its `directions` (m, w, 3): points that move
-        with a rigid frame, or with the `balls` (m,) of a beam on which they stand.
+        with a rigid frame, or with the `balls` (m,) of a beam or a rod on which they stand.
         """
         pose = self.q(view)
-        if isinstance(self.map, BeamMap):
+        if isinstance(self.map, (BeamMap, RodMap)):
             return self.map.selected(balls).carrying(pose, points).pull_along(pose, directions)
         return FrameMap((points - pose[0]) @ pose[1:]).pull_along(pose, directions)

@@ -107,7 +107,7 @@ class ContactPair:
             there = b.surface.at(b.map.points(b.q(view)))
             points = a.map.points(a.q(view))
             return ball_contacts(
-                points, a.nodes, a.radius, there, margin=margin, pair=self.pair, capacity=self.capacity
+                points, a.nodes, a.ball_radii(a.nodes), there, margin=margin, pair=self.pair, capacity=self.capacity
             )
         pose = b.q(view)
         contacts = obstacle_contacts(
@@ -115,7 +115,7 @@ class ContactPair:
             a.nodes,
             b.solid,
             margin=margin,
-            radius=a.radius,
+            radius=a.ball_radii(a.nodes) if a.radii is not None else a.radius,
             pair=self.pair,
             position=pose[0],
             rotation=pose[1:],

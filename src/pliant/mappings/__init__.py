@@ -5,5 +5,6 @@ from pliant.mappings.beam_map import BeamMap
 from pliant.mappings.frame import FrameMap
 from pliant.mappings.point_map import PointMap
 from pliant.mappings.riding import riding
+from pliant.mappings.rod_map import RodMap
 
-__all__ = ["BarycentricMap", "BeamMap", "FrameMap", "NodeMap", "PointMap", "riding"]
+__all__ = ["BarycentricMap", "BeamMap", "FrameMap", "NodeMap", "PointMap", "RodMap", "riding"]

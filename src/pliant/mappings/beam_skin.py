@@ -24,12 +24,13 @@ def beam_skin(model: BeamModel) -> tuple[BeamMap, IntArray]:
     coordinate = np.concatenate([np.repeat(np.linspace(0.0, 1.0, STATIONS), around), [0.0, 1.0]])
     pieces = np.repeat(np.arange(count), len(offset))
     skin = BeamMap.at(model, pieces, np.tile(coordinate, count), np.tile(offset, (count, 1)))
-    one = _piece_triangles(around)
+    one = piece_triangles(around)
     triangles = (one + len(offset) * np.arange(count)[:, None, None]).reshape(-1, 3)
     return skin, triangles.astype(np.int32)
 
 
-def _piece_triangles(around: int) -> IntArray:
+def piece_triangles(around: int) -> IntArray:
+    """Triangles of a closed skin: `STATIONS` rings of `around` points, then the centres of both ends."""
     number = np.arange(STATIONS * around).reshape(STATIONS, around)
     a, b = number[:-1], np.roll(number[:-1], -1, axis=1)
     c, d = np.roll(number[1:], -1, axis=1), number[1:]

@@ -10,8 +10,11 @@ import numpy as np
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.mappings.beam_map import BeamMap
+from pliant.mappings.rod_map import RodMap
+from pliant.mappings.rod_projection import nearest_places
 from pliant.models.beam import BeamModel
 from pliant.models.model import Model
+from pliant.models.rod import RodModel
 
 _ROUNDS = 4
 
@@ -74,8 +77,30 @@ class BeamCurve:
         return arc
 
 
+@dataclass(frozen=True, eq=False)
+class RodCurve:
+    """The axis of a rod."""
+
+    model: RodModel
+
+    @property
+    def length(self) -> float:
+        """Length of the axis at rest, m."""
+        return float(self.model.spec.lengths.sum())
+
+    def at(self, arc: FloatArray) -> RodMap:
+        """The map of the places at arc lengths `arc` (p,), m."""
+        return RodMap.at(self.model, np.clip(arc, 0.0, self.length))
+
+    def nearest(self, q: FloatArray, points: FloatArray) -> FloatArray:
+        """Arc lengths (p,), m, of the places on the axis that are nearest to `points` (p, 3) m."""
+        return nearest_places(q, self.model.spec.lengths, points)
+
+
 def curve_of(model: Model) -> Curve:
     """The axis of a slender model; an error for the others."""
     if isinstance(model, BeamModel):
         return BeamCurve.of(model)
-    raise InputError(f"{model.name!r} has no axis to slide on; beams have")
+    if isinstance(model, RodModel):
+        return RodCurve(model)
+    raise InputError(f"{model.name!r} has no axis to slide on; beams and rods have")

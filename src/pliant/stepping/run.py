@@ -15,17 +15,24 @@ from pliant.actuators import ActuatorRows
 from pliant.constraints.contact import ContactPair
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
-from pliant.mappings import BeamMap
+from pliant.mappings import BeamMap, RodMap
 from pliant.mappings.beam_skin import beam_skin
+from pliant.mappings.rod_skin import rod_skin
 from pliant.mesh import Mesh
 from pliant.models.beam import BeamModel
+from pliant.models.rod import RodModel
+from pliant.models.rod.rod import section_ends
 from pliant.models.volume import VolumeModel
 from pliant.stepping.info import StepInfo
 from pliant.world import State, World
 from pliant.world.storage import decode_controls, decode_world, encode_controls, encode_world, read_archive
 
 _FORMAT = "pliant run 1"
-_SKIN = ("nodes", "triads", "coordinate", "offset", "node_count")
+_SKINS: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (BeamMap, ("nodes", "triads", "coordinate", "offset", "node_count")),
+    (RodMap, ("section", "fraction", "offset", "lengths", "kinds", "basis")),
+)
+"""Maps of the surfaces of beams and rods, with the arrays that they are saved as."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +40,7 @@ class RecordedBody:
     """A body in a run: its name and its shape at rest.
 
     A volume has its `mesh`; a rigid body has `local` points (p, 3) m and `triangles` (t, 3) in its own frame, and
-    `radius` m of the ball around each point; a beam has `skin`, points of its surface that ride on it, their
+    `radius` m of the ball around each point; a beam or a rod has `skin`, points of its surface that ride on it, their
     `triangles`, its nodes at rest in `local` and the radius of its section. `handle` is what a person wrote, None in a
     run that was loaded from a file.
     """
@@ -44,7 +51,7 @@ class RecordedBody:
     triangles: IntArray | None = None
     radius: float = 0.0
     handle: Any = None
-    skin: BeamMap | None = None
+    skin: BeamMap | RodMap | None = None
 
     @property
     def is_rigid(self) -> bool:
@@ -52,7 +59,7 @@ class RecordedBody:
         return self.mesh is None and self.skin is None
 
     def surface_points(self, q: FloatArray) -> FloatArray:
-        """Points (p, 3) m of the surface of a volume at q (n, 3), or of a beam at q (n, 4, 3)."""
+        """Points (p, 3) m of the surface of a volume at q (n, 3), or of a beam or a rod at its q."""
         return q if self.skin is None else self.skin.points(q)
 
     def surface_triangles(self) -> IntArray:
@@ -132,7 +139,7 @@ class Run:
         number = self._index(body)
         recorded, positions = self.bodies[number], self.positions[number]
         if recorded.skin is not None:
-            return positions[:, :, 0]
+            return self._nodes(number)[:, :, 0]
         if not recorded.is_rigid:
             return positions
         assert recorded.local is not None
@@ -140,14 +147,25 @@ class Run:
         return placed
 
     def frames(self, beam: Any) -> FloatArray:
-        """Frames of the nodes of a `beam`, (steps, n, 3, 3), no unit: first columns along the axis."""
+        """Frames of the nodes of a `beam` or of the ends of a rod's sections, (steps, n, 3, 3), no unit: first columns
+        along the axis.
+        """
         number = self._index(beam)
         if self.bodies[number].skin is None:
-            raise InputError(f"{_name(beam)} is not a beam, so its nodes have no frames")
-        return self.positions[number][:, :, 1:]
+            raise InputError(f"{_name(beam)} is neither beam nor rod, so its nodes have no frames")
+        return self._nodes(number)[:, :, 1:]
+
+    def _nodes(self, number: int) -> FloatArray:
+        """Poses (steps, n, 4, 3) of the nodes of a beam or of the ends of a rod's sections."""
+        positions = self.positions[number]
+        if isinstance(self.bodies[number].skin, BeamMap):
+            return positions
+        nodes = np.stack([section_ends(q) for q in positions])
+        nodes[:, :, 0] += positions[:, :1]
+        return nodes
 
     def surface_points(self, body: Any) -> FloatArray:
-        """Points of the drawn surface of a volume or a beam, (steps, p, 3), m; `bodies` hold its triangles."""
+        """Points of the drawn surface of a volume, a beam or a rod, (steps, p, 3), m; `bodies` hold its triangles."""
         number = self._index(body)
         recorded = self.bodies[number]
         if recorded.skin is None:
@@ -206,7 +224,8 @@ class Run:
             rest, cells = (body.local, body.triangles) if body.mesh is None else (body.mesh.points, body.mesh.cells)
             arrays |= {f"rest_{k}": rest, f"cells_{k}": cells}
             if body.skin is not None:
-                arrays |= {f"skin_{k}_{name}": getattr(body.skin, name) for name in _SKIN}
+                names = next(names for kind, names in _SKINS if isinstance(body.skin, kind))
+                arrays |= {f"skin_{k}_{name}": getattr(body.skin, name) for name in names}
             arrays |= {f"positions_{k}": self.positions[k], f"motions_{k}": self.motions[k]}
         arrays |= {f"stage_{k}": seconds for k, seconds in enumerate(self.stage_seconds.values())}
         arrays |= {f"force_{k}": recorded.values for k, recorded in enumerate(self.forces)}
@@ -337,6 +356,12 @@ def _recorded(model: Any) -> RecordedBody:
         skin, triangles = beam_skin(model)
         radius, rest = model.spec.section.radius, model.rest[:, 0].copy()
         return RecordedBody(model.name, None, rest, triangles, radius, model.spec, skin)
+    if isinstance(model, RodModel):
+        surface, triangles = rod_skin(model)
+        radius = max(section.radius for section in model.spec.section_list)
+        return RecordedBody(
+            model.name, None, model.nodes(model.rest)[:, 0].copy(), triangles, radius, model.spec, surface
+        )
     shape = model.spec.shape
     return RecordedBody(model.name, None, shape.points, shape.triangles, shape.radius, model.spec)
 
@@ -347,15 +372,17 @@ def _described(body: RecordedBody) -> dict[str, Any]:
     return {"name": body.name, "radius": body.radius}
 
 
-def _skin(arrays: Mapping[str, Any], number: int) -> BeamMap | None:
-    """The skin of a beam that was saved as body `number`."""
-    if f"skin_{number}_nodes" not in arrays:
-        return None
-    parts = {name: arrays[f"skin_{number}_{name}"] for name in _SKIN}
-    return BeamMap(**{**parts, "node_count": int(parts["node_count"])})
+def _skin(arrays: Mapping[str, Any], number: int) -> BeamMap | RodMap | None:
+    """The skin of a beam or a rod that was saved as body `number`."""
+    for kind, names in _SKINS:
+        if f"skin_{number}_{names[0]}" in arrays:
+            parts = {name: arrays[f"skin_{number}_{name}"] for name in names}
+            made: BeamMap | RodMap = kind(**{name: part if part.ndim else int(part) for name, part in parts.items()})
+            return made
+    return None
 
 
-def _body(header: dict[str, Any], rest: FloatArray, cells: IntArray, skin: BeamMap | None) -> RecordedBody:
+def _body(header: dict[str, Any], rest: FloatArray, cells: IntArray, skin: BeamMap | RodMap | None) -> RecordedBody:
     if "element" in header:
         return RecordedBody(header["name"], Mesh(rest, cells, header["element"]))
     return RecordedBody(header["name"], None, rest, cells, header["radius"], skin=skin)

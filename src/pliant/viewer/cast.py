@@ -6,13 +6,17 @@ import numpy as np
 
 from pliant.actuators import CableRows
 from pliant.core.types import FloatArray
+from pliant.mappings import RodMap
 from pliant.models.rigid import Obstacle
+from pliant.models.rod import RodModel
+from pliant.models.rod import readouts as rod_readouts
 from pliant.models.volume import VolumeModel, readouts
 from pliant.stepping import Run
 from pliant.stepping.run import RecordedBody, Recorder
 from pliant.world import World
 
 PLAIN, DISPLACEMENT, STRESS = "plain", "displacement (mm)", "von Mises stress (kPa)"
+FIBRE = "fibre stress of rods (kPa)"
 
 
 class Cast:
@@ -24,11 +28,13 @@ class Cast:
         obstacles: tuple[Obstacle, ...],
         strands: tuple[CableRows, ...],
         models: dict[int, VolumeModel],
+        rods: dict[int, RodModel] | None = None,
     ) -> None:
         self.bodies = bodies
         self.obstacles = obstacles
         self.strands = strands
         self._models = models
+        self._rods = rods or {}
 
     @classmethod
     def of_world(cls, world: World) -> Cast:
@@ -36,7 +42,8 @@ class Cast:
         bodies = Recorder(world, world.initial_state()).run().bodies
         strands = tuple(maker for maker in world.row_makers if isinstance(maker, CableRows))
         models = {k: model for k, model in enumerate(world.models) if isinstance(model, VolumeModel)}
-        return cls(bodies, world.obstacles, strands, models)
+        rods = {k: model for k, model in enumerate(world.models) if isinstance(model, RodModel)}
+        return cls(bodies, world.obstacles, strands, models, rods)
 
     @classmethod
     def of_run(cls, run: Run) -> Cast:
@@ -45,18 +52,25 @@ class Cast:
 
     @property
     def color_modes(self) -> tuple[str, ...]:
-        """What the volumes can be coloured by."""
-        if not self._volumes():
-            return (PLAIN,)
-        return (PLAIN, DISPLACEMENT, STRESS) if self._models else (PLAIN, DISPLACEMENT)
+        """What volumes and rods can be coloured by."""
+        of_volumes = (DISPLACEMENT, STRESS) if self._models else (DISPLACEMENT,)
+        return (PLAIN, *(of_volumes if self._volumes() else ()), *((FIBRE,) if self._rods else ()))
 
     def values(self, mode: str, q: tuple[FloatArray, ...]) -> dict[int, FloatArray]:
-        """Of each volume by its number, a value at each node (n,), in the unit that `mode` names."""
+        """Of each volume or rod by its number, a value at each node or skin point (n,), in the unit of `mode`."""
         if mode == PLAIN:
             return {}
         if mode == DISPLACEMENT:
             return {k: 1e3 * np.linalg.norm(q[k] - _rest(body), axis=1) for k, body in self._volumes()}
+        if mode == FIBRE:
+            return {k: self._fibre_stress(k, model, q[k]) for k, model in self._rods.items()}
         return {k: _von_mises(model, q[k]) for k, model in self._models.items()}
+
+    def _fibre_stress(self, number: int, model: RodModel, q: FloatArray) -> FloatArray:
+        """Largest fibre stress of the section at each point of the skin of a rod, (n,), kPa."""
+        skin = self.bodies[number].skin
+        assert isinstance(skin, RodMap)
+        return np.asarray(1e-3 * rod_readouts.fibre_stress(model, q)[skin.section])
 
     def _volumes(self) -> list[tuple[int, RecordedBody]]:
         return [(k, body) for k, body in enumerate(self.bodies) if body.mesh is not None]

@@ -161,6 +161,7 @@ def _seen(world: World, state: State) -> list[FloatArray]:
     for number, model in enumerate(world.models):
         points = state.points(number)
         round_part = getattr(model.spec, "shape", None) or getattr(model.spec, "section", None)
-        radius = getattr(round_part, "radius", 0.0)
+        parts = round_part if isinstance(round_part, (tuple, list)) else (round_part,)
+        radius = max(getattr(part, "radius", 0.0) for part in parts)
         places.append(np.concatenate([points - radius, points + radius]))
     return places

@@ -23,6 +23,7 @@ from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden,
 from pliant.mesh import Mesh, Surface, regions
 from pliant.models.beam import Beam, Circle, Rectangle, Tube
 from pliant.models.rigid import Obstacle, RigidBody, Shape
+from pliant.models.rod import Rod, RodLoad, Slide, Turn
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 
 _KNOWN: dict[str, type] = {
@@ -32,7 +33,7 @@ _KNOWN: dict[str, type] = {
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(Attachment, Channel, Fibre, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness),
         *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
-        *(Beam, Circle, Tube, Rectangle),
+        *(Beam, Circle, Tube, Rectangle, Rod, RodLoad, Slide, Turn),
         *regions.KINDS,
     )
 }

@@ -13,13 +13,14 @@ from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.models.beam import Beam
+from pliant.models.rod import Rod, RodLoad
 from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad
 
 
-def _resolve_wrench(load: PointLoad, value: Wrench) -> FloatArray:
-    if not isinstance(load.body, Beam):
-        raise InputError(f"pl.Wrench is for loads on beams; {load.body.name!r} is none: use pl.Force(N)")
-    return finite_array("control of a PointLoad", value.value, shape=(2, 3))
+def _resolve_wrench(load: PointLoad | RodLoad, value: Wrench) -> FloatArray:
+    if not isinstance(load.body, (Beam, Rod)):
+        raise InputError(f"pl.Wrench is for loads on beams and rods; {load.body.name!r} is none: use pl.Force(N)")
+    return finite_array(f"control of a {type(load).__name__}", value.value, shape=(2, 3))
 
 
 def _resolve_placement(support: Support, value: Placement) -> tuple[FloatArray, FloatArray]:
@@ -34,6 +35,7 @@ def _resolve_placement(support: Support, value: Placement) -> tuple[FloatArray, 
 
 _ACCEPTS: dict[type, tuple[Any, tuple[int, ...]]] = {
     PointLoad: (Force, (3,)),
+    RodLoad: (Force, (3,)),
     TractionLoad: (Traction, (3,)),
     PressureLoad: (Pressure, ()),
 }
@@ -59,7 +61,7 @@ def resolve_controls(controls: Mapping[Any, Any] | None, known: frozenset[Any]) 
 def _resolve(handle: Any, value: Any) -> Any:
     if isinstance(handle, Actuator):
         return handle.command(value)
-    if isinstance(handle, PointLoad) and isinstance(value, Wrench):
+    if isinstance(handle, (PointLoad, RodLoad)) and isinstance(value, Wrench):
         return _resolve_wrench(handle, value)
     if isinstance(handle, Support) and isinstance(value, Placement):
         return _resolve_placement(handle, value)

@@ -23,6 +23,7 @@ from pliant.mesh.mesh import rotation_matrix
 from pliant.models.beam import Beam, BeamModel
 from pliant.models.model import Model
 from pliant.models.rigid import Obstacle, RigidBody, RigidModel
+from pliant.models.rod import Rod, RodLoad, RodModel
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Support, TractionLoad, Volume, VolumeModel
 from pliant.world.world import World
 
@@ -30,7 +31,8 @@ Thing = TypeVar("Thing")
 
 OVERLAP = 0.01
 """What counts as touching: bodies may stand in each other by this share of the margin."""
-_LOADS = (PointLoad, TractionLoad, PressureLoad)
+_LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad)
+_SLENDER = (Beam, Rod)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,7 @@ class Scene:
 
     def __init__(self, *, gravity: Any = (0.0, 0.0, 0.0)) -> None:
         self.gravity: FloatArray = finite_array("gravity", gravity, shape=(3,))
-        self._volumes: dict[int, Any] = {}  # where bodies stand: the mesh of a volume, the pose (4, 3) of a beam
+        self._volumes: dict[int, Any] = {}  # where bodies stand: the mesh of a volume, the pose (4, 3) of a beam or rod
         self._bodies: list[Any] = []
         self._obstacles: list[Obstacle] = []
         self._loads: list[Any] = []
@@ -65,23 +67,23 @@ class Scene:
     def add(self, thing: Thing, *, position: Any = None, rotation: Any = None) -> Thing:
         """Add a body, an obstacle, an actuator, a load or a support and return it, to be used as its handle.
 
-        `position` (m, (3,)) and `rotation` (3×3, rotation vector or scipy Rotation) place a volume or a beam: it is
-        rotated about the origin of its mesh or points, then translated.
+        `position` (m, (3,)) and `rotation` (3×3, rotation vector or scipy Rotation) place a volume, a beam or a rod: it
+        is rotated about the origin of its mesh or points, then translated.
         """
         if hasattr(thing, "parts"):
             for part in thing.parts:
-                placed = {"position": position, "rotation": rotation} if isinstance(part, (Volume, Beam)) else {}
+                placed = {"position": position, "rotation": rotation} if isinstance(part, (Volume, *_SLENDER)) else {}
                 self.add(part, **placed)
             return thing
-        if isinstance(thing, (Volume, Beam)):
+        if isinstance(thing, (Volume, *_SLENDER)):
             self._check_new(thing)
-            where = _pose if isinstance(thing, Beam) else partial(_placed, thing.mesh)
+            where = partial(_placed, thing.mesh) if isinstance(thing, Volume) else _pose
             self._volumes[id(thing)] = where(position, rotation)
             self._bodies.append(thing)
             return thing
         if position is not None or rotation is not None:
             raise InputError(
-                f"position and rotation place volumes and beams; a {type(thing).__name__} says itself where it stands"
+                f"position and rotation place volumes, beams and rods; a {type(thing).__name__} says itself where it is"
             )
         if isinstance(thing, RigidBody):
             self._check_new(thing)
@@ -131,8 +133,8 @@ class Scene:
                 raise InputError(f"{thing!r} is not a body or obstacle of the scene; add it before collide()")
         if a is b and not isinstance(a, Volume):
             raise InputError(f"self-contact is for volumes, not for {a.name!r}")
-        if isinstance(a, Beam) and isinstance(b, Beam):
-            raise InputError(f"contacts between two beams, {a.name!r} and {b.name!r}, are not known")
+        if isinstance(a, _SLENDER) and isinstance(b, _SLENDER):
+            raise InputError(f"contacts between two beams or rods, {a.name!r} and {b.name!r}, are not known")
         if isinstance(a, Obstacle) and isinstance(b, Obstacle):
             raise InputError(f"two obstacles, {a.name!r} and {b.name!r}, have no unknowns to move each other by")
         if any({id(p.a), id(p.b)} == {id(a), id(b)} for p in self._pairs):
@@ -154,8 +156,8 @@ class Scene:
 
         `points` (k, 3), m, are where the welds stand when the world begins; or `region` takes the nodes of the volume
         or beam `a` that lie in it (in the frame of its mesh), which makes a rigid part of a soft body. `reach` is how
-        far outside a mesh, or from the axis of a beam, a point may lie, m. `frames` welds directions too, by three more
-        rows a point, where beams and rigid bodies meet each other or the world.
+        far outside a mesh, or from the axis of a beam or a rod, a point may lie, m. `frames` welds directions too, by
+        three more rows a point, where beams, rods and rigid bodies meet each other or the world.
         """
         a, b = getattr(a, "body", a), getattr(b, "body", b)
         for thing in (a, b):
@@ -192,7 +194,7 @@ class Scene:
         )
 
     def things(self) -> list[tuple[Any, Any]]:
-        """Everything that was added, each volume with its mesh where it stands, each beam with its pose (4, 3)."""
+        """Everything that was added, each volume with its mesh where it stands, each beam and rod with its pose."""
         parts = [*self._actuators, *self._fibres, *self._channels, *self._loads, *self._supports]
         rest = [*self._obstacles, *parts, *self._attachments]
         return [*((body, self._volumes.get(id(body))) for body in self._bodies), *((thing, None) for thing in rest)]
@@ -239,17 +241,19 @@ class Scene:
         couplings = [nodes for rows in actuators for nodes in rows.couplings(body)]
         if isinstance(body, Beam):
             return BeamModel.build(body, self._volumes[id(body)], loads, supports, couplings)
+        if isinstance(body, Rod):
+            return RodModel.build(body, self._volumes[id(body)], loads, supports)
         guides = [guide for cable in self._actuators if isinstance(cable, Cable) for guide in cable.guides()]
         fibres = [fibre for fibre in (*self._fibres, *guides) if fibre.body is body]
         return VolumeModel.build(body, self._volumes[id(body)], loads, supports, couplings, fibres)
 
     def _contact_pair(self, pair: Pair, models: tuple[Model, ...], number: int) -> ContactPair:
         a, b = pair.a, pair.b
-        soft = (Volume, Beam)
+        soft = (Volume, *_SLENDER)
         swap = isinstance(a, Obstacle) or (isinstance(a, RigidBody) and isinstance(b, soft))
-        if swap or (isinstance(a, Volume) and isinstance(b, Beam)):
+        if swap or (isinstance(a, Volume) and isinstance(b, _SLENDER)):
             a, b = b, a
-        of_volume = isinstance(a, Beam) and isinstance(b, Volume)  # then the region is one of the volume's
+        of_volume = isinstance(a, _SLENDER) and isinstance(b, Volume)  # then the region is one of the volume's
         side = Collider.of(a, models, exclude=None if of_volume else pair.exclude)
         other = side if a is b else Collider.of(b, models, exclude=pair.exclude)
         if not len(side.nodes):
@@ -258,13 +262,13 @@ class Scene:
         return ContactPair(side, other, pair.friction, margin, number, pair.capacity)
 
     def _region_points(self, body: Any, region: Any, *, what: str) -> FloatArray:
-        """Where the nodes of a volume or a beam that `region` selects stand, (k, 3), m."""
-        if isinstance(body, Beam):
+        """Where the nodes of a volume, a beam or a rod that `region` selects stand, (k, 3), m."""
+        if isinstance(body, _SLENDER):
             pose = self._volumes[id(body)]
             placed: FloatArray = pose[0] + body.node_points[body.selected(region, what=what)] @ pose[1:].T
             return placed
         if not isinstance(body, Volume):
-            raise InputError(f"a region selects nodes of a volume or a beam; {body.name!r} is neither: give points")
+            raise InputError(f"a region selects nodes of a volume, a beam or a rod; {body.name!r} is none: give points")
         nodes: FloatArray = self._volumes[id(body)].points[region.nodes(body.mesh.points, what=what)]
         return nodes
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class PointLoad:
     """A dead force (N, shape (3,)), shared equally by the nodes of `region`, and on a beam a dead `moment` (N·m, (3,)).
 
-    Both keep their direction in the world. On a beam `region` may be node numbers too. As a control: a new force, or
-    for a beam a new `pl.Wrench`.
+    Both keep their direction in the world. On a beam or a rod (its nodes are the ends of sections) `region` may be node
+    numbers too. As a control: a new force, or for a beam or a rod a new `pl.Wrench`.
     """
 
     body: Any
@@ -37,7 +37,7 @@ class PointLoad:
 
     def __post_init__(self) -> None:
         if self.wrench[1].any() and not hasattr(type(self.body), "node_frames"):
-            raise InputError(f"a moment needs nodes with frames; {self.body.name!r} is no beam: use forces")
+            raise InputError(f"a moment needs nodes with frames; {self.body.name!r} is no beam and no rod: use forces")
 
     @property
     def value(self) -> FloatArray:
@@ -108,7 +108,8 @@ class Support:
     A roller is ``Support(body, region, axes="z")``. As a control: a new displacement from the rest shape.
 
     Of a beam a `rotation`, a rotation vector (3,) rad from rest, holds the frames of the nodes too (with axes="" them
-    alone), `region` may be node numbers, and `pl.Placement` is the control of both.
+    alone), `region` may be node numbers, and `pl.Placement` is the control of both. Of a rod node 0, the base, can be
+    held.
     """
 
     body: Any
@@ -122,7 +123,9 @@ class Support:
         if not (self.axes or turns) or set(self.axes) - set("xyz") or len(set(self.axes)) != len(self.axes):
             raise InputError(f"axes of a Support must be distinct letters of 'xyz', got {self.axes!r}")
         if turns and not hasattr(type(self.body), "node_frames"):
-            raise InputError(f"a Support with a rotation needs nodes with frames; {self.body.name!r} is no beam")
+            raise InputError(
+                f"a Support with a rotation needs nodes with frames; {self.body.name!r} is no beam and no rod"
+            )
         self.placement(None)
 
     @property

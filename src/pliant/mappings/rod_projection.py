@@ -1,0 +1,83 @@
+"""The place of a rod that is nearest to a point.
+
+Along a section of constant strain the axis is a helix x(t), t ∈ [0, 1], with x′ = R u and x″ = R (a × u). Each section
+is sampled finely enough for its curvature, and where it may be the nearest its best sample starts Newton's iteration on
+(x − p)·x′ = 0, bracketed between the neighbours.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.core.kernels import inline, kernel
+from pliant.core.types import FloatArray
+from pliant.models.rod.kinematics import pose_in_section
+from pliant.models.rod.rod import section_ends
+
+_SAMPLES = 4  # of a straight section; two more for each radian
+
+
+def nearest_places(q: FloatArray, lengths: FloatArray, points: Any) -> FloatArray:
+    """Arc lengths (k,), m, of the places of the rod at q (4 + 2N, 3) that are nearest to `points` (k, 3) m."""
+    given = np.ascontiguousarray(np.atleast_2d(np.asarray(points, np.float64)) - q[0])
+    section, fraction = np.empty(len(given), np.int32), np.empty(len(given))
+    _project(q if q.flags.writeable else q.copy(), section_ends(q), given, section, fraction)
+    starts = np.concatenate([[0.0], np.cumsum(lengths)])
+    return np.asarray(starts[section] + fraction * lengths[section])
+
+
+@kernel
+def _project(q, ends, points, section, fraction):  # type: ignore[no-untyped-def]
+    """Section and fraction of the place nearest to each of `points` (k, 3), given from the base's position."""
+    c, T, R, x = np.empty(7), np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    for p in range(len(points)):
+        best = np.inf
+        for k in range(len(ends) - 1):
+            a, u = q[4 + 2 * k], q[5 + 2 * k]
+            count = _SAMPLES + int(2.0 * np.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]))
+            least, t = np.inf, 0.0
+            for i in range(count + 1):
+                pose_in_section(ends[k], a, u, i / count, c, T, R, x)
+                d = _square_distance(x, points[p])
+                if d < least:
+                    least, t = d, i / count
+            spacing = np.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]) / count
+            if np.sqrt(least) - 0.5 * spacing > np.sqrt(best):
+                continue
+            t = _refined(ends[k], a, u, max(t - 1.0 / count, 0.0), t, min(t + 1.0 / count, 1.0), points[p], c, T, R, x)
+            pose_in_section(ends[k], a, u, t, c, T, R, x)
+            d = _square_distance(x, points[p])
+            if d < best:
+                best, section[p], fraction[p] = d, k, t
+
+
+@inline
+def _square_distance(x, y):  # type: ignore[no-untyped-def]
+    return (x[0] - y[0]) ** 2 + (x[1] - y[1]) ** 2 + (x[2] - y[2]) ** 2
+
+
+@inline
+def _refined(start, a, u, low, t, high, point, c, T, R, x):  # type: ignore[no-untyped-def]
+    """The fraction t in [low, high] with (x − p)·x′ = 0, or the end that is nearer."""
+    b0, b1, b2 = a[1] * u[2] - a[2] * u[1], a[2] * u[0] - a[0] * u[2], a[0] * u[1] - a[1] * u[0]
+    for _ in range(50):
+        pose_in_section(start, a, u, t, c, T, R, x)
+        value = curve = 0.0
+        for r in range(3):
+            slope = R[r, 0] * u[0] + R[r, 1] * u[1] + R[r, 2] * u[2]
+            bend = R[r, 0] * b0 + R[r, 1] * b1 + R[r, 2] * b2
+            value += (x[r] - point[r]) * slope
+            curve += slope * slope + (x[r] - point[r]) * bend
+        if value > 0.0:
+            high = t
+        else:
+            low = t
+        following = t - value / curve if curve > 0.0 else 0.5 * (low + high)
+        if not low <= following <= high:
+            following = 0.5 * (low + high)
+        if abs(following - t) < 1e-15:
+            break
+        t = following
+    return t

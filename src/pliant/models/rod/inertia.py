@@ -1,0 +1,173 @@
+"""Inertia of a rod: sections are particles at the stations, and matrices come by recursion from tip to base, O(N²).
+
+The mass of a section is integrated by Gauss–Legendre quadrature at its stations. A cross-section that stands at x with
+the axes d_y and d_z has the second moments ρI_z along d_y and ρI_y along d_z, so it moves as three particles: x with
+the mass per length ρA, and the ends of d_y and d_z with ρI_z and ρI_y. Kinetic energies, momenta and inertia forces
+are then sums over particles that go straight from one step to the next, and no Coriolis term has to be written down: it
+is in how the Jacobian changes along the step.
+
+The mass matrix between the columns of two poses A and B of the rod, J_Aᵀ μ J_B, needs of everything beyond a section
+the mass m, the first moments s_A and s_B, and S = Σ μ x_B x_Aᵀ: a column (ω, v) of B has the momentum m v + ω × s_B,
+and about the base, in the places of A, the angular momentum s_A × v + tr(S) ω − S ω.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.core.kernels import inline, kernel
+
+
+@kernel
+def particle_wrench(frames, forces, moments, out):
+    """Moment about the base and force (S, 2, 3) of the forces (S, 3, 3) on the particles x, d_y and d_z of each station
+    and of moments (S, 3).
+    """
+    for s in range(len(frames)):
+        f = forces[s]
+        for r in range(3):
+            p, q = (r + 1) % 3, (r + 2) % 3
+            total = moments[s, r] + frames[s, 0, p] * f[0, q] - frames[s, 0, q] * f[0, p]
+            for axis in range(1, 3):
+                total += frames[s, 1 + p, axis] * f[axis, q] - frames[s, 1 + q, axis] * f[axis, p]
+            out[s, 0, r], out[s, 1, r] = total, f[0, r]
+
+
+@kernel
+def particle_velocities(frames, twist, out):
+    """Velocities (S, 3, 3) of the particles x, d_y and d_z under the twists (S, 2, 3) of the stations, about the
+    base.
+    """
+    for s in range(len(frames)):
+        w = twist[s, 0]
+        for r in range(3):
+            p, q = (r + 1) % 3, (r + 2) % 3
+            out[s, 0, r] = twist[s, 1, r] + w[p] * frames[s, 0, q] - w[q] * frames[s, 0, p]
+            for axis in range(1, 3):
+                out[s, axis, r] = w[p] * frames[s, 1 + q, axis] - w[q] * frames[s, 1 + p, axis]
+
+
+@kernel
+def particle_steps(before, after, shift, out):
+    """How far (S, 3, 3) the particles x, d_y and d_z went from `before` to `after` (S, 4, 3), the base by `shift`."""
+    for s in range(len(before)):
+        for r in range(3):
+            out[s, 0, r] = after[s, 0, r] - before[s, 0, r] + shift[r]
+            for axis in range(1, 3):
+                out[s, axis, r] = after[s, 1 + r, axis] - before[s, 1 + r, axis]
+
+
+@kernel
+def add_mass(mu, first, A, C_A, P_A, B, C_B, P_B, same, scale, out):
+    """Out (6 + Nn, 6 + Nn) += scale × J_Aᵀ μ J_B, for stations `A` and `B` (S, 4, 3); `same` where A and B are one.
+
+    Rows and columns: translation and spin of the base, then the strains of each section.
+    """
+    count, kinds = C_A.shape[0], C_A.shape[1]
+    S = np.zeros((3, 3))
+    s_A, s_B = np.zeros(3), np.zeros(3)
+    to_A, to_B, one = np.empty((kinds, 2, 3)), np.empty((kinds, 2, 3)), np.empty((2, 3))
+    m = 0.0
+    for i in range(count - 1, -1, -1):
+        row = 6 + i * kinds
+        for b in range(kinds):
+            _composite(C_B[i, b], m, s_A, s_B, S, False, to_A[b])
+            for a in range(kinds):
+                out[row + a, row + b] += scale * _dot(C_A[i, a], to_A[b])
+            if not same:
+                _composite(C_A[i, b], m, s_B, s_A, S, True, to_B[b])
+        for s in range(first[i], first[i + 1]):
+            for b in range(kinds):
+                _station(P_B[s, b], mu[s], A[s], B[s], one)
+                for a in range(kinds):
+                    out[row + a, row + b] += scale * _dot(P_A[s, a], one)
+                _accumulate(one, to_A[b])
+                if not same:
+                    _station(P_A[s, b], mu[s], B[s], A[s], one)
+                    _accumulate(one, to_B[b])
+        for b in range(kinds):
+            for j in range(i):
+                for a in range(kinds):
+                    value = scale * _dot(C_A[j, a], to_A[b])
+                    out[6 + j * kinds + a, row + b] += value
+                    if same:
+                        out[row + b, 6 + j * kinds + a] += value
+                    else:
+                        out[row + b, 6 + j * kinds + a] += scale * _dot(C_B[j, a], to_B[b])
+            back = to_A[b] if same else to_B[b]
+            for r in range(3):
+                out[r, row + b] += scale * to_A[b, 1, r]
+                out[3 + r, row + b] += scale * to_A[b, 0, r]
+                out[row + b, r] += scale * back[1, r]
+                out[row + b, 3 + r] += scale * back[0, r]
+        for s in range(first[i], first[i + 1]):
+            m += mu[s, 0]
+            for r in range(3):
+                s_A[r] += mu[s, 0] * A[s, 0, r]
+                s_B[r] += mu[s, 0] * B[s, 0, r]
+                for c in range(3):
+                    S[r, c] += mu[s, 0] * B[s, 0, r] * A[s, 0, c]
+                    for axis in range(1, 3):
+                        S[r, c] += mu[s, axis] * B[s, 1 + r, axis] * A[s, 1 + c, axis]
+    trace = S[0, 0] + S[1, 1] + S[2, 2]
+    for r in range(3):
+        out[r, r] += scale * m
+        out[3 + r, 3 + r] += scale * trace
+        p, q = (r + 1) % 3, (r + 2) % 3
+        out[r, 3 + p] += scale * s_B[q]  # e_r · (e_p × s_B)
+        out[r, 3 + q] -= scale * s_B[p]
+        out[3 + p, r] += scale * s_A[q]
+        out[3 + q, r] -= scale * s_A[p]
+        for c in range(3):
+            out[3 + r, 3 + c] -= scale * S[r, c]
+
+
+@inline
+def _composite(column, m, s_here, s_there, S, transposed, out):
+    """Momentum about the base, moment and force (2, 3), of what moves by a column of the other pose."""
+    w, v = column[0], column[1]
+    trace = S[0, 0] + S[1, 1] + S[2, 2]
+    for r in range(3):
+        p, q = (r + 1) % 3, (r + 2) % 3
+        out[1, r] = m * v[r] + w[p] * s_there[q] - w[q] * s_there[p]
+        turned = (
+            S[0, r] * w[0] + S[1, r] * w[1] + S[2, r] * w[2]
+            if transposed
+            else (S[r, 0] * w[0] + S[r, 1] * w[1] + S[r, 2] * w[2])
+        )
+        out[0, r] = s_here[p] * v[q] - s_here[q] * v[p] + trace * w[r] - turned
+
+
+@inline
+def _station(column, mu, here, there, out):
+    """Momentum about the base of one station that moves by a column of the other pose, (2, 3)."""
+    w, v = column[0], column[1]
+    for r in range(3):
+        p, q = (r + 1) % 3, (r + 2) % 3
+        out[1, r] = mu[0] * (v[r] + w[p] * there[0, q] - w[q] * there[0, p])
+        out[0, r] = 0.0
+    for r in range(3):
+        p, q = (r + 1) % 3, (r + 2) % 3
+        out[0, r] += here[0, p] * out[1, q] - here[0, q] * out[1, p]
+        for axis in range(1, 3):  # d × (w × d′) = w (d·d′) − d′ (d·w)
+            d = here[1, axis], here[2, axis], here[3, axis]
+            e = there[1, axis], there[2, axis], there[3, axis]
+            together = d[0] * e[0] + d[1] * e[1] + d[2] * e[2]
+            along = d[0] * w[0] + d[1] * w[1] + d[2] * w[2]
+            out[0, r] += mu[axis] * (w[r] * together - e[r] * along)
+
+
+@inline
+def _accumulate(one, total):
+    for k in range(2):
+        for r in range(3):
+            total[k, r] += one[k, r]
+
+
+@inline
+def _dot(x, y):
+    total = 0.0
+    for k in range(2):
+        for r in range(3):
+            total += x[k, r] * y[k, r]
+    return total

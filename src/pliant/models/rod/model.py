@@ -1,0 +1,253 @@
+"""A rod as the steppers see it: frozen, with energies, forces and dense matrices over its strains.
+
+q (4 + 2N, 3) holds the base's position (m) and the rows of its rotation, then for each section its rotation vector
+(rad) and its stretch vector (m): the strains times the section's length. dx (2 + 2N, 3) is the translation (m) and the
+rotation vector (rad) of the base, then the changes of the section's vectors; v their rates. The base's motion is
+counted along the columns of `basis`: world axes, or with one freedom axes of which the first is that freedom. Strains
+that may not change are held unknowns, as is what the base may not do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pliant.core.errors import InputError
+from pliant.core.lie import rotation_exp
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.models.rod import inertia
+from pliant.models.rod.rod import Rod, Slide, Turn, freedom_basis, section_ends
+from pliant.models.rod.stations import Loaded, Stations, Sweep, build_stations
+from pliant.models.rod.trial import RodTrial
+from pliant.models.scheme import Scheme
+from pliant.models.volume.loads import Support
+
+
+@dataclass(frozen=True, eq=False)
+class RodModel:
+    """A compiled `Rod` with its loads and supports. Everything here is computed once; a step only reads it.
+
+    `rest` (4 + 2N, 3) is q at rest, `stiffness` (2N, 3) N·m and N/m that of each section's vectors; `held`
+    (2 + 2N, 3). `active` (n,) are the unknowns that matrices hold: the base's six and the strains that may change.
+    """
+
+    spec: Rod
+    rest: FloatArray
+    basis: FloatArray
+    stiffness: FloatArray
+    stations: Stations
+    loads: tuple[Loaded, ...]
+    held: BoolArray
+    active: IndexArray
+    supports: tuple[tuple[Support, IntArray, str | None], ...]
+
+    @classmethod
+    def build(
+        cls,
+        spec: Rod,
+        pose: FloatArray | None = None,
+        loads: Sequence[Any] = (),
+        supports: Sequence[Support] = (),
+    ) -> RodModel:
+        """Compile `spec` placed at `pose` (4, 3), position (m) and rotation; None leaves it where it was made."""
+        rest = spec.rest.copy()
+        if pose is not None:
+            rest[0], rest[1:4] = pose[0] + pose[1:] @ rest[0], pose[1:] @ rest[1:4]
+        stations, loaded = build_stations(spec, loads)
+        held, listed = _held(spec, supports)
+        strains = 6 + (6 * np.arange(spec.sections)[:, None] + spec.active).ravel()
+        return cls(
+            spec=spec,
+            rest=rest,
+            basis=np.ascontiguousarray(freedom_basis(spec.base, rest[1:4])),
+            stiffness=_stiffness(spec),
+            stations=stations,
+            loads=loaded,
+            held=held,
+            active=np.concatenate([np.arange(6), strains]),
+            supports=listed,
+        )
+
+    @property
+    def name(self) -> str:
+        """Name of the body."""
+        return self.spec.name
+
+    @property
+    def size(self) -> int:
+        """Number of scalar unknowns, six for the base and six for each section, held ones included."""
+        return self.held.size
+
+    @cached_property
+    def free(self) -> IndexArray:
+        """Unknowns that may move, among all."""
+        return np.flatnonzero(~self.held)
+
+    @cached_property
+    def free_active(self) -> IndexArray:
+        """Places of the unknowns that may move among the active ones."""
+        return np.flatnonzero(~self.held.ravel()[self.active])
+
+    @cached_property
+    def free_block(self) -> Any:
+        """What selects the rows and columns of the unknowns that may move in a matrix over the active ones."""
+        return np.ix_(self.free_active, self.free_active)
+
+    @cached_property
+    def held_active(self) -> IndexArray:
+        """Places of the held ones among the active ones: of the base."""
+        return np.flatnonzero(self.held.ravel()[self.active])
+
+    @cached_property
+    def turned_basis(self) -> bool:
+        """Whether the base's motion is counted along other axes than the world's."""
+        return not isinstance(self.spec.base, str)
+
+    def initial(self) -> tuple[FloatArray, FloatArray]:
+        """q (4 + 2N, 3) and v (2 + 2N, 3) at rest."""
+        return self.rest.copy(), np.zeros(self.held.shape)
+
+    def trial(
+        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+    ) -> RodTrial:
+        """A step from q (4 + 2N, 3) and v (2 + 2N, 3)."""
+        return RodTrial(self, q, v, scheme, gravity, controls)
+
+    def sweep(self, q: FloatArray) -> Sweep:
+        """Poses and Jacobian at q."""
+        return Sweep(writable(q), self.spec.active, self.stations)
+
+    def nodes(self, q: FloatArray) -> FloatArray:
+        """Poses (N + 1, 4, 3) of the ends of the sections in the world, position (m) and rows of the rotation."""
+        ends = section_ends(q)
+        ends[:, 0] += q[0]
+        return ends
+
+    def strains(self, q: FloatArray) -> FloatArray:
+        """Strains of the sections (N, 6): twist, bend_y, bend_z in 1/m, stretch, shear_y, shear_z."""
+        strains: FloatArray = q[4:].reshape(-1, 6) / self.spec.lengths[:, None]
+        strains[:, 3] -= 1.0
+        return strains
+
+    def mass_matrix(self, sweep: Sweep, scale: float = 1.0, start: Sweep | None = None) -> FloatArray:
+        """`scale` × Jᵀ μ J (n, n) over the active unknowns; with `start`, its Jacobian on the left."""
+        A = np.zeros((len(self.active), len(self.active)))
+        left, stations = sweep if start is None else start, self.stations
+        inertia.add_mass(
+            stations.mu, stations.first, left.frames, left.C, left.P, sweep.frames, sweep.C, sweep.P,
+            start is None, scale, A,
+        )  # fmt: skip
+        return self.based(A)
+
+    def based(self, A: FloatArray) -> FloatArray:
+        """A (n, n) with the base's motion counted along `basis` instead of the world's axes."""
+        if self.turned_basis:
+            for rows in (slice(0, 3), slice(3, 6)):
+                A[rows] = self.basis.T @ A[rows]
+                A[:, rows] = A[:, rows] @ self.basis
+        return A
+
+    def momentum(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Linear (kg·m/s) and angular momentum (kg·m²/s, about the origin of the world), (2, 3)."""
+        sweep = self.sweep(q)
+        p = self.stations.mu[:, :, None] * sweep.velocities(writable(v), self.basis)
+        total = sweep.pull(p, np.zeros((self.stations.count, 3)), np.eye(3))[:2]
+        total[1] += np.cross(q[0], total[0])
+        return total
+
+    def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
+        """Kinetic energy, J."""
+        moved = self.sweep(q).velocities(writable(v), self.basis)
+        return 0.5 * float(np.einsum("sk,ski,ski->", self.stations.mu, moved, moved))
+
+    def elastic_energy(self, q: FloatArray) -> float:
+        """Elastic energy, J."""
+        stretched = q[4:] - self.rest[4:]
+        return 0.5 * float(np.vdot(self.stiffness * stretched, stretched))
+
+    def potential_energy(self, q: FloatArray, gravity: FloatArray, controls: Mapping[Any, FloatArray]) -> float:
+        """Potential of gravity and forces, J, up to a constant. A moment in world axes has none and is left out."""
+        forces, _ = self.external(gravity, controls)
+        return -float(np.vdot(forces[:, 0], self.sweep(q).frames[:, 0] + q[0]))
+
+    def external(self, gravity: FloatArray, values: Mapping[Any, Any]) -> tuple[FloatArray, FloatArray]:
+        """Forces on the particles of the stations (S, 3, 3) N and moments (S, 3) N·m; `values` overrides loads."""
+        count = self.stations.count
+        forces, moments = np.zeros((count, 3, 3)), np.zeros((count, 3))
+        forces[:, 0] = self.stations.mu[:, :1] * gravity
+        for loaded in self.loads:
+            wrench = loaded.load.wrench
+            given = values.get(loaded.load)
+            if given is not None:
+                wrench = given if given.shape == (2, 3) else np.stack([given, wrench[1]])
+            forces[loaded.stations, 0] += wrench[0] / len(loaded.stations)
+            moments[loaded.stations] += wrench[1] / len(loaded.stations)
+        return forces, moments
+
+    def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
+        """Pose (4, 3) at which the held part of the base stands."""
+        target: FloatArray = self.rest[:4].copy()
+        for support, _, taken in self.supports:
+            displacement, rotation = support.placement(values.get(support))
+            if not displacement.any() and (rotation is None or not rotation.any()):
+                continue
+            if taken is not None:
+                raise InputError(f"two supports of {self.name!r} hold {taken} and one of them moves; leave one out")
+            for axis, amount in zip(support.axis_numbers, displacement, strict=True):
+                target[0, axis] = self.rest[0, axis] + amount
+            if rotation is not None:
+                target[1:] = rotation_exp(rotation) @ self.rest[1:4]
+        return target
+
+
+def writable(q: FloatArray) -> FloatArray:
+    """q itself, or a copy where it is read-only: kernels would be compiled again for read-only arrays."""
+    return q if q.flags.writeable else q.copy()
+
+
+def _stiffness(spec: Rod) -> FloatArray:
+    """GJ/l, EI_y/l, EI_z/l (N·m) and EA/l, κGA/l, κGA/l (N/m) of each section, (2N, 3)."""
+    shear_modulus = 0.5 * spec.young / (1.0 + spec.poisson)
+    rows = []
+    for section, length in zip(spec.section_list, spec.lengths, strict=True):
+        I_y, I_z = section.second_moments
+        shear = section.shear_correction(spec.poisson) * shear_modulus * section.area
+        bent = [shear_modulus * section.torsion_constant, spec.young * I_y, spec.young * I_z]
+        rows.append(np.array([bent, [spec.young * section.area, shear, shear]]) / length)
+    return np.concatenate(rows)
+
+
+def _held(spec: Rod, supports: Sequence[Support]) -> tuple[BoolArray, tuple[tuple[Support, IntArray, str | None], ...]]:
+    """Held unknowns (2 + 2N, 3), and each support with its node and what another support holds already."""
+    held = np.zeros((2 + 2 * spec.sections, 3), bool)
+    strains = np.ones(6, bool)
+    strains[spec.active] = False
+    held[2:] = np.tile(strains.reshape(2, 3), (spec.sections, 1))
+    held[:2] = isinstance(spec.base, (Slide, Turn)) or spec.base == "fixed"
+    if isinstance(spec.base, Slide):
+        held[0, 0] = False
+    if isinstance(spec.base, Turn):
+        held[1, 0] = False
+    listed: list[tuple[Support, IntArray, str | None]] = []
+    claimed = np.zeros((2, 3), bool)
+    for support in supports:
+        nodes = spec.selected(support.region, what=f"support of {spec.name!r}")
+        if nodes.tolist() != [0]:
+            raise InputError(
+                f"a support holds the base of {spec.name!r}, node 0, not node {nodes[nodes > 0][0]}; hold other places "
+                "with scene.attach(rod, points=…)"
+            )
+        if not isinstance(spec.base, str):
+            raise InputError(f"the base of {spec.name!r} is a {type(spec.base).__name__}; a support needs another base")
+        wanted = np.zeros((2, 3), bool)
+        wanted[0, support.axis_numbers] = True
+        wanted[1] = support.rotation is not None
+        twice = np.argwhere(wanted & claimed)
+        listed.append((support, nodes, ("its place", "its frame")[twice[0, 0]] if len(twice) else None))
+        claimed |= wanted
+        held[:2] |= wanted
+    return held, tuple(listed)

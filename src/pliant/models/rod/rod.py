@@ -1,0 +1,237 @@
+"""Rods as a person writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pliant.core.checks import finite_array, finite_number, positive, positive_count
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray, IntArray
+from pliant.mesh import regions
+from pliant.mesh.mesh import rotation_matrix
+from pliant.mesh.regions import Region
+from pliant.models.beam.section import Section
+from pliant.models.rod import kinematics
+from pliant.models.volume.volume import Rayleigh
+
+STRAINS = ("twist", "bend_y", "bend_z", "stretch", "shear_y", "shear_z")
+"""The six strains of a rod, in the order of arrays: 1/m for the first three, no unit for the others."""
+NO_DAMPING = Rayleigh()
+
+
+@dataclass(frozen=True, eq=False)
+class Slide:
+    """A base that slides freely along `axis` (3,), a direction in the rod's frame: x is along the rod."""
+
+    axis: Any = (1.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        _direction("axis of a Slide", self.axis)
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """A base that turns freely about `axis` (3,) through its position, a direction in the rod's frame."""
+
+    axis: Any = (1.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        _direction("axis of a Turn", self.axis)
+
+
+@dataclass(frozen=True, eq=False)
+class Rod:
+    """A Cosserat rod of sections of constant strain; its unknowns are the strains.
+
+    length
+        Of the whole rod at rest, m; or one for each section.
+    sections
+        How many sections.
+    section
+        `pl.sections.Circle(radius)`, `.Tube(outer, inner)` or `.Rectangle(width, height)`, m; or one for each section,
+        from the base on: a rod that tapers.
+    young, poisson, density
+        Pa, in (−1, 0.5], kg/m³.
+    strains
+        Which strains may change: any of "twist", "bend_y", "bend_z", "stretch", "shear_y" and "shear_z", about and
+        along the axes of the section (x along the rod). The others keep their rest value: without "stretch" the rod is
+        inextensible.
+    rest_strain
+        Strains without stress, (6,) or (sections, 6) in the order above, 1/m and no unit: a pre-bent rod.
+    position, rotation
+        Where the base stands (3,) m, and how it is turned (3×3, rotation vector or scipy Rotation): a straight rod goes
+        along +x of its frame.
+    base
+        "fixed" (a `pl.Support` of node 0 with a rotation moves it), "free", or one freedom: `pl.Slide(axis)`,
+        `pl.Turn(axis)`.
+    damping
+        `pl.Rayleigh(mass=…, stiffness=…)`.
+    contact_points
+        Balls along each section that touch others, of the section's radius.
+    name
+        How the body is called in messages and files.
+    """
+
+    length: Any
+    sections: int
+    _: KW_ONLY
+    section: Any
+    young: float
+    poisson: float
+    density: float
+    strains: Sequence[str] = ("bend_y", "bend_z", "twist")
+    rest_strain: Any = None
+    position: Any = (0.0, 0.0, 0.0)
+    rotation: Any = (0.0, 0.0, 0.0)
+    base: Any = "fixed"
+    damping: Rayleigh = NO_DAMPING
+    contact_points: int = 4
+    name: str = "rod"
+
+    def __post_init__(self) -> None:
+        name = self.name
+        positive_count(f"sections of {name!r}", self.sections)
+        positive(f"young of {name!r}", self.young, unit="Pa")
+        positive(f"density of {name!r}", self.density, unit="kg/m³")
+        if not -1.0 < finite_number(f"poisson of {name!r}", self.poisson) <= 0.5:
+            raise InputError(f"poisson of {name!r} must be in (−1, 0.5], got {self.poisson:g}")
+        positive_count(f"contact_points of {name!r}", self.contact_points)
+        finite_array(f"position of {name!r}", self.position, shape=(3,))
+        if not (self.base in ("fixed", "free") if isinstance(self.base, str) else isinstance(self.base, (Slide, Turn))):
+            raise InputError(
+                f"base of {name!r} must be 'fixed', 'free', pl.Slide(axis) or pl.Turn(axis), got {self.base!r}"
+            )
+        assert len(self.lengths) == len(self.section_list) == len(self.rest_strains)
+        assert len(self.active)
+        object.__setattr__(self, "rotation", self.pose[1:])
+
+    @cached_property
+    def lengths(self) -> FloatArray:
+        """Length of each section at rest, (N,), m."""
+        given = finite_array(f"length of {self.name!r}", self.length)
+        if given.ndim == 0:
+            positive(f"length of {self.name!r}", float(given), unit="m")
+            return np.full(self.sections, float(given) / self.sections)
+        if given.shape != (self.sections,):
+            raise InputError(
+                f"length of {self.name!r} must be one number or {self.sections}, one for each section, got shape "
+                f"{given.shape}"
+            )
+        short = np.flatnonzero(given <= 1e-9 * given.max())
+        if len(short):
+            raise InputError(
+                f"section {short[0]} of {self.name!r} has the length {given[short[0]]:g} m; it must be > 0: leave the "
+                "section out"
+            )
+        return given.copy()
+
+    @cached_property
+    def section_list(self) -> tuple[Section, ...]:
+        """Cross-section of each section."""
+        given = tuple(self.section) if isinstance(self.section, (tuple, list)) else (self.section,) * self.sections
+        if len(given) != self.sections:
+            raise InputError(
+                f"section of {self.name!r} must be one or {self.sections}, one for each section, got {len(given)}"
+            )
+        for one in given:
+            if not hasattr(one, "torsion_constant"):
+                raise InputError(f"section of {self.name!r} must be one of pl.sections, got {one!r}")
+        return given
+
+    @cached_property
+    def active(self) -> IntArray:
+        """Numbers of the strains that may change, ascending."""
+        given = (self.strains,) if isinstance(self.strains, str) else tuple(self.strains)
+        wrong = [strain for strain in given if strain not in STRAINS]
+        if wrong:
+            raise InputError(f"strains of {self.name!r}: {wrong[0]!r} is none of {', '.join(STRAINS)}")
+        if not given or len(set(given)) != len(given):
+            raise InputError(f"strains of {self.name!r} must be different ones of {', '.join(STRAINS)}, got {given!r}")
+        return np.array(sorted(STRAINS.index(strain) for strain in given), np.int32)
+
+    @cached_property
+    def rest_strains(self) -> FloatArray:
+        """Strains without stress, (N, 6), 1/m and no unit."""
+        if self.rest_strain is None:
+            return np.zeros((self.sections, 6))
+        given = finite_array(f"rest_strain of {self.name!r}", self.rest_strain)
+        if given.shape not in ((6,), (self.sections, 6)):
+            raise InputError(
+                f"rest_strain of {self.name!r} must have shape (6,) or ({self.sections}, 6), got {given.shape}"
+            )
+        if (given[..., 3] <= -1.0).any():
+            raise InputError(f"rest_strain of {self.name!r} has a stretch ≤ −1: the rod would have no length")
+        return np.broadcast_to(given, (self.sections, 6)).copy()
+
+    @cached_property
+    def pose(self) -> FloatArray:
+        """Position (m) and rows of the rotation of the base, (4, 3)."""
+        return np.vstack([np.asarray(self.position, float), rotation_matrix(self.rotation)])
+
+    @property
+    def node_count(self) -> int:
+        """Ends of sections, the base among them."""
+        return self.sections + 1
+
+    @cached_property
+    def rest(self) -> FloatArray:
+        """q (4 + 2N, 3) without stress, where the rod was made: the pose of the base, then of each section its rotation
+        vector (rad) and its stretch vector (m).
+        """
+        whole = self.lengths[:, None] * (self.rest_strains + np.eye(6)[3])
+        return np.vstack([self.pose, whole.reshape(-1, 3)])
+
+    @cached_property
+    def node_points(self) -> FloatArray:
+        """Ends of the sections at rest as it was made, (N + 1, 3) m."""
+        return np.asarray(self._ends[:, 0] + self.pose[0])
+
+    @cached_property
+    def node_frames(self) -> FloatArray:
+        """Frames of the ends of the sections at rest as it was made, (N + 1, 3, 3): first columns along the rod."""
+        return np.ascontiguousarray(self._ends[:, 1:])
+
+    @cached_property
+    def _ends(self) -> FloatArray:
+        return section_ends(self.rest)
+
+    def selected(self, where: Any, *, what: str) -> IntArray:
+        """Node numbers of a region, of a list of node numbers, or none for None."""
+        if where is None:
+            return np.zeros(0, np.int32)
+        region = where if isinstance(where, Region) else regions.nodes(where if np.ndim(where) else [where])
+        return region.nodes(self.node_points, what=what)
+
+
+def section_ends(q: FloatArray) -> FloatArray:
+    """Poses (N + 1, 4, 3) of the ends of the sections at q (4 + 2N, 3), places (m) from the base's position."""
+    count = (len(q) - 4) // 2
+    ends, none = np.empty((count + 1, 4, 3)), np.empty((0, 0, 2, 3))
+    given = q if q.flags.writeable else q.copy()
+    first, nothing = np.zeros(count + 1, np.int32), np.zeros(0)
+    kinematics.sweep(given, np.zeros(0, np.int32), first, nothing, ends, np.empty((0, 4, 3)), none, none)
+    return ends
+
+
+def _direction(name: str, axis: Any) -> FloatArray:
+    vector = finite_array(name, axis, shape=(3,))
+    if not np.linalg.norm(vector) > 0.0:
+        raise InputError(f"{name} must not be zero: it is a direction")
+    unit: FloatArray = vector / np.linalg.norm(vector)
+    return unit
+
+
+def freedom_basis(base: Any, rotation: FloatArray) -> FloatArray:
+    """World axes (3, 3), as columns, in which the motion of a base is counted: the first along its one freedom."""
+    if isinstance(base, str):
+        return np.eye(3)
+    along = rotation @ _direction("axis of the base", base.axis)
+    other = np.eye(3)[int(np.argmin(np.abs(along)))]
+    across = np.cross(along, other)
+    across /= np.linalg.norm(across)
+    return np.stack([along, across, np.cross(along, across)], axis=1)

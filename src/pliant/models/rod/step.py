@@ -1,0 +1,179 @@
+"""What a step of a rod computes at one displacement, each in one call: residual, matrix, rates at the end.
+
+The mathematics stands in `models.rod.trial`; here are its sums over stations.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.core.kernels import inline, kernel
+from pliant.core.spins import rotate
+from pliant.models.rod.geometric import subtract_load_stiffness
+from pliant.models.rod.inertia import add_mass, particle_steps, particle_velocities, particle_wrench
+from pliant.models.rod.kinematics import pull, twists
+
+
+@kernel
+def residual(
+    kinds, first, mu, basis, held, stiffness, rest, q, frames, C, P, start, end, shift, external, moments, momenta, dx,
+    rates, mean, turn, r, forces,
+):  # fmt: skip
+    """r (2 + 2N, 3) and the forces less inertia on the particles, `forces` (S, 3, 3); returns the squared norms of the
+    external and of the internal forces over the unknowns that are not `held`.
+
+    All is tested at the stations `frames` with columns C and P, with the strains of q in the elastic forces. Particles
+    went from `start` to `end`, the base by `shift`, with `momenta` at the start. `rates`: those of the steps and of the
+    momenta in the inertia force, and of the stiffness in the damping. With `mean` strains are tested with the forces
+    turned by `turn` (3, 3), and the spin of the base at the mean places of the particles.
+    """
+    step_rate, momentum_rate, damping = rates
+    wrench = np.empty((len(frames), 2, 3))
+    particle_wrench(frames, external, moments, wrench)
+    pull(wrench, basis, kinds, first, C, P, r)
+    outer = 0.0
+    for k in range(len(r)):
+        for c in range(3):
+            if not held[k, c]:
+                outer += r[k, c] * r[k, c]
+    forces[:] = external
+    if step_rate != 0.0:
+        kick = np.empty((len(frames), 3, 3))
+        particle_steps(start, end, shift, kick)
+        for s in range(len(frames)):
+            for axis in range(3):
+                for c in range(3):
+                    forces[s, axis, c] -= (
+                        step_rate * mu[s, axis] * kick[s, axis, c] - momentum_rate * momenta[s, axis, c]
+                    )
+        if mean:
+            _tested_in_the_middle(kinds, first, basis, start, end, C, P, frames, forces, moments, turn, wrench, r)
+        else:
+            particle_wrench(frames, forces, moments, wrench)
+            pull(wrench, basis, kinds, first, C, P, r)
+    inner = 0.0
+    for k in range(2, len(r)):
+        for c in range(3):
+            force = stiffness[k - 2, c] * (q[k + 2, c] - rest[k + 2, c])
+            r[k, c] -= force + damping * stiffness[k - 2, c] * dx[k, c]
+            if not held[k, c]:
+                inner += force * force
+    return outer, inner
+
+
+@inline
+def _tested_in_the_middle(kinds, first, basis, start, end, C, P, frames, forces, moments, turn, wrench, r):
+    """R of forces and moments: strains with both turned, the base's spin at the mean places."""
+    turned, twisted = np.empty(forces.shape), np.empty(moments.shape)
+    for s in range(len(forces)):
+        for axis in range(3):
+            rotate(turn, forces[s, axis], turned[s, axis])
+        rotate(turn, moments[s], twisted[s])
+    particle_wrench(frames, turned, twisted, wrench)
+    pull(wrench, basis, kinds, first, C, P, r)
+    F, M, places = np.zeros(3), np.zeros(3), 0.5 * (start + end)
+    particle_wrench(places, forces, moments, wrench)
+    for s in range(len(forces)):
+        for c in range(3):
+            M[c] += wrench[s, 0, c]
+            F[c] += wrench[s, 1, c]
+    for c in range(3):
+        r[0, c] = basis[0, c] * F[0] + basis[1, c] * F[1] + basis[2, c] * F[2]
+        r[1, c] = basis[0, c] * M[0] + basis[1, c] * M[1] + basis[2, c] * M[2]
+
+
+@kernel
+def matrix(
+    kinds, first, fraction, mu, stiffness, q, ends, frames, C, P, end, C_e, P_e, same, forces, moments, scales, A
+):  # fmt: skip
+    """A (n, n) over the active unknowns, the base in world axes: inertia × Jᵀ μ J_e + geometry × (−∂(Jᵀ f)/∂q) +
+    elasticity × K, tested where the rod is at q, for the forces less inertia (S, 3, 3). `scales` are the three factors;
+    `same` where the end of the step is that place.
+    """
+    inertia, geometry, elasticity = scales
+    A[:] = 0.0
+    if inertia != 0.0:
+        add_mass(mu, first, frames, C, P, end, C_e, P_e, same, inertia, A)
+    if geometry != 0.0:
+        subtract_load_stiffness(q, kinds, first, fraction, ends, frames, C, P, forces, moments, geometry, A)
+    n = len(kinds)
+    for k in range(len(first) - 1):
+        for b in range(n):
+            A[6 + k * n + b, 6 + k * n + b] += elasticity * stiffness[2 * k + kinds[b] // 3, kinds[b] % 3]
+
+
+@kernel
+def momenta(kinds, first, mu, basis, v, frames, C, P, out, wrench_out):
+    """Momenta (S, 3, 3) of the particles under the rates v, and Jᵀ of them (2 + 2N, 3)."""
+    twist, none = np.empty((len(frames), 2, 3)), np.zeros((len(frames), 3))
+    twists(v, basis, kinds, first, C, P, twist)
+    particle_velocities(frames, twist, out)
+    for s in range(len(frames)):
+        for axis in range(3):
+            for c in range(3):
+                out[s, axis, c] *= mu[s, axis]
+    particle_wrench(frames, out, none, twist)
+    pull(twist, basis, kinds, first, C, P, wrench_out)
+
+
+@kernel
+def end_momentum(kinds, first, mu, basis, start, end, C, P, shift, rates, carried, p, M):
+    """Momentum p (2 + 2N, 3) at the end of a step and the mass matrix M (n, n) there, base in world axes in M.
+
+    The particles have rates[0] × their step as velocity, and rates[1] × what they had at the start, where their momenta
+    were `carried` (S, 3, 3). Returns their kinetic energy.
+    """
+    energy = 0.0
+    moved, none = np.empty((len(start), 3, 3)), np.zeros((len(start), 3))
+    wrench = np.empty((len(start), 2, 3))
+    particle_steps(start, end, shift, moved)
+    for s in range(len(start)):
+        for axis in range(3):
+            for c in range(3):
+                moved[s, axis, c] = rates[0] * mu[s, axis] * moved[s, axis, c] + rates[1] * carried[s, axis, c]
+                if mu[s, axis] > 0.0:
+                    energy += 0.5 * moved[s, axis, c] ** 2 / mu[s, axis]
+    particle_wrench(end, moved, none, wrench)
+    pull(wrench, basis, kinds, first, C, P, p)
+    M[:] = 0.0
+    add_mass(mu, first, end, C, P, end, C, P, True, 1.0, M)
+    return energy
+
+
+@kernel
+def solve_free(M, free, held, known, p, out):
+    """Out[free] with M[free, free] out = p[free] − M[free, held] known[held], by Cholesky; whether M is positive."""
+    n = len(free)
+    L = np.empty((n, n))
+    for i in range(n):
+        total = p[free[i]]
+        for h in held:
+            total -= M[free[i], h] * known[h]
+        out[free[i]] = total
+        for j in range(i + 1):
+            value = M[free[i], free[j]]
+            for k in range(j):
+                value -= L[i, k] * L[j, k]
+            if j < i:
+                L[i, j] = value / L[j, j]
+            elif value > 0.0:
+                L[i, i] = np.sqrt(value)
+            else:
+                return False
+    _substitute(L, free, out)
+    return True
+
+
+@inline
+def _substitute(L, free, out):
+    n = len(free)
+    for i in range(n):
+        value = out[free[i]]
+        for k in range(i):
+            value -= L[i, k] * out[free[k]]
+        out[free[i]] = value / L[i, i]
+    for i in range(n - 1, -1, -1):
+        value = out[free[i]]
+        for k in range(i + 1, n):
+            value -= L[k, i] * out[free[k]]
+        out[free[i]] = value / L[i, i]

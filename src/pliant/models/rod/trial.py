@@ -1,0 +1,358 @@
+"""A step of a rod in the making: residual and matrix at the displacement found so far.
+
+Inertia is that of particles (`models.rod.inertia`) which go from x to x⁺ in the step, d = x⁺ − x, with the velocities
+u = J(q) v at the start, J being their Jacobian. In their own places the two schemes are the usual ones; particular is
+with which Jacobian forces and inertia are tested, and that the velocity of the particles at the end is projected to one
+of the rod, in the norm of the mass:
+
+    Euler      J(q⁺)ᵀ (f − μ (d/h − u)/h) = elastic forces at q⁺           M(q⁺) v⁺ = J(q⁺)ᵀ μ d/h
+    midpoint   Ĵᵀ (f − μ (d/h − u)·2/h) = elastic forces at the mid strain   M(q⁺) v⁺ = J(q⁺)ᵀ μ (2d/h − u).
+
+No Coriolis or centrifugal term is left out, since none was split off. The step of Euler is the minimum of
+Σ μ|d − h u|²/2h² plus the potential at the end, so its matrix is symmetric.
+
+For the midpoint rule Ĵ is such that d = Ĵ dx and rotations of the base move particles about their mean places
+(x + x⁺)/2: then the work of all forces is the change of the kinetic energy of particles with the velocity 2d/h − u at
+the end, and angular momentum changes by the moment of f. With y the places seen from the base, whose rotation in the
+step has Cayley's vector w (tan(θ/2)/(θ/2) times the rotation vector),
+
+    d = δp + w × (x + x⁺)/2 + (1 + ½ [w]×) R δy,        δy = ∫₀¹ J_y(ψ + τ δψ) dτ δψ,
+
+the integral by two Gauss points, exact to (δψ)⁴ of it. So a free rod keeps its linear and angular momentum to the
+tolerance of the iteration, whatever the step, and its energy but for what the projection takes, of order h³ a second.
+That is given back by scaling the part of v⁺ that is no rigid motion (energy–momentum methods: J. Simo, N. Tarnow, "The
+discrete energy–momentum method", ZAMP 43, 1992; projection to invariants: E. Hairer, C. Lubich, G. Wanner, "Geometric
+Numerical Integration", IV.4), by `RESTORED` at most. The matrix is not symmetric and takes an LU factor; it is exact
+for a base that does not turn.
+
+At dx = 0 everything is expanded about the free motion h v instead, so that one linear solve is consistent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.core.errors import SingularError
+from pliant.core.lie import cross_matrix, rotation_exp
+from pliant.core.types import FloatArray, IndexArray
+from pliant.materials import Tangent
+from pliant.models.beam import dynamics
+from pliant.models.model import Residual
+from pliant.models.rod import kinematics, step
+from pliant.models.rod.factor import RodFactor
+from pliant.models.rod.stations import Sweep
+from pliant.models.scheme import Scheme
+from pliant.solvers.linear.dense import DenseFactor
+
+if TYPE_CHECKING:
+    from pliant.models.rod.model import RodModel
+
+GAUSS = (0.5 - np.sqrt(1.0 / 12.0), 0.5 + np.sqrt(1.0 / 12.0))
+"""Gauss points of the step, of equal weight."""
+RESTORED = 1.1
+"""Largest factor by which velocities are scaled to restore their energy: more was lost to an impact or to a step that
+is too long, and stays lost.
+"""
+_IDENTITY = np.eye(3)
+LARGE = 80
+"""Unknowns from which on LAPACK is worth its call."""
+
+
+@dataclass(eq=False)
+class RodSystem:
+    """A dx = r of a rod: A (n, n) over the active unknowns, r and the motion of held unknowns (2 + 2N, 3)."""
+
+    model: RodModel
+    A: FloatArray
+    r: FloatArray
+    held_dx: FloatArray | None
+    sweep: Sweep
+    symmetric: bool
+    projected: bool = False
+
+    def factorize(self) -> RodFactor:
+        """Numeric factor of A over the free unknowns."""
+        model = self.model
+        return RodFactor(self.A[model.free_block], model.free, model.size, symmetric=self.symmetric)
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """A x at the free unknowns, (2 + 2N, 3)."""
+        out = np.zeros(x.shape)
+        out.ravel()[self.model.active] = self.A @ x.ravel()[self.model.active]
+        out[self.model.held] = 0.0
+        return out
+
+    def add_mass(self, share: float) -> None:
+        """A += σ M, with σ from the strains: `share` of their stiffness over their mass."""
+        M = self.model.mass_matrix(self.sweep)
+        typical = np.abs(np.diag(self.A))[6:].sum() / np.diag(M)[6:].sum()
+        self.A = self.A + share * typical * M
+
+    def add_load_stiffness(self, K: FloatArray) -> None:
+        """A += the symmetric part of K (n, n) over the active unknowns; a projected matrix, kept positive definite, has
+        no stiffness of loads.
+        """
+        if not self.projected:
+            self.A = self.A + 0.5 * (K + K.T)
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal of A, (2 + 2N, 3); 0 at strains that may not change."""
+        out = np.zeros(self.r.size)
+        out[self.model.active] = np.diag(self.A)
+        return out.reshape(self.r.shape)
+
+    def release(self, factor: Any) -> None:
+        """Nothing to hand back."""
+
+
+class RodTrial:
+    """One step of a `RodModel` from q (4 + 2N, 3) and v (2 + 2N, 3); see `models.model.Trial`."""
+
+    def __init__(
+        self,
+        model: RodModel,
+        q: FloatArray,
+        v: FloatArray,
+        scheme: Scheme,
+        gravity: FloatArray,
+        controls: Mapping[Any, FloatArray],
+    ) -> None:
+        self.model = model
+        self.dx: FloatArray = np.zeros(model.held.shape)
+        self.blend = 1.0
+        self._q = q if q.flags.writeable else q.copy()
+        self._v = v if v.flags.writeable else v.copy()
+        self._scheme = scheme
+        self._external, self._moments = model.external(gravity, controls)
+        self._target = model.prescribed(controls)
+        self._symmetric = scheme.theta == 1.0 and not self._moments.any()
+        self._moving = bool(scheme.inertia) and bool(self._v.any())
+        self._kept: dict[float, tuple[FloatArray, Sweep]] = {}
+        one_freedom = model.turned_basis or not model.held[:2].any()
+        self._base_stays = one_freedom or bool((self._q[:4] == self._target).all())
+
+    def evaluation_point(self) -> FloatArray:
+        """q (4 + 2N, 3) at which forces are evaluated."""
+        return self._advanced(self.dx, self._scheme.theta)
+
+    def positions(self) -> FloatArray:
+        """q (4 + 2N, 3) at the end of the step."""
+        return self._advanced(self.dx, 1.0)
+
+    def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
+        """The displacement dx followed by `scale` × step, (2 + 2N, 3); the base turns by exp."""
+        out = np.empty(dx.shape)
+        kinematics.add_step(dx, step, self.model.basis, scale, out)
+        return out
+
+    def reach(self) -> FloatArray:
+        """Largest coordinates (m), a radian, and the largest stretch vector, (2 + 2N, 3)."""
+        reach = np.ones(self.dx.shape)
+        reach[0] = np.abs(self._q[0]).max()
+        reach[3::2] = np.abs(self._q[5::2]).max()
+        return reach
+
+    def velocities(self) -> FloatArray:
+        """Rates at the end of the step, (2 + 2N, 3): those with the momentum that the particles have there."""
+        scheme, model, stations = self._scheme, self.model, self.model.stations
+        if not scheme.inertia:
+            return np.zeros(self.dx.shape)
+        start, end = self._start, self._swept(self.dx, 1.0)
+        count, p = len(model.active), np.empty(self.dx.shape)
+        A, rates, known = np.empty((count, count)), np.empty(count), np.zeros(count)
+        energy = step.end_momentum(
+            start.kinds, stations.first, stations.mu, model.basis, start.frames, end.frames, end.C, end.P,
+            end.q[0] - start.q[0], (scheme.velocity, scheme.memory), self._momenta, p, A,
+        )  # fmt: skip
+        M = model.based(A)
+        if len(model.held_active):
+            known[:6] = np.where(model.held[:2], self._base_rates(), 0.0).ravel()
+        rates[model.held_active] = known[model.held_active]
+        wanted = p.ravel()[model.active]
+        if count > LARGE:
+            free = model.free_active
+            wanted -= M @ known
+            rates[free] = DenseFactor(M[np.ix_(free, free)], symmetric=True).solve(wanted[free])
+        elif not step.solve_free(M, model.free_active, model.held_active, known, wanted, rates):
+            raise SingularError(f"the mass matrix of {model.name!r} is not positive definite: refine the rod less")
+        if scheme.memory and not known.any():
+            _restore(rates, M, p.ravel()[model.active], model.free_active, float(energy))
+        v = np.zeros(self.dx.size)
+        v[model.active] = rates
+        return v.reshape(self.dx.shape)
+
+    def residual(self) -> Residual:
+        """Residual at dx."""
+        return self._forces(self.dx)[0]
+
+    def linearize(self, tangent: Tangent) -> tuple[RodSystem, Residual]:
+        """A and r at dx."""
+        if self._moving and not self.dx.any():
+            free = self._scheme.dt * self._v
+            system, residual = self._linearized(free, tangent)
+            there = np.zeros(free.size)
+            there[self.model.active] = system.A @ free.ravel()[self.model.active]
+            system.r = residual.r + there.reshape(free.shape)
+            residual = self.residual()
+        else:
+            system, residual = self._linearized(self.dx, tangent)
+        system.held_dx = held_dx = self._held_motion()
+        if held_dx is not None:
+            active = self.model.active
+            system.r.ravel()[active] -= system.A @ held_dx.ravel()[active]
+        system.r[self.model.held] = 0.0
+        return system, residual
+
+    def drive(self, motion: FloatArray) -> None:
+        """Move where the held base has to be by the translation of `motion` (2 + 2N, 3), m."""
+        self._target = self._target.copy()
+        self._target[0] += motion[0]
+        self._base_stays = False
+
+    def must_move(self) -> bool:
+        """Whether the held base is not yet where supports want it."""
+        return self._held_motion() is not None
+
+    def _linearized(self, dx: FloatArray, tangent: Tangent) -> tuple[RodSystem, Residual]:
+        model, scheme, damping, stations = self.model, self._scheme, self.model.spec.damping, self.model.stations
+        residual, forces = self._forces(dx)
+        count, end = len(model.active), self._swept(dx, 1.0)
+        exact, same = tangent is not Tangent.PROJECTED, scheme.theta == 1.0
+        inertia = scheme.inertia + damping.mass * scheme.rate
+        parts = np.empty((len(self._tests), count, count))
+        for fraction, part in zip(self._tests, parts, strict=True):
+            at = self._tested(dx, fraction)
+            scales = inertia, fraction if exact else 0.0, scheme.theta + damping.stiffness * scheme.rate
+            step.matrix(
+                at.kinds, stations.first, stations.fraction, stations.mu, model.stiffness, at.q, at.ends, at.frames,
+                at.C, at.P, end.frames, end.C, end.P, same, forces, self._moments, scales, part,
+            )  # fmt: skip
+        A = model.based(parts[0] if same else 0.5 * (parts[0] + parts[1]))
+        symmetric = self._symmetric or (same and not exact)
+        if symmetric and not model.held[1].all():  # a base that may turn, under a moment that is not yet balanced
+            A = 0.5 * (A + A.T)
+        return RodSystem(model, A, residual.r.copy(), None, end, symmetric, not exact), residual
+
+    def _forces(self, dx: FloatArray) -> tuple[Residual, FloatArray]:
+        """Residual at dx, and the forces less inertia on the particles, (S, 3, 3)."""
+        model, scheme, damping, stations = self.model, self._scheme, self.model.spec.damping, self.model.stations
+        start, end = self._start, self._swept(dx, 1.0)
+        bent = end.q if scheme.theta == 1.0 else self._advanced(dx, scheme.theta)
+        rates = (
+            scheme.inertia + damping.mass * scheme.rate, scheme.momentum, damping.stiffness * scheme.rate
+        )  # fmt: skip
+        total, r, forces = np.zeros(dx.shape), np.empty(dx.shape), np.empty(self._external.shape)
+        outer = inner = 0.0
+        for fraction in self._tests:
+            at = self._tested(dx, fraction)
+            turn = _IDENTITY if scheme.theta == 1.0 else self._mean_turn(dx, at)
+            outer, inner = step.residual(
+                at.kinds, stations.first, stations.mu, model.basis, model.held, model.stiffness, model.rest, bent,
+                at.frames, at.C, at.P, start.frames, end.frames, end.q[0] - start.q[0], self._external, self._moments,
+                self._momenta, dx, rates, scheme.theta < 1.0, turn, r, forces,
+            )  # fmt: skip
+            total += r / len(self._tests)
+        return Residual(total, float(np.sqrt(max(outer, inner, self._momentum_square)))), forces
+
+    @property
+    def _tests(self) -> tuple[float, ...]:
+        """Fractions of the step at which strains are tested, of equal weight."""
+        return (1.0,) if self._scheme.theta == 1.0 else GAUSS
+
+    def _tested(self, dx: FloatArray, fraction: float) -> Sweep:
+        """The rod with the strains after `fraction` of dx; the base of the midpoint rule goes half its way."""
+        if self._scheme.theta == 1.0:
+            return self._swept(dx, 1.0)
+        return self._swept(dx, fraction, 0.5)
+
+    def _mean_turn(self, dx: FloatArray, at: Sweep) -> FloatArray:
+        """What takes forces to those that strains are tested with `at` the half of the step: R_half ((1 + ½ [w]×) R)ᵀ."""
+        if not dx[1].any():
+            return _IDENTITY
+        spin = self.model.basis @ dx[1]
+        half = 0.5 * float(np.linalg.norm(spin))
+        mean = self._q[1:4] + 0.5 * np.tan(half) / half * cross_matrix(spin) @ self._q[1:4]
+        return np.ascontiguousarray(at.q[1:4] @ mean.T)
+
+    @cached_property
+    def _start(self) -> Sweep:
+        return self.model.sweep(self._q)
+
+    @property
+    def _momenta(self) -> FloatArray:
+        """Momenta of the particles at the start, (S, 3, 3), kg·m/s."""
+        return self._carried[0]
+
+    @property
+    def _momentum_square(self) -> float:
+        """Squared norm of the momentum of the start over h, N²."""
+        return self._carried[1]
+
+    @cached_property
+    def _carried(self) -> tuple[FloatArray, float]:
+        momenta = np.zeros(self._external.shape)
+        if not self._moving:
+            return momenta, 0.0
+        model, stations, start, p = self.model, self.model.stations, self._start, np.empty(self.dx.shape)
+        step.momenta(
+            start.kinds, stations.first, stations.mu, model.basis, self._v, start.frames, start.C, start.P, momenta, p
+        )  # fmt: skip
+        free = p.ravel()[model.free]
+        return momenta, self._scheme.momentum**2 * float(free @ free)
+
+    def _base_rates(self) -> FloatArray:
+        """Rates (2, 3) of a base that moves as the step did."""
+        scheme = self._scheme
+        base = scheme.next_velocity(self.dx[:2], self._v[:2])
+        if scheme.memory and self.dx[1].any():
+            base[1] += scheme.memory * (rotation_exp(self.dx[1]) @ self._v[1] - self._v[1])
+        return base
+
+    def _advanced(self, dx: FloatArray, fraction: float) -> FloatArray:
+        out = np.empty(self._q.shape)
+        kinematics.advance(self._q, dx, self.model.basis, fraction, out)
+        return out
+
+    def _swept(self, dx: FloatArray, fraction: float, base: float | None = None) -> Sweep:
+        """Poses and Jacobian after `fraction` of dx, the base after `base` of its own; the last ones are kept."""
+        if not dx.any():
+            return self._start
+        kept = self._kept.get(fraction)
+        if kept is not None and kept[0] is dx:
+            return kept[1]
+        q = self._advanced(dx, fraction)
+        if base is not None:
+            q[:4] = self._advanced(dx, base)[:4]
+        sweep = self.model.sweep(q)
+        self._kept[fraction] = (dx, sweep)
+        return sweep
+
+    def _held_motion(self) -> FloatArray | None:
+        """What the held base still has to move, (2 + 2N, 3), zero at free unknowns; None where nothing has to: it is
+        free, has its one freedom, or stands where it has to.
+        """
+        if self._base_stays:
+            return None
+        ahead = np.zeros(self.dx.shape)
+        pose, motion = self._q[:4].reshape(1, 4, 3), self.dx[:2].reshape(1, 2, 3)
+        target, held = self._target.reshape(1, 4, 3), self.model.held[:2].reshape(1, 2, 3)
+        moves = dynamics.remaining_motion(pose, motion, target, held, self.blend, ahead[:2].reshape(1, 2, 3))
+        return ahead if moves else None
+
+
+def _restore(rates: FloatArray, M: FloatArray, p: FloatArray, free: IndexArray, energy: float) -> None:
+    """Scale what is no rigid motion in `rates` (n,), of the momentum p (n,), so that they have the `energy` (J)."""
+    base = free[free < 6]
+    rigid = np.zeros(len(rates))
+    if len(base):
+        rigid[base] = np.linalg.solve(M[np.ix_(base, base)], p[base])
+    carried = 0.5 * float(p @ rigid)
+    bent = 0.5 * float(p[free] @ rates[free]) - carried
+    if bent > 1e-12 * energy:
+        scale = min(float(np.sqrt(max(energy - carried, 0.0) / bent)), RESTORED)
+        rates[:] = rigid + scale * (rates - rigid)
