@@ -237,7 +237,6 @@ def _rods() -> None:
     world = scene.compile()
     state, _ = ImplicitMidpoint(dt=0.01, tolerance=1e-6)(world, world.initial_state())
     state, _ = ImplicitMidpoint(dt=0.01, tolerance=1e-6)(world, state)
-    QuasiStatic()(world, state)
     world.energy(state)
     model = world.models[0]
     assert isinstance(model, RodModel)
