@@ -245,6 +245,7 @@ def _rods() -> None:
     points.jacobian_rates(state.q[0], state.v[0])
     points.project(state.q[0], points.points(state.q[0]))
     model.momentum(state.q[0], state.v[0])
+    model.mass_matrix(model.sweep(state.q[0]))
 
 
 def _complementarity() -> None:
