@@ -10,6 +10,7 @@ import pliant as pl
 from pliant.bench import BENCHES, run_bench
 from pliant.bench.beam import Variant, peer_setup, run_beam
 from pliant.bench.peers import peer_python, run_peers
+from pliant.bench.rod import run_rod
 
 DOCUMENTED = {
     "step_ms",
@@ -113,3 +114,13 @@ def test_benches_of_what_pushes_report_rows_and_both_elements(name):
 def test_side_by_side_data_that_is_missing_is_named(tmp_path):
     with pytest.raises(pl.InputError, match=r"holds no finger\.json"):
         run_bench("finger", data=tmp_path)
+
+
+def test_the_bench_of_a_rod_reports_its_accuracy():
+    report = run_rod(steps=3, variants={})
+    assert set(report) >= DOCUMENTED | {"accurate_ms", "accurate_dt", "accurate_error"}
+    assert report["unknowns"] == 24
+    assert report["residual"] < 1e-10
+    assert 0.0 < report["accurate_error"] < 1e-3
+    with pytest.raises(pl.InputError, match="reads no data"):
+        run_rod(data=Path("meshes"))

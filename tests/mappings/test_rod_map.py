@@ -129,3 +129,19 @@ def test_the_skin_encloses_the_volume_of_the_sections(model):
     volume = float(np.einsum("ti,ti->", a, np.cross(b, c))) / 6.0
     polygon = 0.5 * 24 * np.sin(2 * np.pi / 24) * 0.02**2
     assert volume == pytest.approx(polygon * 1.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("base", ["free", pl.Turn((0, 1, 1))], ids=["free", "turn"])
+def test_the_stiffness_of_loads_is_the_derivative_of_their_forces(base, bent):
+    """For offsets across the rod; over the unknowns that may move."""
+    model = build(base=base, rotation=(0.3, 0.2, 0.1))
+    q = np.vstack([model.rest[:4], bent[4:]])
+    at = RodMap.at(model, [0.9, 0.05, 0.5], 0.05 * RNG.normal(size=(3, 3)) * (0.0, 1.0, 1.0))
+    f = RNG.normal(size=(3, 3))
+    K, free = at.load_stiffness(q, f), model.free_active
+    for column in free:
+        unit = np.zeros(model.size)
+        unit[model.active[column]] = 1.0
+        unit = unit.reshape(model.held.shape)
+        slope = difference(lambda h, u=unit: at.forces(moved(model, q, h * u), f)).ravel()[model.active]
+        np.testing.assert_allclose(K[free, column], -slope[free], atol=1e-9)

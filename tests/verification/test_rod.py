@@ -135,7 +135,7 @@ def test_a_rod_without_stiffness_hangs_in_a_catenary():
 
 
 def test_rods_and_beams_agree():
-    """The same cantilever under gravity and a force across, in statics and in motion, within 1 % of the displacement."""
+    """The same cantilever under gravity and a force across, in statics and in motion, within 1 % of its way."""
     tips = {}
     for kind in ("rod", "beam"):
         scene = pl.Scene(gravity=(0, 0, -9.81))

@@ -251,7 +251,6 @@ def _rods() -> None:
     world = scene.compile()
     state, _ = ImplicitMidpoint(dt=0.01, tolerance=1e-6)(world, world.initial_state())
     state, _ = ImplicitMidpoint(dt=0.01, tolerance=1e-6)(world, state)
-    QuasiStatic()(world, state)
     world.energy(state)
     model = world.models[0]
     assert isinstance(model, RodModel)
@@ -260,6 +259,7 @@ def _rods() -> None:
     points.jacobian_rates(state.q[0], state.v[0])
     points.project(state.q[0], points.points(state.q[0]))
     model.momentum(state.q[0], state.v[0])
+    model.mass_matrix(model.sweep(state.q[0]))
 
 
 def _complementarity() -> None:

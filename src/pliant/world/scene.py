@@ -83,7 +83,8 @@ class Scene:
             return thing
         if position is not None or rotation is not None:
             raise InputError(
-                f"position and rotation place volumes, beams and rods; a {type(thing).__name__} says itself where it is"
+                "position and rotation place volumes, beams and rods; "
+                f"a {type(thing).__name__} says itself where it stands"
             )
         if isinstance(thing, RigidBody):
             self._check_new(thing)

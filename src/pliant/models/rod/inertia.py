@@ -47,7 +47,7 @@ def particle_velocities(frames, twist, out):
                 out[s, axis, r] = w[p] * frames[s, 1 + q, axis] - w[q] * frames[s, 1 + p, axis]
 
 
-@kernel
+@inline
 def particle_steps(before, after, shift, out):
     """How far (S, 3, 3) the particles x, d_y and d_z went from `before` to `after` (S, 4, 3), the base by `shift`."""
     for s in range(len(before)):

@@ -104,12 +104,6 @@ class Sweep:
         inertia.particle_velocities(self.frames, twist, out)
         return out
 
-    def steps(self, start: Sweep) -> FloatArray:
-        """How far (S, 3, 3) the particles went since `start`, m."""
-        out = np.empty((self.stations.count, 3, 3))
-        inertia.particle_steps(start.frames, self.frames, self.q[0] - start.q[0], out)
-        return out
-
     def pull(self, forces: FloatArray, moments: FloatArray, basis: FloatArray) -> FloatArray:
         """Jᵀ of forces (S, 3, 3) on the particles and of moments (S, 3), of the shape of dx, N and N·m."""
         wrench, out = np.empty((self.stations.count, 2, 3)), np.empty((2 * len(self.C) + 2, 3))

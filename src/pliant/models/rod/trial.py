@@ -271,7 +271,7 @@ class RodTrial:
         return self._swept(dx, fraction, 0.5)
 
     def _mean_turn(self, dx: FloatArray, at: Sweep) -> FloatArray:
-        """What takes forces to those that strains are tested with `at` the half of the step: R_half ((1 + ½ [w]×) R)ᵀ."""
+        """What takes forces to those that strains are tested with, `at` half the step: R_half ((1 + ½ [w]×) R)ᵀ."""
         if not dx[1].any():
             return _IDENTITY
         spin = self.model.basis @ dx[1]
