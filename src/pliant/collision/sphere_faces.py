@@ -20,7 +20,7 @@ _INSIDE = 0.05  # weight that every corner needs for a place to be within its fa
 def sphere_face_contact(
     surface: CollisionSurface, points: FloatArray, center: FloatArray, radius: float, *, margin: float, pair: int = 0
 ) -> ContactSet:
-    """The contact, if any, of `surface` at `points` (n, 3) m, side a, with a sphere of `radius` m at `center` (3,) m."""
+    """The contact of `surface` at `points` (n, 3) m, side a, with a sphere of `radius` m at `center` (3,) m, if any."""
     found = np.empty(4)
     given = frozen(points)
     face = _nearest_face(given, surface.triangles, surface.order, frozen(center[None]), radius + margin, found)
