@@ -23,13 +23,20 @@ _FEASIBLE_NODES = 20_000
 def first_point(piece: Piece, x: FloatArray, guess: FloatArray | None, *, limit: int) -> tuple[PiecePoint, int]:
     """A piece with a point inside all limits, and its minimum; `piece` is left there. Also the QPs solved.
 
-    Tried in this order: the contacts that touch at x (Coevoet 2017, III.D); the piece where the limits, made elastic,
-    are violated least; a search over all pieces. Raises `InfeasibleError` where that proves that there is none.
+    Tried in this order: the contacts with a force in `guess` (nc,), those of the last step; the contacts that touch at
+    x (Coevoet 2017, III.D); the piece where the limits, made elastic, are violated least; a search over all pieces.
+    Raises `InfeasibleError` where that proves that there is none.
     """
     p = piece.problem
     x = np.clip(x, p.lower[: p.na], p.upper[: p.na])
-    active = touching_at(piece, x, guess)
     count = 0
+    if guess is not None:
+        piece.set(guess > 0.0)
+        point = piece.minimum()
+        count = 1
+        if point is not None:
+            return point, count
+    active = touching_at(piece, x, guess)
     for candidate in (active, None):
         if active is None:
             break
