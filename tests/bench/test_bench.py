@@ -109,6 +109,8 @@ def test_benches_of_what_pushes_report_rows_and_both_elements(name):
     least = {"finger": 1, "trunk": 8, "block": 3 * 64, "gripper": 120}[name]
     assert report["rows"] >= least
     assert default["rows"] >= least
+    if name in ("finger", "trunk"):
+        assert report["variants"]["inverse"]["rows"] == least + 3  # the cables and the tip
 
 
 def test_side_by_side_data_that_is_missing_is_named(tmp_path):

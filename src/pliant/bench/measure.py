@@ -18,6 +18,7 @@ from pliant.materials import Tangent
 from pliant.models.scheme import euler_scheme
 from pliant.stepping import ImplicitEuler
 from pliant.stepping.motion import Motion
+from pliant.stepping.session import RowSolver
 from pliant.world import State, World
 
 WARM_UP = 3
@@ -71,13 +72,14 @@ def measure_steps(
     steps: int,
     start: State | None = None,
     controls: Mapping[Any, Any] | None = None,
+    solver: RowSolver | None = None,
 ) -> Measurement:
     """Take `steps` steps of implicit Euler with one Newton iteration, timing each of them and its floor.
 
-    The same `controls` are given to each step. `nonlinear_residual` is the largest `info.residual` of the counted
-    steps.
+    The same `controls` are given to each step, whose forces `solver` finds. `nonlinear_residual` is the largest
+    `info.residual` of the counted steps.
     """
-    stepper = ImplicitEuler(dt)
+    stepper = ImplicitEuler(dt, solver=solver)
     state = world.initial_state() if start is None else start
     times, walls, floors = [], [], []
     stages: dict[str, list[float]] = {}
@@ -86,7 +88,7 @@ def measure_steps(
         wall, begin = perf_counter(), process_time()
         following, info = stepper(world, state, controls)
         taken, taken_wall = process_time() - begin, perf_counter() - wall
-        floor = _floor(world, state, dt, controls, projected=info.tangents_projected > 0)
+        floor = _floor(world, state, dt, controls if solver is None else {}, projected=info.tangents_projected > 0)
         if number >= WARM_UP:
             times.append(taken)
             walls.append(taken_wall)

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from pliant import robots
-from pliant.actuators import Cable
+from pliant.actuators import Cable, CableRows
 from pliant.bench.measure import measure_steps
 from pliant.bench.peers import run_peers
+from pliant.control import Effector, Inverse
 from pliant.core.errors import InputError
 from pliant.materials import Corotated
 from pliant.mesh import Mesh, box, load, regions
@@ -35,13 +36,13 @@ Case = tuple[World, State, Mapping[Any, Any]]
 
 
 def run_finger(*, data: Path | None = None, steps: int = 200) -> dict[str, Any]:
-    """A cable finger, its cable pulled by 10 mm."""
-    return _both(lambda smooth: _cable_robot("finger", data, smooth), steps)
+    """A cable finger, its cable pulled by 10 mm; as "inverse", its tip led by its cable."""
+    return _cable_report("finger", data, steps)
 
 
 def run_trunk(*, data: Path | None = None, steps: int = 100) -> dict[str, Any]:
-    """A trunk of which one long cable is pulled by 10 mm."""
-    return _both(lambda smooth: _cable_robot("trunk", data, smooth), steps)
+    """A trunk of which one long cable is pulled by 10 mm; as "inverse", its tip led by its eight cables."""
+    return _cable_report("trunk", data, steps)
 
 
 def run_block(*, data: Path | None = None, steps: int = 100, peers: bool = True) -> dict[str, Any]:
@@ -72,17 +73,36 @@ def _report(world: World, start: State, controls: Mapping[Any, Any], steps: int)
     return measure_steps(world, dt=DT, steps=steps, start=start, controls=controls).report()
 
 
-def _cable_robot(name: str, data: Path | None, smooth: bool) -> Case:
+def _cable_report(name: str, data: Path | None, steps: int) -> dict[str, Any]:
+    """Reports of the direct step with both elements, and of the inverse one with the plain element."""
+    report = _both(lambda smooth: _cable_robot(name, data, smooth)[:3], steps)
+    world, start, _, tip = _cable_robot(name, data, False, all_cables=True)
+    cables = [maker.spec for maker in world.row_makers if isinstance(maker, CableRows)]
+    target = tip.bound(world).measure.error(start.q, np.zeros(3))  # where it stands, 10 mm of one cable pulled
+    solver = Inverse([tip], cables)
+    inverse = measure_steps(world, dt=DT, steps=steps, start=start, controls={tip: target}, solver=solver).report()
+    return report | {"variants": report["variants"] | {"inverse": inverse}}
+
+
+def _cable_robot(
+    name: str, data: Path | None, smooth: bool, *, all_cables: bool = False
+) -> tuple[World, State, Mapping[Any, Any], Effector]:
+    """World, state and controls with one cable pulled by 10 mm, and the tip; of data the others only where asked."""
     scene = Scene(gravity=(0.0, -9.81, 0.0) if name == "finger" else (0.0, 0.0, 0.0))
     if data is not None:
-        cable = scene.add(_cable_of_data(scene, name, Path(data), smooth))
+        cables = _cables_of_data(scene, name, Path(data), smooth)
+        cables = [scene.add(cable) for cable in (cables if all_cables else cables[:1])]
+        body = cables[0].body
+        farthest = int(np.argmax(np.linalg.norm(body.mesh.points - cables[0].via_points[0], axis=1)))
+        tip = Effector(body, body.mesh.points[farthest], name="tip")
     else:
         make = robots.finger if name == "finger" else robots.trunk
-        cable = scene.add(make(anti_locking=smooth, damping=Rayleigh(mass=0.1, stiffness=0.1))).cables[0]
-    return _settled(scene.compile(), {cable: Displacement(0.01)}, 100)
+        robot = scene.add(make(anti_locking=smooth, damping=Rayleigh(mass=0.1, stiffness=0.1)))
+        cables, tip = list(robot.cables), Effector(robot.tip, name="tip")
+    return *_settled(scene.compile(), {cables[0]: Displacement(0.01)}, 100), tip
 
 
-def _cable_of_data(scene: Scene, name: str, folder: Path, smooth: bool) -> Cable:
+def _cables_of_data(scene: Scene, name: str, folder: Path, smooth: bool) -> list[Cable]:
     try:
         about = json.loads((folder / f"{name}.json").read_text())
     except (OSError, ValueError) as error:
@@ -100,10 +120,13 @@ def _cable_of_data(scene: Scene, name: str, folder: Path, smooth: bool) -> Cable
             name=name,
         )
     )
-    cable = about["cable"] if "cable" in about else about["cables"][0]
-    pull = cable.get("pull_point_mm")
-    points = 1e-3 * np.array(cable["points_mm"])
-    return Cable(body, points, pull_point=None if pull is None else 1e-3 * np.array(pull), reach=1e-3)
+    cables = []
+    for number, cable in enumerate([about["cable"]] if "cable" in about else about["cables"]):
+        pull = cable.get("pull_point_mm")
+        options: dict[str, Any] = {"reach": 1e-3, "name": f"cable {number}"}
+        options["pull_point"] = None if pull is None else 1e-3 * np.array(pull)
+        cables.append(Cable(body, 1e-3 * np.array(cable["points_mm"]), **options))
+    return cables
 
 
 def _block(smooth: bool) -> Case:
