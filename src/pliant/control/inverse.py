@@ -39,6 +39,9 @@ from pliant.world import State, World
 
 ENERGY = 1e-3
 """The paper's ε, relative to ‖W_eaᵀW_ea‖∞ / ‖W_aa‖∞."""
+_BILATERAL, _SIGNORINI, _COULOMB, _IMPOSED, _BOUNDED = (
+    int(law) for law in (RowLaw.BILATERAL, RowLaw.SIGNORINI, RowLaw.COULOMB, RowLaw.IMPOSED, RowLaw.BOUNDED)
+)
 _NO_BLOCKS = Blocks(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 
@@ -315,19 +318,22 @@ class _Solving:
     def _classify(self, law: Any) -> None:
         """Which rows are imposed, bilateral, frictionless and frictional contacts."""
         p = self.problem
-        bounded = law == RowLaw.BOUNDED
-        unlimited = bounded & (p.lower == -np.inf) & (p.upper == np.inf)
-        one_sided = bounded & np.isfinite(p.lower) & (p.upper == np.inf)
-        if (bounded & ~unlimited & ~one_sided).any() or np.isin(law, (RowLaw.CAPSTAN, RowLaw.SLEEVE)).any():
-            raise InputError(
-                "beside an inverse an actuator may be commanded by force, or by displacement without a largest force, "
-                "and nothing has friction in its guides: give it to the inverse, or take the limit away"
-            )
-        self.imposed = law == RowLaw.IMPOSED
-        self.zero = np.flatnonzero((law == RowLaw.BILATERAL) | unlimited)
-        self.single = np.flatnonzero((law == RowLaw.SIGNORINI) | one_sided)
-        self.least = np.where(one_sided, p.lower, 0.0)[self.single]
-        self.cones = np.flatnonzero(law == RowLaw.COULOMB)
+        zero, single = law == _BILATERAL, law == _SIGNORINI
+        least = None
+        if law.max() >= _BOUNDED:  # the last laws: driven rows beside the inverse, friction in guides
+            bounded = law == _BOUNDED
+            unlimited = bounded & (p.lower == -np.inf) & (p.upper == np.inf)
+            one_sided = bounded & np.isfinite(p.lower) & (p.upper == np.inf)
+            if (bounded & ~unlimited & ~one_sided).any() or law.max() > _BOUNDED:
+                raise InputError(
+                    "beside an inverse an actuator may be commanded by force, or by displacement without a largest "
+                    "force, and nothing has friction in its guides: give it to the inverse, or take the limit away"
+                )
+            zero, single, least = zero | unlimited, single | one_sided, np.where(one_sided, p.lower, 0.0)
+        self.imposed = law == _IMPOSED
+        self.zero, self.single = np.flatnonzero(zero), np.flatnonzero(single)
+        self.least = np.zeros(len(self.single)) if least is None else least[self.single]
+        self.cones = np.flatnonzero(law == _COULOMB)
         self.others = np.flatnonzero(law < 0)
 
     def solve(self) -> tuple[FloatArray, FloatArray, QpccResult, QpccProblem]:
