@@ -124,9 +124,11 @@ class _Equilibrium:
         self.modes = [_open_modes(motion.world, number, q) for number, q in enumerate(motion.start.q)]
 
     def fixed(self, iterations: int) -> Status:
-        """`iterations` full linear solves."""
+        """`iterations` full linear solves, with the cheapest tangent that is consistent to first order: it is positive
+        definite also where the exact one is about to buckle, where a single solve would jump.
+        """
         for _ in range(iterations):
-            correction = self._correct()
+            correction = self._correct(Tangent.WARPED)
             self.motion.move(correction.dx)
         self.step_count = 1
         return Status.FIXED_ITERATIONS
@@ -201,11 +203,11 @@ class _Equilibrium:
         trials = (trial for trial in self.motion.trials if isinstance(trial.model, VolumeModel))
         return any(t.model.laws.any() and least_volume_ratio(t.model, t.evaluation_point()) <= 0.0 for t in trials)
 
-    def _correct(self) -> Correction:
+    def _correct(self, tangent: Tangent = Tangent.EXACT) -> Correction:
         """One linear solve, with σ raised until the matrix is positive definite."""
         for _ in range(14):
             try:
-                correction = solve_once(self.motion, Tangent.EXACT, self.timers, self)
+                correction = solve_once(self.motion, tangent, self.timers, self)
                 break
             except SingularError:
                 self.shift = 1e-6 if self.shift == 0.0 else 10.0 * self.shift
