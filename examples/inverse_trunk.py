@@ -14,9 +14,9 @@ for target in pl.paths.circle(center=(0, 0, 0.18), radius=0.03, count=300):
     errors.append(info.error(tip))
     print(info.actuation(trunk.cables), info.error(tip))  # (displacements m, forces N), m
 
-followed = sum(error < 1e-3 for error in errors) / len(errors)
-print(f"half of the steps end within {1e6 * sorted(errors)[150]:.0f} µm of the target, {followed:.0%} within 1 mm")
+mean = sum(errors[1:]) / len(errors[1:])  # the first step jumps onto the circle
+print(f"mean error {1e6 * mean:.0f} µm, largest {1e6 * max(errors[1:]):.0f} µm")
 
-assert sorted(errors)[150] < 3e-4, f"the tip must follow the circle, half of its errors exceed {sorted(errors)[150]} m"
-assert followed > 0.9, f"the tip must mostly be within 1 mm of its target, it is in {followed:.0%} of the steps"
+assert mean < 2e-4, f"the tip must follow the circle within 0.2 mm, its mean error is {1e3 * mean:.3f} mm"
+assert max(errors[1:]) < 1e-3, f"the tip strayed by {1e3 * max(errors[1:]):.2f} mm"
 assert (info.actuation(trunk.cables)[1] >= 0.0).all(), "cables pull, they never push"
