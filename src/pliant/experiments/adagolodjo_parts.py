@@ -76,7 +76,9 @@ def channel_points(in_base: int = 3, in_phalanx: int = 4) -> FloatArray:
     return np.column_stack([along, np.zeros(len(along)), np.full(len(along), DEPTH)])
 
 
-def damped_rod(length: float, sections: int, *, young: float = ROD_YOUNG, radius: float = ROD_RADIUS, **more: Any) -> Rod:
+def damped_rod(
+    length: float, sections: int, *, young: float = ROD_YOUNG, radius: float = ROD_RADIUS, **more: Any
+) -> Rod:
     """A rod of `length` m whose damping in bending is `ROD_DAMPING`."""
     section = Circle(radius)
     damping = Rayleigh(stiffness=ROD_DAMPING / (young * section.second_moments[0]))
@@ -91,9 +93,7 @@ def with_rod(sections: int, *, points: FloatArray | None = None, **rod: Any) -> 
     scene, robot = Scene(), _finger()
     scene.add(robot.body)
     begin = (-OUTSIDE, 0.0, DEPTH)
-    made = scene.add(
-        damped_rod(path[-1, 0] + OUTSIDE, sections, position=begin, base=Slide((-1.0, 0.0, 0.0)), **rod)
-    )
+    made = scene.add(damped_rod(path[-1, 0] + OUTSIDE, sections, position=begin, base=Slide((-1.0, 0.0, 0.0)), **rod))
     scene.add(Channel(robot.body, path, made))
     drive = scene.add(BaseDrive(made, min_force=0.0, name="pull"))
     return RodFinger(scene.compile(), robot, made, drive)

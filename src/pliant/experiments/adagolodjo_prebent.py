@@ -80,8 +80,8 @@ def build() -> Bench:
 
 @dataclass(frozen=True, eq=False)
 class Swept:
-    """The path (k, 2) m of the bar's end beside its axis while the base turns by `angles` (k,) rad; the largest twist of
-    the rod (1/m) and the largest torque of the motor (N·m) on the way; and the recorded run.
+    """The path (k, 2) m of the bar's end beside its axis while the base turns by `angles` (k,) rad; the largest twist
+    of the rod (1/m) and the largest torque of the motor (N·m) on the way; and the recorded run.
     """
 
     angles: FloatArray

@@ -31,8 +31,9 @@ from pliant.models.volume.loads import Support
 class RodModel:
     """A compiled `Rod` with its loads and supports. Everything here is computed once; a step only reads it.
 
-    `rest` (4 + 2N, 3) is q at rest, `start` when the world begins, `stiffness` (2N, 3) N·m and N/m that of each section's vectors; `held`
-    (2 + 2N, 3). `active` (n,) are the unknowns that matrices hold: the base's six and the strains that may change.
+    `rest` (4 + 2N, 3) is q at rest, `start` when the world begins, `stiffness` (2N, 3) N·m and N/m that of each
+    section's vectors; `held` (2 + 2N, 3). `active` (n,) are the unknowns that matrices hold: the base's six and
+    the strains that may change.
     """
 
     spec: Rod

@@ -211,7 +211,7 @@ class Rod:
 
     @cached_property
     def node_frames(self) -> FloatArray:
-        """Frames of the ends of the sections at the start as it was made, (N + 1, 3, 3): first columns along the rod."""
+        """Frames of the ends of the sections at the start as it was made, (N + 1, 3, 3), first columns along it."""
         return np.ascontiguousarray(self._ends[:, 1:])
 
     @cached_property
