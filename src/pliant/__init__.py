@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant import control, materials, mesh, robots, solvers
-from pliant.actuators import Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
+from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
 from pliant.constraints.channel import Channel
 from pliant.control import (
     Effector,
@@ -81,6 +81,7 @@ def load(path: str | Path) -> Run | World:
 
 __all__ = [
     "Angle",
+    "BaseDrive",
     "Beam",
     "Cable",
     "CapacityError",

@@ -150,3 +150,78 @@ def test_only_chains_have_an_axis():
     scene.add(pl.Channel(body, POINTS, body))
     with pytest.raises(InputError, match="has no axis to slide on"):
         scene.compile()
+
+
+def rodded(*, sections=10, young=2e9, radius=2.5e-4, **options):
+    """The block with a rod instead of a wire, whose base slides along −x."""
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(MESH, RUBBER, clamp=CLAMP, damping=pl.Rayleigh(stiffness=0.01)))
+    rod = scene.add(
+        pl.Rod(
+            0.12,
+            sections,
+            section=pl.sections.Circle(radius),
+            young=young,
+            poisson=0.3,
+            density=1e3,
+            position=(-0.02, 0.01, 0.015),
+            base=pl.Slide((-1, 0, 0)),
+            damping=pl.Rayleigh(stiffness=0.05),
+        )
+    )
+    scene.add(pl.Channel(body, POINTS, rod, **options))
+    drive = scene.add(pl.BaseDrive(rod))
+    return scene.compile(), body, rod, drive
+
+
+def test_forces_in_the_channel_stiffen_a_rod():
+    """Without the stiffness of its tension the matrix of a pulled rod is that of its bending alone; with it, it is
+    −∂(Hᵀλ)/∂q at the places and directions of now, found here by differences of the rows.
+    """
+    world, _, rod, drive = rodded()
+    state = world.initial_state()
+    for k in range(5):
+        state, _ = pl.ImplicitEuler(0.02)(world, state, {drive: pl.Displacement(2e-4 * (k + 1))})
+    (maker,) = world.stiff_makers
+    number, model = world.index(rod), world.models[world.index(rod)]
+    lam = dict(zip(state.keys, state.lam, strict=True))
+    forces = np.array([lam.get(key, 0.0) for key in maker.keys])
+    assert np.abs(forces).max() > 0.1
+
+    class Kept:
+        def add_load_stiffness(self, K):
+            self.K = K
+
+    kept = [Kept(), Kept()]
+    maker.add_stiffness(state.q, forces, 1.0, kept)
+    arc, slides = maker._places(state.q[number], maker.map.points(state.q[0]))
+    there = maker.curve.at(arc)
+    frames = there.frames(state.q[number])
+    pushes = -np.einsum("kri,ki->kr", frames[:, :, 1:], forces[:-3].reshape(-1, 3)[:, :2])
+    pushes[-1] = -frames[-1] @ forces[-3:]
+    assert slides.sum() == len(POINTS) - 1
+    rng = np.random.default_rng(0)
+    step = np.where(model.held, 0.0, rng.normal(size=model.held.shape))
+    ends = []
+    for sign in (1.0, -1.0):
+        moved = state.q[number].copy()
+        moved[0] += sign * 1e-6 * (model.basis @ step[0])
+        moved[4:] += sign * 1e-6 * step[2:]
+        ends.append(there.forces(moved, pushes).ravel()[model.active])
+    free = model.free_active
+    expected = -((ends[0] - ends[1]) / 2e-6)[free]
+    found = (kept[number].K @ step.ravel()[model.active])[free]
+    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
+
+
+def test_a_pulled_rod_rests_where_dynamics_bring_it():
+    """Statics of a rod whose base only its drive holds: the same tip and pull as dynamics that came to rest."""
+    world, body, _, drive = rodded()
+    still, report = pl.QuasiStatic()(world, world.initial_state(), {drive: pl.Displacement(0.002)})
+    state = world.initial_state()
+    for k in range(200):
+        state, info = pl.ImplicitEuler(0.02)(world, state, {drive: pl.Displacement(0.002 * min(1.0, (k + 1) / 40))})
+    way = state.displacements(body)[TIP]
+    assert np.linalg.norm(way) > 2e-3
+    np.testing.assert_allclose(still.displacements(body)[TIP], way, atol=2e-3 * np.linalg.norm(way))
+    assert report.actuation(drive)[1] == pytest.approx(info.actuation(drive)[1], rel=2e-3)

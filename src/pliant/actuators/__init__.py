@@ -1,7 +1,8 @@
 """Actuators: rows with a law. A cable pulls points together, a cavity pushes on a closed surface, a joint drives a
-rigid body, a force point pushes where it is told.
+rigid body, a base drive a rod, a force point pushes where it is told.
 """
 
+from pliant.actuators.base_drive import BaseDrive, BaseDriveRows
 from pliant.actuators.cable import Cable, CableRows
 from pliant.actuators.cavity import Cavity, CavityRows
 from pliant.actuators.force_point import ForcePoint, ForcePointRows
@@ -9,8 +10,8 @@ from pliant.actuators.joint import Hinge, JointRows, Slider
 from pliant.actuators.limits import Command, Limits
 from pliant.actuators.stiffness import Stiffness, StiffnessRows
 
-Actuator = Cable | Cavity | ForcePoint | Slider | Hinge | Stiffness
-ActuatorRows = CableRows | CavityRows | ForcePointRows | JointRows | StiffnessRows
+Actuator = Cable | Cavity | ForcePoint | Slider | Hinge | Stiffness | BaseDrive
+ActuatorRows = CableRows | CavityRows | ForcePointRows | JointRows | StiffnessRows | BaseDriveRows
 
 
 def actuator_rows(actuator: Actuator, key: int) -> ActuatorRows:
@@ -23,12 +24,16 @@ def actuator_rows(actuator: Actuator, key: int) -> ActuatorRows:
         return ForcePointRows.of(actuator, key)
     if isinstance(actuator, Stiffness):
         return StiffnessRows.of(actuator, key)
+    if isinstance(actuator, BaseDrive):
+        return BaseDriveRows.of(actuator, key)
     return JointRows.of(actuator, key)
 
 
 __all__ = [
     "Actuator",
     "ActuatorRows",
+    "BaseDrive",
+    "BaseDriveRows",
     "Cable",
     "CableRows",
     "Cavity",

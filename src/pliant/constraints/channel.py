@@ -18,10 +18,11 @@ from scipy import sparse
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
-from pliant.core.types import BoolArray, FloatArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.mappings import BarycentricMap
 from pliant.mappings.curve import Curve, curve_of
 from pliant.models.model import Model
+from pliant.models.rod import RodModel
 from pliant.models.volume import Volume, VolumeModel
 
 CHANNEL_KEYS = 1 << 40
@@ -92,7 +93,8 @@ class ChannelRows:
         assert isinstance(volume, VolumeModel)
         points = finite_array("points", spec.points, shape=(None, 3))
         riding = BarycentricMap.of_points(spec.body.mesh, points, what=f"points of {spec.name!r}", reach=spec.reach)
-        made = cls(spec, (numbers[0], numbers[1]), riding, curve_of(slender), key)
+        kind = StiffChannelRows if isinstance(slender, RodModel) else cls
+        made = kind(spec, (numbers[0], numbers[1]), riding, curve_of(slender), key)
         made._check(riding.points(volume.initial()[0]), slender.initial()[0])
         return made
 
@@ -137,8 +139,12 @@ class ChannelRows:
             H, gap = self._with_direction(view, H, gap, x, there, frames[-1])
             law = np.concatenate([law, np.full(2, RowLaw.BILATERAL)])
         mu = self.spec.friction
-        keys = CHANNEL_KEYS + (self.key << 20) + self._keys(inner, width, len(gap))
+        keys = self._first_key + self._keys(inner, width, len(gap))
         return Rows.of(H, gap, law, lower=-mu, upper=mu, key=keys), None
+
+    @property
+    def _first_key(self) -> int:
+        return CHANNEL_KEYS + (self.key << 20)
 
     def _places(self, q: FloatArray, x: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Arc lengths (k,) of the places of the points on the axis, and which of them slide there."""
@@ -193,3 +199,30 @@ class ChannelRows:
                 f"point {worst} of {self.name!r} is {1e3 * away[worst]:.3g} mm from the axis of {self.spec.rod.name!r} "
                 "when the world begins; let the axis pass the points, or leave out those beyond its ends"
             )
+
+
+@dataclass(frozen=True, eq=False)
+class StiffChannelRows(ChannelRows):
+    """Rows of a channel of a rod: a place of a rod is no linear function of its strains, so that the forces there add
+    stiffness. It is that of the forces as they stand, at the places where they act: a rod that is pulled is a string
+    under tension, which without it would have no more stiffness than its own.
+    """
+
+    @property
+    def keys(self) -> IndexArray:
+        """Identities of the rows of the places, three for each sliding point and three for the end."""
+        return np.asarray(self._first_key + np.arange(3 * len(self.map.nodes) + 3), np.int64)
+
+    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
+        """Add `scale` × (−λ ∂²δ/∂q²) to the matrix of the rod."""
+        if not lam.any():
+            return
+        volume, slender = self.numbers
+        arc, slides = self._places(q[slender], self.map.points(q[volume]))
+        there = self.curve.at(arc)
+        along = np.zeros((len(arc), 3))
+        along[slides] = lam.reshape(-1, 3)[:-1][slides][:, (2, 0, 1)]
+        if self.spec.fixed_end:
+            along[-1] = lam[-3:]
+        pushes = -np.einsum("kri,ki->kr", there.frames(q[slender]), along)
+        systems[slender].add_load_stiffness(scale * there.load_stiffness(q[slender], pushes))

@@ -83,7 +83,7 @@ class Collider:
         riding = RodMap.at(model, np.concatenate([[0.0], np.minimum(along, spec.lengths.sum())]))
         nodes = np.arange(len(riding.section), dtype=np.int32)
         if exclude is not None:
-            nodes = nodes[~exclude.select(riding.points(spec.rest))]
+            nodes = nodes[~exclude.select(riding.points(spec.start))]
         radii = np.array([section.radius for section in spec.section_list])[riding.section]
         return cls(spec, number, riding, nodes, None, None, float(radii.max()), radii)
 

@@ -52,8 +52,8 @@ class Inverse:
     effectors
         What is wanted; each step's controls give their targets, ``{tip: (x, y, z)}``.
     actuators
-        What may be used, each within its own limits: cables, cavities, force points, joints, stiffnesses, and
-        `pl.MovedSupport` for a base that a platform carries.
+        What may be used, each within its own limits: cables, cavities, force points, joints, base drives, stiffnesses,
+        and `pl.MovedSupport` for a base that a platform carries.
     energy_weight
         ε of the mechanical work in the cost, m/N; None: the paper's scale. It decides between actuations that reach
         the target equally well.

@@ -27,6 +27,7 @@ from pliant.solvers.complementarity.blocks import Blocks, equilibrating_scale
 from pliant.solvers.complementarity.elimination import eliminate
 from pliant.stepping import QuasiStatic
 from pliant.stepping.motion import Motion
+from pliant.stepping.rigid_modes import open_base_share
 from pliant.stepping.session import DirectSession, warm_start
 from pliant.world import State, World
 
@@ -204,6 +205,11 @@ def _watched(
     scheme: Scheme = STATIC_SCHEME if dt is None else euler_scheme(dt)
     motion = Motion(world, state, scheme, world.controls(controls) | dict(targets), _Watching(makers))
     systems, _ = motion.linearize(Tangent.EXACT)
+    if dt is None:
+        for model, system in zip(world.models, systems, strict=True):
+            share = open_base_share(model)
+            if share:
+                system.add_mass(share)
     factors = [system.factorize() for system in systems]
     assembly = motion.assemble_rows()
     problem = condense(assembly.rows, factors, [np.zeros_like(x) for x in motion.dx])

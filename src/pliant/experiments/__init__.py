@@ -10,6 +10,10 @@ from pliant.core.errors import InputError
 from pliant.experiments.report import Report
 
 EXPERIMENTS: dict[str, str] = {
+    "adagolodjo-convergence": "how many sections a rod in a finger needs",
+    "adagolodjo-finger": "the translation of a rod's base that brings a fingertip to its target",
+    "adagolodjo-prebent": "a pre-bent rod, turned at its base, sweeps a soft body round",
+    "adagolodjo-radius": "a thicker rod bends its finger less under the same force",
     "coevoet-beam": "a beam between obstacles, bent by two cables: two minima, the lower one through contact",
     "coevoet-rod": "a soft rod led into both branches of a forked pipe",
     "coevoet-tower": "a tower of four chambers that reaches its target through self-contact",

@@ -38,7 +38,7 @@ from pliant.stepping.newton import (
     relative_residual,
     solve_once,
 )
-from pliant.stepping.rigid_modes import FreeModes, free_modes
+from pliant.stepping.rigid_modes import FreeModes, free_modes, open_base_share
 from pliant.stepping.session import RowSolver, begin
 from pliant.world import State, World
 
@@ -229,7 +229,9 @@ class _Equilibrium:
         if self.stopping is not None:
             self.stopping.regularize(systems)
         for number, (system, mode) in enumerate(zip(systems, self.modes, strict=True)):
-            shift = max(self.shift, 1e-8 if mode is not None else 0.0)
+            shift = max(
+                self.shift, 1e-8 if mode is not None else 0.0, open_base_share(self.motion.world.models[number])
+            )
             if shift:
                 system.add_mass(shift)
             if mode is not None:

@@ -8,7 +8,12 @@ import numpy as np
 
 from pliant.core.checks import finite_array
 from pliant.core.types import FloatArray
+from pliant.models.model import Model
+from pliant.models.rod import RodModel
 from pliant.models.volume import VolumeModel
+
+OPEN_BASE = 1e-3
+"""Share of the mass that statics add to a rod whose base slides or turns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,3 +78,13 @@ def free_modes(model: VolumeModel, q: FloatArray) -> FreeModes | None:
     twists = open_twists @ triangle
     twists[3:] /= size
     return FreeModes(modes @ triangle, twists, weighted @ triangle)
+
+
+def open_base_share(model: Model) -> float:
+    """The share of mass that statics need at least for `model`: one for a rod whose base slides or turns, which only
+    rows such as those of its drive and its channel can hold; 0 for others.
+
+    The rows see the difference of its compliance there and of what they hold it by, so that it must not be too large:
+    with 1e-6 the rows of a pulled rod seem to contradict each other.
+    """
+    return OPEN_BASE if isinstance(model, RodModel) and model.turned_basis else 0.0

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Actuator, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
+from pliant.actuators import Actuator, BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
 from pliant.actuators.values import Angle, Displacement, Force, Pressure, Traction, Young
 from pliant.core.types import FloatArray
 from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad, VolumeModel
@@ -107,7 +107,7 @@ def _ranges(world: World) -> Iterator[Range]:
             yield _scalar(handle, "kPa", 1e-3, (low, high, float(np.clip(0.0, low, high))), Pressure)
         elif isinstance(handle, ForcePoint):
             yield _scalar(handle, "N", 1.0, _span(handle.min_force, handle.max_force, POINT_FORCE), Force)
-        elif isinstance(handle, Slider):
+        elif isinstance(handle, Slider) or (isinstance(handle, BaseDrive) and not handle.turns):
             span = _span(handle.min_displacement, handle.max_displacement, CABLE_TRAVEL)
             yield _scalar(handle, "mm", 1e3, span, Displacement)
         elif isinstance(handle, Stiffness):
@@ -115,6 +115,9 @@ def _ranges(world: World) -> Iterator[Range]:
             yield _scalar(handle, "kPa", 1e-3, (handle.min_young, handle.max_young, start), Young)
         elif isinstance(handle, Hinge):
             span = _span(handle.min_angle, handle.max_angle, HINGE_TRAVEL)
+            yield _scalar(handle, "°", 180.0 / np.pi, span, Angle)
+        elif isinstance(handle, BaseDrive):
+            span = _span(handle.min_displacement, handle.max_displacement, HINGE_TRAVEL)
             yield _scalar(handle, "°", 180.0 / np.pi, span, Angle)
     for model in world.volumes:
         for load in [load for load, _ in (*model.nodal_loads, *model.pressure_loads)]:

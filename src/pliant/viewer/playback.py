@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import ActuatorRows, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
+from pliant.actuators import ActuatorRows, BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
 from pliant.core.types import FloatArray
 from pliant.stepping import Run
 from pliant.viewer.cast import Cast
@@ -116,13 +116,13 @@ def reading_text(actuator: Any, values: FloatArray) -> str:
     """What an actuator does, or how large a contact force (3,) N is; empty where the kind of actuator is not known."""
     if len(values) == 3:
         return f"{float(np.linalg.norm(values)):.3f} N"
-    if isinstance(actuator, (Cable, ForcePoint, Slider)):
+    if isinstance(actuator, (Cable, ForcePoint, Slider)) or (isinstance(actuator, BaseDrive) and not actuator.turns):
         return f"{1e3 * values[0]:.1f} mm  {values[1]:.2f} N"
     if isinstance(actuator, Cavity):
         return f"{1e6 * values[0]:+.2f} mL  {1e-3 * values[1]:.2f} kPa"
     if isinstance(actuator, Stiffness):
         return f"{1e-3 * (float(actuator.material.young) + values[1]):.1f} kPa"
-    if isinstance(actuator, Hinge):
+    if isinstance(actuator, (Hinge, BaseDrive)):
         return f"{np.rad2deg(values[0]):.1f}°  {values[1]:.3f} N·m"
     return ""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
+from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.constraints.attachment import Attachment
 from pliant.constraints.channel import Channel
@@ -31,7 +31,7 @@ _KNOWN: dict[str, type] = {
     for known in (
         *(Volume, Rayleigh, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
-        *(Attachment, Channel, Fibre, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness),
+        *(Attachment, Channel, Fibre, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness, BaseDrive),
         *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *(Beam, Circle, Tube, Rectangle, Rod, RodLoad, Slide, Turn),
         *regions.KINDS,

@@ -113,7 +113,7 @@ class State:
             moved: FloatArray = self.q[number][:, 0] - model.rest[:, 0]
             return moved
         if isinstance(model, RodModel):
-            return model.nodes(self.q[number])[:, 0] - model.nodes(model.rest)[:, 0]
+            return model.nodes(self.q[number])[:, 0] - model.nodes(model.start)[:, 0]
         number, model = self._volume(body)
         return self.q[number] - model.rest
 

@@ -23,6 +23,7 @@ ROD = {"section": pl.sections.Circle(0.01), "young": 1e6, "poisson": 0.3, "densi
         ({"section": [pl.sections.Circle(0.01)] * 2}, "one or 3, one for each"),
         ({"rest_strain": (1.0, 2.0)}, "shape \\(6,\\) or \\(3, 6\\)"),
         ({"rest_strain": (0, 0, 0, -1.0, 0, 0)}, "no length"),
+        ({"start_strain": (1.0, 2.0)}, "start_strain of 'rod' must have shape"),
         ({"base": "clamped"}, "base of 'rod' must be 'fixed'"),
         ({"poisson": 0.6}, "poisson of 'rod'"),
         ({"young": -1.0}, "young of 'rod'"),
@@ -61,6 +62,20 @@ def test_a_pre_bent_rod_rests_on_a_circle():
     rod = pl.Rod(1.0, 3, rest_strain=(0, 0, 2.0, 0, 0, 0), position=(1, 2, 3), **ROD)
     np.testing.assert_allclose(rod.node_points[-1] - (1, 2, 3), (np.sin(2) / 2, (1 - np.cos(2)) / 2, 0), atol=1e-15)
     np.testing.assert_allclose(rod.node_frames[-1][:, 0], (np.cos(2), np.sin(2), 0), atol=1e-15)
+
+
+def test_a_pre_bent_rod_may_begin_straight_and_then_bends():
+    """It begins with the energy ½ EI κ² L, and comes to rest on its circle."""
+    scene = pl.Scene()
+    bent = {"rest_strain": (0, 0, 2.0, 0, 0, 0), "start_strain": np.zeros(6), "damping": pl.Rayleigh(stiffness=1.0)}
+    rod = scene.add(pl.Rod(1.0, 3, **bent, **ROD))
+    world = scene.compile()
+    state = world.initial_state()
+    np.testing.assert_allclose(state.points(rod)[-1], (1, 0, 0), atol=1e-15)
+    EI = world.models[0].stiffness[0, 2] / 3
+    assert world.models[0].elastic_energy(state.q[0]) == pytest.approx(0.5 * EI * 2.0**2, rel=1e-12)
+    state, _ = pl.QuasiStatic()(world, state)
+    np.testing.assert_allclose(state.points(rod)[-1], (np.sin(2) / 2, (1 - np.cos(2)) / 2, 0), atol=1e-9)
 
 
 def test_a_scene_places_a_rod_where_it_was_made_and_then_moves_it():

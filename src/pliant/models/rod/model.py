@@ -31,12 +31,14 @@ from pliant.models.volume.loads import Support
 class RodModel:
     """A compiled `Rod` with its loads and supports. Everything here is computed once; a step only reads it.
 
-    `rest` (4 + 2N, 3) is q at rest, `stiffness` (2N, 3) N·m and N/m that of each section's vectors; `held`
-    (2 + 2N, 3). `active` (n,) are the unknowns that matrices hold: the base's six and the strains that may change.
+    `rest` (4 + 2N, 3) is q at rest, `start` when the world begins, `stiffness` (2N, 3) N·m and N/m that of each
+    section's vectors; `held` (2 + 2N, 3). `active` (n,) are the unknowns that matrices hold: the base's six and
+    the strains that may change.
     """
 
     spec: Rod
     rest: FloatArray
+    start: FloatArray
     basis: FloatArray
     stiffness: FloatArray
     stations: Stations
@@ -57,12 +59,14 @@ class RodModel:
         rest = spec.rest.copy()
         if pose is not None:
             rest[0], rest[1:4] = pose[0] + pose[1:] @ rest[0], pose[1:] @ rest[1:4]
+        start = np.vstack([rest[:4], spec.start[4:]])
         stations, loaded = build_stations(spec, loads)
         held, listed = _held(spec, supports)
         strains = 6 + (6 * np.arange(spec.sections)[:, None] + spec.active).ravel()
         return cls(
             spec=spec,
             rest=rest,
+            start=start,
             basis=np.ascontiguousarray(freedom_basis(spec.base, rest[1:4])),
             stiffness=_stiffness(spec),
             stations=stations,
@@ -108,8 +112,8 @@ class RodModel:
         return not isinstance(self.spec.base, str)
 
     def initial(self) -> tuple[FloatArray, FloatArray]:
-        """q (4 + 2N, 3) and v (2 + 2N, 3) at rest."""
-        return self.rest.copy(), np.zeros(self.held.shape)
+        """q (4 + 2N, 3) and v (2 + 2N, 3) when the world begins, standing still."""
+        return self.start.copy(), np.zeros(self.held.shape)
 
     def trial(
         self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]

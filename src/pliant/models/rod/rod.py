@@ -63,6 +63,9 @@ class Rod:
         inextensible.
     rest_strain
         Strains without stress, (6,) or (sections, 6) in the order above, 1/m and no unit: a pre-bent rod.
+    start_strain
+        Strains when the world begins, likewise, by default those without stress: zero for a pre-bent rod that stands in
+        a straight channel. Strains that may not change begin as they rest.
     position, rotation
         Where the base stands (3,) m, and how it is turned (3×3, rotation vector or scipy Rotation): a straight rod goes
         along +x of its frame.
@@ -86,6 +89,7 @@ class Rod:
     density: float
     strains: Sequence[str] = ("bend_y", "bend_z", "twist")
     rest_strain: Any = None
+    start_strain: Any = None
     position: Any = (0.0, 0.0, 0.0)
     rotation: Any = (0.0, 0.0, 0.0)
     base: Any = "fixed"
@@ -108,6 +112,7 @@ class Rod:
             )
         assert len(self.lengths) == len(self.section_list) == len(self.rest_strains)
         assert len(self.active)
+        assert len(self.start) == len(self.rest)
         object.__setattr__(self, "rotation", self.pose[1:])
 
     @cached_property
@@ -159,13 +164,14 @@ class Rod:
         """Strains without stress, (N, 6), 1/m and no unit."""
         if self.rest_strain is None:
             return np.zeros((self.sections, 6))
-        given = finite_array(f"rest_strain of {self.name!r}", self.rest_strain)
+        return self._strains("rest_strain", self.rest_strain)
+
+    def _strains(self, what: str, value: Any) -> FloatArray:
+        given = finite_array(f"{what} of {self.name!r}", value)
         if given.shape not in ((6,), (self.sections, 6)):
-            raise InputError(
-                f"rest_strain of {self.name!r} must have shape (6,) or ({self.sections}, 6), got {given.shape}"
-            )
+            raise InputError(f"{what} of {self.name!r} must have shape (6,) or ({self.sections}, 6), got {given.shape}")
         if (given[..., 3] <= -1.0).any():
-            raise InputError(f"rest_strain of {self.name!r} has a stretch ≤ −1: the rod would have no length")
+            raise InputError(f"{what} of {self.name!r} has a stretch ≤ −1: the rod would have no length")
         return np.broadcast_to(given, (self.sections, 6)).copy()
 
     @cached_property
@@ -183,22 +189,34 @@ class Rod:
         """q (4 + 2N, 3) without stress, where the rod was made: the pose of the base, then of each section its rotation
         vector (rad) and its stretch vector (m).
         """
-        whole = self.lengths[:, None] * (self.rest_strains + np.eye(6)[3])
+        return self._bent(self.rest_strains)
+
+    @cached_property
+    def start(self) -> FloatArray:
+        """q (4 + 2N, 3) when the world begins, where the rod was made."""
+        if self.start_strain is None:
+            return self.rest
+        given, strains = self._strains("start_strain", self.start_strain), self.rest_strains.copy()
+        strains[:, self.active] = given[:, self.active]
+        return self._bent(strains)
+
+    def _bent(self, strains: FloatArray) -> FloatArray:
+        whole = self.lengths[:, None] * (strains + np.eye(6)[3])
         return np.vstack([self.pose, whole.reshape(-1, 3)])
 
     @cached_property
     def node_points(self) -> FloatArray:
-        """Ends of the sections at rest as it was made, (N + 1, 3) m."""
+        """Ends of the sections at the start as it was made, (N + 1, 3) m."""
         return np.asarray(self._ends[:, 0] + self.pose[0])
 
     @cached_property
     def node_frames(self) -> FloatArray:
-        """Frames of the ends of the sections at rest as it was made, (N + 1, 3, 3): first columns along the rod."""
+        """Frames of the ends of the sections at the start as it was made, (N + 1, 3, 3), first columns along it."""
         return np.ascontiguousarray(self._ends[:, 1:])
 
     @cached_property
     def _ends(self) -> FloatArray:
-        return section_ends(self.rest)
+        return section_ends(self.start)
 
     def selected(self, where: Any, *, what: str) -> IntArray:
         """Node numbers of a region, of a list of node numbers, or none for None."""
