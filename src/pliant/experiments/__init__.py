@@ -10,6 +10,8 @@ from pliant.core.errors import InputError
 from pliant.experiments.report import Report
 
 EXPERIMENTS: dict[str, str] = {
+    "adagolodjo-grasper": "three soft fingers pulled by rods that slide in them lift a cube",
+    "adagolodjo-trunk": "a trunk follows a path by pulling four rods that slide in it",
     "coevoet-beam": "a beam between obstacles, bent by two cables: two minima, the lower one through contact",
     "coevoet-rod": "a soft rod led into both branches of a forked pipe",
     "coevoet-tower": "a tower of four chambers that reaches its target through self-contact",
