@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.core.arrays import csr
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray
@@ -130,7 +131,7 @@ class ChannelRows:
             law = np.concatenate([law, np.full(3, RowLaw.BILATERAL)])
         columns = (3 * points[:, None] + np.arange(3)).ravel()
         ends = 3 * np.arange(len(points) + 1)
-        picked = sparse.csr_matrix((directions.ravel(), columns, ends), shape=(len(points), 3 * len(x)))
+        picked = csr(directions.ravel(), columns, ends, (len(points), 3 * len(x)))
         H = view.blank(len(points))
         H[volume] = self.map.pull(view.q[volume], picked)
         H[slender] = -there.pull(view.q[slender], picked)
