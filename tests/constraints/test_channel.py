@@ -120,6 +120,19 @@ def test_a_needle_that_is_pushed_in_passes_the_points_one_by_one():
     assert out < back == 2 * (len(POINTS) - 2)
 
 
+def test_a_needle_that_is_not_yet_in_takes_points_as_it_comes():
+    """Points ahead of the tip have no rows when the world begins."""
+    world, _, _, base = coupled(POINTS[:-2], fixed_end=False, radius=1e-3, young=1e10, end=0.0)
+    state = world.initial_state()
+    held = []
+    for k in range(40):
+        state, info = pl.ImplicitEuler(0.02)(world, state, {base: pl.Displacement((0.05 * (k + 1) / 40, 0, 0))})
+        held.append(0 if info.assembly is None else len(info.assembly.rows.gap) // 2)
+    assert held[0] == 0
+    assert (np.diff(held) >= 0).all()
+    assert held[-1] == (POINTS[:-2, 0] < 0.05 - 1e-9).sum()
+
+
 def test_a_channel_survives_saving(tmp_path):
     world, *_ = coupled()
     again = pl.load(world.save(tmp_path / "world.npz"))
@@ -134,7 +147,8 @@ def test_a_channel_survives_saving(tmp_path):
         (POINTS, {"end": 0.12}, "is longer or shorter than its channel"),
         (POINTS, {"friction": -1.0}, "friction of 'channel'"),
         (np.add(POINTS, [0, 0.003, 0]), {}, "from the last point of 'channel'"),
-        (POINTS, {"end": 0.06, "fixed_end": False}, "from the axis of 'wire'"),
+        (np.add(POINTS, [0, 0.003, 0]), {"fixed_end": False}, "point 0 of 'channel' is 3 mm from the axis"),
+        (np.add(POINTS, [0, 0.003, 0]), {"end": 0.004, "fixed_end": False}, "point 0 of 'channel'"),
         (np.add(POINTS, [0.05, 0, 0]), {}, "points of 'channel'"),
         (POINTS[:1], {"end_direction": True}, "it needs 2 or more"),
     ],

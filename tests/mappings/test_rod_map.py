@@ -7,6 +7,7 @@ from scipy import sparse
 import pliant as pl
 from pliant.core.lie import rotation_exp, rotation_log
 from pliant.mappings import RodMap, riding
+from pliant.mappings.rod_projection import nearest_places
 from pliant.mappings.rod_skin import rod_skin
 from pliant.models.rod import RodModel, kinematics
 from pliant.models.rod.rod import STRAINS
@@ -120,6 +121,22 @@ def test_projection_finds_the_nearest_place(model, bent, places):
     found = RodMap.at(model, places.project(bent, off)).points(bent)
     nearest = np.array([np.linalg.norm(dense - p, axis=1).min() for p in off])
     assert (np.linalg.norm(found - off, axis=1) <= nearest + 1e-12).all()
+
+
+def test_projection_on_a_coil_finds_the_nearest_turn():
+    """Five turns side by side: sections far along the rod are near a point, and none may be passed over."""
+    coil = pl.Rod(
+        1.0, 60, section=pl.sections.Circle(1e-3), young=1e6, poisson=0.3, density=1e3,
+        rest_strain=(5.0, 0.0, 30.0, 0.0, 0.0, 0.0),
+    )  # fmt: skip
+    model = RodModel.build(coil)
+    q = model.rest
+    dense = RodMap.at(model, np.linspace(0.0, 1.0, 20001)).points(q)
+    low, high = dense.min(axis=0), dense.max(axis=0)
+    points = low + (high - low) * np.random.default_rng(1).uniform(-0.2, 1.2, size=(200, 3))
+    found = RodMap.at(model, nearest_places(q, coil.lengths, points)).points(q)
+    nearest = np.array([np.linalg.norm(dense - p, axis=1).min() for p in points])
+    assert (np.linalg.norm(found - points, axis=1) <= nearest + 1e-12).all()
 
 
 def test_the_skin_encloses_the_volume_of_the_sections(model):

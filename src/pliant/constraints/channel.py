@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.core.arrays import csr
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray
@@ -40,7 +41,8 @@ class Channel:
     rod
         A rod, or a beam whose nodes follow each other; its axis passes the points when the world begins.
     fixed_end
-        The last point is the tip of the slender body, held in three directions.
+        The last point is the tip of the slender body, held in three directions. Without, points may lie ahead of the
+        tip when the world begins: a needle that is not yet in takes them one after another.
     end_direction
         The tip also points along the last piece of the channel.
     friction
@@ -76,7 +78,7 @@ class Channel:
 class ChannelRows:
     """Rows of a channel: two for each sliding point, three with friction; three for a fixed end, two for its direction.
 
-    A sliding point that the tip has left behind has no rows until the tip comes back.
+    A sliding point ahead of the tip has no rows until the tip comes.
     """
 
     spec: Channel
@@ -131,7 +133,7 @@ class ChannelRows:
             law = np.concatenate([law, np.full(3, RowLaw.BILATERAL)])
         columns = (3 * points[:, None] + np.arange(3)).ravel()
         ends = 3 * np.arange(len(points) + 1)
-        picked = sparse.csr_matrix((directions.ravel(), columns, ends), shape=(len(points), 3 * len(x)))
+        picked = csr(directions.ravel(), columns, ends, (len(points), 3 * len(x)))
         H = view.blank(len(points))
         H[volume] = self.map.pull(view.q[volume], picked)
         H[slender] = -there.pull(view.q[slender], picked)
@@ -184,9 +186,16 @@ class ChannelRows:
         return np.concatenate([own, 3 * len(self.map.nodes) + np.arange(total - len(own))])
 
     def _check(self, x: FloatArray, q: FloatArray) -> None:
-        """The axis has to pass the points of the channel when the world begins, and to end where it is held."""
-        arc, _ = self._places(q, x)
-        away = np.linalg.norm(x - self.curve.at(arc).points(q), axis=1)
+        """The axis has to pass the points of the channel when the world begins, or to point at them, and to end where
+        it is held.
+        """
+        arc, slides = self._places(q, x)
+        there = self.curve.at(arc)
+        rest = x - there.points(q)
+        away = np.linalg.norm(rest, axis=1)
+        if not self.spec.fixed_end:  # points that the tip has yet to reach: within 45° of where it points
+            ahead = np.einsum("ki,ki->k", rest, there.frames(q)[:, :, 0])
+            away = np.where(slides, away, np.maximum(np.sqrt(np.maximum(away**2 - ahead**2, 0.0)) - ahead, 0.0))
         worst = int(np.argmax(away))
         allowed = 1e-3 * self.curve.length
         if self.spec.fixed_end and away[-1] > allowed:
@@ -197,7 +206,7 @@ class ChannelRows:
         if away[worst] > allowed:
             raise InputError(
                 f"point {worst} of {self.name!r} is {1e3 * away[worst]:.3g} mm from the axis of {self.spec.rod.name!r} "
-                "when the world begins; let the axis pass the points, or leave out those beyond its ends"
+                "when the world begins; let the axis pass the points, or leave out those behind its base"
             )
 
 

@@ -367,17 +367,13 @@ class _Solving:
             return W[np.ix_(kept, kept)], q[kept], self.B[kept], None
         D = equilibrating_scale(W, _NO_BLOCKS)
         size = float(np.linalg.norm(D * q)) or 1.0
-        reduced = eliminate(W, q, kept, self.zero, D, allowed=1e-8 * size)
-        columns = [eliminate(W, b, kept, self.zero, D, allowed=np.inf) for b in self.B.T]
-        B = np.stack([c.q for c in columns], axis=1) if columns else self.B[kept]
+        reduced = eliminate(W, np.column_stack([q, self.B]), kept, self.zero, D, allowed=1e-8 * size)
 
         def back(forces: FloatArray, moved: FloatArray) -> FloatArray:
-            lam = reduced.forces(forces)
-            for c, amount in zip(columns, moved, strict=True):
-                lam = lam + amount * c.forces_free
+            lam: FloatArray = reduced.forces_free @ np.append(1.0, moved) + reduced.forces_kept @ forces
             return lam
 
-        return reduced.W, reduced.q, B, back
+        return reduced.W, reduced.q[:, 0], reduced.q[:, 1:], back
 
     def _qpcc(self, W: FloatArray, q: FloatArray, B: FloatArray, where: Any) -> tuple[QpccProblem, FloatArray]:
         """The problem over x = (λ of the drives, motions of the supports) and y = contact forces."""

@@ -12,8 +12,10 @@ from pliant.experiments.report import Report
 EXPERIMENTS: dict[str, str] = {
     "adagolodjo-convergence": "how many sections a rod in a finger needs",
     "adagolodjo-finger": "the translation of a rod's base that brings a fingertip to its target",
+    "adagolodjo-grasper": "three soft fingers pulled by rods that slide in them lift a cube",
     "adagolodjo-prebent": "a pre-bent rod, turned at its base, sweeps a soft body round",
     "adagolodjo-radius": "a thicker rod bends its finger less under the same force",
+    "adagolodjo-trunk": "a trunk follows a path by pulling four rods that slide in it",
     "coevoet-beam": "a beam between obstacles, bent by two cables: two minima, the lower one through contact",
     "coevoet-rod": "a soft rod led into both branches of a forked pipe",
     "coevoet-tower": "a tower of four chambers that reaches its target through self-contact",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ Place = Callable[[State], FloatArray]
 @dataclass(eq=False)
 class Following:
     """What happened step by step, k steps: distances of a point from its target (k,), m, contacts (k,), and seconds of
-    W and of the QPs (k,); the last state and info, and the recorded run.
+    W, of the QPs and of whole steps (k,); the last state and info, and the recorded run.
     """
 
     run: Run
@@ -34,6 +35,7 @@ class Following:
     contacts: FloatArray
     w_seconds: FloatArray
     qp_seconds: FloatArray
+    seconds: FloatArray
     states: list[State] = field(repr=False)
     infos: list[StepInfo] = field(repr=False)
 
@@ -57,8 +59,11 @@ def follow(
     recorder = Recorder(world, state, stepper)
     states: list[State] = []
     infos: list[StepInfo] = []
+    seconds: list[float] = []
     for given in controls:
+        begin = perf_counter()
         state, info = stepper(world, state, given)
+        seconds.append(perf_counter() - begin)
         recorder.add(state, info, given)
         states.append(state)
         infos.append(info)
@@ -71,6 +76,7 @@ def follow(
         contacts=np.array([contact_count(info) for info in infos], float),
         w_seconds=np.array([sum(info.stage_times.values()) for info in infos]) - qp,
         qp_seconds=qp,
+        seconds=np.array(seconds),
         states=states,
         infos=infos,
     )

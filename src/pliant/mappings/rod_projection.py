@@ -1,5 +1,6 @@
 """The place of a rod that is nearest to a point.
 
+A place of a section of length |u| is no nearer to p than (|p − start| + |p − end| − |u|)/2: most sections are too far.
 Along a section of constant strain the axis is a helix x(t), t ∈ [0, 1], with x′ = R u and x″ = R (a × u). Each section
 is sampled finely enough for its curvature, and where it may be the nearest its best sample starts Newton's iteration on
 (x − p)·x′ = 0, bracketed between the neighbours.
@@ -33,9 +34,18 @@ def _project(q, ends, points, section, fraction):  # type: ignore[no-untyped-def
     """Section and fraction of the place nearest to each of `points` (k, 3), given from the base's position."""
     c, T, R, x = np.empty(7), np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     for p in range(len(points)):
-        best = np.inf
+        best = nearest_end = np.inf
+        for k in range(len(ends)):
+            nearest_end = min(nearest_end, _square_distance(ends[k, 0], points[p]))
+        nearest_end = np.sqrt(nearest_end)
         for k in range(len(ends) - 1):
             a, u = q[4 + 2 * k], q[5 + 2 * k]
+            span = np.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
+            both = np.sqrt(_square_distance(ends[k, 0], points[p])) + np.sqrt(
+                _square_distance(ends[k + 1, 0], points[p])
+            )
+            if 0.5 * (both - span) > min(nearest_end, np.sqrt(best)) + 1e-9 * span:
+                continue  # no place of the section is nearer than that to the point
             count = _SAMPLES + int(2.0 * np.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]))
             least, t = np.inf, 0.0
             for i in range(count + 1):
@@ -43,8 +53,7 @@ def _project(q, ends, points, section, fraction):  # type: ignore[no-untyped-def
                 d = _square_distance(x, points[p])
                 if d < least:
                     least, t = d, i / count
-            spacing = np.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]) / count
-            if np.sqrt(least) - 0.5 * spacing > np.sqrt(best):
+            if np.sqrt(least) - 0.5 * span / count > np.sqrt(best):
                 continue
             t = _refined(ends[k], a, u, max(t - 1.0 / count, 0.0), t, min(t + 1.0 / count, 1.0), points[p], c, T, R, x)
             pose_in_section(ends[k], a, u, t, c, T, R, x)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pliant.core.arrays import csr
 from pliant.core.types import FloatArray, IndexArray
 from pliant.solvers.linear.dense import DenseFactor
 
@@ -33,7 +34,11 @@ class RodFactor:
         return out.reshape(given.shape)
 
     def compliance(self, H: sparse.csr_matrix) -> FloatArray:
-        """H A⁻¹ Hᵀ, (m, m)."""
-        rows = H.toarray() if hasattr(H, "toarray") else np.asarray(H, np.float64)
-        W = self._factor.compliance(np.ascontiguousarray(rows[:, self._free]))
-        return W if self._factor.symmetric else 0.5 * (W + W.T)
+        """H A⁻¹ Hᵀ, (m, m). Rows that do not touch the rod, most of them where there are several, cost nothing."""
+        touching = np.flatnonzero(np.diff(H.indptr))
+        starts = np.append(H.indptr[touching], H.indptr[-1])
+        rows = csr(H.data, H.indices, starts, (len(touching), H.shape[1])).toarray()
+        own = self._factor.compliance(np.ascontiguousarray(rows[:, self._free]))
+        W = np.zeros((H.shape[0], H.shape[0]))
+        W[touching[:, None], touching] = own if self._factor.symmetric else 0.5 * (own + own.T)
+        return W

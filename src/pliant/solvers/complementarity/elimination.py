@@ -24,7 +24,9 @@ _RIGID = 1e-11  # a kept row with less than this fraction of its compliance left
 
 @dataclass(frozen=True, eq=False)
 class Elimination:
-    """The kept rows with their W and q, and what gives the forces of the eliminated ones back."""
+    """The kept rows with their W and q, and what gives the forces of the eliminated ones back: those of q, in its
+    shape, and those of a unit force of each kept row.
+    """
 
     W: FloatArray
     q: FloatArray
@@ -32,7 +34,7 @@ class Elimination:
     forces_kept: FloatArray
 
     def forces(self, lam_kept: FloatArray) -> FloatArray:
-        """λ of the eliminated rows."""
+        """λ of the eliminated rows, for q (m,)."""
         lam: FloatArray = self.forces_free + self.forces_kept @ lam_kept
         return lam
 
@@ -42,24 +44,27 @@ def eliminate(
 ) -> Elimination:
     """Remove the rows `eliminated`; D (m,) scales every row to unit compliance.
 
-    Raises `ConflictingRowsError` where redundant rows differ by more than `allowed`, a bound on the scaled gaps.
+    q (m,) are the gaps without forces; of q (m, k) further columns are changes of theirs that are treated alike. Raises
+    `ConflictingRowsError` where redundant rows of the first differ by more than `allowed`, a bound on the scaled gaps.
     """
     if not len(eliminated):
-        return Elimination(*_parts(W, q, kept), np.zeros(0), np.zeros((0, len(kept))))
+        return Elimination(*_parts(W, q, kept), np.zeros((0, *q.shape[1:])), np.zeros((0, len(kept))))
     D = D[eliminated]
     right = np.column_stack([q[eliminated], W[np.ix_(eliminated, kept)]]) * D[:, None]
     solution, null = _solve(D[:, None] * W[np.ix_(eliminated, eliminated)] * D, right)
     _check_redundant(null, right[:, 0], eliminated, allowed)
     forces = -D[:, None] * solution
+    count = right.shape[1] - len(kept)
+    forces_free, forces_kept = forces[:, :count].reshape(-1, *q.shape[1:]), forces[:, count:]
     W_kept, q_kept = _parts(W, q, kept)
     across = W[np.ix_(kept, eliminated)]
     before = W_kept.diagonal().copy()
-    W_kept = W_kept + across @ forces[:, 1:]
+    W_kept = W_kept + across @ forces_kept
     rigid = W_kept.diagonal() <= _RIGID * before
     W_kept[rigid] = 0.0
     W_kept[:, rigid] = 0.0
-    q_kept = q_kept + across @ forces[:, 0]
-    return Elimination(W_kept, q_kept, forces[:, 0], forces[:, 1:])
+    q_kept = q_kept + across @ forces_free
+    return Elimination(W_kept, q_kept, forces_free, forces_kept)
 
 
 def _parts(W: FloatArray, q: FloatArray, rows: IndexArray) -> tuple[FloatArray, FloatArray]:
