@@ -99,10 +99,22 @@ def test_an_inverse_finds_the_base_for_the_tip():
     tip = pl.Effector(rod, (0.2, 0, 0), name="tip")
     stepper = pl.QuasiStatic(newton_iterations=1, solver=pl.Inverse([tip], [drive], energy_weight=0.0))
     state = world.initial_state()
-    for _ in range(3):
+    for _ in range(6):
         state, info = stepper(world, state, {tip: (0.23, 0.03, 0.0)})
     assert info.error(tip) < 1e-6
     assert info.actuation(drive)[0] == pytest.approx(0.03 * np.sqrt(2.0), rel=1e-4)
+
+
+def test_an_inverse_turns_the_base_past_half_a_turn():
+    """With a largest change of the angle in a step: the angle is counted on, so that the way ahead stays open."""
+    world, rod, drive = driven(pl.Turn((0, 0, 1)), rod={"strains": "twist"}, max_variation=0.4)
+    tip = pl.Effector(rod, (0.2, 0, 0), name="tip")
+    stepper = pl.QuasiStatic(newton_iterations=2, solver=pl.Inverse([tip], [drive], energy_weight=0.0))
+    state = world.initial_state()
+    for angle in [*np.arange(0.2, 4.0, 0.2), 4.0, 4.0]:
+        state, info = stepper(world, state, {tip: (0.2 * np.cos(angle), 0.2 * np.sin(angle), 0.0)})
+    assert info.actuation(drive)[0] == pytest.approx(4.0, abs=1e-3)
+    assert info.error(tip) < 1e-4
 
 
 def test_a_saved_world_has_its_drive(tmp_path):

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import Actuator, Limits
+from pliant.actuators.joint import JointMemory
 from pliant.actuators.values import Angle, Cut, Displacement, Force, Pressure, Torque, VolumeGrowth, Young
 from pliant.constraints.rows import RowLaw, forces_of
 from pliant.control.effectors import AnyEffector, EffectorRows
@@ -421,12 +422,11 @@ class _Solving:
         x_low, x_high, low, high = (np.zeros(count) for _ in range(4))
         assembly = self.motion.assembly
         assert assembly is not None
-        makers: Any = self.motion.world.row_makers
         for k, (maker, limit) in enumerate(zip(self.bound.makers, self.bound.limits, strict=True)):
             last = self.last[self.drives[k]]
             x_low[k] = min(max(limit.lower, last - limit.force_change), limit.upper)
             x_high[k] = max(min(limit.upper, last + limit.force_change), limit.lower)
-            start = makers[maker].displacement(self.motion.start.q) if np.isfinite(limit.change) else 0.0
+            start = self._displacement(maker) if np.isfinite(limit.change) else 0.0
             low[k] = max(limit.least, start - limit.change)
             high[k] = min(limit.most, start + limit.change)
             if getattr(assembly.memories[maker], "cut", False):
@@ -435,6 +435,13 @@ class _Solving:
         spans = [driven.span(self.motion) for driven in self.session.supports]
         extra = np.array(spans).reshape(-1, 2)
         return np.append(x_low, extra[:, 0]), np.append(x_high, extra[:, 1]), low, high
+
+    def _displacement(self, maker: int) -> float:
+        """δ of a drive at the start of the step; what turns has counted its turns."""
+        memories, rows = self.motion.start.memories, self.motion.world.row_makers
+        memory = memories[maker] if memories else None
+        drive: Any = rows[maker]
+        return memory.angle if isinstance(memory, JointMemory) else float(drive.displacement(self.motion.start.q))
 
     def _energy(self, E_a: FloatArray, W_aa: FloatArray) -> FloatArray:
         """G of the mechanical work, with a small weight on the motion of supports."""
