@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,9 @@ from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.arrays import csr
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
-from pliant.core.types import BoolArray, FloatArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.mappings import BarycentricMap
-from pliant.mappings.curve import Curve, curve_of
+from pliant.mappings.curve import Curve, RodCurve, curve_of
 from pliant.models.model import Model
 from pliant.models.volume import Volume, VolumeModel
 
@@ -141,6 +142,26 @@ class ChannelRows:
         mu = self.spec.friction
         keys = CHANNEL_KEYS + (self.key << 20) + self._keys(inner, width, len(gap))
         return Rows.of(H, gap, law, lower=-mu, upper=mu, key=keys), None
+
+    @cached_property
+    def keys(self) -> IndexArray:
+        """Identities of all rows that there may be: three for each point, then those of the end."""
+        return CHANNEL_KEYS + (self.key << 20) + np.arange(3 * len(self.map.nodes) + 5)
+
+    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
+        """Add `scale` × (−λ ∂²δ/∂q²) to the matrix of a rod, of its points' motion; turns of the normals are left out.
+
+        A rod that does not stretch has its tension from these rows alone: without, a thin one has no stiffness across.
+        """
+        volume, slender = self.numbers
+        if not isinstance(self.curve, RodCurve) or not lam.any():
+            return
+        arc, _ = self._places(q[slender], self.map.points(q[volume]))
+        there, count = self.curve.at(arc), len(arc)
+        frames = there.frames(q[slender])
+        pushed = -np.einsum("kij,kj->ki", frames[:, :, (1, 2, 0)], lam[: 3 * count].reshape(-1, 3))
+        pushed[-1] -= frames[-1] @ lam[3 * count : 3 * count + 3] if self.spec.fixed_end else 0.0
+        systems[slender].add_load_stiffness(scale * there.load_stiffness(q[slender], pushed))
 
     def _places(self, q: FloatArray, x: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Arc lengths (k,) of the places of the points on the axis, and which of them slide there."""
