@@ -74,6 +74,32 @@ def test_a_wire_that_hardly_bends_is_a_cable():
     assert pull == pytest.approx(info.actuation(cable)[1], rel=0.01)
 
 
+def test_an_inextensible_rod_that_hardly_bends_is_a_cable():
+    """The same tip and the same pull as the geometric cable through the same points, within 1 %."""
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(MESH, RUBBER, clamp=CLAMP))
+    cable = scene.add(pl.Cable(body, POINTS, pull_point=(-0.02, 0.01, 0.015)))
+    world = scene.compile()
+    expected, info = pl.QuasiStatic()(world, world.initial_state(), {cable: pl.Displacement(0.004)})
+    other = pl.Scene()
+    soft = other.add(pl.Volume(MESH, RUBBER, clamp=CLAMP, damping=pl.Rayleigh(stiffness=0.01)))
+    wire = other.add(
+        pl.Rod(
+            0.12, 24, section=pl.sections.Circle(2e-4), young=1e10, poisson=0.3, density=1e3,
+            position=(-0.02, 0.01, 0.015), damping=pl.Rayleigh(stiffness=0.01),
+        )
+    )  # fmt: skip
+    base = other.add(pl.Support(wire, [0], rotation=(0, 0, 0)))
+    other.add(pl.Channel(soft, POINTS, wire))
+    state, report = settled(other.compile(), base, -0.004)
+    way = expected.displacements(body)[TIP]
+    off = np.linalg.norm(state.displacements(soft)[TIP] - way) / np.linalg.norm(way)
+    pull = -report.reaction(wire)[0, 0]
+    print(f"tip off by {100 * off:.2f} %, pull {pull:.3f} N, tension of the cable {info.actuation(cable)[1]:.3f} N")
+    assert off < 0.01
+    assert pull == pytest.approx(info.actuation(cable)[1], rel=0.01)
+
+
 def test_a_thicker_wire_bends_the_body_less_for_the_same_pull():
     """Adagolodjo et al., figure 7: the wire's own bending stiffness is felt."""
     bends = []
