@@ -21,7 +21,7 @@ from pliant.solvers.qp.branch_and_bound import BETTER, branch
 from pliant.solvers.qp.descent import Descent, descend
 from pliant.solvers.qp.pieces import Piece, PiecePoint
 from pliant.solvers.qp.problem import QpccProblem, ScaledProblem, scaled_problem
-from pliant.solvers.qp.quadratic import FREE
+from pliant.solvers.qp.quadratic import FREE, quadratic_program
 from pliant.solvers.qp.result import QpccResult, QpccStatus
 from pliant.solvers.qp.start import first_point, touching_at
 
@@ -54,6 +54,8 @@ def solve_qpcc(
     """
     limit = positive_count("maximum_iterations", maximum_iterations)
     nodes = positive_count("node_limit", node_limit)
+    if not problem.contact_count and (convex := _without_contacts(problem)) is not None:
+        return convex
     scaled = scaled_problem(problem)
     x, guess = _warm(problem, scaled, warm, pressed)
     piece = Piece(scaled, reduced=reduced, updated=updated)
@@ -67,6 +69,23 @@ def solve_qpcc(
         elif not scaled.nc and end.status is QpccStatus.LOCAL:
             bound, end.status = end.point.cost, QpccStatus.GLOBAL
     return _result(problem, scaled, end, bound)
+
+
+def _without_contacts(p: QpccProblem) -> QpccResult | None:
+    """The global minimum of a problem without contacts, one QP; None where that did not end, so that others may try."""
+    H = p.E_a.T @ p.E_a + p.G
+    found = quadratic_program(
+        H, p.E_a.T @ p.e, p.R_a, row_lower=p.row_lower - p.r, row_upper=p.row_upper - p.r, lower=p.x_lower,
+        upper=p.x_upper,
+    )  # fmt: skip
+    if not found.status.ok:
+        return None
+    x, none = np.clip(found.solution, p.x_lower, p.x_upper), np.zeros(0)
+    cost = p.objective(x, none)
+    return QpccResult(
+        x=x, y=none, w=none, objective=cost, lower_bound=cost, status=QpccStatus.GLOBAL, residual=found.residual,
+        iterations=1, active=np.zeros(0, np.bool_), path=(((), x),),
+    )  # fmt: skip
 
 
 def qpcc(
