@@ -21,7 +21,7 @@ from pliant.solvers.qp.branch_and_bound import BETTER, branch
 from pliant.solvers.qp.descent import Descent, descend
 from pliant.solvers.qp.pieces import Piece, PiecePoint
 from pliant.solvers.qp.problem import QpccProblem, ScaledProblem, scaled_problem
-from pliant.solvers.qp.quadratic import FREE, quadratic_program
+from pliant.solvers.qp.quadratic import FREE, minimum
 from pliant.solvers.qp.result import QpccResult, QpccStatus
 from pliant.solvers.qp.start import first_point, touching_at
 
@@ -73,10 +73,9 @@ def solve_qpcc(
 
 def _without_contacts(p: QpccProblem) -> QpccResult | None:
     """The global minimum of a problem without contacts, one QP; None where that did not end, so that others may try."""
-    H = p.E_a.T @ p.E_a + p.G
-    found = quadratic_program(
-        H, p.E_a.T @ p.e, p.R_a, row_lower=p.row_lower - p.r, row_upper=p.row_upper - p.r, lower=p.x_lower,
-        upper=p.x_upper,
+    E = p.E_a
+    found = minimum(
+        E.T @ E + p.G, E.T @ p.e, p.R_a, p.x_lower, p.x_upper, p.row_lower - p.r, p.row_upper - p.r
     )  # fmt: skip
     if not found.status.ok:
         return None

@@ -98,6 +98,20 @@ def quadratic_program(
     A = np.zeros((0, n)) if A is None else finite_array("A", A, shape=(None, n))
     low, high = limits("lower", lower, "upper", upper, n)
     row_low, row_high = limits("row_lower", row_lower, "row_upper", row_upper, len(A))
+    return minimum(H, f, A, low, high, row_low, row_high)
+
+
+def minimum(
+    H: FloatArray,
+    f: FloatArray,
+    A: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    row_low: FloatArray,
+    row_high: FloatArray,
+) -> QpResult:
+    """What `quadratic_program` finds, of arrays that are known to fit."""
+    n = len(f)
     D = _variable_scale(H, A)
     H_hat, f_hat, A_hat = D[:, None] * H * D, D * f, A * D
     length = np.linalg.norm(A_hat, axis=1)
