@@ -16,8 +16,8 @@ from scipy import sparse
 
 from pliant.actuators.drive import DriveRow
 from pliant.actuators.joint import JointMemory
-from pliant.actuators.limits import Command, Limits, command
-from pliant.actuators.values import Angle, Displacement, Force, Torque
+from pliant.actuators.limits import Command, Driven, Limits
+from pliant.actuators.values import Angle, Torque
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -26,7 +26,7 @@ from pliant.models.rod import Rod, RodModel, Slide, Turn
 
 
 @dataclass(frozen=True, eq=False)
-class BaseDrive:
+class BaseDrive(Driven):
     """Drives the base of `rod`, which is a `pl.Slide` (controls `pl.Displacement` or `pl.Force`) or a `pl.Turn`
     (controls `pl.Angle` or `pl.Torque`).
 
@@ -83,11 +83,10 @@ class BaseDrive:
             self.max_variation,
         )
 
-    def command(self, value: Any) -> Command:
-        """A checked command from a control value."""
-        if self.turns:
-            return command(self.name, value, self.limits, displacement=(Angle, "rad"), force=(Torque, "N·m"))
-        return command(self.name, value, self.limits, displacement=(Displacement, "m"), force=(Force, "N"))
+    @property
+    def kinds(self) -> Any:  # type: ignore[override]
+        """Angle and torque of a turn, displacement and force of a slide."""
+        return ((Angle, "rad"), (Torque, "N·m")) if self.turns else super().kinds
 
 
 @dataclass(frozen=True, eq=False)

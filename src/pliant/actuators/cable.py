@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.limits import Command, Limits, command
-from pliant.actuators.values import Cut, Displacement, Force
+from pliant.actuators.limits import Command, Driven, Limits, command
+from pliant.actuators.values import Cut, Force
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
@@ -40,7 +40,7 @@ FRICTION_KEYS = 1 << 38
 
 
 @dataclass(frozen=True, eq=False)
-class Cable:
+class Cable(Driven):
     """A cable through `via_points` (k, 3) m of `body`, given in the frame of its mesh; the last one is the anchor.
 
     body
@@ -123,7 +123,7 @@ class Cable:
         if isinstance(value, Force):
             non_negative(f"force of {self.name!r}", value.value, unit="N")
         free = replace(self.limits, lower=0.0)  # a motor may let go
-        return command(self.name, value, free, displacement=(Displacement, "m"), force=(Force, "N"))
+        return command(self.name, value, free, displacement=self.kinds[0], force=self.kinds[1])
 
     def guides(self) -> list[Fibre]:
         """The tubes in which the cable runs: fibres between neighbouring via points of the same volume."""

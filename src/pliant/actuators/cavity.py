@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators.drive import DriveRow
-from pliant.actuators.limits import Command, Limits, command
+from pliant.actuators.limits import Command, Driven, Limits
 from pliant.actuators.values import Pressure, VolumeGrowth
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.arrays import csr
@@ -29,7 +29,7 @@ from pliant.models.volume.trial import VolumeSystem
 
 
 @dataclass(frozen=True, eq=False)
-class Cavity:
+class Cavity(Driven):
     """A chamber of `body` bounded by `surface`, one of ``body.mesh.surface().components()[1:]``; None: the only one.
 
     min_pressure, max_pressure
@@ -60,6 +60,11 @@ class Cavity:
                 positive(f"{word} of {self.name!r}", getattr(self, word))
 
     @property
+    def kinds(self) -> Any:  # type: ignore[override]
+        """Volume and pressure."""
+        return (VolumeGrowth, "m³"), (Pressure, "Pa")
+
+    @property
     def bodies(self) -> tuple[Any, ...]:
         """The body of the chamber."""
         return (self.body,)
@@ -69,10 +74,6 @@ class Cavity:
         """What the pump may do, Pa and m³."""
         change = {"force_change": self.max_pressure_variation, "change": self.max_variation}
         return Limits(self.min_pressure, self.max_pressure, most=self.max_growth, **change)
-
-    def command(self, value: Any) -> Command:
-        """A checked command from a control value."""
-        return command(self.name, value, self.limits, displacement=(VolumeGrowth, "m³"), force=(Pressure, "Pa"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators.drive import DriveRow
-from pliant.actuators.limits import Command, Limits, command
-from pliant.actuators.values import Displacement, Force
+from pliant.actuators.limits import Command, Driven, Limits
 from pliant.constraints.rows import Rows, RowView
-from pliant.core.checks import finite_array
+from pliant.core.checks import finite_array, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.mappings import PointMap, riding
@@ -24,7 +23,7 @@ from pliant.models.model import Model
 
 
 @dataclass(frozen=True, eq=False)
-class ForcePoint:
+class ForcePoint(Driven):
     """A force along `direction` (3,), fixed in the world, on the point (3,) m of `body`, in the frame of its mesh.
 
     `min_force`, `max_force` bound it, N; `max_displacement` is the farthest that may be asked for, m;
@@ -63,10 +62,6 @@ class ForcePoint:
             force_change=self.max_force_variation,
             change=self.max_variation,
         )
-
-    def command(self, value: Any) -> Command:
-        """A checked command from a control value."""
-        return command(self.name, value, self.limits, displacement=(Displacement, "m"), force=(Force, "N"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +102,3 @@ class ForcePointRows(DriveRow):
     def _moved(self, q: FloatArray) -> float:
         assert self.map is not None
         return float(self.map.points(q)[0] @ self.direction) - self.start
-
-
-def unit_vector(name: str, value: Any) -> FloatArray:
-    """`value` (3,) scaled to length 1; an error where it has none."""
-    vector = finite_array(name, value, shape=(3,))
-    length = float(np.linalg.norm(vector))
-    if not length > 0.0:
-        raise InputError(f"{name} must not be zero")
-    return vector / length

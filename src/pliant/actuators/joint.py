@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.force_point import unit_vector
-from pliant.actuators.limits import Command, Limits, command
-from pliant.actuators.values import Angle, Displacement, Force, Torque
+from pliant.actuators.limits import Command, Driven, Limits
+from pliant.actuators.values import Angle, Torque
 from pliant.constraints.rows import RowLaw, Rows, RowView
-from pliant.core.checks import finite_array
+from pliant.core.checks import finite_array, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mappings import FrameMap
@@ -31,7 +30,7 @@ JOINT_KEYS = 1 << 39
 
 
 @dataclass(frozen=True, eq=False)
-class Slider:
+class Slider(Driven):
     """`body` slides along `axis` (3,), world axes when the world begins, without turning; `base` is a rigid body or
     None for the world.
 
@@ -71,13 +70,9 @@ class Slider:
             self.max_variation,
         )
 
-    def command(self, value: Any) -> Command:
-        """A checked command from a control value."""
-        return command(self.name, value, self.limits, displacement=(Displacement, "m"), force=(Force, "N"))
-
 
 @dataclass(frozen=True, eq=False)
-class Hinge:
+class Hinge(Driven):
     """`body` turns about `axis` (3,) through `point` (3,) m, both where they are when the world begins; `base` is a
     rigid body or None for the world.
 
@@ -104,6 +99,11 @@ class Hinge:
         _check(self)
 
     @property
+    def kinds(self) -> Any:  # type: ignore[override]
+        """Angle and torque."""
+        return (Angle, "rad"), (Torque, "N·m")
+
+    @property
     def bodies(self) -> tuple[Any, ...]:
         """The bodies that the joint ties."""
         return (self.body,) if self.base is None else (self.body, self.base)
@@ -119,10 +119,6 @@ class Hinge:
             self.max_torque_variation,
             self.max_variation,
         )
-
-    def command(self, value: Any) -> Command:
-        """A checked command from a control value."""
-        return command(self.name, value, self.limits, displacement=(Angle, "rad"), force=(Torque, "N·m"))
 
 
 def _check(spec: Slider | Hinge) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.actuators.drive import DriveRow
-from pliant.actuators.limits import Command, Limits
+from pliant.actuators.limits import Command, Driven, Limits
 from pliant.actuators.values import Young
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.checks import positive
@@ -28,7 +28,7 @@ from pliant.models.volume.trial import VolumeSystem
 
 
 @dataclass(frozen=True, eq=False)
-class Stiffness:
+class Stiffness(Driven):
     """The modulus of a part of `body`: of its inclusion number `inclusion`, or of the whole (None).
 
     min_young, max_young
@@ -80,6 +80,14 @@ class Stiffness:
         if not self.min_young <= amount <= self.max_young:
             raise InputError(f"{self.name!r} is asked for {amount:g} Pa; {self.min_young:g} … {self.max_young:g} Pa")
         return Command(by_force=True, amount=amount - float(self.material.young))
+
+    def moving(self, amount: float) -> Any:
+        """A modulus has no displacement: an error."""
+        raise InputError(f"{self.name!r} cannot be asked for a displacement")
+
+    def imposing(self, amount: float) -> Young:
+        """The control value that changes the modulus by `amount`, Pa."""
+        return Young(float(self.material.young) + amount)
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,3 +81,7 @@ class Cut:
     """The cable is cut: from this step on it never pulls again, whatever is asked of it. (No value.)"""
 
     value: Any = 0.0
+
+
+KINDS = (Angle, Cut, Displacement, Force, Placement, Pressure, Torque, Traction, VolumeGrowth, Wrench, Young)
+"""All kinds of control values."""

@@ -35,24 +35,15 @@ class ContactRows:
     frames: FloatArray
 
 
-def contact_rows(
-    contacts: ContactSet, *, frames: FloatArray | bool = True, normals_only: bool = False, joined: bool = False
-) -> ContactRows:
-    """Rows of `contacts` with the given `frames` (m, 3, 3); True: frames from the normals; False, or `normals_only`
-    with given frames: normal rows only. `joined` puts both sides of a self-contact into H_a and leaves H_b empty.
-    """
+def contact_rows(contacts: ContactSet, *, frames: FloatArray | bool = True) -> ContactRows:
+    """Rows of `contacts` with the given `frames` (m, 3, 3); True: frames from the normals; False: normal rows only."""
     if isinstance(frames, bool):
         given = contact_frames(contacts)
     else:
         given = finite_array("frames", frames, shape=(contacts.count, 3, 3))
-    directions = given[:, :1] if normals_only or frames is False else given
+    directions = given[:, :1] if frames is False else given
     gap = np.zeros(directions.shape[:2])
     gap[:, 0] = contacts.gap
-    if joined:
-        nodes = np.hstack([contacts.nodes_a, contacts.nodes_b])
-        weights = np.hstack([contacts.weights_a, -contacts.weights_b])
-        H = side_rows(nodes, weights, directions, contacts.point_count_a)
-        return ContactRows(H, empty_csr(H.shape), gap.ravel(), given)
     H_a = side_rows(contacts.nodes_a, contacts.weights_a, directions, contacts.point_count_a)
     H_b = side_rows(contacts.nodes_b, -contacts.weights_b, directions, contacts.point_count_b)
     return ContactRows(H_a, H_b, gap.ravel(), given)

@@ -21,7 +21,7 @@ import numpy as np
 
 from pliant.actuators import Actuator, Limits
 from pliant.actuators.joint import JointMemory
-from pliant.actuators.values import Angle, Cut, Displacement, Force, Pressure, Torque, VolumeGrowth, Young
+from pliant.actuators.values import Cut, Displacement
 from pliant.constraints.rows import RowLaw, forces_of
 from pliant.control.effectors import AnyEffector, EffectorRows
 from pliant.control.supports import DrivenSupport, MovedSupport
@@ -30,7 +30,7 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
 from pliant.solvers.complementarity import MixedProblem
-from pliant.solvers.complementarity.blocks import Blocks, equilibrating_scale
+from pliant.solvers.complementarity.blocks import NO_BLOCKS, equilibrating_scale
 from pliant.solvers.complementarity.elimination import eliminate
 from pliant.solvers.qp import QpccProblem, QpccResult, solve_qpcc
 from pliant.solvers.qp.friction import solve_frictional
@@ -43,7 +43,6 @@ ENERGY = 1e-3
 _BILATERAL, _SIGNORINI, _COULOMB, _IMPOSED, _BOUNDED = (
     int(law) for law in (RowLaw.BILATERAL, RowLaw.SIGNORINI, RowLaw.COULOMB, RowLaw.IMPOSED, RowLaw.BOUNDED)
 )
-_NO_BLOCKS = Blocks(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,31 +207,10 @@ class InverseReport:
         kept = {handle: value for handle, value in (controls or {}).items() if handle not in known}
         for actuator in bound.actuators:
             if actuator not in kept:
-                kept[actuator] = _force_value(actuator, float(info.actuation(actuator)[1]))
+                kept[actuator] = actuator.imposing(float(info.actuation(actuator)[1]))
         for driven in self.session.supports:
             kept[driven.spec.support] = Displacement(driven.reached)
         return kept
-
-
-def _force_value(actuator: Any, amount: float) -> Any:
-    for kind in (Force, Pressure, Torque):
-        try:
-            actuator.command(kind(amount))
-        except InputError:
-            continue
-        return kind(amount)
-    return Young(float(actuator.material.young) + amount)
-
-
-def displacement_value(actuator: Any, amount: float) -> Any:
-    """The control value that asks `actuator` for a displacement, in m, m³ or rad."""
-    for kind in (Displacement, VolumeGrowth, Angle):
-        try:
-            actuator.command(kind(amount))
-        except InputError:
-            continue
-        return kind(amount)
-    raise InputError(f"{actuator.name!r} cannot be asked for a displacement of {amount:g}")
 
 
 class InverseSession:
@@ -243,12 +221,12 @@ class InverseSession:
         self.bound = bound
         self.supports = supports
         self.makers = bound.effectors
-        self.report: Any = _Pending()
+        self.report: InverseReport | None = None
         self._columns: list[FloatArray] = []
 
     def observe(self, motion: Motion, systems: Sequence[System]) -> None:
         """What a unit of each driven support pushes the free unknowns by."""
-        self._columns = [driven.right_side(motion, systems) for driven in self.supports]
+        self._columns = [driven.right_side(systems) for driven in self.supports]
 
     def effector_rows(self, info: StepInfo) -> list[tuple[EffectorRows, slice, Any]]:
         """Rows of the effectors, their places, and what the speed limit left out."""
@@ -266,21 +244,8 @@ class InverseSession:
         for driven, motions, amount in zip(self.supports, solving.motions, moved, strict=True):
             dx[driven.number] += amount * motions
             driven.move(motion, amount)
-        self.report.fill(InverseReport(self, result, qpcc, lambda: solving.limited(lam, moved)))
+        self.report = InverseReport(self, result, qpcc, lambda: solving.limited(lam, moved))
         return lam
-
-
-class _Pending:
-    """The report of a step in the making; reads as the report once there is one."""
-
-    def __init__(self) -> None:
-        self._report: InverseReport | None = None
-
-    def fill(self, report: InverseReport) -> None:
-        self._report = report
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._report, name)
 
 
 class _Solving:
@@ -366,7 +331,7 @@ class _Solving:
         W = self.problem.W
         if not len(self.zero):
             return W[np.ix_(kept, kept)], q[kept], self.B[kept], None
-        D = equilibrating_scale(W, _NO_BLOCKS)
+        D = equilibrating_scale(W, NO_BLOCKS)
         size = float(np.linalg.norm(D * q)) or 1.0
         reduced = eliminate(W, np.column_stack([q, self.B]), kept, self.zero, D, allowed=1e-8 * size)
 

@@ -16,14 +16,13 @@ from scipy import sparse
 from pliant.constraints import condense
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.control.effectors import AnyEffector, Effector
-from pliant.control.inverse import displacement_value
 from pliant.core.checks import positive_count
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import BoolArray, FloatArray
 from pliant.mappings import PointMap, riding
 from pliant.materials import Tangent
 from pliant.models.scheme import STATIC_SCHEME, Scheme, euler_scheme
-from pliant.solvers.complementarity.blocks import Blocks, equilibrating_scale
+from pliant.solvers.complementarity.blocks import NO_BLOCKS, equilibrating_scale
 from pliant.solvers.complementarity.elimination import eliminate
 from pliant.stepping import QuasiStatic
 from pliant.stepping.motion import Motion
@@ -31,7 +30,6 @@ from pliant.stepping.rigid_modes import open_base_share
 from pliant.stepping.session import DirectSession, warm_start
 from pliant.world import State, World
 
-_NO_BLOCKS = Blocks(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 _PRESSED = 1e-9  # a contact presses above this share of the largest force
 
 
@@ -162,7 +160,7 @@ def reachable_set(
         state = world.initial_state()
         try:
             for part in np.arange(1, steps + 1) / steps:
-                controls = {a: displacement_value(a, float(part * x)) for a, x in zip(actuators, amount, strict=True)}
+                controls = {a: a.moving(float(part * x)) for a, x in zip(actuators, amount, strict=True)}
                 state, _ = stepper(world, state, controls)
         except ConvergenceError:
             continue
@@ -233,5 +231,5 @@ def _reduced(W: FloatArray, motion: Motion, kept: Any) -> FloatArray:
             sticks[cones[k::3]] = held  # a contact that slips holds its normal alone
     stays = (rows.law == RowLaw.BILATERAL) | (sticks & (rows.law != RowLaw.IMPOSED))
     stays[kept] = False
-    D = equilibrating_scale(W, _NO_BLOCKS)
+    D = equilibrating_scale(W, NO_BLOCKS)
     return eliminate(W, np.zeros(rows.count), kept, np.flatnonzero(stays), D, allowed=np.inf).W

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import finite_array, positive, positive_count
+from pliant.core.checks import finite_array, positive, positive_count, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 
@@ -17,10 +17,7 @@ def circle(*, center: Any, radius: float, count: int, normal: Any = (0.0, 0.0, 1
     The last position closes the circle where `turns` is whole.
     """
     middle = finite_array("center", center, shape=(3,))
-    axis = finite_array("normal", normal, shape=(3,))
-    if not np.linalg.norm(axis) > 0.0:
-        raise InputError("normal must not be zero")
-    axis = axis / np.linalg.norm(axis)
+    axis = unit_vector("normal", normal)
     first = np.cross([0.0, 1.0, 0.0] if abs(axis[1]) < 0.9 else [1.0, 0.0, 0.0], axis)
     first /= np.linalg.norm(first)
     angle = 2.0 * np.pi * turns * np.arange(1, positive_count("count", count) + 1) / count

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.checks import unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.models.model import Factor, System
@@ -35,9 +36,7 @@ class MovedSupport:
     name: str = "support"
 
     def __post_init__(self) -> None:
-        vector = np.asarray(self.direction, float)
-        if vector.shape != (3,) or not np.isfinite(vector).all() or not np.linalg.norm(vector) > 0.0:
-            raise InputError(f"direction of {self.name!r} must be a vector (3,) that is not zero")
+        vector = unit_vector(f"direction of {self.name!r}", self.direction)
         missing = {"xyz"[k] for k in np.flatnonzero(vector)} - set(self.support.axes)
         if missing:
             raise InputError(f"{self.name!r} moves along {sorted(missing)}, which its support does not hold")
@@ -70,7 +69,7 @@ class DrivenSupport:
         found = next((nodes for support, nodes, _ in model.supports if support is spec.support), None)
         if found is None:
             raise InputError(f"the support of {spec.name!r} is not in this world; add it to the scene")
-        direction = np.asarray(spec.direction, float) / np.linalg.norm(spec.direction)
+        direction = unit_vector("direction", spec.direction)
         unit = np.zeros(model.held.shape)
         unit.reshape(model.held.shape[0], -1)[found, :3] = direction
         rest = model.initial()[0]
@@ -92,7 +91,7 @@ class DrivenSupport:
         low = max(spec.min_displacement, start - spec.max_variation) - now
         return low, min(spec.max_displacement, start + spec.max_variation) - now
 
-    def right_side(self, motion: Motion, systems: Sequence[System]) -> FloatArray:
+    def right_side(self, systems: Sequence[System]) -> FloatArray:
         """−A_h d: what a metre of it pushes the free unknowns by."""
         return -systems[self.number].product(self.unit)
 

@@ -66,3 +66,12 @@ def positive_count(name: str, value: Any) -> int:
 
 def _in(unit: str) -> str:
     return f" (in {unit})" if unit else ""
+
+
+def unit_vector(name: str, value: Any) -> FloatArray:
+    """`value` (3,) scaled to length 1; an error where it has none."""
+    vector = finite_array(name, value, shape=(3,))
+    length = float(np.linalg.norm(vector))
+    if not length > 0.0:
+        raise InputError(f"{name} must not be zero")
+    return vector / length

@@ -19,7 +19,7 @@ from pliant.actuators.values import Force
 from pliant.control import Effector, Inverse, cost_landscape, plot_cost_landscape
 from pliant.control.landscape import Landscape
 from pliant.core.types import FloatArray
-from pliant.experiments.inverse_run import Followed, distance, follow, follow_blind, ramp
+from pliant.experiments.inverse_run import Followed, follow, follow_blind, ramp
 from pliant.experiments.report import Report
 from pliant.materials import Corotated
 from pliant.mesh import Mesh, regions
@@ -220,11 +220,6 @@ def pictures(folder: Path) -> list[Path]:
         labels = ("lower cable  (N)", "upper cable  (N)")
         plot_cost_landscape(problem, result, path=files[-1], labels=labels, title=f"Beam, figure {number}")
     return files
-
-
-def final_distance(beam: Beam, state: Any) -> float:
-    """How far the tip is from the target in `state`, m."""
-    return distance(beam.world, state, beam.tip, beam.target)
 
 
 def _path(target: FloatArray, *, steps: int) -> FloatArray:

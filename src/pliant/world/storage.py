@@ -9,19 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators.values import (
-    Angle,
-    Cut,
-    Displacement,
-    Force,
-    Placement,
-    Pressure,
-    Torque,
-    Traction,
-    VolumeGrowth,
-    Wrench,
-    Young,
-)
+from pliant.actuators.values import KINDS
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.world.codec import Decoder, Encoder
@@ -29,8 +17,7 @@ from pliant.world.scene import Pair, Scene
 from pliant.world.world import World
 
 WORLD_FORMAT = "pliant world 1"
-_KINDS = (Angle, Cut, Displacement, Force, Placement, Pressure, Torque, Traction, VolumeGrowth, Wrench, Young)
-_CONTROLS = {kind.__name__: kind for kind in _KINDS}
+_CONTROLS = {kind.__name__: kind for kind in KINDS}
 
 
 def save_world(world: World, path: Path) -> Path:

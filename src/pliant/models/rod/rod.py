@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import finite_array, finite_number, positive, positive_count
+from pliant.core.checks import finite_array, finite_number, positive, positive_count, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import regions
@@ -31,7 +31,7 @@ class Slide:
     axis: Any = (1.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        _direction("axis of a Slide", self.axis)
+        unit_vector("axis of a Slide", self.axis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Turn:
     axis: Any = (1.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        _direction("axis of a Turn", self.axis)
+        unit_vector("axis of a Turn", self.axis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,19 +236,11 @@ def section_ends(q: FloatArray) -> FloatArray:
     return ends
 
 
-def _direction(name: str, axis: Any) -> FloatArray:
-    vector = finite_array(name, axis, shape=(3,))
-    if not np.linalg.norm(vector) > 0.0:
-        raise InputError(f"{name} must not be zero: it is a direction")
-    unit: FloatArray = vector / np.linalg.norm(vector)
-    return unit
-
-
 def freedom_basis(base: Any, rotation: FloatArray) -> FloatArray:
     """World axes (3, 3), as columns, in which the motion of a base is counted: the first along its one freedom."""
     if isinstance(base, str):
         return np.eye(3)
-    along = rotation @ _direction("axis of the base", base.axis)
+    along = rotation @ unit_vector("axis of the base", base.axis)
     other = np.eye(3)[int(np.argmin(np.abs(along)))]
     across = np.cross(along, other)
     across /= np.linalg.norm(across)

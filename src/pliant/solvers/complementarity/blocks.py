@@ -32,6 +32,10 @@ class Blocks(NamedTuple):
     upper: FloatArray
 
 
+NO_BLOCKS = Blocks(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+"""Neither boxes nor cones."""
+
+
 @dataclass(frozen=True, eq=False)
 class BlockProblem:
     """u = W r + q under the laws of `blocks`, which together name every row once. W (m, m), q (m,)."""

@@ -18,6 +18,7 @@ from pliant.core.status import Status
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.solvers.complementarity.blocks import (
+    NO_BLOCKS,
     BlockProblem,
     Blocks,
     complementarity_gap,
@@ -55,7 +56,6 @@ class Law(IntEnum):
 
 
 _BILATERAL, _, _COULOMB, _IMPOSED, _BOUNDED, _CAPSTAN, _SLEEVE = (int(law) for law in Law)
-_NO_BLOCKS = Blocks(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 
 class LawProblem(Protocol):
@@ -184,7 +184,7 @@ def _solve(
     q = p.delta_free - np.where(p.law == _IMPOSED, 0.0, p.target)
     if parts.imposed.any():
         q = q + p.W[:, parts.imposed] @ lam[parts.imposed]
-    D = equilibrating_scale(p.W, _NO_BLOCKS)
+    D = equilibrating_scale(p.W, NO_BLOCKS)
     size = float(np.linalg.norm(np.where(parts.imposed, 0.0, D * q)))
     bound = options.relative(D, size)
     kept, zero = parts.kept_rows, parts.zero_rows
@@ -264,7 +264,7 @@ class _Parts:
         zero = (p.law == _BILATERAL) | unlimited
         self.kept: BoolArray = ~(self.imposed | zero)
         self.kept_rows, self.zero_rows = np.flatnonzero(self.kept), np.flatnonzero(zero)
-        self.blocks = self._blocks() if len(self.kept_rows) else _NO_BLOCKS
+        self.blocks = self._blocks() if len(self.kept_rows) else NO_BLOCKS
 
     def _blocks(self) -> Blocks:
         """Boxes and cones in the numbering of the kept rows."""
