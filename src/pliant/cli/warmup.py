@@ -213,7 +213,7 @@ def _beams() -> None:
     scene.add(PointLoad(beam, [3], (0.0, 0.0, -0.1), (0.01, 0.0, 0.0)))
     scene.attach(beam, cube, points=[points[3]], frames=True)
     scene.collide(beam, block, friction=0.5)
-    scene.collide(beam, scene.add(Obstacle.tubes([(-1.0, 0.0, 0.0), (1.0, 0.0, 0.0)], radius=0.5)))
+    scene.collide(beam, scene.add(Obstacle.tubes([(-1.0, 0.0, 0.0), (1.0, 0.0, 0.0)], radius=0.5)), margin=0.01)
     cable = scene.add(Cable(beam, points))
     turn = {base: Placement([(0.0, 0.0, 0.0), (0.0, 0.0, 0.01)]), cable: Force(0.1)}
     run = simulate(scene.compile(), ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: turn)
