@@ -15,8 +15,9 @@ problems, on one thread with kernels compiled.
 - naive: the reduced QP by NumPy with an explicit inverse, checked and scaled each time
 
 The first table is what a caller of Python gets: about 5 µs of each QP are calls. The second one is the paper's
-comparison, compiled code alone and the same QP code for all: daqp by its own clock (set-up and solution), plus for the reduced QP the kernels that
-pivot the factor and fill the QP, less the time of calling them on a problem with one actuator and one contact.
+comparison, compiled code alone and one QP code for all: daqp by its own clock (set-up and solution), plus for the
+reduced QP the kernels that pivot the factor and fill the QP, less the time of calling them on a problem with one
+actuator and one contact.
 """
 
 from __future__ import annotations

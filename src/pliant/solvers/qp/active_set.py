@@ -4,9 +4,9 @@
 
 With H = L Lᵀ and z = Lᵀx + L⁻¹f this is the point z of least length between pairs of parallel planes. From z = 0 the
 most violated plane is added, planes whose multiplier would change its sign are dropped on the way, and the length grows
-strictly until nothing is violated (D. Goldfarb, A. Idnani, "A numerically stable dual method for solving strictly convex
-quadratic programs", Mathematical Programming 27, 1983). There are at most n planes in the set, so their Gram matrix is
-factorized anew at each change: for the few actuators of a robot that is quicker than any update.
+strictly until nothing is violated (D. Goldfarb, A. Idnani, "A numerically stable dual method for solving strictly
+convex quadratic programs", Mathematical Programming 27, 1983). There are at most n planes in the set, so their Gram
+matrix is factorized anew at each change: for the few actuators of a robot that is quicker than any update.
 
 Only what can be trusted is answered: a flat cost, planes that almost coincide and problems without a feasible point are
 left to the caller, who has daqp for them.
@@ -149,7 +149,7 @@ def _shortest(
             if upper > worst:
                 worst, p, sign = upper, i, -1.0
         if p < 0:
-            return _settled(planes, low, high, z, chosen, side, force, F, k)
+            return _settled(planes, low, high, z, chosen, side, force, F, k)  # type: ignore[no-any-return]
         added = 0.0
         while True:
             _project(planes, chosen, side, k, F, planes[p], sign, share, away)

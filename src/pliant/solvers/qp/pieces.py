@@ -139,7 +139,9 @@ class Piece:
         """The minimum on this piece, None where the piece is empty under the limits (or `failed` is set)."""
         p, state, marks, k, extra = self.problem, self._state, self._marks, self._k, self._extra
         table, limits, sense, Y = program = self._programs.get(len(extra)) or self._program(len(extra))
-        z, duals, contacts = np.empty(table.shape[1]), np.empty(len(sense)), np.empty((6, len(self.active)))
+        z: FloatArray = np.empty(table.shape[1])
+        duals: FloatArray = np.empty(len(sense))
+        contacts = np.empty((6, len(self.active)))
         answer, cost, violation = piece_minimum(
             p.rows, p.G, p.bounds, state, marks, k, extra, table, limits, sense, Y, z, duals, contacts
         )

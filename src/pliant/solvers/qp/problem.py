@@ -104,6 +104,22 @@ class QpccProblem:
             C_a=block("C_a", C_a, nc, na), W_cc=positive_semidefinite("W_cc", W), c=c,
         )  # fmt: skip
 
+    @classmethod
+    def of_table(
+        cls, table: FloatArray, G: FloatArray, x_lower: FloatArray, x_upper: FloatArray, row_lower: FloatArray,
+        row_upper: FloatArray,
+    ) -> QpccProblem:  # fmt: skip
+        """The problem of a `table` that is known to fit; its parts are views of it."""
+        na, nr, nc = len(G), len(row_lower), table.shape[1] - len(G) - 1
+        by_x, alone, by_y = table[:, :na], table[:, na], table[:, na + 1 :]
+        made = cls(
+            E_a=by_x[nc + nr :], E_c=by_y[nc + nr :], e=alone[nc + nr :], G=G, x_lower=x_lower, x_upper=x_upper,
+            R_a=by_x[nc : nc + nr], R_c=by_y[nc : nc + nr], r=alone[nc : nc + nr], row_lower=row_lower,
+            row_upper=row_upper, C_a=by_x[:nc], W_cc=by_y[:nc], c=alone[:nc],
+        )  # fmt: skip
+        made.__dict__["table"] = table
+        return made
+
     @property
     def actuator_count(self) -> int:
         """na."""
@@ -200,12 +216,14 @@ class ScaledProblem:
     @property
     def lower(self) -> FloatArray:
         """Least x, then least rows, (na + nr,), −1e30 for none."""
-        return self.bounds[0]
+        limits: FloatArray = self.bounds[0]
+        return limits
 
     @property
     def upper(self) -> FloatArray:
         """Largest x, then largest rows, (na + nr,), 1e30 for none."""
-        return self.bounds[1]
+        limits: FloatArray = self.bounds[1]
+        return limits
 
 
 def scaled_problem(p: QpccProblem, *, rows_per_contact: int = 1) -> ScaledProblem:
