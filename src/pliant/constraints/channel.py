@@ -243,12 +243,11 @@ class StiffChannelRows(ChannelRows):
         shapes = [(count, view.sizes[number]) for number in self.numbers]
         H[volume] = csr(own[:count].ravel(), columns[:count].ravel(), fit.each * ends, shapes[0])
         H[slender] = csr(rod[:count].ravel(), fit.columns[: count * fit.across], fit.across * ends, shapes[1])
-        gap = gap[:count]
         law: Any = RowLaw.BILATERAL
         if mu:
             law = np.full(count, RowLaw.BILATERAL)
             law[2:inner:3] = RowLaw.SLEEVE
-        made = Rows.of(H, gap, law, lower=-mu, upper=mu, key=self._first_key + key[:count])
+        made = Rows.of(H, gap[:count], law, lower=-mu, upper=mu, key=self._first_key + key[:count])
         return (self._with_direction(view, made) if self.spec.end_direction else made), None
 
     def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:

@@ -51,7 +51,7 @@ class RodFactor:
 
 
 @kernel
-def _gather(data, indices, indptr, touching, free, size, rows):
+def _gather(data, indices, indptr, touching, free, size, rows):  # type: ignore[no-untyped-def]
     """The rows `touching` of a sparse matrix at the unknowns `free` among `size`, `rows` (k, n), which are zero."""
     place = np.full(size, -1, np.int64)
     for i in range(len(free)):
@@ -64,7 +64,7 @@ def _gather(data, indices, indptr, touching, free, size, rows):
 
 
 @kernel
-def _add_compliance(L, rows, touching, W):
+def _add_compliance(L, rows, touching, W):  # type: ignore[no-untyped-def]
     """W[touching, touching] += rows (L Lᵀ)⁻¹ rowsᵀ; `rows` (k, n) become (L⁻¹ rowsᵀ)ᵀ."""
     n = rows.shape[1]
     for i in range(len(rows)):
