@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import pliant as pl
-from pliant.bench import BENCHES, run_bench
+from pliant.bench import BENCHES, rod_finger, run_bench
 from pliant.bench.beam import Variant, peer_setup, run_beam
 from pliant.bench.peers import peer_python, run_peers
 from pliant.bench.rod import run_rod
@@ -119,10 +119,19 @@ def test_side_by_side_data_that_is_missing_is_named(tmp_path):
 
 
 def test_the_bench_of_a_rod_reports_its_accuracy():
-    report = run_rod(steps=3, variants={})
+    report = run_rod(steps=3, variants={}, fingers=False)
     assert set(report) >= DOCUMENTED | {"accurate_ms", "accurate_dt", "accurate_error"}
     assert report["unknowns"] == 24
     assert report["residual"] < 1e-10
     assert 0.0 < report["accurate_error"] < 1e-3
-    with pytest.raises(pl.InputError, match="reads no data"):
-        run_rod(data=Path("meshes"))
+
+
+def test_the_finger_with_a_rod_as_its_cable_comes_to_rest(tmp_path):
+    """At every pull, also at 20 mm, which curls it up."""
+    with pytest.raises(pl.InputError, match=r"holds no finger\.json"):
+        run_rod(data=tmp_path, steps=1, variants={})
+    report = rod_finger.rod_finger_reports(None, 2)
+    assert list(report) == ["finger_0_mm", "finger_10_mm", "finger_20_mm"]
+    assert all(one["rest_speed"] < 1e-5 for one in report.values())
+    forces = [one["force_N"] for one in report.values()]
+    assert forces[0] < 0.01 < forces[1] < forces[2]

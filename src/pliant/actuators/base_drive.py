@@ -12,13 +12,13 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from pliant.actuators.drive import DriveRow
 from pliant.actuators.joint import JointMemory
 from pliant.actuators.limits import Command, Driven, Limits
 from pliant.actuators.values import Angle, Torque
 from pliant.constraints.rows import Rows, RowView
+from pliant.core.arrays import csr
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.models.model import Model
@@ -128,7 +128,8 @@ class BaseDriveRows(DriveRow):
         if turns:
             moved += 2.0 * np.pi * np.round((before - moved) / (2.0 * np.pi))
         H = view.blank(1)
-        H[self.number] = sparse.csr_matrix(([1.0], ([0], [3 if turns else 0])), shape=H[self.number].shape)
+        column = np.array([3 if turns else 0], np.int32)
+        H[self.number] = csr(np.ones(1), column, np.array([0, 1], np.int32), H[self.number].shape)
         control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
         law, lower, upper, target = self.spec.limits.law(
             control, lambda: before if turns else self.displacement(view.start), lambda: view.last_force(self.key)

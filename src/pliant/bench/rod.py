@@ -3,7 +3,8 @@
 The rod is that of a beam of 200 × 40 × 40 mm of silicone: of the same bending stiffness, lightly damped. Beside the
 time of a step of 10 ms the report has that of 10 ms of motion in steps that are small enough to be accurate
 ("accurate_ms", with its "accurate_dt"): the tip after half a second differs there from that of steps a quarter as long
-by "accurate_error", as a fraction of the rod.
+by "accurate_error", as a fraction of the rod. Variants "finger_0_mm"… are the finger with a rod as its cable
+(`bench.rod_finger`), with a folder of side-by-side meshes the one there.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pliant.bench.measure import measure_steps
-from pliant.core.errors import InputError
+from pliant.bench.rod_finger import rod_finger_reports
 from pliant.models.beam import Circle
 from pliant.models.rod import Rod
 from pliant.models.rod.rod import STRAINS
@@ -42,13 +43,17 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def run_rod(
-    *, data: Path | None = None, steps: int = 300, variants: Mapping[str, dict[str, Any]] = VARIANTS
+    *,
+    data: Path | None = None,
+    steps: int = 300,
+    variants: Mapping[str, dict[str, Any]] = VARIANTS,
+    fingers: bool = True,
 ) -> dict[str, Any]:
     """Report of the bench: eight sections at the top, the others under "variants"; see `pliant.bench.run_bench`."""
-    if data is not None:
-        raise InputError(f"bench 'rod' builds its own rod and reads no data, got data={str(data)!r}; leave it out")
     report = _report(_world(sections=8), steps)
     others = {name: _report(_world(**options), steps) for name, options in variants.items()}
+    if fingers:
+        others |= rod_finger_reports(data, steps)
     return report | {"peers": {}, "peer_errors": {}, "variants": others}
 
 

@@ -90,7 +90,7 @@ def _cable_robot(
     """World, state and controls with one cable pulled by 10 mm, and the tip; of data the others only where asked."""
     scene = Scene(gravity=(0.0, -9.81, 0.0) if name == "finger" else (0.0, 0.0, 0.0))
     if data is not None:
-        cables = _cables_of_data(scene, name, Path(data), smooth)
+        cables = cables_of_data(scene, name, Path(data), smooth)
         cables = [scene.add(cable) for cable in (cables if all_cables else cables[:1])]
         body = cables[0].body
         farthest = int(np.argmax(np.linalg.norm(body.mesh.points - cables[0].via_points[0], axis=1)))
@@ -102,7 +102,8 @@ def _cable_robot(
     return *_settled(scene.compile(), {cables[0]: Displacement(0.01)}, 100), tip
 
 
-def _cables_of_data(scene: Scene, name: str, folder: Path, smooth: bool) -> list[Cable]:
+def cables_of_data(scene: Scene, name: str, folder: Path, smooth: bool) -> list[Cable]:
+    """Cables of the robot `name` of a folder of side-by-side meshes, whose body is added to `scene`."""
     try:
         about = json.loads((folder / f"{name}.json").read_text())
     except (OSError, ValueError) as error:

@@ -17,12 +17,13 @@ from scipy import sparse
 
 from pliant import materials, regions
 from pliant import mesh as meshes
-from pliant.actuators import Cable, Cavity
+from pliant.actuators import BaseDrive, Cable, Cavity
+from pliant.constraints.channel import Channel
 from pliant.core.kernels import cache_folder
 from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.rigid import Obstacle, RigidBody
-from pliant.models.rod import Rod, RodLoad, RodModel
+from pliant.models.rod import Rod, RodLoad, RodModel, Slide
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
 from pliant.solvers import friction, lcp
@@ -34,7 +35,7 @@ from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, Quas
 from pliant.viewer.raster import fit_camera
 from pliant.viewer.still import render_poses
 from pliant.viewer.surfaces import SurfaceFrames
-from pliant.world import Force, Placement, Pressure, Scene, World
+from pliant.world import Displacement, Force, Placement, Pressure, Scene, World
 
 
 @dataclass(frozen=True)
@@ -262,6 +263,18 @@ def _rods() -> None:
     model.mass_matrix(model.sweep(state.q[0]))
 
 
+def _channels() -> None:
+    """A rod in a soft block, with friction, pulled by its base."""
+    scene = Scene()
+    rubber = materials.Corotated(young=1e5, poisson=0.4, density=1000)
+    block = scene.add(Volume(meshes.box((0.02, 0.02, 0.02), (2, 2, 2)), rubber, clamp=regions.plane(axis="x", at=0)))
+    options: dict[str, Any] = {"section": Circle(0.0005), "young": 1e7, "poisson": 0.3, "density": 1e3}
+    rod = scene.add(Rod(0.02, 2, position=(0.0, 0.01, 0.015), base=Slide((-1, 0, 0)), **options))
+    scene.add(Channel(block, [(0.005, 0.01, 0.015), (0.02, 0.01, 0.015)], rod, friction=0.1))
+    drive = scene.add(BaseDrive(rod))
+    simulate(scene.compile(), ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: {drive: Displacement(1e-4)})
+
+
 def _complementarity() -> None:
     lcp(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-1.0, -1.0]))
     lcp(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([-1.0, 1.0]))
@@ -296,6 +309,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "bodies that touch": _touching,
     "beams": _beams,
     "rods": _rods,
+    "rods in channels": _channels,
     "contact problems": _complementarity,
     "inverse problems": _inverse,
     "pictures": _pictures,

@@ -10,24 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from pliant.constraints.rows import RowLaw, Rows, RowView
-from pliant.core.arrays import csr
+from pliant.constraints.sliding import sliding_rows, sliding_stiffness
+from pliant.core.arrays import csr, stacked
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
-from pliant.core.types import BoolArray, FloatArray, IndexArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.mappings import BarycentricMap
-from pliant.mappings.curve import Curve, curve_of
+from pliant.mappings.curve import Curve, RodCurve, curve_of
 from pliant.models.model import Model
 from pliant.models.rod import RodModel
+from pliant.models.rod.model import writable
 from pliant.models.volume import Volume, VolumeModel
 
 CHANNEL_KEYS = 1 << 40
 """Keys of the rows of channels; those of contacts are higher."""
+_COLUMNS = ("gap", "law", "mu", "lower", "upper", "target", "key")
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,12 +141,10 @@ class ChannelRows:
         H = view.blank(len(points))
         H[volume] = self.map.pull(view.q[volume], picked)
         H[slender] = -there.pull(view.q[slender], picked)
-        if self.spec.end_direction:
-            H, gap = self._with_direction(view, H, gap, x, there, frames[-1])
-            law = np.concatenate([law, np.full(2, RowLaw.BILATERAL)])
         mu = self.spec.friction
         keys = self._first_key + self._keys(inner, width, len(gap))
-        return Rows.of(H, gap, law, lower=-mu, upper=mu, key=keys), None
+        made = Rows.of(H, gap, law, lower=-mu, upper=mu, key=keys)
+        return (self._with_direction(view, made) if self.spec.end_direction else made), None
 
     @property
     def _first_key(self) -> int:
@@ -165,21 +167,21 @@ class ChannelRows:
         slip: FloatArray = np.einsum("ki,ki->k", tangents, (moved - carried)[inner])
         return slip
 
-    def _with_direction(
-        self, view: RowView, H: list[sparse.csr_matrix], gap: FloatArray, x: FloatArray, there: Any, frame: FloatArray
-    ) -> tuple[list[sparse.csr_matrix], FloatArray]:
-        """Two more rows: the last piece of the channel has no part along the normals of the tip."""
+    def _with_direction(self, view: RowView, rows: Rows) -> Rows:
+        """`rows` and two more: the last piece of the channel has no part along the normals of the tip."""
         volume, slender = self.numbers
+        x, tip = self.map.points(view.q[volume]), self.curve.at(np.array([self.curve.length]))
         piece = x[-1] - x[-2]
-        normals = frame[:, 1:].T
+        normals = tip.frames(view.q[slender])[0, :, 1:].T
         ahead = sparse.csr_matrix(np.hstack([np.zeros((2, 3 * len(x) - 6)), -normals, normals]))
-        turns = np.zeros((2, 3 * len(x)))
-        turns[:, -3:] = np.cross(normals, piece)  # δ(n · d) = (ω × n) · d = ω · (n × d)
-        extra = view.blank(2)
-        extra[volume] = self.map.pull(view.q[volume], ahead)
-        extra[slender] = there.pull_spins(view.q[slender], sparse.csr_matrix(turns))
-        joined = [sparse.vstack([h, e], format="csr") for h, e in zip(H, extra, strict=True)]
-        return joined, np.concatenate([gap, normals @ piece])
+        turns = np.cross(normals, piece)  # δ(n · d) = (ω × n) · d = ω · (n × d)
+        H = view.blank(2)
+        H[volume] = self.map.pull(view.q[volume], ahead)
+        H[slender] = tip.pull_spins(view.q[slender], sparse.csr_matrix(turns))
+        keys = self._first_key + 3 * len(x) + 3 + np.arange(2)
+        extra = Rows.of(H, normals @ piece, RowLaw.BILATERAL, key=keys)
+        joined = {name: np.concatenate([getattr(part, name) for part in (rows, extra)]) for name in _COLUMNS}
+        return Rows(tuple(stacked(pair) for pair in zip(rows.H, extra.H, strict=True)), **joined)
 
     def _keys(self, inner: Any, width: int, total: int) -> Any:
         own = (3 * inner[:, None] + np.arange(width)).ravel()
@@ -222,16 +224,78 @@ class StiffChannelRows(ChannelRows):
         """Identities of the rows of the places, three for each sliding point and three for the end."""
         return np.asarray(self._first_key + np.arange(3 * len(self.map.nodes) + 3), np.int64)
 
+    def rows(self, view: RowView) -> tuple[Rows, None]:
+        """Distances of the channel's points from the axis, and their gradients."""
+        volume, slender = self.numbers
+        fit, mu, width = self._fit, self.spec.friction, 3 if self.spec.friction else 2
+        now = [writable(view.q[number]) for number in self.numbers]
+        before = [writable(view.start[number]) for number in self.numbers] if mu else now
+        most = width * len(self.map.nodes) + 3
+        gap, key = np.empty(most), np.empty(most, np.int64)
+        own, columns = np.empty((most, fit.each)), np.empty((most, fit.each), np.int32)
+        rod = np.empty((most, fit.across))
+        count, inner = sliding_rows(
+            now[1], before[1], now[0], before[0], fit.kinds, fit.basis, fit.starts, self.map.nodes, self.map.weights,
+            fit.all, self.spec.fixed_end, width, gap, own, columns, rod, key,
+        )  # fmt: skip
+        H = view.blank(count)
+        ends = fit.ends[: count + 1]
+        shapes = [(count, view.sizes[number]) for number in self.numbers]
+        H[volume] = csr(own[:count].ravel(), columns[:count].ravel(), fit.each * ends, shapes[0])
+        H[slender] = csr(rod[:count].ravel(), fit.columns[: count * fit.across], fit.across * ends, shapes[1])
+        law: Any = RowLaw.BILATERAL
+        if mu:
+            law = np.full(count, RowLaw.BILATERAL)
+            law[2:inner:3] = RowLaw.SLEEVE
+        made = Rows.of(H, gap[:count], law, lower=-mu, upper=mu, key=self._first_key + key[:count])
+        return (self._with_direction(view, made) if self.spec.end_direction else made), None
+
     def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
         """Add `scale` × (−λ ∂²δ/∂q²) to the matrix of the rod."""
         if not lam.any():
             return
         volume, slender = self.numbers
-        arc, slides = self._places(q[slender], self.map.points(q[volume]))
-        there = self.curve.at(arc)
-        along = np.zeros((len(arc), 3))
-        along[slides] = lam.reshape(-1, 3)[:-1][slides][:, (2, 0, 1)]
-        if self.spec.fixed_end:
-            along[-1] = lam[-3:]
-        pushes = -np.einsum("kri,ki->kr", there.frames(q[slender]), along)
-        systems[slender].add_load_stiffness(scale * there.load_stiffness(q[slender], pushes))
+        fit = self._fit
+        K = np.empty((fit.across, fit.across))
+        sliding_stiffness(
+            writable(q[slender]), writable(q[volume]), fit.kinds, fit.basis, fit.starts, self.map.nodes,
+            self.map.weights, self.spec.fixed_end, lam.reshape(-1, 3), K,
+        )  # fmt: skip
+        systems[slender].add_load_stiffness(scale * K)
+
+    @cached_property
+    def _fit(self) -> _Fit:
+        assert isinstance(self.curve, RodCurve)
+        return _Fit.of(self.curve.model, self.map)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """What the kernels of a channel are given that never changes.
+
+    `starts` (N + 1,) m; `each` and `across` are the entries of a row in the volume and in the rod, `columns` those of
+    the rod for as many rows as there may be, and `ends` numbers that many rows.
+    """
+
+    kinds: IntArray
+    basis: FloatArray
+    starts: FloatArray
+    each: int
+    across: int
+    columns: IntArray
+    ends: IntArray
+    all: BoolArray
+
+    @classmethod
+    def of(cls, model: RodModel, riding: BarycentricMap) -> _Fit:
+        points, active = len(riding.nodes), model.active.astype(np.int32)
+        return cls(
+            kinds=model.spec.active,
+            basis=model.basis,
+            starts=np.concatenate([[0.0], np.cumsum(model.spec.lengths)]),
+            each=3 * riding.nodes.shape[1],
+            across=len(active),
+            columns=np.tile(active, 3 * points + 3),
+            ends=np.arange(3 * points + 4, dtype=np.int32),
+            all=np.ones(points, bool),
+        )

@@ -24,13 +24,13 @@ def nearest_places(q: FloatArray, lengths: FloatArray, points: Any) -> FloatArra
     """Arc lengths (k,), m, of the places of the rod at q (4 + 2N, 3) that are nearest to `points` (k, 3) m."""
     given = np.ascontiguousarray(np.atleast_2d(np.asarray(points, np.float64)) - q[0])
     section, fraction = np.empty(len(given), np.int32), np.empty(len(given))
-    _project(q if q.flags.writeable else q.copy(), section_ends(q), given, section, fraction)
+    project(q if q.flags.writeable else q.copy(), section_ends(q), given, section, fraction)
     starts = np.concatenate([[0.0], np.cumsum(lengths)])
     return np.asarray(starts[section] + fraction * lengths[section])
 
 
 @kernel
-def _project(q, ends, points, section, fraction):  # type: ignore[no-untyped-def]
+def project(q, ends, points, section, fraction):  # type: ignore[no-untyped-def]
     """Section and fraction of the place nearest to each of `points` (k, 3), given from the base's position."""
     c, T, R, x = np.empty(7), np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     for p in range(len(points)):

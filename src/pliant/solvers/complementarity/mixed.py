@@ -231,6 +231,8 @@ def _solve_kept(
     reduced: Elimination, blocks: Blocks, start: FloatArray | None, options: _Options
 ) -> tuple[FloatArray, float, Status, int]:
     """λ of boxes and cones, the residual, the status and the iterations."""
+    if len(blocks.boxes) == len(reduced.q) == 1 and reduced.W[0, 0] > 0.0:  # one drive beside bilateral rows
+        return np.clip(-reduced.q / reduced.W[0], blocks.lower, blocks.upper), 0.0, Status.CONVERGED, 1
     core, scaling = scaled(BlockProblem(reduced.W, reduced.q, blocks), equilibrating_scale(reduced.W, blocks))
     start = None if start is None else scaling.scaled_forces(start)
     bound = options.relative(scaling.D, scaling.scale)

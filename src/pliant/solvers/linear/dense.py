@@ -19,8 +19,11 @@ class DenseFactor:
     """A = L Lᵀ where A is symmetric positive definite, P A = L U where it is not symmetric.
 
     `symmetric` says which; None looks whether A equals its transpose to the last bit. A symmetric matrix that is not
-    positive definite raises `SingularError`; pass ``symmetric=False`` to factorize it all the same.
+    positive definite raises `SingularError`; pass ``symmetric=False`` to factorize it all the same. `lower` (n, n) is
+    L, whatever stands above its diagonal.
     """
+
+    lower: FloatArray
 
     def __init__(self, A: Any, *, symmetric: bool | None = None) -> None:
         matrix = finite_array("A", A, shape=(None, None))
@@ -29,7 +32,7 @@ class DenseFactor:
         self.symmetric = bool(np.array_equal(matrix, matrix.T)) if symmetric is None else symmetric
         with one_blas_thread():
             if self.symmetric:
-                self._lower = _cholesky(matrix)
+                self.lower = _cholesky(matrix)
             else:
                 self._lu, self._pivots = _lu(matrix)
         self._size = len(matrix)
@@ -55,7 +58,7 @@ class DenseFactor:
             )
         given = self._columns(rhs)
         with one_blas_thread():
-            y, _ = linalg.lapack.dtrtrs(self._lower, given, lower=1)
+            y, _ = linalg.lapack.dtrtrs(self.lower, given, lower=1)
         solved: FloatArray = y[:, 0] if np.ndim(rhs) == 1 else y
         return solved
 
@@ -86,7 +89,7 @@ class DenseFactor:
             return np.zeros(np.shape(rhs))
         with one_blas_thread():
             if self.symmetric:
-                x, _ = linalg.lapack.dpotrs(self._lower, given, lower=1)
+                x, _ = linalg.lapack.dpotrs(self.lower, given, lower=1)
             else:
                 x, _ = linalg.lapack.dgetrs(self._lu, self._pivots, given, trans=int(transposed))
         return np.ascontiguousarray(x).reshape(np.shape(rhs))
