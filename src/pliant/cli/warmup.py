@@ -244,6 +244,7 @@ def _rods() -> None:
     scene.add(RodLoad(rod, 0.02, (0.0, 0.0, -0.1), (0.01, 0.0, 0.0)))
     scene.attach(rod, points=[(0.02, 0.01, 0.0241)])
     scene.collide(rod, block, friction=0.5)
+    scene.collide(rod, scene.add(Rod(0.02, 2, position=(0.0, 0.01, 0.0322), **options)))
     turn = Placement([(0.0, 0.0, 0.0), (0.0, 0.0, 0.01)])
     run = simulate(scene.compile(), ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: {base: turn})
     run.surface_points(rod)

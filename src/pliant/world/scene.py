@@ -15,6 +15,7 @@ from pliant.constraints.channel import Channel, ChannelRows
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.rows import RowMaker, RowView
+from pliant.constraints.slender import slender_pair
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -108,7 +109,7 @@ class Scene:
         capacity: int | None = None,
         allow_overlap: bool = False,
     ) -> None:
-        """Let `a` and `b` touch, once per pair; the same body twice is self-contact.
+        """Let `a` and `b` touch, once per pair; the same volume, beam or rod twice is self-contact.
 
         friction
             Coulomb's μ ≥ 0.
@@ -132,10 +133,8 @@ class Scene:
         for thing in (a, b):
             if all(thing is not other for other in known):
                 raise InputError(f"{thing!r} is not a body or obstacle of the scene; add it before collide()")
-        if a is b and not isinstance(a, Volume):
-            raise InputError(f"self-contact is for volumes, not for {a.name!r}")
-        if isinstance(a, _SLENDER) and isinstance(b, _SLENDER):
-            raise InputError(f"contacts between two beams or rods, {a.name!r} and {b.name!r}, are not known")
+        if a is b and not isinstance(a, (Volume, *_SLENDER)):
+            raise InputError(f"self-contact is for volumes, beams and rods, not for {a.name!r}")
         if isinstance(a, Obstacle) and isinstance(b, Obstacle):
             raise InputError(f"two obstacles, {a.name!r} and {b.name!r}, have no unknowns to move each other by")
         if any({id(p.a), id(p.b)} == {id(a), id(b)} for p in self._pairs):
@@ -260,6 +259,8 @@ class Scene:
         if not len(side.nodes):
             raise InputError(f"{a.name!r} has no point that could touch {b.name!r}")
         margin = _default_margin(side, other) if pair.margin is None else pair.margin
+        if isinstance(a, _SLENDER) and isinstance(b, _SLENDER):
+            return slender_pair(side, other, models, pair.friction, margin, number, pair.capacity)
         return ContactPair(side, other, pair.friction, margin, number, pair.capacity)
 
     def _region_points(self, body: Any, region: Any, *, what: str) -> FloatArray:
