@@ -18,6 +18,7 @@ from scipy import sparse
 from pliant import materials, regions
 from pliant import mesh as meshes
 from pliant.actuators import Cable, Cavity
+from pliant.constraints.facing import Facing
 from pliant.core.kernels import cache_folder
 from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
@@ -194,6 +195,7 @@ def _touching() -> None:
     scene.collide(lower, rock)
     scene.collide(lower, ball)
     scene.collide(upper, upper)
+    scene.add(Facing(hollow, lower, hollow.mesh.points[:1], block.points, block.surface().triangles))
     world = scene.compile()
     simulate(
         world, ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: {cable: Force(0.1), chamber: Pressure(10.0)}
