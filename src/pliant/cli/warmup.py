@@ -19,6 +19,7 @@ from pliant import materials, regions
 from pliant import mesh as meshes
 from pliant.actuators import BaseDrive, Cable, Cavity
 from pliant.constraints.channel import Channel
+from pliant.constraints.facing import Facing
 from pliant.core.kernels import cache_folder
 from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
@@ -195,6 +196,7 @@ def _touching() -> None:
     scene.collide(lower, rock)
     scene.collide(lower, ball)
     scene.collide(upper, upper)
+    scene.add(Facing(hollow, lower, hollow.mesh.points[:1], block.points, block.surface().triangles))
     world = scene.compile()
     simulate(
         world, ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: {cable: Force(0.1), chamber: Pressure(10.0)}

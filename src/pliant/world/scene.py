@@ -14,6 +14,7 @@ from pliant.constraints.attachment import Attachment, AttachmentRows
 from pliant.constraints.channel import Channel, ChannelRows
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
+from pliant.constraints.facing import Facing, FacingPair
 from pliant.constraints.rows import RowMaker, RowView
 from pliant.constraints.slender import slender_pair
 from pliant.core.checks import finite_array, non_negative, positive
@@ -64,6 +65,7 @@ class Scene:
         self._pairs: list[Pair] = []
         self._attachments: list[Attachment] = []
         self._channels: list[Channel] = []
+        self._facings: list[Facing] = []
 
     def add(self, thing: Thing, *, position: Any = None, rotation: Any = None) -> Thing:
         """Add a body, an obstacle, an actuator, a load or a support and return it, to be used as its handle.
@@ -183,19 +185,21 @@ class Scene:
         makers += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(self._attachments, start=1)]
         makers += [ChannelRows.build(spec, models, k) for k, spec in enumerate(self._channels)]
         pairs = [self._contact_pair(pair, models, number) for number, pair in enumerate(self._pairs, start=1)]
-        _check_apart(models, [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap])
+        facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(self._facings, start=len(pairs) + 1)]
+        apart = [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap]
+        _check_apart(models, [*apart, *facings])
         return World(
             models=models,
             gravity=self.gravity.copy(),
             handles=frozenset([*self._loads, *self._supports, *self._actuators]),
-            row_makers=(*makers, *pairs),
+            row_makers=(*makers, *pairs, *facings),
             obstacles=tuple(self._obstacles),
             source=self,
         )
 
     def things(self) -> list[tuple[Any, Any]]:
         """Everything that was added, each volume with its mesh where it stands, each beam and rod with its pose."""
-        parts = [*self._actuators, *self._fibres, *self._channels, *self._loads, *self._supports]
+        parts = [*self._actuators, *self._fibres, *self._channels, *self._loads, *self._supports, *self._facings]
         rest = [*self._obstacles, *parts, *self._attachments]
         return [*((body, self._volumes.get(id(body))) for body in self._bodies), *((thing, None) for thing in rest)]
 
@@ -222,6 +226,7 @@ class Scene:
             (Fibre, self._fibres),
             (Channel, self._channels),
             (Support, self._supports),
+            (Facing, self._facings),
         ]
         place = next((place for kinds, place in lists if isinstance(thing, kinds)), None)
         if place is None:
@@ -289,7 +294,7 @@ def _check_apart(models: Sequence[Model], pairs: Sequence[ContactPair]) -> None:
     for pair in pairs:
         depth = pair.overlap(view)
         if depth > OVERLAP * pair.margin:
-            what = "itself" if pair.a is pair.b else repr(pair.b.name)
+            what = "itself" if pair.a.handle is pair.b.handle else repr(pair.b.name)
             raise InputError(
                 f"{pair.a.name!r} overlaps {what} by {1e3 * depth:.3g} mm when the world begins; move them apart "
                 "(touching is fine), exclude the region where they are meant to meet, or allow_overlap"
