@@ -26,7 +26,7 @@ from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, RodModel, Slide
 from pliant.models.scheme import euler_scheme
-from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
+from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Subspace, Support, Volume
 from pliant.solvers import friction, lcp
 from pliant.solvers.linear import BlockMatrix
 from pliant.solvers.qp import compliance_problem, solve_qpcc
@@ -37,6 +37,7 @@ from pliant.viewer.raster import fit_camera
 from pliant.viewer.still import render_poses
 from pliant.viewer.surfaces import SurfaceFrames
 from pliant.world import Displacement, Force, Placement, Pressure, Scene, World
+from pliant.world.reduced import reduced
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,19 @@ def _lagged() -> None:
     infos: list[StepInfo] = []
     simulate(scene.compile(), stepper, until=0.03, callback=lambda state, info: infos.append(info))
     assert infos[-1].cg_iterations
+
+
+def _reduced() -> None:
+    """A body of a few modes and a few points."""
+    scene, beam = _beam(materials.NeoHookean(young=1e5, poisson=0.4, density=1000))
+    world = scene.compile()
+    (model,) = world.volumes
+    modes = np.where(model.held[:, :, None], 0.0, model.rest[:, :1, None] ** 2 * np.eye(3)).reshape(model.size, 3)
+    points = {"points": np.arange(4), "weights": np.full(4, 0.25 * model.points.count)}
+    few = Subspace(beam, modes, rest=model.rest, point_count=model.points.count, **points)
+    small = reduced(world, [few])
+    ImplicitEuler(dt=0.01)(small, small.initial_state())
+    few.reduced(model).strain.work(np.zeros(3))
 
 
 def _linear_core() -> None:
@@ -305,6 +319,7 @@ def _inverse() -> None:
 PARTS: dict[str, Callable[[], None]] = {
     "corotated bodies": _corotated,
     "nonlinear bodies and loads": _nonlinear,
+    "reduced bodies": _reduced,
     "linear core": _linear_core,
     "older factors": _lagged,
     "points in meshes": _queries,

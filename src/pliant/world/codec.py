@@ -25,12 +25,12 @@ from pliant.mesh import Mesh, Surface, regions
 from pliant.models.beam import Beam, Circle, Rectangle, Tube
 from pliant.models.rigid import Obstacle, RigidBody, Shape
 from pliant.models.rod import Rod, RodLoad, Slide, Turn
-from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
+from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Subspace, Support, TractionLoad, Volume
 
 _KNOWN: dict[str, type] = {
     known.__name__: known
     for known in (
-        *(Volume, Rayleigh, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
+        *(Volume, Rayleigh, Subspace, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(Attachment, Channel, Facing, Fibre, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness, BaseDrive),
         *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),

@@ -22,7 +22,9 @@ from pliant.world.state import State
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Compiled models under one gravity (m/s²). `handles` are the loads and supports that controls may name."""
+    """Compiled models under one gravity (m/s²). `handles` are the loads and supports that controls may name;
+    `reductions` have made some of its parts smaller, see `world.reduced`.
+    """
 
     models: tuple[Model, ...]
     gravity: FloatArray
@@ -30,6 +32,7 @@ class World:
     row_makers: tuple[RowMaker, ...] = ()
     obstacles: tuple[Any, ...] = ()
     source: Any = None
+    reductions: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
         return f"World({', '.join(f'{model.name!r}: {model.size} unknowns' for model in self.models)})"
