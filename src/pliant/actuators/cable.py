@@ -24,6 +24,7 @@ from pliant.actuators.values import Cut, Force
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
+from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mappings import BarycentricMap, FrameMap, riding
 from pliant.mappings.beam_segments import BeamSegments, coupled_nodes
@@ -306,8 +307,8 @@ class CableRows:
 
     def _pull(self, view: RowView, units: FloatArray, H: list[sparse.csr_matrix]) -> None:
         """−∂L/∂q of the models, from the directions of the pieces."""
-        slope = np.zeros((len(units) + 1, 3))
-        slope[:-1] += units
+        slope = np.empty((len(units) + 1, 3))
+        slope[:-1], slope[-1] = units, 0.0
         slope[1:] -= units
         for ride in self.rides:
             H[ride.number] = ride.map.pull_one(view.q[ride.number], slope[ride.order])
@@ -358,10 +359,25 @@ def _ride(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> Rid
 
 def _pieces(path: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Lengths (s,), m, never quite zero, and directions (s, 3) of the pieces of a path."""
-    steps = path[1:] - path[:-1]
-    lengths = np.sqrt((steps * steps).sum(axis=1))
-    lengths = np.maximum(lengths, 1e-12 * float(lengths.sum()))
-    return lengths, steps / lengths[:, None]
+    lengths, units = np.empty(len(path) - 1), np.empty((len(path) - 1, 3))
+    _measure_pieces(path, lengths, units)
+    return lengths, units
+
+
+@kernel
+def _measure_pieces(path: FloatArray, lengths: FloatArray, units: FloatArray) -> None:
+    total = 0.0
+    for s in range(len(lengths)):
+        squares = 0.0
+        for c in range(3):
+            units[s, c] = path[s + 1, c] - path[s, c]
+            squares += units[s, c] ** 2
+        lengths[s] = np.sqrt(squares)
+        total += lengths[s]
+    for s in range(len(lengths)):
+        lengths[s] = max(lengths[s], 1e-12 * total)
+        for c in range(3):
+            units[s, c] /= lengths[s]
 
 
 def _frame_stiffness(ride: Ride, q: FloatArray, across: FloatArray, units: FloatArray) -> FloatArray:

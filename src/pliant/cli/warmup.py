@@ -20,6 +20,7 @@ from pliant import mesh as meshes
 from pliant.actuators import BaseDrive, Cable, Cavity
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
+from pliant.control import Effector, Inverse
 from pliant.core.kernels import cache_folder
 from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
@@ -302,7 +303,7 @@ def _complementarity() -> None:
 
 
 def _inverse() -> None:
-    """Two actuators and three contacts: a solve, one from its answer, and both ways of pivoting a contact."""
+    """Two actuators and three contacts: a solve, one from its answer, and both ways of pivoting a contact; a step."""
     H = np.random.default_rng(0).normal(size=(6, 8))
     W = H @ H.T
     problem = compliance_problem(
@@ -314,6 +315,14 @@ def _inverse() -> None:
     piece.flip(0)
     piece.flip(0)
     piece.holds(np.ones(3, np.bool_), np.full(3, -1.0))
+    scene = Scene()
+    rubber = materials.Corotated(young=1e5, poisson=0.4, density=1000)
+    block = meshes.box((0.02, 0.02, 0.02), (2, 2, 2))
+    body = scene.add(Volume(block, rubber, clamp=regions.plane(axis="z", at=0.0)))
+    cable = scene.add(Cable(body, [(0.001, 0.001, 0.001), (0.001, 0.001, 0.019)]))
+    corner = Effector(body, (0.02, 0.02, 0.02))
+    world, step = scene.compile(), ImplicitEuler(0.01, solver=Inverse([corner], [cable]))
+    step(world, world.initial_state(), {corner: (0.02, 0.02, 0.019)})
 
 
 PARTS: dict[str, Callable[[], None]] = {

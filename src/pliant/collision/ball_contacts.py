@@ -11,7 +11,8 @@ import numpy as np
 from pliant.collision.closest import triangle_weights
 from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, key_base
 from pliant.collision.pseudonormal import Sides, signed_direction
-from pliant.collision.surface import Pose, frozen
+from pliant.collision.surface import Pose
+from pliant.core.arrays import frozen
 from pliant.core.kernels import kernel
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.mesh.queries import nearest_triangles

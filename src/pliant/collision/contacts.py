@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,7 @@ class ContactSet:
     @classmethod
     def empty(cls, point_count_a: int, point_count_b: int) -> ContactSet:
         """No contacts between sides of the given numbers of points."""
-        none: dict[str, Any] = {name: np.zeros(shape, dtype) for name, (shape, dtype) in _ARRAYS.items()}
-        return cls(**none, point_count_a=point_count_a, point_count_b=point_count_b)
+        return cls(**_no_arrays(), point_count_a=point_count_a, point_count_b=point_count_b)
 
     def selected(self, which: Any) -> ContactSet:
         """The contacts chosen by a mask or by ascending indices."""
@@ -100,6 +100,11 @@ _ARRAYS: dict[str, tuple[tuple[int, ...], type]] = {
     "key": ((0,), np.int64),
     "face": ((0,), np.int32),
 }
+
+
+@cache
+def _no_arrays() -> dict[str, Any]:
+    return {name: np.zeros(shape, dtype) for name, (shape, dtype) in _ARRAYS.items()}
 
 
 def key_base(kind: ContactKind, pair: int) -> int:

@@ -15,7 +15,8 @@ import numpy as np
 from pliant.collision.closest import triangle_weights
 from pliant.collision.obstacles import Distance
 from pliant.collision.pseudonormal import Sides, signed_direction
-from pliant.collision.surface import CollisionSurface, frozen
+from pliant.collision.surface import CollisionSurface
+from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray

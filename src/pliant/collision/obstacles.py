@@ -8,16 +8,16 @@ Reference: C. Ericson, "Real-Time Collision Detection", 2005, section 5.1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from pliant.collision.shape_distance import BOX, PLANE, REVOLVED, ROUND, shape_distance
+from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-
-_EPS = 1e-12
-"""Directions shorter than this, relative to the shape, count as undefined and take a fixed choice."""
 
 
 class Distance(NamedTuple):
@@ -47,9 +47,11 @@ class Plane:
 
     def distance(self, points: FloatArray) -> Distance:
         """Signed distance of `points` (p, 3) m."""
-        gap = (points - self.point) @ self.normal
-        normal = np.broadcast_to(self.normal, points.shape).copy()
-        return Distance(gap, normal, points - gap[:, None] * normal)
+        return _measured(PLANE, self._numbers, points)
+
+    @cached_property
+    def _numbers(self) -> FloatArray:
+        return np.concatenate([self.point, self.normal])
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,11 @@ class Sphere:
 
     def distance(self, points: FloatArray) -> Distance:
         """Signed distance of `points` (p, 3) m."""
-        return _around(points, np.broadcast_to(self.center, points.shape), self.radius, np.array([0.0, 0.0, 1.0]))
+        return _measured(ROUND, self._numbers, points)
+
+    @cached_property
+    def _numbers(self) -> FloatArray:
+        return _round(self.center, self.center, self.radius, np.array([0.0, 0.0, 1.0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +86,11 @@ class Capsule:
 
     def distance(self, points: FloatArray) -> Distance:
         """Signed distance of `points` (p, 3) m."""
-        axis = self.end - self.start
-        along = np.clip((points - self.start) @ axis / (axis @ axis), 0.0, 1.0)
-        return _around(points, self.start + along[:, None] * axis, self.radius, _across(axis))
+        return _measured(ROUND, self._numbers, points)
+
+    @cached_property
+    def _numbers(self) -> FloatArray:
+        return _round(self.start, self.end, self.radius, _across(self.end - self.start))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +112,12 @@ class Box:
 
     def distance(self, points: FloatArray) -> Distance:
         """Signed distance of `points` (p, 3) m."""
+        return _measured(BOX, self._numbers, points)
+
+    @cached_property
+    def _numbers(self) -> FloatArray:
         assert self.rotation is not None
-        local = (points - self.center) @ self.rotation
-        half = 0.5 * self.size
-        gap, normal = _box_distance(local, -half, half)
-        normal = normal @ self.rotation.T
-        return Distance(gap, normal, points - gap[:, None] * normal)
+        return np.concatenate([self.center, 0.5 * self.size, self.rotation.ravel()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +133,12 @@ class Cylinder:
 
     def distance(self, points: FloatArray) -> Distance:
         """Signed distance of `points` (p, 3) m."""
-        # a cylinder is a box in the half-plane (radius, height); the wall at −∞ stands for the axis
-        return _revolved(points, self.start, self.end, -np.inf, self.radius)
+        return _measured(REVOLVED, self._numbers, points)
+
+    @cached_property
+    def _numbers(self) -> FloatArray:
+        # the wall at −∞ stands for the axis
+        return _revolved(self.start, self.end, -np.inf, self.radius)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,47 +159,29 @@ class Pipe:
 
     def distance(self, points: FloatArray) -> Distance:
         """Signed distance of `points` (p, 3) m."""
-        return _revolved(points, self.start, self.end, self.radius, self.radius + self.thickness)
+        return _measured(REVOLVED, self._numbers, points)
+
+    @cached_property
+    def _numbers(self) -> FloatArray:
+        return _revolved(self.start, self.end, self.radius, self.radius + self.thickness)
 
 
-def _around(points: FloatArray, centers: FloatArray, radius: float, fallback: FloatArray) -> Distance:
-    """Distance to balls around `centers`; a point in the very center leaves along `fallback`."""
-    offset = points - centers
-    length = np.linalg.norm(offset, axis=1)
-    clear = length > _EPS * radius
-    normal = np.where(clear[:, None], offset / np.where(clear, length, 1.0)[:, None], fallback)
-    return Distance(length - radius, normal, centers + radius * normal)
+def _measured(kind: int, numbers: FloatArray, points: FloatArray) -> Distance:
+    """Distance of a shape of `kind` with its `numbers`, as `shape_distance` takes them."""
+    places = frozen(np.ascontiguousarray(points, np.float64))
+    gap, normal, foot = np.empty(len(places)), np.empty(places.shape), np.empty(places.shape)
+    shape_distance(kind, numbers, places, gap, normal, foot)
+    return Distance(gap, normal, foot)
 
 
-def _revolved(points: FloatArray, start: FloatArray, end: FloatArray, inner: float, outer: float) -> Distance:
-    """Distance to the solid of revolution of the rectangle [inner, outer] × [0, length] about the axis."""
+def _round(start: FloatArray, end: FloatArray, radius: float, outward: FloatArray) -> FloatArray:
+    return np.concatenate([start, end, [radius], outward])
+
+
+def _revolved(start: FloatArray, end: FloatArray, inner: float, outer: float) -> FloatArray:
     length = float(np.linalg.norm(end - start))
     axis = (end - start) / length
-    height = (points - start) @ axis
-    outward = (points - start) - height[:, None] * axis
-    radius = np.linalg.norm(outward, axis=1)
-    clear = radius > _EPS * length
-    radial = np.where(clear[:, None], outward / np.where(clear, radius, 1.0)[:, None], _across(axis))
-    rectangle = np.array([inner, 0.0]), np.array([outer, length])
-    gap, flat = _box_distance(np.column_stack([radius, height]), *rectangle)
-    normal = flat[:, :1] * radial + flat[:, 1:] * axis
-    return Distance(gap, normal, points - gap[:, None] * normal)
-
-
-def _box_distance(local: FloatArray, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Signed distance (p,) and normal (p, d) of points (p, d) to an axis-aligned box in d dimensions."""
-    walls = np.maximum(lower - local, local - upper)
-    excess = np.maximum(walls, 0.0)
-    outside = np.linalg.norm(excess, axis=1)
-    deepest = np.argmax(walls, axis=1)
-    rows = np.arange(len(local))
-    sign = np.where(local - upper > lower - local, 1.0, -1.0)
-    face = np.zeros_like(local)
-    face[rows, deepest] = sign[rows, deepest]
-    is_outside = outside > 0.0
-    away = sign * excess / np.where(is_outside, outside, 1.0)[:, None]
-    gap = np.where(is_outside, outside, walls[rows, deepest])
-    return gap, np.where(is_outside[:, None], away, face)
+    return np.concatenate([start, axis, [length, inner, outer], _across(axis)])
 
 
 def _across(axis: FloatArray) -> FloatArray:

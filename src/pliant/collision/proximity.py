@@ -15,8 +15,9 @@ from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, k
 from pliant.collision.edge_edge import EdgeContacts, edge_edge_contacts
 from pliant.collision.filters import Arrays, History, Limits, arrays_of
 from pliant.collision.pairs import triangle_pairs
-from pliant.collision.surface import EDGE_LIMIT, Pose, frozen
+from pliant.collision.surface import EDGE_LIMIT, Pose
 from pliant.collision.vertex_face import FaceContacts, vertex_face_contacts, without_twins
+from pliant.core.arrays import frozen
 from pliant.core.checks import finite_number, non_negative, positive, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray

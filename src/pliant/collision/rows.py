@@ -14,8 +14,9 @@ import numpy as np
 from scipy import sparse
 
 from pliant.collision.contacts import ContactSet
-from pliant.core.arrays import csr, empty_csr
+from pliant.core.arrays import csr, empty_csr, frozen
 from pliant.core.checks import finite_array
+from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
 
 
@@ -45,7 +46,7 @@ def contact_rows(contacts: ContactSet, *, frames: FloatArray | bool = True) -> C
     gap = np.zeros(directions.shape[:2])
     gap[:, 0] = contacts.gap
     H_a = side_rows(contacts.nodes_a, contacts.weights_a, directions, contacts.point_count_a)
-    H_b = side_rows(contacts.nodes_b, -contacts.weights_b, directions, contacts.point_count_b)
+    H_b = side_rows(contacts.nodes_b, contacts.weights_b, directions, contacts.point_count_b, sign=-1.0)
     return ContactRows(H_a, H_b, gap.ravel(), given)
 
 
@@ -84,20 +85,39 @@ def _frames_from(normal: FloatArray) -> FloatArray:
     return frames
 
 
-def side_rows(nodes: IntArray, weights: FloatArray, directions: FloatArray, point_count: int) -> sparse.csr_matrix:
-    """CSR of the blocks weight · direction of one side: rows (contact, direction) for `directions` (m, w, 3), columns
-    of the nodes (m, k) that are not −1.
+def side_rows(
+    nodes: IntArray, weights: FloatArray, directions: FloatArray, point_count: int, *, sign: float = 1.0
+) -> sparse.csr_matrix:
+    """CSR of the blocks `sign` · weight · direction of one side: rows (contact, direction) for `directions` (m, w, 3),
+    columns of the nodes (m, k) that are not −1.
     """
     contact_count, row_count = directions.shape[:2]
     shape = (contact_count * row_count, 3 * point_count)
     if not contact_count or not point_count:
         return empty_csr(shape)
-    used = nodes >= 0
-    blocks = weights[:, None, :, None] * directions[:, :, None, :]
-    columns = (3 * nodes[:, :, None] + np.arange(3, dtype=np.int32))[:, None]
-    if row_count > 1:
-        columns = np.broadcast_to(columns, blocks.shape)
-    chosen = np.broadcast_to(used[:, None, :], blocks.shape[:3])
-    starts = np.zeros(contact_count * row_count + 1, np.int32)
-    np.cumsum(3 * chosen.sum(axis=2, dtype=np.int32).ravel(), out=starts[1:])
-    return csr(blocks[chosen].ravel(), columns[chosen].ravel(), starts, shape)
+    starts = np.empty(shape[0] + 1, np.int32)
+    most = 3 * nodes.shape[1] * shape[0]
+    values, columns = np.empty(most), np.empty(most, np.int32)
+    end = _fill_side(frozen(nodes), frozen(weights), frozen(directions), sign, values, columns, starts)
+    return csr(values[:end], columns[:end], starts, shape)
+
+
+@kernel
+def _fill_side(
+    nodes: IntArray, weights: FloatArray, directions: FloatArray, sign: float, values: FloatArray, columns: IntArray,
+    starts: IntArray,
+) -> int:  # fmt: skip
+    """The parts of the CSR matrix of `side_rows`; returns how many entries it has."""
+    end = row = 0
+    starts[0] = 0
+    for i in range(len(nodes)):
+        for w in range(directions.shape[1]):
+            for k in range(nodes.shape[1]):
+                if nodes[i, k] >= 0:
+                    for c in range(3):
+                        values[end] = sign * weights[i, k] * directions[i, w, c]
+                        columns[end] = 3 * nodes[i, k] + c
+                        end += 1
+            row += 1
+            starts[row] = end
+    return end

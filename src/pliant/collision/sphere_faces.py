@@ -11,7 +11,8 @@ import numpy as np
 
 from pliant.collision.closest import triangle_weights
 from pliant.collision.contacts import ContactKind, ContactSet, key_base
-from pliant.collision.surface import CollisionSurface, frozen
+from pliant.collision.surface import CollisionSurface
+from pliant.core.arrays import frozen
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
 

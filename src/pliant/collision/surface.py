@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.collision.tree import Bounds, median_order, refit
+from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError, MeshError
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
@@ -110,13 +111,6 @@ class Pose:
     surface: CollisionSurface
     points: FloatArray
     bounds: Bounds
-
-
-def frozen(array: FloatArray) -> FloatArray:
-    """A read-only view. Kernels are compiled for read-only or for writable arrays, so they always get the same."""
-    view = array.view()
-    view.setflags(write=False)
-    return view
 
 
 def _checked_triangles(triangles: Any, point_count: int) -> IntArray:

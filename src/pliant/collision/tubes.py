@@ -16,7 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
-from pliant.collision.obstacles import _EPS, Distance, _across, _store
+from pliant.collision.obstacles import Distance, _across, _store
+from pliant.collision.shape_distance import EPS
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -78,7 +79,7 @@ class Tubes:
         length = np.linalg.norm(outward, axis=2)
         best = np.argmax(self.radii - length, axis=1)
         gap, outward, length = self.radii[best] - length[rows, best], outward[rows, best], length[rows, best]
-        clear = length > _EPS * self.radii[best]
+        clear = length > EPS * self.radii[best]
         normal = -outward / np.where(clear, length, 1.0)[:, None]
         if not clear.all():
             normal[~clear] = self._sideways[best[~clear]]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pliant.constraints.rows import Rows
+from pliant.core.arrays import add_product
 from pliant.core.types import FloatArray
 from pliant.models.model import Factor
 from pliant.solvers.complementarity import MixedProblem
@@ -19,5 +20,5 @@ def condense(rows: Rows, factors: Sequence[Factor], dx_free: Sequence[FloatArray
     for H, factor, dx in zip(rows.H, factors, dx_free, strict=True):
         if H.nnz:
             W += factor.compliance(H)
-            delta_free += H @ dx.ravel()
+            add_product(H, dx, delta_free)
     return MixedProblem(W, delta_free, rows.law, rows.mu, rows.lower, rows.upper, rows.target)

@@ -6,6 +6,7 @@ the start is not undone at once, which would throw bodies apart, but at a bounde
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -184,32 +185,35 @@ class ContactPair:
         width = 3 if self.mu else 1
         H = view.blank(contacts.count * width)
         directions = frames[:, :width]
-        for side, first in ((self.a, True), (self.b, False)):
-            if side.number is not None and contacts.count:
-                pulled = self._pulled(view, first, contacts, directions)
-                H[side.number] = H[side.number] + pulled if H[side.number].nnz else pulled
-        gap = np.zeros((contacts.count, width))
-        gap[:, 0] = contacts.gap
-        if view.dt:
-            gap[:, 0] = np.maximum(gap[:, 0], -RECOVERY_SPEED * view.dt)
-        if self.mu:
-            slip = sum(h @ np.asarray(x).ravel() for h, x in zip(H, view.moved, strict=True)).reshape(-1, 3)
-            drift = np.einsum("mki,mi->mk", frames, self.b.drift(view, contacts.point_b))
-            gap[:, 1:] = slip[:, 1:] - drift[:, 1:]
-        keys = (contacts.key[:, None] * 3 + np.arange(width)).ravel()
-        law = RowLaw.COULOMB if self.mu else RowLaw.SIGNORINI
-        return Rows.of(H, gap.ravel(), law, mu=self.mu, key=keys)
+        for number, pulled in self._pulled(view, contacts, directions) if contacts.count else ():
+            H[number] = pulled
+        gap = np.maximum(contacts.gap, -RECOVERY_SPEED * view.dt) if view.dt else contacts.gap
+        if not self.mu:
+            return Rows.of(H, gap, RowLaw.SIGNORINI, key=3 * contacts.key)
+        gaps, keys = np.empty((contacts.count, 3)), 3 * contacts.key[:, None] + np.arange(3)
+        slip = sum(h @ np.asarray(x).ravel() for h, x in zip(H, view.moved, strict=True)).reshape(-1, 3)
+        drift = np.einsum("mki,mi->mk", frames, self.b.drift(view, contacts.point_b))
+        gaps[:, 0], gaps[:, 1:] = gap, slip[:, 1:] - drift[:, 1:]
+        return Rows.of(H, gaps.ravel(), RowLaw.COULOMB, mu=self.mu, key=keys.ravel())
 
-    def _pulled(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
-        """Rows of one side over its model: through its points, or at the contact points of a solid or a ball."""
-        c = contacts
-        if first:
-            if self.a.radius:
-                return self.a.pull_at(view, c.point_a, directions, c.nodes_a[:, 0])
-            return self.a.pull(view, side_rows(c.nodes_a, c.weights_a, directions, c.point_count_a))
-        if not c.point_count_b:
-            return self.b.pull_at(view, c.point_b, -directions)
-        return self.b.pull(view, side_rows(c.nodes_b, -c.weights_b, directions, c.point_count_b))
+    def _pulled(
+        self, view: RowView, contacts: ContactSet, directions: FloatArray
+    ) -> Iterator[tuple[int, sparse.csr_matrix]]:
+        """Numbers of the models and rows over them: of points, or of contact points of a solid or a ball."""
+        a, b, c = self.a, self.b, contacts
+        if a is b:
+            assert a.number is not None
+            nodes, weights = np.hstack([c.nodes_a, c.nodes_b]), np.hstack([c.weights_a, -c.weights_b])
+            yield a.number, a.pull(view, side_rows(nodes, weights, directions, c.point_count_a))
+            return
+        if a.number is not None and a.radius:
+            yield a.number, a.pull_at(view, c.point_a, directions, c.nodes_a[:, 0])
+        elif a.number is not None:
+            yield a.number, a.pull(view, side_rows(c.nodes_a, c.weights_a, directions, c.point_count_a))
+        if b.number is not None and not c.point_count_b:
+            yield b.number, b.pull_at(view, c.point_b, -directions)
+        elif b.number is not None:
+            yield b.number, b.pull(view, side_rows(c.nodes_b, c.weights_b, directions, c.point_count_b, sign=-1.0))
 
 
 def contact_forces(memory: ContactMemory, lam: FloatArray) -> FloatArray:

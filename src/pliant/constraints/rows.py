@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import empty_csr, stacked
+from pliant.core.arrays import empty_csr, frozen, stacked
+from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.solvers.complementarity import Law
 
@@ -118,10 +119,22 @@ def forces_of(wanted: IndexArray, keys: IndexArray | None, lam: FloatArray | Non
     """λ (k,) of the rows `wanted` (k,) among the rows `keys` with `lam`; 0 for those that are not there."""
     if keys is None or lam is None or not len(lam):
         return np.zeros(len(wanted))
-    order = np.argsort(keys, kind="stable")
-    known = keys[order]
-    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return np.where((known[places] == wanted) & (wanted >= 0), lam[order[places]], 0.0)
+    found = np.empty(len(wanted))
+    _find_forces(frozen(wanted), frozen(keys), frozen(lam), found)
+    return found
+
+
+@kernel
+def _find_forces(wanted: IndexArray, keys: IndexArray, lam: FloatArray, found: FloatArray) -> None:
+    """λ by key, each looked for behind the one before it first: rows mostly keep their order from step to step."""
+    count, at = len(keys), 0
+    for i in range(len(wanted)):
+        found[i] = 0.0
+        for k in range(count if wanted[i] >= 0 else 0):
+            place = at + k if at + k < count else at + k - count
+            if keys[place] == wanted[i]:
+                found[i], at = lam[place], (place + 1) % count
+                break
 
 
 @lru_cache(maxsize=1024)

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from pliant.actuators import Cable, Cavity
 from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.core.arrays import add_product
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
 from pliant.core.lie import cross_matrix, rotation_log
@@ -274,7 +275,7 @@ class EffectorRows:
         wanted = view.controls[self.effector]
         error, H = self.measure.at(view, wanted)
         ahead = np.zeros_like(error)
-        if np.isfinite(self.spec.max_step):
+        if self.spec.max_step < np.inf:
             before = self.measure.error(view.start, wanted)
             distance = float(np.linalg.norm(before))
             if distance > self.spec.max_step:
@@ -301,7 +302,8 @@ class _Places:
 
     def error(self, q: Sequence[FloatArray], wanted: FloatArray) -> FloatArray:
         goal = wanted.ravel() if self.along is None else self.along @ wanted.ravel()
-        error: FloatArray = self.combine @ self.map.points(q[self.number]).ravel() - goal
+        error: FloatArray = -goal
+        add_product(self.combine, self.map.points(q[self.number]), error)
         return error
 
     @cached_property

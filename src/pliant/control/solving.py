@@ -11,6 +11,7 @@ import numpy as np
 from pliant.actuators.joint import JointMemory
 from pliant.constraints.rows import forces_of
 from pliant.control.inverse_problem import fill_problem, sort_rows
+from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.models.model import Factor
@@ -50,8 +51,8 @@ class Solving:
         self.order, self.lam, self.q = np.empty(count, np.int64), np.empty(count), np.empty(count)
         limits = np.stack([problem.lower, problem.upper, problem.target])
         self.free, self.singles, self.cones, self.zeros = sort_rows(
-            problem.law, limits, problem.delta_free, problem.W, self.drives, places[first].start, self.order, self.lam,
-            self.q,
+            frozen(problem.law), limits, problem.delta_free, problem.W, self.drives, places[first].start,
+            self.order, self.lam, self.q,
         )  # fmt: skip
         if self.free < 0:
             raise InputError(
@@ -101,33 +102,40 @@ class Solving:
         places of the rows in W, None: their numbers.
         """
         drives, contacts = self.drives, self.order[self.free : self.free + self.singles + self.cones]
-        effectors, hard = self._effectors()
-        self._limit(len(drives))
-        limited = np.isfinite(self.limits[0]) | np.isfinite(self.limits[1])
-        rows = np.concatenate([drives[limited], hard])
-        low, high = (np.concatenate([limit[limited], np.zeros(len(hard))]) for limit in self.limits)
+        effectors, hard, weights = self._effectors()
+        self._limit()
+        low, high = self.limits
+        rows = drives[:0]
+        if self.bound.any_limit or len(hard):
+            limited, zeros = np.isfinite(low) | np.isfinite(high), np.zeros(len(hard))
+            rows = np.concatenate([drives[limited], hard])
+            low, high = np.concatenate([low[limited], zeros]), np.concatenate([high[limited], zeros])
+        else:
+            low = high = low[:0]
         if where is not None:
             drives, contacts, rows, effectors = where[drives], where[contacts], where[rows], where[effectors]
         na, nc = len(drives) + B.shape[1], len(contacts)
         table, G = np.empty((nc + len(rows) + len(effectors), na + 1 + nc)), np.empty((na, na))
         epsilon = self.session.inverse.energy_weight
         fill_problem(
-            W, q, B, drives, contacts, rows, effectors, self.bound.row_weights(self.effector_places),
-            np.nan if epsilon is None else epsilon, self.bound.of_one_kind, table, G,
+            W, q, B, drives, contacts, rows, effectors, weights, np.nan if epsilon is None else epsilon,
+            self.bound.of_one_kind, table, G,
         )  # fmt: skip
         return QpccProblem.of_table(table, G, *self.x_limits, low, high)
 
-    def _effectors(self) -> tuple[IndexArray, IndexArray]:
-        """Rows of the effectors, those that are wanted and those that must be met."""
-        numbers = np.arange(self.effector_places[0].start, self.effector_places[-1].stop)
-        if not self.bound.any_hard:
-            return numbers, numbers[:0]
-        hard: BoolArray = np.zeros(len(numbers), np.bool_)
-        for rows, place in zip(self.bound.effectors, self.effector_places, strict=True):
-            hard[place.start - numbers[0] : place.stop - numbers[0]] = rows.spec.hard
-        return numbers[~hard], numbers[hard]
+    def _effectors(self) -> tuple[IndexArray, IndexArray, FloatArray]:
+        """Rows of the effectors that are wanted, of those that must be met, and the roots of the weights of the
+        former.
+        """
+        places, first = self.effector_places, self.effector_places[0].start
+        rows, weights = np.arange(first, places[-1].stop), np.empty(places[-1].stop - first)
+        hard: BoolArray = np.zeros(len(rows), np.bool_)
+        for effector, root, place in zip(self.bound.effectors, self.bound.roots, places, strict=True):
+            own = slice(place.start - first, place.stop - first)
+            weights[own], hard[own] = root, effector.spec.hard
+        return (rows[~hard], rows[hard], weights[~hard]) if self.bound.any_hard else (rows, rows[:0], weights)
 
-    def _limit(self, count: int) -> None:
+    def _limit(self) -> None:
         """Bounds of x (na,) and of the drives' displacements (drives,)."""
         bound, last = self.bound, self.last[self.drives]
         force, change = bound.force_limits, bound.change_limits

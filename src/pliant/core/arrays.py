@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from pliant.core.types import FloatArray
+from pliant.core.kernels import kernel
+from pliant.core.types import FloatArray, IntArray
 
 
 def sum_by(index: Any, values: Any, count: int) -> FloatArray:
@@ -24,9 +24,17 @@ def csr(values: FloatArray, columns: Any, starts: Any, shape: tuple[int, int]) -
 
     `values` and `columns` (entries,), `starts` (rows + 1,); columns need neither be sorted nor occur once.
     """
-    made = copy(_template(shape))
+    made = sparse.csr_matrix.__new__(sparse.csr_matrix)
+    made.__dict__.update(_template(shape).__dict__)
     made.data, made.indices, made.indptr = values, columns, starts
     return made
+
+
+def frozen(array: Any) -> Any:
+    """A read-only view. Kernels are compiled for read-only or for writable arrays, so they always get the same."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
 
 
 def stacked(parts: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
@@ -53,10 +61,32 @@ def empty_csr(shape: tuple[int, int]) -> sparse.csr_matrix:
     return _template(shape)
 
 
+def add_product(H: sparse.csr_matrix, x: FloatArray, total: FloatArray) -> None:
+    """Total (rows,) += H x; x is read flat."""
+    _add_product(frozen(H.data), frozen(H.indices), frozen(H.indptr), frozen(x.reshape(-1)), total)
+
+
+@kernel
+def _add_product(values: FloatArray, columns: IntArray, starts: IntArray, x: FloatArray, total: FloatArray) -> None:
+    for i in range(len(total)):
+        value = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            value += values[k] * x[columns[k]]
+        total[i] += value
+
+
 def transposed_product(H: sparse.csr_matrix, x: FloatArray) -> FloatArray:
     """Hᵀ x, shape (columns,), without forming Hᵀ."""
-    weights = H.data * np.repeat(x, np.diff(H.indptr))
-    return sum_by(H.indices, weights, H.shape[1])
+    total = np.zeros(H.shape[1])
+    _add_transposed(frozen(H.data), frozen(H.indices), frozen(H.indptr), frozen(x), total)
+    return total
+
+
+@kernel
+def _add_transposed(values: FloatArray, columns: IntArray, starts: IntArray, x: FloatArray, total: FloatArray) -> None:
+    for i in range(len(x)):
+        for k in range(starts[i], starts[i + 1]):
+            total[columns[k]] += values[k] * x[i]
 
 
 @lru_cache(maxsize=1024)

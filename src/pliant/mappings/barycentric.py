@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import csr
+from pliant.core.arrays import csr, frozen
+from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Locator, Mesh
 
@@ -48,7 +49,8 @@ class BarycentricMap:
 
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the riding points, (p, 3), m."""
-        positions: FloatArray = np.einsum("pj,pji->pi", self.weights, q[self.nodes])
+        positions = np.empty((len(self.nodes), 3))
+        _mean_places(frozen(q), frozen(self.nodes), frozen(self.weights), positions)
         return positions
 
     def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -79,6 +81,19 @@ class BarycentricMap:
         ptr = np.arange(count + 1) * width
         by_point = sparse.csr_matrix((self.weights.ravel(), self.nodes.ravel(), ptr), shape=(count, self.node_count))
         return sparse.kron(by_point, sparse.eye(3), format="csr")
+
+
+@kernel
+def _mean_places(q: FloatArray, nodes: IntArray, weights: FloatArray, positions: FloatArray) -> None:
+    """Weighted means of the nodes' places into `positions` (p, 3)."""
+    for p in range(len(nodes)):
+        x = y = z = 0.0
+        for j in range(nodes.shape[1]):
+            n, w = nodes[p, j], weights[p, j]
+            x += w * q[n, 0]
+            y += w * q[n, 1]
+            z += w * q[n, 2]
+        positions[p, 0], positions[p, 1], positions[p, 2] = x, y, z
 
 
 class NodeMap:

@@ -16,6 +16,8 @@ from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Surface
 from pliant.models.rigid.inertia import box_triangles, solid_moments
 
+_UNMOVED = np.vstack([np.zeros(3), np.eye(3)])
+
 
 @dataclass(frozen=True, eq=False)
 class Shape:
@@ -177,7 +179,7 @@ class Obstacle:
     def pose(self, time: float) -> FloatArray:
         """Position and rows of the rotation at `time` (s), (4, 3)."""
         if self.motion is None:
-            return np.vstack([np.zeros(3), np.eye(3)])
+            return _UNMOVED.copy()
         position, rotation = self.motion(time)
         place = finite_array(f"position of {self.name!r} at {time:g} s", position, shape=(3,))
         return np.vstack([place, rotation_exp(finite_array(f"rotation of {self.name!r}", rotation, shape=(3,)))])

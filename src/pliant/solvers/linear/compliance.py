@@ -16,6 +16,7 @@ import numpy as np
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.solvers.linear.blas import Blas, address, solve_right, subtract_product, symmetric_update
+from pliant.solvers.linear.condensation import mirror
 from pliant.solvers.linear.fronts import Fronts
 
 
@@ -37,7 +38,7 @@ class Reach(NamedTuple):
     sizes: IndexArray
 
 
-@kernel
+@inline
 def find_reach(fronts: Fronts, b: int, position: IntArray, h_ptr: IndexArray, h_columns: IntArray) -> Reach:
     """The reach of the rows of H, CSR with columns in the caller's numbering; columns of other nodes are left out."""
     count = len(fronts.parent)
@@ -161,19 +162,18 @@ def _scatter(reach: Reach, s: int, product: FloatArray, W: FloatArray) -> None:
 @kernel
 def condense(
     fronts: Fronts,
-    reach: Reach,
     lib: Blas,
     b: int,
     position: IntArray,
     panels: FloatArray,
+    h_ptr: IndexArray,
     h_columns: IntArray,
     h_values: FloatArray,
     W: FloatArray,
-    workspace: FloatArray,
-    front: FloatArray,
-    product: FloatArray,
 ) -> None:
-    """Add H A⁻¹ Hᵀ to the lower triangle of W, shape (m, m)."""
+    """Add H A⁻¹ Hᵀ to W, shape (m, m), whose upper triangle is then that below it."""
+    reach = find_reach(fronts, b, position, h_ptr, h_columns)
+    workspace, front, product = np.empty(reach.sizes[0]), np.empty(reach.sizes[1]), np.empty(reach.sizes[2])
     slot = np.empty(len(W), np.int64)
     factor = address(panels)
     y = address(front)
@@ -199,3 +199,4 @@ def condense(
         summed = s
     if summed >= 0:
         _scatter(reach, summed, product, W)
+    mirror(W)

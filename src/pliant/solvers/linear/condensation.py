@@ -20,16 +20,27 @@ def csr_parts(H: Any, width: int) -> tuple[IndexArray, IntArray, FloatArray]:
     if rows.shape[1] != width:
         raise InputError(f"H must have {width} columns, one per scalar unknown of the body, got shape {rows.shape}")
     data = np.ascontiguousarray(rows.data, np.float64)
-    return rows.indptr.astype(np.int64), rows.indices.astype(np.int32, copy=False), data
+    indices = rows.indices.astype(np.int32, copy=False)
+    return rows.indptr.astype(np.int64), indices if indices.flags.writeable else indices.copy(), data
 
 
+@kernel
 def touched_columns(columns: IntArray, width: int) -> tuple[IntArray, IntArray]:
     """The distinct columns, ascending, and the place of every entry of `columns` among them."""
-    mask = np.zeros(width, np.bool_)
-    mask[columns] = True
-    touched = np.flatnonzero(mask).astype(np.int32)
-    number = np.cumsum(mask, dtype=np.int32) - 1
-    return touched, number[columns].astype(np.int32)
+    place = np.full(width, -1, np.int32)
+    for column in columns:
+        place[column] = 0
+    count = 0
+    touched = np.empty(min(width, len(columns)), np.int32)
+    for column in range(width):
+        if place[column] == 0:
+            place[column] = count
+            touched[count] = column
+            count += 1
+    local = np.empty(len(columns), np.int32)
+    for k in range(len(columns)):
+        local[k] = place[columns[k]]
+    return touched[:count].copy(), local
 
 
 @kernel

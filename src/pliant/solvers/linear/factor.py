@@ -11,8 +11,8 @@ from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray, IntArray
 from pliant.solvers.linear import multifrontal, substitution
 from pliant.solvers.linear.blas import blas
-from pliant.solvers.linear.compliance import condense, find_reach
-from pliant.solvers.linear.condensation import csr_parts, mirror, sandwich, touched_columns
+from pliant.solvers.linear.compliance import condense
+from pliant.solvers.linear.condensation import csr_parts, sandwich, touched_columns
 
 if TYPE_CHECKING:
     from pliant.solvers.linear.symbolic import Symbolic
@@ -200,10 +200,7 @@ class CholeskyFactor:
             substitution.backward(self.symbolic.fronts, blas(), self._block, self._panels, y, work)
 
     def _compliance(self, ptr: Any, columns: Any, values: FloatArray) -> FloatArray:
-        symbolic, b = self.symbolic, self._block
+        symbolic = self.symbolic
         W = np.zeros((len(ptr) - 1, len(ptr) - 1))
-        reach = find_reach(symbolic.fronts, b, symbolic.position, ptr, columns)
-        scratch = [np.empty(int(n)) for n in reach.sizes]
-        condense(symbolic.fronts, reach, blas(), b, symbolic.position, self._panels, columns, values, W, *scratch)
-        mirror(W)
+        condense(symbolic.fronts, blas(), self._block, symbolic.position, self._panels, ptr, columns, values, W)
         return W

@@ -321,6 +321,37 @@ def _scale_limits(row: FloatArray, D_a: FloatArray, D_y: FloatArray, limits: Flo
     return unit
 
 
+@kernel
+def measure(
+    table: FloatArray, G: FloatArray, row_lower: FloatArray, row_upper: FloatArray, row_size: FloatArray,
+    D_y: FloatArray, D_w: FloatArray, x: FloatArray, y: FloatArray, w: FloatArray,
+) -> tuple[float, float]:  # fmt: skip
+    """The cost (m²) at x (na,) and y (nc,) of a problem's table, and the largest violation of a limit and of
+    min(y, w) = 0, each in its scaled unit; the gaps into w (nc,), m.
+    """
+    na, nc, nr = len(x), len(y), len(row_size)
+    cost = residual = 0.0
+    for i in range(len(table)):
+        row = table[i]
+        value = row[na]
+        for j in range(na):
+            value += row[j] * x[j]
+        for j in range(nc):
+            value += row[na + 1 + j] * y[j]
+        if i < nc:
+            w[i] = value
+            residual = max(residual, abs(min(y[i] / D_y[i], value * D_w[i])))
+        elif i < nc + nr:
+            k = i - nc
+            residual = max(residual, (row_lower[k] - value) / row_size[k], (value - row_upper[k]) / row_size[k])
+        else:
+            cost += 0.5 * value * value
+    for i in range(na):
+        for j in range(na):
+            cost += 0.5 * x[i] * G[i, j] * x[j]
+    return cost, residual
+
+
 def positive_semidefinite(name: str, A: FloatArray) -> FloatArray:
     """A, or an `InputError` where it is not symmetric or has a negative eigenvalue."""
     A = symmetric(name, A)

@@ -20,8 +20,8 @@ from pliant.core.types import BoolArray, FloatArray
 from pliant.solvers.qp.branch_and_bound import BETTER, branch
 from pliant.solvers.qp.descent import Descent, descend
 from pliant.solvers.qp.pieces import Piece, PiecePoint
-from pliant.solvers.qp.problem import QpccProblem, ScaledProblem, scaled_problem
-from pliant.solvers.qp.quadratic import FREE, minimum
+from pliant.solvers.qp.problem import QpccProblem, ScaledProblem, measure, scaled_problem
+from pliant.solvers.qp.quadratic import FREE
 from pliant.solvers.qp.result import QpccResult, QpccStatus
 from pliant.solvers.qp.start import first_point, touching_at
 
@@ -54,8 +54,6 @@ def solve_qpcc(
     """
     limit = positive_count("maximum_iterations", maximum_iterations)
     nodes = positive_count("node_limit", node_limit)
-    if not problem.contact_count and (convex := _without_contacts(problem)) is not None:
-        return convex
     scaled = scaled_problem(problem)
     x, guess = _warm(problem, scaled, warm, pressed)
     piece = Piece(scaled, reduced=reduced, updated=updated)
@@ -69,22 +67,6 @@ def solve_qpcc(
         elif not scaled.nc and end.status is QpccStatus.LOCAL:
             bound, end.status = end.point.cost, QpccStatus.GLOBAL
     return _result(problem, scaled, end, bound)
-
-
-def _without_contacts(p: QpccProblem) -> QpccResult | None:
-    """The global minimum of a problem without contacts, one QP; None where that did not end, so that others may try."""
-    E = p.E_a
-    found = minimum(
-        E.T @ E + p.G, E.T @ p.e, p.R_a, p.x_lower, p.x_upper, p.row_lower - p.r, p.row_upper - p.r
-    )  # fmt: skip
-    if not found.status.ok:
-        return None
-    x, none = np.clip(found.solution, p.x_lower, p.x_upper), np.zeros(0)
-    cost = p.objective(x, none)
-    return QpccResult(
-        x=x, y=none, w=none, objective=cost, lower_bound=cost, status=QpccStatus.GLOBAL, residual=found.residual,
-        iterations=1, active=np.zeros(0, np.bool_), path=(((), x),),
-    )  # fmt: skip
 
 
 def qpcc(
@@ -273,22 +255,15 @@ def _other_starts(scaled: ScaledProblem, point: PiecePoint) -> list[FloatArray]:
 
 def _result(problem: QpccProblem, scaled: ScaledProblem, end: Descent, bound: float) -> QpccResult:
     """The answer in the caller's units."""
-    point = end.point
-    x = np.clip(scaled.D_a * point.x, problem.x_lower, problem.x_upper)
-    y = scaled.D_y * point.y
-    w = problem.gaps(x, y)
-    objective = problem.objective(x, y)
+    point, p = end.point, problem
+    x = np.minimum(np.maximum(scaled.D_a * point.x, p.x_lower), p.x_upper)
+    y, w = scaled.D_y * point.y, np.empty(scaled.nc)
+    objective, residual = measure(
+        p.table, p.G, p.row_lower, p.row_upper, scaled.row_size, scaled.D_y, scaled.D_w, x, y, w
+    )  # fmt: skip
     path = tuple((tuple(active.nonzero()[0].tolist()), scaled.D_a * where) for active, where in end.path)
     lower_bound = objective if end.status is QpccStatus.GLOBAL else max(0.0, bound * scaled.cost)
     return QpccResult(
         x=x, y=y, w=w, objective=objective, lower_bound=min(lower_bound, objective), status=end.status,
-        residual=law_residual(problem, scaled, x, y, w), iterations=end.iterations, active=point.active, path=path,
+        residual=residual, iterations=end.iterations, active=point.active, path=path,
     )  # fmt: skip
-
-
-def law_residual(problem: QpccProblem, scaled: ScaledProblem, x: FloatArray, y: FloatArray, w: FloatArray) -> float:
-    """The largest violation of a limit and of min(y, w) = 0, each in its scaled unit."""
-    rows = problem.R_a @ x + problem.R_c @ y + problem.r
-    over = np.maximum(problem.row_lower - rows, rows - problem.row_upper) / scaled.row_size
-    law = np.abs(np.minimum(y / scaled.D_y, w * scaled.D_w))
-    return float(max(over.max(initial=0.0), law.max(initial=0.0), 0.0))
