@@ -60,7 +60,7 @@ class Rod:
     strains
         Which strains may change: any of "twist", "bend_y", "bend_z", "stretch", "shear_y" and "shear_z", about and
         along the axes of the section (x along the rod). The others keep their rest value: without "stretch" the rod is
-        inextensible.
+        inextensible. A thin wire under tension has next to no torsion: without "twist" it takes longer steps.
     rest_strain
         Strains without stress, (6,) or (sections, 6) in the order above, 1/m and no unit: a pre-bent rod.
     start_strain
