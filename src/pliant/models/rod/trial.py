@@ -94,8 +94,8 @@ class RodSystem:
         self.A = self.A + share * typical * M
 
     def add_load_stiffness(self, K: FloatArray) -> None:
-        """A += the symmetric part of K (n, n) over the active unknowns; a projected matrix, kept positive definite, gets
-        the positive part of that.
+        """A += the symmetric part of K (n, n) over the active unknowns, of that its positive part where A is projected
+        and stays positive definite.
         """
         stiffness = 0.5 * (K + K.T)
         self.A = self.A + (positive_part(stiffness, np.diag(self.A)) if self.projected else stiffness)
