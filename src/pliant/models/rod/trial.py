@@ -93,6 +93,15 @@ class RodSystem:
         typical = np.abs(np.diag(self.A))[6:].sum() / np.diag(M)[6:].sum()
         self.A = self.A + share * typical * M
 
+    def hold_base(self) -> tuple[int, float]:
+        """A += a spring at the one freedom of the base, as stiff as the rod; the unknown, and the spring (N/m, N·m)."""
+        (unknown,) = self.model.free[self.model.free < 6]
+        size = 1.0 if unknown >= 3 else float(self.model.spec.lengths.sum())
+        spring = float(np.abs(np.diag(self.A))[6:].mean()) / size**2
+        self.A = self.A.copy()
+        self.A[unknown, unknown] += spring
+        return int(unknown), spring
+
     def add_load_stiffness(self, K: FloatArray) -> None:
         """A += the symmetric part of K (n, n) over the active unknowns, of that its positive part where A is projected
         and stays positive definite.
