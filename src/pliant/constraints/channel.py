@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pliant.constraints.coupling import Coupling
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.constraints.sliding import sliding_rows, sliding_stiffness
 from pliant.core.arrays import csr, stacked
@@ -262,6 +263,35 @@ class StiffChannelRows(ChannelRows):
             self.map.weights, self.spec.fixed_end, lam.reshape(-1, 3), K,
         )  # fmt: skip
         systems[slender].add_load_stiffness(scale * K)
+
+    def coupling(self, q: Sequence[FloatArray], lam: FloatArray, sizes: Sequence[int]) -> Coupling:
+        """What the forces F of sliding points add between volume and rod, at places that slide; exact on the axis.
+
+        With the slip τ = t·(dx − J dq) of a point along the axis and the turn ρ = (t × F)·ω of the axis there, F turns
+        by −t (ρ + c τ), c = F·∂t/∂s, and the place where it acts on the rod moves by τ: K = τᵀρ + ρᵀτ + c τᵀτ.
+        """
+        volume, slender = self.numbers
+        assert isinstance(self.curve, RodCurve)
+        arc, slides = self._places(q[slender], self.map.points(q[volume]))
+        there = self.curve.at(arc[slides])
+        frames, turns = there.frames(q[slender]), there.jacobians(q[slender])[1]
+        count, active = len(frames), self.curve.model.active
+        tangents = frames[:, :, 0]
+        F = np.einsum("kri,ki->kr", frames[:, :, 1:], lam.reshape(-1, 3)[:-1][slides][:, :2])
+        strains = q[slender][4:].reshape(-1, 2, 3)[there.section]
+        bends = np.cross(strains[:, 0], strains[:, 1]) / np.einsum("ki,ki->k", strains[:, 1], strains[:, 1])[:, None]
+        c = np.einsum("kr,kri,ki->k", F, frames, bends)
+        directions = np.zeros((len(arc), 1, 3))
+        directions[slides, 0] = tangents
+        slips = self.map.pull_along(q[volume], directions)[np.flatnonzero(slides)]
+        rod = np.zeros((2 * count, sizes[slender]))
+        rod[:count] = -there.pull_along(q[slender], tangents[:, None]).toarray()
+        rod[count:, active] = np.einsum("kr,krn->kn", np.cross(tangents, F), turns)
+        E = [sparse.csr_matrix((2 * count, size)) for size in sizes]
+        E[volume] = sparse.vstack([slips, sparse.csr_matrix(slips.shape)], format="csr")
+        E[slender] = sparse.csr_matrix(rod)
+        one = np.eye(count)
+        return Coupling(tuple(E), np.block([[np.zeros((count, count)), one], [one, -np.diag(c)]]))
 
     @cached_property
     def _fit(self) -> _Fit:

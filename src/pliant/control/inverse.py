@@ -22,7 +22,9 @@ import numpy as np
 
 from pliant.actuators import Actuator, Limits
 from pliant.actuators.values import Cut, Displacement
+from pliant.constraints.rows import forces_of
 from pliant.control.effectors import AnyEffector, EffectorRows
+from pliant.control.guides import has_guides, solve_with_guides
 from pliant.control.solving import Solving
 from pliant.control.supports import DrivenSupport, MovedSupport
 from pliant.core.checks import non_negative
@@ -188,12 +190,15 @@ class InverseReport:
     """What an inverse tells about a step.
 
     `result` is that of the QPCC solver, with status, objective, gap and path; `problem` the problem it solved.
+    `friction_change` is by how much friction in guides still changed in the last turn of `control.guides`, over the
+    largest force: above 1e-6 the actuation is near the best one.
     """
 
     session: InverseSession
     result: QpccResult
     problem: QpccProblem
     _at_limits: Callable[[], tuple[str, ...]]
+    friction_change: float = 0.0
 
     @cached_property
     def limited(self) -> tuple[str, ...]:
@@ -260,10 +265,48 @@ class InverseSession:
         self, motion: Motion, factors: Sequence[Factor], problem: MixedProblem, dx: list[FloatArray]
     ) -> FloatArray:
         """λ of all rows, N; driven supports are moved in dx."""
+        if has_guides(problem):
+            return self._solve_with_guides(motion, factors, problem, dx)
         solving = Solving(self, motion, factors, problem, self._columns)
         lam, moved, result, qpcc = solving.solve()
+        return self._reported(motion, solving, dx, lam, moved, result, qpcc)
+
+    def _reported(
+        self,
+        motion: Motion,
+        solving: Solving,
+        dx: list[FloatArray],
+        lam: FloatArray,
+        moved: FloatArray,
+        result: QpccResult,
+        qpcc: QpccProblem,
+    ) -> FloatArray:
+        """λ, with supports moved in dx and what there is to tell kept."""
         for driven, motions, amount in zip(self.supports, solving.motions, moved, strict=True):
             dx[driven.number] += amount * motions
             driven.move(motion, amount)
         self.report = InverseReport(self, result, qpcc, lambda: solving.limited(lam, moved))
+        return lam
+
+    def _solve_with_guides(
+        self, motion: Motion, factors: Sequence[Factor], problem: MixedProblem, dx: list[FloatArray]
+    ) -> FloatArray:
+        """The same where rows have friction in their guides; see `control.guides`."""
+        assert motion.assembly is not None
+        rows, places = motion.assembly.rows, motion.assembly.places
+        watched = np.zeros(rows.count, np.bool_)
+        for place in places[len(places) - len(self.makers) :]:
+            watched[place] = True
+
+        def invert(without: MixedProblem) -> tuple[FloatArray, FloatArray, Any]:
+            solving = Solving(self, motion, factors, without, self._columns)
+            lam, moved, result, qpcc = solving.solve()
+            return lam, solving.B @ moved, (solving, moved, result, qpcc)
+
+        last = forces_of(rows.key, motion.start.keys, motion.start.lam)
+        driven = np.array([places[k].start for k in self.bound.makers], np.int64)
+        lam, (solving, moved, result, qpcc), change = solve_with_guides(problem, last, driven, watched, invert)
+        self._reported(motion, solving, dx, lam, moved, result, qpcc)
+        assert self.report is not None
+        self.report.friction_change = change
         return lam

@@ -1,7 +1,8 @@
 """What a robot can do where it stands: its kinematics, its compliance, and what it can reach.
 
-Everything is read from W at one point. With bilateral rows and contacts that press eliminated (their δ stays), a small
-actuation moves effectors by Δδ_e = W_ea W_aa⁻¹ Δδ_a (Adagolodjo et al. 2021, eq. 14, with the Schur complement).
+Everything is read from W at one point, with what forces in channels add between models (`constraints.coupling`). With
+bilateral rows and contacts that press eliminated (their δ stays), a small actuation moves effectors by
+Δδ_e = W_ea W_aa⁻¹ Δδ_a (Adagolodjo et al. 2021, eq. 14, with the Schur complement).
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints import condense
+from pliant.constraints import forces_of
+from pliant.constraints.channel import StiffChannelRows
+from pliant.constraints.coupling import Coupling, couple, with_couplings
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.control.effectors import AnyEffector, Effector
 from pliant.core.checks import positive_count
@@ -21,12 +24,12 @@ from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import BoolArray, FloatArray
 from pliant.mappings import PointMap, riding
 from pliant.materials import Tangent
+from pliant.models.rod.trial import RodSystem
 from pliant.models.scheme import STATIC_SCHEME, Scheme, euler_scheme
 from pliant.solvers.complementarity.blocks import NO_BLOCKS, equilibrating_scale
 from pliant.solvers.complementarity.elimination import eliminate
 from pliant.stepping import QuasiStatic
 from pliant.stepping.motion import Motion
-from pliant.stepping.rigid_modes import open_base_share
 from pliant.stepping.session import DirectSession, warm_start
 from pliant.world import State, World
 
@@ -79,13 +82,13 @@ def kinematics(
     """
     origins = {effector: _origin(effector) for effector in effectors}
     rows = [effector.bound(world) for effector in effectors]
-    W, places, motion = _watched(world, state, rows, controls, dt, origins)
+    watched = _watched(world, state, rows, controls, dt, origins)
+    places, motion = watched.places, watched.motion
     drives = np.array([places[world.maker(actuator)].start for actuator in actuators])
     first = len(places) - len(rows)
-    watched = np.concatenate([np.arange(place.start, place.stop) for place in places[first:]])
-    kept = np.concatenate([watched, drives])
-    reduced = _reduced(W, motion, kept)
-    count = len(watched)
+    seen = np.concatenate([np.arange(place.start, place.stop) for place in places[first:]])
+    reduced = _reduced(watched, np.concatenate([seen, drives]))
+    count = len(seen)
     assert motion.assembly is not None
     rows_now = motion.assembly.rows
     last = warm_start(state, rows_now.key)
@@ -111,8 +114,8 @@ def point_compliance(
     number = world.index(body)
     rides = riding(world.models[number], np.asarray(point, float).reshape(1, 3), what="point")
     probe = _Probe(number, rides)
-    W, places, motion = _watched(world, state, [probe], controls, dt, {})
-    reduced = _reduced(W, motion, np.arange(places[-1].start, places[-1].stop))
+    watched = _watched(world, state, [probe], controls, dt, {})
+    reduced = _reduced(watched, np.arange(watched.places[-1].start, watched.places[-1].stop))
     return 0.5 * (reduced + reduced.T)
 
 
@@ -196,26 +199,46 @@ def _origin(effector: AnyEffector) -> FloatArray:
     raise InputError(f"{effector.name!r} cannot be measured")
 
 
+@dataclass(frozen=True, eq=False)
+class _Watched:
+    """W of all rows and of those that are looked at, about a state, and of the rows of `couplings` after them."""
+
+    W: FloatArray
+    places: tuple[slice, ...]
+    motion: Motion
+    couplings: Sequence[Coupling]
+
+
 def _watched(
     world: World, state: State, makers: Sequence[Any], controls: Any, dt: float | None, targets: Mapping[Any, Any]
-) -> tuple[FloatArray, tuple[slice, ...], Motion]:
-    """W of all rows and of those that are looked at, about `state`."""
+) -> _Watched:
     scheme: Scheme = STATIC_SCHEME if dt is None else euler_scheme(dt)
     motion = Motion(world, state, scheme, world.controls(controls) | dict(targets), _Watching(makers))
     systems, _ = motion.linearize(Tangent.EXACT)
-    if dt is None:
-        for model, system in zip(world.models, systems, strict=True):
-            share = open_base_share(model)
-            if share:
-                system.add_mass(share)
+    sizes = [model.size for model in world.models]
+    couplings = [
+        maker.coupling(state.q, forces_of(maker.keys, state.keys, state.lam), sizes)
+        for maker in world.stiff_makers
+        if isinstance(maker, StiffChannelRows)
+    ]
+    for number, system in enumerate(systems):
+        if dt is None and isinstance(system, RodSystem) and system.model.turned_basis:
+            couplings.append(_unsprung(number, *system.hold_base(), sizes))
     factors = [system.factorize() for system in systems]
     assembly = motion.assemble_rows()
-    problem = condense(assembly.rows, factors, [np.zeros_like(x) for x in motion.dx])
-    return problem.W, assembly.places, motion
+    return _Watched(with_couplings(assembly.rows.H, factors, couplings), assembly.places, motion, couplings)
 
 
-def _reduced(W: FloatArray, motion: Motion, kept: Any) -> FloatArray:
+def _unsprung(number: int, unknown: int, spring: float, sizes: Sequence[int]) -> Coupling:
+    """What takes a spring at one unknown of a model away again, once rows hold the model instead."""
+    E = [sparse.csr_matrix((1, size)) for size in sizes]
+    E[number] = sparse.csr_matrix(([1.0], ([0], [unknown])), shape=(1, sizes[number]))
+    return Coupling(tuple(E), np.array([[-1.0 / spring]]))
+
+
+def _reduced(watched: _Watched, kept: Any) -> FloatArray:
     """W of the rows `kept` while bilateral rows, held actuators and pressing contacts keep their δ."""
+    motion, W = watched.motion, watched.W
     assert motion.assembly is not None
     rows = motion.assembly.rows
     last = warm_start(motion.start, rows.key)
@@ -232,4 +255,6 @@ def _reduced(W: FloatArray, motion: Motion, kept: Any) -> FloatArray:
     stays = (rows.law == RowLaw.BILATERAL) | (sticks & (rows.law != RowLaw.IMPOSED))
     stays[kept] = False
     D = equilibrating_scale(W, NO_BLOCKS)
-    return eliminate(W, np.zeros(rows.count), kept, np.flatnonzero(stays), D, allowed=np.inf).W
+    wanted = np.concatenate([kept, np.arange(rows.count, len(W))])
+    left = eliminate(W, np.zeros(len(W)), wanted, np.flatnonzero(stays), D, allowed=np.inf).W
+    return couple(left, watched.couplings) if watched.couplings else left

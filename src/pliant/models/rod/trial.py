@@ -93,12 +93,21 @@ class RodSystem:
         typical = np.abs(np.diag(self.A))[6:].sum() / np.diag(M)[6:].sum()
         self.A = self.A + share * typical * M
 
+    def hold_base(self) -> tuple[int, float]:
+        """A += a spring at the one freedom of the base, as stiff as the rod; the unknown, and the spring (N/m, N·m)."""
+        (unknown,) = self.model.free[self.model.free < 6]
+        size = 1.0 if unknown >= 3 else float(self.model.spec.lengths.sum())
+        spring = float(np.abs(np.diag(self.A))[6:].mean()) / size**2
+        self.A = self.A.copy()
+        self.A[unknown, unknown] += spring
+        return int(unknown), spring
+
     def add_load_stiffness(self, K: FloatArray) -> None:
-        """A += the symmetric part of K (n, n) over the active unknowns; a projected matrix, kept positive definite, has
-        no stiffness of loads.
+        """A += the symmetric part of K (n, n) over the active unknowns, of that its positive part where A is projected
+        and stays positive definite.
         """
-        if not self.projected:
-            self.A = self.A + 0.5 * (K + K.T)
+        stiffness = 0.5 * (K + K.T)
+        self.A = self.A + (positive_part(stiffness, np.diag(self.A)) if self.projected else stiffness)
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, (2 + 2N, 3); 0 at strains that may not change."""
@@ -343,6 +352,19 @@ class RodTrial:
         target, held = self._target.reshape(1, 4, 3), self.model.held[:2].reshape(1, 2, 3)
         moves = dynamics.remaining_motion(pose, motion, target, held, self.blend, ahead[:2].reshape(1, 2, 3))
         return ahead if moves else None
+
+
+def positive_part(K: FloatArray, scale: FloatArray) -> FloatArray:
+    """K (n, n), symmetric, without its negative eigenvalues, in coordinates scaled to the diagonal `scale` (n,) ≥ 0 of
+    the matrix that it is added to.
+
+    A rod under tension keeps the stiffness of a string, and loses what forces that are not yet in balance seem to take.
+    """
+    D = np.sqrt(np.abs(scale) + np.abs(np.diag(K)))
+    D[D == 0.0] = 1.0
+    values, vectors = np.linalg.eigh(K / D[:, None] / D)
+    kept = D[:, None] * vectors[:, values > 0.0]
+    return np.asarray(kept * values[values > 0.0] @ kept.T)
 
 
 def _restore(rates: FloatArray, M: FloatArray, p: FloatArray, free: IndexArray, energy: float) -> None:
