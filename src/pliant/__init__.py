@@ -16,6 +16,7 @@ from typing import Any
 from pliant import control, materials, mesh, robots, solvers
 from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
 from pliant.constraints.channel import Channel
+from pliant.constraints.sheath import Sheath
 from pliant.control import (
     Effector,
     Inverse,
@@ -120,6 +121,7 @@ __all__ = [
     "RodLoad",
     "Run",
     "Scene",
+    "Sheath",
     "SingularError",
     "Slide",
     "Slider",

@@ -15,6 +15,7 @@ from pliant.constraints.channel import Channel, ChannelRows
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.rows import RowMaker, RowView
+from pliant.constraints.sheath import Sheath, SheathRows
 from pliant.constraints.slender import slender_pair
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
@@ -64,6 +65,7 @@ class Scene:
         self._pairs: list[Pair] = []
         self._attachments: list[Attachment] = []
         self._channels: list[Channel] = []
+        self._sheaths: list[Sheath] = []
 
     def add(self, thing: Thing, *, position: Any = None, rotation: Any = None) -> Thing:
         """Add a body, an obstacle, an actuator, a load or a support and return it, to be used as its handle.
@@ -182,6 +184,7 @@ class Scene:
         makers: list[RowMaker] = [rows.bound(models) for rows in actuators]
         makers += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(self._attachments, start=1)]
         makers += [ChannelRows.build(spec, models, k) for k, spec in enumerate(self._channels)]
+        makers += [SheathRows.build(spec, models, k) for k, spec in enumerate(self._sheaths)]
         pairs = [self._contact_pair(pair, models, number) for number, pair in enumerate(self._pairs, start=1)]
         _check_apart(models, [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap])
         return World(
@@ -195,7 +198,7 @@ class Scene:
 
     def things(self) -> list[tuple[Any, Any]]:
         """Everything that was added, each volume with its mesh where it stands, each beam and rod with its pose."""
-        parts = [*self._actuators, *self._fibres, *self._channels, *self._loads, *self._supports]
+        parts = [*self._actuators, *self._fibres, *self._channels, *self._sheaths, *self._loads, *self._supports]
         rest = [*self._obstacles, *parts, *self._attachments]
         return [*((body, self._volumes.get(id(body))) for body in self._bodies), *((thing, None) for thing in rest)]
 
@@ -221,6 +224,7 @@ class Scene:
             (_LOADS, self._loads),
             (Fibre, self._fibres),
             (Channel, self._channels),
+            (Sheath, self._sheaths),
             (Support, self._supports),
         ]
         place = next((place for kinds, place in lists if isinstance(thing, kinds)), None)
