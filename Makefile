@@ -7,7 +7,7 @@ ifndef PYTHON
 PYTHON := $(shell for name in python3 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
 endif
-PEERS := mujoco drake felupe cvxopt numpy scipy
+PEERS := mujoco drake felupe cvxopt numpy scipy pyelastica soromox
 
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
 BROWSER := chromium

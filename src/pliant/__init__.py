@@ -17,6 +17,7 @@ from pliant import control, materials, mesh, robots, solvers
 from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
+from pliant.constraints.sheath import Sheath
 from pliant.control import (
     Effector,
     Inverse,
@@ -122,6 +123,7 @@ __all__ = [
     "RodLoad",
     "Run",
     "Scene",
+    "Sheath",
     "SingularError",
     "Slide",
     "Slider",

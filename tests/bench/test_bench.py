@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import pliant as pl
-from pliant.bench import BENCHES, rod_finger, run_bench
+from pliant.bench import BENCHES, rod, rod_finger, run_bench
 from pliant.bench.beam import Variant, peer_setup, run_beam
 from pliant.bench.peers import peer_python, run_peers
 from pliant.bench.rod import run_rod
@@ -118,8 +118,11 @@ def test_side_by_side_data_that_is_missing_is_named(tmp_path):
         run_bench("finger", data=tmp_path)
 
 
+@pytest.mark.usefixtures("no_peers")
 def test_the_bench_of_a_rod_reports_its_accuracy():
     report = run_rod(steps=3, variants={}, fingers=False)
+    assert report["peers"] == report["peer_errors"] == {}
+    assert report["static_sag_mm"] == pytest.approx(29.4, abs=0.1)
     assert set(report) >= DOCUMENTED | {"accurate_ms", "accurate_dt", "accurate_error"}
     assert report["unknowns"] == 24
     assert report["residual"] < 1e-10
@@ -135,3 +138,18 @@ def test_the_finger_with_a_rod_as_its_cable_comes_to_rest(tmp_path):
     assert all(one["rest_speed"] < 1e-5 for one in report.values())
     forces = [one["force_N"] for one in report.values()]
     assert forces[0] < 0.01 < forces[1] < forces[2]
+
+
+def test_the_bench_of_a_rod_hands_its_rod_to_the_peers(monkeypatch):
+    """Each named script is there, and gets the same rod: length, radius, material, gravity and step."""
+    asked = {}
+    monkeypatch.setattr(
+        rod, "run_peers", lambda commands, setup: asked.update(commands=commands, setup=setup) or ({}, {})
+    )
+    run_rod(steps=3, variants={}, fingers=False)
+    assert set(asked["commands"]) == {"pyelastica", "soromox"}
+    for script, *_ in asked["commands"].values():
+        assert (Path(__file__).parents[2] / "benchmarks" / "peers" / script).is_file()
+    setup = asked["setup"]
+    assert setup["radius"] ** 4 * 3.14159265 / 4 == pytest.approx(0.04**4 / 12, rel=1e-6)
+    assert (setup["length"], setup["young"], setup["gravity"], setup["dt"]) == (0.2, 0.5e6, 9.81, 0.01)

@@ -1,5 +1,6 @@
 """Finger, sections, radius and pre-bent rod of Adagolodjo 2021: what the paper shows has to happen here too."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -117,3 +118,27 @@ def test_equation_14_takes_both_schur_complements(coupled):
     right = whole / (W[np.ix_(a, a)] - W[np.ix_(a, s)] @ through)
     np.testing.assert_allclose(found.jacobian, right, rtol=1e-6, atol=1e-8)
     assert np.linalg.norm(whole / W[np.ix_(a, a)]) < 0.1 * np.linalg.norm(right)
+
+
+def test_rods_are_drawn_beside_each_other_in_the_colours_of_their_bending(tmp_path):
+    """Figure 6: the skin carries the bending of its section, and the picture has all rods with their targets."""
+    from pliant.experiments.adagolodjo_bending import BentRod, write_bending
+    from pliant.experiments.adagolodjo_parts import channel_points, with_rod
+
+    bench = with_rod(3, points=channel_points(in_base=2, in_phalanx=2))
+    start = bench.world.initial_state()
+    number = bench.world.index(bench.rod)
+    q = list(start.q)
+    q[number] = q[number].copy()
+    q[number][4::2, 1] = np.array([0.0, 5.0, 20.0]) * bench.rod.lengths  # rotation of each section about y
+    rod = BentRod.of(bench, pl.State(bench.world, 0.0, tuple(q), start.v, start.lam))
+    assert sorted(set(np.round(rod.bending, 6))) == [0.0, 5.0, 20.0]
+    assert len(rod.points) == len(rod.bending)
+    straight = BentRod.of(bench, start)
+    assert not straight.bending.any()
+    targets = rod.points[:: len(rod.points) // 4][:4]
+    (file,) = write_bending([straight, rod], tmp_path, targets=targets)
+    image = plt.imread(file)
+    assert image.shape[:2] == (900, 1600)
+    yellow = (image[..., 0] > 0.75) & (image[..., 1] > 0.6) & (image[..., 2] < 0.45)
+    assert yellow.sum() > 500, "the targets, and the top of the colour bar"

@@ -71,6 +71,43 @@ def test_acceleration_of_a_rigid_spin():
     np.testing.assert_allclose(modes.balanced(load), 0.0, atol=1e-12)
 
 
+SLENDER = {"section": pl.sections.Circle(0.002), "young": 1e8, "poisson": 0.3, "density": 1e3}
+
+
+@pytest.mark.parametrize(
+    ("options", "open_motions"),
+    [({}, 6), ({"pin": [0]}, 3), ({"pin": [0, 8]}, 1), ({"clamp": [0]}, 0), ({"pin": [0, 4, 8]}, 1)],
+)
+def test_number_of_open_motions_of_a_beam(options, open_motions):
+    """A pin leaves three rotations, two pins the turn about the line between them, a clamp nothing."""
+    scene = pl.Scene()
+    scene.add(pl.Beam(np.linspace((0, 0, 0), (0.2, 0.1, 0), 9), **SLENDER, **options))
+    model = scene.compile().models[0]
+    modes = free_modes(model, model.rest)
+    assert (0 if modes is None else modes.count) == open_motions
+
+
+@pytest.mark.parametrize("kind", ["beam", "rod"])
+def test_modes_of_slender_bodies_cost_no_energy_and_carry_their_mass(kind):
+    scene = pl.Scene()
+    if kind == "beam":
+        scene.add(pl.Beam(np.array([(0.0, 0, 0), (0.1, 0, 0), (0.15, 0.1, 0), (0.2, 0.1, 0.1)]), **SLENDER))
+    else:
+        scene.add(pl.Rod(0.2, 4, rest_strain=(1, 2, 5, 0, 0, 0), base="free", **SLENDER))
+    world = scene.compile()
+    model, (q, v) = world.models[0], world.models[0].initial()
+    modes = free_modes(model, q)
+    assert modes.count == 6
+    np.testing.assert_allclose(modes.modes.T @ modes.weighted, np.eye(6), atol=1e-9)
+    for mode in modes.modes.T:
+        trial = model.trial(q, v, pl.stepping.quasi_static.STATIC_SCHEME, np.zeros(3), {})
+        trial.dx = trial.moved(trial.dx, (1e-5 * mode / np.abs(mode).max()).reshape(v.shape), 1.0)
+        assert model.elastic_energy(trial.positions()) < 1e-18
+    spin = np.array([0.2, -0.5, 1.0, 2.0, -1.0, 0.3])
+    load = modes.weighted @ np.linalg.solve(modes.twists, spin)
+    np.testing.assert_allclose(modes.acceleration(load), spin, atol=1e-9)
+
+
 def test_positions_must_be_finite():
     model = compiled()
     q = model.rest.copy()

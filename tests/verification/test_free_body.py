@@ -98,3 +98,64 @@ def test_a_sliding_body_has_one_free_direction():
     assert motion.free_directions == 1
     np.testing.assert_allclose(motion.acceleration, [2.0, 0, 0, 0, 0, 0], atol=1e-6)
     assert state.displacements(body)[:, 2].min() < 0.0
+
+
+@pytest.mark.parametrize("kind", ["beam", "rod"])
+def test_a_free_bar_pushed_in_the_middle_bends_over_its_own_inertia(kind):
+    """F in the middle is balanced by the inertia of each half, F/L per length: the ends hang back F L³/(128 EI). The
+    acceleration is F/m + g, and an off-centre push turns the bar as well, with F e/(m L²/12).
+    """
+    options = {"section": pl.sections.Circle(0.002), "young": 1e8, "poisson": 0.3, "density": 1e3}
+    length, force = 0.2, 0.01
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    if kind == "beam":
+        bar = scene.add(pl.Beam(np.linspace((0, 0, 0), (length, 0, 0), 33), shear=False, **options))
+        push = scene.add(pl.PointLoad(bar, [16], (0, 0, force)))
+        aside = scene.add(pl.PointLoad(bar, [24], (0, 0, 0)))
+    else:
+        bar = scene.add(pl.Rod(length, 32, base="free", **options))
+        push = scene.add(pl.RodLoad(bar, 0.5 * length, (0, 0, force)))
+        aside = scene.add(pl.RodLoad(bar, 0.75 * length, (0, 0, 0)))
+    world = scene.compile()
+    state, info = pl.QuasiStatic()(world, world.initial_state())
+    EI, mass = 1e8 * np.pi / 4 * 0.002**4, 1e3 * np.pi * 0.002**2 * length
+    z = state.points(bar)[:, 2]
+    assert z[16] - z[0] == pytest.approx(force * length**3 / (128 * EI), rel=2e-3)
+    assert z[0] == pytest.approx(z[-1], abs=1e-9)
+    assert info.status is pl.Status.FREE_MOTION
+    (motion,) = info.rigid_motion
+    assert motion.free_directions == 6
+    np.testing.assert_allclose(motion.acceleration[:3], (0, 0, force / mass - 9.81), atol=1e-6)
+    controls = {push: pl.Force((0, 0, 0)), aside: pl.Force((0, 0, force))}
+    _, info = pl.QuasiStatic()(world, world.initial_state(), controls)
+    turning = info.rigid_motion[0].acceleration[4]
+    assert turning == pytest.approx(-force * 0.25 * length / (mass * length**2 / 12), rel=5e-3)
+
+
+@pytest.mark.parametrize("kind", ["beam", "rod"])
+def test_a_rigid_platform_on_two_parallel_bars_sinks_without_turning(kind):
+    """Both bars take the shape of an S between the wall and the platform: 24 EI/L³ together. Mixed networks of slender
+    and rigid bodies, welded place and direction.
+    """
+    options = {"section": pl.sections.Circle(0.002), "young": 1e8, "poisson": 0.3, "density": 1e-3}
+    strains = ("bend_y", "bend_z", "twist", "stretch")
+    length, mass, apart = 0.2, 1e-3, 0.06
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    bars = []
+    for z in (-0.5 * apart, 0.5 * apart):
+        if kind == "beam":
+            points = np.linspace((0, 0, z), (length, 0, z), 13)
+            bars.append(pl.Beam(points, clamp=[0], shear=False, name=f"bar {z}", **options))
+        else:
+            bars.append(pl.Rod(length, 12, position=(0, 0, z), strains=strains, name=f"bar {z}", **options))
+        scene.add(bars[-1])
+    platform = scene.add(pl.RigidBody.box(size=(0.02, 0.02, 0.08), mass=mass, position=(length + 0.01, 0, 0)))
+    for bar, z in zip(bars, (-0.5 * apart, 0.5 * apart), strict=True):
+        scene.attach(bar, platform, points=[(length, 0, z)], frames=True)
+    world = scene.compile()
+    state, info = pl.QuasiStatic()(world, world.initial_state())
+    EI = 1e8 * np.pi / 4 * 0.002**4
+    sunk = mass * 9.81 * length**3 / (24 * EI)
+    assert info.status is pl.Status.CONVERGED
+    assert state.pose(platform)[0, 2] == pytest.approx(-sunk, rel=0.01)
+    assert abs(state.pose(platform)[1, 2]) < 0.01 * sunk / length

@@ -3,8 +3,12 @@
 The rod is that of a beam of 200 × 40 × 40 mm of silicone: of the same bending stiffness, lightly damped. Beside the
 time of a step of 10 ms the report has that of 10 ms of motion in steps that are small enough to be accurate
 ("accurate_ms", with its "accurate_dt"): the tip after half a second differs there from that of steps a quarter as long
-by "accurate_error", as a fraction of the rod. Variants "finger_0_mm"… are the finger with a rod as its cable
-(`bench.rod_finger`), with a folder of side-by-side meshes the one there.
+by "accurate_error", as a fraction of the rod. "static_sag_mm" is how far the tip hangs down at rest. Variants
+"finger_0_mm"… are the finger with a rod as its cable (`bench.rod_finger`), with a folder of side-by-side meshes the one
+there.
+
+Peers are explicit: their "step_ms" is the time of 10 ms of motion in the short steps that they need. PyElastica's rod
+hangs still at its end; SoRoMoX, of the same sections, is too slow to wait for that: its sag is that of "simulated_s".
 """
 
 from __future__ import annotations
@@ -17,15 +21,16 @@ from typing import Any
 import numpy as np
 
 from pliant.bench.measure import measure_steps
+from pliant.bench.peers import run_peers
 from pliant.bench.rod_finger import rod_finger_reports
 from pliant.models.beam import Circle
 from pliant.models.rod import Rod
 from pliant.models.rod.rod import STRAINS
 from pliant.models.volume import Rayleigh
-from pliant.stepping import ImplicitMidpoint
+from pliant.stepping import ImplicitMidpoint, QuasiStatic
 from pliant.world import Scene, World
 
-DT = 0.01
+DT, GRAVITY = 0.01, 9.81
 ACCURATE_DT = 5e-3
 ROD: dict[str, Any] = {
     "length": 0.2,
@@ -40,6 +45,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "fifteen_sections": {"sections": 15},
     "six_strains": {"sections": 8, "strains": STRAINS},
 }
+PEERS = {"pyelastica": ("elastica_rod.py", 20, 1e-4, 3.0), "soromox": ("soromox_rod.py", 8, 5e-5, 0.1, 500.0)}
+"""Scripts of the peers with elements, time step (s) and time (s); SoRoMoX with the damping of its material (Pa s)."""
 
 
 def run_rod(
@@ -48,17 +55,25 @@ def run_rod(
     steps: int = 300,
     variants: Mapping[str, dict[str, Any]] = VARIANTS,
     fingers: bool = True,
+    peers: bool = True,
 ) -> dict[str, Any]:
     """Report of the bench: eight sections at the top, the others under "variants"; see `pliant.bench.run_bench`."""
     report = _report(_world(sections=8), steps)
     others = {name: _report(_world(**options), steps) for name, options in variants.items()}
     if fingers:
         others |= rod_finger_reports(data, steps)
-    return report | {"peers": {}, "peer_errors": {}, "variants": others}
+    found, errors = run_peers(PEERS, _peer_setup()) if peers else ({}, {})
+    return report | {"peers": found, "peer_errors": errors, "variants": others}
+
+
+def _peer_setup() -> dict[str, Any]:
+    """Rod and settings as peers read them, SI units."""
+    own = {name: ROD[name] for name in ("length", "young", "poisson", "density")}
+    return own | {"radius": ROD["section"].radius, "gravity": GRAVITY, "dt": DT}
 
 
 def _world(**options: Any) -> World:
-    scene = Scene(gravity=(0.0, 0.0, -9.81))
+    scene = Scene(gravity=(0.0, 0.0, -GRAVITY))
     scene.add(Rod(**{**ROD, **options}))
     return scene.compile()
 
@@ -67,9 +82,11 @@ def _report(world: World, steps: int) -> dict[str, Any]:
     report = measure_steps(world, dt=DT, steps=steps).report()
     coarse, seconds = _motion(world, ACCURATE_DT)
     fine, _ = _motion(world, 0.25 * ACCURATE_DT)
+    hanging, _ = QuasiStatic()(world, world.initial_state())
     return report | {
         "sections": world.models[0].spec.sections,
         "unknowns": int((~world.models[0].held).sum()),
+        "static_sag_mm": -1e3 * float(hanging.points(0)[-1, 2]),
         "accurate_dt": ACCURATE_DT,
         "accurate_ms": 1e3 * seconds,
         "accurate_error": float(np.linalg.norm(coarse - fine)) / ROD["length"],

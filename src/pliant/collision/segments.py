@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from pliant.collision.closest import PARALLEL, clamp, dot, segment_parameters
 from pliant.collision.pairs import triangle_pairs
@@ -129,6 +128,8 @@ def segment_contacts(
 
 def _near_along(segments: IntArray, radii: FloatArray, rest: FloatArray) -> IndexArray:
     """Codes of the pairs of segments that are nearer along the body than it could bend back to itself."""
+    from scipy.sparse import csgraph  # takes a while to import
+
     length = np.linalg.norm(rest[segments[:, 1]] - rest[segments[:, 0]], axis=1)
     limit = _TURN * float(radii.max())
     graph = sparse.csr_matrix((length, (segments[:, 0], segments[:, 1])), shape=(len(rest), len(rest)))

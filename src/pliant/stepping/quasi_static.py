@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.constraints.attachment import AttachmentRows
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.status import Status
@@ -23,6 +24,7 @@ from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Factor, System
+from pliant.models.rigid.model import RigidSystem
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.models.volume import VolumeModel
 from pliant.models.volume.readouts import least_volume_ratio
@@ -46,6 +48,10 @@ MAXIMUM_ITERATIONS = 40
 FULL_STEPS = 12
 """Newton's iterations without line search in a load step: bending of slender bodies takes most of them."""
 SMALLEST_LOAD_STEP = 1.0 / 512.0
+LEAST_EASE = 1e-8
+"""Share of the σM of a rigid body that welds hold which is left in the end: each linear solve takes a tenth of the last
+one, so that what holds the body, however soft, soon outweighs it.
+"""
 
 
 @dataclass(frozen=True)
@@ -120,8 +126,11 @@ class _Equilibrium:
         self.lam: FloatArray = np.zeros(0)
         self.correction: tuple[FloatArray, ...] = ()
         self.shift = 0.0
+        self.ease = 1.0
         self.stopping: Stopping | None = None
         self.modes = [_open_modes(motion.world, number, q) for number, q in enumerate(motion.start.q)]
+        attached = [maker for maker in motion.world.row_makers if isinstance(maker, AttachmentRows)]
+        self.welded = [any(m.holds(number) for m in attached) for number in range(len(motion.start.q))]
 
     def fixed(self, iterations: int) -> Status:
         """`iterations` full linear solves, with the cheapest tangent that is consistent to first order: it is positive
@@ -183,7 +192,7 @@ class _Equilibrium:
         passive = not motion.makers  # what rows do here is known only after a solve
         if passive and self.residual(motion.forces()) <= tolerance and not motion.must_move():
             return True
-        self.shift = 0.0
+        self.shift, self.ease = 0.0, 1.0
         self.stopping = Stopping(motion, tolerance)
         for _ in range(most):
             try:
@@ -205,6 +214,9 @@ class _Equilibrium:
 
     def _correct(self, tangent: Tangent = Tangent.EXACT) -> Correction:
         """One linear solve, with σ raised until the matrix is positive definite."""
+        for number, (trial, mode) in enumerate(zip(self.motion.trials, self.modes, strict=True)):
+            if mode is not None and not isinstance(trial.model, VolumeModel):  # frames turn: their motions with them
+                self.modes[number] = free_modes(self.motion.world.models[number], trial.positions())
         for _ in range(14):
             try:
                 correction = solve_once(self.motion, tangent, self.timers, self)
@@ -217,6 +229,7 @@ class _Equilibrium:
             )
         check_finite(self.motion, correction.dx)
         self.shift *= 0.1 if self.shift > 1e-7 else 0.0
+        self.ease = max(0.1 * self.ease, LEAST_EASE)
         self.iterations += 1
         self.projected += correction.projected
         self.linear_residual = correction.linear_residual
@@ -229,6 +242,9 @@ class _Equilibrium:
         if self.stopping is not None:
             self.stopping.regularize(systems)
         for number, (system, mode) in enumerate(zip(systems, self.modes, strict=True)):
+            if isinstance(system, RigidSystem) and self.welded[number]:
+                system.add_mass(0.0, ease=self.ease)
+                continue
             shift = max(
                 self.shift, 1e-8 if mode is not None else 0.0, open_base_share(self.motion.world.models[number])
             )
@@ -264,12 +280,8 @@ class _Equilibrium:
 
 
 def _open_modes(world: World, number: int, q: FloatArray) -> FreeModes | None:
-    """Rigid motions of a volume that nothing resists. Where contacts or attachments may hold the body they have to: its
+    """Rigid motions of a body that nothing resists. Where contacts or attachments may hold the body they have to: its
     rigid motion is then bounded by σM from one linear solve to the next, until they do.
     """
     model = world.models[number]
-    return (
-        None
-        if not isinstance(model, VolumeModel) or any(m.holds(number) for m in world.row_makers)
-        else free_modes(model, q)
-    )
+    return None if any(m.holds(number) for m in world.row_makers) else free_modes(model, q)

@@ -19,6 +19,7 @@ from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, 
 from pliant.constraints.attachment import Attachment
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
+from pliant.constraints.sheath import Sheath
 from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
 from pliant.mesh import Mesh, Surface, regions
@@ -32,7 +33,7 @@ _KNOWN: dict[str, type] = {
     for known in (
         *(Volume, Rayleigh, Subspace, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
-        *(Attachment, Channel, Facing, Fibre, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness, BaseDrive),
+        *(Attachment, Channel, Facing, Fibre, Sheath, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness, BaseDrive),
         *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *(Beam, Circle, Tube, Rectangle, Rod, RodLoad, Slide, Turn),
         *regions.KINDS,

@@ -16,6 +16,7 @@ from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.facing import Facing, FacingPair
 from pliant.constraints.rows import RowMaker, RowView
+from pliant.constraints.sheath import Sheath, SheathRows
 from pliant.constraints.slender import slender_pair
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
@@ -66,6 +67,7 @@ class Scene:
         self._attachments: list[Attachment] = []
         self._channels: list[Channel] = []
         self._facings: list[Facing] = []
+        self._sheaths: list[Sheath] = []
 
     def add(self, thing: Thing, *, position: Any = None, rotation: Any = None) -> Thing:
         """Add a body, an obstacle, an actuator, a load or a support and return it, to be used as its handle.
@@ -184,6 +186,7 @@ class Scene:
         makers: list[RowMaker] = [rows.bound(models) for rows in actuators]
         makers += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(self._attachments, start=1)]
         makers += [ChannelRows.build(spec, models, k) for k, spec in enumerate(self._channels)]
+        makers += [SheathRows.build(spec, models, k) for k, spec in enumerate(self._sheaths)]
         pairs = [self._contact_pair(pair, models, number) for number, pair in enumerate(self._pairs, start=1)]
         facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(self._facings, start=len(pairs) + 1)]
         apart = [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap]
@@ -199,7 +202,8 @@ class Scene:
 
     def things(self) -> list[tuple[Any, Any]]:
         """Everything that was added, each volume with its mesh where it stands, each beam and rod with its pose."""
-        parts = [*self._actuators, *self._fibres, *self._channels, *self._loads, *self._supports, *self._facings]
+        joints = [*self._channels, *self._sheaths]
+        parts = [*self._actuators, *self._fibres, *joints, *self._loads, *self._supports, *self._facings]
         rest = [*self._obstacles, *parts, *self._attachments]
         return [*((body, self._volumes.get(id(body))) for body in self._bodies), *((thing, None) for thing in rest)]
 
@@ -225,6 +229,7 @@ class Scene:
             (_LOADS, self._loads),
             (Fibre, self._fibres),
             (Channel, self._channels),
+            (Sheath, self._sheaths),
             (Support, self._supports),
             (Facing, self._facings),
         ]

@@ -97,9 +97,9 @@ class RigidSystem:
         product: FloatArray = (self.A @ x.ravel()).reshape(2, 3)
         return product
 
-    def add_mass(self, share: float) -> None:
-        """A += σ M with σ of a step of 10 ms: a rigid body has no stiffness of its own to compare `share` with."""
-        self.A = self.A + PSEUDO_RATE**2 * self.mass
+    def add_mass(self, share: float, *, ease: float = 1.0) -> None:
+        """A += `ease` × σ M, σ that of a step of 10 ms: a rigid body has no stiffness to compare `share` with."""
+        self.A = self.A + ease * PSEUDO_RATE**2 * self.mass
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, (2, 3)."""

@@ -1,0 +1,190 @@
+"""Sheaths: a slender body that slides and turns inside another one, without play (concentric tubes).
+
+Places of the outer axis stay on the inner one, and the inner tip on the outer one. With x a place of one axis, p the
+place of the other that is nearest to it, found anew in every solve, and n₁, n₂ the normals there, it is
+δⱼ = nⱼ · (x − p) = 0. Nothing holds the two along or about each other, or friction does along: a third row has the slip
+of the step, and its force is at most μ times that of the other two. Forces add the stiffness of where they act.
+
+Reference: P. Dupont, J. Lock, B. Itkowitz, E. Butler, "Design and control of concentric-tube robots", IEEE T-RO 2010.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.core.checks import finite_array, non_negative
+from pliant.core.errors import InputError
+from pliant.core.types import BoolArray, FloatArray, IndexArray
+from pliant.mappings.curve import Curve, curve_of
+from pliant.models.beam import Beam
+from pliant.models.model import Model
+from pliant.models.rod import Rod, RodModel
+
+SHEATH_KEYS = 1 << 41
+"""Keys of the rows of sheaths, above those of channels and below those of contacts."""
+_CLOSE = 0.05  # a place nearer to the inner tip than this share of the spacing leaves its work to the tip
+
+
+@dataclass(frozen=True, eq=False)
+class Sheath:
+    """The slender body `inner` slides and turns inside `outer`, on its axis.
+
+    outer, inner
+        Rods, or beams whose nodes follow each other. When the world begins, their axes lie on each other where they
+        overlap.
+    places
+        Arc lengths along the outer one, m, that stay on the inner one; by default the ends of its sections or pieces
+        but the base. More than the sections of both can follow hold each other up: as many as it has sections is right.
+    friction
+        Coulomb's μ ≥ 0 along the axis.
+    """
+
+    outer: Any
+    inner: Any
+    _: KW_ONLY
+    places: Any = None
+    friction: float = 0.0
+    name: str = "sheath"
+
+    def __post_init__(self) -> None:
+        for body in self.bodies:
+            if not isinstance(body, (Rod, Beam)):
+                raise InputError(f"{self.name!r} joins rods and beams, got {body!r}")
+        if self.outer is self.inner:
+            raise InputError(f"{self.name!r} has {self.outer.name!r} on both sides; a body is not inside itself")
+        if self.places is not None:
+            finite_array(f"places of {self.name!r}", self.places, shape=(None,))
+        non_negative(f"friction of {self.name!r}", self.friction)
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The outer and the inner body."""
+        return (self.outer, self.inner)
+
+
+@dataclass(frozen=True, eq=False)
+class SheathRows:
+    """Rows of a sheath: two for each place of the outer axis that the inner one has reached and two for the inner tip
+    while it is inside, three with friction. `numbers` and `curves` are those of the outer and the inner body.
+    """
+
+    spec: Sheath
+    numbers: tuple[int, int]
+    curves: tuple[Curve, Curve]
+    places: FloatArray
+    stiff: tuple[bool, bool]
+    key: int
+
+    @classmethod
+    def build(cls, spec: Sheath, models: Sequence[Model], key: int) -> SheathRows:
+        """The rows of `spec` in a world of `models`; axes that begin apart are an error."""
+        first, second = (next(k for k, model in enumerate(models) if model.spec is body) for body in spec.bodies)
+        curves = curve_of(models[first]), curve_of(models[second])
+        places = _ends(models[first].spec) if spec.places is None else finite_array("places", spec.places)
+        low, high, length = places.min(initial=np.inf), places.max(initial=-np.inf), curves[0].length
+        if not len(places) or low < 0.0 or high > (1.0 + 1e-12) * length:
+            raise InputError(f"places of {spec.name!r} must be in 0 … {length:g} m, got {low:g} … {high:g}")
+        stiff = isinstance(models[first], RodModel), isinstance(models[second], RodModel)
+        made = cls(spec, (first, second), curves, np.sort(places), stiff, key)
+        made._check([model.initial()[0] for model in models])
+        return made
+
+    @property
+    def name(self) -> str:
+        """Name of the sheath."""
+        return self.spec.name
+
+    @property
+    def keys(self) -> IndexArray:
+        """Identities of the rows, three for each place and three for the tip."""
+        return np.asarray(SHEATH_KEYS + (self.key << 20) + np.arange(3 * len(self.places) + 3), np.int64)
+
+    def holds(self, number: int) -> bool:
+        """Whether body `number` is one of the two."""
+        return number in self.numbers
+
+    def rows(self, view: RowView) -> tuple[Rows, None]:
+        """Distances of the places of one axis from the other, and their gradients."""
+        q, width = [view.q[number] for number in self.numbers], 3 if self.spec.friction else 2
+        arcs, used = self._places(q)
+        there = [curve.at(arc) for curve, arc in zip(self.curves, arcs, strict=True)]
+        frames = self._frames(q, there)
+        directions = np.ascontiguousarray(frames[:, :, (1, 2, 0)[:width]].transpose(0, 2, 1))[used]
+        apart = (there[0].points(q[0]) - there[1].points(q[1]))[used]
+        gap = np.einsum("kwi,ki->kw", directions, apart)
+        law = np.tile([RowLaw.BILATERAL, RowLaw.BILATERAL, RowLaw.SLEEVE][:width], len(gap))
+        if self.spec.friction:
+            start = [view.start[number] for number in self.numbers]
+            moved = [m.points(x) - m.points(y) for m, x, y in zip(there, q, start, strict=True)]
+            gap[:, 2] = np.einsum("ki,ki->k", directions[:, 2], (moved[0] - moved[1])[used])
+        H = view.blank(gap.size)
+        for sign, number, riding, x in zip((1.0, -1.0), self.numbers, there, q, strict=True):
+            H[number] = riding.selected(used).pull_along(x, sign * directions)
+        keys = self.keys.reshape(-1, 3)[used, :width].ravel()
+        mu = self.spec.friction
+        return Rows.of(H, gap.ravel(), law, lower=-mu, upper=mu, key=keys), None
+
+    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
+        """Add `scale` × (−λ ∂²δ/∂q²) of dead forces at the places where they act to the matrices of the rods."""
+        if not lam.any():
+            return
+        x = [q[number] for number in self.numbers]
+        arcs, used = self._places(x)
+        there = [curve.at(arc) for curve, arc in zip(self.curves, arcs, strict=True)]
+        along = np.where(used[:, None], lam.reshape(-1, 3), 0.0)[:, (2, 0, 1)]
+        pushes = np.einsum("kri,ki->kr", self._frames(x, there), along)
+        for sign, number, riding, body, stiff in zip((1.0, -1.0), self.numbers, there, x, self.stiff, strict=True):
+            if stiff:
+                systems[number].add_load_stiffness(scale * riding.load_stiffness(body, sign * pushes))
+
+    def _places(self, q: Sequence[FloatArray]) -> tuple[tuple[FloatArray, FloatArray], BoolArray]:
+        """Arc lengths on the outer and on the inner axis of all places and of the tip, and which of them have rows."""
+        outer, inner = self.curves
+        x = outer.at(self.places).points(q[0])
+        on_inner = inner.nearest(q[1], x)
+        length = np.array([inner.length])
+        on_outer = outer.nearest(q[0], inner.at(length).points(q[1]))
+        spacing = outer.length / max(len(self.places), 1)
+        used = (on_inner > 1e-9 * inner.length) & (on_inner < inner.length - _CLOSE * spacing)
+        tip = (on_outer > 1e-9 * outer.length) & (on_outer < (1.0 - 1e-9) * outer.length)
+        ends_together = ~tip & (on_inner[-1:] > inner.length - _CLOSE * spacing) & _near(x[-1:], inner, length, q[1])
+        arcs = np.concatenate([self.places, on_outer]), np.concatenate([on_inner, length])
+        return arcs, np.concatenate([used, tip | ends_together])
+
+    def _frames(self, q: Sequence[FloatArray], there: Sequence[Any]) -> FloatArray:
+        """Frames (k, 3, 3) of the axis that is slid along: the inner one's, for its tip the outer one's."""
+        frames: FloatArray = there[1].frames(q[1])
+        frames[-1] = there[0].selected([-1]).frames(q[0])[0]
+        return frames
+
+    def _check(self, start: Sequence[FloatArray]) -> None:
+        q = [start[number] for number in self.numbers]
+        arcs, used = self._places(q)
+        x, p = (curve.at(arc).points(body) for curve, arc, body in zip(self.curves, arcs, q, strict=True))
+        away = np.where(used, np.linalg.norm(x - p, axis=1), 0.0)
+        if away.max() > 1e-3 * self.curves[0].length:
+            worst = int(np.argmax(away))
+            raise InputError(
+                f"the axis of {self.spec.inner.name!r} is {1e3 * away[worst]:.3g} mm from that of "
+                f"{self.spec.outer.name!r} in {self.name!r} when the world begins, {1e3 * arcs[0][worst]:.4g} mm along "
+                "it; let them lie on each other (start_strain bends a rod that does not rest so)"
+            )
+
+
+def _near(x: FloatArray, curve: Curve, arc: FloatArray, q: FloatArray) -> BoolArray:
+    """Whether points x (k, 3) lie within a hundredth of its length of the place `arc` (k,) of a curve."""
+    near: BoolArray = np.linalg.norm(curve.at(arc).points(q) - x, axis=1) < 0.01 * curve.length
+    return near
+
+
+def _ends(spec: Any) -> FloatArray:
+    """Arc lengths of the ends of the sections of a rod, or of the pieces of a beam, but the base, m."""
+    if isinstance(spec, Rod):
+        return np.cumsum(spec.lengths)
+    ends = spec.node_points[spec.element_nodes]
+    return np.asarray(np.cumsum(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)))
