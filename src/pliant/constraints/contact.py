@@ -28,7 +28,7 @@ from pliant.collision import (
 )
 from pliant.constraints.colliders import Collider
 from pliant.constraints.rows import RowLaw, Rows, RowView
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray
 
 RECOVERY_SPEED = 0.1
 """Speed at which a penetration is undone, m/s."""
@@ -42,6 +42,13 @@ class ContactMemory:
 
     contacts: ContactSet
     frames: FloatArray
+
+    def forces(self, lam: FloatArray) -> FloatArray:
+        """Force on side a at each contact, (m, 3), N, from the multipliers of the pair's rows."""
+        count = self.contacts.count
+        each = lam.reshape(count, -1) if count else np.zeros((0, 1))
+        total: FloatArray = np.einsum("mk,mki->mi", each, self.frames[:, : each.shape[1]])
+        return total
 
     def arrays(self) -> dict[str, Any]:
         """Everything as arrays, for saving."""
@@ -188,17 +195,29 @@ class ContactPair:
             if side.number is not None and contacts.count:
                 pulled = self._pulled(view, first, contacts, directions)
                 H[side.number] = H[side.number] + pulled if H[side.number].nnz else pulled
-        gap = np.zeros((contacts.count, width))
-        gap[:, 0] = contacts.gap
-        if view.dt:
-            gap[:, 0] = np.maximum(gap[:, 0], -RECOVERY_SPEED * view.dt)
+        drift = np.einsum("mki,mi->mk", frames, self.b.drift(view, contacts.point_b)) if self.mu else None
+        return self.governed(view, H, contacts.gap, contacts.key, drift)
+
+    def governed(
+        self, view: RowView, H: list[sparse.csr_matrix], gaps: FloatArray, keys: IndexArray, drift: Any = None
+    ) -> Rows:
+        """Rows with the laws of the pair from gradients `H`, `gaps` (m,) m and `keys` (m,); where there is friction the
+        tangential gaps are the slip less the `drift` (m, 3) m of what is touched.
+        """
+        width = 3 if self.mu else 1
+        gap = np.zeros((len(gaps), width))
+        gap[:, 0] = np.maximum(gaps, -RECOVERY_SPEED * view.dt) if view.dt else gaps
         if self.mu:
             slip = sum(h @ np.asarray(x).ravel() for h, x in zip(H, view.moved, strict=True)).reshape(-1, 3)
-            drift = np.einsum("mki,mi->mk", frames, self.b.drift(view, contacts.point_b))
-            gap[:, 1:] = slip[:, 1:] - drift[:, 1:]
-        keys = (contacts.key[:, None] * 3 + np.arange(width)).ravel()
+            gap[:, 1:] = slip[:, 1:] - (0.0 if drift is None else drift[:, 1:])
         law = RowLaw.COULOMB if self.mu else RowLaw.SIGNORINI
-        return Rows.of(H, gap.ravel(), law, mu=self.mu, key=keys)
+        own = (keys[:, None] * 3 + np.arange(width)).ravel()
+        return Rows.of(H, gap.ravel(), law, mu=self.mu, key=own)
+
+    def end_gaps(self, memory: ContactMemory, delta: FloatArray, view: RowView) -> FloatArray:
+        """Gaps (m,) m of the contacts of `memory` at the end of the step, from δ of their rows."""
+        count = memory.contacts.count
+        return delta.reshape(count, -1)[:, 0] if count else np.zeros(0)
 
     def _pulled(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
         """Rows of one side over its model: through its points, or at the contact points of a solid or a ball."""
@@ -210,11 +229,3 @@ class ContactPair:
         if not c.point_count_b:
             return self.b.pull_at(view, c.point_b, -directions)
         return self.b.pull(view, side_rows(c.nodes_b, -c.weights_b, directions, c.point_count_b))
-
-
-def contact_forces(memory: ContactMemory, lam: FloatArray) -> FloatArray:
-    """Force on side a at each contact, (m, 3), N, from the multipliers of the pair's rows."""
-    count = memory.contacts.count
-    forces = lam.reshape(count, -1) if count else np.zeros((0, 1))
-    total: FloatArray = np.einsum("mk,mki->mi", forces, memory.frames[:, : forces.shape[1]])
-    return total

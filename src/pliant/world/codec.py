@@ -18,6 +18,7 @@ from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.constraints.attachment import Attachment
 from pliant.constraints.channel import Channel
+from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import Facing
 from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
@@ -32,7 +33,20 @@ _KNOWN: dict[str, type] = {
     for known in (
         *(Volume, Rayleigh, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
-        *(Attachment, Channel, Facing, Fibre, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness, BaseDrive),
+        *(
+            Attachment,
+            Channel,
+            Facing,
+            ContactBasis,
+            Fibre,
+            Cable,
+            Cavity,
+            ForcePoint,
+            Slider,
+            Hinge,
+            Stiffness,
+            BaseDrive,
+        ),
         *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *(Beam, Circle, Tube, Rectangle, Rod, RodLoad, Slide, Turn),
         *regions.KINDS,
