@@ -22,6 +22,7 @@ from pliant.core.types import FloatArray, IntArray
 from pliant.mesh.structured import cell_counts
 from pliant.models.beam import Beam, Circle
 from pliant.models.volume import Rayleigh
+from pliant.robots.lattice import grid_triangles
 from pliant.robots.robot import Marker, Robot
 
 RIBS = 3
@@ -163,11 +164,7 @@ def _grid(inner: float, outer: float, half: float, along: int, across: int) -> t
     """Places (k, 2) m, radial and lateral, of `along` × `across` points, and triangles that face the spine's tip."""
     r, y = np.linspace(inner, outer, along), np.linspace(-half, half, across) if across > 1 else np.zeros(1)
     places = np.stack(np.meshgrid(r, y, indexing="ij"), axis=-1).reshape(-1, 2)
-    i, j = np.meshgrid(np.arange(along - 1), np.arange(across - 1), indexing="ij")
-    a = (across * i + j).ravel()
-    b, c, d = a + across, a + across + 1, a + 1
-    triangles = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
-    return places, triangles.astype(np.int32)
+    return places, grid_triangles(along, across)
 
 
 def _blades(places: FloatArray, x: FloatArray) -> FloatArray:
