@@ -18,6 +18,7 @@ model order reduction for contact forces", IEEE RA-L 6, 2021, section III.B.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar
@@ -65,20 +66,10 @@ class ContactBasis:
     @classmethod
     def of(cls, maker: FacingPair, modes: Any, *, guards: int = 0, tolerance: float = 0.05) -> ContactBasis:
         """The basis of a facing's rows `maker` from `modes` (p, k) of any scale; empty ones are left out."""
-        given = finite_array(f"modes of {maker.name!r}", modes, shape=(maker.count, None))
-        if given.size and given.min() < 0.0:
-            row, column = np.unravel_index(int(np.argmin(given)), given.shape)
-            raise InputError(
-                f"modes of {maker.name!r} must be ≥ 0 (contacts push), but entry [{row}, {column}] is {given.min():g}"
-            )
-        kept = np.where(given < FAINT * given.max(axis=0, initial=0.0), 0.0, given)
-        kept = kept[:, kept.any(axis=0)]
-        if not kept.shape[1]:
-            raise InputError(f"all modes of {maker.name!r} are zero; take snapshots in which its points touch")
+        kept = checked_modes(maker.name, modes, maker.count)
         if guards < 0:
             raise InputError(f"guards must be ≥ 0, got {guards}")
         non_negative("tolerance", tolerance)
-        kept = np.ascontiguousarray(kept / kept.sum(axis=0))
         return cls(maker.name, kept, fingerprint(maker.spec), guards, tolerance)
 
     @property
@@ -107,19 +98,44 @@ class ContactBasis:
 
 def fingerprint(spec: Facing) -> str:
     """What tells a facing and the meshes of its bodies from others."""
-    digest = hashlib.sha1(usedforsecurity=False)
     parts: list[Any] = [spec.points, spec.corners, spec.triangles, spec.point_group, spec.triangle_group]
-    for body in spec.bodies:
-        if isinstance(body, Volume):
-            parts += [body.mesh.points, body.mesh.cells]
-        elif isinstance(body, Beam):
-            parts += [body.node_points, body.element_nodes]
+    return digest_of([*parts, *(part for body in spec.bodies for part in body_arrays(body))])
+
+
+def body_arrays(body: Any) -> list[Any]:
+    """Arrays that tell the mesh of a volume, the network of a beam or the shape of a rigid body from others."""
+    if isinstance(body, Volume):
+        return [body.mesh.points, body.mesh.cells]
+    if isinstance(body, Beam):
+        return [body.node_points, body.element_nodes]
+    shape = getattr(body, "shape", None)
+    return [] if shape is None else [shape.points, shape.triangles]
+
+
+def digest_of(parts: Sequence[Any]) -> str:
+    """Hexadecimal digest of arrays of numbers, None among them."""
+    digest = hashlib.sha1(usedforsecurity=False)
     for part in parts:
         array = np.ascontiguousarray([] if part is None else part)
         digest.update(str(array.shape).encode())
         kind = np.float64 if array.dtype.kind == "f" else np.int64
         digest.update(array.astype(kind).tobytes())
     return digest.hexdigest()
+
+
+def checked_modes(name: str, modes: Any, count: int) -> FloatArray:
+    """Modes (count, k) ≥ 0 whose columns sum to one, without faint entries and empty columns."""
+    given = finite_array(f"modes of {name!r}", modes, shape=(count, None))
+    if given.size and given.min() < 0.0:
+        row, column = np.unravel_index(int(np.argmin(given)), given.shape)
+        raise InputError(
+            f"modes of {name!r} must be ≥ 0 (contacts push), but entry [{row}, {column}] is {given.min():g}"
+        )
+    kept = np.where(given < FAINT * given.max(axis=0, initial=0.0), 0.0, given)
+    kept = kept[:, kept.any(axis=0)]
+    if not kept.shape[1]:
+        raise InputError(f"all modes of {name!r} are zero; take snapshots in which its points touch")
+    return np.ascontiguousarray(kept / kept.sum(axis=0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from pliant.constraints.attachment import Attachment
 from pliant.constraints.channel import Channel
 from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import Facing
+from pliant.constraints.pair_basis import PairBasis, PairFacing
 from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
 from pliant.mesh import Mesh, Surface, regions
@@ -47,6 +48,7 @@ _KNOWN: dict[str, type] = {
             Stiffness,
             BaseDrive,
         ),
+        *(PairFacing, PairBasis),
         *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *(Beam, Circle, Tube, Rectangle, Rod, RodLoad, Slide, Turn),
         *regions.KINDS,
