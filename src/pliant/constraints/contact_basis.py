@@ -201,12 +201,16 @@ class ReducedFacing(FacingPair):
         shares = np.zeros((len(points), len(active) + len(own)))
         shares[:, : len(active)] = self.basis.modes[np.ix_(points, active)]
         shares[np.searchsorted(points, own), len(active) + np.arange(len(own))] = 1.0
-        contacts = self.contacts(view, seen, points)
+        contacts = self.contacts(seen, points)
         frames = self.frames_of(contacts, view.memory)
         keys = np.concatenate([self.key(_MODE_KEYS + active), self.key(own)])
         rows = self.governed(view, self._combined(view, contacts, frames, shares), contacts.gap @ shares, keys)
         memory = ReducedMemory(contacts, frames, found.nearest, found.least, found.places, shares, len(alone))
         return rows, memory
+
+    def outrun(self, view: RowView) -> float:
+        """How much deeper than tolerated points are at the end of the step, m, that no row of it knows."""
+        return super().outrun(view) - self.basis.tolerance * self.margin
 
     def end_gaps(self, memory: ContactMemory, delta: FloatArray, view: RowView) -> FloatArray:
         """Gaps (m,) m of all points that a mode in use touches, at the end of the step."""
