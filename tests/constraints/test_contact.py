@@ -9,7 +9,7 @@ import pliant as pl
 from pliant.collision.contacts import PAIR_LIMIT, ContactKind, key_base
 from pliant.collision.surface import EDGE_LIMIT
 from pliant.constraints import RowLaw, RowView, forces_of
-from pliant.constraints.contact import RECOVERY_SPEED, contact_forces
+from pliant.constraints.contact import RECOVERY_SPEED
 from pliant.core.errors import CapacityError, InputError
 from pliant.models.scheme import STATIC_SCHEME
 
@@ -179,7 +179,7 @@ def test_contact_forces_in_world_axes():
     world, maker, q = pair_of(block(), pl.Obstacle.plane(), friction=0.5)
     _, memory = maker.rows(view_of(world, q))
     lam = np.random.default_rng(0).uniform(size=3 * memory.contacts.count)
-    forces = contact_forces(memory, lam)
+    forces = memory.forces(lam)
     np.testing.assert_allclose(forces[:, 2], lam[::3], atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(forces, axis=1), np.linalg.norm(lam.reshape(-1, 3), axis=1))
 

@@ -1,7 +1,5 @@
 """`pl.Facing`: rows of points that face triangles, on every kind of body, their forces, memory and refusals."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -144,9 +142,13 @@ def test_nothing_is_looked_at_while_nothing_can_be_near(monkeypatch):
 def test_what_came_from_beyond_the_margin_is_reported():
     world, _, maker = stack(gap=5e-3)
     start = list(world.initial_state().q)
-    end = [start[0], start[1] - (0, 0, 7e-3)]
-    view = dataclasses.replace(view_of(world, end), start=start)
-    assert maker.outrun(view) == pytest.approx(2e-3)
+    _, memory = maker.rows(view_of(world, start))
+    deep, near = ([start[0], start[1] - np.array([0, 0, down])] for down in (7e-3, 4e-3))
+    assert maker.outrun(view_of(world, deep, memory=memory)) == pytest.approx(2e-3)
+    assert maker.outrun(view_of(world, near, memory=memory)) <= 0.0
+    close = [start[0], start[1] - np.array([0, 0, 4.5e-3])]
+    _, memory = maker.rows(view_of(world, close))
+    assert maker.outrun(view_of(world, deep, memory=memory)) <= 0.0  # every point had a row
 
 
 def test_world_state_and_run_are_saved_and_found_again(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -19,7 +19,8 @@ from pliant import materials, regions
 from pliant import mesh as meshes
 from pliant.actuators import BaseDrive, Cable, Cavity
 from pliant.constraints.channel import Channel
-from pliant.constraints.facing import Facing
+from pliant.constraints.contact_basis import ContactBasis
+from pliant.constraints.facing import Facing, FacingPair
 from pliant.control import Effector, Inverse
 from pliant.core.kernels import cache_folder
 from pliant.mappings import RodMap
@@ -211,8 +212,12 @@ def _touching() -> None:
     scene.collide(lower, rock)
     scene.collide(lower, ball)
     scene.collide(upper, upper)
-    scene.add(Facing(hollow, lower, hollow.mesh.points[:1], block.points, block.surface().triangles))
+    scene.add(Facing(hollow, lower, hollow.mesh.points[:1], block.points, block.surface().triangles, margin=1.0))
     world = scene.compile()
+    *others, facing = world.row_makers
+    assert isinstance(facing, FacingPair)
+    few = replace(world, row_makers=(*others, ContactBasis.of(facing, np.ones((facing.count, 1))).reduced(facing)))
+    QuasiStatic(newton_iterations=1)(few, few.initial_state())
     simulate(
         world, ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: {cable: Force(0.1), chamber: Pressure(10.0)}
     )

@@ -17,7 +17,8 @@ import numpy as np
 
 from pliant.collision.closest import triangle_weights
 from pliant.collision.pseudonormal import Sides, signed_direction
-from pliant.collision.surface import CollisionSurface, frozen
+from pliant.collision.surface import CollisionSurface
+from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.types import BoolArray, FloatArray, IntArray
@@ -67,15 +68,16 @@ class FacingTable:
         table = (self.group, self.start, self.order, self.open_corner)
         tables = (s.triangles, s.triangle_edges, s.edge_triangles, s.fan_start, s.fan)
         _look(frozen(points), frozen(corners), table, tables, found, weights, normal, gap)
-        return FacingGaps(found, weights, normal, gap)
+        return FacingGaps(points, found, weights, normal, gap)
 
 
 @dataclass(frozen=True, eq=False)
 class FacingGaps:
-    """What p points see: `face` (p,) the nearest triangle, `weights` (p, 3) of its corners at the nearest point, unit
-    `normal` (p, 3) from there to the point, `gap` (p,) m, negative behind the triangle.
+    """What p points at `points` (p, 3) m see: `face` (p,) the nearest triangle, `weights` (p, 3) of its corners at the
+    nearest point, unit `normal` (p, 3) from there to the point, `gap` (p,) m, negative behind the triangle.
     """
 
+    points: FloatArray
     face: IntArray
     weights: FloatArray
     normal: FloatArray

@@ -29,7 +29,7 @@ from pliant.collision import (
 )
 from pliant.constraints.colliders import Collider
 from pliant.constraints.rows import RowLaw, Rows, RowView
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray
 
 RECOVERY_SPEED = 0.1
 """Speed at which a penetration is undone, m/s."""
@@ -43,6 +43,13 @@ class ContactMemory:
 
     contacts: ContactSet
     frames: FloatArray
+
+    def forces(self, lam: FloatArray) -> FloatArray:
+        """Force on side a at each contact, (m, 3), N, from the multipliers of the pair's rows."""
+        count = self.contacts.count
+        each = lam.reshape(count, -1) if count else np.zeros((0, 1))
+        total: FloatArray = np.einsum("mk,mki->mi", each, self.frames[:, : each.shape[1]])
+        return total
 
     def arrays(self) -> dict[str, Any]:
         """Everything as arrays, for saving."""
@@ -185,40 +192,51 @@ class ContactPair:
         width = 3 if self.mu else 1
         H = view.blank(contacts.count * width)
         directions = frames[:, :width]
-        for number, pulled in self._pulled(view, contacts, directions) if contacts.count else ():
-            H[number] = pulled
-        gap = np.maximum(contacts.gap, -RECOVERY_SPEED * view.dt) if view.dt else contacts.gap
-        if not self.mu:
-            return Rows.of(H, gap, RowLaw.SIGNORINI, key=3 * contacts.key)
-        gaps, keys = np.empty((contacts.count, 3)), 3 * contacts.key[:, None] + np.arange(3)
-        slip = sum(h @ np.asarray(x).ravel() for h, x in zip(H, view.moved, strict=True)).reshape(-1, 3)
-        drift = np.einsum("mki,mi->mk", frames, self.b.drift(view, contacts.point_b))
-        gaps[:, 0], gaps[:, 1:] = gap, slip[:, 1:] - drift[:, 1:]
-        return Rows.of(H, gaps.ravel(), RowLaw.COULOMB, mu=self.mu, key=keys.ravel())
+        for number, pulled in self._pulls(view, contacts, directions) if contacts.count else ():
+            H[number] = H[number] + pulled if H[number].nnz else pulled
+        drift = np.einsum("mki,mi->mk", frames, self.b.drift(view, contacts.point_b)) if self.mu else None
+        return self.governed(view, H, contacts.gap, contacts.key, drift)
 
-    def _pulled(
+    def governed(
+        self, view: RowView, H: list[sparse.csr_matrix], gaps: FloatArray, keys: IndexArray, drift: Any = None
+    ) -> Rows:
+        """Rows with the laws of the pair from gradients `H`, `gaps` (m,) m and `keys` (m,); where there is friction the
+        tangential gaps are the slip less the `drift` (m, 3) m of what is touched.
+        """
+        gap = np.maximum(gaps, -RECOVERY_SPEED * view.dt) if view.dt else gaps
+        if not self.mu:
+            return Rows.of(H, gap, RowLaw.SIGNORINI, key=3 * keys)
+        slip = sum(h @ np.asarray(x).ravel() for h, x in zip(H, view.moved, strict=True)).reshape(-1, 3)
+        all_gaps, all_keys = np.empty((len(gaps), 3)), 3 * keys[:, None] + np.arange(3)
+        all_gaps[:, 0], all_gaps[:, 1:] = gap, slip[:, 1:] - (0.0 if drift is None else drift[:, 1:])
+        return Rows.of(H, all_gaps.ravel(), RowLaw.COULOMB, mu=self.mu, key=all_keys.ravel())
+
+    def end_gaps(self, memory: ContactMemory, delta: FloatArray, view: RowView) -> FloatArray:
+        """Gaps (m,) m of the contacts of `memory` at the end of the step, from δ of their rows."""
+        count = memory.contacts.count
+        return delta.reshape(count, -1)[:, 0] if count else np.zeros(0)
+
+    def _pulls(
         self, view: RowView, contacts: ContactSet, directions: FloatArray
     ) -> Iterator[tuple[int, sparse.csr_matrix]]:
-        """Numbers of the models and rows over them: of points, or of contact points of a solid or a ball."""
+        """Numbers of the models and rows over them, of either side."""
         a, b, c = self.a, self.b, contacts
-        if a is b:
+        if a is b and a.surface is not None:
             assert a.number is not None
             nodes, weights = np.hstack([c.nodes_a, c.nodes_b]), np.hstack([c.weights_a, -c.weights_b])
             yield a.number, a.pull(view, side_rows(nodes, weights, directions, c.point_count_a))
             return
-        if a.number is not None and a.radius:
-            yield a.number, a.pull_at(view, c.point_a, directions, c.nodes_a[:, 0])
-        elif a.number is not None:
-            yield a.number, a.pull(view, side_rows(c.nodes_a, c.weights_a, directions, c.point_count_a))
-        if b.number is not None and not c.point_count_b:
-            yield b.number, b.pull_at(view, c.point_b, -directions)
-        elif b.number is not None:
-            yield b.number, b.pull(view, side_rows(c.nodes_b, c.weights_b, directions, c.point_count_b, sign=-1.0))
+        for side, first in ((a, True), (b, False)):
+            if side.number is not None:
+                yield side.number, self._pulled(view, first, contacts, directions)
 
-
-def contact_forces(memory: ContactMemory, lam: FloatArray) -> FloatArray:
-    """Force on side a at each contact, (m, 3), N, from the multipliers of the pair's rows."""
-    count = memory.contacts.count
-    forces = lam.reshape(count, -1) if count else np.zeros((0, 1))
-    total: FloatArray = np.einsum("mk,mki->mi", forces, memory.frames[:, : forces.shape[1]])
-    return total
+    def _pulled(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
+        """Rows of one side over its model: through its points, or at the contact points of a solid or a ball."""
+        a, b, c = self.a, self.b, contacts
+        if first and a.radius:
+            return a.pull_at(view, c.point_a, directions, c.nodes_a[:, 0])
+        if first:
+            return a.pull(view, side_rows(c.nodes_a, c.weights_a, directions, c.point_count_a))
+        if not c.point_count_b:
+            return b.pull_at(view, c.point_b, -directions)
+        return b.pull(view, side_rows(c.nodes_b, c.weights_b, directions, c.point_count_b, sign=-1.0))

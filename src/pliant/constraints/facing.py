@@ -199,19 +199,18 @@ class FacingPair(ContactPair):
                 self._none, none, memory.nearest, memory.least, memory.places
             )
         seen, found = self.look(view)
-        contacts = self.contacts(view, seen, np.flatnonzero(seen.gap <= self.margin))
+        contacts = self.contacts(seen, np.flatnonzero(seen.gap <= self.margin))
         check_capacity(contacts.count, self.capacity)
         frames = self.frames_of(contacts, memory)
         found = FacingMemory(contacts, frames, found.nearest, found.least, found.places)
         return self._rows(view, contacts, frames), found
 
-    def contacts(self, view: RowView, seen: FacingGaps, points: Any) -> ContactSet:
+    def contacts(self, seen: FacingGaps, points: Any) -> ContactSet:
         """The contacts of `points` (m,), ascending, as they are `seen`."""
         count, faces = len(points), seen.face[points]
         nodes_a, weights_a = np.full((count, 3), -1, np.int32), np.zeros((count, 3))
         nodes_a[:, 0], weights_a[:, 0] = points, 1.0
-        normal, gap = seen.normal[points], seen.gap[points]
-        place = self.a.map.points(self.a.q(view))[points] if count else np.zeros((0, 3))
+        normal, gap, place = seen.normal[points], seen.gap[points], seen.points[points]
         return ContactSet(
             kind=np.full(count, ContactKind.VERTEX_FACE, np.uint8),
             nodes_a=nodes_a,
@@ -231,18 +230,20 @@ class FacingPair(ContactPair):
     def detect(self, view: RowView, previous: ContactSet | None) -> ContactSet:
         """Contacts within the margin at the positions of `view`."""
         seen = self.gaps(view)
-        return self.contacts(view, seen, np.flatnonzero(seen.gap <= self.margin))
+        return self.contacts(seen, np.flatnonzero(seen.gap <= self.margin))
 
     def overlap(self, view: RowView) -> float:
         """How deep a point stands behind its triangles, m; 0 where none does."""
         return max(0.0, -float(self.gaps(view).gap.min()))
 
     def outrun(self, view: RowView) -> float:
-        """How deep points are at the end of the step, m, that were beyond the margin at its start."""
-        now = self.gaps(view)
-        before = self.table.gaps(self.a.map.points(self.a.q_start(view)), self.b.map.points(self.b.q_start(view)))
-        unseen = before.gap > self.margin
-        return -float(now.gap[unseen].min()) if unseen.any() else 0.0
+        """How deep points without a row in the step are at its end, m. `view` is there, with the memory of the step."""
+        memory: FacingMemory | None = view.memory
+        if memory is None or self.is_far(view):
+            return 0.0
+        gap = self.gaps(view, memory.nearest).gap
+        gap[memory.contacts.nodes_a[:, 0]] = 0.0
+        return -float(gap.min())
 
     @cached_property
     def _none(self) -> ContactSet:

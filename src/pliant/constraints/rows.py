@@ -190,11 +190,16 @@ def assemble(makers: Sequence[RowMaker], views: Sequence[RowView]) -> Assembly:
     ends = np.cumsum([0, *(part.count for part in parts)])
     places = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
     memories = tuple(memory for _, memory in made)
+    return Assembly(joined(parts), places, memories)
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """The rows of all `parts`, one below the other."""
     if len(parts) == 1:
-        return Assembly(parts[0], places, memories)
-    H = tuple(stacked([part.H[k] for part in parts]) for k in range(len(views[0].q)))
-    joined = {
+        return parts[0]
+    H = tuple(stacked([part.H[k] for part in parts]) for k in range(len(parts[0].H)))
+    rest = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in ("gap", "law", "mu", "lower", "upper", "target", "key")
     }
-    return Assembly(Rows(H, **joined), places, memories)
+    return Rows(H, **rest)

@@ -64,6 +64,11 @@ class BarycentricMap:
         columns = np.repeat(self._all_columns[0].reshape(-1, each), directions.shape[1], axis=0).ravel()
         return csr(values, columns, each * np.arange(count + 1, dtype=np.int32), (count, 3 * self.node_count))
 
+    def blocks(self, q: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Derivatives (p, 3, 3j) of the riding points by the coordinates of their nodes, and their columns (p, 3j)."""
+        values = (self.weights[:, None, :, None] * np.eye(3)[:, None]).reshape(len(self.nodes), 3, -1)
+        return values, self._all_columns[0].reshape(len(self.nodes), -1)
+
     def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over the nodes, (1, 3n), of one row over all riding points, `slope` (p, 3); nodes may occur twice."""
         values = (self.weights[:, :, None] * slope[:, None, :]).ravel()

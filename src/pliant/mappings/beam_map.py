@@ -125,6 +125,10 @@ class BeamMap:
         ends = 12 * np.arange(count * width + 1, dtype=np.int32)
         return csr(values, columns, ends, (count * width, 6 * self.node_count))
 
+    def blocks(self, q: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Derivatives (p, 3, 12) of the riding points by the unknowns of their pieces' ends, and their columns."""
+        return self.moves(q), self._columns[0].reshape(-1, 12)
+
     def moves(self, q: FloatArray) -> FloatArray:
         """Derivatives (p, 3, 12) of the points by x₁ (m), ϑ₁ (rad), x₂ and ϑ₂ of the nodes of their pieces."""
         return self._evaluated(q, jacobian=True)[2]

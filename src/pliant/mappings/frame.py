@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.arrays import csr
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,10 @@ class FrameMap:
         values = np.einsum("pwr,prc->pwc", directions, self.jacobian(q)).ravel()
         columns = np.tile(np.arange(6, dtype=np.int32), count)
         return csr(values, columns, 6 * np.arange(count + 1, dtype=np.int32), (count, 6))
+
+    def blocks(self, q: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Derivatives (p, 3, 6) of the riding points by translation and rotation, and their columns (p, 6)."""
+        return self.jacobian(q), np.tile(np.arange(6, dtype=np.int32), (len(self.local), 1))
 
     def jacobian(self, q: FloatArray) -> FloatArray:
         """Derivatives of the positions by translation and rotation, (p, 3, 6)."""

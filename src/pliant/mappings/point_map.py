@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from scipy import sparse
 
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IntArray
 
 
 class PointMap(Protocol):
@@ -25,6 +25,9 @@ class PointMap(Protocol):
 
     def pull_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
         """Rows over the unknowns, (p w, unknowns), of each riding point along its own `directions` (p, w, 3)."""
+
+    def blocks(self, q: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Derivatives (p, 3, b) of the riding points by b unknowns each, and the numbers of those, (p, b)."""
 
     def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over the unknowns, (1, unknowns), of one row over all riding points, `slope` (p, 3)."""

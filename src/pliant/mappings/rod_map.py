@@ -122,6 +122,11 @@ class RodMap:
         rows = np.einsum("pwr,prc->pwc", directions, self.jacobians(q)[0])
         return self._spread(rows.reshape(-1, rows.shape[2]))
 
+    def blocks(self, q: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Derivatives (p, 3, n) of the riding points by the active unknowns, and their columns (p, n)."""
+        moves = np.ascontiguousarray(self.jacobians(q)[0])
+        return moves, np.tile(self._active.astype(np.int32), (len(moves), 1))
+
     def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over the unknowns, (1, 6 + 6N), of one row over all riding points, `slope` (p, 3)."""
         row = self.forces(q, slope).ravel()[self._active]

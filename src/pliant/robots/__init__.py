@@ -11,7 +11,8 @@ from pliant.robots.finger import finger
 from pliant.robots.gripper import Gripper, gripper
 from pliant.robots.pneunet import pneunet
 from pliant.robots.robot import Marker, Robot
+from pliant.robots.spine import spine
 from pliant.robots.tower import tower
 from pliant.robots.trunk import trunk
 
-__all__ = ["Gripper", "Marker", "Robot", "bellows", "finger", "gripper", "pneunet", "tower", "trunk"]
+__all__ = ["Gripper", "Marker", "Robot", "bellows", "finger", "gripper", "pneunet", "spine", "tower", "trunk"]

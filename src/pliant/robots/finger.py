@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import Cable
+from pliant.constraints.facing import Facing
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -15,8 +16,11 @@ from pliant.mesh import Mesh, regions
 from pliant.mesh.elements import ElementName
 from pliant.mesh.structured import cell_counts
 from pliant.models.volume import Rayleigh, Volume
-from pliant.robots.lattice import Lattice
+from pliant.robots.lattice import Lattice, grid_triangles
 from pliant.robots.robot import DAMPING, Marker, Robot, chosen
+
+_VALLEY = 0.1
+"""Share of the depth of a notch, from its valley, that has no contact points."""
 
 
 def finger(
@@ -35,6 +39,7 @@ def finger(
     material: Material | None = None,
     anti_locking: bool = True,
     damping: Rayleigh = DAMPING,
+    contact_points: int = 0,
     name: str = "finger",
 ) -> Robot:
     """A finger along x from its clamped base at x = 0, palm in the plane z = 0 and facing −z, middle at y = 0.
@@ -57,6 +62,9 @@ def finger(
         "tet4", "tet10" or "hex8".
     material
         None: silicone of 0.6 MPa, ν = 0.45, 1080 kg/m³.
+    contact_points
+        How many points on the far flanks of the notches face triangles on their near flanks, the same number in every
+        notch: self-contact with a collision model of its own, in `facings`, instead of ``scene.collide``. 0: none.
     """
     for label, value in (("base", base), ("phalanx", phalanx), ("width", width), ("height", height), ("back", back)):
         positive(f"{label} of a finger", value, unit="m")
@@ -75,7 +83,11 @@ def finger(
     )
     route = _route(base, phalanx, count, notch, height - back, cable_depth, cable_spread)
     tip = Marker(body, (base + count * phalanx, 0.0, height - 0.5 * back))
-    return Robot(body, tip=tip, cables=(Cable(body, route, name=f"{name} cable"),), margin=0.4 * notch)
+    facings: tuple[Facing, ...] = ()
+    if contact_points:
+        facings = (_notches(body, contact_points, (base, phalanx, count), (width, height - back, notch)),)
+    cables = (Cable(body, route, name=f"{name} cable"),)
+    return Robot(body, tip=tip, cables=cables, margin=0.4 * notch, facings=facings)
 
 
 def _mesh(
@@ -123,6 +135,42 @@ def _route(
         x += [start + inset, start + phalanx - inset]
     out = np.column_stack([x, np.full(len(x), -0.5 * spread), np.full(len(x), depth)])
     return np.vstack([out, (out * (1.0, -1.0, 1.0))[::-1]])
+
+
+def _notches(body: Volume, points: int, along: tuple[float, float, int], notch: tuple[float, float, float]) -> Facing:
+    """`points` on the far flanks of all notches, against triangles on the near ones."""
+    (base, phalanx, count), (width, depth, opening) = along, notch
+    each, rest = divmod(positive_count("contact_points", points), count)
+    deep = min((n for n in range(1, each + 1) if each % n == 0), key=lambda n: abs(n * n * width / depth - each))
+    if rest or not 2 <= deep < each:
+        raise InputError(
+            f"contact_points must be a grid in each of the {count} notches, such as {count} × 11 × 15, got {points}"
+        )
+    # the valley itself is left out: there the flanks meet at rest
+    own = _flank(np.linspace(_VALLEY, 0.98, deep), np.linspace(-0.48, 0.48, each // deep), notch, 0.5)
+    faced = _flank(np.linspace(0.5 * _VALLEY, 1.0, 7), np.linspace(-0.5, 0.5, 6), notch, -0.5)
+    triangles = grid_triangles(7, 6)
+    starts = np.zeros((count, 1, 3))
+    starts[:, 0, 0] = base + phalanx * np.arange(count)
+    return Facing(
+        body,
+        body,
+        (own + starts).reshape(-1, 3),
+        (faced + starts).reshape(-1, 3),
+        (triangles + len(faced) * np.arange(count)[:, None, None]).reshape(-1, 3),
+        point_group=np.repeat(np.arange(count), len(own)),
+        triangle_group=np.repeat(np.arange(count), len(triangles)),
+        margin=0.08 * opening,
+        reach=1e-3 * opening,
+        name=f"{body.name} notches",
+    )
+
+
+def _flank(down: Any, across: Any, notch: tuple[float, float, float], side: float) -> FloatArray:
+    """Points (k, 3) m on a flank, `down` from the valley to the palm and `across` the width, both as shares."""
+    width, depth, opening = notch
+    s, y = (part.ravel() for part in np.meshgrid(down, across, indexing="ij"))
+    return np.column_stack([side * opening * s, width * y, depth * (1.0 - s)])
 
 
 def _check(base: float, phalanx: float, height: float, back: float, notch: float, width: float, spread: float) -> None:

@@ -127,4 +127,11 @@ def _hung(one: Robot, rotation: FloatArray, position: FloatArray) -> tuple[Robot
     route = np.asarray(one.cable.via_points) @ rotation.T + position
     tip = Marker(hung, rotation @ one.tip.position + position)
     cable = replace(one.cable, body=hung, via_points=route)
-    return replace(one, body=hung, tip=tip, cables=(cable,)), Support(hung, base)
+    facings = tuple(
+        replace(
+            facing, body=hung, other=hung, points=facing.points @ rotation.T + position,
+            corners=facing.corners @ rotation.T + position,
+        )
+        for facing in one.facings
+    )  # fmt: skip
+    return replace(one, body=hung, tip=tip, cables=(cable,), facings=facings), Support(hung, base)

@@ -107,3 +107,12 @@ def round_keys(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Keys (n,) that the eight mirror images of a point in the planes through z share: height, radius, side."""
     aside = np.abs(points[:, :2])
     return points[:, 2], np.hypot(aside[:, 0], aside[:, 1]), -aside.max(axis=1)
+
+
+def grid_triangles(rows: int, columns: int) -> IntArray:
+    """Triangles (t, 3) over a grid of points numbered row by row, counter-clockwise seen along rows × columns."""
+    i, j = np.meshgrid(np.arange(rows - 1), np.arange(columns - 1), indexing="ij")
+    a = (columns * i + j).ravel()
+    b, c, d = a + columns, a + columns + 1, a + 1
+    triangles: IntArray = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])]).astype(np.int32)
+    return triangles

@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.actuators import Cable, Cavity
 from pliant.actuators.cavity import hollow_surfaces
+from pliant.constraints.facing import Facing
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -17,6 +18,7 @@ from pliant.mappings import BarycentricMap
 from pliant.materials import Corotated, Material
 from pliant.mesh import Mesh
 from pliant.mesh.regions import Region
+from pliant.models.beam import Beam
 from pliant.models.volume import Rayleigh, Volume
 
 DAMPING = Rayleigh(stiffness=0.01)
@@ -25,9 +27,11 @@ DAMPING = Rayleigh(stiffness=0.01)
 
 @dataclass(frozen=True, eq=False)
 class Marker:
-    """A material point of `body` at `position` (3,) m in the frame of its mesh; it has to lie inside."""
+    """A material point of `body`, a volume or a beam, at `position` (3,) m in the frame of its mesh or its points: it
+    has to lie inside, or be a node of the beam.
+    """
 
-    body: Volume
+    body: Any
     position: Any
 
     def __post_init__(self) -> None:
@@ -48,6 +52,12 @@ class Marker:
 
     @cached_property
     def _map(self) -> BarycentricMap:
+        if isinstance(self.body, Beam):
+            away = np.linalg.norm(self.body.node_points - self.position, axis=1)
+            if away.min() > 1e-9:
+                raise InputError(f"marker on {self.body.name!r} at {self.position} m is no node of this beam")
+            node = np.array([[np.argmin(away)]], np.int32)
+            return BarycentricMap(node, np.ones((1, 1)), self.body.node_count)
         return BarycentricMap.of_points(self.body.mesh, self.position[None], what=f"marker on {self.body.name!r}")
 
 
@@ -56,7 +66,7 @@ class Robot:
     """A soft robot of one body.
 
     body
-        The deformable volume, clamped at its base.
+        The deformable volume, or the network of beams, clamped at its base.
     cables, cavities
         Its actuators, in the order the robot's own documentation gives.
     margin
@@ -64,31 +74,34 @@ class Robot:
         ``scene.collide(robot, robot, margin=robot.margin)``. None where the usual one will do.
     base
         Region of the mesh by which the robot is held; None where it does not say.
+    facings
+        Which of its surfaces may meet, with a collision model of their own; `scene.add(robot)` adds them.
 
     `tip` is the point that tasks are about.
     """
 
-    body: Volume
+    body: Any
     _: KW_ONLY
     tip: Marker
     cables: tuple[Cable, ...] = ()
     cavities: tuple[Cavity, ...] = ()
     margin: float | None = None
     base: Region | None = None
+    facings: tuple[Facing, ...] = ()
 
     def __post_init__(self) -> None:
-        for cable in self.cables:
+        for cable in self.cables if isinstance(self.body, Volume) else ():
             BarycentricMap.of_points(self.body.mesh, cable.via_points, what=f"via points of {cable.name!r}")
 
     @property
     def name(self) -> str:
         """Name of the body."""
-        return self.body.name
+        return str(self.body.name)
 
     @property
     def parts(self) -> tuple[Any, ...]:
         """What `scene.add(robot)` adds, in order."""
-        return (self.body, *self.cables, *self.cavities)
+        return (self.body, *self.cables, *self.cavities, *self.facings)
 
     @property
     def cable(self) -> Cable:

@@ -99,6 +99,7 @@ def dynamic_step(
         correction=tuple(correction.dx),
         measure=lambda: measure(motion, advanced),
         watch=motion.warnings,
+        end=motion.view,
         inverse=session.report,
         factor_use=source.use,
     )

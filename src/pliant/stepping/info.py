@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.constraints import Assembly
-from pliant.constraints.contact import contact_forces
+from pliant.constraints import Assembly, RowView
+from pliant.constraints.contact import ContactPair
 from pliant.core.errors import InputError
 from pliant.core.status import Status
 from pliant.core.types import FloatArray
@@ -70,6 +70,7 @@ class StepInfo:
     correction: tuple[FloatArray, ...] | None = field(default=None, repr=False)
     measure: Callable[[], Measures] | None = field(default=None, repr=False)
     watch: Callable[[], tuple[str, ...]] | None = field(default=None, repr=False)
+    end: Callable[[], RowView] | None = field(default=None, repr=False)
 
     def actuation(self, actuator: Any) -> tuple[Any, Any]:
         """Displacement (m) and tension (N) of a cable; growth (m³) and pressure (Pa) of a cavity; angle and torque of a
@@ -128,16 +129,32 @@ class StepInfo:
     def _contacts(self, number: int, sign: float) -> Contacts:
         assert self.assembly is not None
         assert self.lam is not None
+        assert self.world is not None
+        assert self.end is not None
+        maker: Any = self.world.row_makers[number]
         memory, place = self.assembly.memories[number], self.assembly.places[number]
-        force = sign * contact_forces(memory, self.lam[place])
-        found = memory.contacts
-        gaps = self.delta[place].reshape(found.count, -1)[:, 0] if found.count else np.zeros(0)
+        force, found = sign * memory.forces(self.lam[place]), memory.contacts
+        gaps = maker.end_gaps(memory, self.delta[place], self.end())
         return Contacts(found.point_a, sign * found.normal, gaps, force)
 
     def contact_force(self, a: Any, b: Any = None) -> FloatArray:
         """Total force that `b` exerts on `a`, or on the points of the `pl.Facing` `a`, (3,), N."""
         total: FloatArray = self.contacts(a, b).forces.sum(axis=0)
         return total
+
+    @property
+    def unknown_contacts(self) -> int:
+        """Contacts that a reduced contact model does not know, and that it therefore treated in full."""
+        memories = () if self.assembly is None else self.assembly.memories
+        return sum(getattr(memory, "unknown", 0) for memory in memories)
+
+    @cached_property
+    def penetration(self) -> float:
+        """How deep any point stands in what it touches at the end of the step, m. Computed when read."""
+        if self.world is None or self.end is None:
+            return 0.0
+        view, pairs = self.end(), (maker for maker in self.world.row_makers if isinstance(maker, ContactPair))
+        return max((pair.overlap(view) for pair in pairs), default=0.0)
 
     @property
     def residual(self) -> float:

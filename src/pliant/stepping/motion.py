@@ -153,8 +153,9 @@ class Motion:
     def warnings(self) -> tuple[str, ...]:
         """What went faster than contact detection can follow, once the step is done."""
         view, found = self.view(), []
-        for maker in self.world.row_makers:
-            if isinstance(maker, ContactPair) and (beyond := maker.outrun(view)) > 0.0:
+        memories = (None,) * len(self.makers) if self.assembly is None else self.assembly.memories
+        for maker, memory in zip(self.world.row_makers, memories, strict=False):
+            if isinstance(maker, ContactPair) and (beyond := maker.outrun(replace(view, memory=memory))) > 0.0:
                 found.append(
                     f"{maker.a.name!r} and {maker.b.name!r} approached by up to {1e3 * beyond:.3g} mm more in a step "
                     "than contacts are looked for, and may have passed through each other: take a smaller dt or a "

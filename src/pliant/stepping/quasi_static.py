@@ -108,6 +108,7 @@ class QuasiStatic:
             inverse=session.report,
             factor_use=source.use,
             shift=solve.shift,
+            end=solve.motion.view,
             measure=lambda: replace(measure(solve.motion, advanced), residual=solve.residual(solve.motion.forces())),
         )
         return advanced, info

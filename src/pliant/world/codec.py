@@ -18,7 +18,9 @@ from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.constraints.attachment import Attachment
 from pliant.constraints.channel import Channel
+from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import Facing
+from pliant.constraints.pair_basis import PairBasis, PairFacing
 from pliant.constraints.sheath import Sheath
 from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
@@ -34,6 +36,7 @@ _KNOWN: dict[str, type] = {
         *(Volume, Rayleigh, Subspace, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(Attachment, Channel, Facing, Fibre, Sheath, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness, BaseDrive),
+        *(ContactBasis, PairFacing, PairBasis),
         *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *(Beam, Circle, Tube, Rectangle, Rod, RodLoad, Slide, Turn),
         *regions.KINDS,

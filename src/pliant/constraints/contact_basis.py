@@ -1,0 +1,323 @@
+"""Contacts in a few modes: λ ≈ Ψ β with Ψ ≥ 0 and β ≥ 0, so that a problem of k modes stands for one of all points.
+
+With H and the gaps of all points that a mode touches, near or far,
+
+    Ĥ = Ψᵀ H,    gap̂ = Ψᵀ gap,    0 ≤ β ⊥ gap̂ + Ĥ dx ≥ 0,
+
+formed before W, so that k right-hand sides are solved. Columns of Ψ sum to one: gap̂ is a mean gap (m) and β the whole
+normal force of a mode (N). Ψᵀ δ ≥ 0 does not imply δ ≥ 0: `info.penetration` says how deep points stand.
+
+A contact that no mode touches keeps a row of its own, and `info.unknown_contacts` counts those. With friction a mode
+has one force along each of the carried tangents of its points, spread over them like its normal force; so every point
+obeys Coulomb's law when the mode does.
+
+Reference: O. Goury, B. Carrez, C. Duriez, "Real-time simulation for control of soft robots with self-collisions using
+model order reduction for contact forces", IEEE RA-L 6, 2021, section III.B.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from pliant.constraints.contact import ContactMemory
+from pliant.constraints.facing import Facing, FacingMemory, FacingPair
+from pliant.constraints.rows import Rows, RowView, forces_of
+from pliant.core.arrays import csr
+from pliant.core.checks import finite_array, non_negative
+from pliant.core.errors import InputError
+from pliant.core.kernels import kernel
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.models.beam import Beam
+from pliant.models.volume import Volume
+
+FAINT = 1e-3
+"""Entries of a mode below this share of its largest are left out: a point so faint is not known to it."""
+_MODE_KEYS = 1 << 30
+"""Identities of modes begin here, above those of points."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContactBasis:
+    """Modes `modes` (p, k) ≥ 0 of the p potential contacts of the `pl.Facing` called `facing`; columns sum to one.
+
+    `fingerprint` is that of the facing and its bodies' meshes, so that modes of another robot are refused.
+
+    guards
+        How many full rows watch over the modes: the nearest point of each group that a mode touches gets one, the
+        deepest first. They stop penetrations that modes average away, at the price of as many rows; 0: none.
+    tolerance
+        A point that no mode touches, where others of its group are touched, gets a row of its own when it is deeper
+        than this share of the margin.
+    """
+
+    facing: str
+    modes: FloatArray
+    fingerprint: str
+    guards: int = 0
+    tolerance: float = 0.05
+
+    @classmethod
+    def of(cls, maker: FacingPair, modes: Any, *, guards: int = 0, tolerance: float = 0.05) -> ContactBasis:
+        """The basis of a facing's rows `maker` from `modes` (p, k) of any scale; empty ones are left out."""
+        kept = checked_modes(maker.name, modes, maker.count)
+        if guards < 0:
+            raise InputError(f"guards must be ≥ 0, got {guards}")
+        non_negative("tolerance", tolerance)
+        return cls(maker.name, kept, fingerprint(maker.spec), guards, tolerance)
+
+    @property
+    def count(self) -> int:
+        """Number of modes."""
+        return int(self.modes.shape[1])
+
+    def covers(self, maker: Any) -> bool:
+        """Whether these are modes of `maker`; an error where it has their name but is of another robot or mesh."""
+        if not isinstance(maker, FacingPair) or maker.name != self.facing:
+            return False
+        if len(self.modes) != maker.count or fingerprint(maker.spec) != self.fingerprint:
+            raise InputError(
+                f"the contact modes of {self.facing!r} belong to another robot or mesh ({len(self.modes)} potential "
+                f"contacts, here {maker.count}); take snapshots of this one"
+            )
+        return True
+
+    def reduced(self, maker: FacingPair) -> ReducedFacing:
+        """`maker` with its contacts in these modes."""
+        if not self.covers(maker):
+            raise InputError(f"the contact modes of {self.facing!r} are none of {maker.name!r}")
+        own = {item.name: getattr(maker, item.name) for item in fields(FacingPair)}
+        return ReducedFacing(**own, basis=self)
+
+
+def fingerprint(spec: Facing) -> str:
+    """What tells a facing and the meshes of its bodies from others."""
+    parts: list[Any] = [spec.points, spec.corners, spec.triangles, spec.point_group, spec.triangle_group]
+    return digest_of([*parts, *(part for body in spec.bodies for part in body_arrays(body))])
+
+
+def body_arrays(body: Any) -> list[Any]:
+    """Arrays that tell the mesh of a volume, the network of a beam or the shape of a rigid body from others."""
+    if isinstance(body, Volume):
+        return [body.mesh.points, body.mesh.cells]
+    if isinstance(body, Beam):
+        return [body.node_points, body.element_nodes]
+    shape = getattr(body, "shape", None)
+    return [] if shape is None else [shape.points, shape.triangles]
+
+
+def digest_of(parts: Sequence[Any]) -> str:
+    """Hexadecimal digest of arrays of numbers, None among them."""
+    digest = hashlib.sha1(usedforsecurity=False)
+    for part in parts:
+        array = np.ascontiguousarray([] if part is None else part)
+        digest.update(str(array.shape).encode())
+        kind = np.float64 if array.dtype.kind == "f" else np.int64
+        digest.update(array.astype(kind).tobytes())
+    return digest.hexdigest()
+
+
+def checked_modes(name: str, modes: Any, count: int) -> FloatArray:
+    """Modes (count, k) ≥ 0 whose columns sum to one, without faint entries and empty columns."""
+    given = finite_array(f"modes of {name!r}", modes, shape=(count, None))
+    if given.size and given.min() < 0.0:
+        row, column = np.unravel_index(int(np.argmin(given)), given.shape)
+        raise InputError(
+            f"modes of {name!r} must be ≥ 0 (contacts push), but entry [{row}, {column}] is {given.min():g}"
+        )
+    kept = np.where(given < FAINT * given.max(axis=0, initial=0.0), 0.0, given)
+    kept = kept[:, kept.any(axis=0)]
+    if not kept.shape[1]:
+        raise InputError(f"all modes of {name!r} are zero; take snapshots in which its points touch")
+    return np.ascontiguousarray(kept / kept.sum(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedMemory(FacingMemory):
+    """`FacingMemory` of all contacts that a mode in use touches, or that have a row of their own: row j pushes them by
+    `shares` (m, rows). `unknown` of the rows are of contacts that no mode touches.
+    """
+
+    shares: FloatArray
+    unknown: int
+
+    def forces(self, lam: FloatArray) -> FloatArray:
+        """Force on the points at each contact, (m, 3), N: λ = Ψ β."""
+        if not self.contacts.count:
+            return np.zeros((0, 3))
+        each = self.shares @ lam.reshape(self.shares.shape[1], -1)
+        total: FloatArray = np.einsum("mk,mki->mi", each, self.frames[:, : each.shape[1]])
+        return total
+
+    def arrays(self) -> dict[str, Any]:
+        """Everything as arrays, for saving."""
+        return super().arrays() | {"shares": self.shares, "unknown": np.array(self.unknown)}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> ReducedMemory:
+        """What `arrays` gave."""
+        rest = dict(arrays)
+        shares, unknown = rest.pop("shares"), int(rest.pop("unknown"))
+        base = FacingMemory.from_arrays(rest)
+        return cls(base.contacts, base.frames, base.nearest, base.least, base.places, shares, unknown)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReducedFacing(FacingPair):
+    """The rows of a facing in the modes of `basis`."""
+
+    basis: ContactBasis
+
+    memory_type: ClassVar[type[ContactMemory]] = ReducedMemory
+
+    @cached_property
+    def full(self) -> FacingPair:
+        """The same without modes."""
+        return FacingPair(**{item.name: getattr(self, item.name) for item in fields(FacingPair)})
+
+    def rows(self, view: RowView) -> tuple[Rows, ReducedMemory]:
+        """Rows of the modes that have a point within the margin, and of the contacts that none touches."""
+        if self.is_far(view):
+            last = view.memory
+            return self._none_near(
+                view, FacingMemory(self._none, last.frames[:0], last.nearest, last.least, last.places)
+            )
+        seen, found = self.look(view)
+        near = seen.gap <= self.margin
+        active = np.flatnonzero(near @ self._touched)
+        alone = self._unknown(view, seen.gap, near)
+        if not len(active) and not len(alone):
+            return self._none_near(view, found)
+        own = np.concatenate([alone, self._guards(seen.gap, near, alone)])
+        chosen: BoolArray = np.asarray(self._touched[:, active].any(axis=1))
+        chosen[own] = True
+        points = np.flatnonzero(chosen)
+        shares = np.zeros((len(points), len(active) + len(own)))
+        shares[:, : len(active)] = self.basis.modes[np.ix_(points, active)]
+        shares[np.searchsorted(points, own), len(active) + np.arange(len(own))] = 1.0
+        contacts = self.contacts(seen, points)
+        frames = self.frames_of(contacts, view.memory)
+        keys = np.concatenate([self.key(_MODE_KEYS + active), self.key(own)])
+        rows = self.governed(view, self._combined(view, contacts, frames, shares), contacts.gap @ shares, keys)
+        memory = ReducedMemory(contacts, frames, found.nearest, found.least, found.places, shares, len(alone))
+        return rows, memory
+
+    def outrun(self, view: RowView) -> float:
+        """How much deeper than tolerated points are at the end of the step, m, that no row of it knows."""
+        return super().outrun(view) - self.basis.tolerance * self.margin
+
+    def end_gaps(self, memory: ContactMemory, delta: FloatArray, view: RowView) -> FloatArray:
+        """Gaps (m,) m of all points that a mode in use touches, at the end of the step."""
+        return self.gaps(view).gap[memory.contacts.nodes_a[:, 0]]
+
+    @cached_property
+    def _touched(self) -> BoolArray:
+        """Which points (p, k) a mode touches."""
+        return self.basis.modes > 0.0
+
+    @cached_property
+    def _known(self) -> BoolArray:
+        return np.asarray(self._touched.any(axis=1))
+
+    @cached_property
+    def _covered(self) -> BoolArray:
+        """Points (p,) whose group has a point that a mode touches."""
+        groups = np.zeros(len(self.table.start) - 1, np.bool_)
+        groups[self.table.group[self._known]] = True
+        return groups[self.table.group]
+
+    def _unknown(self, view: RowView, gap: FloatArray, near: BoolArray) -> IndexArray:
+        """Contacts that no mode touches: those within the margin in groups that no mode touches, and in the others,
+        where modes hold the surfaces apart, those that are deeper than the tolerance, until they push no more.
+        """
+        apart = near & ~self._covered
+        inside = np.flatnonzero(near & self._covered & ~self._known)
+        if len(inside):
+            kept = forces_of(3 * self.key(inside), view.last_keys, view.last_lam) > 0.0
+            apart[inside[kept | (gap[inside] < -self.basis.tolerance * self.margin)]] = True
+        return np.flatnonzero(apart)
+
+    def _guards(self, gap: FloatArray, near: BoolArray, alone: IndexArray) -> IndexArray:
+        """The nearest point within the margin in each group that modes touch, the deepest first, at most so many; none
+        that has a row of its own already.
+        """
+        points = np.flatnonzero(near & self._covered) if self.basis.guards else np.zeros(0, np.int64)
+        if not len(points):
+            return points
+        order = points[np.lexsort((gap[points], self.table.group[points]))]
+        nearest = order[np.concatenate([[True], np.diff(self.table.group[order]) > 0])]
+        nearest = nearest[~np.isin(nearest, alone)]
+        order = np.argsort(gap[nearest], kind="stable")[: self.basis.guards]
+        return np.asarray(nearest[order])
+
+    def _none_near(self, view: RowView, found: FacingMemory) -> tuple[Rows, ReducedMemory]:
+        rows = self.governed(view, view.blank(0), np.zeros(0), np.zeros(0, np.int64))
+        return rows, ReducedMemory(
+            found.contacts, found.frames, found.nearest, found.least, found.places, np.zeros((0, 0)), 0
+        )
+
+    def _combined(
+        self, view: RowView, contacts: Any, frames: FloatArray, shares: FloatArray
+    ) -> list[sparse.csr_matrix]:
+        """Φᵀ H over the models for the combinations Φ = `shares` (m, rows) of the rows of `contacts`."""
+        H = view.blank(shares.shape[1] * self.width)
+        dense: dict[int, FloatArray] = {}
+        directions = np.ascontiguousarray(frames[:, : self.width])
+        used, places = np.unique(contacts.nodes_b, return_inverse=True)
+        sides = (
+            (self.a, contacts.nodes_a[:, 0], np.arange(contacts.count)[:, None], np.ones((contacts.count, 1))),
+            (self.b, used, places.reshape(-1, 3), -contacts.weights_b),
+        )
+        for side, riders, which, weights in sides:
+            assert side.number is not None
+            number = side.number
+            values, columns = side.map.selected(riders).blocks(side.q(view))
+            out = dense.setdefault(number, np.zeros((len(H[0].indptr) - 1, view.sizes[number])))
+            _combine(shares, directions, values, columns, which.astype(np.int32), weights, out)
+        for number, out in dense.items():
+            H[number] = _without_zero_columns(out)
+        return H
+
+
+def _without_zero_columns(dense: FloatArray) -> sparse.csr_matrix:
+    columns = np.flatnonzero(dense.any(axis=0)).astype(np.int32)
+    count = len(dense)
+    starts = len(columns) * np.arange(count + 1, dtype=np.int32)
+    return csr(
+        np.ascontiguousarray(dense[:, columns]).ravel(), np.tile(columns, count), starts, (count, dense.shape[1])
+    )
+
+
+@kernel
+def _combine(
+    shares: FloatArray,
+    directions: FloatArray,
+    values: FloatArray,
+    columns: IntArray,
+    which: IntArray,
+    weights: FloatArray,
+    out: FloatArray,
+) -> None:
+    """out[(j, a), columns] += Σ shares[c, j] weights[c, s] directions[c, a] · values[which[c, s]] over contacts c and
+    their riding points s.
+    """
+    width, wide = directions.shape[1], values.shape[2]
+    row = np.empty(wide)
+    for c in range(len(shares)):
+        for s in range(which.shape[1]):
+            r = which[c, s]
+            for a in range(width):
+                d0, d1, d2 = directions[c, a]
+                for b in range(wide):
+                    row[b] = weights[c, s] * (d0 * values[r, 0, b] + d1 * values[r, 1, b] + d2 * values[r, 2, b])
+                for j in range(shares.shape[1]):
+                    share = shares[c, j]
+                    if share != 0.0:
+                        for b in range(wide):
+                            out[j * width + a, columns[r, b]] += share * row[b]
