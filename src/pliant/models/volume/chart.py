@@ -122,13 +122,8 @@ class CarriedChart:
 
     def frame(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Centre of mass, rotation, and coordinates (k,) of the modes at positions x (n, 3)."""
-        m = self.mass.nodal
-        center = m @ x / m.sum()
-        arms = x - center
-        U, _, V = np.linalg.svd((m[:, None] * arms).T @ self.arms)
-        U[:, 2] *= np.sign(np.linalg.det(U @ V))
-        rotation = U @ V
-        return center, rotation, self.dual @ (arms @ rotation - self.arms).ravel()
+        center, rotation, moved = carried_shape(x, self.rest, self.mass.nodal)
+        return center, rotation, self.dual @ moved.ravel()
 
     def place(self, x: FloatArray) -> CarriedPlace:
         """Where the body is at positions x (n, 3)."""
@@ -186,6 +181,18 @@ def _turn(start: FloatArray, N: FloatArray, target: FloatArray) -> FloatArray:
 def _axial(P: FloatArray) -> FloatArray:
     """Σ b × a of P = Σ a bᵀ, (3,)."""
     return np.array([P[2, 1] - P[1, 2], P[0, 2] - P[2, 0], P[1, 0] - P[0, 1]])
+
+
+def carried_shape(x: FloatArray, rest: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Centre of mass (3,), m, rotation (3, 3), and displacements (n, 3), m, in the frame of these, of nodes at x (n, 3)
+    with rest positions (n, 3) and masses (n,).
+    """
+    center = mass @ x / mass.sum()
+    arms, first = x - center, rest - mass @ rest / mass.sum()
+    U, _, V = np.linalg.svd((mass[:, None] * arms).T @ first)
+    U[:, 2] *= np.sign(np.linalg.det(U @ V))
+    rotation: FloatArray = U @ V
+    return center, rotation, arms @ rotation - first
 
 
 def rigid_motions(arms: FloatArray) -> FloatArray:
