@@ -44,8 +44,8 @@ class Place:
         return (along @ self.dual).reshape(-1, 3)
 
     def norm(self, along: FloatArray) -> float:
-        """Norm of those nodal forces, N."""
-        return float(np.sqrt(along @ self.gram @ along))
+        """The largest norm, N, of the nodal forces that (c, m) forces along the motions stand for."""
+        return float(np.sqrt(((along @ self.gram) * along).sum(axis=1).max()))
 
 
 @dataclass(frozen=True, eq=False)
