@@ -5,8 +5,8 @@ weights ξₚ ≥ 0, most of them zero, are sought with Σ ξₚ gₚ ≈ f̂ (F
 for Numerical Methods in Engineering 98, 2014). Energy and stiffness stay those of a body, with a positive weight for
 each point, so that what is stable stays so.
 
-Forces of a shape are measured by the displacement they cause, √(fᵀK̂⁻¹f) with the stiffness K̂ at rest, relative to all
-of that shape: soft modes and small shapes count as much as stiff modes and large shapes.
+Forces at a shape y are measured by the displacement K̂(y)⁻¹ f they cause, relative to y: that is the error in the end,
+whatever forces are large and cancel each other, such as those of a cable that bends a finger and presses it.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from pliant.reduction.nnls import sparse_nnls
 from pliant.reduction.pod import displacements
 
 _SMALL = 1e-3
-"""Shapes whose forces are below this share of the largest are left out: rounding is large in them."""
-_TINY = 1e-3
-"""Strain energy of the shapes that stand for the stiffness at rest: the root of it over that of the largest shape."""
+"""Shapes smaller than this share of the largest are left out: rounding is large in them. Those that stand for the
+stiffness at rest are as small.
+"""
 _DROPPED = 1e-7
 """Combinations of training equations below this share of the largest are dropped: they say nothing new."""
 
 
 def ecsw(
-    model: VolumeModel, subspace: Subspace, snapshots: Any, *, tolerance: float = 1e-3, stiffness: bool = False
+    model: VolumeModel, subspace: Subspace, snapshots: Any, *, tolerance: float = 1e-2, stiffness: bool = True
 ) -> Subspace:
     """`subspace` with the few integration points, and their weights, that suffice for the shapes of a body.
 
     snapshots
         Positions (s, n, 3), m, of its nodes; what the modes can follow of them is what counts.
     tolerance
-        ‖Σ ξ g − f̂‖ ≤ tolerance ‖f̂‖ over all shapes, usual 1e-2 … 1e-4.
+        ‖Σ ξ g − f̂‖ ≤ tolerance ‖f̂‖ over all shapes, in the norm above; usual 1e-1 … 1e-3.
     stiffness
-        Match the stiffness at rest as well, by a small shape along each mode: more points, and motions unlike the
-        snapshots that keep near to the truth.
+        Match the stiffness at rest as well, by a small shape along each mode. Without it points are fewer, but know
+        only the motions of the snapshots: take it where these are rich.
     """
     positive("tolerance", tolerance)
     confined = replace(subspace, points=None, weights=None).reduced(model)
@@ -55,24 +55,25 @@ def ecsw(
     return replace(subspace, points=solution.support, weights=solution.values)
 
 
-def training_matrix(confined: SubspaceModel, snapshots: Any, *, stiffness: bool = False) -> FloatArray:
+def training_matrix(confined: SubspaceModel, snapshots: Any, *, stiffness: bool = True) -> FloatArray:
     """Work of every integration point on the modes over the training shapes, (rows, points), in the scaled equations
     that ξ has to satisfy; with ξ = 1 they are.
     """
-    strain = confined.strain
     shapes = displacements(confined, snapshots) @ confined.chart.dual.T
-    lower = linalg.cholesky(strain.response(np.zeros(strain.size), Tangent.EXACT, 1.0)[2], lower=True)
-    parts = [linalg.solve_triangular(lower, strain.work(y), lower=True) for y in shapes]
-    totals = np.array([float(np.linalg.norm(part.sum(axis=1))) for part in parts])
-    if not totals.any():
+    lengths = np.linalg.norm(shapes, axis=1)
+    if not lengths.any():
         raise InputError(f"no snapshot strains {confined.name!r}: take some under load")
+    shapes = shapes[lengths > _SMALL * lengths.max()]
     if stiffness:
-        tiny = _TINY * totals.max() * linalg.solve_triangular(lower, np.eye(strain.size), lower=True)
-        parts += [linalg.solve_triangular(lower, strain.work(y), lower=True) for y in tiny]
-        totals = np.append(totals, [float(np.linalg.norm(part.sum(axis=1))) for part in parts[len(totals) :]])
-    large = totals > np.where(np.arange(len(totals)) < len(shapes), _SMALL * totals.max(), 0.0)
-    G = np.concatenate([part / total for part, total, kept in zip(parts, totals, large, strict=True) if kept])
-    return _independent(G)
+        shapes = np.vstack([shapes, _SMALL * lengths.max() * np.eye(shapes.shape[1])])
+    return _independent(np.concatenate([_displaced(confined, y) for y in shapes]))
+
+
+def _displaced(confined: SubspaceModel, y: FloatArray) -> FloatArray:
+    """What the work of each point at y (k,) would displace, relative to y: (k, points)."""
+    K = confined.strained(y, Tangent.PROJECTED, 1.0)[2]
+    displaced: FloatArray = linalg.solve(K, confined.work(y), assume_a="pos") / np.linalg.norm(y)
+    return displaced
 
 
 def _independent(G: FloatArray) -> FloatArray:

@@ -19,7 +19,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Residual
 from pliant.models.scheme import Scheme
-from pliant.models.volume.chart import Place
+from pliant.models.volume.chart import HeldChart, Place
 from pliant.models.volume.loads import PressureFacets
 from pliant.models.volume.modal_pieces import ModalPieces
 from pliant.models.volume.segments import Segments
@@ -46,8 +46,8 @@ class SubspaceFactor:
         lower, info = lapack.dpotrf(A, lower=1, clean=0)
         if info or not (lower.diagonal() ** 2 > _SINGULAR * A.diagonal()).all():
             raise SingularError(
-                f"the matrix of {name!r} over its {len(A)} motions is not positive definite: take a smaller dt, or hold "
-                "the body"
+                f"the matrix of {name!r} over its {len(A)} motions is not positive definite: take a smaller dt, or "
+                "hold the body"
             )
         self._place, self._lower, self._known = place, lower, known
         self.solved: Pairing = (None, np.zeros(0))
@@ -122,7 +122,8 @@ class SubspaceSystem:
     def add_pieces(self, segments: Segments, along: FloatArray, across: FloatArray, units: FloatArray) -> None:
         """Add the stiffness of pieces of a cable or a fibre, N/m; see `Segments.add_blocks`."""
         model, place = self.model, self.place
-        pieces = ModalPieces.of(segments, place.motions) if model.chart.rigid else model.pieces(segments)
+        fixed = place.motions is model.chart.modes
+        pieces = model.pieces(segments) if fixed else ModalPieces.of(segments, place.motions)
         pieces.add_stiffness(along, across, units, self.A)
 
     def add_pressure(self, facets: PressureFacets, pressure: float, q: FloatArray, scale: float) -> None:
@@ -179,7 +180,7 @@ class SubspaceTrial:
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """dx followed by scale × step, (n, 3), m; a body that nothing holds turns by exp."""
-        if not self.model.chart.rigid:
+        if isinstance(self.model.chart, HeldChart):
             return dx + scale * step
         place = self._place(self._q + self._scheme.theta * dx)
         return self.model.chart.moved(self._q + dx, scale * step, place) - self._q
@@ -266,12 +267,12 @@ class SubspaceTrial:
         along: FloatArray = self._gravity @ model.dead[0]
         for (load, _), share in zip(model.nodal_loads, model.dead[1:], strict=True):
             along = along + self._controls.get(load, load.value) @ share
-        return along
+        return along if place.slopes is None else along @ place.slopes
 
     def _momentum(self, place: Place, speed: FloatArray) -> FloatArray:
         """DᵀM times nodal velocities or displacements (n, 3)."""
         mass = self.model.mass
-        if mass.blocks is None or not self.model.chart.rigid:
+        if isinstance(self.model.chart, HeldChart) or (mass.blocks is None and place.slopes is None):
             along: FloatArray = place.mass @ (place.dual @ speed.ravel())
             return along
         return place.forces(mass.apply(speed))
