@@ -149,6 +149,78 @@ def test_rows_see_the_compliance_of_the_modes():
     np.testing.assert_allclose(np.trace(system.A - before) / np.trace(before), 1e-3, rtol=1e-9)
 
 
+def arched(world):
+    """A curved subspace of a body held at x = 0: its tip goes round, and sinks with the square of the coordinate."""
+    model = world.models[0]
+    root = np.repeat(np.sqrt(model.mass.nodal), 3)[:, None]
+    modes = np.linalg.qr(root * bends(world, 2))[0] / root
+    x = model.rest[:, 0] / 0.1
+    sink = np.zeros((*model.rest.shape, 5))
+    sink[:, 0, 2], sink[:, 0, 3], sink[:, 0, 4] = -0.05 * x**2, -0.02 * x**2, -0.04 * x**3
+    sink[:, 1, 0] = 0.3 * x**2
+    curvature = np.where(model.held[:, :, None], 0.0, sink).reshape(model.size, 5)
+    return subspace(world, modes, curvature=curvature)
+
+
+def test_motions_of_a_curved_subspace_are_tangents():
+    """Motions are the derivatives of positions, coordinates are read back exactly, and forces are slopes of energy."""
+    world, _, _ = bar("neo-hookean")
+    model = reduced(world, [arched(world)]).models[0]
+    chart, y = model.chart, np.array([2e-3, -1e-3])
+    x = chart._posed(y)
+    place = chart.place(x)
+    np.testing.assert_allclose(place.y, y, rtol=1e-10)
+    np.testing.assert_allclose(place.dual @ place.motions, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(chart.positions(place), x, atol=1e-15)
+    _, force, K = model.strained(y, Tangent.EXACT, 1.0)
+    h = 1e-7
+    for k, step in enumerate(h * np.eye(2)):
+        slope = (chart._posed(y + step) - chart._posed(y - step)).ravel() / (2 * h)
+        np.testing.assert_allclose(place.motions[:, k], slope, atol=1e-7 * np.abs(slope).max())
+        change = model.strained(y + step, Tangent.EXACT, 0.0)[0] - model.strained(y - step, Tangent.EXACT, 0.0)[0]
+        assert force[k] == pytest.approx(change / (2 * h), rel=1e-5)
+        assert model.work(y)[k].sum() == pytest.approx(force[k], rel=1e-2)  # what lacks is the fibre
+    assert (np.linalg.eigvalsh(K) > 0.0).all()
+
+
+@pytest.mark.parametrize("stepper", [pl.ImplicitEuler(dt=0.01, tolerance=1e-9), pl.QuasiStatic()])
+def test_a_curved_subspace_balances_along_its_motions(stepper):
+    """Newton's iteration converges there, and virtual work vanishes on the motions, all forces of the volume taken."""
+    world, _, cable = bar()
+    small = reduced(world, [arched(world)])
+    state, info = stepper(small, small.initial_state(), {cable: pl.Displacement(0.003)})
+    assert info.residual < 1e-8
+    model = small.models[0]
+    np.testing.assert_allclose(model.nearest(state.q[0]), state.q[0], atol=1e-14)
+    motions = model.chart.place(state.q[0]).motions
+    whole = world.models[0]
+    forces = whole.external(state.q[0], world.gravity, {})[1] - whole.internal(state.q[0])[1]
+    if state.v[0].any():
+        forces -= whole.mass.apply(state.v[0]) / 0.01 + damping_forces(whole, state)
+    H = info.assembly.rows.H[0]
+    along = motions.T @ (forces.ravel() + H.T @ state.lam)
+    scale = np.abs(motions.T @ (H.T @ state.lam)).max()
+    np.testing.assert_allclose(along, 0.0, atol=1e-5 * scale)
+
+
+def damping_forces(model, state):
+    values = model.blocks()
+    model.assemble(model.rest.copy(), mass=0.1, stiffness=0.01, tangent=Tangent.WARPED, values=values)
+    return BlockMatrix(model.pattern, values).matvec(state.v[0])
+
+
+def test_curved_subspaces_say_what_they_need():
+    world, _, _ = bar()
+    good = arched(world)
+    with pytest.raises(pl.InputError, match="not orthonormal"):
+        reduced(world, [replace(good, modes=2.0 * good.modes)])
+    with pytest.raises(pl.InputError, match="curvature"):
+        replace(good, curvature=good.curvature[:, :3])
+    free, _, _ = bar(held=False)
+    with pytest.raises(pl.InputError, match="for bodies that are held"):
+        reduced(free, [replace(arched(free), body=free.models[0].spec)])
+
+
 def spun(world, spin):
     state = world.initial_state()
     model = world.models[0]

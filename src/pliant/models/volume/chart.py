@@ -6,6 +6,10 @@ A body that is held moves by x = X + Φ y. One that nothing holds is carried by 
 
 with modes that hold no rigid motion: Σ m φ = 0 and Σ m (X − C) × φ = 0, m the nodal masses. Then c is the centre of
 mass of x, and R the polar rotation of Σ m (x − c)(X − C)ᵀ, exactly: positions say where the frame is.
+
+A body that bends far leaves every plane space of few modes, and one that is kept in it is far too stiff. It may move in
+a curved one instead, x = X + Φ y + Ψ (y, y ⊗ y) with Ψ orthogonal to Φ (Jain, Tiso, Rutzmoser, Rixen, Computers and
+Structures 188, 2017): the coordinates are as few, and the strain is that of k + k(k+1)/2 modes more.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ class Place:
     """A confined body at one shape: its coordinates y (k,), and the motions D (3n, m) it has there.
 
     `dual` Zᵀ (m, 3n) gives the coordinates of a motion, Zᵀ D = I; Z ĝ is a nodal force whose work on the motions is ĝ.
-    `mass` (m, m) is DᵀMD, and `gram` ZᵀZ.
+    `mass` (m, m) is DᵀMD, and `gram` ZᵀZ. `slopes`, in a curved space, is how its parts change with y.
     """
 
     y: FloatArray
@@ -32,6 +36,7 @@ class Place:
     dual: FloatArray
     mass: FloatArray
     gram: FloatArray
+    slopes: FloatArray | None
 
     def forces(self, full: FloatArray) -> FloatArray:
         """Dᵀ f of nodal forces (n, 3) or (3n, c), along the motions: (m,) or (m, c)."""
@@ -44,8 +49,8 @@ class Place:
         return (along @ self.dual).reshape(-1, 3)
 
     def norm(self, along: FloatArray) -> float:
-        """Norm of those nodal forces, N."""
-        return float(np.sqrt(along @ self.gram @ along))
+        """The largest norm, N, of the nodal forces that (c, m) forces along the motions stand for."""
+        return float(np.sqrt(((along @ self.gram) * along).sum(axis=1).max()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +74,14 @@ class HeldChart:
         """Motions in front of the modes."""
         return 0
 
+    def parts(self, y: FloatArray) -> tuple[FloatArray, None]:
+        """What the strain is linear in: the coordinates themselves."""
+        return y, None
+
     def place(self, x: FloatArray) -> Place:
         """Where the body is at positions x (n, 3)."""
         y = self.dual @ (x - self.rest).ravel()
-        return Place(y, self.modes, self.dual, self.mass, self.gram)
+        return Place(y, self.modes, self.dual, self.mass, self.gram, None)
 
     def positions(self, place: Place) -> FloatArray:
         """Positions (n, 3), m, that the coordinates stand for."""
@@ -81,6 +90,62 @@ class HeldChart:
     def moved(self, end: FloatArray, step: FloatArray, place: Place) -> FloatArray:
         """Positions (n, 3) that `end` goes to by a `step` (n, 3) found at `place`."""
         return end + step
+
+
+@dataclass(frozen=True, eq=False)
+class CurvedChart:
+    """The chart of a held body in a curved space. `modes` (3n, k + e) are displacements by its parts η(y), the k
+    coordinates and their e = k(k+1)/2 products; `dual` reads the coordinates.
+    """
+
+    rest: FloatArray
+    modes: FloatArray
+    dual: FloatArray
+    part_mass: FloatArray
+    gram: FloatArray
+
+    @classmethod
+    def of(cls, rest: FloatArray, modes: FloatArray, curvature: FloatArray, mass: Mass) -> CurvedChart:
+        """Of modes Φ (3n, k), orthonormal in the nodal masses, and displacements (3n, k + e) by coordinates and
+        products, from which what the modes can do is taken out.
+        """
+        count = modes.shape[1]
+        dual = np.ascontiguousarray((np.repeat(mass.nodal, 3)[:, None] * modes).T)
+        parts = curvature - modes @ (dual @ curvature)
+        parts[:, :count] += modes
+        return cls(rest, np.ascontiguousarray(parts), dual, modal_mass(parts, mass), dual @ dual.T)
+
+    @property
+    def rigid(self) -> int:
+        """Motions in front of the modes."""
+        return 0
+
+    def parts(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """η (k + e,) and its slopes ∂η/∂y (k + e, k)."""
+        first, second = np.triu_indices(len(y))
+        slopes = np.zeros((len(y) + len(first), len(y)))
+        slopes[: len(y)] = np.eye(len(y))
+        rows = np.arange(len(y), len(slopes))
+        slopes[rows, first] += y[second]
+        slopes[rows, second] += y[first]
+        return np.concatenate([y, y[first] * y[second]]), slopes
+
+    def place(self, x: FloatArray) -> Place:
+        """Where the body is at positions x (n, 3)."""
+        y = self.dual @ (x - self.rest).ravel()
+        _, slopes = self.parts(y)
+        return Place(y, self.modes @ slopes, self.dual, slopes.T @ self.part_mass @ slopes, self.gram, slopes)
+
+    def positions(self, place: Place) -> FloatArray:
+        """Positions (n, 3), m, that the coordinates stand for."""
+        return self._posed(place.y)
+
+    def moved(self, end: FloatArray, step: FloatArray, place: Place) -> FloatArray:
+        """Positions (n, 3) that `end` goes to by a `step` (n, 3) found at `place`."""
+        return self._posed(self.dual @ (end - self.rest + step).ravel())
+
+    def _posed(self, y: FloatArray) -> FloatArray:
+        return self.rest + (self.modes @ self.parts(y)[0]).reshape(-1, 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,15 +185,14 @@ class CarriedChart:
         """Motions in front of the modes: three translations, three rotations."""
         return 6
 
+    def parts(self, y: FloatArray) -> tuple[FloatArray, None]:
+        """What the strain is linear in: the coordinates themselves."""
+        return y, None
+
     def frame(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Centre of mass, rotation, and coordinates (k,) of the modes at positions x (n, 3)."""
-        m = self.mass.nodal
-        center = m @ x / m.sum()
-        arms = x - center
-        U, _, V = np.linalg.svd((m[:, None] * arms).T @ self.arms)
-        U[:, 2] *= np.sign(np.linalg.det(U @ V))
-        rotation = U @ V
-        return center, rotation, self.dual @ (arms @ rotation - self.arms).ravel()
+        center, rotation, moved = carried_shape(x, self.rest, self.mass.nodal)
+        return center, rotation, self.dual @ moved.ravel()
 
     def place(self, x: FloatArray) -> CarriedPlace:
         """Where the body is at positions x (n, 3)."""
@@ -139,7 +203,9 @@ class CarriedChart:
         motions[:, 3:6] /= self.length
         motions[:, 6:] = (rotation @ self.modes.reshape(shape)).reshape(x.size, -1)
         dual = _dual(motions, self.mass)
-        return CarriedPlace(y, motions, dual, modal_mass(motions, self.mass), dual @ dual.T, center, rotation, arms)
+        return CarriedPlace(
+            y, motions, dual, modal_mass(motions, self.mass), dual @ dual.T, None, center, rotation, arms
+        )
 
     def positions(self, place: Place) -> FloatArray:
         """Positions (n, 3), m, that the coordinates stand for."""
@@ -165,7 +231,7 @@ class CarriedChart:
         return center + (self.arms + (self.modes @ y).reshape(-1, 3)) @ rotation.T
 
 
-Chart = HeldChart | CarriedChart
+Chart = HeldChart | CurvedChart | CarriedChart
 
 
 def _turn(start: FloatArray, N: FloatArray, target: FloatArray) -> FloatArray:
@@ -186,6 +252,18 @@ def _turn(start: FloatArray, N: FloatArray, target: FloatArray) -> FloatArray:
 def _axial(P: FloatArray) -> FloatArray:
     """Σ b × a of P = Σ a bᵀ, (3,)."""
     return np.array([P[2, 1] - P[1, 2], P[0, 2] - P[2, 0], P[1, 0] - P[0, 1]])
+
+
+def carried_shape(x: FloatArray, rest: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Centre of mass (3,), m, rotation (3, 3), and displacements (n, 3), m, in the frame of these, of nodes at x (n, 3)
+    with rest positions (n, 3) and masses (n,).
+    """
+    center = mass @ x / mass.sum()
+    arms, first = x - center, rest - mass @ rest / mass.sum()
+    U, _, V = np.linalg.svd((mass[:, None] * arms).T @ first)
+    U[:, 2] *= np.sign(np.linalg.det(U @ V))
+    rotation: FloatArray = U @ V
+    return center, rotation, arms @ rotation - first
 
 
 def rigid_motions(arms: FloatArray) -> FloatArray:

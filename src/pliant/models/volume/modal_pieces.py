@@ -29,10 +29,10 @@ class ModalPieces:
 
     def add_stiffness(self, along: FloatArray, across: FloatArray, units: FloatArray, A: FloatArray) -> None:
         """Add Σ Jᵀ (along u uᵀ + across (I − u uᵀ)) J, N/m, to A (m, m)."""
-        size = self.J.shape[2]
-        flat = self.J.reshape(-1, size)
-        lengthwise = np.einsum("si,sim->sm", units, self.J)
-        A += flat.T @ (np.repeat(across, 3)[:, None] * flat)
+        J = self.J
+        flat = J.reshape(-1, J.shape[2])
+        lengthwise = (units[:, None, :] @ J)[:, 0]
+        A += flat.T @ (across[:, None, None] * J).reshape(flat.shape)
         A += lengthwise.T @ ((along - across)[:, None] * lengthwise)
 
 

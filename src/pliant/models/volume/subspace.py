@@ -31,6 +31,10 @@ class Subspace:
     modes
         Displacements Φ (3n, k) of its n nodes, m per unit of their coordinates; zero at held nodes. A body that nothing
         holds moves rigidly beside them: they need no rigid motion, and are carried by the frame of the body.
+    curvature
+        Displacements Ψ (3n, k + k(k+1)/2), m per unit, by the coordinates y and their products yᵢyⱼ (i ≤ j): with them
+        the body moves in a curved space, x = X + Φ y + Ψ (y, y ⊗ y), which follows far bending with few coordinates.
+        The modes are then orthonormal in the nodal masses.
     rest
         Rest positions (n, 3), m, of the nodes in the world that the modes were made for.
     points, weights
@@ -44,6 +48,7 @@ class Subspace:
     modes: Any
     _: KW_ONLY
     rest: Any
+    curvature: Any = None
     points: Any = None
     weights: Any = None
     point_count: int = 0
@@ -54,6 +59,9 @@ class Subspace:
         rest = finite_array(f"rest positions of the subspace of {name}", self.rest, shape=(None, 3))
         if not modes.shape[1] or modes.shape[0] != rest.size:
             raise InputError(f"modes of the subspace of {name} must be (3n, k) with n = {len(rest)}, got {modes.shape}")
+        if self.curvature is not None:
+            wanted = (rest.size, self.size + self.size * (self.size + 1) // 2)
+            finite_array(f"curvature of the subspace of {name}", self.curvature, shape=wanted)
         if (self.points is None) != (self.weights is None):
             raise InputError(f"the subspace of {name} needs both points and weights, or none of them")
         if self.points is not None:
@@ -66,7 +74,8 @@ class Subspace:
 
     def __repr__(self) -> str:
         visited = self.point_count if self.points is None else len(self.points)
-        return f"Subspace({self.body.name!r}, {self.size} modes, {visited} of {self.point_count} points)"
+        kind = "modes" if self.curvature is None else "curved modes"
+        return f"Subspace({self.body.name!r}, {self.size} {kind}, {visited} of {self.point_count} points)"
 
     @property
     def size(self) -> int:

@@ -13,7 +13,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR
 from pliant.models.scheme import Scheme
-from pliant.models.volume.chart import CarriedChart, Chart, HeldChart, rigid_motions
+from pliant.models.volume.chart import CarriedChart, Chart, CurvedChart, HeldChart, rigid_motions
 from pliant.models.volume.modal_pieces import ModalBars, ModalFacets, ModalPieces
 from pliant.models.volume.model import VolumeModel
 from pliant.models.volume.strain_modes import StrainModes
@@ -42,13 +42,19 @@ class SubspaceModel(VolumeModel):
     @classmethod
     def of(cls, model: VolumeModel, subspace: Subspace) -> SubspaceModel:
         """`model` confined to `subspace`, which was made for it."""
-        modes = _orthonormal(model, np.array(subspace.modes, np.float64, order="C"))
-        if not model.held.any():
+        modes = _held_away(model, np.array(subspace.modes, np.float64, order="C"))
+        if subspace.curvature is not None:
+            _check_curved(model, modes)
+            curvature = _held_away(model, np.array(subspace.curvature, np.float64, order="C"))
+            chart: Chart = CurvedChart.of(model.rest, modes, curvature, model.mass)
+        elif not model.held.any():
+            modes = _orthonormal(model, modes)
             _check_carried(model)
-            chart: Chart = CarriedChart.of(model.rest, modes, model.mass)
+            chart = CarriedChart.of(model.rest, modes, model.mass)
         else:
-            _check_held(model, modes)
-            chart = HeldChart.of(model.rest, modes, model.mass)
+            chart = HeldChart.of(model.rest, _orthonormal(model, modes), model.mass)
+        if model.held.any():
+            _check_held(model)
         chosen = None if subspace.points is None else np.asarray(subspace.points, np.int64)
         weights = None if subspace.weights is None else np.asarray(subspace.weights, np.float64)
         parts = chart.modes.reshape(len(model.rest), 3, -1)
@@ -84,11 +90,18 @@ class SubspaceModel(VolumeModel):
 
     def strained(self, y: FloatArray, tangent: Tangent, scale: float) -> tuple[float, FloatArray, FloatArray]:
         """Energy (J), internal forces (k,) and `scale` × stiffness (k, k) along the modes at y, fibres included."""
+        parts, slopes = self.chart.parts(y)
         exact = tangent is Tangent.WARPED and not self.is_linear_law  # for the other laws warping has no meaning
-        energy, force, K = self.strain.response(y, Tangent.EXACT if exact else tangent, scale)
+        energy, force, K = self.strain.response(parts, Tangent.EXACT if exact else tangent, scale)
         for bars in self.bars:
-            energy += bars.add(y, tangent, scale, force, K)
-        return energy, force, K
+            energy += bars.add(parts, tangent, scale, force, K)
+        return (energy, force, K) if slopes is None else (energy, force @ slopes, slopes.T @ K @ slopes)
+
+    def work(self, y: FloatArray) -> FloatArray:
+        """Virtual work of each visited integration point on each motion at y (k,): (k, p)."""
+        parts, slopes = self.chart.parts(y)
+        work = self.strain.work(parts)
+        return work if slopes is None else slopes.T @ work
 
     def pieces(self, segments: Any) -> ModalPieces:
         """Pieces of a cable as the modes move them; for a body that is held, where they never change."""
@@ -126,20 +139,36 @@ class SubspaceModel(VolumeModel):
         self.reached(q)
 
 
-def _orthonormal(model: VolumeModel, modes: FloatArray) -> FloatArray:
-    """The modes made orthonormal in the nodal masses (kg), for accuracy; they span the same motions."""
+def _held_away(model: VolumeModel, modes: FloatArray) -> FloatArray:
+    """The modes (3n, k), zero where nodes are held."""
     held = modes[model.held_unknowns]
     if held.size and np.abs(held).max() > 1e-9 * np.abs(modes).max():
         raise InputError(
             f"a mode of {model.name!r} moves nodes that are held; take snapshots of the body with the same supports"
         )
     modes[model.held_unknowns] = 0.0
+    return modes
+
+
+def _orthonormal(model: VolumeModel, modes: FloatArray) -> FloatArray:
+    """The modes made orthonormal in the nodal masses (kg), for accuracy; they span the same motions."""
     root = np.repeat(np.sqrt(model.mass.nodal), 3)[:, None]
     length = np.sqrt(((root * modes) ** 2).sum(axis=0))
     triangle: Any = np.linalg.qr(root * modes / np.where(length > 0.0, length, 1.0), mode="r")
     if not (np.abs(np.diagonal(triangle)) > 1e-10).all():
         raise InputError(f"the {modes.shape[1]} modes of {model.name!r} are linearly dependent; leave the others out")
     return np.ascontiguousarray(np.linalg.solve(triangle.T, (modes / length).T).T)
+
+
+def _check_curved(model: VolumeModel, modes: FloatArray) -> None:
+    if not model.held.any():
+        raise InputError(f"nothing holds {model.name!r}; a curved subspace is for bodies that are held: leave it plane")
+    off = modes.T @ (np.repeat(model.mass.nodal, 3)[:, None] * modes) - np.eye(modes.shape[1])
+    if np.abs(off).max() > 1e-8:
+        raise InputError(
+            f"the modes of the curved subspace of {model.name!r} are not orthonormal in its nodal masses (off by "
+            f"{np.abs(off).max():.1e}), but its curvature counts in their coordinates"
+        )
 
 
 def _check_carried(model: VolumeModel) -> None:
@@ -150,8 +179,8 @@ def _check_carried(model: VolumeModel) -> None:
         )
 
 
-def _check_held(model: VolumeModel, modes: FloatArray) -> None:
-    """A held body must be held against all rigid motions but those among its modes."""
+def _check_held(model: VolumeModel) -> None:
+    """A held body must be held against all rigid motions."""
     motions = rigid_motions(model.rest - model.rest.mean(axis=0))
     motions[:, 3:] /= float(np.ptp(model.rest, axis=0).max())
     if np.linalg.matrix_rank(motions[model.held_unknowns], tol=1e-9 * np.sqrt(len(motions))) < 6:

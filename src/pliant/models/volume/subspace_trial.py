@@ -12,39 +12,72 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import lapack
 
-from pliant.core.errors import InputError
+from pliant.core.errors import InputError, SingularError
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Residual
 from pliant.models.scheme import Scheme
-from pliant.models.volume.chart import Place
+from pliant.models.volume.chart import HeldChart, Place
 from pliant.models.volume.loads import PressureFacets
 from pliant.models.volume.modal_pieces import ModalPieces
 from pliant.models.volume.segments import Segments
-from pliant.solvers.linear.dense import DenseFactor
 from pliant.solvers.linear.matrix import BlockMatrix
 
 if TYPE_CHECKING:
     from pliant.models.volume.subspace_model import SubspaceModel
 
 
-class SubspaceFactor:
-    """D Â⁻¹ Dᵀ of the motions D (3n, m) of a confined volume."""
+_SINGULAR = 1e-14
+"""A pivot below this fraction of its diagonal entry is rounding."""
 
-    def __init__(self, place: Place, A: FloatArray) -> None:
-        self._place = place
-        self._factor = DenseFactor(A, symmetric=True)
+Pairing = tuple[Any, FloatArray]
+"""A nodal array, and what it is along the motions: looked up by identity, it need not be projected again."""
+
+
+class SubspaceFactor:
+    """D Â⁻¹ Dᵀ of the motions D (3n, m) of a confined volume, by Cholesky's factor of Â (m, m).
+
+    `known` is a nodal force whose part along the motions is known.
+    """
+
+    def __init__(self, name: str, place: Place, A: FloatArray, known: Pairing) -> None:
+        lower, info = lapack.dpotrf(A, lower=1, clean=0)
+        if info or not (lower.diagonal() ** 2 > _SINGULAR * A.diagonal()).all():
+            raise SingularError(
+                f"the matrix of {name!r} over its {len(A)} motions is not positive definite: take a smaller dt, or "
+                "hold the body"
+            )
+        self._place, self._lower, self._known = place, lower, known
+        self.solved: Pairing = (None, np.zeros(0))
+        self._rows: tuple[Any, FloatArray] = (None, np.zeros((0, 0)))
 
     def solve(self, rhs: Any) -> FloatArray:
         """The motion under forces `rhs` (n, 3) or (3n, c), of its shape."""
-        given = np.asarray(rhs, np.float64)
-        moved: FloatArray = self._place.motions @ self._factor.solve(self._place.forces(given))
-        return moved.reshape(given.shape)
+        along = self._known[1] if rhs is self._known[0] else self._place.forces(np.asarray(rhs, np.float64))
+        z = self._back(along)
+        moved: FloatArray = (self._place.motions @ z).reshape(np.shape(rhs))
+        self.solved = (moved, z)
+        return moved
 
     def compliance(self, H: sparse.csr_matrix) -> FloatArray:
         """H D Â⁻¹ Dᵀ Hᵀ, (rows, rows)."""
-        return self._factor.compliance(H @ self._place.motions)
+        along = H @ self._place.motions
+        self._rows = (H, along)
+        half = lapack.dtrtrs(self._lower, along.T, lower=1)[0]
+        W: FloatArray = half.T @ half
+        return W
+
+    def response(self, H: sparse.csr_matrix, lam: FloatArray) -> FloatArray:
+        """The motion (3n,) under Hᵀλ."""
+        along = self._rows[1] if self._rows[0] is H else H @ self._place.motions
+        moved: FloatArray = self._place.motions @ self._back(lam @ along)
+        return moved
+
+    def _back(self, along: FloatArray) -> FloatArray:
+        z: FloatArray = lapack.dpotrs(self._lower, along, lower=1)[0]
+        return z
 
 
 @dataclass(eq=False)
@@ -55,16 +88,21 @@ class SubspaceSystem:
     place: Place
     A: FloatArray
     r: FloatArray
+    known: Pairing
     warped: bool
     held_dx: FloatArray | None = None
+    factor: SubspaceFactor | None = None
 
     def factorize(self) -> SubspaceFactor:
         """Numeric factor of Â."""
-        return SubspaceFactor(self.place, self.A)
+        self.factor = SubspaceFactor(self.model.name, self.place, self.A, self.known)
+        return self.factor
 
     def product(self, x: FloatArray) -> FloatArray:
         """Nodal forces (n, 3) of the motion x (n, 3)."""
-        return self.place.spread(self.A @ (self.place.dual @ x.ravel()))
+        known = self.factor is not None and self.factor.solved[0] is x
+        z = self.factor.solved[1] if known and self.factor is not None else self.place.dual @ x.ravel()
+        return self.place.spread(self.A @ z)
 
     def add_mass(self, share: float) -> None:
         """Â += σ DᵀMD."""
@@ -84,7 +122,8 @@ class SubspaceSystem:
     def add_pieces(self, segments: Segments, along: FloatArray, across: FloatArray, units: FloatArray) -> None:
         """Add the stiffness of pieces of a cable or a fibre, N/m; see `Segments.add_blocks`."""
         model, place = self.model, self.place
-        pieces = ModalPieces.of(segments, place.motions) if model.chart.rigid else model.pieces(segments)
+        fixed = place.motions is model.chart.modes
+        pieces = model.pieces(segments) if fixed else ModalPieces.of(segments, place.motions)
         pieces.add_stiffness(along, across, units, self.A)
 
     def add_pressure(self, facets: PressureFacets, pressure: float, q: FloatArray, scale: float) -> None:
@@ -116,6 +155,7 @@ class SubspaceTrial:
         self._scheme = scheme
         self._gravity = gravity
         self._controls = controls
+        self._evaluated: tuple[Any, FloatArray] = (None, q)
         self._start: Place | None = None
         self._start_stiffness: FloatArray | None = None
         if model.supports and model.prescribed(controls) is not model.rest:
@@ -126,7 +166,9 @@ class SubspaceTrial:
 
     def evaluation_point(self) -> FloatArray:
         """Positions at which forces are evaluated, q + θ dx, (n, 3), m."""
-        return self._q + self._scheme.theta * self.dx
+        if self._evaluated[0] is not self.dx:  # asked for several times; a displacement is replaced, never changed
+            self._evaluated = (self.dx, self._q + self._scheme.theta * self.dx)
+        return self._evaluated[1]
 
     def positions(self) -> FloatArray:
         """Positions at the end of the step, (n, 3), m."""
@@ -138,7 +180,7 @@ class SubspaceTrial:
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """dx followed by scale × step, (n, 3), m; a body that nothing holds turns by exp."""
-        if not self.model.chart.rigid:
+        if isinstance(self.model.chart, HeldChart):
             return dx + scale * step
         place = self._place(self._q + self._scheme.theta * dx)
         return self.model.chart.moved(self._q + dx, scale * step, place) - self._q
@@ -170,7 +212,7 @@ class SubspaceTrial:
         A[first:, first:] += K
         along, scale = self._balance(x, place, energy, internal)
         r = place.spread(along)
-        system = SubspaceSystem(model, place, A, r, model.warps(tangent))
+        system = SubspaceSystem(model, place, A, r, (r, along), model.warps(tangent))
         if not system.warped:
             for load, facets in model.pressure_loads:
                 system.add_pressure(facets, float(self._controls.get(load, load.value)), x, scheme.theta)
@@ -207,16 +249,15 @@ class SubspaceTrial:
         momentum = self._momentum(place, scheme.momentum * self._v)
         along = external + momentum
         along[first:] -= internal
-        inner = np.zeros(len(along))
-        inner[first:] = internal
+        parts = np.zeros((3, len(along)))
+        parts[0], parts[1], parts[2, first:] = external, momentum, internal
         if scheme.inertia and self.dx.any():
             damping = model.spec.damping
             along -= self._momentum(place, (scheme.inertia + damping.mass * scheme.rate) * self.dx)
             if damping.stiffness:
                 change = self._place(self._q + self.dx).y - self._begin().y
                 along[first:] -= damping.stiffness * scheme.rate * (self._damping_stiffness() @ change)
-        scale = max(place.norm(external), place.norm(inner), place.norm(momentum)) if np.isfinite(energy) else np.inf
-        return along, scale
+        return along, place.norm(parts) if np.isfinite(energy) else np.inf
 
     def _external(self, x: FloatArray, place: Place) -> FloatArray:
         """Gravity and loads along the motions, (m,)."""
@@ -226,12 +267,12 @@ class SubspaceTrial:
         along: FloatArray = self._gravity @ model.dead[0]
         for (load, _), share in zip(model.nodal_loads, model.dead[1:], strict=True):
             along = along + self._controls.get(load, load.value) @ share
-        return along
+        return along if place.slopes is None else along @ place.slopes
 
     def _momentum(self, place: Place, speed: FloatArray) -> FloatArray:
         """DᵀM times nodal velocities or displacements (n, 3)."""
         mass = self.model.mass
-        if mass.blocks is None or not self.model.chart.rigid:
+        if isinstance(self.model.chart, HeldChart) or (mass.blocks is None and place.slopes is None):
             along: FloatArray = place.mass @ (place.dual @ speed.ravel())
             return along
         return place.forces(mass.apply(speed))

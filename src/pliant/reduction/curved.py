@@ -1,0 +1,47 @@
+"""Curved subspaces: what modes miss of far bending, as a quadratic function of their coordinates.
+
+Shapes of a body that bends lie near a surface of few dimensions that is not plane: the tip of a finger goes round. With
+coordinates y of the modes Φ, what is left of the snapshots, u − Φ y, is fitted by Ψ (y, y ⊗ y) in the sense of least
+squares (Jain, Tiso, Rutzmoser, Rixen, Computers and Structures 188, 2017; Geelen, Wright, Willcox, Computer Methods in
+Applied Mechanics and Engineering 403, 2023).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from pliant.core.checks import positive
+from pliant.core.threads import one_blas_thread
+from pliant.core.types import FloatArray
+from pliant.models.volume import Subspace
+from pliant.reduction.pod import Pod, displacements
+
+
+def curved(found: Pod, snapshots: Any, *, smoothing: float = 1e-6) -> Subspace:
+    """The curved subspace over the modes of `found` that follows snapshots (s, n, 3), m.
+
+    smoothing
+        Share of the mean square of the products that is added to each, usual 1e-4 … 1e-9: coordinates that follow each
+        other in the snapshots leave their products open, and it keeps these small.
+    """
+    positive("smoothing", smoothing)
+    model = found.model
+    root = np.repeat(np.sqrt(model.mass.nodal), 3)[:, None]
+    with one_blas_thread():
+        frame: Any = np.linalg.qr(root * found.modes)[0]
+        modes: FloatArray = frame / root
+        shapes = displacements(model, snapshots)
+        y = shapes @ (root * frame)
+        left = shapes - y @ modes.T
+        size = np.abs(y).max(axis=0)
+        first, second = np.triu_indices(found.size)
+        terms = np.hstack([y / size, (y / size)[:, first] * (y / size)[:, second]])
+        squares = terms.T @ terms
+        squares += smoothing * float(np.trace(squares)) / len(squares) * np.eye(len(squares))
+        fitted = linalg.solve(squares, terms.T @ left, assume_a="pos").T
+        curvature = fitted / np.concatenate([size, size[first] * size[second]])
+    return replace(found.subspace(), modes=np.ascontiguousarray(modes), curvature=np.ascontiguousarray(curvature))

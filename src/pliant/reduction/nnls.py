@@ -1,0 +1,127 @@
+"""Sparse non-negative least squares: the few x ≥ 0 with G x ≈ b.
+
+The active-set method of Lawson and Hanson (Solving Least Squares Problems, 1974, chapter 23) lets one entry in at a
+time, so it can stop as soon as the residual is small enough: the entries are then few. The factor Q R of the columns in
+use is kept and grows by a column at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from pliant.core.checks import finite_array, non_negative
+from pliant.core.errors import ConvergenceError, InputError
+from pliant.core.types import FloatArray, IndexArray
+
+_DEPENDENT = 1e-10
+"""A column whose part outside of the span of those in use is below this share of it is not let in."""
+
+
+@dataclass(frozen=True, eq=False)
+class SparseSolution:
+    """`support` (a,), ascending, and the `values` (a,) > 0 there; `residual` is ‖G x − b‖ / ‖b‖."""
+
+    support: IndexArray
+    values: FloatArray
+    residual: float
+    iterations: int
+
+
+def sparse_nnls(G: Any, b: Any, *, tolerance: float = 1e-3) -> SparseSolution:
+    """x ≥ 0 with few entries and ‖G x − b‖ ≤ tolerance ‖b‖, for G (m, n) and b (m,).
+
+    With a tolerance of 0 it is the least-squares solution; a `ConvergenceError` where that misses the tolerance. The
+    next entry let in is the one whose column has the smallest angle to the residual.
+    """
+    matrix = np.asfortranarray(finite_array("G", G, shape=(None, None)))
+    wanted = finite_array("b", b, shape=(len(matrix),))
+    non_negative("tolerance", tolerance)
+    norm = float(np.linalg.norm(wanted))
+    if not norm:
+        raise InputError("b is zero: there is nothing to match")
+    solving = _ActiveSet(matrix, wanted)
+    iterations = 0
+    while (residual := float(np.linalg.norm(solving.rest)) / norm) > tolerance and solving.let_in():
+        iterations += 1
+        if iterations > 3 * matrix.shape[1]:
+            raise ConvergenceError(f"columns go in and out without end at a residual of {residual:.2e}; scale them")
+    if residual > tolerance > 0.0:
+        raise ConvergenceError(
+            f"no x ≥ 0 brings ‖G x − b‖ below {residual:.2e} ‖b‖, the tolerance is {tolerance:.2e}; loosen it"
+        )
+    order = np.argsort(solving.support)
+    support = np.array(solving.support, np.int64)[order]
+    return SparseSolution(support, solving.x[order], residual, iterations)
+
+
+class _ActiveSet:
+    """Columns in use, their factor Q R, the least-squares solution over them, and what it leaves of b."""
+
+    def __init__(self, G: FloatArray, b: FloatArray) -> None:
+        self.G, self.b = G, b
+        self.lengths = np.linalg.norm(G, axis=0)
+        self.floor = 1e-12 * float(np.linalg.norm(b))
+        self.support: list[int] = []
+        self.x: FloatArray = np.zeros(0)
+        self.rest = b.copy()
+        self.Q: FloatArray = np.zeros((len(b), 0))
+        self.R: FloatArray = np.zeros((0, 0))
+
+    def let_in(self) -> bool:
+        """Let one column in, and those out that would become negative; False where none lowers the residual."""
+        cosine = self.rest @ self.G
+        np.divide(cosine, self.lengths, out=cosine, where=self.lengths > 0.0)
+        cosine[self.lengths == 0.0] = -1.0
+        cosine[self.support] = -1.0
+        while True:
+            column = int(np.argmax(cosine))
+            if cosine[column] <= self.floor:
+                return False
+            if self._append(column):
+                break
+            cosine[column] = -1.0
+        self._settle()
+        return True
+
+    def _append(self, column: int) -> bool:
+        """Grow the factor by a column, orthogonalised twice; False where it depends on the others, or where it would
+        come in with a value below zero, which only rounding can make.
+        """
+        if len(self.support) >= len(self.b):
+            return False
+        g = self.G[:, column]
+        r = self.Q.T @ g
+        rest = g - self.Q @ r
+        more = self.Q.T @ rest
+        rest -= self.Q @ more
+        length = float(np.linalg.norm(rest))
+        if length <= _DEPENDENT * self.lengths[column] or float(rest @ self.b) <= 0.0:
+            return False
+        size = len(self.support)
+        R = np.zeros((size + 1, size + 1))
+        R[:size, :size], R[:size, size], R[size, size] = self.R, r + more, length
+        self.Q, self.R = np.column_stack([self.Q, rest / length]), R
+        self.support.append(column)
+        self.x = np.append(self.x, 0.0)
+        return True
+
+    def _settle(self) -> None:
+        """The least-squares solution over the support, made non-negative by leaving columns out on the way to it."""
+        while True:
+            z = linalg.solve_triangular(self.R, self.Q.T @ self.b)
+            if (z > 0.0).all():
+                break
+            bad = np.flatnonzero(z <= 0.0)
+            share = self.x[bad] / np.maximum(self.x[bad] - z[bad], np.finfo(float).tiny)
+            self.x = self.x + float(share.min()) * (z - self.x)
+            self.x[bad[share <= share.min()]] = 0.0
+            kept = self.x > 0.0
+            self.support = [column for column, stays in zip(self.support, kept, strict=True) if stays]
+            self.x = self.x[kept]
+            self.Q, self.R = np.linalg.qr(self.G[:, self.support])
+        self.x = z
+        self.rest = self.b - self.G[:, self.support] @ z

@@ -1,0 +1,143 @@
+"""Proper orthogonal decomposition: the few modes in which the shapes of a body lie.
+
+The modes φ of snapshots u₁ … uₛ minimise Σ ‖uᵢ − Φ Φᵀ G uᵢ‖²_G among all bases of their number that are orthonormal in
+the product G; they are the left singular vectors of the snapshots in that product (Sirovich, Quarterly of Applied
+Mathematics 45, 1987). As G serves the mass matrix (kg), the stiffness at rest (N/m: energies of shapes count, so that
+small motions of stiff parts do), or the plain sum over nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from pliant.core.checks import finite_array, positive, positive_count
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.materials import Tangent
+from pliant.models.volume import Subspace, VolumeModel
+from pliant.models.volume.chart import carried_shape
+from pliant.solvers.linear import BlockMatrix
+
+PRODUCTS = ("mass", "energy", "plain")
+_ROUNDING = 1e-13
+"""Singular values below this share of the largest one are rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pod:
+    """Modes of a body and how much of its snapshots they hold.
+
+    `modes` (3n, k), m per unit, are orthonormal in the product; `singular_values` (r,) are those of all snapshots.
+    """
+
+    model: VolumeModel
+    modes: FloatArray
+    singular_values: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Number of modes."""
+        return int(self.modes.shape[1])
+
+    @property
+    def discarded(self) -> float:
+        """What the modes leave of the snapshots, as a share of their norm."""
+        return _tail(self.singular_values, self.size)
+
+    def subspace(self) -> Subspace:
+        """The modes as a reduction of a world; internal forces visit all integration points."""
+        model = self.model
+        return Subspace(model.spec, self.modes, rest=model.rest, point_count=model.points.count)
+
+
+def pod(
+    model: VolumeModel, snapshots: Any, *, product: str = "mass", tolerance: float = 1e-3, size: int | None = None
+) -> Pod:
+    """Modes of the shapes of a body.
+
+    snapshots
+        Positions (s, n, 3), m, of its nodes. Of a body that nothing holds only the deformation counts.
+    product
+        "mass", "energy" (the stiffness at rest) or "plain".
+    tolerance
+        What the modes may leave of the snapshots, ‖U − ΦΦᵀGU‖ / ‖U‖ in the norm of the product, usual 1e-2 … 1e-4.
+    size
+        The number of modes instead.
+    """
+    if product not in PRODUCTS:
+        raise InputError(f"product must be one of {', '.join(PRODUCTS)}, got {product!r}")
+    positive("tolerance", tolerance)
+    shapes = displacements(model, snapshots)
+    modes, singular_values = _DECOMPOSE[product](model, shapes)
+    count = int(np.sum(singular_values > _ROUNDING * singular_values[0])) if len(singular_values) else 0
+    if not count:
+        raise InputError(f"no snapshot moves {model.name!r} away from its rest shape: take some under load")
+    if size is not None:
+        kept = positive_count("size", size)
+        if kept > count:
+            raise InputError(f"{len(shapes)} snapshots of {model.name!r} hold {count} modes, not {kept}: take more")
+    else:
+        kept = next(k for k in range(1, count + 1) if k == count or _tail(singular_values, k) <= tolerance)
+    return Pod(model, np.ascontiguousarray(modes[:, :kept]), singular_values)
+
+
+def displacements(model: VolumeModel, snapshots: Any) -> FloatArray:
+    """Displacements (s, 3n), m, of snapshots (s, n, 3); of a body that nothing holds, in its own frame."""
+    positions = finite_array(f"snapshots of {model.name!r}", snapshots, shape=(None, *model.rest.shape))
+    if model.held.any():
+        moved: FloatArray = (positions - model.rest).reshape(len(positions), -1)
+        moved[:, model.held_unknowns] = 0.0
+        return moved
+    return np.stack([carried_shape(x, model.rest, model.mass.nodal)[2].ravel() for x in positions])
+
+
+def _tail(singular_values: FloatArray, kept: int) -> float:
+    squares = singular_values**2
+    return float(np.sqrt(squares[kept:].sum() / squares.sum()))
+
+
+def _by_weights(weights: FloatArray, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Modes and singular values in a product that is diagonal, `weights` (3n,)."""
+    root = np.sqrt(weights)[:, None]
+    modes, singular_values, _ = linalg.svd(root * shapes.T, full_matrices=False)
+    return modes / root, singular_values
+
+
+def _by_matrix(G: Any, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Modes and singular values in a product G (3n, 3n), sparse: in the span of the snapshots it is a small matrix.
+
+    The eigenvalues of UᵀGU would do as well, but lose half of the digits.
+    """
+    span, values, rows = linalg.svd(shapes.T, full_matrices=False)
+    count = int(np.sum(values > _ROUNDING * values[0])) if values[0] else 0
+    span, values, rows = span[:, :count], values[:count], rows[:count]
+    small = span.T @ (G @ span)
+    lower = linalg.cholesky(0.5 * (small + small.T), lower=True)
+    turned, singular_values, _ = linalg.svd(lower.T @ (values[:, None] * rows), full_matrices=False)
+    modes = span @ linalg.solve_triangular(lower, turned, lower=True, trans="T")
+    again = linalg.cholesky(modes.T @ (G @ modes), lower=True)  # what rounding took from orthonormality
+    return linalg.solve_triangular(again, modes.T, lower=True).T, singular_values
+
+
+def _in_mass(model: VolumeModel, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    mass = model.mass
+    if mass.blocks is None:
+        return _by_weights(np.repeat(mass.nodal, 3), shapes)
+    return _by_matrix(BlockMatrix(model.pattern, mass.blocks[:, None, None] * np.eye(3)).to_scipy(), shapes)
+
+
+def _in_energy(model: VolumeModel, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    values = np.zeros((model.pattern.block_count, 3, 3))
+    model.assemble(model.rest.copy(), mass=0.0, stiffness=1.0, tangent=Tangent.EXACT, values=values)
+    return _by_matrix(BlockMatrix(model.pattern, values).to_scipy(), shapes)
+
+
+def _plain(model: VolumeModel, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return _by_weights(np.ones(model.size), shapes)
+
+
+_DECOMPOSE = {"mass": _in_mass, "energy": _in_energy, "plain": _plain}
