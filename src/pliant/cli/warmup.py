@@ -25,6 +25,7 @@ from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, RodModel
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
+from pliant.reduction import nnmf
 from pliant.solvers import friction, lcp
 from pliant.solvers.linear import BlockMatrix
 from pliant.solvers.qp import compliance_problem, solve_qpcc
@@ -286,6 +287,10 @@ def _inverse() -> None:
     piece.holds(np.ones(3, np.bool_), np.full(3, -1.0))
 
 
+def _reduction() -> None:
+    nnmf(np.array([[1.0, 0.5], [0.0, 2.0], [1.0, 1.0]]), rank=1, seed=0)
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "corotated bodies": _corotated,
     "nonlinear bodies and loads": _nonlinear,
@@ -298,6 +303,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "rods": _rods,
     "contact problems": _complementarity,
     "inverse problems": _inverse,
+    "bases of contact forces": _reduction,
     "pictures": _pictures,
 }
 """The parts of the warm-up, in the order they run."""

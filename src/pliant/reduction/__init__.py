@@ -1,0 +1,38 @@
+"""Reduction: offline once, real time afterwards. Plans of experiments, snapshots of forces and positions, non-negative
+bases of contact forces and the choice of their size.
+"""
+
+from pliant.reduction.choose import BasisChoice, choose_basis
+from pliant.reduction.cone import ConeBasis, cone_basis
+from pliant.reduction.fit import fit_error, non_negative_fit
+from pliant.reduction.nnmf import Factorization, nnmf, nnmf_family
+from pliant.reduction.plans import (
+    Plan,
+    fractional_factorial,
+    full_factorial,
+    latin_hypercube,
+    plackett_burman,
+    ramps,
+)
+from pliant.reduction.symmetry import Symmetry, closed_group, with_symmetric_forces
+
+__all__ = [
+    "BasisChoice",
+    "ConeBasis",
+    "Factorization",
+    "Plan",
+    "Symmetry",
+    "choose_basis",
+    "closed_group",
+    "cone_basis",
+    "fit_error",
+    "fractional_factorial",
+    "full_factorial",
+    "latin_hypercube",
+    "nnmf",
+    "nnmf_family",
+    "non_negative_fit",
+    "plackett_burman",
+    "ramps",
+    "with_symmetric_forces",
+]
