@@ -4,6 +4,7 @@ bases of contact forces and the choice of their size.
 
 from pliant.reduction.choose import BasisChoice, choose_basis
 from pliant.reduction.cone import ConeBasis, cone_basis
+from pliant.reduction.experiments import experiments
 from pliant.reduction.fit import fit_error, non_negative_fit
 from pliant.reduction.nnmf import Factorization, nnmf, nnmf_family
 from pliant.reduction.plans import (
@@ -14,6 +15,7 @@ from pliant.reduction.plans import (
     plackett_burman,
     ramps,
 )
+from pliant.reduction.snapshots import Snapshots
 from pliant.reduction.symmetry import Symmetry, closed_group, with_symmetric_forces
 
 __all__ = [
@@ -21,10 +23,12 @@ __all__ = [
     "ConeBasis",
     "Factorization",
     "Plan",
+    "Snapshots",
     "Symmetry",
     "choose_basis",
     "closed_group",
     "cone_basis",
+    "experiments",
     "fit_error",
     "fractional_factorial",
     "full_factorial",
