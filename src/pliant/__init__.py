@@ -13,7 +13,7 @@
 from pathlib import Path
 from typing import Any
 
-from pliant import control, materials, mesh, robots, solvers
+from pliant import control, materials, mesh, reduction, robots, solvers
 from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
@@ -148,6 +148,7 @@ __all__ = [
     "materials",
     "mesh",
     "paths",
+    "reduction",
     "regions",
     "robots",
     "sections",

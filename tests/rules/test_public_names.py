@@ -9,7 +9,13 @@ import pytest
 
 import pliant as pl
 
-ROOMS = {"pl": pl, "pl.mesh": pl.mesh, "pl.materials": pl.materials, "pl.sections": pl.sections}
+ROOMS = {
+    "pl": pl,
+    "pl.mesh": pl.mesh,
+    "pl.materials": pl.materials,
+    "pl.reduction": pl.reduction,
+    "pl.sections": pl.sections,
+}
 PUBLIC = {f"{room}.{name}": getattr(module, name) for room, module in ROOMS.items() for name in module.__all__}
 PUBLIC |= {
     f"pl.regions.{name}": getattr(pl.regions, name) for name in ("box", "plane", "sphere", "nodes", "everything")
@@ -26,6 +32,8 @@ SIGNATURES = {
     "pl.Volume": "(mesh, material, *, clamp=None, anti_locking=True, mass=None, …)",
     "pl.ImplicitEuler": "(dt, *, newton_iterations=1, tolerance=None, solver=None, factors=None)",
     "pl.QuasiStatic": "(*, tolerance=1e-08, newton_iterations=None, solver=None, factors=None)",
+    "pl.reduction.nnmf": "(snapshots, *, rank, seed, …)",
+    "pl.reduction.ramps": "(world, amplitude=0.02, steps=200, …)",
     "pl.simulate": "(world, stepper, *, until, control=None, callback=None, …)",
     "pl.Displacement": "(value)",
     "pl.Force": "(value)",

@@ -29,6 +29,7 @@ from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, RodModel, Slide
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Subspace, Support, Volume
+from pliant.reduction import nnmf
 from pliant.solvers import friction, lcp
 from pliant.solvers.linear import BlockMatrix
 from pliant.solvers.qp import compliance_problem, solve_qpcc
@@ -330,6 +331,10 @@ def _inverse() -> None:
     step(world, world.initial_state(), {corner: (0.02, 0.02, 0.019)})
 
 
+def _reduction() -> None:
+    nnmf(np.array([[1.0, 0.5], [0.0, 2.0], [1.0, 1.0]]), rank=1, seed=0)
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "corotated bodies": _corotated,
     "nonlinear bodies and loads": _nonlinear,
@@ -344,6 +349,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "rods in channels": _channels,
     "contact problems": _complementarity,
     "inverse problems": _inverse,
+    "bases of contact forces": _reduction,
     "pictures": _pictures,
 }
 """The parts of the warm-up, in the order they run."""

@@ -1,7 +1,49 @@
-"""Reduction: what is computed once, offline, so that a world steps in real time afterwards."""
+"""Reduction: offline once, real time afterwards. Plans of experiments, snapshots of forces and positions, non-negative
+bases of contact forces and the choice of their size, subspaces of motions and the few integration points they need.
+"""
 
+from pliant.reduction.choose import BasisChoice, choose_basis
+from pliant.reduction.cone import ConeBasis, cone_basis
 from pliant.reduction.curved import curved
 from pliant.reduction.ecsw import ecsw
+from pliant.reduction.experiments import experiments
+from pliant.reduction.fit import fit_error, non_negative_fit
+from pliant.reduction.nnmf import Factorization, nnmf, nnmf_family
+from pliant.reduction.plans import (
+    Plan,
+    fractional_factorial,
+    full_factorial,
+    latin_hypercube,
+    plackett_burman,
+    ramps,
+)
 from pliant.reduction.pod import Pod, pod
+from pliant.reduction.snapshots import Snapshots
+from pliant.reduction.symmetry import Symmetry, closed_group, with_symmetric_forces
 
-__all__ = ["Pod", "curved", "ecsw", "pod"]
+__all__ = [
+    "BasisChoice",
+    "ConeBasis",
+    "Factorization",
+    "Plan",
+    "Pod",
+    "Snapshots",
+    "Symmetry",
+    "choose_basis",
+    "closed_group",
+    "cone_basis",
+    "curved",
+    "ecsw",
+    "experiments",
+    "fit_error",
+    "fractional_factorial",
+    "full_factorial",
+    "latin_hypercube",
+    "nnmf",
+    "nnmf_family",
+    "non_negative_fit",
+    "plackett_burman",
+    "pod",
+    "ramps",
+    "with_symmetric_forces",
+]

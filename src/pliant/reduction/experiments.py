@@ -1,0 +1,103 @@
+"""Run a plan and record everything: the offline experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.core.errors import InputError
+from pliant.core.types import IndexArray
+from pliant.reduction.plans import Plan
+from pliant.reduction.snapshots import Snapshots
+from pliant.solvers.complementarity import Law
+from pliant.stepping import QuasiStatic, StepInfo
+from pliant.sweep import digest_of, run, world_digest
+from pliant.sweep.records import provenance
+from pliant.world import World
+
+STEPPER = QuasiStatic(newton_iterations=3)
+"""The default: three linear solves a step, each with all contacts. It follows a robot through closing contacts, where
+the iteration to a tolerance may find the way back and forth between two contact sets; `Snapshots.residual` tells how
+close each step came.
+"""
+
+
+def experiments(
+    world: World,
+    plan: Plan,
+    *,
+    stepper: Any = None,
+    folder: str | Path | None = None,
+    workers: int | None = None,
+    progress: bool = True,
+) -> Snapshots:
+    """Carry out `plan` in `world`, every run from rest, and record every step.
+
+    stepper
+        None: `pl.QuasiStatic(newton_iterations=3)`; `pl.ImplicitEuler(dt)` records motion with inertia.
+    folder
+        Where finished runs are kept, and found when the experiments are started again; None: nowhere.
+    workers, progress
+        Processes, and whether to show a bar; see `pliant.sweep.run`.
+    """
+    known = {id(getattr(maker, "spec", None)) for maker in world.row_makers}
+    for actuator in plan.actuators:
+        if id(actuator) not in known:
+            raise InputError(
+                f"{actuator.name!r} of the plan is not an actuator of this world; make the plan for this world"
+            )
+    used = STEPPER if stepper is None else stepper
+    identity = {} if folder is None else {
+        "world": world_digest(world), "plan": plan.digest(), "stepper": digest_of(repr(used))
+    }  # fmt: skip
+    cases = [{"run": number, "targets": targets} for number, targets in enumerate(plan.targets.tolist())]
+
+    def task(case: dict[str, Any]) -> dict[str, Any]:
+        return recorded(world, plan, case["run"], used)
+
+    results = run(task, cases, folder=folder, identity=identity, workers=workers, progress=progress)
+    return _joined(world, results, {"plan": plan.described(), "stepper": repr(used), **identity, **provenance()})
+
+
+def recorded(world: World, plan: Plan, number: int, stepper: Any) -> dict[str, Any]:
+    """One run of a plan as arrays; see `Snapshots`."""
+    state = world.initial_state()
+    steps: list[dict[str, Any]] = []
+    for step in range(plan.steps):
+        state, info = stepper(world, state, plan.controls(number, step))
+        pairs = np.column_stack(info.actuation(plan.actuators))
+        q = {f"q_{k}": x for k, x in enumerate(state.q)}
+        steps.append({"actuation": pairs, "residual": info.residual, **q, **_rows(info)})
+    rows = {name: np.concatenate([one[name] for one in steps]) for name in ("keys", "lam", "maker", "normal")}
+    counts = np.array([len(one["keys"]) for one in steps], np.int64)
+    shapes = {name: np.stack([one[name] for one in steps]) for name in steps[0] if name not in rows}
+    index = {"run": np.full(plan.steps, number, np.int64), "step": np.arange(plan.steps, dtype=np.int64)}
+    return {**shapes, **rows, **index, "counts": counts}
+
+
+def _rows(info: StepInfo) -> dict[str, Any]:
+    """Keys, λ, makers and kinds of the rows of a step."""
+    assert info.assembly is not None
+    assert info.lam is not None
+    rows, places = info.assembly.rows, info.assembly.places
+    sizes = [place.stop - place.start for place in places]
+    maker: IndexArray = np.repeat(np.arange(len(places), dtype=np.int64), sizes)
+    within = np.arange(rows.count) - np.repeat([place.start for place in places], sizes)
+    normal = (rows.law != Law.COULOMB) | (within % 3 == 0)  # a contact with friction has three rows, its normal first
+    return {"keys": rows.key.astype(np.int64), "lam": np.asarray(info.lam), "maker": maker, "normal": normal}
+
+
+def _joined(world: World, results: list[dict[str, Any]], origin: dict[str, Any]) -> Snapshots:
+    def all_of(name: str) -> Any:
+        return np.concatenate([result[name] for result in results])
+
+    return Snapshots(
+        bodies=tuple(model.name for model in world.models),
+        makers=tuple(maker.name for maker in world.row_makers),
+        q=tuple(all_of(f"q_{k}") for k in range(len(world.models))),
+        starts=np.concatenate([[0], np.cumsum(all_of("counts"))]).astype(np.int64),
+        provenance=origin,
+        **{n: all_of(n) for n in ("run", "step", "actuation", "residual", "keys", "lam", "maker", "normal")},
+    )

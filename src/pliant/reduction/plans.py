@@ -1,0 +1,311 @@
+"""Actuation plans: what every actuator does in every run of the offline experiments.
+
+A run starts at rest and reaches its targets in straight lines over its steps, all of which are recorded: contacts
+spread while the actuation grows, and a basis has to know them small as well as large. Runs do not depend on each other,
+so they can be computed at the same time, in any order and again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pliant.actuators.limits import Driven
+from pliant.actuators.values import Angle, Displacement, Force, Pressure, Torque, VolumeGrowth
+from pliant.core.checks import finite_array, positive_count
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.reduction.designs import (
+    fractional_factorial_levels,
+    full_factorial_levels,
+    latin_hypercube_levels,
+    plackett_burman_levels,
+)
+from pliant.world import World
+
+KINDS = (Displacement, Force, Pressure, VolumeGrowth, Angle, Torque)
+"""Control values that a plan can ramp: all have the value 0 at rest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Targets of `actuators` in each run, reached in `steps` steps from rest.
+
+    `kinds` says for each actuator by which control value it is commanded (`pl.Displacement`, `pl.Force`…); `targets`
+    (runs, actuators) are its values at the end of each run, in m, N, Pa, m³, rad or N·m. Targets beyond the limits of
+    an actuator are an error here, before anything is simulated.
+    """
+
+    actuators: tuple[Driven, ...]
+    kinds: tuple[type, ...]
+    targets: FloatArray
+    steps: int
+
+    def __post_init__(self) -> None:
+        targets = np.array(finite_array("targets of the plan", self.targets, shape=(None, len(self.actuators))))
+        targets.setflags(write=False)
+        object.__setattr__(self, "targets", targets)
+        positive_count("steps of the plan", self.steps)
+        if not len(targets):
+            raise InputError("the plan has no runs")
+        if len(self.kinds) != len(self.actuators):
+            raise InputError(f"the plan has {len(self.actuators)} actuators but {len(self.kinds)} kinds of command")
+        twice = sorted({name for name in self.names if self.names.count(name) > 1})
+        if twice:
+            raise InputError(f"several actuators are called {twice[0]!r}; give each its own name=… to plan for them")
+        self._check_limits()
+
+    def _check_limits(self) -> None:
+        for column, (actuator, kind) in enumerate(zip(self.actuators, self.kinds, strict=True)):
+            if kind not in KINDS:
+                raise InputError(
+                    f"a plan cannot ramp pl.{kind.__name__}; it knows {', '.join(k.__name__ for k in KINDS)}"
+                )
+            for run, value in enumerate(self.targets[:, column]):
+                try:
+                    command = actuator.command(kind(float(value)))
+                except InputError as error:
+                    raise InputError(f"run {run} of the plan: {error}") from error
+                limits = actuator.limits
+                most, word = (limits.force_change, "max_force_variation") if command.by_force else (
+                    limits.change, "max_variation"
+                )  # fmt: skip
+                if abs(value) > most * self.steps * (1.0 + 1e-9):
+                    raise InputError(
+                        f"run {run} of the plan: {actuator.name!r} is asked to change by {abs(value) / self.steps:g} "
+                        f"in each step, its {word} is {most:g}; take {int(np.ceil(abs(value) / most))} steps or more"
+                    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the actuators."""
+        return tuple(actuator.name for actuator in self.actuators)
+
+    @property
+    def run_count(self) -> int:
+        """Number of runs."""
+        return len(self.targets)
+
+    @property
+    def snapshot_count(self) -> int:
+        """Number of steps of all runs."""
+        return self.run_count * self.steps
+
+    def controls(self, run: int, step: int) -> dict[Any, Any]:
+        """Controls of step `step` (0 … steps − 1) of run `run`, by actuator; the last step reaches the targets."""
+        values = self.values(run, step)
+        return {
+            actuator: kind(float(value))
+            for actuator, kind, value in zip(self.actuators, self.kinds, values, strict=True)
+        }
+
+    def values(self, run: int, step: int) -> FloatArray:
+        """What the actuators are asked for in step `step` of run `run`, (actuators,), in m, N, Pa, m³, rad or N·m."""
+        if not 0 <= run < self.run_count or not 0 <= step < self.steps:
+            raise InputError(
+                f"step {step} of run {run} is not in a plan of {self.run_count} runs with {self.steps} steps"
+            )
+        asked: FloatArray = self.targets[run] * ((step + 1) / self.steps)
+        return asked
+
+    def permuted(self, order: Sequence[int]) -> Plan:
+        """The plan of the mirrored or turned robot: actuator ``order[k]`` does what actuator k does here."""
+        places = _permutation("order of the actuators", order, len(self.actuators))
+        targets = np.empty_like(self.targets)
+        targets[:, places] = self.targets
+        return replace(self, targets=targets)
+
+    def distinct(self, orders: Sequence[Sequence[int]] = ()) -> Plan:
+        """The plan without runs that equal an earlier one, also after one of the permutations `orders` of the
+        actuators: what symmetry makes of the others need not be simulated. Runs without any actuation go too.
+        """
+        places = [np.arange(len(self.actuators)), *(_permutation("order", o, len(self.actuators)) for o in orders)]
+        seen: set[bytes] = set()
+        kept = []
+        for run, target in enumerate(self.targets):
+            if not target.any() or (np.round(target, 12) + 0.0).tobytes() in seen:
+                continue
+            kept.append(run)
+            for place in places:
+                image = np.empty_like(target)
+                image[place] = target
+                seen.add((np.round(image, 12) + 0.0).tobytes())
+        return replace(self, targets=self.targets[kept])
+
+    def described(self) -> dict[str, Any]:
+        """The plan as plain values for JSON: names, kinds, targets and steps."""
+        kinds = [kind.__name__ for kind in self.kinds]
+        return {"actuators": list(self.names), "kinds": kinds, "targets": self.targets.tolist(), "steps": self.steps}
+
+    @classmethod
+    def of(cls, world: World, described: dict[str, Any]) -> Plan:
+        """The plan that `described` gave, for the actuators of `world` with the same names."""
+        known = {kind.__name__: kind for kind in KINDS}
+        actuators = tuple(_by_name(world, name) for name in described["actuators"])
+        kinds = tuple(known[name] for name in described["kinds"])
+        return cls(actuators, kinds, np.array(described["targets"], float), int(described["steps"]))
+
+    def digest(self) -> str:
+        """A fingerprint of the plan."""
+        text = repr((self.names, [kind.__name__ for kind in self.kinds], self.steps))
+        return hashlib.sha256(text.encode() + np.ascontiguousarray(self.targets).tobytes()).hexdigest()[:16]
+
+
+def ramps(
+    world: World,
+    amplitude: Any = 0.02,
+    steps: int = 200,
+    *,
+    actuators: Sequence[Any] | None = None,
+    kind: Any = None,
+    together: bool = True,
+) -> Plan:
+    """Every actuator ramped to `amplitude` alone, and, where there are several, all of them `together` in a last run.
+
+    amplitude
+        Target in m (N, Pa, m³, rad or N·m by kind), one for all actuators or one for each.
+    steps
+        Steps of each run; all are recorded.
+    actuators
+        Handles, names, or None: all of the world.
+    kind
+        Control value that commands them (`pl.Displacement`, `pl.Force`, `pl.Pressure`, `pl.VolumeGrowth`…), one for all
+        or one for each; None: the displacement of each (of a cavity its growth, of a hinge its angle).
+    """
+    chosen = _actuators(world, actuators)
+    levels = np.eye(len(chosen))
+    if together and len(chosen) > 1:
+        levels = np.vstack([levels, np.ones(len(chosen))])
+    return _plan(chosen, kind, levels, 0.0, amplitude, steps, span=(0.0, 1.0))
+
+
+def plackett_burman(
+    world: World,
+    amplitude: Any = 0.02,
+    steps: int = 120,
+    *,
+    low: Any = 0.0,
+    actuators: Sequence[Any] | None = None,
+    kind: Any = None,
+) -> Plan:
+    """Two levels, `low` and `amplitude`, in as few runs as estimate the effect of every actuator: 12 for 8 to 11
+    actuators, 20 for 16 to 19, 24 for 20 to 23. Options as in `ramps`; the levels are in m (N, Pa, m³, rad or N·m).
+    """
+    chosen = _actuators(world, actuators)
+    return _plan(chosen, kind, plackett_burman_levels(len(chosen)), low, amplitude, steps)
+
+
+def full_factorial(
+    world: World,
+    amplitude: Any = 0.02,
+    steps: int = 120,
+    *,
+    levels: int = 2,
+    low: Any = 0.0,
+    actuators: Sequence[Any] | None = None,
+    kind: Any = None,
+) -> Plan:
+    """Every combination of `levels` levels from `low` to `amplitude`, m (N, Pa, m³, rad or N·m); options of `ramps`."""
+    chosen = _actuators(world, actuators)
+    return _plan(chosen, kind, full_factorial_levels(len(chosen), levels), low, amplitude, steps)
+
+
+def fractional_factorial(
+    world: World,
+    generators: str,
+    amplitude: Any = 0.02,
+    steps: int = 120,
+    *,
+    low: Any = 0.0,
+    actuators: Sequence[Any] | None = None,
+    kind: Any = None,
+) -> Plan:
+    """Two levels, `low` and `amplitude` (m, N, Pa, m³, rad or N·m), in a fraction of all combinations.
+
+    `generators` has one word for each actuator: a letter is an actuator of its own, several letters the product of
+    those actuators' levels. "a b c ab ac bc abc" moves 7 actuators in 8 runs. Other options as in `ramps`.
+    """
+    chosen = _actuators(world, actuators)
+    table = fractional_factorial_levels(generators)
+    if table.shape[1] != len(chosen):
+        raise InputError(f"generators {generators!r} are for {table.shape[1]} actuators; there are {len(chosen)}")
+    return _plan(chosen, kind, table, low, amplitude, steps)
+
+
+def latin_hypercube(
+    world: World,
+    runs: int,
+    amplitude: Any = 0.02,
+    steps: int = 120,
+    *,
+    seed: int,
+    low: Any = 0.0,
+    actuators: Sequence[Any] | None = None,
+    kind: Any = None,
+) -> Plan:
+    """`runs` random targets between `low` and `amplitude` (m, N, Pa, m³, rad or N·m), those of every actuator spread
+    evenly. Other options as in `ramps`.
+    """
+    chosen = _actuators(world, actuators)
+    table = latin_hypercube_levels(len(chosen), positive_count("runs", runs), seed)
+    return _plan(chosen, kind, table, low, amplitude, steps)
+
+
+def _plan(
+    actuators: tuple[Driven, ...],
+    kind: Any,
+    levels: FloatArray,
+    low: Any,
+    high: Any,
+    steps: int,
+    span: tuple[float, float] = (-1.0, 1.0),
+) -> Plan:
+    count = len(actuators)
+    least, most = (_spread(name, value, count) for name, value in (("low", low), ("amplitude", high)))
+    share = (levels - span[0]) / (span[1] - span[0])
+    if kind is None:
+        kinds: tuple[type, ...] = tuple(actuator.kinds[0][0] for actuator in actuators)
+    else:
+        kinds = tuple(kind) if isinstance(kind, Sequence) else (kind,) * count
+    return Plan(actuators, kinds, least + share * (most - least), steps)
+
+
+def _spread(name: str, value: Any, count: int) -> FloatArray:
+    numbers = finite_array(name, value)
+    if numbers.shape not in ((), (count,)):
+        raise InputError(f"{name} must be one number or one for each of {count} actuators, got shape {numbers.shape}")
+    return np.broadcast_to(numbers, (count,))
+
+
+def _actuators(world: World, wanted: Sequence[Any] | None) -> tuple[Driven, ...]:
+    known = tuple(spec for maker in world.row_makers if isinstance(spec := getattr(maker, "spec", None), Driven))
+    if wanted is None:
+        if not known:
+            raise InputError("this world has no actuators, so there is nothing to plan: scene.add(pl.Cable(…))")
+        return known
+    chosen = tuple(_by_name(world, one) if isinstance(one, str) else one for one in wanted)
+    for one in chosen:
+        if not any(one is actuator for actuator in known):
+            raise InputError(f"{getattr(one, 'name', one)!r} is not an actuator of this world")
+    if not chosen:
+        raise InputError("actuators is empty; leave it out to plan for all of the world")
+    return chosen
+
+
+def _by_name(world: World, name: str) -> Driven:
+    for maker in world.row_makers:
+        spec = getattr(maker, "spec", None)
+        if isinstance(spec, Driven) and spec.name == name:
+            return spec
+    raise InputError(f"this world has no actuator called {name!r}")
+
+
+def _permutation(name: str, order: Sequence[int], count: int) -> Any:
+    places = np.asarray(order)
+    if places.shape != (count,) or places.dtype.kind not in "iu" or sorted(places.tolist()) != list(range(count)):
+        raise InputError(f"{name} must hold each of 0 … {count - 1} once, got {list(order)}")
+    return places

@@ -1,0 +1,171 @@
+"""Snapshots: what the offline experiments saw, step by step. Positions of every body, actuation, and the forces of all
+rows by their keys.
+
+A row is known by its key, which lasts from step to step and from run to run (a collision vertex and what it faces),
+never by its place in the order of detection; forces are in newtons, whatever the time step.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray, IndexArray
+from pliant.sweep import write_archive
+
+FORMAT = "pliant snapshots 1"
+_ARRAYS = ("run", "step", "actuation", "residual", "starts", "keys", "lam", "maker", "normal")
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshots:
+    """s recorded steps.
+
+    `bodies` and `makers` are the names of the bodies and of what makes rows (actuators, colliding pairs), in the order
+    of the world; `q` holds the state of each body, (s, …), as `State.q` does: positions (s, n, 3), m, of a volume.
+    `run` (s,) and `step` (s,) say where in the plan a snapshot is from. `actuation` (s, actuators, 2) has displacement
+    (m, m³ or rad) and force (N, Pa or N·m) of the plan's actuators. `residual` (s,), no unit, is that of each step.
+
+    The rows of snapshot i are the entries starts[i] … starts[i + 1] of `keys`, `lam` (N), `maker` (number of the maker)
+    and `normal` (whether it is no friction); `starts` is (s + 1,).
+    """
+
+    bodies: tuple[str, ...]
+    makers: tuple[str, ...]
+    q: tuple[FloatArray, ...]
+    run: IndexArray
+    step: IndexArray
+    actuation: FloatArray
+    residual: FloatArray
+    starts: IndexArray
+    keys: IndexArray
+    lam: FloatArray
+    maker: IndexArray
+    normal: Any
+    provenance: dict[str, Any]
+
+    @property
+    def count(self) -> int:
+        """Number of snapshots."""
+        return len(self.run)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def positions(self, body: Any) -> FloatArray:
+        """State of a body (handle, name or number) in every snapshot, (s, …): positions (s, n, 3), m, of a volume."""
+        return self.q[_number("body", getattr(body, "body", body), self.bodies)]
+
+    def forces(self, maker: Any, *, keys: Any = None) -> tuple[IndexArray, sparse.csr_matrix]:
+        """Normal forces of the rows of a maker: their keys (r,), ascending, and λ (r, s), N, sparse.
+
+        maker
+            A pair (a, b) of bodies that collide, an actuator, a name or a number.
+        keys
+            Keys (r,) of the rows wanted, in their order; None: all that occurred in any snapshot. Rows that were not
+            there have no force; forces of rows that are not wanted are an error.
+        """
+        number = _number("maker of rows", _pair_name(maker, self.makers), self.makers)
+        own = (self.maker == number) & self.normal
+        column = np.repeat(np.arange(self.count), np.diff(self.starts))[own]
+        found, lam = self.keys[own], self.lam[own]
+        rows: IndexArray = np.unique(found) if keys is None else np.asarray(keys, np.int64)
+        order = np.argsort(rows, kind="stable")
+        place = np.minimum(np.searchsorted(rows[order], found), max(len(rows) - 1, 0))
+        known = rows[order[place]] == found if len(rows) else np.zeros(len(found), bool)
+        if lam[~known].any():
+            lost = int(found[~known][np.abs(lam[~known]).argmax()])
+            raise InputError(
+                f"row {lost} of {self.makers[number]!r} pushes in a snapshot but is not among the keys given"
+            )
+        kept = known & (lam != 0.0)
+        at = order[place[kept]] if len(rows) else np.zeros(0, np.int64)
+        matrix = sparse.csr_matrix((lam[kept], (at, column[kept])), shape=(len(rows), self.count))
+        return rows, matrix
+
+    def force_matrix(self, maker: Any, *, keys: Any = None) -> tuple[IndexArray, FloatArray]:
+        """`forces` as a full array (r, s), N, for `nnmf` and its kin; a history without contact is an error."""
+        rows, matrix = self.forces(maker, keys=keys)
+        if not matrix.nnz:
+            raise InputError(
+                f"{_pair_name(maker, self.makers)!r} never pushes in these {self.count} snapshots, so there is no "
+                "contact to reduce: actuate further, or leave this pair as it is"
+            )
+        return rows, matrix.toarray()
+
+    def selected(self, which: Any) -> Snapshots:
+        """The snapshots chosen by a mask (s,) or by indices, in that order."""
+        index = np.arange(self.count)[which]
+        sizes = np.diff(self.starts)[index]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        entries = np.repeat(self.starts[index] - starts[:-1], sizes) + np.arange(starts[-1])
+        rows = {name: getattr(self, name)[entries] for name in ("keys", "lam", "maker", "normal")}
+        steps = {name: getattr(self, name)[index] for name in ("run", "step", "actuation", "residual")}
+        q = tuple(x[index] for x in self.q)
+        return Snapshots(self.bodies, self.makers, q, starts=starts, provenance=self.provenance, **rows, **steps)
+
+    def split(
+        self, held_out: float = 0.2, seed: int = 0, *, by: Literal["snapshots", "runs"] = "snapshots"
+    ) -> tuple[Snapshots, Snapshots]:
+        """Two parts, the second with the fraction `held_out` of the snapshots, or of whole runs, chosen at random."""
+        if not 0.0 < held_out < 1.0:
+            raise InputError(f"held_out must be between 0 and 1, got {held_out:g}")
+        if by not in ("snapshots", "runs"):
+            raise InputError(f'by must be "snapshots" or "runs", got {by!r}')
+        groups = np.arange(self.count) if by == "snapshots" else np.unique(self.run, return_inverse=True)[1]
+        total = int(groups.max()) + 1 if len(groups) else 0
+        count = round(held_out * total)
+        if not 0 < count < total:
+            raise InputError(
+                f"{total} {by} are too few to hold out {held_out:g} of them; record more, or split by snapshots"
+            )
+        apart = np.isin(groups, np.random.default_rng(seed).permutation(total)[:count])
+        return self.selected(~apart), self.selected(apart)
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything to `path` (.npz, no pickle), whole or not at all."""
+        arrays = {name: getattr(self, name) for name in _ARRAYS} | {f"q_{k}": x for k, x in enumerate(self.q)}
+        header = {"format": FORMAT, "bodies": self.bodies, "makers": self.makers, "provenance": self.provenance}
+        return write_archive(Path(path), header, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Snapshots:
+        """What `save` wrote."""
+        try:
+            with np.load(Path(path), allow_pickle=False) as data:
+                arrays = dict(data)
+            header = json.loads(str(arrays["header"]))
+            if header["format"] != FORMAT:
+                raise ValueError(f"its format is {header['format']!r}")
+            q = tuple(arrays[f"q_{k}"] for k in range(len(header["bodies"])))
+            own = {name: arrays[name] for name in _ARRAYS}
+        except (OSError, ValueError, KeyError) as error:
+            raise InputError(f"{path} does not hold snapshots: {error}") from error
+        return cls(tuple(header["bodies"]), tuple(header["makers"]), q, provenance=header["provenance"], **own)
+
+
+def _pair_name(maker: Any, makers: Sequence[str]) -> Any:
+    """The name of a pair of bodies as its maker has it; anything else as it is."""
+    if isinstance(maker, tuple) and len(maker) == 2:
+        a, b = (one if isinstance(one, str) else one.name for one in maker)
+        return f"{b} – {a}" if f"{b} – {a}" in makers else f"{a} – {b}"
+    return maker
+
+
+def _number(what: str, thing: Any, names: Sequence[str]) -> int:
+    if isinstance(thing, int) and 0 <= thing < len(names):
+        return thing
+    name = thing if isinstance(thing, str) else getattr(thing, "name", thing)
+    if name not in names:
+        known = ", ".join(repr(one) for one in names)
+        raise InputError(f"{name!r} is not a {what} of these snapshots; there are {known}")
+    if names.count(name) > 1:
+        raise InputError(f"several things are called {name!r}; say which by its number 0 … {len(names) - 1}")
+    return names.index(name)

@@ -1,0 +1,132 @@
+"""The folder of a sweep: one file for each finished case, written at once or not at all, and who it belongs to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.core.errors import InputError, PliantWarning
+
+FORMAT = "pliant sweep 1"
+
+
+def digest_of(value: Any) -> str:
+    """A fingerprint of anything that JSON can hold."""
+    try:
+        text = json.dumps(value, sort_keys=True)
+    except TypeError as error:
+        raise InputError(
+            f"a case of a sweep must be plain values that JSON can hold, got {value!r}: {error}"
+        ) from error
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def write_archive(path: Path, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Path:
+    """Write `header` (as JSON) and `arrays` to `path` (.npz, no pickle) such that the file is whole or not there."""
+    for name, array in arrays.items():
+        if np.asarray(array).dtype.hasobject:
+            raise InputError(f"result {name!r} must be an array of numbers to be kept in a file, got {array!r}")
+    half = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with half.open("wb") as stream:
+            np.savez_compressed(stream, header=np.array(json.dumps(header)), **arrays)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(half, path)
+    finally:
+        with suppress(FileNotFoundError):
+            half.unlink()
+    return path
+
+
+@dataclass(frozen=True)
+class Records:
+    """The files of a sweep in `folder`, which belongs to `identity`: fingerprints of world, plan, … by name."""
+
+    folder: Path
+    identity: dict[str, str]
+
+    @classmethod
+    def opened(cls, folder: str | Path, identity: Mapping[str, str]) -> Records:
+        """The records in `folder`, made where it does not exist; one that belongs to something else is refused."""
+        place, own = Path(folder), dict(identity)
+        place.mkdir(parents=True, exist_ok=True)
+        label = place / "sweep.json"
+        if label.exists():
+            known = json.loads(label.read_text(encoding="utf-8"))["identity"]
+            other = [name for name in sorted({*known, *own}) if known.get(name) != own.get(name)]
+            if other:
+                raise InputError(
+                    f"{place} holds results of another {' and '.join(other)} "
+                    f"({', '.join(f'{known.get(name)} instead of {own.get(name)}' for name in other)}); "
+                    "take another folder, or delete this one"
+                )
+        elif any(place.glob("case_*.npz")):
+            raise InputError(f"{place} holds results that do not say what they belong to; take another folder")
+        else:
+            half = place / f"sweep.json.{os.getpid()}.part"
+            half.write_text(json.dumps({"format": FORMAT, "identity": own}, indent=1), encoding="utf-8")
+            os.replace(half, label)
+        return cls(place, own)
+
+    def path(self, number: int) -> Path:
+        """File of case `number`."""
+        return self.folder / f"case_{number:05d}.npz"
+
+    def read(self, number: int, case: Any) -> dict[str, Any] | None:
+        """Results of case `number` if it is finished; one of another case is an error."""
+        path = self.path(number)
+        if not path.exists():
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as data:
+                arrays = dict(data)
+            header = json.loads(str(arrays.pop("header")))
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            warnings.warn(f"{path} cannot be read ({error}) and is computed again", PliantWarning, stacklevel=2)
+            return None
+        if header["case_digest"] != digest_of(case) or header["identity"] != self.identity:
+            raise InputError(
+                f"{path} is the result of case {header['case']}, not of {case}: the cases of this sweep have changed; "
+                "take another folder, or delete this one"
+            )
+        return arrays
+
+    def write(self, number: int, case: Any, arrays: Mapping[str, Any], seconds: float) -> Path:
+        """Keep the results of case `number`, with where they come from."""
+        header = {
+            "format": FORMAT,
+            "number": number,
+            "case": case,
+            "case_digest": digest_of(case),
+            "identity": self.identity,
+            "seconds": seconds,
+            **provenance(),
+        }
+        return write_archive(self.path(number), header, arrays)
+
+
+def provenance() -> dict[str, Any]:
+    """When and with what something is computed."""
+    versions = {name: _version(name) for name in ("pliant", "numpy", "scipy", "numba")}
+    versions["python"] = platform.python_version()
+    return {"date": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # a checkout that is not installed
+        return "not installed"

@@ -1,0 +1,138 @@
+"""Run one function for many cases, over local processes, so that nothing finished is lost.
+
+With a folder each case is written by the process that computed it, as soon as it is done; an interruption, from the
+keyboard or by the end of a worker, loses the cases that are running and nothing else. Started again with the same
+folder, a sweep computes what is missing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from traceback import format_exception_only
+from typing import Any
+
+from rich.progress import Progress
+
+from pliant.core.checks import positive_count
+from pliant.core.errors import InputError, MissingExtraError, PliantError
+from pliant.sweep.records import Records, digest_of
+
+Task = Callable[[Any], Mapping[str, Any]]
+
+
+class SweepError(PliantError):
+    """Some cases of a sweep failed. `failures` are (case, error) pairs; `results` those of all cases, None for failed
+    ones.
+    """
+
+    def __init__(self, message: str, *, failures: list[tuple[Any, BaseException]], results: list[Any]) -> None:
+        super().__init__(message)
+        self.failures = failures
+        self.results = results
+
+
+def run(
+    task: Task,
+    cases: Sequence[Any],
+    *,
+    folder: str | Path | None = None,
+    identity: Mapping[str, str] | None = None,
+    workers: int | None = None,
+    progress: bool = True,
+) -> list[dict[str, Any]]:
+    """Results of ``task(case)`` for every case, in the order of `cases`.
+
+    task
+        Takes a case and returns arrays by name; random choices take their seed from the case.
+    cases
+        Plain values that JSON can hold, each of them once.
+    folder
+        Where finished cases are kept, and found when the sweep is started again; None: nowhere.
+    identity
+        What the results depend on beside the case, as fingerprints by name (`world_digest`, `digest_of`). A folder
+        that belongs to others is refused.
+    workers
+        Processes; None: as many as there are cores. 1 runs here, one case after the other, and needs no extra.
+    progress
+        Show a progress bar.
+
+    A case that fails does not stop the others: all failures are raised together at the end, as a `SweepError`.
+    """
+    digests = [digest_of(case) for case in cases]
+    if len(set(digests)) < len(digests):
+        twice = next(case for case, digest in zip(cases, digests, strict=True) if digests.count(digest) > 1)
+        raise InputError(f"the case {twice!r} occurs more than once in the sweep")
+    records = None if folder is None else Records.opened(folder, identity or {})
+    results: list[Any] = [None if records is None else records.read(k, case) for k, case in enumerate(cases)]
+    missing = [k for k, result in enumerate(results) if result is None]
+    count = min(os.cpu_count() or 1 if workers is None else positive_count("workers", workers), max(len(missing), 1))
+    failures: list[tuple[Any, BaseException]] = []
+    with Progress(disable=not progress, transient=True) as bar:
+        mark = bar.add_task("sweep", total=len(cases), completed=len(cases) - len(missing))
+        jobs = [(task, k, cases[k], records) for k in missing]
+        for number, result, error in _serial(jobs) if count == 1 else _parallel(jobs, count, records):
+            results[number] = result
+            if error is not None:
+                failures.append((cases[number], error))
+                bar.console.print(f"case {cases[number]} failed: {_text(error)}", markup=False, highlight=False)
+            bar.advance(mark)
+    if failures:
+        kept = (
+            "" if records is None else f" The others are kept in {records.folder}; run it again to repeat the failed."
+        )
+        raise SweepError(
+            f"{len(failures)} of {len(cases)} cases failed; the first, {failures[0][0]}, with "
+            f"{_text(failures[0][1])}.{kept}",
+            failures=failures,
+            results=results,
+        ) from failures[0][1]
+    return results
+
+
+Job = tuple[Task, int, Any, Records | None]
+Outcome = tuple[int, dict[str, Any] | None, Exception | None]
+
+
+def _one(task: Task, number: int, case: Any, records: Records | None) -> Outcome:
+    """Compute one case and keep it."""
+    start = perf_counter()
+    try:
+        result = dict(task(case))
+        if records is not None:
+            records.write(number, case, result, perf_counter() - start)
+    except Exception as error:  # whatever it is, it is raised at the end, with its case
+        return number, None, error
+    return number, result, None
+
+
+def _serial(jobs: Sequence[Job]) -> Iterator[Outcome]:
+    return (_one(*job) for job in jobs)
+
+
+def _parallel(jobs: Sequence[Job], workers: int, records: Records | None) -> Iterator[Outcome]:
+    try:
+        from joblib import Parallel, delayed
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{workers} workers need joblib: pip install 'pliant[sweep]', or run with workers=1"
+        ) from error
+    pool = Parallel(n_jobs=workers, backend="loky", batch_size=1, pre_dispatch=workers, return_as="generator_unordered")
+    try:
+        yield from pool(delayed(_one)(*job) for job in jobs)
+    except TerminatedWorkerError as error:
+        kept = (
+            "nothing of it is kept; give it a folder"
+            if records is None
+            else f"finished cases are kept in {records.folder}; run it again to compute the others"
+        )
+        raise PliantError(
+            f"a worker of the sweep was killed, often for want of memory: {kept}, or take fewer workers than {workers}"
+        ) from error
+
+
+def _text(error: BaseException) -> str:
+    return "".join(format_exception_only(error)).strip()

@@ -1,0 +1,164 @@
+"""Non-negative factorization: signs, normalisation, repeatability, cones that are known, ranks that grow."""
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+import pliant as pl
+from pliant.core.threads import one_blas_thread
+from pliant.reduction.hals import hals
+
+
+def patches(contacts=90, steps=60, runs=2, seed=0):
+    """Contact patches that grow while they are pressed, as snapshots of a robot that folds."""
+    rng = np.random.default_rng(seed)
+    x = np.linspace(0.0, 1.0, 30)
+    columns = []
+    for _ in range(runs):
+        load = rng.normal(size=contacts // 30)
+        for step in range(steps):
+            pressed = np.maximum(2.0 * load * (step + 1) / steps - 0.3, 0.0)
+            width = 0.05 + 0.3 * np.sqrt(pressed)
+            bells = pressed[:, None] * np.maximum(1.0 - ((x - 0.3) / width[:, None]) ** 2, 0.0)
+            columns.append(bells.ravel())
+    return np.array(columns).T
+
+
+def separable(contacts=40, snapshots=120, rank=6, seed=0):
+    """Snapshots of a known cone: each generator occurs alone in one of them."""
+    rng = np.random.default_rng(seed)
+    modes = rng.random((contacts, rank)) * (rng.random((contacts, rank)) < 0.5)
+    weights = rng.dirichlet(np.full(rank, 0.5), size=snapshots).T * rng.uniform(0.5, 3.0, size=snapshots)
+    weights[:, :rank] = np.diag(rng.uniform(0.5, 3.0, size=rank))
+    return modes, (modes @ weights)[:, rng.permutation(snapshots)]
+
+
+@pytest.mark.parametrize("method", ["hals", "als"])
+def test_factors_are_non_negative_and_normalised_and_the_error_is_theirs(method):
+    S = patches()
+    found = pl.reduction.nnmf(S, rank=5, seed=0, method=method)
+    assert found.basis.shape == (90, 5)
+    assert found.weights.shape == (5, 120)
+    assert found.basis.min() >= 0.0
+    assert found.weights.min() >= 0.0
+    live = found.weights.any(axis=1)  # clipping may take all of a published mode away
+    assert live.all() or method == "als"
+    assert np.linalg.norm(found.basis, axis=0) == pytest.approx(live.astype(float))
+    assert found.error == pytest.approx(np.linalg.norm(S - found.basis @ found.weights) / np.linalg.norm(S), rel=1e-9)
+    assert 0.0 < found.error < 0.3
+    assert found.status.ok or found.status is pl.Status.ITERATION_LIMIT
+    assert found.iterations > 0
+
+
+@pytest.mark.parametrize("method", ["hals", "als"])
+def test_the_same_seed_gives_the_same_bits(method):
+    S = patches(seed=3)
+    first, again = (pl.reduction.nnmf(S, rank=4, seed=7, method=method) for _ in range(2))
+    assert first.basis.tobytes() == again.basis.tobytes()
+    assert first.weights.tobytes() == again.weights.tobytes()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_generating_cone_of_separable_data_is_recovered(seed):
+    modes, S = separable(seed=seed)
+    found = pl.reduction.nnmf(S, rank=6, seed=0, tolerance=1e-8, iterations=2000)
+    assert found.error < 1e-4
+    cosines = (modes / np.linalg.norm(modes, axis=0)).T @ found.basis
+    assert np.sort(cosines.argmax(axis=1)).tolist() == list(range(6)), "every generator is one mode"
+    assert cosines.max(axis=1).min() > 1.0 - 1e-6
+
+
+def test_als_is_the_published_algorithm_and_keeps_its_best_iterate():
+    S = patches(seed=1)
+    S = S[S.any(axis=1)][:, S.any(axis=0)]
+    basis, errors = np.random.default_rng(5).random((len(S), 4)), []
+    for _ in range(40):
+        weights = np.maximum(np.linalg.lstsq(basis, S, rcond=None)[0], 0.0)
+        basis = np.maximum(np.linalg.lstsq(weights.T, S.T, rcond=None)[0].T, 0.0)
+        errors.append(np.linalg.norm(S - basis @ weights) / np.linalg.norm(S))
+    found = pl.reduction.nnmf(S, rank=4, seed=5, method="als", restarts=1, iterations=40)
+    assert found.error == pytest.approx(min(errors), rel=1e-6)
+
+
+def test_hals_never_rises_and_ends_at_a_stationary_point():
+    S = patches(seed=2)[:60]
+    rng = np.random.default_rng(0)
+    W, H = rng.random((4, 60)), rng.random((4, S.shape[1]))
+    with one_blas_thread():
+        errors = [hals(S, W, H, iterations=n, tolerance=1e-14).squared for n in (1, 2, 5, 10, 20, 50, 100, 400, 3000)]
+        end = hals(S, W, H, iterations=20000, tolerance=1e-14)
+    assert (np.diff(errors) <= 1e-12 * errors[0]).all()
+    gradient = end.W @ (end.W.T @ end.H - S)  # of the weights: ≥ 0, and zero where they are not (Karush, Kuhn, Tucker)
+    scale = np.abs(end.W @ S).max()
+    assert gradient.min() > -1e-3 * scale
+    assert np.abs(gradient * end.H).max() < 1e-3 * scale * end.H.max()
+
+
+def test_rank_one_is_the_leading_singular_pair():
+    S = np.random.default_rng(0).random((30, 20))
+    sigma = np.linalg.svd(S, compute_uv=False)
+    found = pl.reduction.nnmf(S, rank=1, seed=0, tolerance=1e-10, iterations=1000)
+    assert found.error == pytest.approx(np.sqrt((sigma[1:] ** 2).sum() / (sigma**2).sum()), rel=1e-8)
+
+
+def test_the_error_never_rises_with_the_rank():
+    S = patches(contacts=120, runs=4, seed=4)
+    family = list(pl.reduction.nnmf_family(S, ranks=range(1, 31), seed=0))
+    errors = np.array([found.error for found in family])
+    assert [found.rank for found in family] == list(range(1, 31))
+    assert (np.diff(errors) <= 0.0).all()
+    assert errors[-1] < 0.01
+    assert errors[0] > 0.3
+
+
+def test_contacts_that_never_touch_and_steps_without_contact_change_nothing():
+    S = patches(seed=1)
+    S = S[S.any(axis=1)][:, S.any(axis=0)]
+    wide = np.zeros((2 * len(S), 3 * S.shape[1]))
+    wide[::2, ::3] = S
+    lean, found = (pl.reduction.nnmf(matrix, rank=4, seed=0) for matrix in (S, wide))
+    np.testing.assert_array_equal(found.basis[::2], lean.basis)
+    np.testing.assert_array_equal(found.weights[:, ::3], lean.weights)
+    assert not found.basis[1::2].any()
+
+
+def test_no_forces_have_no_modes():
+    found = pl.reduction.nnmf(np.zeros((5, 7)), rank=2, seed=0)
+    assert found.error == 0.0
+    assert not found.basis.any()
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "options", "message"),
+    [
+        (-np.eye(3), {"rank": 1}, r"snapshots\[0, 0\] is -1 N"),
+        (np.eye(3) * np.nan, {"rank": 1}, "finite"),
+        (np.zeros((0, 3)), {"rank": 1}, "empty"),
+        (np.eye(3), {"rank": 4}, "rank 4 exceeds the 3 contacts"),
+        (np.eye(3), {"rank": 0}, "rank must be"),
+        (np.eye(3), {"rank": 1, "method": "svd"}, "method"),
+    ],
+)
+def test_bad_input_is_named(snapshots, options, message):
+    with pytest.raises(pl.InputError, match=message):
+        pl.reduction.nnmf(snapshots, seed=0, **options)
+
+
+def test_weights_of_given_modes_are_those_of_lawson_and_hanson():
+    rng = np.random.default_rng(0)
+    basis, S = rng.random((30, 6)), rng.random((30, 8))
+    basis[:, 4] = 0.0
+    weights = pl.reduction.non_negative_fit(basis, S)
+    for k in range(8):
+        np.testing.assert_allclose(weights[:, k], nnls(basis, S[:, k])[0], atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:Maximum number of iterations")
+@pytest.mark.parametrize("init", ["nndsvda", "random"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_objective_is_no_worse_than_that_of_scikit_learn(init, seed):
+    decomposition = pytest.importorskip("sklearn.decomposition")
+    S = patches(contacts=300, runs=4, seed=10 + seed)
+    model = decomposition.NMF(8, init=init, random_state=seed, max_iter=200).fit(S)
+    found = pl.reduction.nnmf(S, rank=8, seed=seed)
+    assert found.error <= model.reconstruction_err_ / np.linalg.norm(S) * 1.01  # minima differ in the third digit
