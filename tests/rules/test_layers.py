@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-OPTIONAL = ("matplotlib", "gmsh", "viser", "meshio", "jax")
+OPTIONAL = ("matplotlib", "gmsh", "viser", "meshio", "jax", "control", "sksundae", "pythonfmu", "fmpy")
 
 
 def test_the_import_contracts_hold(root):

@@ -10,6 +10,7 @@ import pytest
 import pliant as pl
 
 ROOMS = {"pl": pl, "pl.mesh": pl.mesh, "pl.materials": pl.materials, "pl.sections": pl.sections}
+ROOMS |= {"pl.hybrid": pl.hybrid}
 PUBLIC = {f"{room}.{name}": getattr(module, name) for room, module in ROOMS.items() for name in module.__all__}
 PUBLIC |= {
     f"pl.regions.{name}": getattr(pl.regions, name) for name in ("box", "plane", "sphere", "nodes", "everything")
@@ -31,6 +32,9 @@ SIGNATURES = {
     "pl.Force": "(value)",
     "pl.Pressure": "(value)",
     "pl.VolumeGrowth": "(value)",
+    "pl.hybrid.bouncing_ball": "(*, alpha=(100.0, 20.0, 1000000.0), mass=1.0, height=1.0, …)",
+    "pl.hybrid.integrate": "(system, *, until, sample=0.001, …)",
+    "pl.hybrid.linearize": "(system, point, active='contact', …)",
 }
 MEMBERS = {
     pl.Scene: ("add", "compile"),
@@ -38,6 +42,7 @@ MEMBERS = {
     pl.State: ("points",),
     pl.StepInfo: ("status", "residual", "iterations", "stage_times"),
     pl.Run: ("times", "points", "save", "load"),
+    pl.hybrid.Solution: ("times", "q", "v", "lam", "modes", "events", "final"),
     pl.mesh.Mesh: ("translated", "rotated", "scaled"),
 }
 UNIT = re.compile(r"(?<![\w'’])(m|kg|s|N|Pa|kPa|J|rad|m/s|m/s²|1/s|m²|m³|kg/m³|N·m)(?![\w'’])")
