@@ -10,6 +10,7 @@
 (11, 99, 3)
 """
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,13 @@ from pliant.world import (
 from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """`pl.hybrid` is imported when it is first asked for."""
+    if name == "hybrid":
+        return import_module("pliant.hybrid")
+    raise AttributeError(f"module 'pliant' has no attribute {name!r}")
 
 
 def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, block: bool | None = None) -> Any:
@@ -144,6 +152,7 @@ __all__ = [
     "Wrench",
     "Young",
     "control",
+    "hybrid",
     "load",
     "materials",
     "mesh",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 OPTIONAL = ("matplotlib", "gmsh", "viser", "meshio", "jax", "joblib", "sklearn")
+OPTIONAL += ("control", "sksundae", "pythonfmu", "fmpy")
 
 
 def test_the_import_contracts_hold(root):

@@ -11,6 +11,7 @@ import pliant as pl
 
 ROOMS = {
     "pl": pl,
+    "pl.hybrid": pl.hybrid,
     "pl.mesh": pl.mesh,
     "pl.materials": pl.materials,
     "pl.reduction": pl.reduction,
@@ -39,6 +40,9 @@ SIGNATURES = {
     "pl.Force": "(value)",
     "pl.Pressure": "(value)",
     "pl.VolumeGrowth": "(value)",
+    "pl.hybrid.bouncing_ball": "(*, alpha=(100.0, 20.0, 1000000.0), mass=1.0, height=1.0, …)",
+    "pl.hybrid.integrate": "(system, *, until, sample=0.001, …)",
+    "pl.hybrid.linearize": "(system, point, active='contact', …)",
 }
 MEMBERS = {
     pl.Scene: ("add", "compile"),
@@ -46,6 +50,7 @@ MEMBERS = {
     pl.State: ("points",),
     pl.StepInfo: ("status", "residual", "iterations", "stage_times"),
     pl.Run: ("times", "points", "save", "load"),
+    pl.hybrid.Solution: ("times", "q", "v", "lam", "modes", "events", "final"),
     pl.mesh.Mesh: ("translated", "rotated", "scaled"),
 }
 UNIT = re.compile(r"(?<![\w'’])(m|kg|s|N|Pa|kPa|J|rad|m/s|m/s²|1/s|m²|m³|kg/m³|N·m)(?![\w'’])")

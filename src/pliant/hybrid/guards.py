@@ -1,0 +1,143 @@
+"""Guards: numbers that fall through zero where the discrete state changes, in the present discrete state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from pliant.core.types import FloatArray
+from pliant.hybrid.equations import Discrete, Equations, Motion, slip_direction, tangent_rows
+from pliant.hybrid.laws import Grip, Mode
+
+
+class Cause(Enum):
+    """Why the discrete state changes."""
+
+    TOUCH = "the gap closes"
+    PULL = "the contact force would pull"
+    PART = "the gap opens"
+    RETURN = "inside the surface, the gap closes again"
+    IMPACT = "an impulse"
+    SLIDE = "friction reaches its limit"
+    HOLD = "the slip comes to rest"
+    REVERSE = "the slip turns round"
+    MACHINE = "a transition of a machine"
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What a guard watches: a row, or a transition of a machine."""
+
+    cause: Cause
+    row: int
+    machine: int = -1
+    transition: int = -1
+
+
+class Guards:
+    """The guards of a discrete state; `values` evaluates all of them.
+
+    `watched[c]` are the local rows of constraint c that are near, or None for all of them.
+    """
+
+    def __init__(self, equations: Equations, motion: Motion, watched: list[Any], h: FloatArray) -> None:
+        self.equations = equations
+        self.motion = motion
+        discrete = motion.discrete
+        self.list: list[Guard] = []
+        self._gaps: list[tuple[int, Any, FloatArray]] = []
+        self._rates: list[tuple[int, Any]] = []
+        for index, constraint in enumerate(equations.system.constraints):
+            start = equations.first[index]
+            near = watched[index] if watched[index] is not None else np.arange(constraint.count)
+            near = near[equations.switched[start + near]]
+            if len(near):
+                self._watch_gaps(index, start, near, discrete, h)
+        self._watch_rates(discrete, h)
+        pulled = np.flatnonzero(equations.switched[motion.rows])
+        self._pulled = pulled
+        self.list += [Guard(Cause.PULL, int(row)) for row in motion.rows[pulled]]
+        self._watch_friction(discrete)
+        self._transitions = []
+        for number, machine in enumerate(equations.system.machines):
+            for k, transition in enumerate(machine.transitions):
+                if transition.source == discrete.states[number]:
+                    self._transitions.append(transition)
+                    self.list.append(Guard(Cause.MACHINE, -1, number, k))
+        self.needs_forces = bool(len(pulled) or self._friction or self._transitions)
+
+    def _watch_gaps(self, index: int, start: int, near: Any, discrete: Discrete, h: FloatArray) -> None:
+        """Free rows close, ballistic rows open or, once open, close; energy-consistent contacts part at h = 0."""
+        modes = discrete.modes[start + near]
+        inside = h[start + near] <= 0.0
+        energy = self.equations.energy[start + near]
+        sign = np.where((modes == Mode.CONTACT) | ((modes == Mode.BALLISTIC) & inside), -1.0, 1.0)
+        keep = (modes != Mode.CONTACT) | energy
+        near, sign = near[keep], sign[keep]
+        if len(near):
+            self._gaps.append((index, near, sign))
+            causes = [Cause.TOUCH if s > 0.0 else Cause.PART for s in sign]
+            self.list += [Guard(cause, int(start + k)) for cause, k in zip(causes, near, strict=True)]
+
+    def _watch_rates(self, discrete: Discrete, h: FloatArray) -> None:
+        equations = self.equations
+        inside = equations.switched & (discrete.modes == Mode.BALLISTIC) & (h <= 0.0)
+        for index, constraint in enumerate(equations.system.constraints):
+            start = equations.first[index]
+            which = np.flatnonzero(inside[start : start + constraint.count])
+            if len(which):
+                self._rates.append((index, which))
+                self.list += [Guard(Cause.RETURN, int(start + k)) for k in which]
+
+    def _watch_friction(self, discrete: Discrete) -> None:
+        self._friction = []
+        for piece in self.motion.pieces:
+            grips = discrete.grips[piece.rows]
+            if (grips != Grip.NONE).any():
+                self._friction.append(piece)
+                causes = [Cause.SLIDE if grip == Grip.STICK else Cause.HOLD for grip in grips]
+                self.list += [Guard(cause, int(row)) for cause, row in zip(causes, piece.rows, strict=True)]
+
+    def gaps(self, y: FloatArray) -> Any:
+        """The guards that are gaps (k,) at y; they are the first ones of `list`."""
+        q = y[: self.equations.n]
+        parts = [sign * self.equations.gaps(q, index, which) for index, which, sign in self._gaps]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0)
+
+    def values(self, t: float, y: FloatArray) -> FloatArray:
+        """All guards (g,) at (t, y); forces are those of the motion's last evaluation, which must be this one."""
+        n = self.equations.n
+        q, v = y[:n], y[n : 2 * n]
+        parts: list[Any] = [sign * self.equations.gaps(q, index, which) for index, which, sign in self._gaps]
+        parts += [self.equations.rates(q, v, index, which)[1] for index, which in self._rates]
+        if len(self._pulled):
+            parts.append(self.motion.lam[self._pulled])
+        if self._friction:
+            parts.append(self._friction_values(q, v))
+        if self._transitions:
+            lam = self.motion.normals()
+            parts.append(np.array([transition.guard(t, q, v, lam) for transition in self._transitions], float))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0)
+
+    def _friction_values(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """μλ − |tangential force| where it sticks, the speed along the remembered direction where it slips."""
+        motion, out = self.motion, []
+        forces = motion.tangentials(q, v)
+        for piece in self._friction:
+            friction = piece.friction
+            d = friction.directions
+            T, _ = tangent_rows(piece.constraint, q, v, piece.which, all_of_them=piece.all_of_them)
+            for k, row in enumerate(piece.rows):
+                if motion.discrete.grips[row] == Grip.STICK:
+                    limit = friction.coefficient * motion.lam[piece.place.start + k]
+                    out.append(limit - float(np.sqrt(forces[row, :d] @ forces[row, :d])))
+                else:
+                    slip = T[k] @ v
+                    direction = (
+                        slip_direction(slip, motion.discrete.slips[row], 1) if d == 1 else motion.discrete.slips[row]
+                    )
+                    out.append(float(slip @ direction))
+        return np.array(out)

@@ -1,0 +1,138 @@
+"""Impulsive impacts by Newton's and by Poisson's law, at one contact with all others that touch.
+
+    v⁺ = v⁻ + M⁻¹(Jᵀπ + Hᵀp),   0 ≤ p ⟂ H v⁺ + e H v⁻ ≥ 0   (Newton)
+
+J are joints and whatever a machine holds; they are removed first. Poisson's law solves for the compression with e = 0,
+then adds e times its impulse and what is needed to keep other contacts from closing. With friction the impulses lie in
+Coulomb's cone, and the contacts are solved together by `pliant.solvers.friction`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pliant.core.types import FloatArray
+from pliant.hybrid.equations import Discrete, Equations, constraint_rows, least_norm, tangent_rows
+from pliant.hybrid.laws import Mode, Restitution, RestitutionLaw
+from pliant.hybrid.system import Contact
+from pliant.solvers import friction as solve_friction
+from pliant.solvers import lcp
+
+Map = Callable[[Any], Any]
+
+
+def impact(
+    equations: Equations, discrete: Discrete, q: FloatArray, v: FloatArray, row: int
+) -> tuple[float, FloatArray, bool]:
+    """The approach speed ḣ⁻ (m/s) at `row`, velocities (n,) after the impact, and whether the contact rests."""
+    touched = discrete.copy()
+    touched.modes[row] = Mode.CONTACT
+    bilateral, H, T, e, mu, at = _rows(equations, touched, q, v, row)
+    laws = _restitution(equations, row)
+    before = H @ v
+    if -before[at] <= laws.rest_speed:
+        e = np.zeros_like(e)
+    over_mass = equations.over_mass(q)
+    project = _held(over_mass, bilateral)
+    p = _impulses(H, T, project, v, e, mu, laws.law)
+    rows = H if T is None else np.concatenate([H, T])
+    after = v + project(rows.T @ p)
+    rests = bool(-before[at] <= laws.rest_speed)
+    return float(before[at]), after, rests
+
+
+def _impulses(
+    H: FloatArray, T: FloatArray | None, project: Map, v: FloatArray, e: FloatArray, mu: FloatArray, law: RestitutionLaw
+) -> FloatArray:
+    """Normal impulses (k,), followed by the tangential ones (k·d,) where there is friction."""
+    if T is None:
+        W = H @ project(H.T)
+        closing = H @ v
+        if law is RestitutionLaw.NEWTON:
+            return _lcp(W, closing + e * np.minimum(closing, 0.0))
+        compression = _lcp(W, closing)
+        more = (1.0 + e) * compression
+        return more + _lcp(W, closing + W @ more)
+    k, d = len(H), len(T) // len(H)
+    order = np.concatenate([np.r_[i, k + i * d : k + (i + 1) * d] for i in range(k)]).astype(np.int64)
+    rows = np.concatenate([H, T])[order]
+    W, u = rows @ project(rows.T), rows @ v
+    closing = u[:: d + 1]
+
+    def solve(offset: FloatArray) -> FloatArray:
+        return np.asarray(solve_friction(W, offset, mu, dim=d + 1, tolerance=1e-12).solution)
+
+    if law is RestitutionLaw.NEWTON:
+        offset = u.copy()
+        offset[:: d + 1] += e * np.minimum(closing, 0.0)
+        p = solve(offset)
+    else:
+        p = solve(u)
+        more = p.copy()
+        more[:: d + 1] *= 1.0 + e
+        p = more + solve(u + W @ more)
+    out = np.empty_like(p)
+    out[order] = p
+    return out
+
+
+def _lcp(W: FloatArray, closing: FloatArray) -> FloatArray:
+    if len(W) == 1:
+        return np.asarray(np.maximum(-closing / W[0], 0.0))
+    return np.asarray(lcp(W, closing, tolerance=1e-12).solution)
+
+
+def _held(over_mass: Map, bilateral: FloatArray) -> Map:
+    """The function b → M⁻¹(b + Jᵀπ) with π such that the rows J do not move."""
+    if not len(bilateral):
+        return over_mass
+    push = over_mass(bilateral.T)
+    S = bilateral @ push
+
+    def project(b: FloatArray) -> FloatArray:
+        x = over_mass(b)
+        if x.ndim == 1:
+            return np.asarray(x - push @ least_norm(S, bilateral @ x)[0])
+        return np.asarray(x - push @ np.linalg.lstsq(S, bilateral @ x, rcond=1e-10)[0])
+
+    return project
+
+
+def _restitution(equations: Equations, row: int) -> Restitution:
+    contact = equations.system.constraints[int(np.searchsorted(equations.first, row, side="right")) - 1]
+    assert isinstance(contact, Contact)
+    assert contact.restitution is not None
+    return contact.restitution
+
+
+def _rows(
+    equations: Equations, touched: Discrete, q: FloatArray, v: FloatArray, row: int
+) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, FloatArray, int]:
+    """Bilateral rows, contact rows, their tangents, coefficients, and where `row` stands among the contacts."""
+    held, normals, tangents, e, mu, names = [], [], [], [], [], []
+    pieces = equations.pieces(touched)
+    rubbing = [piece.friction.directions for piece in pieces if getattr(piece.constraint, "friction", None)]
+    directions = max(rubbing, default=0)
+    for piece in pieces:
+        _, H, _ = constraint_rows(piece.constraint, q, v, piece.which, all_of_them=piece.all_of_them)
+        if not equations.switched[piece.rows].any():
+            held.append(H)
+            continue
+        contact = piece.constraint
+        assert isinstance(contact, Contact)
+        normals.append(H)
+        names.append(piece.rows)
+        e.append(np.full(len(H), contact.restitution.coefficient if contact.restitution else 0.0))
+        mu.append(equations.mu[piece.rows])
+        block = np.zeros((len(H), directions, equations.n))  # zero rows where there is no friction
+        if contact.friction is not None:
+            T, _ = tangent_rows(contact, q, v, piece.which, all_of_them=piece.all_of_them)
+            block[:, : T.shape[1]] = T
+        tangents.append(block.reshape(-1, equations.n))
+    at = int(np.flatnonzero(np.concatenate(names) == row)[0])
+    bilateral = np.concatenate(held) if held else np.zeros((0, equations.n))
+    rows = np.concatenate(tangents) if directions else None
+    return bilateral, np.concatenate(normals), rows, np.concatenate(e), np.concatenate(mu), at

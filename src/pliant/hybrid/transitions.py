@@ -1,0 +1,197 @@
+"""What happens at an event: the new discrete state, impulses, and the checks that make it consistent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.core.types import FloatArray
+from pliant.hybrid.equations import Discrete, Equations, Motion, constraint_rows, tangent_rows
+from pliant.hybrid.guards import Cause, Guard
+from pliant.hybrid.impact import impact
+from pliant.hybrid.laws import Grip, Mode
+from pliant.hybrid.solution import Event
+from pliant.hybrid.system import Contact
+
+STICK_SPEED = 1e-9
+"""m/s; a contact made with less tangential speed than this sticks, if its friction can hold it."""
+_PULL = 1e-10
+
+
+class Switch:
+    """Carries out events at one time: `discrete` and `v` are the state, changed as events are fired."""
+
+    def __init__(self, equations: Equations, discrete: Discrete, t: float, q: FloatArray, v: FloatArray) -> None:
+        self.equations = equations
+        self.discrete = discrete.copy()
+        self.t, self.q, self.v = t, q, v
+        self.events: list[Event] = []
+
+    def fire(self, guard: Guard, u: Any) -> None:
+        """Carry out the transition of one guard."""
+        row = guard.row
+        if guard.cause is Cause.MACHINE:
+            self._machine(guard)
+        elif guard.cause in (Cause.TOUCH, Cause.RETURN):
+            contact, _ = self._contact(row)
+            if contact.restitution is None:
+                self._set(row, Mode.CONTACT, guard.cause)
+            else:
+                self._impact(row)
+        elif guard.cause is Cause.PART:
+            if self.discrete.modes[row] == Mode.BALLISTIC or self._released(row, u):
+                self._set(row, Mode.FREE, guard.cause)
+        elif guard.cause is Cause.PULL:
+            self._set(row, Mode.BALLISTIC, guard.cause)
+        elif guard.cause is Cause.SLIDE:
+            self._slide(row, u)
+        elif guard.cause is Cause.HOLD:
+            self._hold(row)
+
+    def settle(self, u: Any) -> Motion:
+        """Release contacts that pull and let slip what friction cannot hold, the worst first, until none is left."""
+        for _ in range(4 * self.equations.m + 4):
+            motion = Motion(self.equations, self.discrete)
+            if not motion.normal_count:
+                return motion
+            motion.acceleration(self.q, self.v, u)
+            lam = motion.lam[: motion.normal_count]
+            free = np.flatnonzero(self.equations.switched[motion.rows])
+            slack = _PULL * float(np.abs(motion.lam).max())
+            if len(free) and lam[free].min() < -slack:
+                self._set(int(motion.rows[free[np.argmin(lam[free])]]), Mode.BALLISTIC, Cause.PULL)
+                continue
+            row = self._overloaded(motion, slack)
+            if row < 0:
+                return motion
+            self._slide(row, u)
+        return Motion(self.equations, self.discrete)
+
+    def activate(self, index: int, active: bool) -> None:
+        """Switch all rows of a machine's constraint."""
+        constraint = self.equations.system.constraints[index]
+        rows = np.arange(self.equations.first[index], self.equations.first[index + 1])
+        was = bool((self.discrete.modes[rows] == Mode.CONTACT).all())
+        self.discrete.modes[rows] = Mode.CONTACT if active else Mode.FREE
+        if active and not was and not isinstance(constraint, Contact) and constraint.relative:
+            self.discrete.offsets[rows] = self.equations.gaps(self.q, index)
+
+    def _machine(self, guard: Guard) -> None:
+        system = self.equations.system
+        machine = system.machines[guard.machine]
+        transition = machine.transitions[guard.transition]
+        states = list(self.discrete.states)
+        states[guard.machine] = transition.target
+        self.discrete = Discrete(
+            self.discrete.modes, self.discrete.grips, self.discrete.slips, self.discrete.offsets, tuple(states)
+        )
+        for index, constraint in enumerate(system.constraints):
+            if constraint.name in machine.owned:
+                self.activate(index, constraint.name in machine.active.get(transition.target, ()))
+        self.events.append(
+            Event(self.t, machine.name, -1, transition.source, transition.target, transition.name or guard.cause.value)
+        )
+
+    def _contact(self, row: int) -> tuple[Contact, int]:
+        index = int(np.searchsorted(self.equations.first, row, side="right")) - 1
+        contact = self.equations.system.constraints[index]
+        assert isinstance(contact, Contact)
+        return contact, row - int(self.equations.first[index])
+
+    def _set(self, row: int, mode: Mode, cause: Cause) -> None:
+        source = int(self.discrete.modes[row])
+        self.discrete.modes[row] = mode
+        self.events.append(Event(self.t, self.equations.system.row_names[row], row, source, int(mode), cause.value))
+        if mode != Mode.CONTACT:
+            self.discrete.grips[row] = Grip.NONE
+        elif self.equations.mu[row] > 0.0 or self._contact(row)[0].friction is not None:
+            self._take_hold(row)
+
+    def _take_hold(self, row: int) -> None:
+        slip = self._slip(row)
+        speed = float(np.sqrt(slip @ slip))
+        self.discrete.grips[row] = Grip.SLIP if speed > STICK_SPEED else Grip.STICK
+        if speed > STICK_SPEED:
+            self.discrete.slips[row, : len(slip)] = slip / speed
+
+    def _slip(self, row: int) -> FloatArray:
+        contact, local = self._contact(row)
+        T, _ = tangent_rows(contact, self.q, self.v, np.array([local]), all_of_them=contact.count == 1)
+        return T[0] @ self.v  # type: ignore[no-any-return]
+
+    def _overloaded(self, motion: Motion, slack: float) -> int:
+        """The sticking row whose friction exceeds its limit the most, −1 where none does."""
+        worst, row = slack, -1
+        if (self.discrete.grips[motion.rows] == Grip.STICK).any():
+            size = np.linalg.norm(motion.tangentials(self.q, self.v), axis=1)
+            excess = size - self.equations.mu * motion.normals()
+            excess[self.discrete.grips != Grip.STICK] = -np.inf
+            k = int(np.argmax(excess))
+            if excess[k] > worst:
+                row = k
+        return row
+
+    def _slide(self, row: int, u: Any) -> None:
+        """From stick to slip, against the force that held."""
+        motion = Motion(self.equations, self.discrete)
+        motion.acceleration(self.q, self.v, u)
+        force = motion.tangentials(self.q, self.v)[row]
+        size = float(np.sqrt(force @ force))
+        self.discrete.slips[row] = -force / size if size > 0.0 else (1.0, 0.0)
+        self._grip(row, Grip.SLIP, Cause.SLIDE)
+
+    def _hold(self, row: int) -> None:
+        """The slip along its remembered direction ends: it sticks, or has turned in its plane and goes on."""
+        slip = self._slip(row)
+        speed = float(np.sqrt(slip @ slip))
+        if len(slip) == 2 and speed > 1e3 * STICK_SPEED:
+            self.discrete.slips[row] = slip / speed
+            self._grip(row, Grip.SLIP, Cause.REVERSE)
+        else:
+            self._grip(row, Grip.STICK, Cause.HOLD)
+
+    def _grip(self, row: int, grip: Grip, cause: Cause) -> None:
+        mode = int(self.discrete.modes[row])
+        self.discrete.grips[row] = grip
+        name = self.equations.system.row_names[row]
+        self.events.append(Event(self.t, name, row, mode, mode, cause.value))
+
+    def _released(self, row: int, u: Any) -> bool:
+        """Whether an energy-consistent contact lets go as h rises through 0.
+
+        It holds on where the force stays positive over the whole overshoot: the undamped one reaches h₁ with
+        α₀h₁²/2 + α₂h₁⁴/4 = ḣ²/2, and −ḧ of the released motion must exceed α₁ḣ + α₀h₁ + α₂h₁³.
+        """
+        contact, local = self._contact(row)
+        trial = self.discrete.copy()
+        trial.modes[row], trial.grips[row] = Mode.FREE, Grip.NONE
+        a = Motion(self.equations, trial).acceleration(self.q, self.v, u)
+        _, H, c = constraint_rows(contact, self.q, self.v, np.array([local]), all_of_them=contact.count == 1)
+        rate, press = float((H @ self.v)[0]), -float((H @ a + c)[0])
+        a0, a1, a2 = self.equations.alpha[row]
+        if contact.odd is not None:
+            peak = rate / np.sqrt(a0) if a0 > 0.0 else np.inf
+            back = a0 * peak + float(contact.odd(np.array([peak]))[0]) if np.isfinite(peak) else np.inf
+        else:
+            square = (
+                rate**2 / a0 if a2 == 0.0 and a0 > 0.0
+                else (np.sqrt(a0 * a0 + 2.0 * a2 * rate**2) - a0) / a2 if a2 > 0.0 else np.inf
+            )  # fmt: skip
+            peak = float(np.sqrt(square))
+            back = a0 * peak + a2 * peak**3
+        return bool(press <= a1 * rate + back)
+
+    def _impact(self, row: int) -> None:
+        contact, _ = self._contact(row)
+        assert contact.restitution is not None
+        before, self.v, rests = impact(self.equations, self.discrete, self.q, self.v, row)
+        source = int(self.discrete.modes[row])
+        if rests:
+            self._set(row, Mode.CONTACT, Cause.TOUCH)
+        else:
+            self.discrete.modes[row] = Mode.FREE
+            name = self.equations.system.row_names[row]
+            self.events.append(
+                Event(self.t, name, row, source, int(Mode.FREE), f"{Cause.IMPACT.value}, {before:.6g} m/s")
+            )
