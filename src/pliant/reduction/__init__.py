@@ -18,8 +18,10 @@ from pliant.reduction.plans import (
     ramps,
 )
 from pliant.reduction.pod import Pod, pod
+from pliant.reduction.reduce import contact_bases, reduce, subspaces
 from pliant.reduction.snapshots import Snapshots
 from pliant.reduction.symmetry import Symmetry, closed_group, with_symmetric_forces
+from pliant.reduction.validate import Validation, validate
 
 __all__ = [
     "BasisChoice",
@@ -29,9 +31,11 @@ __all__ = [
     "Pod",
     "Snapshots",
     "Symmetry",
+    "Validation",
     "choose_basis",
     "closed_group",
     "cone_basis",
+    "contact_bases",
     "curved",
     "ecsw",
     "experiments",
@@ -45,5 +49,8 @@ __all__ = [
     "plackett_burman",
     "pod",
     "ramps",
+    "reduce",
+    "subspaces",
+    "validate",
     "with_symmetric_forces",
 ]

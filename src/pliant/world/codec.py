@@ -29,6 +29,7 @@ from pliant.models.beam import Beam, Circle, Rectangle, Tube
 from pliant.models.rigid import Obstacle, RigidBody, Shape
 from pliant.models.rod import Rod, RodLoad, Slide, Turn
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Subspace, Support, TractionLoad, Volume
+from pliant.world.reduced import Training
 
 _KNOWN: dict[str, type] = {
     known.__name__: known
@@ -36,7 +37,7 @@ _KNOWN: dict[str, type] = {
         *(Volume, Rayleigh, Subspace, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(Attachment, Channel, Facing, Fibre, Sheath, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness, BaseDrive),
-        *(ContactBasis, PairFacing, PairBasis),
+        *(ContactBasis, PairFacing, PairBasis, Training),
         *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *(Beam, Circle, Tube, Rectangle, Rod, RodLoad, Slide, Turn),
         *regions.KINDS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pliant.core.errors import InputError
@@ -20,6 +20,21 @@ class Reduction(Protocol):
         """The smaller one."""
 
 
+@dataclass(frozen=True)
+class Training:
+    """What a reduced world was made from: the actuation `plan` of the experiments, as JSON. It reduces nothing."""
+
+    plan: str
+
+    def covers(self, part: Any) -> bool:
+        """False."""
+        return False
+
+    def reduced(self, part: Any) -> Any:
+        """The same."""
+        return part
+
+
 def reduced(world: World, reductions: Sequence[Reduction]) -> World:
     """`world` with every model and maker of rows that one of `reductions` covers replaced by its smaller one.
 
@@ -33,7 +48,7 @@ def reduced(world: World, reductions: Sequence[Reduction]) -> World:
                 if reduction.covers(part):
                     found = True
                     parts[number] = reduction.reduced(part)
-        if not found:
+        if not found and not isinstance(reduction, Training):
             raise InputError(f"{reduction!r} covers nothing in this world; it was made for things of another one")
     return replace(
         world,

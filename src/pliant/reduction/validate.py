@@ -1,0 +1,185 @@
+"""How far a reduced world can be trusted: both worlds do what neither was trained on, side by side."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from pliant.constraints.contact import ContactPair
+from pliant.core.checks import positive_count
+from pliant.core.errors import InputError
+from pliant.core.threads import one_blas_thread
+from pliant.core.types import FloatArray, IndexArray
+from pliant.reduction.designs import latin_hypercube_levels
+from pliant.reduction.experiments import STEPPER
+from pliant.reduction.plans import Plan
+from pliant.world import State, World
+from pliant.world.reduced import Training
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """A reduced world beside its full one, over the steps (s,) of held-out runs.
+
+    run            (s,) number of the run
+    targets        (runs, actuators) what the actuators reach, m (N, Pa, m³, rad or N·m)
+    motion_error   (s,) largest distance of a node from where the full world has it, m
+    motion         (s,) largest displacement of a node from rest in the full world, m
+    force_error    (s,) |Σλ − Σλ_full| of all contacts' normal forces, N; `force` (s,) is Σλ_full
+    penetration    (s,) how deep any point stands in what it touches in the reduced world, m; `full_penetration` (s,)
+                   in the full one
+    unknown        (s,) contacts that the modes do not know, treated in full
+    fast_ms, full_ms  (s,) times of the steps
+    """
+
+    run: IndexArray
+    targets: FloatArray
+    motion_error: FloatArray
+    motion: FloatArray
+    force_error: FloatArray
+    force: FloatArray
+    penetration: FloatArray
+    full_penetration: FloatArray
+    unknown: IndexArray
+    fast_ms: FloatArray
+    full_ms: FloatArray
+
+    @property
+    def error(self) -> float:
+        """Root mean square of the motion's error over that of the motion."""
+        return _share(self.motion_error, self.motion)
+
+    @property
+    def worst(self) -> int:
+        """Number of the step with the largest error."""
+        return int(self.motion_error.argmax())
+
+    @property
+    def speedup(self) -> float:
+        """Median time of a full step over that of a reduced one."""
+        return float(np.median(self.full_ms) / np.median(self.fast_ms))
+
+    def metrics(self) -> dict[str, float]:
+        """The numbers of the table by name."""
+        return {
+            "runs": len(self.targets),
+            "steps": len(self.run),
+            "motion_error": self.error,
+            "worst_motion_error_mm": 1e3 * float(self.motion_error.max()),
+            "worst_run": int(self.run[self.worst]),
+            "largest_motion_mm": 1e3 * float(self.motion.max()),
+            "force_error": _share(self.force_error, self.force),
+            "max_penetration_mm": 1e3 * float(self.penetration.max()),
+            "full_max_penetration_mm": 1e3 * float(self.full_penetration.max()),
+            "steps_with_unknown_contacts": int((self.unknown > 0).sum()),
+            "step_ms": float(np.median(self.fast_ms)),
+            "worst_step_ms": float(self.fast_ms.max()),
+            "full_step_ms": float(np.median(self.full_ms)),
+            "speedup": self.speedup,
+        }
+
+    def __str__(self) -> str:
+        m = self.metrics()
+        worst = np.array2string(self.targets[int(m["worst_run"])], precision=3)
+        lines = [
+            f"held-out actuations  {m['runs']} runs, {m['steps']} steps, motions to {m['largest_motion_mm']:.3g} mm",
+            f"error of motion      {100 * m['motion_error']:.3g} % (rms), worst {m['worst_motion_error_mm']:.3g} mm "
+            f"in run {m['worst_run']}, targets {worst}",
+            f"error of forces      {100 * m['force_error']:.3g} % (rms of the sum over all contacts)",
+            f"penetration          up to {m['max_penetration_mm']:.3g} mm; full {m['full_max_penetration_mm']:.3g} mm",
+            f"unknown contacts     in {m['steps_with_unknown_contacts']} steps",
+            f"time of a step       {m['step_ms']:.3g} ms (worst {m['worst_step_ms']:.3g}); full "
+            f"{m['full_step_ms']:.3g} ms: {m['speedup']:.3g} times faster",
+        ]
+        return "\n".join(lines)
+
+
+def validate(
+    fast: World, full: World, plan: Plan | None = None, *, runs: int = 4, stepper: Any = None, seed: int = 1
+) -> Validation:
+    """Errors, worst case and speed of `fast` against `full` on actuations that it was not trained on.
+
+    plan
+        What to do; None: `runs` random targets, spread evenly over the range that `fast` was trained in, in as many
+        steps a run as there.
+    stepper
+        None: the one of `experiments`.
+    seed
+        Of the random targets.
+    """
+    used = STEPPER if stepper is None else stepper
+    todo = held_out_plan(fast, full, runs=positive_count("runs", runs), seed=seed) if plan is None else plan
+    own = Plan.of(fast, todo.described())
+    columns: dict[str, list[Any]] = {name: [] for name in Validation.__dataclass_fields__ if name != "targets"}
+    for run in range(todo.run_count):
+        states = [fast.initial_state(), full.initial_state()]
+        for step in range(todo.steps):
+            outcomes = [
+                _timed(used, world, state, asked.controls(run, step))
+                for world, state, asked in zip((fast, full), states, (own, todo), strict=True)
+            ]
+            states = [state for state, _, _ in outcomes]
+            row = {"run": run, "fast_ms": outcomes[0][2], "full_ms": outcomes[1][2], **_compared(outcomes)}
+            for name, value in row.items():
+                columns[name].append(value)
+    return Validation(targets=todo.targets, **{name: np.array(column) for name, column in columns.items()})
+
+
+def held_out_plan(fast: World, full: World, *, runs: int, seed: int) -> Plan:
+    """Random targets for the actuators of `full` within those that `fast` was trained on."""
+    trained = next((json.loads(part.plan) for part in fast.reductions if isinstance(part, Training)), None)
+    if trained is None:
+        raise InputError("this world does not say what it was trained on; give validate() a plan")
+    plan = Plan.of(full, trained)
+    low, high = plan.targets.min(axis=0), plan.targets.max(axis=0)
+    share = 0.5 + 0.5 * latin_hypercube_levels(len(plan.actuators), runs, seed)
+    return replace(plan, targets=np.minimum(low, 0.0) + share * (high - np.minimum(low, 0.0)))
+
+
+def _timed(stepper: Any, world: World, state: State, controls: Any) -> tuple[State, Any, float]:
+    with one_blas_thread():
+        start = perf_counter()
+        state, info = stepper(world, state, controls)
+        return state, info, 1e3 * (perf_counter() - start)
+
+
+def _compared(outcomes: list[tuple[State, Any, float]]) -> dict[str, float]:
+    (fast, fast_info, _), (full, full_info, _) = outcomes
+    rest = full.world.initial_state()
+    forces = [_normal_force(info) for info in (fast_info, full_info)]
+    return {
+        "motion_error": _farthest(fast, full),
+        "motion": _farthest(full, rest),
+        "force_error": abs(forces[0] - forces[1]),
+        "force": forces[1],
+        "penetration": fast_info.penetration,
+        "full_penetration": full_info.penetration,
+        "unknown": fast_info.unknown_contacts,
+    }
+
+
+def _farthest(one: State, other: State) -> float:
+    """Largest distance of the points of all bodies between two states, m."""
+    names = [model.name for model in one.world.models]
+    return max(float(np.linalg.norm(one.points(name) - other.points(name), axis=1).max()) for name in names)
+
+
+def _normal_force(info: Any) -> float:
+    """Sum of the normal forces of all contacts, N."""
+    total = 0.0
+    for number, maker in enumerate(info.world.row_makers):
+        if isinstance(maker, ContactPair) and info.assembly is not None:
+            memory = info.assembly.memories[number]
+            forces = memory.forces(info.lam[info.assembly.places[number]])
+            total += float(np.einsum("mi,mi->", forces, memory.contacts.normal))
+    return total
+
+
+def _share(error: FloatArray, whole: FloatArray) -> float:
+    """‖error‖ / ‖whole‖ over all steps; 0 where both are."""
+    size = float(np.linalg.norm(whole))
+    return float(np.linalg.norm(error)) / size if size else 0.0
