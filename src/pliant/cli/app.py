@@ -109,3 +109,24 @@ def reproduce(
         show_experiment(Console(), name, json_file=json, full=full, view_run=view, out=out)
     else:
         show_experiments(Console())
+
+
+@app.command()
+def reduce(
+    robot: Annotated[str, typer.Argument(help="A robot of the zoo (finger, trunk, spine…), or a saved world (.npz).")],
+    out: Annotated[Path, typer.Option(help="File for the reduced world.")],
+    amplitude: Annotated[float, typer.Option(help="How far actuators go in the experiments, m (m³ for chambers).")],
+    steps: Annotated[int, typer.Option(help="Steps of each run.")] = 100,
+    plan: Annotated[str, typer.Option(help="ramps or plackett-burman.")] = "ramps",
+    contact_tolerance: Annotated[float | None, typer.Option(help="Error of contact forces, such as 0.05.")] = None,
+    motion_tolerance: Annotated[float | None, typer.Option(help="Error of motions, such as 0.001.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Where finished runs are kept, to go on after a stop.")] = None,
+    json: Annotated[Path | None, typer.Option(help="File for the errors and times.")] = None,
+) -> None:
+    """Simulate once, offline; write a world that steps faster; print how far it can be trusted."""
+    from pliant.cli.reduce import show_reduction
+
+    show_reduction(
+        Console(), robot, out=out, amplitude=amplitude, steps=steps, plan=plan, contact_tolerance=contact_tolerance,
+        motion_tolerance=motion_tolerance, folder=folder, json_file=json,
+    )  # fmt: skip

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pliant.collision import concatenate
 from pliant.constraints import RowView
 from pliant.constraints.contact import ContactMemory, ContactPair
 from pliant.constraints.contact_basis import ContactBasis
@@ -149,13 +150,18 @@ def contact_history(world: World, snapshots: Snapshots, number: int) -> list[tup
     width, sizes = 3 if pair.mu else 1, [model.size for model in world.models]
     own = snapshots.maker == number
     entry = np.repeat(np.arange(snapshots.count), np.diff(snapshots.starts))
-    history = []
+    history: list[tuple[ContactMemory, FloatArray]] = []
     for k in range(snapshots.count):
+        follows = k > 0 and snapshots.run[k] == snapshots.run[k - 1] and snapshots.step[k] == snapshots.step[k - 1] + 1
         q = [x[k] for x in snapshots.q]
         still = [np.zeros(model.held.shape) for model in world.models]
         view = RowView(q=q, start=q, moved=still, sizes=sizes, controls={}, time=0.0, dt=0.0, speeds=still)
-        contacts = pair.detect(view, None)
-        here = own & (entry == k)
+        previous = history[-1][0].contacts if follows else None
+        contacts, here = pair.detect(view, previous), own & (entry == k)
+        if previous is not None:  # those that pushed before the last correction of the step, which took them away
+            pushing = snapshots.keys[here & (snapshots.lam > 0.0)] // 3
+            lost = np.isin(previous.key, pushing) & ~np.isin(previous.key, contacts.key)
+            contacts = concatenate([contacts, previous.selected(lost)]) if lost.any() else contacts
         keys = (3 * contacts.key[:, None] + np.arange(width)).ravel()
         lam = forces_of(keys, snapshots.keys[here], snapshots.lam[here])
         history.append((ContactMemory(contacts, contacts.normal[:, None]), lam))

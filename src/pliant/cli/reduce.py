@@ -1,0 +1,78 @@
+"""What `pliant reduce` does: experiments with a robot of the zoo or a saved world, and a reduced world in a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from pliant.core.errors import InputError
+
+PLANS = ("ramps", "plackett-burman")
+
+
+def show_reduction(
+    console: Console,
+    name: str,
+    *,
+    out: Path,
+    amplitude: float,
+    steps: int,
+    plan: str,
+    contact_tolerance: float | None,
+    motion_tolerance: float | None,
+    folder: Path | None,
+    json_file: Path | None,
+) -> None:
+    """Reduce a robot and print how far the result can be trusted.
+
+    `amplitude` is in m (m³ for cavities).
+    """
+    from pliant import reduction
+
+    if plan not in PLANS:
+        raise InputError(f"there is no plan {plan!r}; the plans are {', '.join(PLANS)}")
+    for file in (out, json_file):
+        if file is not None and not file.resolve().parent.is_dir():
+            raise InputError(f"the folder of {file} does not exist; make it, or choose another file")
+    world = _world(name)
+    design = reduction.ramps if plan == "ramps" else reduction.plackett_burman
+    fast = reduction.reduce(
+        world,
+        design(world, amplitude, steps),
+        contact_tolerance=contact_tolerance,
+        motion_tolerance=motion_tolerance,
+        folder=folder,
+        workers=None,
+        progress=True,
+    )
+    for part in fast.reductions[:-1]:
+        console.print(f"- {part!r}", markup=False, highlight=False)
+    found = reduction.validate(fast, world)
+    console.print(str(found), markup=False, highlight=False)
+    fast.save(out)
+    console.print(f"wrote {out}", highlight=False, soft_wrap=True)
+    if json_file is not None:
+        json_file.write_text(json.dumps({"metrics": found.metrics()}, indent=2) + "\n", encoding="utf-8")
+
+
+def _world(name: str) -> Any:
+    """A saved world, or a robot of the zoo that may touch itself, under gravity."""
+    import pliant as pl
+    from pliant import robots
+
+    if Path(name).suffix == ".npz":
+        loaded = pl.load(name)
+        if not isinstance(loaded, pl.World):
+            raise InputError(f"{name} holds a run, not a world: save the world with world.save")
+        return loaded
+    zoo = sorted(robot for robot in robots.__all__ if robot.islower() and robot != "gripper")
+    if name not in zoo:
+        raise InputError(f"there is no robot {name!r} and no file of that name; robots are {', '.join(zoo)}")
+    scene = pl.Scene(gravity=(0.0, 0.0, -9.81))
+    robot = scene.add(getattr(robots, name)())
+    if not robot.facings and isinstance(robot.body, pl.Volume):
+        scene.collide(robot, robot)
+    return scene.compile()
