@@ -11,9 +11,9 @@
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pliant import control, materials, mesh, reduction, robots, solvers
+from pliant import control, materials, mesh, robots, solvers
 from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
 from pliant.constraints.channel import Channel
 from pliant.control import (
@@ -63,7 +63,19 @@ from pliant.world import (
 )
 from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
+if TYPE_CHECKING:
+    from pliant import reduction
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Rooms for offline work, imported when they are first asked for: they take a while that a script may not need."""
+    if name == "reduction":
+        import pliant.reduction
+
+        return pliant.reduction
+    raise AttributeError(f"module 'pliant' has no attribute {name!r}")
 
 
 def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, block: bool | None = None) -> Any:
