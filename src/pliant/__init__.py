@@ -12,9 +12,9 @@
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pliant import control, materials, mesh, reduction, robots, solvers
+from pliant import control, materials, mesh, robots, solvers
 from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
@@ -66,13 +66,16 @@ from pliant.world import (
 )
 from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
+if TYPE_CHECKING:
+    from pliant import reduction
+
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """`pl.hybrid` is imported when it is first asked for."""
-    if name == "hybrid":
-        return import_module("pliant.hybrid")
+    """Rooms imported when they are first asked for: they take a while that a script may not need."""
+    if name in ("hybrid", "reduction"):
+        return import_module(f"pliant.{name}")
     raise AttributeError(f"module 'pliant' has no attribute {name!r}")
 
 

@@ -35,6 +35,14 @@ def test_plackett_burman_has_the_published_numbers_of_runs(count, runs):
     assert len(plackett_burman_levels(count)) == runs
 
 
+@pytest.mark.parametrize("count", [11, 19])
+def test_any_three_columns_hold_every_combination(count):
+    # known of the 12- and 20-run designs (Lin and Draper, Technometrics 34, 1992; Cheng, Annals of Statistics 23, 1995)
+    levels = plackett_burman_levels(count)
+    for three in combinations(range(count), 3):
+        assert len({tuple(row) for row in levels[:, three]}) == 8
+
+
 def test_nine_actuators_make_1440_snapshots():
     plan = pl.reduction.plackett_burman(block(9), amplitude=0.01)
     assert (plan.run_count, plan.steps, plan.snapshot_count) == (12, 120, 1440)

@@ -35,6 +35,8 @@ FINAL = 20
 TRADES = 1
 TRADE = 10
 """How often a mode is traded for another at the end, and the iterations that the larger basis gets before it."""
+AGREED = 2e-3
+"""Two starts whose squared errors differ by less than this fraction have found the same minimum; it is not left."""
 Start = tuple[FloatArray, FloatArray]
 
 
@@ -65,7 +67,7 @@ def nnmf(
     rank: int,
     seed: int,
     method: Method = "hals",
-    restarts: int = 4,
+    restarts: int = 3,
     tolerance: float = 1e-4,
     iterations: int = 150,
 ) -> Factorization:
@@ -76,8 +78,8 @@ def nnmf(
     method
         "hals", or "als" as published.
     restarts
-        Random starts, beside one from singular vectors and one from extreme snapshots ("hals"); "als" has random starts
-        only.
+        Random starts, beside one from extreme snapshots and one from singular vectors, and tried only where these two
+        disagree ("hals"); "als" has random starts only.
     tolerance
         Relative decrease of the error in five iterations at which it stops; usual 1e-3 … 1e-6. "als" does not look at
         it: it does all its iterations.
@@ -93,7 +95,7 @@ def nnmf(
         if method == "als":
             found = als(part.S, count, rng, starts=max(restarts, 1), iterations=iterations)
         else:
-            found = _raced(part.S, _starts(part.S, count, restarts, rng), tolerance, iterations)
+            found = _raced(part.S, count, restarts, rng, tolerance, iterations)
         return part.finished(found)
 
 
@@ -128,9 +130,11 @@ def _family(
             yield _nothing(S, rank)
             continue
         with one_blas_thread():
-            tried = [] if found is None else [_raced(part.S, [grown(part.S, found, rank)], tolerance, iterations)]
+            tried = []
+            if found is not None:
+                tried.append(_settled(part.S, *grown(part.S, found, rank), tolerance, iterations, TRADES))
             if found is None or restarts:
-                tried.append(_raced(part.S, _starts(part.S, rank, restarts, rng), tolerance, iterations))
+                tried.append(_raced(part.S, rank, restarts, rng, tolerance, iterations))
             best = min(tried, key=lambda factors: factors.squared)
             result = part.finished(best)
             if result.error > last and found is not None:  # by rounding, where nothing is left to explain
@@ -190,35 +194,48 @@ def _checked(S: FloatArray, rank: Any, method: str, restarts: int, tolerance: fl
     return count
 
 
-def _starts(S: FloatArray, rank: int, restarts: int, rng: np.random.Generator) -> list[Start]:
-    made = [from_singular_vectors(S, rank, rng), from_extremes(S, rank, rng)]
-    return made + [from_chance(S, rank, rng) for _ in range(restarts)]
+def _starts(S: FloatArray, rank: int, restarts: int, rng: np.random.Generator) -> Iterator[Start]:
+    yield from_extremes(S, rank, rng)
+    yield from_singular_vectors(S, rank, rng)
+    for _ in range(restarts):
+        yield from_chance(S, rank, rng)
 
 
-def _raced(S: FloatArray, starts: Sequence[Start], tolerance: float, iterations: int) -> Factors:
-    """The best start, brought to convergence: all race over some of the snapshots, the best two over all of them."""
-    stride = max(1, min(RACE_STRIDE, S.shape[1] // (8 * len(starts[0][0]))))
-    ahead, spent = list(starts), 0
-    if len(ahead) > FINALISTS:
-        part = np.ascontiguousarray(S[:, ::stride])
-        tried = [hals(part, W, H[:, ::stride], iterations=RACE, tolerance=10.0 * tolerance) for W, H in ahead]
-        tried.sort(key=lambda factors: factors.squared)
-        spent += sum(factors.iterations for factors in tried)
-        ahead = [(f.W, f.H if stride == 1 else fitted(S, f.W)) for f in tried[:FINALISTS]]
+def _raced(S: FloatArray, rank: int, restarts: int, rng: np.random.Generator, tolerance: float, most: int) -> Factors:
+    """The best start, brought to convergence in at most `most` iterations: all race over some of the snapshots, the
+    best two over all of them. Where the first two end at the same minimum, it is trusted.
+    """
+    stride = max(1, min(RACE_STRIDE, S.shape[1] // (8 * rank)))
+    part = np.ascontiguousarray(S[:, ::stride])
+    tried: list[Factors] = []
+    for W, H in _starts(part, rank, restarts, rng):
+        tried.append(hals(part, W, H, iterations=RACE, tolerance=10.0 * tolerance))
+        if len(tried) == FINALISTS and _agree(tried):
+            break
+    spent = sum(factors.iterations for factors in tried)
+    finalists = sorted(tried, key=lambda factors: factors.squared)[: 1 if _agree(tried) else FINALISTS]
+    ahead = [(f.W, f.H if stride == 1 else fitted(S, f.W)) for f in finalists]
+    trades = 0
     if len(ahead) > 1:
         tried = [hals(S, W, H, iterations=FINAL, tolerance=10.0 * tolerance) for W, H in ahead]
         spent += sum(factors.iterations for factors in tried)
         best = min(tried, key=lambda factors: factors.squared)
-        ahead = [(best.W, best.H)]
-    end = _settled(S, *ahead[0], tolerance, iterations)
+        ahead, trades = [(best.W, best.H)], 0 if _agree(tried) else TRADES
+    end = _settled(S, *ahead[0], tolerance, most, trades)
     return replace(end, iterations=spent + end.iterations)
 
 
-def _settled(S: FloatArray, W: FloatArray, H: FloatArray, tolerance: float, iterations: int) -> Factors:
+def _agree(tried: Sequence[Factors]) -> bool:
+    """Whether just two starts were tried and found the same minimum."""
+    errors = sorted(factors.squared for factors in tried)
+    return len(errors) == FINALISTS and errors[1] <= (1.0 + AGREED) * errors[0]
+
+
+def _settled(S: FloatArray, W: FloatArray, H: FloatArray, tolerance: float, iterations: int, trades: int) -> Factors:
     """Factors at a minimum that trading one mode for another does not leave."""
     best = hals(S, W, H, iterations=iterations, tolerance=tolerance)
     spent = best.iterations
-    for _ in range(TRADES):
+    for _ in range(trades):
         more = hals(S, *grown(S, best, len(W) + 1), iterations=TRADE, tolerance=tolerance)
         fewer = hals(S, *pruned(more), iterations=iterations, tolerance=tolerance)
         spent += more.iterations + fewer.iterations

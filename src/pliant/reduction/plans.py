@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.actuators import Stiffness
 from pliant.actuators.limits import Driven
 from pliant.actuators.values import Angle, Displacement, Force, Pressure, Torque, VolumeGrowth
 from pliant.core.checks import finite_array, positive_count
@@ -171,7 +172,7 @@ def ramps(
     steps
         Steps of each run; all are recorded.
     actuators
-        Handles, names, or None: all of the world.
+        Handles, names, or None: all of the world, except stiffness, which is not 0 at rest.
     kind
         Control value that commands them (`pl.Displacement`, `pl.Force`, `pl.Pressure`, `pl.VolumeGrowth`…), one for all
         or one for each; None: the displacement of each (of a cavity its growth, of a hinge its angle).
@@ -284,9 +285,10 @@ def _spread(name: str, value: Any, count: int) -> FloatArray:
 def _actuators(world: World, wanted: Sequence[Any] | None) -> tuple[Driven, ...]:
     known = tuple(spec for maker in world.row_makers if isinstance(spec := getattr(maker, "spec", None), Driven))
     if wanted is None:
-        if not known:
+        ramped = tuple(actuator for actuator in known if not isinstance(actuator, Stiffness))  # never 0
+        if not ramped:
             raise InputError("this world has no actuators, so there is nothing to plan: scene.add(pl.Cable(…))")
-        return known
+        return ramped
     chosen = tuple(_by_name(world, one) if isinstance(one, str) else one for one in wanted)
     for one in chosen:
         if not any(one is actuator for actuator in known):

@@ -144,3 +144,15 @@ def test_unsolved_general_problem_raises_with_best_iterate() -> None:
 def test_bad_input(M: object, q: object, text: str) -> None:
     with pytest.raises(pl.InputError, match=text):
         lcp(M, q)
+
+
+def test_many_rows_of_low_rank_and_mixed_sizes_are_solved() -> None:
+    """Contacts far outnumber the unknowns behind them, and stiff directions stand beside soft ones."""
+    rng = np.random.default_rng(3)
+    for rows, rank in ((60, 5), (120, 30), (300, 60)):
+        L = rng.normal(size=(rows, rank)) * 10.0 ** rng.uniform(-4.0, 0.0, size=rank)
+        x = np.maximum(rng.normal(size=rows), 0.0)
+        w = np.where(x > 0.0, 0.0, rng.uniform(0.0, 1e-3, size=rows))
+        result = lcp(L @ L.T, w - L @ (L.T @ x))
+        assert result.status.ok
+        np.testing.assert_allclose(L.T @ result.solution, L.T @ x, rtol=1e-6, atol=1e-9 * np.abs(L.T @ x).max())

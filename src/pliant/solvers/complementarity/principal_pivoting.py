@@ -4,8 +4,8 @@ Guess which rows are free (u = 0) and which sit at a bound, solve the free ones,
 law to the other side (Júdice and Pires, "A block principal pivoting algorithm for large-scale strictly monotone linear
 complementarity problems", Computers & Operations Research 21, 1994). When the number of contradictions does not fall
 for a while, only the first one moves (Murty's least-index rule, finite for P-matrices). Free rows that depend on others
-are told by a pivoted Cholesky factor and put at their bound, where their u is zero as well. `lemke` takes over where
-this does not end.
+are told by a pivoted Cholesky factor and put at their bound, where their u is zero as well. Where this does not end,
+`least_distance` takes over if W is symmetric and every row has one bound, and `lemke` if that is not enough.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from scipy.linalg import lapack
 
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.solvers.complementarity.blocks import BlockProblem, Blocks, residual_of
+from pliant.solvers.complementarity.least_distance import least_distance
 from pliant.solvers.complementarity.lemke import lemke
 
 _EQUAL = 1e-12  # a contradiction below this is rounding, for scaled problems
@@ -29,14 +30,36 @@ def solve_boxes(problem: BlockProblem, *, start: FloatArray | None, tolerance: f
 
     Every box has at least one finite bound; rows without any are eliminated before.
     """
-    r, side, pivots = _block_pivots(problem, _first_sides(problem, start))
+    r, pivots = _block_pivots(problem, _first_sides(problem, start), _PATIENCE if _is_cone(problem) else _LIMIT)
     residual = residual_of(problem, r)
     if residual <= tolerance:
         return r, residual, pivots
+    if _is_cone(problem) and (shortest := _shortest(problem)) is not None:
+        r, more = shortest
+        pivots, residual = pivots + more, residual_of(problem, r)
+        if residual <= tolerance:
+            return r, residual, pivots
     side, more = _lemke_sides(problem)
     other = _solve_free(problem, side)[0]
     other_residual = residual_of(problem, other)
     return (other, other_residual, pivots + more) if other_residual < residual else (r, residual, pivots + more)
+
+
+def _is_cone(problem: BlockProblem) -> bool:
+    """Whether every row has one bound, and W is symmetric."""
+    b, W = problem.blocks, problem.W
+    if (np.isfinite(b.lower) & np.isfinite(b.upper)).any():
+        return False
+    return bool(np.array_equal(W, W.T) or np.abs(W - W.T).max() <= 1e-12 * np.abs(W).max())
+
+
+def _shortest(problem: BlockProblem) -> tuple[FloatArray, int] | None:
+    """r and the iterations by the shortest vector, None where none is found."""
+    b, W = problem.blocks, problem.W
+    low = np.isfinite(b.lower)
+    sign, origin = np.where(low, 1.0, -1.0), np.where(low, b.lower, b.upper)
+    found = least_distance(sign[:, None] * (0.5 * (W + W.T)) * sign, sign * problem.slip(origin))
+    return None if found is None else (origin + sign * found[0], found[1])
 
 
 def _first_sides(problem: BlockProblem, start: FloatArray | None) -> IntArray:
@@ -47,14 +70,15 @@ def _first_sides(problem: BlockProblem, start: FloatArray | None) -> IntArray:
     return np.where(reach <= b.lower, _LOWER, np.where(reach >= b.upper, _UPPER, _FREE)).astype(np.int32)
 
 
-def _block_pivots(problem: BlockProblem, side: IntArray) -> tuple[FloatArray, IntArray, int]:
-    fewest, patience = len(side) + 1, _PATIENCE
-    for pivot in range(_LIMIT):
+def _block_pivots(problem: BlockProblem, side: IntArray, single: int) -> tuple[FloatArray, int]:
+    """r and the pivots, ended after `single` pivots of one row at a time."""
+    fewest, patience, pivot = len(side) + 1, _PATIENCE, 0
+    while pivot < _LIMIT and patience > -single:
         r, u, side = _solve_free(problem, side)
         wanted = _wanted_sides(problem.blocks, r, u, side)
         wrong = np.flatnonzero(wanted != side)
         if not len(wrong):
-            return np.clip(r, problem.blocks.lower, problem.blocks.upper), side, pivot + 1
+            return np.clip(r, problem.blocks.lower, problem.blocks.upper), pivot + 1
         if len(wrong) < fewest:
             fewest, patience = len(wrong), _PATIENCE
         else:
@@ -62,7 +86,8 @@ def _block_pivots(problem: BlockProblem, side: IntArray) -> tuple[FloatArray, In
         moved = wrong if patience > 0 else wrong[:1]
         side = side.copy()
         side[moved] = wanted[moved]
-    return np.clip(r, problem.blocks.lower, problem.blocks.upper), side, _LIMIT
+        pivot += 1
+    return np.clip(r, problem.blocks.lower, problem.blocks.upper), pivot
 
 
 def _wanted_sides(b: Blocks, r: FloatArray, u: FloatArray, side: IntArray) -> IntArray:
