@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from pliant.constraints.contact import ContactMemory
 from pliant.core.errors import InputError
 from pliant.core.types import IndexArray
 from pliant.reduction.plans import Plan
-from pliant.reduction.snapshots import Snapshots
+from pliant.reduction.snapshots import ROWS, STEPS, Snapshots
 from pliant.solvers.complementarity import Law
 from pliant.stepping import QuasiStatic, StepInfo
 from pliant.sweep import digest_of, run, world_digest
@@ -70,7 +71,7 @@ def recorded(world: World, plan: Plan, number: int, stepper: Any) -> dict[str, A
         pairs = np.column_stack(info.actuation(plan.actuators))
         q = {f"q_{k}": x for k, x in enumerate(state.q)}
         steps.append({"actuation": pairs, "residual": info.residual, **q, **_rows(info)})
-    rows = {name: np.concatenate([one[name] for one in steps]) for name in ("keys", "lam", "maker", "normal")}
+    rows = {name: np.concatenate([one[name] for one in steps]) for name in ROWS}
     counts = np.array([len(one["keys"]) for one in steps], np.int64)
     shapes = {name: np.stack([one[name] for one in steps]) for name in steps[0] if name not in rows}
     index = {"run": np.full(plan.steps, number, np.int64), "step": np.arange(plan.steps, dtype=np.int64)}
@@ -86,7 +87,15 @@ def _rows(info: StepInfo) -> dict[str, Any]:
     maker: IndexArray = np.repeat(np.arange(len(places), dtype=np.int64), sizes)
     within = np.arange(rows.count) - np.repeat([place.start for place in places], sizes)
     normal = (rows.law != Law.COULOMB) | (within % 3 == 0)  # a contact with friction has three rows, its normal first
-    return {"keys": rows.key.astype(np.int64), "lam": np.asarray(info.lam), "maker": maker, "normal": normal}
+    nodes, weights = np.full((rows.count, 2, 3), -1, np.int32), np.zeros((rows.count, 2, 3))
+    for place, memory in zip(places, info.assembly.memories, strict=True):
+        if type(memory) is ContactMemory and memory.contacts.count:
+            contacts = memory.contacts
+            each = (place.stop - place.start) // contacts.count
+            nodes[place] = np.repeat(np.stack([contacts.nodes_a, contacts.nodes_b], axis=1), each, axis=0)
+            weights[place] = np.repeat(np.stack([contacts.weights_a, contacts.weights_b], axis=1), each, axis=0)
+    own = {"keys": rows.key.astype(np.int64), "lam": np.asarray(info.lam), "maker": maker, "normal": normal}
+    return own | {"nodes": nodes, "weights": weights}
 
 
 def _joined(world: World, results: list[dict[str, Any]], origin: dict[str, Any]) -> Snapshots:
@@ -99,5 +108,5 @@ def _joined(world: World, results: list[dict[str, Any]], origin: dict[str, Any])
         q=tuple(all_of(f"q_{k}") for k in range(len(world.models))),
         starts=np.concatenate([[0], np.cumsum(all_of("counts"))]).astype(np.int64),
         provenance=origin,
-        **{n: all_of(n) for n in ("run", "step", "actuation", "residual", "keys", "lam", "maker", "normal")},
+        **{name: all_of(name) for name in (*STEPS, *ROWS)},
     )

@@ -11,18 +11,18 @@ model order reduction for contact forces", IEEE RA-L 6, 2021.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from pliant.collision import concatenate
-from pliant.constraints import RowView
+from pliant.collision import ContactSet
 from pliant.constraints.contact import ContactMemory, ContactPair
 from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import FacingPair
 from pliant.constraints.pair_basis import PairBasis, facing_of
-from pliant.constraints.rows import forces_of
 from pliant.core.checks import positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -144,27 +144,22 @@ def subspaces(world: World, snapshots: Snapshots, *, tolerance: float, curvature
 
 
 def contact_history(world: World, snapshots: Snapshots, number: int) -> list[tuple[ContactMemory, FloatArray]]:
-    """Contacts of the pair that maker `number` is and their λ (N), at every snapshot."""
+    """Contacts of the pair that maker `number` is and their normal forces λ (N), at every snapshot."""
     pair = world.row_makers[number]
     assert isinstance(pair, ContactPair)
-    width, sizes = 3 if pair.mu else 1, [model.size for model in world.models]
-    own = snapshots.maker == number
-    entry = np.repeat(np.arange(snapshots.count), np.diff(snapshots.starts))
-    history: list[tuple[ContactMemory, FloatArray]] = []
-    for k in range(snapshots.count):
-        follows = k > 0 and snapshots.run[k] == snapshots.run[k - 1] and snapshots.step[k] == snapshots.step[k - 1] + 1
-        q = [x[k] for x in snapshots.q]
-        still = [np.zeros(model.held.shape) for model in world.models]
-        view = RowView(q=q, start=q, moved=still, sizes=sizes, controls={}, time=0.0, dt=0.0, speeds=still)
-        previous = history[-1][0].contacts if follows else None
-        contacts, here = pair.detect(view, previous), own & (entry == k)
-        if previous is not None:  # those that pushed before the last correction of the step, which took them away
-            pushing = snapshots.keys[here & (snapshots.lam > 0.0)] // 3
-            lost = np.isin(previous.key, pushing) & ~np.isin(previous.key, contacts.key)
-            contacts = concatenate([contacts, previous.selected(lost)]) if lost.any() else contacts
-        keys = (3 * contacts.key[:, None] + np.arange(width)).ravel()
-        lam = forces_of(keys, snapshots.keys[here], snapshots.lam[here])
-        history.append((ContactMemory(contacts, contacts.normal[:, None]), lam))
+    assert pair.a.surface is not None
+    assert pair.b.surface is not None
+    none = ContactSet.empty(len(pair.a.surface.rest), len(pair.b.surface.rest))
+    history = []
+    for first, end in pairwise(snapshots.starts):
+        own = first + np.flatnonzero((snapshots.maker[first:end] == number) & snapshots.normal[first:end])
+        nodes, weights, unknown = snapshots.nodes[own], snapshots.weights[own], np.zeros((len(own), 3))
+        contacts = replace(
+            none, kind=np.zeros(len(own), np.uint8), key=snapshots.keys[own] // 3, gap=unknown[:, 0],
+            nodes_a=nodes[:, 0], nodes_b=nodes[:, 1], weights_a=weights[:, 0], weights_b=weights[:, 1],
+            normal=unknown, point_a=unknown, point_b=unknown, face=np.full(len(own), -1, np.int32),
+        )  # fmt: skip
+        history.append((ContactMemory(contacts, unknown[:, None]), snapshots.lam[own]))
     return history
 
 

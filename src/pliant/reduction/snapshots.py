@@ -17,11 +17,15 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray, IndexArray
+from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.sweep import write_archive
 
 FORMAT = "pliant snapshots 1"
-_ARRAYS = ("run", "step", "actuation", "residual", "starts", "keys", "lam", "maker", "normal")
+ROWS = ("keys", "lam", "maker", "normal", "nodes", "weights")
+"""What is recorded of every row."""
+STEPS = ("run", "step", "actuation", "residual")
+"""What is recorded of every step."""
+_ARRAYS = (*STEPS, "starts", *ROWS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +38,8 @@ class Snapshots:
     (m, m³ or rad) and force (N, Pa or N·m) of the plan's actuators. `residual` (s,), no unit, is that of each step.
 
     The rows of snapshot i are the entries starts[i] … starts[i + 1] of `keys`, `lam` (N), `maker` (number of the maker)
-    and `normal` (whether it is no friction); `starts` is (s + 1,).
+    and `normal` (whether it is no friction); `starts` is (s + 1,). Of a contact of two surfaces `nodes` (rows, 2, 3)
+    and `weights` (rows, 2, 3) are the points that touch on either side, −1 and 0 elsewhere.
     """
 
     bodies: tuple[str, ...]
@@ -49,6 +54,8 @@ class Snapshots:
     lam: FloatArray
     maker: IndexArray
     normal: Any
+    nodes: IntArray
+    weights: FloatArray
     provenance: dict[str, Any]
 
     @property
@@ -106,8 +113,8 @@ class Snapshots:
         sizes = np.diff(self.starts)[index]
         starts = np.concatenate([[0], np.cumsum(sizes)])
         entries = np.repeat(self.starts[index] - starts[:-1], sizes) + np.arange(starts[-1])
-        rows = {name: getattr(self, name)[entries] for name in ("keys", "lam", "maker", "normal")}
-        steps = {name: getattr(self, name)[index] for name in ("run", "step", "actuation", "residual")}
+        rows = {name: getattr(self, name)[entries] for name in ROWS}
+        steps = {name: getattr(self, name)[index] for name in STEPS}
         q = tuple(x[index] for x in self.q)
         return Snapshots(self.bodies, self.makers, q, starts=starts, provenance=self.provenance, **rows, **steps)
 
