@@ -58,3 +58,12 @@ def test_a_point_beyond_an_open_border_has_passed_by():
     assert np.allclose(seen.gap, [-0.4, 0.5, 0.5, 1.3, -0.4])  # behind, beyond an edge twice, a corner, the diagonal
     assert np.allclose(seen.normal[[0, 4]], (0, 0, 1))
     assert np.allclose(seen.normal[1], (0.6, 0, -0.8))
+
+
+def test_triangles_that_nobody_sees_close_a_border():
+    surface = box((1.0, 1.0, 1.0), (1, 1, 1)).surface()
+    top = (surface.points[surface.triangles][:, :, 2] > 0.5).all(axis=1)
+    table = table_of(surface.triangles, surface.points, 3, groups=([0, 0, 0], np.where(top, 0, -1)))
+    seen = table.gaps(np.array([(0.9, 0.5, 0.95), (1.1, 0.5, 0.7), (0.999, 0.5, -2.0)]), surface.points)
+    assert np.allclose(seen.gap, [-0.05, np.hypot(0.1, 0.3), -3.0])
+    assert top[seen.face].all()

@@ -51,8 +51,10 @@ def test_forces_of_all_kinds_of_contacts_are_handed_to_vertices(curled):
     seen = facing_of(world.row_makers[-1], history_of(infos))
     kinds = {int(kind) for memory, _ in history_of(infos) for kind in memory.contacts.kind}
     assert len(kinds) > 1, "edges must be among the contacts"
-    totals = [lam.sum() for _, lam in history_of(infos)]
-    assert np.allclose(seen.snapshots.sum(axis=0), totals)
+    totals = np.array([lam.sum() for _, lam in history_of(infos)])
+    kept = seen.snapshots.sum(axis=0)
+    assert (kept <= totals + 1e-12).all()
+    assert kept[-1] > 0.7 * totals[-1]  # corners of the valleys face no other surface
     assert seen.snapshots.min() >= 0.0
     assert seen.snapshots.max() > 0.05
 
@@ -64,7 +66,7 @@ def test_vertices_face_the_other_flank_alone(curled):
     rest = pair.a.surface.rest
     for group in np.unique(seen.point_group):
         own = seen.vertices[seen.point_group == group]
-        faced = np.unique(seen.triangles[seen.triangle_group == group])
+        faced = np.unique(pair.b.surface.triangles[seen.faces[seen.face_group == group]])
         assert not np.isin(own, faced).any()
         apart = rest[own, 0].mean() - rest[faced, 0].mean()
         assert abs(apart) > 0.001  # the two flanks of a notch
@@ -74,8 +76,8 @@ def test_vertices_face_the_other_flank_alone(curled):
 def test_a_curled_finger_in_modes_is_near_the_full_one(curled):
     robot, world, control, state, infos = curled
     seen = facing_of(world.row_makers[-1], history_of(infos))
-    last = seen.snapshots[:, [-1, 40, 35]]
-    few = with_basis(world, seen.basis(last))
+    each = np.equal.outer(seen.point_group, np.unique(seen.point_group)) * seen.snapshots.sum(axis=1)[:, None]
+    few = with_basis(world, seen.basis(np.column_stack([each, seen.snapshots[:, [-1, 40, 35]]])))
     reduced_state, reduced_infos = driven(few, control, steps=50)
     free = dataclasses.replace(world, row_makers=world.row_makers[:-1])
     free_state, _ = driven(free, control, steps=50)
@@ -104,6 +106,8 @@ def stacked():
 def test_a_block_on_a_block_keeps_its_weight_and_its_place(stacked, tmp_path):
     world, upper, lower, infos = stacked
     seen = facing_of(world.row_makers[-1], history_of(infos))
+    totals = [lam[::3].sum() for _, lam in history_of(infos)]
+    assert np.allclose(seen.snapshots.sum(axis=0), totals)
     few = with_basis(world, seen.basis(np.eye(len(seen.vertices))))
     assert isinstance(few.row_makers[-1], ReducedPair)
     state, last = driven(few, lambda part: {}, steps=30)
@@ -120,8 +124,8 @@ def test_contacts_elsewhere_keep_their_rows(stacked):
     world, _, _, infos = stacked
     seen = facing_of(world.row_makers[-1], history_of(infos))
     far = dataclasses.replace(
-        seen, vertices=np.array([26], np.int32), triangles=seen.triangles[:1], point_group=seen.point_group[:1] * 0,
-        triangle_group=seen.triangle_group[:1] * 0, snapshots=np.ones((1, 1)),
+        seen, vertices=np.array([26], np.int32), faces=seen.faces[:1], point_group=seen.point_group[:1] * 0,
+        face_group=seen.face_group[:1] * 0, snapshots=np.ones((1, 1)),
     )  # fmt: skip
     few = with_basis(world, far.basis(np.ones((1, 1))))  # a vertex on top of the upper block: it never touches
     state, last = driven(few, lambda part: {}, steps=10)
@@ -137,7 +141,7 @@ def test_a_basis_is_saved_and_refused_for_another_robot(curled, stacked):
     encoder = Encoder()
     again = Decoder(encoder.arrays).decode(encoder.encode(basis))
     assert again.covers(world.row_makers[-1])
-    assert np.array_equal(again.seen.triangles, seen.triangles)
+    assert np.array_equal(again.seen.faces, seen.faces)
     assert not again.covers(curled[1].row_makers[-1])
     with pytest.raises(InputError, match="are none of 'finger – finger'"):
         again.reduced(curled[1].row_makers[-1])

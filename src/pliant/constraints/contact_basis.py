@@ -28,7 +28,7 @@ from scipy import sparse
 
 from pliant.constraints.contact import ContactMemory
 from pliant.constraints.facing import Facing, FacingMemory, FacingPair
-from pliant.constraints.rows import Rows, RowView, forces_of
+from pliant.constraints.rows import Rows, RowView
 from pliant.core.arrays import csr
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
@@ -39,6 +39,8 @@ from pliant.models.volume import Volume
 
 FAINT = 1e-3
 """Entries of a mode below this share of its largest are left out: a point so faint is not known to it."""
+HELD = 0.9
+"""A contact is held at the tolerated depth from this share of it on."""
 _MODE_KEYS = 1 << 30
 """Identities of modes begin here, above those of points."""
 
@@ -50,11 +52,12 @@ class ContactBasis:
     `fingerprint` is that of the facing and its bodies' meshes, so that modes of another robot are refused.
 
     guards
-        How many full rows watch over the modes: the nearest point of each group that a mode touches gets one, the
-        deepest first. They stop penetrations that modes average away, at the price of as many rows; 0: none.
+        How many full rows watch over the modes: the nearest point of each group that a mode touches gets one (in
+        statics all that touch), the deepest first. They stop penetrations that modes average away, at the price of as
+        many rows; 0: none.
     tolerance
-        A point that no mode touches, where others of its group are touched, gets a row of its own when it is deeper
-        than this share of the margin.
+        How deep a point may be that no mode touches, where others of its group are touched, as a share of the margin:
+        there a row of its own holds it.
     """
 
     facing: str
@@ -191,10 +194,10 @@ class ReducedFacing(FacingPair):
         seen, found = self.look(view)
         near = seen.gap <= self.margin
         active = np.flatnonzero(near @ self._touched)
-        alone = self._unknown(view, seen.gap, near)
+        alone, depth = self._unknown(seen.gap, near)
         if not len(active) and not len(alone):
             return self._none_near(view, found)
-        own = np.concatenate([alone, self._guards(seen.gap, near, alone)])
+        own = np.concatenate([alone, self._guards(view, seen.gap, near, alone)])
         chosen: BoolArray = np.asarray(self._touched[:, active].any(axis=1))
         chosen[own] = True
         points = np.flatnonzero(chosen)
@@ -204,13 +207,15 @@ class ReducedFacing(FacingPair):
         contacts = self.contacts(seen, points)
         frames = self.frames_of(contacts, view.memory)
         keys = np.concatenate([self.key(_MODE_KEYS + active), self.key(own)])
-        rows = self.governed(view, self._combined(view, contacts, frames, shares), contacts.gap @ shares, keys)
+        gaps = contacts.gap @ shares
+        gaps[len(active) : len(active) + len(alone)] += depth
+        rows = self.governed(view, self._combined(view, contacts, frames, shares), gaps, keys)
         memory = ReducedMemory(contacts, frames, found.nearest, found.least, found.places, shares, len(alone))
         return rows, memory
 
     def outrun(self, view: RowView) -> float:
         """How much deeper than tolerated points are at the end of the step, m, that no row of it knows."""
-        return super().outrun(view) - self.basis.tolerance * self.margin
+        return super().outrun(view) - self.tolerated
 
     def end_gaps(self, memory: ContactMemory, delta: FloatArray, view: RowView) -> FloatArray:
         """Gaps (m,) m of all points that a mode in use touches, at the end of the step."""
@@ -232,29 +237,35 @@ class ReducedFacing(FacingPair):
         groups[self.table.group[self._known]] = True
         return groups[self.table.group]
 
-    def _unknown(self, view: RowView, gap: FloatArray, near: BoolArray) -> IndexArray:
-        """Contacts that no mode touches: those within the margin in groups that no mode touches, and in the others,
-        where modes hold the surfaces apart, those that are deeper than the tolerance, until they push no more.
+    def _unknown(self, gap: FloatArray, near: BoolArray) -> tuple[IndexArray, FloatArray]:
+        """Contacts that no mode touches, and how deep (m) each may be: those within the margin in groups that no mode
+        touches; and in the others, where modes hold the surfaces apart, those at the depth that is tolerated. They are
+        held there, so that they do not come and go from one linear solve to the next.
         """
-        apart = near & ~self._covered
-        inside = np.flatnonzero(near & self._covered & ~self._known)
-        if len(inside):
-            kept = forces_of(3 * self.key(inside), view.last_keys, view.last_lam) > 0.0
-            apart[inside[kept | (gap[inside] < -self.basis.tolerance * self.margin)]] = True
-        return np.flatnonzero(apart)
+        apart = np.flatnonzero(near & ~self._covered)
+        inside = np.flatnonzero((gap <= -HELD * self.tolerated) & self._covered & ~self._known)
+        points = np.concatenate([apart, inside])
+        return points, np.where(np.arange(len(points)) < len(apart), 0.0, self.tolerated)
 
-    def _guards(self, gap: FloatArray, near: BoolArray, alone: IndexArray) -> IndexArray:
+    @property
+    def tolerated(self) -> float:
+        """How deep a point may be that no mode touches, m, where modes touch others of its group."""
+        return self.basis.tolerance * self.margin
+
+    def _guards(self, view: RowView, gap: FloatArray, near: BoolArray, alone: IndexArray) -> IndexArray:
         """The nearest point within the margin in each group that modes touch, the deepest first, at most so many; none
-        that has a row of its own already.
+        that has a row of its own already. Statics, which iterate, watch all points that touch: one at a time would
+        alternate with its neighbour.
         """
-        points = np.flatnonzero(near & self._covered) if self.basis.guards else np.zeros(0, np.int64)
-        if not len(points):
-            return points
-        order = points[np.lexsort((gap[points], self.table.group[points]))]
-        nearest = order[np.concatenate([[True], np.diff(self.table.group[order]) > 0])]
-        nearest = nearest[~np.isin(nearest, alone)]
-        order = np.argsort(gap[nearest], kind="stable")[: self.basis.guards]
-        return np.asarray(nearest[order])
+        if not self.basis.guards:
+            return np.zeros(0, np.int64)
+        touching = near if view.dt else gap <= self.tolerated
+        points = np.flatnonzero(touching & self._covered)
+        points = points[~np.isin(points, alone)]
+        points = points[np.argsort(gap[points], kind="stable")]
+        if view.dt:
+            points = points[np.sort(np.unique(self.table.group[points], return_index=True)[1])]
+        return np.asarray(points[: self.basis.guards])
 
     def _none_near(self, view: RowView, found: FacingMemory) -> tuple[Rows, ReducedMemory]:
         rows = self.governed(view, view.blank(0), np.zeros(0), np.zeros(0, np.int64))

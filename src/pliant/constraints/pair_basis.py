@@ -3,8 +3,8 @@
 Rows of the facing are the vertices of side a that pushed in the snapshots; they look at the triangles of side b that
 they met, and one ring around these. A contact of two edges, or of a vertex of b with a face of a, is handed to the
 vertices of a that make it by their weights, so that the whole force is kept. Where the modes cannot help, detection
-goes on as ever: a contact outside of what the facing covers, or too deep inside of it, keeps its row, and
-`info.unknown_contacts` counts it.
+goes on as ever: a contact outside of what the facing covers keeps its row, one inside of it as well at the depth that
+is tolerated, and `info.unknown_contacts` counts them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pliant.collision.facing import FacingTable
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactMemory, ContactPair
 from pliant.constraints.contact_basis import (
+    HELD,
     ContactBasis,
     ReducedFacing,
     ReducedMemory,
@@ -32,7 +33,7 @@ from pliant.constraints.contact_basis import (
     digest_of,
 )
 from pliant.constraints.facing import Facing, FacingPair
-from pliant.constraints.rows import Rows, RowView, forces_of, joined
+from pliant.constraints.rows import Rows, RowView, joined
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.mappings import BarycentricMap, FrameMap, NodeMap
@@ -46,17 +47,17 @@ class PairFacing:
     """What was seen of the pair called `pair`: p vertices of side a and the triangles of side b that they face.
 
     vertices                     (p,) points of side a, ascending
-    triangles                    (t, 3) points of side b
-    point_group, triangle_group  (p,) and (t,), as in `pl.Facing`
+    faces                        (t,) triangles of side b
+    point_group, face_group      (p,) and (t,), as in `pl.Facing`
     snapshots                    (p, n) N, normal forces of the vertices in n snapshots
     fingerprint                  of the meshes of both sides
     """
 
     pair: str
     vertices: IntArray
-    triangles: IntArray
+    faces: IntArray
     point_group: IntArray
-    triangle_group: IntArray
+    face_group: IntArray
     snapshots: FloatArray
     fingerprint: str
 
@@ -83,15 +84,16 @@ def facing_of(pair: ContactPair, history: Sequence[tuple[ContactMemory, FloatArr
             nodes = contacts.nodes_a[used, corner]
             np.add.at(pushed[:, number], nodes, contacts.weights_a[used, corner] * normal[used])
             for node, met in zip(nodes, _met(surface_b, contacts.selected(used)), strict=True):
-                links[node, met] = True
+                links[node, _opposed(surface_a, node, surface_b, met)] = True
     vertices = np.flatnonzero(pushed.any(axis=1)).astype(np.int32)
     if not len(vertices):
         raise InputError(f"nothing touched in the {len(history)} snapshots of {pair.name!r}; pull farther")
-    faces, vertex_group, face_group = _groups(surface_b, links.tocsr()[vertices], vertices, pair.a is pair.b)
+    met = links.tocsr()[vertices]
+    faces, vertex_group, face_group, seen = _groups(surface_b, met, vertices, pair.a is pair.b)
+    if not seen.any():
+        raise InputError(f"{pair.name!r} touches in its valleys alone, where no point faces another surface")
     digest = digest_of([*body_arrays(pair.a.handle), *body_arrays(pair.b.handle)])
-    triangles = np.ascontiguousarray(surface_b.triangles[faces])
-    seen = np.isin(vertex_group, face_group)
-    parts = (pair.name, vertices[seen], triangles, vertex_group[seen], face_group, pushed[vertices[seen]])
+    parts = (pair.name, vertices[seen], faces, vertex_group[seen], face_group, pushed[vertices[seen]])
     return PairFacing(*parts, digest)
 
 
@@ -108,23 +110,33 @@ def _met(surface: CollisionSurface, contacts: ContactSet) -> list[IntArray]:
     return found
 
 
+def _opposed(a: CollisionSurface, node: int, b: CollisionSurface, faces: IntArray) -> IntArray:
+    """Those of `faces` of b that are against a triangle around the point `node` of a at rest, where there are any:
+    a corner of a body that was met has other sides too.
+    """
+    around = a.rest_normals[a.fan[a.fan_start[node] : a.fan_start[node + 1]]]
+    against = (b.rest_normals[faces] @ around.T).min(axis=1) < -_SAME_WAY
+    return faces[against] if against.any() else faces
+
+
 def _groups(
     surface: CollisionSurface, links: sparse.csr_matrix, vertices: IntArray, same: bool
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Triangles that are faced, and the groups of vertices and triangles: those that met, directly or by way of
-    others. No vertex of a surface that touches itself faces a triangle around it.
+) -> tuple[IntArray, IntArray, IntArray, BoolArray]:
+    """Triangles that are faced, the groups of vertices and triangles (those that met, directly or by way of others),
+    and which vertices can face them: of a surface that touches itself none that is a corner of one, as in a valley.
     """
     count = len(vertices)
     whole = sparse.bmat([[None, links], [links.T, None]], format="csr")
     _, labels = connected_components(whole, directed=False)
     faces = np.unique(links.indices)
     group = labels[count + faces]
+    able: BoolArray = np.ones(count, np.bool_)
     if same:
         place = np.full(len(surface.rest), -1)
         place[vertices] = labels[:count]
-        own = place[surface.triangles[faces]] == group[:, None]
-        faces, group = faces[~own.any(axis=1)], group[~own.any(axis=1)]
-    return faces.astype(np.int32), labels[:count].astype(np.int32), group.astype(np.int32)
+        corners = surface.triangles[faces]
+        able = ~np.isin(vertices, corners[place[corners] == group[:, None]])
+    return faces.astype(np.int32), labels[:count].astype(np.int32), group.astype(np.int32), able
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,18 +167,18 @@ class PairBasis:
         return ReducedPair(**own, seen=self.seen, few=self._facing(maker))
 
     def _facing(self, maker: ContactPair) -> ReducedFacing:
-        seen = self.seen
+        seen, surface = self.seen, maker.b.surface
         assert maker.a.surface is not None
-        assert maker.b.surface is not None
-        corners, triangles = np.unique(seen.triangles, return_inverse=True)
-        faces = triangles.reshape(-1, 3).astype(np.int32)
-        rest_a, rest_b = maker.a.surface.rest[seen.vertices], maker.b.surface.rest[corners]
+        assert surface is not None
+        group = np.full(len(surface.triangles), -1, np.int32)  # the whole surface says which side a point is on
+        group[seen.faces] = seen.face_group
         spec = Facing(
-            maker.a.handle, maker.b.handle, rest_a, rest_b, faces, point_group=seen.point_group,
-            triangle_group=seen.triangle_group, friction=maker.mu, margin=maker.margin, name=maker.name,
+            maker.a.handle, maker.b.handle, maker.a.surface.rest[seen.vertices], surface.rest, surface.triangles,
+            point_group=seen.point_group, triangle_group=group, friction=maker.mu, margin=maker.margin,
+            name=maker.name,
         )  # fmt: skip
-        table = FacingTable.build(CollisionSurface.build(faces, rest_b), seen.point_group, seen.triangle_group)
-        a, b = _riders(maker.a, seen.vertices), _riders(maker.b, corners.astype(np.int32))
+        table = FacingTable.build(surface, seen.point_group, group)
+        a, b = _riders(maker.a, seen.vertices), _riders(maker.b, np.arange(len(surface.rest), dtype=np.int32))
         # a pair of its own, so that identities of modes and points are no others'
         full = FacingPair(a, b, maker.mu, maker.margin, maker.pair + PAIR_LIMIT // 2, spec=spec, table=table)
         return ContactBasis.of(full, self.modes, guards=self.guards, tolerance=self.tolerance).reduced(full)
@@ -186,11 +198,14 @@ def _riders(side: Collider, nodes: IntArray) -> Collider:
 
 @dataclass(frozen=True, eq=False)
 class PairMemory:
-    """What the modes remember, `few`; all contacts detected, `found`; those of them with rows of their own, `full`."""
+    """What the modes remember, `few`; all contacts detected, `found`; those of them with rows of their own, `full`, and
+    the `depth` (m,) m that each of these may have.
+    """
 
     few: ReducedMemory
     found: ContactSet
     full: ContactMemory
+    depth: FloatArray
 
     @property
     def unknown(self) -> int:
@@ -217,7 +232,7 @@ class PairMemory:
     def arrays(self) -> dict[str, Any]:
         """Everything as arrays, for saving."""
         found = {item.name: np.asarray(getattr(self.found, item.name)) for item in fields(ContactSet)}
-        parts = {"few": self.few.arrays(), "full": self.full.arrays(), "found": found}
+        parts = {"few": self.few.arrays(), "full": self.full.arrays(), "found": found, "own": {"depth": self.depth}}
         return {f"{part}_{name}": array for part, own in parts.items() for name, array in own.items()}
 
     @classmethod
@@ -228,7 +243,8 @@ class PairMemory:
             for part in ("few_", "full_", "found_")
         )
         empty = ContactMemory.from_arrays(found | {"frames": np.zeros((0, 1, 3))})
-        return cls(ReducedMemory.from_arrays(few), empty.contacts, ContactMemory.from_arrays(full))
+        full_memory = ContactMemory.from_arrays(full)
+        return cls(ReducedMemory.from_arrays(few), empty.contacts, full_memory, arrays["own_depth"])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -245,22 +261,19 @@ class ReducedPair(ContactPair):
         memory: PairMemory | None = view.memory
         modes, few = self.few.rows(replace(view, memory=None if memory is None else memory.few))
         found = self.detect(view, None if memory is None else memory.found)
-        full = found.selected(~self._covered(found) | self._too_deep(view, found))
+        covered, tolerated = self._covered(found), self.few.tolerated
+        chosen = ~covered | (found.gap <= -HELD * tolerated)
+        full, depth = found.selected(chosen), np.where(covered[chosen], tolerated, 0.0)
         frames = self.frames_of(full, None if memory is None else memory.full)
-        rows = joined([modes, self._rows(view, full, frames)])
-        return rows, PairMemory(few, found, ContactMemory(full, frames))
+        rows = joined([modes, self._rows(view, replace(full, gap=full.gap + depth), frames)])
+        return rows, PairMemory(few, found, ContactMemory(full, frames), depth)
 
     def end_gaps(self, memory: Any, delta: FloatArray, view: RowView) -> FloatArray:
         """Gaps (m,) m of all points that a mode in use touches, and of the other contacts, at the end of the step."""
         width = 3 if self.mu else 1
         count = len(delta) - width * memory.full.contacts.count
         own = self.few.end_gaps(memory.few, delta[:count], view)
-        return np.concatenate([own, super().end_gaps(memory.full, delta[count:], view)])
-
-    def _too_deep(self, view: RowView, found: ContactSet) -> BoolArray:
-        """Which contacts (m,) are deeper than the tolerance, whatever the modes do, or pushed so in the last step."""
-        pushed = forces_of(3 * found.key, view.last_keys, view.last_lam) > 0.0
-        return np.asarray(pushed | (found.gap < -self.few.basis.tolerance * self.margin))
+        return np.concatenate([own, super().end_gaps(memory.full, delta[count:], view) - memory.depth])
 
     def _covered(self, found: ContactSet) -> BoolArray:
         """Which contacts (m,) are between the neighbourhoods of the vertices and of the triangles of the facing."""
@@ -274,7 +287,8 @@ class ReducedPair(ContactPair):
         """Points of side a and of side b that belong to the facing, or are joined to one that does."""
         assert self.a.surface is not None
         assert self.b.surface is not None
-        return _with_ring(self.a.surface, self.seen.vertices), _with_ring(self.b.surface, self.seen.triangles)
+        corners = self.b.surface.triangles[self.seen.faces]
+        return _with_ring(self.a.surface, self.seen.vertices), _with_ring(self.b.surface, corners)
 
 
 def _with_ring(surface: CollisionSurface, nodes: IntArray) -> BoolArray:
