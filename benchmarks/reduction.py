@@ -73,38 +73,34 @@ def finger(robot: pl.robots.Robot | None = None) -> Case:
     return Case(scene.compile(), robot.tip.at, training, trials, 3, 2e-2, stiffness=False, incumbent="474 → 3, 389 → 5")
 
 
-def lean(cables: Any, amplitude: float, *, hold: int, seed: int) -> Controls:
-    """Pull the cables of one side, every `hold` steps towards another one and as far as another amplitude, m."""
-    random = np.random.default_rng(seed)
-    angles, lengths = 2.0 * np.pi * random.random(400), amplitude * random.random(400)
-    goals = np.stack([lengths * np.cos(angles), lengths * np.sin(angles)], axis=1)
-    goals[0] = 0.0
+def star(cables: Any, amplitude: float, count: int, *, turn: float = 0.0, hold: int = 40) -> Controls:
+    """Lean to `count` sides in turn, out and back in `hold` steps each, by the cables of that side, up to m."""
     sides = 0.5 * np.pi * np.arange(len(cables))
 
     def control(k: int) -> Mapping[Any, Any]:
-        now, share = divmod((k + 1) / hold, 1.0)
-        x, y = (1.0 - share) * goals[int(now)] + share * goals[int(now) + 1]
-        pulls = np.maximum(x * np.cos(sides) + y * np.sin(sides), 0.0)
-        return {cable: pl.Displacement(float(pull)) for cable, pull in zip(cables, pulls, strict=True)}
+        number, share = divmod((k + 1) / hold, 1.0)
+        angle = 2.0 * np.pi * number / count + turn
+        pulls = amplitude * np.sin(np.pi * share) * np.cos(sides - angle)
+        pulled = zip(cables, pulls, strict=True)  # the others are let go
+        return {cable: pl.Displacement(float(pull)) for cable, pull in pulled if pull > 1e-6}
 
     return control
 
 
 def trunk() -> Case:
-    """Four long cables that lean it to all sides; tried with other ways."""
+    """Four cables lean it to eight sides; tried to sides between, less far."""
     scene = pl.Scene()
     robot = scene.add(pl.robots.trunk())
-    goals = [lean(robot.cables[:4], 0.012, hold=40, seed=seed) for seed in (1, 2)]
-    return Case(
-        scene.compile(), robot.tip.at, ((goals[0], 800),), {"other ways": (goals[1], 200)}, 8, 2e-2, False, every=4
-    )
+    cables = robot.cables[:4]
+    trials = {"between": (star(cables, 0.004, 4, turn=0.2), 160)}
+    return Case(scene.compile(), robot.tip.at, ((star(cables, 0.005, 8), 320),), trials, 10, 2e-2, False, every=2)
 
 
 def tower() -> Case:
     """Chambers that breathe."""
-    scene = pl.Scene(gravity=(0, 0, -9.81))
+    scene = pl.Scene()
     robot = scene.add(pl.robots.tower())
-    goals = [wander(robot.cavities, pl.Pressure, 1e3, hold=40, seed=seed) for seed in (1, 2)]
+    goals = [wander(robot.cavities, pl.Pressure, 1e4, hold=40, seed=seed) for seed in (1, 2)]
     return Case(
         scene.compile(), robot.tip.at, ((goals[0], 400),), {"other pressures": (goals[1], 160)}, 8, 2e-2, False, every=4
     )
