@@ -15,6 +15,8 @@ Structures 188, 2017): the coordinates are as few, and the strain is that of k +
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -87,8 +89,8 @@ class HeldChart:
         """Positions (n, 3), m, that the coordinates stand for."""
         return self.rest + (self.modes @ place.y).reshape(-1, 3)
 
-    def moved(self, end: FloatArray, step: FloatArray, place: Place) -> FloatArray:
-        """Positions (n, 3) that `end` goes to by a `step` (n, 3) found at `place`."""
+    def moved(self, end: FloatArray, step: FloatArray, at: FloatArray) -> FloatArray:
+        """Positions (n, 3) that `end` goes to by a `step` (n, 3) found `at` positions (n, 3)."""
         return end + step
 
 
@@ -122,26 +124,32 @@ class CurvedChart:
 
     def parts(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """η (k + e,) and its slopes ∂η/∂y (k + e, k)."""
-        first, second = np.triu_indices(len(y))
-        slopes = np.zeros((len(y) + len(first), len(y)))
-        slopes[: len(y)] = np.eye(len(y))
-        rows = np.arange(len(y), len(slopes))
-        slopes[rows, first] += y[second]
-        slopes[rows, second] += y[first]
-        return np.concatenate([y, y[first] * y[second]]), slopes
+        first, second, rows, linear = self._pairs
+        one, other = y[first], y[second]
+        slopes = linear.copy()
+        slopes[rows, first] += other
+        slopes[rows, second] += one
+        return np.concatenate([y, one * other]), slopes
+
+    @cached_property
+    def _pairs(self) -> tuple[Any, Any, Any, FloatArray]:
+        """The coordinates of each product, its rows among the slopes, and the slopes at y = 0."""
+        count = len(self.dual)
+        first, second = np.triu_indices(count)
+        return first, second, np.arange(count, count + len(first)), np.eye(count + len(first), count)
 
     def place(self, x: FloatArray) -> Place:
         """Where the body is at positions x (n, 3)."""
         y = self.dual @ (x - self.rest).ravel()
-        _, slopes = self.parts(y)
+        slopes = self.parts(y)[1]
         return Place(y, self.modes @ slopes, self.dual, slopes.T @ self.part_mass @ slopes, self.gram, slopes)
 
     def positions(self, place: Place) -> FloatArray:
         """Positions (n, 3), m, that the coordinates stand for."""
         return self._posed(place.y)
 
-    def moved(self, end: FloatArray, step: FloatArray, place: Place) -> FloatArray:
-        """Positions (n, 3) that `end` goes to by a `step` (n, 3) found at `place`."""
+    def moved(self, end: FloatArray, step: FloatArray, at: FloatArray) -> FloatArray:
+        """Positions (n, 3) that `end` goes to by a `step` (n, 3) found `at` positions (n, 3)."""
         return self._posed(self.dual @ (end - self.rest + step).ravel())
 
     def _posed(self, y: FloatArray) -> FloatArray:
@@ -212,13 +220,13 @@ class CarriedChart:
         assert isinstance(place, CarriedPlace)
         return self._posed(place.center, place.rotation, place.y)
 
-    def moved(self, end: FloatArray, step: FloatArray, place: Place) -> FloatArray:
-        """Positions (n, 3) that `end` goes to by a `step` (n, 3) found at `place`.
+    def moved(self, end: FloatArray, step: FloatArray, at: FloatArray) -> FloatArray:
+        """Positions (n, 3) that `end` goes to by a `step` (n, 3) found `at` positions (n, 3).
 
         The frame turns by exp, by an angle such that the way that was gone has the angular momentum of the step: with
         exp of the step's own rotation a body would lose some at every turn.
         """
-        assert isinstance(place, CarriedPlace)
+        place = self.place(at)
         z = place.dual @ step.ravel()
         center, rotation, y = self.frame(end)
         weighted = self.mass.nodal[:, None] * place.arms

@@ -182,8 +182,8 @@ class SubspaceTrial:
         """dx followed by scale × step, (n, 3), m; a body that nothing holds turns by exp."""
         if isinstance(self.model.chart, HeldChart):
             return dx + scale * step
-        place = self._place(self._q + self._scheme.theta * dx)
-        return self.model.chart.moved(self._q + dx, scale * step, place) - self._q
+        at = self._q + self._scheme.theta * dx
+        return self.model.chart.moved(self._q + dx, scale * step, at) - self._q
 
     def reach(self) -> FloatArray:
         """Largest coordinates, (3,), m."""
