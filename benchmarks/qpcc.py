@@ -3,19 +3,21 @@
     python benchmarks/qpcc.py [--repeat 7] [--problems 12] [--json FILE]
 
 Pieces are those that the solver visits on random problems of (actuators, contacts). Every variant walks the same
-pieces with the same QP code (daqp) and must reach the same costs. Times are microseconds a QP, the least of `repeat`
-walks, then the median over the problems, on one thread with kernels compiled.
+pieces and must reach the same costs. Times are microseconds a QP, the least of `repeat` walks, then the median over the
+problems, on one thread with kernels compiled.
 
-- reduced: contact forces eliminated by the Cholesky factor, updated at each pivot
+- reduced: contact forces eliminated by the Cholesky factor, updated at each pivot; with so few variables the QP is
+  solved in the same compiled call, where all others but "new factor" call daqp
 - new factor: the same, factorized anew at each pivot
 - touching: the forces of touching contacts stay variables
 - full: all contact forces are variables, eq. (8)–(13) of Coevoet, Escande, Duriez, IEEE RA-L 2017, whose ratios of full
   to reduced are 1.25, 1.88 and 7.82 at (3, 3), (3, 10) and (3, 50), and 1.2 to 1.25 of new factor to update
 - naive: the reduced QP by NumPy with an explicit inverse, checked and scaled each time
 
-The first table is what a caller of Python gets: about 8 µs of each QP are calls. The second one is the paper's
-comparison, compiled code alone: daqp by its own clock (set-up and solution), plus for the reduced QP the kernels that
-pivot the factor and fill the QP, less the time of calling them on a problem with one actuator and one contact.
+The first table is what a caller of Python gets: about 5 µs of each QP are calls. The second one is the paper's
+comparison, compiled code alone and one QP code for all: daqp by its own clock (set-up and solution), plus for the
+reduced QP the kernels that pivot the factor and fill the QP, less the time of calling them on a problem with one
+actuator and one contact.
 """
 
 from __future__ import annotations
@@ -194,8 +196,9 @@ def compiled_row(na: int, nc: int, pressed: float, problems: int, repeat: int) -
             piece.set(active)
             if not len(touching) or piece.minimum() is None:
                 continue
-            H, f, A, lower, upper, *_, sense, _ = piece._programs[0]
-            clock = daqp_time((H, f, A, upper, lower, sense), repeat)
+            table, limits, sense, _ = piece._programs[0]
+            n = table.shape[1]
+            clock = daqp_time((table[:n], table[-1], table[n:-1], limits[1], limits[0], sense), repeat)
             own = kernels(piece, int(touching[len(touching) // 2]))
             spent = {name: max(0.0, kernel_time(function, repeat) - call[name]) for name, function in own.items()}
             times["full"].append(daqp_time(full.arguments(active), repeat))
@@ -206,18 +209,16 @@ def compiled_row(na: int, nc: int, pressed: float, problems: int, repeat: int) -
 
 def kernels(piece: Piece, i: int) -> dict[str, Callable[[], Any]]:
     """Calls that fill the QP, make the factor, and take contact i out and put it in again: two pivots."""
-    *_, table, limits, sense, Y = piece._programs[0]
-    rows, state, marks, k, extra = piece._rows, piece._state, piece._marks, piece._k, piece._extra
+    table, limits, sense, Y = piece._programs[0]
+    p, state, marks, k, extra = piece.problem, piece._state, piece._marks, piece._k, piece._extra
 
     def update() -> None:
         leave_contact(state, marks, k, i)
-        enter_contact(rows, state, marks, k - 1, i)
+        enter_contact(p.rows, state, marks, k - 1, i)
 
     return {
-        "program": lambda: reduced_program(
-            rows, piece.problem.G, piece._bounds, state, marks, k, extra, table, limits, sense, Y
-        ),
-        "factor": lambda: enter_contacts(rows, state, marks, piece.active),
+        "program": lambda: reduced_program(p.rows, p.G, p.bounds, state, marks, k, extra, table, limits, sense, Y),
+        "factor": lambda: enter_contacts(p.rows, state, marks, piece.active),
         "update": update,
     }
 

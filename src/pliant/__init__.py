@@ -16,6 +16,7 @@ from typing import Any
 from pliant import control, materials, mesh, robots, solvers
 from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
 from pliant.constraints.channel import Channel
+from pliant.constraints.facing import Facing
 from pliant.control import (
     Effector,
     Inverse,
@@ -91,6 +92,7 @@ __all__ = [
     "Cut",
     "Displacement",
     "Effector",
+    "Facing",
     "Fibre",
     "Force",
     "ForcePoint",

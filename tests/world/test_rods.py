@@ -147,13 +147,6 @@ def test_read_outs_of_rods_are_for_rods():
         state.strains(ball)
 
 
-def test_two_rods_do_not_touch_each_other_yet():
-    scene, rod = lying()
-    other = scene.add(pl.Rod(0.2, 2, **ROD))
-    with pytest.raises(pl.InputError, match="two beams or rods"):
-        scene.collide(rod, other)
-
-
 def test_the_viewer_colours_rods_by_their_stress():
     from pliant.viewer.cast import FIBRE, Cast
 

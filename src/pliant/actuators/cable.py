@@ -32,7 +32,6 @@ from pliant.models.model import Model
 from pliant.models.rigid.model import RigidSystem
 from pliant.models.volume import Fibre, Volume, VolumeModel
 from pliant.models.volume.segments import Segments
-from pliant.models.volume.trial import VolumeSystem
 
 CUT = Command(by_force=True, amount=0.0, for_good=True)
 FRICTION_KEYS = 1 << 38
@@ -301,8 +300,7 @@ class CableRows:
             if isinstance(ride.segments, BeamSegments):
                 ride.segments.add_blocks(q[ride.number], across[own], units[own], system.values)
             elif ride.segments is not None:
-                assert isinstance(system, VolumeSystem)
-                ride.segments.add_blocks(np.zeros(len(own)), across[own], units[own], system.values)
+                system.add_pieces(ride.segments, np.zeros(len(own)), across[own], units[own])
             elif isinstance(system, RigidSystem):
                 system.A += _frame_stiffness(ride, q[ride.number], across, units)
 

@@ -25,7 +25,6 @@ from pliant.models.model import Model
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.loads import PressureFacets
 from pliant.models.volume.model import writable
-from pliant.models.volume.trial import VolumeSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +138,8 @@ class CavityRows(DriveRow):
         """Add −`scale` λ ∂²V/∂q² at pressure λ (Pa) to the matrix of the body, unless that is a warped one."""
         assert self.facets is not None
         system = systems[self.number]
-        assert isinstance(system, VolumeSystem)
         if not system.warped:
-            self.facets.add_stiffness(float(lam[0]), q[self.number], scale, system.values)
+            system.add_pressure(self.facets, float(lam[0]), q[self.number], scale)
 
     def _volume_and_gradient(self, q: FloatArray) -> tuple[float, FloatArray]:
         """The facets' normals point into the chamber, so the forces of a unit pressure are the gradient of its

@@ -24,7 +24,6 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Model
 from pliant.models.volume import Volume, VolumeModel
-from pliant.models.volume.trial import VolumeSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +131,7 @@ class StiffnessRows(DriveRow):
         if lam[0] == 0.0:
             return
         assert self.part is not None
-        system = systems[self.number]
-        assert isinstance(system, VolumeSystem)
-        K = np.empty_like(system.values)
+        K = np.empty((self.part.pattern.block_count, 3, 3))
         tangent = Tangent.WARPED if self.part.is_linear_law else Tangent.EXACT
         self.part.assemble(q[self.number], mass=0.0, stiffness=scale * float(lam[0]), tangent=tangent, values=K)
-        system.values += K
+        systems[self.number].add_blocks(K)

@@ -19,13 +19,14 @@ from pliant import materials, regions
 from pliant import mesh as meshes
 from pliant.actuators import BaseDrive, Cable, Cavity
 from pliant.constraints.channel import Channel
+from pliant.constraints.facing import Facing
 from pliant.core.kernels import cache_folder
 from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, RodModel, Slide
 from pliant.models.scheme import euler_scheme
-from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
+from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Subspace, Support, Volume
 from pliant.solvers import friction, lcp
 from pliant.solvers.linear import BlockMatrix
 from pliant.solvers.qp import compliance_problem, solve_qpcc
@@ -36,6 +37,7 @@ from pliant.viewer.raster import fit_camera
 from pliant.viewer.still import render_poses
 from pliant.viewer.surfaces import SurfaceFrames
 from pliant.world import Displacement, Force, Placement, Pressure, Scene, World
+from pliant.world.reduced import reduced
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,19 @@ def _lagged() -> None:
     assert infos[-1].cg_iterations
 
 
+def _reduced() -> None:
+    """A body of a few modes and a few points."""
+    scene, beam = _beam(materials.NeoHookean(young=1e5, poisson=0.4, density=1000))
+    world = scene.compile()
+    (model,) = world.volumes
+    modes = np.where(model.held[:, :, None], 0.0, model.rest[:, :1, None] ** 2 * np.eye(3)).reshape(model.size, 3)
+    points = {"points": np.arange(4), "weights": np.full(4, 0.25 * model.points.count)}
+    few = Subspace(beam, modes, rest=model.rest, point_count=model.points.count, **points)
+    small = reduced(world, [few])
+    ImplicitEuler(dt=0.01)(small, small.initial_state())
+    few.reduced(model).strain.work(np.zeros(3))
+
+
 def _linear_core() -> None:
     (model,) = _corotated_world().volumes
     values = np.zeros((model.pattern.block_count, 3, 3))
@@ -195,6 +210,7 @@ def _touching() -> None:
     scene.collide(lower, rock)
     scene.collide(lower, ball)
     scene.collide(upper, upper)
+    scene.add(Facing(hollow, lower, hollow.mesh.points[:1], block.points, block.surface().triangles))
     world = scene.compile()
     simulate(
         world, ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: {cable: Force(0.1), chamber: Pressure(10.0)}
@@ -244,6 +260,7 @@ def _rods() -> None:
     scene.add(RodLoad(rod, 0.02, (0.0, 0.0, -0.1), (0.01, 0.0, 0.0)))
     scene.attach(rod, points=[(0.02, 0.01, 0.0241)])
     scene.collide(rod, block, friction=0.5)
+    scene.collide(rod, scene.add(Rod(0.02, 2, position=(0.0, 0.01, 0.0322), **options)))
     turn = Placement([(0.0, 0.0, 0.0), (0.0, 0.0, 0.01)])
     run = simulate(scene.compile(), ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: {base: turn})
     run.surface_points(rod)
@@ -302,6 +319,7 @@ def _inverse() -> None:
 PARTS: dict[str, Callable[[], None]] = {
     "corotated bodies": _corotated,
     "nonlinear bodies and loads": _nonlinear,
+    "reduced bodies": _reduced,
     "linear core": _linear_core,
     "older factors": _lagged,
     "points in meshes": _queries,

@@ -7,7 +7,7 @@ the start is not undone at once, which would throw bodies apart, but at a bounde
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -68,7 +68,7 @@ class ContactPair:
     pair: int
     capacity: int | None = None
 
-    memory_type = ContactMemory
+    memory_type: ClassVar[type[ContactMemory]] = ContactMemory
 
     @property
     def name(self) -> str:
@@ -83,13 +83,18 @@ class ContactPair:
         """Normal rows, with two tangential ones each where there is friction."""
         memory: ContactMemory | None = view.memory
         contacts = self.detect(view, None if memory is None else memory.contacts)
+        frames = self.frames_of(contacts, memory)
+        return self._rows(view, contacts, frames), ContactMemory(contacts, frames)
+
+    def frames_of(self, contacts: ContactSet, memory: ContactMemory | None) -> FloatArray:
+        """Normals and, where there is friction, tangents of `contacts`, carried along from those remembered."""
         if not self.mu:
             frames: FloatArray = contacts.normal[:, None]
         elif memory is None:
             frames = contact_frames(contacts)
         else:
             frames = contact_frames(contacts, previous=memory.contacts, previous_frames=memory.frames)
-        return self._rows(view, contacts, frames), ContactMemory(contacts, frames)
+        return frames
 
     def detect(self, view: RowView, previous: ContactSet | None) -> ContactSet:
         """Contacts within the margin at the positions of `view`."""

@@ -3,8 +3,9 @@
 from pliant.mappings.barycentric import BarycentricMap, NodeMap
 from pliant.mappings.beam_map import BeamMap
 from pliant.mappings.frame import FrameMap
+from pliant.mappings.motion_bound import largest_motion
 from pliant.mappings.point_map import PointMap
 from pliant.mappings.riding import riding
 from pliant.mappings.rod_map import RodMap
 
-__all__ = ["BarycentricMap", "BeamMap", "FrameMap", "NodeMap", "PointMap", "RodMap", "riding"]
+__all__ = ["BarycentricMap", "BeamMap", "FrameMap", "NodeMap", "PointMap", "RodMap", "largest_motion", "riding"]

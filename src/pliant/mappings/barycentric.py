@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -35,6 +36,15 @@ class BarycentricMap:
         if (where.distance > reach).any():
             locator.locate(points, outside="error", what=what)
         return cls(np.ascontiguousarray(where.nodes, np.int32), where.weights, mesh.node_count)
+
+    def selected(self, which: Any) -> BarycentricMap:
+        """The map of some of the points, in the order of `which`."""
+        return BarycentricMap(np.ascontiguousarray(self.nodes[which]), self.weights[which], self.node_count)
+
+    @cached_property
+    def stretch(self) -> float:
+        """How much farther than any node a point can move: 1, and more for points outside of their cells."""
+        return float(np.abs(self.weights).sum(axis=1).max(initial=0.0))
 
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the riding points, (p, 3), m."""

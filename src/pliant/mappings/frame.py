@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +21,10 @@ class FrameMap:
     """
 
     local: FloatArray
+
+    def selected(self, which: Any) -> FrameMap:
+        """The map of some of the points, in the order of `which`."""
+        return FrameMap(self.local[which])
 
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the riding points, (p, 3), m."""

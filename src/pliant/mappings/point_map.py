@@ -4,7 +4,7 @@ unknowns.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from scipy import sparse
 
@@ -16,6 +16,9 @@ class PointMap(Protocol):
 
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the riding points, (p, 3), m."""
+
+    def selected(self, which: Any) -> PointMap:
+        """The map of some of the points, in the order of `which`."""
 
     def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the unknowns of the model, (m, unknowns), from rows H over the points' coordinates, (m, 3p)."""

@@ -16,6 +16,7 @@ from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.scheme import Scheme
+from pliant.models.volume import SubspaceTrial
 from pliant.stepping.info import Measures, StepInfo
 from pliant.stepping.lagged_factors import LaggedFactors, begin_factors
 from pliant.stepping.motion import Motion
@@ -158,6 +159,10 @@ def measure(motion: Motion, advanced: State) -> Measures:
 
     def reaction(body: Any) -> FloatArray:
         number = world.index(body)
-        return np.where(world.models[number].held, -forces.r[number], 0.0)
+        trial, r = motion.trials[number], forces.r[number]
+        if isinstance(trial, SubspaceTrial):  # its residual knows nothing of supports
+            r = trial.whole_residual()
+            r = r if motion.pushes is None else r + motion.pushes[number]
+        return np.where(world.models[number].held, -r, 0.0)
 
     return Measures(relative_residual(motion, forces), after - before, reaction)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -114,20 +114,28 @@ class StepInfo:
         """Conjugate-gradient iterations of all solves with older factors; one for all the rows of W counts once."""
         return self.factor_use.iterations
 
-    def contacts(self, a: Any, b: Any) -> Contacts:
-        """Contacts between `a` and `b`: points, normals, gaps and the forces on `a`."""
+    def contacts(self, a: Any, b: Any = None) -> Contacts:
+        """Contacts between `a` and `b`, or those of a `pl.Facing`: points, normals, gaps and the forces on `a`."""
         assert self.world is not None
-        number, sign = self.world.pair(a, b)
+        found = self.world.pairs(a, b)
         if self.assembly is None or self.lam is None:
             return Contacts(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3)))
+        parts = [self._contacts(number, sign) for number, sign in found]
+        if len(parts) == 1:
+            return parts[0]
+        return Contacts(*(np.concatenate([getattr(p, item.name) for p in parts]) for item in fields(Contacts)))
+
+    def _contacts(self, number: int, sign: float) -> Contacts:
+        assert self.assembly is not None
+        assert self.lam is not None
         memory, place = self.assembly.memories[number], self.assembly.places[number]
         force = sign * contact_forces(memory, self.lam[place])
         found = memory.contacts
         gaps = self.delta[place].reshape(found.count, -1)[:, 0] if found.count else np.zeros(0)
         return Contacts(found.point_a, sign * found.normal, gaps, force)
 
-    def contact_force(self, a: Any, b: Any) -> FloatArray:
-        """Total force that `b` exerts on `a`, (3,), N."""
+    def contact_force(self, a: Any, b: Any = None) -> FloatArray:
+        """Total force that `b` exerts on `a`, or on the points of the `pl.Facing` `a`, (3,), N."""
         total: FloatArray = self.contacts(a, b).forces.sum(axis=0)
         return total
 

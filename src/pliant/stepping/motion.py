@@ -14,6 +14,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Residual, System
 from pliant.models.scheme import Scheme
+from pliant.models.volume import SubspaceModel, SubspaceTrial
 from pliant.stepping.factors import ExactFactors, FactorSource
 from pliant.stepping.session import DirectSession, Session
 from pliant.world import World
@@ -94,8 +95,12 @@ class Motion:
         """`forces` with Hᵀλ of the last linear solve added to the residuals."""
         if self.pushes is None:
             return forces
-        r = tuple(r + push for r, push in zip(forces.r, self.pushes, strict=True))
-        return replace(forces, r=r, scale=max(forces.scale, *(_norm(push) for push in self.pushes)))
+        pushes = [
+            trial.confined(push) if isinstance(trial, SubspaceTrial) else push
+            for trial, push in zip(self.trials, self.pushes, strict=True)
+        ]
+        r = tuple(r + push for r, push in zip(forces.r, pushes, strict=True))
+        return replace(forces, r=r, scale=max(forces.scale, *(_norm(push) for push in pushes)))
 
     def linearize(self, tangent: Tangent) -> tuple[list[System], Forces]:
         """A and r of every model at the current dx."""
@@ -168,10 +173,14 @@ class Motion:
 
     def advanced(self, lam: FloatArray) -> State:
         """The state at the end of the step."""
+        positions = tuple(trial.positions() for trial in self.trials)
+        for model, q in zip(self.world.models, positions, strict=True):
+            if isinstance(model, SubspaceModel):
+                model.reached(q)
         return State(
             self.world,
             self.start.time + self.scheme.dt,
-            tuple(trial.positions() for trial in self.trials),
+            positions,
             tuple(trial.velocities() for trial in self.trials),
             lam,
             keys=None if self.assembly is None else self.assembly.rows.key,

@@ -21,8 +21,8 @@ from pliant.stepping.motion import Forces, Motion
 
 @dataclass(frozen=True, eq=False)
 class Correction:
-    """Outcome of one linear solve: dx of each model (n, 3), the forces before it, multipliers, and how well A dx = r
-    holds.
+    """Outcome of one linear solve: dx of each model (n, 3), the forces before it without those of rows, multipliers,
+    and how well A dx = r holds.
     """
 
     dx: list[FloatArray]
@@ -83,7 +83,7 @@ def _solve(motion: Motion, tangent: Tangent, timers: StageTimers, gauge: Gauge |
     lam = _push(motion, factors, dx, timers)
     with timers.stage("factorize"):  # what was begun there may end here
         motion.factors.release(systems, factors)
-    return Correction(dx, motion.pushed(forces), lam, linear_residual, projected)
+    return Correction(dx, forces, lam, linear_residual, projected)
 
 
 def _factorize(motion: Motion, systems: list[System], timers: StageTimers) -> list[Factor]:
@@ -218,7 +218,7 @@ def apply_with_line_search(motion: Motion, correction: Correction) -> Forces:
     """
     base = [dx.copy() for dx in motion.dx]
     supports_move = motion.must_move()
-    start_slope = _slope(motion, correction.forces, correction.dx)
+    start_slope = _slope(motion, motion.pushed(correction.forces), correction.dx)
     s = 1.0
     for _ in range(40):
         motion.dx = base

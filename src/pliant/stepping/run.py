@@ -13,6 +13,7 @@ import numpy as np
 
 from pliant.actuators import ActuatorRows
 from pliant.constraints.contact import ContactPair
+from pliant.constraints.facing import FacingPair
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
 from pliant.mappings import BeamMap, RodMap
@@ -75,7 +76,8 @@ class RecordedRows:
     """Forces of an actuator or a colliding pair over a run.
 
     `names` is that of the actuator, or both of a pair. `values` (steps, 2) are displacement (m) and tension (N), or
-    growth (m³) and pressure (Pa); of a pair (steps, 3) the force (N) that the second body exerts on the first.
+    growth (m³) and pressure (Pa); of a pair (steps, 3) the force (N) that the second body exerts on the first, of a
+    `pl.Facing` under its own name that on its points.
     `handles` as in `RecordedBody`.
     """
 
@@ -180,13 +182,15 @@ class Run:
         """Velocities of the nodes of `body`, (steps, n, 3), m/s; of a rigid body, velocity and spin (steps, 2, 3)."""
         return self.motions[self._index(body)]
 
-    def contact_force(self, a: Any, b: Any) -> FloatArray:
-        """Force that `b` exerts on `a` (handles or names) at each step, (steps, 3), N."""
-        a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
+    def contact_force(self, a: Any, b: Any = None) -> FloatArray:
+        """Force that `b` exerts on `a` (handles or names), or on the points of the `pl.Facing` `a`, at each step,
+        (steps, 3), N.
+        """
+        things = (a,) if b is None else (getattr(a, "body", a), getattr(b, "body", b))  # a robot stands for its body
         for recorded in self.forces:
-            if recorded.concerns((a, b)):
+            if recorded.concerns(things) and recorded.values.shape[1] == 3:
                 return recorded.values
-            if recorded.concerns((b, a)):
+            if recorded.concerns(things[::-1]):
                 return -recorded.values
         raise InputError(f"{_name(a)} and {_name(b)} do not collide in this run")
 
@@ -333,6 +337,9 @@ class Recorder:
         )
 
     def _rows(self, maker: Any) -> RecordedRows:
+        if isinstance(maker, FacingPair):
+            totals = [info.contact_force(maker.spec) for info in self._infos]
+            return RecordedRows((maker.name,), np.stack([np.zeros(3), *totals]), (maker.spec,))
         if _is_pair(maker):
             a, b = maker.a.handle, maker.b.handle
             totals = [info.contact_force(a, b) for info in self._infos]

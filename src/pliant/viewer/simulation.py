@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.actuators import ActuatorRows
 from pliant.constraints.contact import ContactPair
+from pliant.constraints.facing import FacingPair
 from pliant.core.types import FloatArray
 from pliant.stepping import ImplicitEuler, StepInfo
 from pliant.viewer.cast import Cast
@@ -149,6 +150,8 @@ def _is_read(maker: Any) -> bool:
 
 
 def _reading(maker: Any, info: StepInfo) -> tuple[str, str]:
+    if isinstance(maker, FacingPair):
+        return maker.name, reading_text(None, info.contact_force(maker.spec))
     if isinstance(maker, ContactPair):
         a, b = maker.a.handle, maker.b.handle
         return f"{a.name} – {b.name}", reading_text(None, info.contact_force(a, b))

@@ -18,20 +18,21 @@ from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.constraints.attachment import Attachment
 from pliant.constraints.channel import Channel
+from pliant.constraints.facing import Facing
 from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
 from pliant.mesh import Mesh, Surface, regions
 from pliant.models.beam import Beam, Circle, Rectangle, Tube
 from pliant.models.rigid import Obstacle, RigidBody, Shape
 from pliant.models.rod import Rod, RodLoad, Slide, Turn
-from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
+from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Subspace, Support, TractionLoad, Volume
 
 _KNOWN: dict[str, type] = {
     known.__name__: known
     for known in (
-        *(Volume, Rayleigh, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
+        *(Volume, Rayleigh, Subspace, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
-        *(Attachment, Channel, Fibre, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness, BaseDrive),
+        *(Attachment, Channel, Facing, Fibre, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness, BaseDrive),
         *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *(Beam, Circle, Tube, Rectangle, Rod, RodLoad, Slide, Turn),
         *regions.KINDS,

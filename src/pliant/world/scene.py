@@ -14,7 +14,9 @@ from pliant.constraints.attachment import Attachment, AttachmentRows
 from pliant.constraints.channel import Channel, ChannelRows
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
+from pliant.constraints.facing import Facing, FacingPair
 from pliant.constraints.rows import RowMaker, RowView
+from pliant.constraints.slender import slender_pair
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -63,6 +65,7 @@ class Scene:
         self._pairs: list[Pair] = []
         self._attachments: list[Attachment] = []
         self._channels: list[Channel] = []
+        self._facings: list[Facing] = []
 
     def add(self, thing: Thing, *, position: Any = None, rotation: Any = None) -> Thing:
         """Add a body, an obstacle, an actuator, a load or a support and return it, to be used as its handle.
@@ -108,7 +111,7 @@ class Scene:
         capacity: int | None = None,
         allow_overlap: bool = False,
     ) -> None:
-        """Let `a` and `b` touch, once per pair; the same body twice is self-contact.
+        """Let `a` and `b` touch, once per pair; the same volume, beam or rod twice is self-contact.
 
         friction
             Coulomb's μ ≥ 0.
@@ -132,10 +135,8 @@ class Scene:
         for thing in (a, b):
             if all(thing is not other for other in known):
                 raise InputError(f"{thing!r} is not a body or obstacle of the scene; add it before collide()")
-        if a is b and not isinstance(a, Volume):
-            raise InputError(f"self-contact is for volumes, not for {a.name!r}")
-        if isinstance(a, _SLENDER) and isinstance(b, _SLENDER):
-            raise InputError(f"contacts between two beams or rods, {a.name!r} and {b.name!r}, are not known")
+        if a is b and not isinstance(a, (Volume, *_SLENDER)):
+            raise InputError(f"self-contact is for volumes, beams and rods, not for {a.name!r}")
         if isinstance(a, Obstacle) and isinstance(b, Obstacle):
             raise InputError(f"two obstacles, {a.name!r} and {b.name!r}, have no unknowns to move each other by")
         if any({id(p.a), id(p.b)} == {id(a), id(b)} for p in self._pairs):
@@ -184,19 +185,21 @@ class Scene:
         makers += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(self._attachments, start=1)]
         makers += [ChannelRows.build(spec, models, k) for k, spec in enumerate(self._channels)]
         pairs = [self._contact_pair(pair, models, number) for number, pair in enumerate(self._pairs, start=1)]
-        _check_apart(models, [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap])
+        facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(self._facings, start=len(pairs) + 1)]
+        apart = [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap]
+        _check_apart(models, [*apart, *facings])
         return World(
             models=models,
             gravity=self.gravity.copy(),
             handles=frozenset([*self._loads, *self._supports, *self._actuators]),
-            row_makers=(*makers, *pairs),
+            row_makers=(*makers, *pairs, *facings),
             obstacles=tuple(self._obstacles),
             source=self,
         )
 
     def things(self) -> list[tuple[Any, Any]]:
         """Everything that was added, each volume with its mesh where it stands, each beam and rod with its pose."""
-        parts = [*self._actuators, *self._fibres, *self._channels, *self._loads, *self._supports]
+        parts = [*self._actuators, *self._fibres, *self._channels, *self._loads, *self._supports, *self._facings]
         rest = [*self._obstacles, *parts, *self._attachments]
         return [*((body, self._volumes.get(id(body))) for body in self._bodies), *((thing, None) for thing in rest)]
 
@@ -223,6 +226,7 @@ class Scene:
             (Fibre, self._fibres),
             (Channel, self._channels),
             (Support, self._supports),
+            (Facing, self._facings),
         ]
         place = next((place for kinds, place in lists if isinstance(thing, kinds)), None)
         if place is None:
@@ -260,6 +264,8 @@ class Scene:
         if not len(side.nodes):
             raise InputError(f"{a.name!r} has no point that could touch {b.name!r}")
         margin = _default_margin(side, other) if pair.margin is None else pair.margin
+        if isinstance(a, _SLENDER) and isinstance(b, _SLENDER):
+            return slender_pair(side, other, models, pair.friction, margin, number, pair.capacity)
         return ContactPair(side, other, pair.friction, margin, number, pair.capacity)
 
     def _region_points(self, body: Any, region: Any, *, what: str) -> FloatArray:
@@ -288,7 +294,7 @@ def _check_apart(models: Sequence[Model], pairs: Sequence[ContactPair]) -> None:
     for pair in pairs:
         depth = pair.overlap(view)
         if depth > OVERLAP * pair.margin:
-            what = "itself" if pair.a is pair.b else repr(pair.b.name)
+            what = "itself" if pair.a.handle is pair.b.handle else repr(pair.b.name)
             raise InputError(
                 f"{pair.a.name!r} overlaps {what} by {1e3 * depth:.3g} mm when the world begins; move them apart "
                 "(touching is fine), exclude the region where they are meant to meet, or allow_overlap"

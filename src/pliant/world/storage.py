@@ -13,6 +13,7 @@ from pliant.actuators.values import KINDS
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.world.codec import Decoder, Encoder
+from pliant.world.reduced import reduced
 from pliant.world.scene import Pair, Scene
 from pliant.world.world import World
 
@@ -50,6 +51,8 @@ def encode_world(world: World) -> tuple[dict[str, Any], dict[str, Any]]:
         for p in scene.pairs
     ]
     header = {"gravity": scene.gravity.tolist(), "things": things, "pairs": pairs}
+    if world.reductions:
+        header["reductions"] = encoder.encode(world.reductions)
     return header, {f"world_{name}": array for name, array in encoder.arrays.items()}
 
 
@@ -61,7 +64,9 @@ def decode_world(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> World:
         Pair(things[a][0], things[b][0], friction, margin, decoder.decode(exclude), *rest)
         for a, b, friction, margin, exclude, *rest in header["pairs"]
     ]
-    return Scene.of(header["gravity"], things, pairs).compile()
+    world = Scene.of(header["gravity"], things, pairs).compile()
+    reductions = decoder.decode(header.get("reductions", []))
+    return reduced(world, reductions) if reductions else world
 
 
 def encode_controls(world: World, controls: Sequence[Mapping[Any, Any]]) -> list[list[list[Any]]]:

@@ -22,7 +22,9 @@ from pliant.world.state import State
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Compiled models under one gravity (m/s²). `handles` are the loads and supports that controls may name."""
+    """Compiled models under one gravity (m/s²). `handles` are the loads and supports that controls may name;
+    `reductions` have made some of its parts smaller, see `world.reduced`.
+    """
 
     models: tuple[Model, ...]
     gravity: FloatArray
@@ -30,6 +32,7 @@ class World:
     row_makers: tuple[RowMaker, ...] = ()
     obstacles: tuple[Any, ...] = ()
     source: Any = None
+    reductions: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
         return f"World({', '.join(f'{model.name!r}: {model.size} unknowns' for model in self.models)})"
@@ -113,17 +116,23 @@ class World:
                 return number
         raise InputError(f"{handle!r} is not an actuator of this world")
 
-    def pair(self, a: Any, b: Any) -> tuple[int, float]:
-        """Number of the colliding pair of `a` and `b`, and 1 where `a` is its first side, −1 where it is the second."""
-        a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
+    def pairs(self, a: Any, b: Any = None) -> list[tuple[int, float]]:
+        """Numbers of the colliding pairs of `a` and `b`, each with 1 where `a` is its first side, −1 where it is the
+        second; of a `pl.Facing` alone, its own.
+        """
+        if b is not None:
+            a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
+        found = []
         for number, maker in enumerate(self.row_makers):
             if isinstance(maker, ContactPair):
                 sides = (maker.a.handle, maker.b.handle)
-                if sides[0] is a and sides[1] is b:
-                    return number, 1.0
-                if sides[0] is b and sides[1] is a:
-                    return number, -1.0
-        raise InputError(f"{_name(a)} and {_name(b)} do not collide in this world; scene.collide(a, b) lets them")
+                if (b is None and getattr(maker, "spec", None) is a) or (sides[0] is a and sides[1] is b):
+                    found.append((number, 1.0))
+                elif sides[0] is b and sides[1] is a:
+                    found.append((number, -1.0))
+        if not found:
+            raise InputError(f"{_name(a)} and {_name(b)} do not collide in this world; scene.collide(a, b) lets them")
+        return found
 
     def controls(self, controls: Mapping[Any, Any] | None) -> dict[Any, FloatArray]:
         """Controls checked and turned into arrays by handle."""

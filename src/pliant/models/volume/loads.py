@@ -196,17 +196,8 @@ class PressureFacets:
     @classmethod
     def build(cls, facets: IntArray, mesh: Mesh, pattern: BlockPattern) -> PressureFacets:
         """`facets` (f, k) of `mesh` with the pattern positions (f, k, k) of their node pairs."""
-        width = facets.shape[1]
-        order = np.argsort(facets, axis=1)
-        ranked = np.take_along_axis(facets, order, axis=1)
-        _, flat = pattern.clique_positions(np.arange(len(facets) + 1) * width, ranked.ravel())
-        a, b = np.tril_indices(width)
-        square = np.zeros((len(facets), width, width), np.int32)
-        square[:, a, b] = square[:, b, a] = flat.reshape(len(facets), -1)
-        rank = np.argsort(order, axis=1)
-        positions = square[np.arange(len(facets))[:, None, None], rank[:, :, None], rank[:, None, :]]
         N, slopes, weights = facet_rule(mesh)
-        return cls(np.array(facets), N, slopes, weights, np.ascontiguousarray(positions))
+        return cls(np.array(facets), N, slopes, weights, facet_positions(facets, pattern))
 
     def add(self, pressure: float, q: FloatArray, force: FloatArray) -> float:
         """Add the nodal forces (N) at `pressure` (Pa) to `force` (n, 3); returns the potential −∫f·dx, J, up to a
@@ -220,6 +211,20 @@ class PressureFacets:
         pressure_stiffness(
             q, self.facets, self.shape, self.slopes, self.weights, self.positions, scale * pressure, values
         )
+
+
+def facet_positions(facets: IntArray, pattern: BlockPattern) -> IntArray:
+    """Pattern positions (f, k, k) of the node pairs of facets (f, k)."""
+    width = facets.shape[1]
+    order = np.argsort(facets, axis=1)
+    ranked = np.take_along_axis(facets, order, axis=1)
+    _, flat = pattern.clique_positions(np.arange(len(facets) + 1) * width, ranked.ravel())
+    a, b = np.tril_indices(width)
+    square = np.zeros((len(facets), width, width), np.int32)
+    square[:, a, b] = square[:, b, a] = flat.reshape(len(facets), -1)
+    rank = np.argsort(order, axis=1)
+    positions: IntArray = square[np.arange(len(facets))[:, None, None], rank[:, :, None], rank[:, None, :]]
+    return np.ascontiguousarray(positions)
 
 
 @kernel

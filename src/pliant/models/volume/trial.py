@@ -14,6 +14,8 @@ from pliant.models.model import Residual
 from pliant.models.scheme import Scheme
 from pliant.models.volume import assembly
 from pliant.models.volume.held_factor import HeldFactor
+from pliant.models.volume.loads import PressureFacets
+from pliant.models.volume.segments import Segments
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.matrix import BlockMatrix
 
@@ -56,6 +58,18 @@ class VolumeSystem:
         """Diagonal of A, (n, 3)."""
         diagonal: FloatArray = np.einsum("nii->ni", self.values[self.model.pattern.diagonal])
         return diagonal
+
+    def add_pieces(self, segments: Segments, along: FloatArray, across: FloatArray, units: FloatArray) -> None:
+        """Add the stiffness of pieces of a cable, N/m; see `Segments.add_blocks`."""
+        segments.add_blocks(along, across, units, self.values)
+
+    def add_pressure(self, facets: PressureFacets, pressure: float, q: FloatArray, scale: float) -> None:
+        """Add −`scale` × the stiffness of a follower pressure, Pa, at q (n, 3)."""
+        facets.add_stiffness(pressure, q, scale, self.values)
+
+    def add_blocks(self, values: FloatArray) -> None:
+        """Add a matrix given by its blocks (b, 3, 3)."""
+        self.values += values
 
     def release(self, factor: Any) -> None:
         """Hand the memory of A and of its factor back for the next step."""

@@ -23,17 +23,19 @@ from pliant.solvers.qp.problem import ScaledProblem
 from pliant.solvers.qp.programs import (
     BASE,
     DEPENDENT,
+    EMPTY,
     OPEN,
     UNDECIDED,
+    UNSOLVED,
     VIOLATION,
     enter_contact,
     enter_contacts,
     leave_contact,
+    piece_minimum,
     recover_point,
-    reduced_program,
     touching_forces,
 )
-from pliant.solvers.qp.quadratic import solve_scaled
+from pliant.solvers.qp.quadratic import INFEASIBLE, SOLVED, solve_scaled
 
 _GRADIENT = 1e-8  # largest gradient left at a minimum, for scaled problems
 _HOLDS = 1e-12  # how far below zero rounding may bring y and w
@@ -75,10 +77,6 @@ class Piece:
         self.failed = False
         """Whether a QP ended without an answer: then nothing can be proved by the absence of a better point."""
         self.active: BoolArray = np.zeros(nc, np.bool_)
-        self._rows = np.vstack(
-            [np.hstack([problem.Q, problem.W]), np.hstack([problem.R, problem.Rc]), np.hstack([problem.E, problem.Ec])]
-        )
-        self._bounds = np.stack([problem.lower, problem.upper])
         self._state = np.empty((nc + na + 1, nc))
         self._marks: IndexArray = np.zeros((2, nc), np.int64)
         self.kind = self._marks[0]
@@ -91,7 +89,7 @@ class Piece:
         """Move to the piece where exactly `active` (nc,) touch; `undecided` contacts are neither open nor touching."""
         self.active = active.copy()
         if self.reduced:
-            self._k = enter_contacts(self._rows, self._state, self._marks, self.active)
+            self._k = enter_contacts(self.problem.rows, self._state, self._marks, self.active)
         else:
             self.kind[:] = np.where(self.active, DEPENDENT, OPEN)
         for i in undecided:
@@ -122,7 +120,7 @@ class Piece:
             self._extra = (self.kind >= DEPENDENT).nonzero()[0]
 
     def _enter(self, i: int) -> None:
-        independent = enter_contact(self._rows, self._state, self._marks, self._k, i)
+        independent = enter_contact(self.problem.rows, self._state, self._marks, self._k, i)
         self._k += int(independent)
         self.kind[i] = BASE if independent else DEPENDENT
 
@@ -134,34 +132,50 @@ class Piece:
         self.set(active)
         if len(self._extra):
             return False
-        least = touching_forces(self._rows, self._state, self._marks, self._k, gaps, np.empty(len(gaps)))
+        least = touching_forces(self.problem.rows, self._state, self._marks, self._k, gaps, np.empty(len(gaps)))
         return bool(least >= -_HOLDS)
 
     def minimum(self) -> PiecePoint | None:
         """The minimum on this piece, None where the piece is empty under the limits (or `failed` is set)."""
-        G, rows, state, marks, k, extra = self.problem.G, self._rows, self._state, self._marks, self._k, self._extra
-        H, f, A, lower, upper, table, limits, sense, Y = self._programs.get(len(extra)) or self._program(len(extra))
-        if not reduced_program(rows, G, self._bounds, state, marks, k, extra, table, limits, sense, Y):
-            return None
-        z, duals, flag, _ = solve_scaled(H, f, A, lower, upper, sense)
-        if flag != 1:
-            self.failed = self.failed or flag != -1
-            return None
-        if len(extra) and not _stationary(H, f, A, z, duals):
-            self.failed = True
-            return None
+        p, state, marks, k, extra = self.problem, self._state, self._marks, self._k, self._extra
+        table, limits, sense, Y = program = self._programs.get(len(extra)) or self._program(len(extra))
+        z: FloatArray = np.empty(table.shape[1])
+        duals: FloatArray = np.empty(len(sense))
         contacts = np.empty((6, len(self.active)))
-        cost, violation = recover_point(rows, G, state, marks, k, extra, table, limits, z, duals, contacts)
+        answer, cost, violation = piece_minimum(
+            p.rows, p.G, p.bounds, state, marks, k, extra, table, limits, sense, Y, z, duals, contacts
+        )
+        if answer == EMPTY:
+            return None
+        if answer == UNSOLVED:
+            solved = self._by_daqp(*program[:3])
+            if solved is None:
+                return None
+            z, duals = solved
+            cost, violation = recover_point(p.rows, p.G, state, marks, k, extra, table, limits, z, duals, contacts)
         if violation > VIOLATION:
             self.failed = True
             return None
-        return PiecePoint(z[: len(G)], contacts[0], contacts[1], cost, contacts[2], contacts[3], self.active.copy())
+        return PiecePoint(z[: p.na], contacts[0], contacts[1], cost, contacts[2], contacts[3], self.active.copy())
+
+    def _by_daqp(self, table: FloatArray, limits: FloatArray, sense: Any) -> tuple[FloatArray, FloatArray] | None:
+        """Variables and multipliers of the QP that `piece_minimum` wrote down; None where it has no point, or none was
+        found, which sets `failed`.
+        """
+        n = table.shape[1]
+        H, A, f = table[:n], table[n:-1], table[-1]
+        z, duals, flag, _ = solve_scaled(H, f, A, limits[0], limits[1], sense)
+        if flag != SOLVED:
+            self.failed = self.failed or flag != INFEASIBLE
+            return None
+        if len(self._extra) and not _stationary(H, f, A, z, duals):
+            self.failed = True
+            return None
+        return z, duals
 
     def _program(self, extra: int) -> tuple[Any, ...]:
-        """The arrays of the QP with `extra` contact forces as variables, as daqp and as the kernels see them."""
-        nc, n, m = len(self.active), len(self.problem.G) + extra, len(self._rows) - len(self.problem.E)
-        table, limits = np.empty((n + m + 1, n)), np.empty((2, n + m))
-        sense, Y = np.zeros(n + m, np.int32), np.empty((n + 2, nc))
-        program = (table[:n], table[n + m], table[n : n + m], limits[0], limits[1], table, limits, sense, Y)
+        """The arrays of the QP with `extra` contact forces as variables, as the kernels see them."""
+        nc, n, m = len(self.active), self.problem.na + extra, len(self.problem.rows) - len(self.problem.E)
+        program = np.empty((n + m + 1, n)), np.empty((2, n + m)), np.zeros(n + m, np.int32), np.empty((n + 2, nc))
         self._programs[extra] = program
         return program

@@ -12,12 +12,15 @@ a unit diagonal, D_a the cost of x, and σ is the gap that the contacts have to 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
+from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray
 from pliant.solvers.qp.quadratic import FREE, limits, symmetric
 
@@ -101,6 +104,22 @@ class QpccProblem:
             C_a=block("C_a", C_a, nc, na), W_cc=positive_semidefinite("W_cc", W), c=c,
         )  # fmt: skip
 
+    @classmethod
+    def of_table(
+        cls, table: FloatArray, G: FloatArray, x_lower: FloatArray, x_upper: FloatArray, row_lower: FloatArray,
+        row_upper: FloatArray,
+    ) -> QpccProblem:  # fmt: skip
+        """The problem of a `table` that is known to fit; its parts are views of it."""
+        na, nr, nc = len(G), len(row_lower), table.shape[1] - len(G) - 1
+        by_x, alone, by_y = table[:, :na], table[:, na], table[:, na + 1 :]
+        made = cls(
+            E_a=by_x[nc + nr :], E_c=by_y[nc + nr :], e=alone[nc + nr :], G=G, x_lower=x_lower, x_upper=x_upper,
+            R_a=by_x[nc : nc + nr], R_c=by_y[nc : nc + nr], r=alone[nc : nc + nr], row_lower=row_lower,
+            row_upper=row_upper, C_a=by_x[:nc], W_cc=by_y[:nc], c=alone[:nc],
+        )  # fmt: skip
+        made.__dict__["table"] = table
+        return made
+
     @property
     def actuator_count(self) -> int:
         """na."""
@@ -110,6 +129,19 @@ class QpccProblem:
     def contact_count(self) -> int:
         """nc."""
         return len(self.c)
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """[C_a c W_cc; R_a r R_c; E_a e E_c], each a row over (x, 1, y), (nc + nr + ne, na + 1 + nc); not changed."""
+        na, nc, nr = self.actuator_count, self.contact_count, len(self.r)
+        table = np.empty((nc + nr + len(self.e), na + 1 + nc))
+        for rows, by_x, alone, by_y in (
+            (table[:nc], self.C_a, self.c, self.W_cc),
+            (table[nc : nc + nr], self.R_a, self.r, self.R_c),
+            (table[nc + nr :], self.E_a, self.e, self.E_c),
+        ):
+            rows[:, :na], rows[:, na], rows[:, na + 1 :] = by_x, alone, by_y
+        return table
 
     def objective(self, x: FloatArray, y: FloatArray) -> float:
         """½‖E_a x + E_c y + e‖² + ½ xᵀG x, m²; x (na,) and y (nc,) in N."""
@@ -126,19 +158,14 @@ class QpccProblem:
 class ScaledProblem:
     """The dimensionless problem and the way back: x = D_a x̂, y = D_y ŷ, w = ŵ / D_w, cost = `cost` · ĉost.
 
-    `Q` (nc, na + 1) is [C_a c], `E` (ne, na + 1) is [E_a e], `R` (nr, na + 1) is [R_a r], all scaled; `lower` and
-    `upper` are (na + nr,), bounds of x then of the rows, ±1e30 for none.
+    `rows` (nc + nr + ne, na + 1 + nc) are [Q W; R Rc; E Ec], each a row over (x, 1, y), where `Q` (nc, na + 1) is
+    [C_a c], `E` (ne, na + 1) is [E_a e] and `R` (nr, na + 1) is [R_a 0], all scaled; `bounds` (2, na + nr) are the
+    limits of x, then of the rows less r, ±1e30 for none.
     """
 
-    E: FloatArray
-    Ec: FloatArray
+    rows: FloatArray
     G: FloatArray
-    R: FloatArray
-    Rc: FloatArray
-    Q: FloatArray
-    W: FloatArray
-    lower: FloatArray
-    upper: FloatArray
+    bounds: FloatArray
     D_a: FloatArray
     D_y: FloatArray
     D_w: FloatArray
@@ -156,52 +183,142 @@ class ScaledProblem:
         """Number of contacts."""
         return len(self.D_y)
 
+    @property
+    def Q(self) -> FloatArray:
+        """Gaps of the contacts by (x, 1), (nc, na + 1)."""
+        return self.rows[: self.nc, : self.na + 1]
+
+    @cached_property
+    def W(self) -> FloatArray:
+        """Compliance of the contacts, (nc, nc), of unit diagonal."""
+        return np.ascontiguousarray(self.rows[: self.nc, self.na + 1 :])
+
+    @property
+    def R(self) -> FloatArray:
+        """Limited rows by (x, 1), (nr, na + 1)."""
+        return self.rows[self.nc : self.nc + len(self.row_size), : self.na + 1]
+
+    @property
+    def Rc(self) -> FloatArray:
+        """Limited rows by y, (nr, nc)."""
+        return self.rows[self.nc : self.nc + len(self.row_size), self.na + 1 :]
+
+    @property
+    def E(self) -> FloatArray:
+        """Effectors by (x, 1), (ne, na + 1)."""
+        return self.rows[self.nc + len(self.row_size) :, : self.na + 1]
+
+    @property
+    def Ec(self) -> FloatArray:
+        """Effectors by y, (ne, nc)."""
+        return self.rows[self.nc + len(self.row_size) :, self.na + 1 :]
+
+    @property
+    def lower(self) -> FloatArray:
+        """Least x, then least rows, (na + nr,), −1e30 for none."""
+        limits: FloatArray = self.bounds[0]
+        return limits
+
+    @property
+    def upper(self) -> FloatArray:
+        """Largest x, then largest rows, (na + nr,), 1e30 for none."""
+        limits: FloatArray = self.bounds[1]
+        return limits
+
 
 def scaled_problem(p: QpccProblem, *, rows_per_contact: int = 1) -> ScaledProblem:
     """The dimensionless form of a checked problem; the rows of one contact share a scale, so cones stay circular."""
-    flat = np.maximum((p.E_a**2).sum(axis=0) + p.G.diagonal(), 0.0)
-    diagonal = np.abs(p.W_cc.diagonal())
-    if rows_per_contact > 1:
-        diagonal = np.repeat(diagonal.reshape(-1, rows_per_contact).mean(axis=1), rows_per_contact)
-    diagonal[diagonal == 0.0] = float(diagonal.max(initial=0.0)) or 1.0
-    D = 1.0 / np.sqrt(diagonal)
-    pressed = float(np.linalg.norm((D * np.minimum(p.c, 0.0))[::rows_per_contact]))
-    size = float(np.hypot(np.linalg.norm(p.e), np.abs(p.E_c * D).max(initial=0.0) * pressed)) or _bound_size(p, flat)
-    D_a = np.where(flat > 0.0, size / np.sqrt(np.where(flat > 0.0, flat, 1.0)), 0.0)
-    reach = float(np.abs(D[:, None] * p.C_a * D_a).max(initial=0.0))
-    sigma = max(pressed, reach) or float(np.linalg.norm(D * p.c)) or 1.0
-    if not flat.all():
-        _scale_flat(D_a, flat, D[:, None] * p.C_a / sigma)
-    D_y, D_w = sigma * D, D / sigma
-    R_c = p.R_c * D_y
-    R = _with_column(p.R_a * D_a, 0.0)
-    length = np.sqrt((R**2).sum(axis=1) + (R_c**2).sum(axis=1))
-    row_size = np.where(length > 0.0, length, np.maximum(np.abs(p.r), 1e-300))
-    row_low, row_high = (p.row_lower - p.r) / row_size, (p.row_upper - p.r) / row_size
-    Q = _with_column(p.C_a * D_a, p.c)
-    Q *= D_w[:, None]
-    E = _with_column(p.E_a * D_a, p.e)
-    E *= 1.0 / size
-    return ScaledProblem(
-        E=E,
-        Ec=p.E_c * (D_y / size),
-        G=np.ascontiguousarray(p.G * (D_a[:, None] * (D_a / size**2))),
-        R=R / row_size[:, None],
-        Rc=R_c / row_size[:, None],
-        Q=Q,
-        W=np.ascontiguousarray(p.W_cc * (D[:, None] * D)),
-        lower=np.maximum(np.concatenate([p.x_lower / D_a, row_low]), -FREE),
-        upper=np.minimum(np.concatenate([p.x_upper / D_a, row_high]), FREE),
-        D_a=D_a, D_y=D_y, D_w=D_w, cost=size * size, symmetric=p.symmetric, row_size=row_size,
-    )  # fmt: skip
+    na, nc, nr = p.actuator_count, p.contact_count, len(p.r)
+    rows, G, bounds = p.table.copy(), np.array(p.G, order="C"), np.empty((2, na + nr))
+    bounds[0, :na], bounds[1, :na], bounds[0, na:], bounds[1, na:] = p.x_lower, p.x_upper, p.row_lower, p.row_upper
+    D_a, D_y, D_w, row_size = np.empty(na), np.empty(nc), np.empty(nc), np.empty(nr)
+    size = scale_rows(rows, G, bounds, D_a, D_y, D_w, row_size, rows_per_contact)
+    return ScaledProblem(rows, G, bounds, D_a, D_y, D_w, size * size, p.symmetric, row_size)
 
 
-def _with_column(block: FloatArray, column: Any) -> FloatArray:
-    """[block column]."""
-    joined = np.empty((len(block), block.shape[1] + 1))
-    joined[:, :-1] = block
-    joined[:, -1] = column
-    return joined
+@kernel
+def scale_rows(
+    rows: FloatArray, G: FloatArray, bounds: FloatArray, D_a: FloatArray, D_y: FloatArray, D_w: FloatArray,
+    row_size: FloatArray, each: int,
+) -> float:  # fmt: skip
+    """Scale everything in place, with `each` rows a contact, and fill the scales; returns the unit of the effectors, m.
+
+    An actuator without a cost of its own is scaled by the gaps that it moves; one that moves nothing stays as it is.
+    """
+    na, nc, nr = len(D_a), len(D_y), len(row_size)
+    first = na + 1
+    largest = pressed = distance = reach = levered = total = 0.0
+    for i in range(nc):
+        diagonal = 0.0
+        for j in range(i - i % each, i - i % each + each):
+            diagonal += abs(rows[j, first + j]) / each
+        D_w[i] = diagonal
+        largest = max(largest, diagonal)
+    for i in range(nc):
+        D_w[i] = 1.0 / sqrt(D_w[i] or largest or 1.0)
+        total += (D_w[i] * rows[i, na]) ** 2
+        if i % each == 0:
+            pressed += (D_w[i] * min(rows[i, na], 0.0)) ** 2
+    pressed = sqrt(pressed)
+    for i in range(nc + nr, len(rows)):
+        distance += rows[i, na] ** 2
+        for j in range(nc):
+            levered = max(levered, abs(rows[i, first + j] * D_w[j]))
+    size = sqrt(distance + (levered * pressed) ** 2)
+    for j in range(na):
+        D_a[j] = max(G[j, j], 0.0)
+        for i in range(nc + nr, len(rows)):
+            D_a[j] += rows[i, j] ** 2
+    if size == 0.0:  # the effectors are at their targets: the size of the cost at the bounds of x
+        for j in range(na):
+            for side in range(2):
+                if abs(bounds[side, j]) < np.inf:
+                    size = max(size, abs(bounds[side, j]) * sqrt(D_a[j]))
+        size = size or 1.0
+    for j in range(na):
+        D_a[j] = size / sqrt(D_a[j]) if D_a[j] > 0.0 else 0.0
+        for i in range(nc):
+            reach = max(reach, abs(D_w[i] * rows[i, j] * D_a[j]))
+    sigma = max(pressed, reach) or sqrt(total) or 1.0
+    for j in range(na):
+        if D_a[j] == 0.0:
+            column = 0.0
+            for i in range(nc):
+                column = max(column, abs(D_w[i] * rows[i, j]) / sigma)
+            D_a[j] = 1.0 / column if column > 0.0 else 1.0
+    for i in range(nc):
+        D_y[i], D_w[i] = sigma * D_w[i], D_w[i] / sigma
+    for i in range(len(rows)):
+        row = rows[i]
+        unit = D_w[i] if i < nc else 1.0 / size
+        if nc <= i < nc + nr:
+            unit = _scale_limits(row, D_a, D_y, bounds[:, na + i - nc])
+            row_size[i - nc] = 1.0 / unit
+        for j in range(na):
+            row[j] *= unit * D_a[j]
+        row[na] *= unit
+        for j in range(nc):
+            row[first + j] *= unit * D_y[j]
+    for i in range(na):
+        for j in range(na):
+            G[i, j] *= D_a[i] * (D_a[j] / size**2)
+        bounds[0, i], bounds[1, i] = max(bounds[0, i] / D_a[i], -FREE), min(bounds[1, i] / D_a[i], FREE)
+    return size
+
+
+@inline
+def _scale_limits(row: FloatArray, D_a: FloatArray, D_y: FloatArray, limits: FloatArray) -> float:
+    """Bring the place of a limited row without forces into its limits, in its own unit; returns one over that unit."""
+    na = len(D_a)
+    squares, place = 0.0, row[na]
+    for j in range(na):
+        squares += (row[j] * D_a[j]) ** 2
+    for j in range(len(D_y)):
+        squares += (row[na + 1 + j] * D_y[j]) ** 2
+    unit = 1.0 / (sqrt(squares) if squares > 0.0 else max(abs(place), 1e-300))
+    row[na] = 0.0
+    limits[0], limits[1] = max((limits[0] - place) * unit, -FREE), min((limits[1] - place) * unit, FREE)
+    return unit
 
 
 def positive_semidefinite(name: str, A: FloatArray) -> FloatArray:
@@ -220,17 +337,3 @@ def positive_semidefinite(name: str, A: FloatArray) -> FloatArray:
             "a compliance H A⁻¹ Hᵀ never has a negative one: check the rows it was made of"
         )
     return A
-
-
-def _bound_size(p: QpccProblem, flat: FloatArray) -> float:
-    """The size of the cost at the bounds of x, for a problem whose effectors are at their targets."""
-    given = np.where(np.isfinite(p.x_lower), np.abs(p.x_lower), 0.0)
-    given = np.maximum(given, np.where(np.isfinite(p.x_upper), np.abs(p.x_upper), 0.0))
-    return float((given * np.sqrt(flat)).max(initial=0.0)) or 1.0
-
-
-def _scale_flat(D_a: FloatArray, flat: FloatArray, C: FloatArray) -> None:
-    """Actuators without a cost of their own are scaled by the gaps they move; those that move nothing stay at 1."""
-    column = np.abs(C).max(axis=0, initial=0.0)
-    for j in np.flatnonzero(flat <= 0.0):
-        D_a[j] = 1.0 / column[j] if column[j] > 0.0 else 1.0

@@ -1,5 +1,7 @@
 """Kernels of a piece: the factor of its contacts, its QP, and contact forces and multipliers from the QP's answer.
 
+`piece_minimum` does all of it in one call where the QP is strictly convex; what it leaves open goes to daqp.
+
 A call from Python costs about 50 ns for each array, as much as some of the work here, so arrays are kept together:
 
     rows    (nc + nr + ne, na + 1 + nc)   [C_a c W_cc; R_a r R_c; E_a e E_c], each a row over (x, 1, y)
@@ -15,6 +17,7 @@ import numpy as np
 
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.solvers.qp.active_set import least_cost
 from pliant.solvers.qp.factor import append_row, delete_row
 from pliant.solvers.qp.quadratic import FREE
 
@@ -22,6 +25,8 @@ OPEN, BASE, DEPENDENT, UNDECIDED = 0, 1, 2, 3
 """Kinds of contacts: y = 0; w = 0 and eliminated; w = 0 with y a variable; y ≥ 0 and w ≥ 0 with y a variable."""
 VIOLATION = 1e-8
 """The largest violation of a scaled constraint that counts as satisfied."""
+EMPTY, FOUND, UNSOLVED = 0, 1, 2
+"""What `piece_minimum` says: the piece is empty; its minimum is found; its QP is written down, but not solved."""
 _ZERO = 1e-9  # coefficients of a redundant row below this are zero
 
 
@@ -96,6 +101,23 @@ def _solve_transposed(state: FloatArray, k: int, x: FloatArray) -> None:
         x[a] = value
         for b in range(a):
             x[b] -= value * row[b]
+
+
+@kernel
+def piece_minimum(
+    rows: FloatArray, G: FloatArray, bounds: FloatArray, state: FloatArray, marks: IndexArray, k: int,
+    extra: IndexArray, table: FloatArray, limits: FloatArray, sense: IntArray, Y: FloatArray, z: FloatArray,
+    duals: FloatArray, contacts: FloatArray,
+) -> tuple[int, float, float]:  # fmt: skip
+    """The minimum on a piece: what is known, its cost, and the largest violation; see `reduced_program` and
+    `recover_point`.
+    """
+    if not reduced_program(rows, G, bounds, state, marks, k, extra, table, limits, sense, Y):
+        return EMPTY, np.inf, 0.0
+    if len(extra) or not least_cost(table, limits, z, duals):  # forces as variables have a flat cost
+        return UNSOLVED, np.inf, 0.0
+    cost, violation = recover_point(rows, G, state, marks, k, extra, table, limits, z, duals, contacts)
+    return FOUND, cost, violation
 
 
 @kernel

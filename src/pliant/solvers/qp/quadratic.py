@@ -35,7 +35,9 @@ SOLVED = 1
 """daqp's flag of an answer."""
 _SHORT = 1e-5  # daqp takes rows for zero whose squared length is below 1e-11
 _NOTHING = 1e-9  # coefficients below this are rounding, for scaled problems
-_INFEASIBLE, _UNBOUNDED, _OVERDETERMINED = -1, -3, -6
+INFEASIBLE = -1
+"""daqp's flag of a problem without a feasible point."""
+_UNBOUNDED, _OVERDETERMINED = -3, -6
 
 
 class QpStatus(Enum):
@@ -151,7 +153,7 @@ def solve_scaled(
     x, _, flag, info = solve(H, f, A, upper, lower, sense, primal_tol=_PRIMAL, eta_prox=_PROXIMAL)
     if flag == _OVERDETERMINED:
         return _without_redundant(H, f, A, lower, upper, sense)
-    if flag == _INFEASIBLE and (scaled := _without_short_rows(A, lower, upper)) is not None:
+    if flag == INFEASIBLE and (scaled := _without_short_rows(A, lower, upper)) is not None:
         rows, low, high, scale = scaled
         x, duals, flag, iterations = solve_scaled(H, f, rows, low, high, sense)
         return x, np.concatenate([duals[: len(f)], duals[len(f) :] * scale]), flag, iterations
@@ -159,7 +161,7 @@ def solve_scaled(
         for options in _OPTIONS:
             before = flag
             x, _, flag, info = solve(H, f, A, upper, lower, sense, **options)
-            if flag == SOLVED or flag == before == _INFEASIBLE:
+            if flag == SOLVED or flag == before == INFEASIBLE:
                 break
     return x, info["lam"], flag, info["iterations"]
 
@@ -259,7 +261,7 @@ def _residual(
 
 
 def _status(flag: int) -> QpStatus:
-    known = {SOLVED: QpStatus.SOLVED, _INFEASIBLE: QpStatus.INFEASIBLE, _UNBOUNDED: QpStatus.UNBOUNDED}
+    known = {SOLVED: QpStatus.SOLVED, INFEASIBLE: QpStatus.INFEASIBLE, _UNBOUNDED: QpStatus.UNBOUNDED}
     return known.get(flag, QpStatus.STALLED)
 
 
@@ -276,7 +278,7 @@ def _without_redundant(
     rank = int(least_squares[2])
     size = np.linalg.norm(rows, axis=1) * np.abs(solution).max(initial=0.0) + np.abs(values)
     if (np.abs(rows @ solution - values) > 1e-9 * np.maximum(size, 1e-9)).any():
-        return solution, np.zeros(len(lower)), _INFEASIBLE, 0
+        return solution, np.zeros(len(lower)), INFEASIBLE, 0
     chosen: list[int] = []
     for i in range(len(equal)):
         if len(chosen) < rank and np.linalg.matrix_rank(rows[[*chosen, i]], rtol=1e-11) == len(chosen) + 1:

@@ -100,17 +100,17 @@ def _by_program(W: FloatArray, gaps: FloatArray) -> FloatArray | None:
 
 def _least_violation(p: ScaledProblem, active: BoolArray, limit: int) -> tuple[BoolArray, int]:
     """The piece at a local minimum of ½‖s‖², s being added to the limited rows: zero where the limits can be met."""
-    na, nr = p.na, len(p.R)
-    zero = np.zeros
+    na, nc, nr = p.na, p.nc, len(p.R)
+    rows = np.zeros((nc + 2 * nr, na + nr + 1 + nc))
+    rows[: nc + nr, :na], rows[: nc + nr, na + nr :] = p.rows[: nc + nr, :na], p.rows[: nc + nr, na:]
+    for k in (nc, nc + nr):  # s is added to the rows, and is what effectors are to bring to zero
+        rows[k : k + nr, na : na + nr] = np.eye(nr)
+    slack = np.tile([[-FREE], [FREE]], nr)
     elastic = replace(
         p,
-        E=np.hstack([zero((nr, na)), np.eye(nr), zero((nr, 1))]),
-        Ec=zero((nr, p.nc)),
-        G=zero((na + nr, na + nr)),
-        R=np.ascontiguousarray(np.hstack([p.R[:, :na], np.eye(nr), p.R[:, na:]])),
-        Q=np.ascontiguousarray(np.hstack([p.Q[:, :na], zero((p.nc, nr)), p.Q[:, na:]])),
-        lower=np.concatenate([p.lower[:na], np.full(nr, -FREE), p.lower[na:]]),
-        upper=np.concatenate([p.upper[:na], np.full(nr, FREE), p.upper[na:]]),
+        rows=rows,
+        G=np.zeros((na + nr, na + nr)),
+        bounds=np.hstack([p.bounds[:, :na], slack, p.bounds[:, na:]]),
         D_a=np.ones(na + nr),
     )
     piece = Piece(elastic)

@@ -1,0 +1,264 @@
+"""Surfaces that face each other: a fixed set of potential contacts, one for each point that looks at triangles.
+
+Where it is known beforehand which surfaces can meet (the ribs of a spine, the flanks of a notch), points on one and
+triangles on the other are a collision model of their own, as fine as wanted and independent of the mesh. A contact is
+a point, so its identity lasts, and its gap is known however far it is: what a reduction of the contacts needs.
+
+Reference: O. Goury, B. Carrez, C. Duriez, "Real-time simulation for control of soft robots with self-collisions using
+model order reduction for contact forces", IEEE RA-L 6, 2021, section IV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from pliant.collision import CollisionSurface, ContactKind, ContactSet, side_rows
+from pliant.collision.contacts import check_capacity, key_base
+from pliant.collision.facing import FacingGaps, FacingTable
+from pliant.constraints.colliders import Collider
+from pliant.constraints.contact import ContactMemory, ContactPair
+from pliant.constraints.rows import RowView
+from pliant.core.checks import finite_array, non_negative, positive
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray, IntArray
+from pliant.mappings import largest_motion, riding
+from pliant.models.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Facing:
+    """Points of `body` that may touch triangles of `other`, which may be the same body.
+
+    points
+        (p, 3) m, in the frame in which the body was made, as for cables; they ride on it.
+    corners, triangles
+        Points (c, 3) m of `other`, in its frame, and triangles (t, 3) over them, counter-clockwise where they are
+        touched. They need not be closed.
+    point_group, triangle_group
+        (p,) and (t,) whole numbers: a point sees the triangles of its own group. None: all see all.
+    friction
+        Coulomb's μ ≥ 0.
+    margin
+        Points this near, m, push; None takes half the mean edge of the triangles.
+    reach
+        How far outside a mesh, or off the section of a beam or a rod, points and corners may lie, m.
+    """
+
+    body: Any
+    other: Any
+    points: Any
+    corners: Any
+    triangles: Any
+    _: KW_ONLY
+    point_group: Any = None
+    triangle_group: Any = None
+    friction: float = 0.0
+    margin: float | None = None
+    reach: float = 0.0
+    name: str = "facing"
+
+    def __post_init__(self) -> None:
+        points = finite_array(f"points of {self.name!r}", self.points, shape=(None, 3))
+        finite_array(f"corners of {self.name!r}", self.corners, shape=(None, 3))
+        if not len(points):
+            raise InputError(f"{self.name!r} has no points, so nothing could touch")
+        non_negative(f"friction of {self.name!r}", self.friction)
+        non_negative(f"reach of {self.name!r}", self.reach, unit="m")
+        if self.margin is not None:
+            positive(f"margin of {self.name!r}", self.margin, unit="m")
+        if (self.point_group is None) != (self.triangle_group is None):
+            raise InputError(f"{self.name!r} needs both point_group and triangle_group, or neither")
+        for what, count in (("point_group", len(points)), ("triangle_group", len(np.asarray(self.triangles)))):
+            given = getattr(self, what)
+            if given is not None and (np.shape(given) != (count,) or np.asarray(given).dtype.kind not in "iu"):
+                raise InputError(
+                    f"{what} of {self.name!r} must be whole numbers of shape ({count},), got {np.shape(given)}"
+                )
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The bodies that it is about."""
+        return (self.body,) if self.other is self.body else (self.body, self.other)
+
+    @cached_property
+    def mean_edge(self) -> float:
+        """Mean length of the sides of the triangles, m."""
+        corners = np.asarray(self.corners, np.float64)[np.asarray(self.triangles)]
+        return float(np.linalg.norm(corners - corners[:, [1, 2, 0]], axis=2).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class FacingMemory(ContactMemory):
+    """Contacts within the margin and their frames; `nearest` (p,) is the triangle each point saw last, `least` (m) the
+    smallest gap then, when the two sides stood at `places`.
+    """
+
+    nearest: IntArray
+    least: float
+    places: tuple[FloatArray, FloatArray]
+
+    def arrays(self) -> dict[str, Any]:
+        """Everything as arrays, for saving."""
+        own = {"nearest": self.nearest, "least": np.array(self.least), "place_a": self.places[0]}
+        return super().arrays() | own | {"place_b": self.places[1]}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> FacingMemory:
+        """What `arrays` gave."""
+        rest = dict(arrays)
+        own = {name: rest.pop(name) for name in ("nearest", "least", "place_a", "place_b")}
+        base = ContactMemory.from_arrays(rest)
+        places = (own["place_a"], own["place_b"])
+        return cls(base.contacts, base.frames, own["nearest"], float(own["least"]), places)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FacingPair(ContactPair):
+    """The rows of a `Facing`: side a are its points, side b its triangles."""
+
+    spec: Facing
+    table: FacingTable
+
+    memory_type: ClassVar[type[ContactMemory]] = FacingMemory
+
+    @classmethod
+    def build(cls, spec: Facing, models: Sequence[Model], pair: int) -> FacingPair:
+        """The pair of `spec` in a world of `models`; `pair` tells it from others."""
+        a = _side(spec, spec.body, spec.points, "points", models)
+        b = _side(spec, spec.other, spec.corners, "corners", models)
+        assert b.number is not None
+        rest = b.map.points(models[b.number].initial()[0])
+        surface = CollisionSurface.build(spec.triangles, rest)
+        groups = (
+            np.zeros(count, np.int64) if given is None else given
+            for given, count in ((spec.point_group, len(a.nodes)), (spec.triangle_group, len(surface.triangles)))
+        )
+        margin = 0.5 * spec.mean_edge if spec.margin is None else float(spec.margin)
+        table = FacingTable.build(surface, *groups)
+        return cls(a, b, float(spec.friction), margin, pair, spec=spec, table=table)
+
+    @property
+    def name(self) -> str:
+        """Name of the facing."""
+        return self.spec.name
+
+    @property
+    def count(self) -> int:
+        """Number of potential contacts."""
+        return len(self.a.nodes)
+
+    def holds(self, number: int) -> bool:
+        """Whether body `number` may rest on another."""
+        return self.a.number != self.b.number and number in (self.a.number, self.b.number)
+
+    def gaps(self, view: RowView, nearest: IntArray | None = None) -> FacingGaps:
+        """What every point sees, however far; `nearest` (p,) are the triangles it saw before."""
+        return self.table.gaps(self.a.map.points(self.a.q(view)), self.b.map.points(self.b.q(view)), nearest)
+
+    def key(self, points: Any) -> Any:
+        """Identities of the contacts of `points` (k,)."""
+        return key_base(ContactKind.VERTEX_FACE, self.pair) + np.asarray(points, np.int64)
+
+    def is_far(self, view: RowView) -> bool:
+        """Whether nothing can have come within the margin since the memory's smallest gap was measured."""
+        memory: FacingMemory | None = view.memory
+        if memory is None:
+            return False
+        room = memory.least - self.margin
+        for side, then in zip((self.a, self.b), memory.places, strict=True):
+            if room <= 0.0:
+                return False
+            room -= largest_motion(side.map, side.q(view), then)
+        return room > 0.0
+
+    def look(self, view: RowView) -> tuple[FacingGaps, FacingMemory]:
+        """What every point sees, and what is to be remembered of it; no contacts yet."""
+        memory: FacingMemory | None = view.memory
+        seen = self.gaps(view, None if memory is None else memory.nearest)
+        places = (self.a.q(view), self.b.q(view))
+        return seen, FacingMemory(self._none, np.zeros((0, self.width, 3)), seen.face, float(seen.gap.min()), places)
+
+    @property
+    def width(self) -> int:
+        """Rows of a contact."""
+        return 3 if self.mu else 1
+
+    def rows(self, view: RowView) -> tuple[Any, FacingMemory]:
+        """Rows of the points within the margin; nothing is looked at where nothing can be near."""
+        memory: FacingMemory | None = view.memory
+        if self.is_far(view):
+            assert memory is not None
+            none = np.zeros((0, self.width, 3))
+            return self._rows(view, self._none, none), FacingMemory(
+                self._none, none, memory.nearest, memory.least, memory.places
+            )
+        seen, found = self.look(view)
+        contacts = self.contacts(view, seen, np.flatnonzero(seen.gap <= self.margin))
+        check_capacity(contacts.count, self.capacity)
+        frames = self.frames_of(contacts, memory)
+        found = FacingMemory(contacts, frames, found.nearest, found.least, found.places)
+        return self._rows(view, contacts, frames), found
+
+    def contacts(self, view: RowView, seen: FacingGaps, points: Any) -> ContactSet:
+        """The contacts of `points` (m,), ascending, as they are `seen`."""
+        count, faces = len(points), seen.face[points]
+        nodes_a, weights_a = np.full((count, 3), -1, np.int32), np.zeros((count, 3))
+        nodes_a[:, 0], weights_a[:, 0] = points, 1.0
+        normal, gap = seen.normal[points], seen.gap[points]
+        place = self.a.map.points(self.a.q(view))[points] if count else np.zeros((0, 3))
+        return ContactSet(
+            kind=np.full(count, ContactKind.VERTEX_FACE, np.uint8),
+            nodes_a=nodes_a,
+            weights_a=weights_a,
+            nodes_b=self.table.surface.triangles[faces],
+            weights_b=seen.weights[points],
+            normal=normal,
+            gap=gap,
+            point_a=place,
+            point_b=place - gap[:, None] * normal,
+            key=self.key(points),
+            face=faces,
+            point_count_a=self.count,
+            point_count_b=len(self.table.surface.rest),
+        )
+
+    def detect(self, view: RowView, previous: ContactSet | None) -> ContactSet:
+        """Contacts within the margin at the positions of `view`."""
+        seen = self.gaps(view)
+        return self.contacts(view, seen, np.flatnonzero(seen.gap <= self.margin))
+
+    def overlap(self, view: RowView) -> float:
+        """How deep a point stands behind its triangles, m; 0 where none does."""
+        return max(0.0, -float(self.gaps(view).gap.min()))
+
+    def outrun(self, view: RowView) -> float:
+        """How deep points are at the end of the step, m, that were beyond the margin at its start."""
+        now = self.gaps(view)
+        before = self.table.gaps(self.a.map.points(self.a.q_start(view)), self.b.map.points(self.b.q_start(view)))
+        unseen = before.gap > self.margin
+        return -float(now.gap[unseen].min()) if unseen.any() else 0.0
+
+    @cached_property
+    def _none(self) -> ContactSet:
+        return ContactSet.empty(self.count, len(self.table.surface.rest))
+
+    def _pulled(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
+        """Rows of one side over its model, by way of the points and corners that touch alone."""
+        if first:
+            return self.a.map.selected(contacts.nodes_a[:, 0]).pull_along(self.a.q(view), directions)
+        used, places = np.unique(contacts.nodes_b, return_inverse=True)
+        over = side_rows(places.reshape(-1, 3).astype(np.int32, copy=False), -contacts.weights_b, directions, len(used))
+        return self.b.map.selected(used).pull(self.b.q(view), over)
+
+
+def _side(spec: Facing, body: Any, points: Any, what: str, models: Sequence[Model]) -> Collider:
+    number = next(k for k, model in enumerate(models) if model.spec is body)
+    where = np.asarray(points, np.float64)
+    riders = riding(models[number], where, what=f"{what} of {spec.name!r} on {body.name!r}", reach=spec.reach)
+    return Collider(body, number, riders, np.arange(len(where), dtype=np.int32), None, None, 0.0)

@@ -1,0 +1,236 @@
+"""Contacts between slender bodies, rods and beams: round segments against round segments, or one body with itself.
+
+`collision.segments` finds where chords are near each other; here the places move on to the curved axes, by Newton's
+iteration along their tangents, so that gaps are those of the bodies and not of their chords. A contact acts on both at
+one point, half-way through its gap: then forces and moments of the two are opposite to the last digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, key_base
+from pliant.collision.segments import SegmentSet, segment_contacts
+from pliant.collision.surface import EDGE_LIMIT
+from pliant.constraints.colliders import Collider
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.rows import RowView
+from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.mappings.strands import Strand
+from pliant.models.beam import BeamModel
+from pliant.models.model import Model
+from pliant.models.rod import RodModel
+
+_ROUNDS = 2  # of Newton's iteration from the chords to the axes; each squares the error
+_ALONG = 1e-9  # axes nearer than this share of the radii have no direction between them
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A slender collider with the segments of its axis."""
+
+    collider: Collider
+    strand: Strand
+    segments: SegmentSet
+
+    @classmethod
+    def of(cls, collider: Collider, model: RodModel | BeamModel) -> Side:
+        """The segments between those points of `collider` that take part."""
+        strand = Strand.of(model)
+        rest = collider.map.points(model.initial()[0])
+        taking_part: BoolArray = np.asarray(np.isin(strand.segments, collider.nodes).all(axis=1))
+        return cls(collider, strand, SegmentSet.build(strand.segments, strand.radii, rest, taking_part))
+
+    def chords(self, q: FloatArray) -> tuple[FloatArray, float]:
+        """The vertices (P, 3), m, and how far the axis lies beside its chords at most, m."""
+        points, along = self.collider.map.points(q), self.collider.map.frames(q)[:, :, 0]
+        ends = along[self.strand.segments]
+        turned = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+        return points, float((0.125 * self.strand.lengths * turned).max())
+
+    def axis(self, q: FloatArray, segments: IntArray, places: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Positions (m, 3) on the axis, m, and their derivatives by the places, m."""
+        there = self.strand.at(segments, places)
+        return there.points(q), there.frames(q)[:, :, 0] * self.strand.lengths[segments, None]
+
+    def nodes(self, segments: IntArray, places: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Vertices (m, 3) and weights (m, 3) of places on segments, as a contact set has them."""
+        none = np.full((len(segments), 1), -1, np.int32)
+        weights = np.stack([1.0 - places, places, np.zeros(len(places))], axis=1)
+        return np.hstack([self.strand.segments[segments], none]), weights
+
+    def pulled(
+        self, view: RowView, nodes: IntArray, weights: FloatArray, points: FloatArray, directions: FloatArray
+    ) -> sparse.csr_matrix:
+        """Rows (m w, unknowns) of world `points` (m, 3), m, along their `directions` (m, w, 3), which move with the
+        cross-sections at the places of `nodes` and `weights`.
+        """
+        q = self.collider.q(view)
+        there = self.strand.at(self.segments.number(nodes), weights[:, 1])
+        return there.carrying(q, points).pull_along(q, directions)
+
+
+@dataclass(frozen=True, eq=False)
+class SlenderPair(ContactPair):
+    """Two slender bodies that collide, or one that touches itself; `sides` are those of `a` and `b`."""
+
+    sides: tuple[Side, ...] = ()
+
+    def detect(self, view: RowView, previous: ContactSet | None) -> ContactSet:
+        """Contacts within the margin at the positions of `view`."""
+        a, b = self.sides
+        q_a, q_b = a.collider.q(view), b.collider.q(view)
+        margin = self._margin(view)
+        points_a, slack_a = a.chords(q_a)
+        points_b, slack_b = (points_a, slack_a) if a is b else b.chords(q_b)
+        found = segment_contacts(a.segments, points_a, b.segments, points_b, margin=margin + slack_a + slack_b)
+        places = self._on_axes(q_a, q_b, found.side, found.segments, found.places)
+        contacts = self._contact_set(q_a, q_b, found.side, found.segments, places, previous)
+        near = np.flatnonzero(contacts.gap <= margin)
+        check_capacity(len(near), self.capacity)
+        return contacts.selected(near)
+
+    def _on_axes(
+        self, q_a: FloatArray, q_b: FloatArray, side: IntArray, segments: IntArray, places: FloatArray
+    ) -> FloatArray:
+        """Places (m, 2) nearest to each other on the axes, from those on the chords; vertices keep theirs."""
+        a, b = self.sides
+        moves = np.stack([side != 0, side != 1], axis=1)
+        for _ in range(_ROUNDS):
+            p, u = a.axis(q_a, segments[:, 0], places[:, 0])
+            r, v = b.axis(q_b, segments[:, 1], places[:, 1])
+            places = np.clip(places + _nearest_on_lines(p - r, u, v, moves), 0.0, 1.0)
+        return places
+
+    def _contact_set(
+        self,
+        q_a: FloatArray,
+        q_b: FloatArray,
+        side: IntArray,
+        segments: IntArray,
+        places: FloatArray,
+        previous: ContactSet | None,
+    ) -> ContactSet:
+        a, b = self.sides
+        p, u = a.axis(q_a, segments[:, 0], places[:, 0])
+        r, v = b.axis(q_b, segments[:, 1], places[:, 1])
+        radius_a, radius_b = a.strand.radii[segments[:, 0]], b.strand.radii[segments[:, 1]]
+        normal, distance = _directions(p - r, u, v, radius_a + radius_b)
+        nodes_a, weights_a = a.nodes(segments[:, 0], places[:, 0])
+        nodes_b, weights_b = b.nodes(segments[:, 1], places[:, 1])
+        kind = np.array([ContactKind.VERTEX_FACE, ContactKind.FACE_VERTEX, ContactKind.EDGE_EDGE], np.uint8)[side]
+        keys = self._keys(side, segments, places)
+        passed = _passed(keys, normal, previous) & (side == 2)
+        normal[passed] *= -1.0
+        distance[passed] *= -1.0
+        order = np.argsort(keys, kind="stable")
+        return ContactSet(
+            kind=kind[order],
+            nodes_a=nodes_a[order],
+            weights_a=weights_a[order],
+            nodes_b=nodes_b[order],
+            weights_b=weights_b[order],
+            normal=normal[order],
+            gap=(distance - radius_a - radius_b)[order],
+            point_a=(p - radius_a[:, None] * normal)[order],
+            point_b=(r + radius_b[:, None] * normal)[order],
+            key=keys[order],
+            face=segments[order, 1],
+            point_count_a=len(a.segments.owner),
+            point_count_b=len(b.segments.owner),
+        )
+
+    def _keys(self, side: IntArray, segments: IntArray, places: FloatArray) -> Any:
+        """Identities: two segments that cross; a vertex, and the how manieth of its contacts it is."""
+        rows = np.arange(len(side))
+        ends = np.rint(places).astype(np.int64)
+        vertex = np.where(
+            side == 0,
+            self.sides[0].strand.segments[segments[:, 0]][rows, ends[:, 0]],
+            self.sides[1].strand.segments[segments[:, 1]][rows, ends[:, 1]],
+        ).astype(np.int64)
+        first = np.where(side == 2, segments[:, 0], vertex)
+        order = np.lexsort((segments[:, 1], segments[:, 0], first, side))
+        new = np.ones(len(side), bool)
+        new[1:] = (np.diff(first[order]) != 0) | (np.diff(side[order]) != 0)
+        rank = np.empty(len(side), np.int64)
+        rank[order] = rows - np.maximum.accumulate(np.where(new, rows, 0))
+        kinds = (ContactKind.VERTEX_FACE, ContactKind.FACE_VERTEX, ContactKind.EDGE_EDGE)
+        bases = np.array([key_base(kind, self.pair) for kind in kinds], np.int64)
+        return bases[side] + first * np.int64(EDGE_LIMIT) + np.where(side == 2, segments[:, 1], rank)
+
+    def _margin(self, view: RowView) -> float:
+        """The margin, widened to what the sides can approach by in the step at their present speeds, m."""
+        if not view.dt or self.a is not self.b:
+            return super()._margin(view)
+        v = self.a.velocities(view)
+        fastest = 2.0 * float(np.linalg.norm(v - v.mean(axis=0), axis=1).max())
+        return max(self.margin, 1.2 * view.dt * fastest)
+
+    def _pulled(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
+        """Rows of one side, at the points half-way through the gaps."""
+        c, points = contacts, 0.5 * (contacts.point_a + contacts.point_b)
+        if first:
+            return self.sides[0].pulled(view, c.nodes_a, c.weights_a, points, directions)
+        return self.sides[1].pulled(view, c.nodes_b, c.weights_b, points, -directions)
+
+
+def slender_pair(
+    a: Collider,
+    b: Collider,
+    models: Sequence[Model],
+    mu: float,
+    margin: float,
+    pair: int,
+    capacity: int | None = None,
+) -> ContactPair:
+    """The pair of two slender colliders, or of one with itself."""
+    first = _side(a, models)
+    return SlenderPair(a, b, mu, margin, pair, capacity, (first, first if a is b else _side(b, models)))
+
+
+def _side(collider: Collider, models: Sequence[Model]) -> Side:
+    assert collider.number is not None
+    model = models[collider.number]
+    assert isinstance(model, (RodModel, BeamModel))
+    return Side.of(collider, model)
+
+
+def _nearest_on_lines(d: FloatArray, u: FloatArray, v: FloatArray, moves: BoolArray) -> FloatArray:
+    """Changes (m, 2) of places that bring d + s u − t v nearest to zero; those that do not move keep still."""
+    uu, vv, uv = (np.einsum("mi,mi->m", x, y) for x, y in ((u, u), (v, v), (u, v)))
+    du, dv = np.einsum("mi,mi->m", d, u), np.einsum("mi,mi->m", d, v)
+    both = moves.all(axis=1)
+    determinant = np.where(both, uu * vv - uv * uv, 1.0)
+    s = np.where(both, (uv * dv - vv * du) / determinant, -du / uu)
+    t = np.where(both, (uu * dv - uv * du) / determinant, dv / vv)
+    return np.stack([s, t], axis=1) * moves
+
+
+def _directions(d: FloatArray, u: FloatArray, v: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Unit directions (m, 3) of d and its lengths (m,), m; across both axes where they meet."""
+    distance = np.linalg.norm(d, axis=1)
+    clear = distance > _ALONG * size
+    normal = d / np.where(clear, distance, 1.0)[:, None]
+    if not clear.all():
+        least = np.eye(3)[np.argmin(np.abs(u[~clear]), axis=1)]
+        across = np.cross(u[~clear], v[~clear])
+        flat = np.linalg.norm(across, axis=1) < 1e-3 * np.linalg.norm(u[~clear], axis=1) ** 2
+        across[flat] = np.cross(u[~clear], least)[flat]
+        normal[~clear] = across / np.linalg.norm(across, axis=1, keepdims=True)
+    return normal, distance
+
+
+def _passed(keys: Any, normal: FloatArray, previous: ContactSet | None) -> BoolArray:
+    """Which of the contacts have their axes on the other side of each other than they had in the last step."""
+    if previous is None or not previous.count:
+        return np.zeros(len(keys), bool)
+    places = np.minimum(np.searchsorted(previous.key, keys), previous.count - 1)
+    cosine = np.einsum("mi,mi->m", previous.normal[places], normal)
+    passed: BoolArray = (previous.key[places] == keys) & (cosine < -0.5)
+    return passed

@@ -1,0 +1,142 @@
+"""Kernels that write down the problem of an inverse: which rows take which part in it, and its numbers taken from W."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from pliant.core.kernels import inline, kernel
+from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.solvers.complementarity import Law
+
+ENERGY = 1e-3
+"""The paper's ε, relative to ‖W_eaᵀW_ea‖∞ / ‖W_aa‖∞."""
+_BILATERAL, _SIGNORINI, _COULOMB, _IMPOSED, _BOUNDED = (
+    int(law) for law in (Law.BILATERAL, Law.SIGNORINI, Law.COULOMB, Law.IMPOSED, Law.BOUNDED)
+)
+_OPEN, _ZERO, _SINGLE, _CONE, _GIVEN = 0, 1, 2, 3, 4  # parts of a row: to be found, δ = 0, δ ≥ 0, friction, λ given
+
+
+@kernel
+def sort_rows(
+    law: IntArray, limits: FloatArray, delta_free: FloatArray, W: FloatArray, drives: IndexArray, first: int,
+    order: IndexArray, lam: FloatArray, q: FloatArray,
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """Rows by their part in an inverse: those of drives and effectors, contacts, contacts with friction, δ = 0.
+
+    `limits` (3, m) are `lower`, `upper` and `target` of the rows with a `law` (m,); `drives` are rows of the inverse,
+    as are all from `first` on, of the effectors. Fills `order` (m,) with the rows part by part, `lam` (m,) with forces
+    that are given, N, and q (m,) with the gaps that these leave, less the targets, m. Returns how many rows there are
+    of the first three parts and how many with δ = 0; the first −1 where a law is not one an inverse can treat.
+    """
+    lower, upper, target = limits[0], limits[1], limits[2]
+    m = len(law)
+    part = np.empty(m, np.int8)
+    for i in range(m):
+        kind = law[i]
+        lam[i] = 0.0
+        part[i] = _OPEN
+        if i >= first:
+            continue
+        if kind == _BILATERAL:
+            part[i] = _ZERO
+        elif kind == _SIGNORINI:
+            part[i] = _SINGLE
+        elif kind == _COULOMB:
+            part[i] = _CONE
+        elif kind == _IMPOSED:
+            part[i] = _GIVEN
+        else:
+            part[i] = -1
+            if kind == _BOUNDED and upper[i] == np.inf:
+                part[i] = _ZERO if lower[i] == -np.inf else _SINGLE
+                lam[i] = 0.0 if lower[i] == -np.inf else lower[i]
+    for i in drives:
+        part[i], lam[i] = _OPEN, 0.0
+    for i in range(m):
+        if part[i] < 0:
+            return -1, 0, 0, 0
+        if part[i] == _GIVEN:
+            lam[i] = target[i]
+    for i in range(m):
+        q[i] = delta_free[i] - (target[i] if part[i] == _ZERO or part[i] == _SINGLE else 0.0)
+    for j in range(m):
+        if lam[j] != 0.0:
+            for i in range(m):
+                q[i] += W[i, j] * lam[j]
+    counts = np.zeros(4, np.int64)
+    place = 0
+    for wanted in (_OPEN, _SINGLE, _CONE, _ZERO):
+        for i in range(m):
+            if part[i] == wanted:
+                order[place] = i
+                place += 1
+                counts[wanted] += 1
+    return counts[_OPEN], counts[_SINGLE], counts[_CONE], counts[_ZERO]
+
+
+@kernel
+def fill_problem(
+    W: FloatArray, q: FloatArray, B: FloatArray, actuators: IndexArray, contacts: IndexArray, limited: IndexArray,
+    effectors: IndexArray, weights: FloatArray, epsilon: float, of_one_kind: bool, table: FloatArray, G: FloatArray,
+) -> None:  # fmt: skip
+    """Fill `QpccProblem.table` and G from W (m, m), q (m,) and the motions B (m, supports) that supports cause.
+
+    The others number rows of W: those whose forces are x, the contacts, what has limits, and the effectors, with the
+    square roots of their weights. `epsilon` (m/N) is the weight of the energy, NaN for the paper's.
+    """
+    na, nc, moved = len(actuators), len(contacts), B.shape[1]
+    first = na + moved + 1
+    for k in range(len(table)):
+        weight = 1.0
+        if k < nc:
+            i = contacts[k]
+        elif k < nc + len(limited):
+            i = limited[k - nc]
+        else:
+            i, weight = effectors[k - nc - len(limited)], weights[k - nc - len(limited)]
+        row, source = table[k], W[i]
+        for j in range(na):
+            row[j] = weight * source[actuators[j]]
+        for j in range(moved):
+            row[na + j] = weight * B[i, j]
+        row[first - 1] = weight * q[i]
+        for j in range(nc):
+            row[first + j] = weight * source[contacts[j]]
+    for k in range(nc):
+        for j in range(k):
+            table[k, first + j] = table[j, first + k] = 0.5 * (table[k, first + j] + table[j, first + k])
+    _energy(W, actuators, table[nc + len(limited) :], epsilon, of_one_kind, G)
+
+
+@inline
+def _energy(
+    W: FloatArray, actuators: IndexArray, E: FloatArray, epsilon: float, of_one_kind: bool, G: FloatArray
+) -> None:
+    """G of the mechanical work ½ ε λᵀ W_aa λ, with a small weight on the motion of supports."""
+    na, total = len(actuators), len(G)
+    D = np.ones(na)
+    G[:] = 0.0
+    for i in range(na):
+        diagonal = W[actuators[i], actuators[i]]
+        if not of_one_kind and diagonal > 0.0:
+            D[i] = 1.0 / sqrt(diagonal)
+    if np.isnan(epsilon):
+        work = reach = 0.0
+        for i in range(na):
+            work_row = reach_row = 0.0
+            for j in range(na):
+                work_row += abs(D[i] * W[actuators[i], actuators[j]] * D[j])
+                product = 0.0
+                for k in range(len(E)):
+                    product += E[k, i] * E[k, j]
+                reach_row += abs(D[i] * product * D[j])
+            work, reach = max(work, work_row), max(reach, reach_row)
+        epsilon = ENERGY * reach / work if work > 0.0 else 0.0
+    for i in range(na):
+        for j in range(na):
+            G[i, j] = 0.5 * epsilon * (W[actuators[i], actuators[j]] + W[actuators[j], actuators[i]])
+    for i in range(na, total):
+        for k in range(len(E)):
+            G[i, i] += ENERGY * E[k, i] * E[k, i]

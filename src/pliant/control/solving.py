@@ -1,0 +1,207 @@
+"""One solve of an inverse: from the rows of a step to its QPCC, and back to the forces of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.actuators.joint import JointMemory
+from pliant.constraints.rows import forces_of
+from pliant.control.inverse_problem import fill_problem, sort_rows
+from pliant.core.errors import InputError
+from pliant.core.types import BoolArray, FloatArray, IndexArray
+from pliant.models.model import Factor
+from pliant.solvers.complementarity import MixedProblem
+from pliant.solvers.complementarity.blocks import NO_BLOCKS, equilibrating_scale
+from pliant.solvers.complementarity.elimination import Elimination, eliminate
+from pliant.solvers.qp import QpccProblem, QpccResult, solve_qpcc
+from pliant.solvers.qp.friction import solve_frictional
+from pliant.stepping.motion import Motion
+
+if TYPE_CHECKING:
+    from pliant.control.inverse import InverseSession
+
+
+class Solving:
+    """The rows of a linear solve under an inverse.
+
+    `order` holds the rows by their part: `free` ones of drives and effectors, `singles` contacts, `cones` with
+    friction, then those with δ = 0, which are eliminated. `motions` are what a unit of each support causes.
+    """
+
+    def __init__(
+        self,
+        session: InverseSession,
+        motion: Motion,
+        factors: Sequence[Factor],
+        problem: MixedProblem,
+        columns: Sequence[FloatArray],
+    ) -> None:
+        assert motion.assembly is not None
+        self.session, self.motion, self.problem = session, motion, problem
+        self.bound, self.assembly = session.bound, motion.assembly
+        rows, places = motion.assembly.rows, motion.assembly.places
+        count, first = len(rows.gap), len(places) - len(session.makers)
+        self.drives = np.array([places[k].start for k in self.bound.makers], np.int64)
+        self.effector_places = places[first:]
+        self.order, self.lam, self.q = np.empty(count, np.int64), np.empty(count), np.empty(count)
+        limits = np.stack([problem.lower, problem.upper, problem.target])
+        self.free, self.singles, self.cones, self.zeros = sort_rows(
+            problem.law, limits, problem.delta_free, problem.W, self.drives, places[first].start, self.order, self.lam,
+            self.q,
+        )  # fmt: skip
+        if self.free < 0:
+            raise InputError(
+                "beside an inverse an actuator may be commanded by force, or by displacement without a largest "
+                "force: give it to the inverse, or take the limit away"
+            )
+        self.motions = [
+            driven.response(factors, column) for driven, column in zip(session.supports, columns, strict=True)
+        ]
+        self.B = np.zeros((count, len(self.motions)))
+        for k, (driven, motions) in enumerate(zip(session.supports, self.motions, strict=True)):
+            self.B[:, k] = rows.H[driven.number] @ motions.ravel()
+        self.last = forces_of(rows.key, motion.start.keys, motion.start.lam)
+        self.x_limits: tuple[FloatArray, FloatArray] = (np.zeros(0), np.zeros(0))
+        self.limits: tuple[FloatArray, FloatArray] = (np.zeros(0), np.zeros(0))
+
+    def solve(self) -> tuple[FloatArray, FloatArray, QpccResult, QpccProblem]:
+        """λ of all rows, motions of the supports, the result and the problem."""
+        p, m, lam = self.problem, len(self.drives), self.lam
+        contacts = self.order[self.free : self.free + self.singles + self.cones]
+        if not self.zeros:
+            qpcc = self._qpcc(p.W, self.q, self.B, None)
+            x, y, result = self._solved(qpcc, contacts)
+        else:
+            count = self.free + self.singles + self.cones  # rows with a given force have no place in the order
+            kept, eliminated = self.order[:count], self.order[count : count + self.zeros]
+            where = np.empty(len(lam), np.int64)
+            where[kept] = np.arange(len(kept))
+            reduced = self._eliminated(kept, eliminated)
+            qpcc = self._qpcc(reduced.W, reduced.q[:, 0].copy(), reduced.q[:, 1:].copy(), where)
+            x, y, result = self._solved(qpcc, contacts)
+            forces = np.zeros(len(kept))
+            forces[where[self.drives]], forces[self.free :] = x[:m], y
+            lam[eliminated] = reduced.forces_free @ np.append(1.0, x[m:]) + reduced.forces_kept @ forces
+        lam[self.drives] = x[:m]
+        lam[contacts] += y
+        return lam, x[m:], result, qpcc
+
+    def _eliminated(self, kept: IndexArray, eliminated: IndexArray) -> Elimination:
+        """W, q and B of the kept rows after those with δ = 0 have taken their forces, and those forces."""
+        D = equilibrating_scale(self.problem.W, NO_BLOCKS)
+        size = float(np.linalg.norm(D * self.q)) or 1.0
+        q = np.column_stack([self.q, self.B])
+        return eliminate(self.problem.W, q, kept, eliminated, D, allowed=1e-8 * size)
+
+    def _qpcc(self, W: FloatArray, q: FloatArray, B: FloatArray, where: IndexArray | None) -> QpccProblem:
+        """The problem over x = (λ of the drives, motions of the supports) and y = contact forces; `where` are the
+        places of the rows in W, None: their numbers.
+        """
+        drives, contacts = self.drives, self.order[self.free : self.free + self.singles + self.cones]
+        effectors, hard = self._effectors()
+        self._limit(len(drives))
+        limited = np.isfinite(self.limits[0]) | np.isfinite(self.limits[1])
+        rows = np.concatenate([drives[limited], hard])
+        low, high = (np.concatenate([limit[limited], np.zeros(len(hard))]) for limit in self.limits)
+        if where is not None:
+            drives, contacts, rows, effectors = where[drives], where[contacts], where[rows], where[effectors]
+        na, nc = len(drives) + B.shape[1], len(contacts)
+        table, G = np.empty((nc + len(rows) + len(effectors), na + 1 + nc)), np.empty((na, na))
+        epsilon = self.session.inverse.energy_weight
+        fill_problem(
+            W, q, B, drives, contacts, rows, effectors, self.bound.row_weights(self.effector_places),
+            np.nan if epsilon is None else epsilon, self.bound.of_one_kind, table, G,
+        )  # fmt: skip
+        return QpccProblem.of_table(table, G, *self.x_limits, low, high)
+
+    def _effectors(self) -> tuple[IndexArray, IndexArray]:
+        """Rows of the effectors, those that are wanted and those that must be met."""
+        numbers = np.arange(self.effector_places[0].start, self.effector_places[-1].stop)
+        if not self.bound.any_hard:
+            return numbers, numbers[:0]
+        hard: BoolArray = np.zeros(len(numbers), np.bool_)
+        for rows, place in zip(self.bound.effectors, self.effector_places, strict=True):
+            hard[place.start - numbers[0] : place.stop - numbers[0]] = rows.spec.hard
+        return numbers[~hard], numbers[hard]
+
+    def _limit(self, count: int) -> None:
+        """Bounds of x (na,) and of the drives' displacements (drives,)."""
+        bound, last = self.bound, self.last[self.drives]
+        force, change = bound.force_limits, bound.change_limits
+        x_low = np.minimum(np.maximum(force[0], last - force[2]), force[1])
+        x_high = np.maximum(np.minimum(force[1], last + force[2]), force[0])
+        low, high = change[0], change[1]
+        if bound.any_change:
+            way = [self._displacement(k) if c < np.inf else 0.0 for k, c in zip(bound.makers, change[2], strict=True)]
+            low, high = np.maximum(low, way - change[2]), np.minimum(high, way + change[2])
+        cut = [getattr(self.assembly.memories[maker], "cut", False) for maker in bound.makers]
+        if any(cut):
+            x_low, x_high = np.where(cut, 0.0, x_low), np.where(cut, 0.0, x_high)
+            low, high = np.where(cut, -np.inf, low), np.where(cut, np.inf, high)
+        if self.session.supports:
+            spans = np.array([driven.span(self.motion) for driven in self.session.supports])
+            x_low, x_high = np.append(x_low, spans[:, 0]), np.append(x_high, spans[:, 1])
+        self.x_limits, self.limits = (x_low, x_high), (low, high)
+
+    def _displacement(self, maker: int) -> float:
+        """δ of a drive at the start of the step; what turns has counted its turns."""
+        memories, rows = self.motion.start.memories, self.motion.world.row_makers
+        memory = memories[maker] if memories else None
+        drive: Any = rows[maker]
+        return memory.angle if isinstance(memory, JointMemory) else float(drive.displacement(self.motion.start.q))
+
+    def _solved(self, qpcc: QpccProblem, contacts: IndexArray) -> tuple[FloatArray, FloatArray, QpccResult]:
+        x = self.last[self.drives]
+        if self.motions:
+            x = np.append(x, np.zeros(len(self.motions)))
+        x = np.minimum(np.maximum(x, qpcc.x_lower), qpcc.x_upper)
+        if not self.cones:
+            pressed = np.maximum(self.last[contacts] - self.lam[contacts], 0.0)
+            result = solve_qpcc(qpcc, warm=x, pressed=pressed, globalize=self.session.inverse.globalize)
+            return result.x, result.y, result
+        padded, rows = _padded(qpcc, self.singles)
+        friction = np.concatenate([np.zeros(self.singles), self.problem.mu[contacts[self.singles :: 3]]])
+        result = solve_frictional(padded, friction, warm=x)
+        return result.x, result.y[rows], result
+
+    def limited(self, lam: FloatArray, moved: FloatArray) -> tuple[str, ...]:
+        """Names of the actuators at a limit of force or displacement."""
+        (x_low, x_high), (low, high) = self.x_limits, self.limits
+        delta = (self.problem.delta_free + self.problem.W @ lam + self.B @ moved)[self.drives]
+        names = [*(a.name for a in self.bound.actuators), *(d.spec.name for d in self.bound.supports)]
+        x = np.concatenate([lam[self.drives], moved])
+        at = _near(x, x_low) | _near(x, x_high)
+        at[: len(delta)] |= _near(delta, low) | _near(delta, high)
+        return tuple(name for name, there in zip(names, at, strict=True) if there)
+
+
+def _near(x: FloatArray, bound: FloatArray) -> Any:
+    return np.isfinite(bound) & (np.abs(x - bound) <= 1e-9 * np.maximum(np.abs(bound), 1e-12))
+
+
+def _padded(p: QpccProblem, singles: int) -> tuple[QpccProblem, IndexArray]:
+    """The problem with two empty tangents behind each frictionless contact, and where the given rows went."""
+    if not singles:
+        return p, np.arange(p.contact_count)
+    total = p.contact_count + 2 * singles
+    rows = np.concatenate([3 * np.arange(singles), np.arange(3 * singles, total)])
+
+    def spread(block: FloatArray, axis: int) -> FloatArray:
+        shape = list(block.shape)
+        shape[axis] = total
+        made = np.zeros(shape)
+        made[(slice(None),) * axis + (rows,)] = block
+        return made
+
+    return replace(
+        p,
+        E_c=spread(p.E_c, 1),
+        R_c=spread(p.R_c, 1),
+        C_a=spread(p.C_a, 0),
+        W_cc=spread(spread(p.W_cc, 0), 1),
+        c=spread(p.c, 0),
+    ), rows
