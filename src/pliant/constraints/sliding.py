@@ -15,7 +15,7 @@ from pliant.models.rod.geometric import subtract_load_stiffness
 from pliant.models.rod.kinematics import columns_in_section, pose_in_section, sweep
 
 
-@kernel
+@inline
 def locate(q, q_v, kinds, starts, nodes, weights, fixed_end, x, section, fraction, slides, frames, ends, C, P):
     """Where the points of a channel are, x (k, 3) m, and the places of the axis that are nearest to them.
 
