@@ -160,6 +160,32 @@ def test_a_needle_that_is_not_yet_in_takes_points_as_it_comes():
     assert held[-1] == (POINTS[:-2, 0] < 0.05 - 1e-9).sum()
 
 
+@pytest.mark.parametrize("slender", ["beam", "rod"])
+def test_a_needle_passes_by_points_that_it_is_not_aimed_at(slender):
+    """The last points lie 2 mm beside its way: it takes the others, is not drawn to these, and says so."""
+    points = POINTS[:8].copy()
+    points[4:, 1] += 0.002
+    if slender == "beam":
+        world, _, needle, base = coupled(points, fixed_end=False, radius=5e-4, young=1e10, end=0.0)
+    else:
+        scene = pl.Scene()
+        body = scene.add(pl.Volume(MESH, RUBBER, clamp=CLAMP, damping=pl.Rayleigh(stiffness=0.01)))
+        steel = {"section": pl.sections.Circle(5e-4), "young": 1e10, "poisson": 0.3, "density": 1e3}
+        needle = scene.add(pl.Rod(0.08, 4, position=(-0.08, 0.01, 0.015), name="needle", **steel))
+        base = scene.add(pl.Support(needle, [0], rotation=(0, 0, 0)))
+        scene.add(pl.Channel(body, points, needle, fixed_end=False))
+        world = scene.compile()
+    state, held, told = world.initial_state(), [], []
+    for k in range(40):
+        state, info = pl.ImplicitEuler(0.02)(world, state, {base: pl.Displacement((0.06 * (k + 1) / 40, 0, 0))})
+        held.append(0 if info.assembly is None else len(info.assembly.rows.gap) // 2)
+        told.append(info.warnings)
+    assert held[-1] == max(held) == 4
+    assert not any(told[:10])
+    assert "passed by point 4 of 'channel'" in told[-1][0]
+    assert np.abs(state.points(needle)[:, 1] - 0.01).max() < 1e-6
+
+
 def test_a_channel_survives_saving(tmp_path):
     world, *_ = coupled()
     again = pl.load(world.save(tmp_path / "world.npz"))
@@ -178,6 +204,9 @@ def test_a_channel_survives_saving(tmp_path):
         (np.add(POINTS, [0, 0.003, 0]), {"end": 0.004, "fixed_end": False}, "point 0 of 'channel'"),
         (np.add(POINTS, [0.05, 0, 0]), {}, "points of 'channel'"),
         (POINTS[:1], {"end_direction": True}, "it needs 2 or more"),
+        (POINTS[[0, -1, -2]], {"end": POINTS[-2, 0]}, "point 1 of 'channel' is 8.64 mm from the axis"),
+        (POINTS, {"capture": 1e-3}, "capture needs fixed_end=False"),
+        (POINTS, {"capture": -1e-3, "fixed_end": False}, "capture of 'channel'"),
     ],
 )
 def test_bad_channels(points, options, text):
@@ -193,13 +222,30 @@ def test_only_chains_have_an_axis():
         scene.compile()
 
 
-def rodded(*, sections=10, young=2e9, radius=2.5e-4, strains=("twist", "bend_y", "bend_z"), damping=0.05, **options):
+def test_a_rod_longer_or_shorter_than_its_channel_is_refused():
+    for length in (0.11, 0.13):
+        with pytest.raises(
+            InputError, match=r"the tip of 'rod' is 10 mm from the last point of 'channel': it is longer"
+        ):
+            rodded(length=length)
+
+
+def rodded(
+    *,
+    sections=10,
+    young=2e9,
+    radius=2.5e-4,
+    strains=("twist", "bend_y", "bend_z"),
+    damping=0.05,
+    length=0.12,
+    **options,
+):
     """The block with a rod instead of a wire, whose base slides along −x."""
     scene = pl.Scene()
     body = scene.add(pl.Volume(MESH, RUBBER, clamp=CLAMP, damping=pl.Rayleigh(stiffness=0.01)))
     rod = scene.add(
         pl.Rod(
-            0.12,
+            length,
             sections,
             section=pl.sections.Circle(radius),
             young=young,

@@ -32,6 +32,7 @@ from pliant.models.volume import Volume, VolumeModel
 
 CHANNEL_KEYS = 1 << 40
 """Keys of the rows of channels; those of contacts are higher."""
+_OFF_AXIS = 1e-3  # how far points may be from the axis when the world begins, over its length
 _COLUMNS = ("gap", "law", "mu", "lower", "upper", "target", "key")
 
 
@@ -54,6 +55,10 @@ class Channel:
         Coulomb's μ ≥ 0 between both.
     reach
         How far outside the mesh a point may lie, m.
+    capture
+        How far from the axis a point may be when a tip that is not held comes to it, m; by default as far as the
+        section reaches, or a thousandth of the length. The tip passes by points that are farther away, which is a
+        warning of the step.
     """
 
     body: Volume
@@ -64,6 +69,7 @@ class Channel:
     end_direction: bool = False
     friction: float = 0.0
     reach: float = 0.0
+    capture: float | None = None
     name: str = "channel"
 
     def __post_init__(self) -> None:
@@ -72,6 +78,12 @@ class Channel:
             raise InputError(f"{self.name!r} has {len(points)} points; it needs {1 + self.end_direction} or more")
         non_negative(f"friction of {self.name!r}", self.friction)
         non_negative(f"reach of {self.name!r}", self.reach, unit="m")
+        if self.capture is not None:
+            non_negative(f"capture of {self.name!r}", self.capture, unit="m")
+            if self.fixed_end:
+                raise InputError(
+                    f"{self.name!r} holds the tip, which comes to no points: capture needs fixed_end=False"
+                )
 
     @property
     def bodies(self) -> tuple[Any, ...]:
@@ -123,7 +135,7 @@ class ChannelRows:
         frames = there.frames(view.q[slender])
         p = there.points(view.q[slender])
         width = 3 if self.spec.friction else 2
-        inner = np.flatnonzero(slides)
+        inner = np.flatnonzero(slides & (self._held(view) | (np.linalg.norm(x - p, axis=1) <= self._capture)))
         order = (1, 2, 0)[:width]
         points, directions = np.repeat(inner, width), frames[inner][:, :, order].transpose(0, 2, 1).reshape(-1, 3)
         gap = np.einsum("ri,ri->r", directions, (x - p)[points])
@@ -159,6 +171,29 @@ class ChannelRows:
             arc[-1] = self.curve.length
             slides[-1] = False
         return arc, slides
+
+    def missed(self, view: RowView) -> IndexArray:
+        """Numbers of the points that the tip has passed by, too far away to take them."""
+        volume, slender = self.numbers
+        x = self.map.points(view.q[volume])
+        arc, slides = self._places(view.q[slender], x)
+        away = np.linalg.norm(x - self.curve.at(arc).points(view.q[slender]), axis=1)
+        return np.flatnonzero(slides & (away > self._capture) & ~self._held(view))
+
+    def _held(self, view: RowView) -> BoolArray:
+        """Which points (k,) had rows in the step before; all where the tip is held."""
+        if self.spec.fixed_end or view.last_keys is None:
+            return np.full(len(self.map.nodes), self.spec.fixed_end)
+        return np.isin(self._first_key + 3 * np.arange(len(self.map.nodes)), view.last_keys)
+
+    @cached_property
+    def _capture(self) -> float:
+        if self.spec.capture is not None:
+            return float(self.spec.capture)
+        section = self.spec.rod.section
+        sections = section if isinstance(section, (tuple, list)) else (section,)
+        reach = max(float(np.linalg.norm(one.outline(), axis=1).max()) for one in sections)
+        return max(reach, _OFF_AXIS * self.curve.length)
 
     def _slip(self, view: RowView, there: Any, inner: Any, tangents: FloatArray) -> FloatArray:
         """How far the points moved along the axis in the step, relative to the places that were under them, (k,), m."""
@@ -200,7 +235,7 @@ class ChannelRows:
             ahead = np.einsum("ki,ki->k", rest, there.frames(q)[:, :, 0])
             away = np.where(slides, away, np.maximum(np.sqrt(np.maximum(away**2 - ahead**2, 0.0)) - ahead, 0.0))
         worst = int(np.argmax(away))
-        allowed = 1e-3 * self.curve.length
+        allowed = _OFF_AXIS * self.curve.length
         if self.spec.fixed_end and away[-1] > allowed:
             raise InputError(
                 f"the tip of {self.spec.rod.name!r} is {1e3 * away[-1]:.3g} mm from the last point of {self.name!r}: "
@@ -237,7 +272,7 @@ class StiffChannelRows(ChannelRows):
         rod = np.empty((most, fit.across))
         count, inner = sliding_rows(
             now[1], before[1], now[0], before[0], fit.kinds, fit.basis, fit.starts, self.map.nodes, self.map.weights,
-            fit.all, self.spec.fixed_end, width, gap, own, columns, rod, key,
+            self._held(view), self._capture, self.spec.fixed_end, width, gap, own, columns, rod, key,
         )  # fmt: skip
         H = view.blank(count)
         ends = fit.ends[: count + 1]
@@ -314,7 +349,6 @@ class _Fit:
     across: int
     columns: IntArray
     ends: IntArray
-    all: BoolArray
 
     @classmethod
     def of(cls, model: RodModel, riding: BarycentricMap) -> _Fit:
@@ -327,5 +361,4 @@ class _Fit:
             across=len(active),
             columns=np.tile(active, 3 * points + 3),
             ends=np.arange(3 * points + 4, dtype=np.int32),
-            all=np.ones(points, bool),
         )

@@ -15,7 +15,7 @@ from pliant.models.rod.geometric import subtract_load_stiffness
 from pliant.models.rod.kinematics import columns_in_section, pose_in_section, sweep
 
 
-@kernel
+@inline
 def locate(q, q_v, kinds, starts, nodes, weights, fixed_end, x, section, fraction, slides, frames, ends, C, P):
     """Where the points of a channel are, x (k, 3) m, and the places of the axis that are nearest to them.
 
@@ -49,10 +49,12 @@ def locate(q, q_v, kinds, starts, nodes, weights, fixed_end, x, section, fractio
 
 @kernel
 def sliding_rows(
-    q, base, q_v, start_v, kinds, basis, starts, nodes, weights, taken, fixed_end, width, gap, own, columns, rod, key
+    q, base, q_v, start_v, kinds, basis, starts, nodes, weights, held, capture, fixed_end, width, gap, own, columns,
+    rod, key,
 ):  # fmt: skip
     """Fill the rows of a channel and return their number and that of those of sliding points, `width` for each: along
-    the normals and, with three, along the axis; three more of a fixed end. Points that are not `taken` have none.
+    the normals and, with three, along the axis; three more of a fixed end. Points that were not `held` (k,) before and
+    are farther from the axis than `capture` (m) have none.
 
     `gap` (m,), the gradient in the volume `own` (m, 3j) at the unknowns `columns` (m, 3j), that in the active unknowns
     of the rod, `rod` (m, 6 + Nn), and the identity of a row among those of its channel, `key` (m,). `base` and
@@ -65,14 +67,18 @@ def sliding_rows(
     locate(q, q_v, kinds, starts, nodes, weights, fixed_end, x, section, fraction, slides, frames, ends, C, P)
     row = 0
     for p in range(points):
-        if slides[p] and taken[p]:
+        away = 0.0
+        for r in range(3):
+            away += (x[p, r] - q[0, r] - frames[p, 0, r]) ** 2
+        slides[p] = slides[p] and (held[p] or away <= capture * capture)
+        if slides[p]:
             for j in range(width):
                 _row(q, basis, x, frames, section, C, P, nodes, weights, p, (j + 1) % 3, row, gap, own, columns, rod)
                 key[row] = 3 * p + j
                 row += 1
     inner = row
     if width == 3:
-        _slip(base, start_v, nodes, weights, x, q, frames, section, fraction, slides & taken, gap)
+        _slip(base, start_v, nodes, weights, x, q, frames, section, fraction, slides, gap)
     if fixed_end:
         for j in range(3):
             _row(q, basis, x, frames, section, C, P, nodes, weights, points - 1, j, row, gap, own, columns, rod)
@@ -169,8 +175,8 @@ def _row(q, basis, x, frames, section, C, P, nodes, weights, p, axis, row, gap, 
 
 
 @inline
-def _slip(base, start_v, nodes, weights, x, q, frames, section, fraction, held, gap):
-    """How far the points that are `held` moved along the axis in the step, relative to the places under them."""
+def _slip(base, start_v, nodes, weights, x, q, frames, section, fraction, slides, gap):
+    """How far the points that slide moved along the axis in the step, relative to the places under them."""
     count, before = (len(base) - 4) // 2, np.empty(x.shape)
     _ride(start_v, nodes, weights, before)
     ends, none = np.empty((count + 1, 4, 3)), np.empty((0, 0, 2, 3))
@@ -180,7 +186,7 @@ def _slip(base, start_v, nodes, weights, x, q, frames, section, fraction, held, 
     c, T, R, y = np.empty(7), np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     row = 2
     for p in range(len(x)):
-        if held[p]:
+        if slides[p]:
             k = section[p]
             pose_in_section(ends[k], base[4 + 2 * k], base[5 + 2 * k], fraction[p], c, T, R, y)
             gap[row] = 0.0

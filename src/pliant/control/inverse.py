@@ -22,7 +22,7 @@ import numpy as np
 
 from pliant.actuators import Actuator, Limits
 from pliant.actuators.values import Cut, Displacement
-from pliant.constraints.rows import forces_of
+from pliant.constraints import forces_of
 from pliant.control.effectors import AnyEffector, EffectorRows
 from pliant.control.guides import has_guides, solve_with_guides
 from pliant.control.solving import Solving
@@ -134,11 +134,6 @@ class _Bound:
         return any(rows.spec.hard for rows in self.effectors)
 
     @cached_property
-    def any_limit(self) -> bool:
-        """Whether a displacement or its change is limited."""
-        return bool(np.isfinite(self.change_limits).any())
-
-    @cached_property
     def any_change(self) -> bool:
         """Whether the change of a displacement is limited."""
         return bool(np.isfinite(self.change_limits[2]).any())
@@ -153,10 +148,11 @@ class _Bound:
         """Least and largest displacements of the drives, and their largest changes, (3, drives), m."""
         return np.array([(k.least, k.most, k.change) for k in self.limits]).reshape(-1, 3).T
 
-    @cached_property
-    def roots(self) -> list[float]:
-        """Square roots of the weights of the effectors."""
-        return [sqrt(rows.spec.weight) for rows in self.effectors]
+    def row_weights(self, places: Sequence[slice]) -> FloatArray:
+        """Square roots of the weights of the rows, at `places`, of the effectors that are wanted, not hard."""
+        pairs = zip(self.effectors, places, strict=True)
+        counts = [(sqrt(rows.spec.weight), place.stop - place.start) for rows, place in pairs if not rows.spec.hard]
+        return np.array([weight for weight, count in counts for _ in range(count)])
 
 
 def _check_reach(inverse: Inverse, world: World) -> None:
@@ -265,33 +261,22 @@ class InverseSession:
         self, motion: Motion, factors: Sequence[Factor], problem: MixedProblem, dx: list[FloatArray]
     ) -> FloatArray:
         """λ of all rows, N; driven supports are moved in dx."""
+        change = 0.0
         if has_guides(problem):
-            return self._solve_with_guides(motion, factors, problem, dx)
-        solving = Solving(self, motion, factors, problem, self._columns)
-        lam, moved, result, qpcc = solving.solve()
-        return self._reported(motion, solving, dx, lam, moved, result, qpcc)
-
-    def _reported(
-        self,
-        motion: Motion,
-        solving: Solving,
-        dx: list[FloatArray],
-        lam: FloatArray,
-        moved: FloatArray,
-        result: QpccResult,
-        qpcc: QpccProblem,
-    ) -> FloatArray:
-        """λ, with supports moved in dx and what there is to tell kept."""
+            lam, (solving, moved, result, qpcc), change = self._with_guides(motion, factors, problem)
+        else:
+            solving = Solving(self, motion, factors, problem, self._columns)
+            lam, moved, result, qpcc = solving.solve()
         for driven, motions, amount in zip(self.supports, solving.motions, moved, strict=True):
             dx[driven.number] += amount * motions
             driven.move(motion, amount)
-        self.report = InverseReport(self, result, qpcc, lambda: solving.limited(lam, moved))
+        self.report = InverseReport(self, result, qpcc, lambda: solving.limited(lam, moved), change)
         return lam
 
-    def _solve_with_guides(
-        self, motion: Motion, factors: Sequence[Factor], problem: MixedProblem, dx: list[FloatArray]
-    ) -> FloatArray:
-        """The same where rows have friction in their guides; see `control.guides`."""
+    def _with_guides(
+        self, motion: Motion, factors: Sequence[Factor], problem: MixedProblem
+    ) -> tuple[FloatArray, Any, float]:
+        """λ of all rows where some have friction in their guides, the last inverse, and what still changed."""
         assert motion.assembly is not None
         rows, places = motion.assembly.rows, motion.assembly.places
         watched = np.zeros(rows.count, np.bool_)
@@ -305,8 +290,4 @@ class InverseSession:
 
         last = forces_of(rows.key, motion.start.keys, motion.start.lam)
         driven = np.array([places[k].start for k in self.bound.makers], np.int64)
-        lam, (solving, moved, result, qpcc), change = solve_with_guides(problem, last, driven, watched, invert)
-        self._reported(motion, solving, dx, lam, moved, result, qpcc)
-        assert self.report is not None
-        self.report.friction_change = change
-        return lam
+        return solve_with_guides(problem, last, driven, watched, invert)

@@ -57,7 +57,7 @@ class Solving:
         if self.free < 0:
             raise InputError(
                 "beside an inverse an actuator may be commanded by force, or by displacement without a largest "
-                "force, and nothing has friction in its guides: give it to the inverse, or take the limit away"
+                "force: give it to the inverse, or take the limit away"
             )
         self.motions = [
             driven.response(factors, column) for driven, column in zip(session.supports, columns, strict=True)
@@ -77,7 +77,8 @@ class Solving:
             qpcc = self._qpcc(p.W, self.q, self.B, None)
             x, y, result = self._solved(qpcc, contacts)
         else:
-            kept, eliminated = self.order[: -self.zeros], self.order[-self.zeros :]
+            count = self.free + self.singles + self.cones  # rows with a given force have no place in the order
+            kept, eliminated = self.order[:count], self.order[count : count + self.zeros]
             where = np.empty(len(lam), np.int64)
             where[kept] = np.arange(len(kept))
             reduced = self._eliminated(kept, eliminated)

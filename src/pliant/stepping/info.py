@@ -168,7 +168,9 @@ class StepInfo:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What the step may have missed, in words: bodies faster than contact detection. Computed when read."""
+        """What the step may have missed, in words: bodies faster than contact detection, points of channels that a tip
+        has passed by. Computed when read.
+        """
         return () if self.watch is None else self.watch()
 
     def reaction(self, body: Any) -> FloatArray:

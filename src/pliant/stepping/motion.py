@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints import Assembly, RowView, assemble, forces_of
+from pliant.constraints.channel import ChannelRows
 from pliant.constraints.contact import ContactPair
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
@@ -151,7 +152,9 @@ class Motion:
         )
 
     def warnings(self) -> tuple[str, ...]:
-        """What went faster than contact detection can follow, once the step is done."""
+        """What went faster than contact detection can follow, and points of channels that a tip has passed by, once the
+        step is done.
+        """
         view, found = self.view(), []
         memories = (None,) * len(self.makers) if self.assembly is None else self.assembly.memories
         for maker, memory in zip(self.world.row_makers, memories, strict=False):
@@ -160,6 +163,11 @@ class Motion:
                     f"{maker.a.name!r} and {maker.b.name!r} approached by up to {1e3 * beyond:.3g} mm more in a step "
                     "than contacts are looked for, and may have passed through each other: take a smaller dt or a "
                     "wider margin in scene.collide"
+                )
+            if isinstance(maker, ChannelRows) and len(missed := maker.missed(view)):
+                found.append(
+                    f"the tip of {maker.spec.rod.name!r} passed by point {missed[0]} of {maker.name!r}, which is too "
+                    "far from its axis to be taken: aim it at the points, or raise capture"
                 )
         return tuple(found)
 
