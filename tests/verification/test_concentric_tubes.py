@@ -136,3 +136,46 @@ def test_a_rod_slides_in_a_tube_as_a_block_on_a_slope(angle, friction):
     expected = max(0.0, 9.81 * (np.sin(angle) - friction * np.cos(angle)) * 0.1)
     assert state.velocities(inner)[0, 0] == pytest.approx(expected, abs=1e-3 * expected + 1e-9)
     np.testing.assert_allclose(state.points(inner)[:, 2], 0.0, atol=2e-5)
+
+
+def test_a_bent_wire_with_play_in_a_straight_tube_leans_on_it_with_its_tip():
+    """Clamped on the axis its tip wants to stand κL²/2 off, five times the play c: it leans on the wall with
+    F = 3 EI (κL²/2 − c)/L³, and takes the shape c (2ξ³ − ξ²) between, which touches nowhere else.
+    """
+    length, play = 0.1, 0.4e-3
+    kappa = 10 * play / length**2
+    scene = pl.Scene()
+    wire, hollow = pl.sections.Circle(0.5e-3), pl.sections.Tube(6e-3, 0.5e-3 + play)
+    outer = scene.add(tube(hollow, 0.14, 7, 0.0, position=(-0.02, 0, 0), name="tube"))
+    inner = scene.add(tube(wire, length, 20, kappa, strains=IN_PLANE, name="wire"))
+    scene.collide(inner, outer)
+    world = scene.compile()
+    state, info = pl.QuasiStatic()(world, world.initial_state())
+    force = 3 * YOUNG * wire.second_moments[0] * (kappa * length**2 / 2 - play) / length**3
+    np.testing.assert_allclose(info.contact_force(outer, inner), (0, force, 0), atol=0.01 * force)
+    assert (info.lam > 1e-6 * force).sum() == 1
+    xi = np.linspace(0, 1, 21)
+    np.testing.assert_allclose(state.points(inner)[:, 1], play * (2 * xi**3 - xi**2), atol=0.01 * play)
+
+
+def test_two_tubes_with_little_play_have_nearly_the_mean_curvature():
+    """Away from their tips, and the nearer the less play there is."""
+    off = []
+    for play in (1e-4, 2e-5):
+        hollow = pl.sections.Tube(1.2e-3, 0.9e-3 + play)
+        scene = pl.Scene()
+        outer = scene.add(tube(hollow, 0.1, 10, 6.0, strains=IN_PLANE, name="outer"))
+        inner = scene.add(tube(INNER, 0.1, 10, 10.0, strains=IN_PLANE, name="inner"))
+        scene.collide(outer, inner)
+        world = scene.compile()
+        state, _ = pl.QuasiStatic()(world, world.initial_state())
+        stiffness = np.array([YOUNG * s.second_moments[0] for s in (hollow, INNER)])
+        mean = (stiffness @ [6.0, 10.0]) / stiffness.sum()
+        bends = [state.strains(body)[:8, 2].mean() for body in (outer, inner)]
+        np.testing.assert_allclose(bends, mean, rtol=0.01)
+        away = state.points(inner)[-1] - state.points(outer)[-1]
+        off.append(np.linalg.norm(away[:2]))
+        assert off[-1] < 1.1 * play + 1e-7
+        moments = stiffness[0] * (state.strains(outer)[:, 2] - 6.0) + stiffness[1] * (state.strains(inner)[:, 2] - 10.0)
+        np.testing.assert_allclose(moments, 0.0, atol=0.02 * stiffness.sum())  # nothing bends both from outside
+    assert off[1] < 0.3 * off[0]

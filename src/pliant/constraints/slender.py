@@ -7,7 +7,6 @@ one point, half-way through its gap: then forces and moments of the two are oppo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +22,6 @@ from pliant.constraints.rows import RowView
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.mappings.strands import Strand
 from pliant.models.beam import BeamModel
-from pliant.models.model import Model
 from pliant.models.rod import RodModel
 
 _ROUNDS = 2  # of Newton's iteration from the chords to the axes; each squares the error
@@ -80,6 +78,11 @@ class SlenderPair(ContactPair):
     """Two slender bodies that collide, or one that touches itself; `sides` are those of `a` and `b`."""
 
     sides: tuple[Side, ...] = ()
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of the models, whose places are no linear functions of their unknowns: contacts move with them."""
+        return tuple(side.collider.number for side in self.sides if side.collider.number is not None)
 
     def detect(self, view: RowView, previous: ContactSet | None) -> ContactSet:
         """Contacts within the margin at the positions of `view`."""
@@ -178,27 +181,6 @@ class SlenderPair(ContactPair):
         if first:
             return self.sides[0].pulled(view, c.nodes_a, c.weights_a, points, directions)
         return self.sides[1].pulled(view, c.nodes_b, c.weights_b, points, -directions)
-
-
-def slender_pair(
-    a: Collider,
-    b: Collider,
-    models: Sequence[Model],
-    mu: float,
-    margin: float,
-    pair: int,
-    capacity: int | None = None,
-) -> ContactPair:
-    """The pair of two slender colliders, or of one with itself."""
-    first = _side(a, models)
-    return SlenderPair(a, b, mu, margin, pair, capacity, (first, first if a is b else _side(b, models)))
-
-
-def _side(collider: Collider, models: Sequence[Model]) -> Side:
-    assert collider.number is not None
-    model = models[collider.number]
-    assert isinstance(model, (RodModel, BeamModel))
-    return Side.of(collider, model)
 
 
 def _nearest_on_lines(d: FloatArray, u: FloatArray, v: FloatArray, moves: BoolArray) -> FloatArray:

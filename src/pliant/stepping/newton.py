@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from pliant.constraints import condense
+from pliant.constraints.slender import SlenderPair
 from pliant.core.arrays import transposed_product
 from pliant.core.errors import SingularError
 from pliant.core.timers import StageTimers
@@ -18,6 +19,11 @@ from pliant.models.volume.subspace_trial import SubspaceFactor
 from pliant.solvers.complementarity import ConflictingRowsError
 from pliant.solvers.linear import LaggedFactor, LateSingularError
 from pliant.stepping.motion import Forces, Motion
+
+SETTLED = 1e-3
+"""Share of a step below which a last correction leaves contacts of rods and beams where they are; friction that spins a
+thin rod about itself is no better known.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +136,16 @@ class Stopping:
         return (residual <= self._tolerance or stalled) and self._rows_are_settled(correction)
 
     def _rows_are_settled(self, correction: Correction) -> bool:
-        """Whether the last correction was too small to bend the directions of cables and chambers."""
-        for number in {n for maker in self._motion.world.stiff_makers for n in maker.numbers}:
+        """Whether the last correction was too small to bend the directions of cables, chambers and slender contacts."""
+        world = self._motion.world
+        slender = (maker for maker in world.row_makers if isinstance(maker, SlenderPair))
+        shares = dict.fromkeys((n for maker in slender for n in maker.numbers), max(np.sqrt(self._tolerance), SETTLED))
+        shares |= dict.fromkeys((n for maker in world.stiff_makers for n in maker.numbers), np.sqrt(self._tolerance))
+        for number, share in shares.items():
             trial = self._motion.trials[number]
             last = float(np.abs(correction.dx[number]).max())
             least = 1e-10 * float(np.abs(trial.evaluation_point()).max())
-            if last > max(np.sqrt(self._tolerance) * float(np.abs(trial.dx).max()), least):
+            if last > max(share * float(np.abs(trial.dx).max()), least):
                 return False
         return True
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from pliant.actuators import Actuator, ActuatorRows, Cable, actuator_rows
 from pliant.constraints.attachment import Attachment, AttachmentRows
+from pliant.constraints.bore import slender_pair
 from pliant.constraints.channel import Channel, ChannelRows
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.facing import Facing, FacingPair
 from pliant.constraints.rows import RowMaker, RowView
 from pliant.constraints.sheath import Sheath, SheathRows
-from pliant.constraints.slender import slender_pair
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -113,7 +113,8 @@ class Scene:
         capacity: int | None = None,
         allow_overlap: bool = False,
     ) -> None:
-        """Let `a` and `b` touch, once per pair; the same volume, beam or rod twice is self-contact.
+        """Let `a` and `b` touch, once per pair; the same volume, beam or rod twice is self-contact. A rod or beam that
+        begins in the bore of a hollow one (`pl.sections.Tube`) stays inside it, with play.
 
         friction
             Coulomb's μ ≥ 0.
