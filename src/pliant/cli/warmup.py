@@ -19,6 +19,7 @@ from pliant import materials, regions
 from pliant import mesh as meshes
 from pliant.actuators import Cable, Cavity
 from pliant.core.kernels import cache_folder
+from pliant.hybrid import delta_robot, integrate, soft_touch
 from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.rigid import Obstacle, RigidBody
@@ -286,6 +287,11 @@ def _inverse() -> None:
     piece.holds(np.ones(3, np.bool_), np.full(3, -1.0))
 
 
+def _hybrid() -> None:
+    robot = delta_robot()
+    integrate(robot, until=2e-3, control=soft_touch(robot), order=5)
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "corotated bodies": _corotated,
     "nonlinear bodies and loads": _nonlinear,
@@ -298,6 +304,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "rods": _rods,
     "contact problems": _complementarity,
     "inverse problems": _inverse,
+    "hybrid systems": _hybrid,
     "pictures": _pictures,
 }
 """The parts of the warm-up, in the order they run."""
