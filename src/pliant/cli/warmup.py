@@ -23,6 +23,7 @@ from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import Facing, FacingPair
 from pliant.control import Effector, Inverse
 from pliant.core.kernels import cache_folder
+from pliant.hybrid import delta_robot, integrate, soft_touch
 from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.rigid import Obstacle, RigidBody
@@ -335,6 +336,11 @@ def _reduction() -> None:
     nnmf(np.array([[1.0, 0.5], [0.0, 2.0], [1.0, 1.0]]), rank=1, seed=0)
 
 
+def _hybrid() -> None:
+    robot = delta_robot()
+    integrate(robot, until=2e-3, control=soft_touch(robot), order=5)
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "corotated bodies": _corotated,
     "nonlinear bodies and loads": _nonlinear,
@@ -350,6 +356,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "contact problems": _complementarity,
     "inverse problems": _inverse,
     "bases of contact forces": _reduction,
+    "hybrid systems": _hybrid,
     "pictures": _pictures,
 }
 """The parts of the warm-up, in the order they run."""

@@ -5,32 +5,58 @@ Bortoff, "Modeling contact and collisions for robotic assembly control", America
 
 from pliant.hybrid.ball import bouncing_ball
 from pliant.hybrid.controllers import Continuous, Sampled, compensator
+from pliant.hybrid.delta import DeltaArms, delta_robot
+from pliant.hybrid.delta_control import circle_margin, soft_touch
+from pliant.hybrid.design import Regulator, close_loop, lead, lead_for, lqr, root_locus
 from pliant.hybrid.integrate import integrate
 from pliant.hybrid.laws import Friction, Grip, Mode, Restitution, RestitutionLaw
 from pliant.hybrid.linearize import equilibrium, linearize
+from pliant.hybrid.maze import ball_maze, maze_controller
+from pliant.hybrid.reference import JerkProfile, rest_to_rest
+from pliant.hybrid.returns import LimitCycle, Return, limit_cycle, return_map, saltation, variation
 from pliant.hybrid.solution import Event, Outcome, Point, Solution
 from pliant.hybrid.system import Contact, Joint, Machine, System, Transition
 
 __all__ = [
     "Contact",
     "Continuous",
+    "DeltaArms",
     "Event",
     "Friction",
     "Grip",
+    "JerkProfile",
     "Joint",
+    "LimitCycle",
     "Machine",
     "Mode",
     "Outcome",
     "Point",
+    "Regulator",
     "Restitution",
     "RestitutionLaw",
+    "Return",
     "Sampled",
     "Solution",
     "System",
     "Transition",
+    "ball_maze",
     "bouncing_ball",
+    "circle_margin",
+    "close_loop",
     "compensator",
+    "delta_robot",
     "equilibrium",
     "integrate",
+    "lead",
+    "lead_for",
+    "limit_cycle",
     "linearize",
+    "lqr",
+    "maze_controller",
+    "rest_to_rest",
+    "return_map",
+    "root_locus",
+    "saltation",
+    "soft_touch",
+    "variation",
 ]

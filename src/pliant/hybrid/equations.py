@@ -185,7 +185,10 @@ class Motion:
             piece for piece in self.pieces
             if isinstance(piece.constraint, Contact) and piece.constraint.friction is not None
         ]  # fmt: skip
-        self._slips = bool((discrete.grips[self.rows] == Grip.SLIP).any())
+        grips = [discrete.grips[piece.rows] for piece in self._rubbing]
+        self._slipping = [np.flatnonzero(grip == Grip.SLIP).tolist() for grip in grips]
+        self._stuck = [np.flatnonzero(grip == Grip.STICK) for grip in grips]
+        self._slips = any(self._slipping)
         self.lam: FloatArray = np.empty(0)
         lone = self.normal_count == 1 and not self._odd and not self._rubbing and self.offsets is None
         if lone and equations.over_mass_always is not None and not equations.system.compliance:
@@ -212,23 +215,25 @@ class Motion:
         return self._with_friction(q, v, R, c) if self._rubbing else (R, R, c)
 
     def _with_friction(self, q: Any, v: Any, R: Any, c: Any) -> tuple[Any, Any, Any]:
-        F = R.astype(np.result_type(R, q, v))
+        F = R.astype(np.result_type(R, q, v)) if self._slips else R
         rows, forces, rhs = [R], [F], [c]
-        for piece in self._rubbing:
+        for piece, slipping, stuck in zip(self._rubbing, self._slipping, self._stuck, strict=True):
             friction = piece.friction
             T, curvature = tangent_rows(piece.constraint, q, v, piece.which, all_of_them=piece.all_of_them)
-            slip = np.einsum("kdn,n->kd", T, v)
-            grips = self.discrete.grips[piece.rows]
-            for k in np.flatnonzero(grips == Grip.SLIP):
+            slip = T.dot(v)
+            for k in slipping:
                 direction = slip_direction(slip[k], self.discrete.slips[piece.rows[k]], friction.directions)
                 F[piece.place.start + k] -= friction.coefficient * direction @ T[k]
-            stuck = grips == Grip.STICK
-            if stuck.any():
-                tangents = T[stuck].reshape(-1, self.equations.n)
+            if len(stuck):
+                whole = len(stuck) == len(T)
+                T, drift = (T, curvature + friction.damping * slip) if whole else (
+                    T[stuck], curvature[stuck] + friction.damping * slip[stuck])  # fmt: skip
+                tangents = T.reshape(-1, self.equations.n)
                 rows.append(tangents)
                 forces.append(tangents)
-                rhs.append((curvature[stuck] + friction.damping * slip[stuck]).ravel())
-        return np.concatenate(rows), np.concatenate(forces), np.concatenate(rhs)
+                rhs.append(drift.ravel())
+        R = np.concatenate(rows)
+        return R, np.concatenate(forces) if self._slips else R, np.concatenate(rhs)
 
     def acceleration(self, q: FloatArray, v: FloatArray, u: Any) -> Any:
         """v̇ (n,); sets `lam`."""
@@ -325,7 +330,7 @@ def tangent_rows(constraint: Constraint, q: Any, v: Any, which: Any, *, all_of_t
     else:
         _, T, D = derivatives(friction.slide, q)  # type: ignore[arg-type]
         c = (D @ v) @ v
-    T, c = np.reshape(T, (-1, friction.directions, len(q))), np.reshape(c, (-1, friction.directions))
+    T, c = T.reshape(-1, friction.directions, len(q)), c.reshape(-1, friction.directions)
     return (T, c) if all_of_them or (family and friction.rows is not None) else (T[which], c[which])
 
 

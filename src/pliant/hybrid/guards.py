@@ -67,6 +67,9 @@ class Guards:
                 if transition.source == discrete.states[number]:
                     self._transitions.append(transition)
                     self.list.append(Guard(Cause.MACHINE, -1, number, k))
+        self._loads = np.array(
+            [k for k, guard in enumerate(self.list) if guard.cause in (Cause.PULL, Cause.SLIDE)], int
+        )
         self.needs_forces = bool(len(pulled) or self._friction or self._transitions)
 
     def _watch_gaps(self, index: int, start: int, near: Any, discrete: Discrete, h: FloatArray) -> None:
@@ -121,6 +124,10 @@ class Guards:
             lam = self.motion.normals()
             parts.append(np.array([transition.guard(t, q, v, lam) for transition in self._transitions], float))
         return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0)
+
+    def overloaded(self, g: FloatArray) -> bool:
+        """Whether a contact pulls or friction exceeds its limit among the guard values `g`."""
+        return bool(len(self._loads) and g[self._loads].min() < -1e-10 * float(np.abs(self.motion.lam).max()))
 
     def _friction_values(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """μλ − |tangential force| where it sticks, the speed along the remembered direction where it slips."""

@@ -311,25 +311,17 @@ class _Run:
         self.h = h
 
     def _sample(self) -> None:
-        """New inputs of sampled controllers; what friction cannot hold under them slips."""
-        h = self.h
+        """New inputs of sampled controllers; contacts that pull and friction that cannot hold under them let go."""
         self._tick()
-        flow = Flow(self.flow.motion, self.controllers, self._held())
-        self._replace_after(flow)
-        self.flow = flow
-        n = self.equations.n
-        if self.guards.list and self.flow.motion.normal_count:
-            switch = Switch(self.equations, self.flow.motion.discrete, self.t, self.y[:n], self.y[n : 2 * n])
-            motion = switch.settle(self._input())
-            if switch.events:
-                self.events += switch.events
-                self.flow = Flow(motion, self.controllers, self._held())
-                self._replace_after(self.flow)
-                self._restart()
-                return
+        self.flow = Flow(self.flow.motion, self.controllers, self._held())
+        self._replace_after(self.flow)
         self.f = self.flow.rate(self.t, self.y)
         self.g = self.guards.values(self.t, self.y)
-        self.h = h
+        if self.guards.overloaded(self.g):
+            n = self.equations.n
+            switch = Switch(self.equations, self.flow.motion.discrete, self.t, self.y[:n], self.y[n : 2 * n])
+            self._enter(switch)
+            self._replace_after(self.flow)
 
     def _dense(self, step: Step, end: float) -> Dense | None:
         if self.sample is None:
