@@ -22,7 +22,7 @@ import numpy as np
 
 from pliant.actuators import Actuator, Limits
 from pliant.actuators.values import Cut, Displacement
-from pliant.constraints import forces_of
+from pliant.constraints.rows import forces_of
 from pliant.control.effectors import AnyEffector, EffectorRows
 from pliant.control.guides import has_guides, solve_with_guides
 from pliant.control.solving import Solving
@@ -134,6 +134,11 @@ class _Bound:
         return any(rows.spec.hard for rows in self.effectors)
 
     @cached_property
+    def any_limit(self) -> bool:
+        """Whether a displacement or its change is limited."""
+        return bool(np.isfinite(self.change_limits).any())
+
+    @cached_property
     def any_change(self) -> bool:
         """Whether the change of a displacement is limited."""
         return bool(np.isfinite(self.change_limits[2]).any())
@@ -148,11 +153,10 @@ class _Bound:
         """Least and largest displacements of the drives, and their largest changes, (3, drives), m."""
         return np.array([(k.least, k.most, k.change) for k in self.limits]).reshape(-1, 3).T
 
-    def row_weights(self, places: Sequence[slice]) -> FloatArray:
-        """Square roots of the weights of the rows, at `places`, of the effectors that are wanted, not hard."""
-        pairs = zip(self.effectors, places, strict=True)
-        counts = [(sqrt(rows.spec.weight), place.stop - place.start) for rows, place in pairs if not rows.spec.hard]
-        return np.array([weight for weight, count in counts for _ in range(count)])
+    @cached_property
+    def roots(self) -> list[float]:
+        """Square roots of the weights of the effectors."""
+        return [sqrt(rows.spec.weight) for rows in self.effectors]
 
 
 def _check_reach(inverse: Inverse, world: World) -> None:
