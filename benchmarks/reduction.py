@@ -12,6 +12,7 @@ import argparse
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -29,7 +30,10 @@ DT = 0.01
 
 @dataclass(frozen=True)
 class Case:
-    """A body to reduce: how it is driven in training and in trials, and the incumbent's sizes for it."""
+    """A body to reduce: how it is driven in training and in trials, and the incumbent's sizes for it.
+
+    Every `every`th state is a snapshot, and every `thin`th of these chooses the integration points.
+    """
 
     world: pl.World
     tip: Callable[[Any], Any]
@@ -40,6 +44,7 @@ class Case:
     curved: bool = True
     stiffness: bool = True
     every: int = 1
+    thin: int = 1
     incumbent: str = ""
 
 
@@ -93,17 +98,30 @@ def trunk() -> Case:
     robot = scene.add(pl.robots.trunk())
     cables = robot.cables[:4]
     trials = {"between": (star(cables, 0.004, 4, turn=0.2), 160)}
-    return Case(scene.compile(), robot.tip.at, ((star(cables, 0.005, 8), 320),), trials, 10, 2e-2, False, every=2)
+    return Case(
+        scene.compile(), robot.tip.at, ((star(cables, 0.005, 8), 320),), trials, 24, 2e-2, False, every=2, thin=4
+    )
+
+
+def breathe(chambers: Any, amplitude: float, *, hold: int = 40) -> Controls:
+    """Each chamber and each pair of them in turn, up to so many Pa and back in `hold` steps."""
+    sets = [(j,) for j in range(len(chambers))] + list(combinations(range(len(chambers)), 2))
+
+    def control(k: int) -> Mapping[Any, Any]:
+        number, share = divmod((k + 1) / hold, 1.0)
+        pressure = pl.Pressure(float(amplitude * np.sin(np.pi * share)))
+        return {chambers[j]: pressure for j in sets[int(number) % len(sets)]}
+
+    return control
 
 
 def tower() -> Case:
-    """Chambers that breathe."""
+    """Four chambers, trained alone and by pairs; tried with pressures of their own."""
     scene = pl.Scene()
     robot = scene.add(pl.robots.tower())
-    goals = [wander(robot.cavities, pl.Pressure, 1e4, hold=40, seed=seed) for seed in (1, 2)]
-    return Case(
-        scene.compile(), robot.tip.at, ((goals[0], 400),), {"other pressures": (goals[1], 160)}, 8, 2e-2, False, every=4
-    )
+    trials = {"other pressures": (wander(robot.cavities, pl.Pressure, 8e3, hold=40, seed=2), 160)}
+    training = ((breathe(robot.cavities, 1e4), 400),)
+    return Case(scene.compile(), robot.tip.at, training, trials, 16, 2e-2, False, every=4, thin=2)
 
 
 def toward(*direction: float, strength: float = 9.81) -> Controls:
@@ -165,7 +183,7 @@ def study(case: Case) -> dict[str, Any]:
     trained = perf_counter()
     found = pod(model, shapes, size=case.modes)
     space = curved(found, shapes) if case.curved else found.subspace()
-    few = ecsw(model, space, shapes, tolerance=case.tolerance, stiffness=case.stiffness)
+    few = ecsw(model, space, shapes[:: case.thin], tolerance=case.tolerance, stiffness=case.stiffness)
     report: dict[str, Any] = {
         "unknowns": model.size,
         "modes": few.size,
