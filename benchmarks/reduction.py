@@ -1,9 +1,8 @@
 """Reduced bodies beside full ones: unknowns, integration points, time of a step, and how far the tip is off.
 
-    python benchmarks/reduction.py [CASE …] [--json FILE] [--data DIR]
+    python benchmarks/reduction.py [CASE …] [--json FILE]
 
-Each case is trained by one motion and tried with others. `--data DIR` adds the finger of the side-by-side meshes. The
-incumbent's reductions (DoFs → modes, elements → points) stand beside ours where it ships them; it gives no errors.
+Each case is trained by one motion and tried with others. The incumbent's reductions (DoFs → modes, elements → points) stand beside ours where it ships them; it gives no errors.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import argparse
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -53,23 +51,10 @@ def ramp(handle: Any, amplitude: float, steps: int) -> Controls:
     return lambda k: {handle: pl.Displacement(amplitude * min(1.0, (k + 1) / steps))}
 
 
-def wander(handles: Any, make: Any, amplitude: float, *, hold: int, seed: int) -> Controls:
-    """Every `hold` steps another goal of each actuator, 0 … amplitude, approached in a straight line."""
-    goals = amplitude * np.random.default_rng(seed).random((400, len(handles))) ** 2
-    goals[0] = 0.0
-
-    def control(k: int) -> Mapping[Any, Any]:
-        now, share = divmod((k + 1) / hold, 1.0)
-        values = (1.0 - share) * goals[int(now)] + share * goals[int(now) + 1]
-        return {handle: make(float(value)) for handle, value in zip(handles, values, strict=True)}
-
-    return control
-
-
-def finger(robot: pl.robots.Robot | None = None) -> Case:
+def finger() -> Case:
     """One cable; pulled slowly to 18 mm, tried to other ends and at other speeds."""
     scene = pl.Scene(gravity=(0, 0, -9.81))
-    robot = scene.add(pl.robots.finger() if robot is None else robot)
+    robot = scene.add(pl.robots.finger())
     trials = {
         "12 mm, 2.5 times as fast": (ramp(robot.cable, 0.012, 27), 60),
         "6 mm": (ramp(robot.cable, 0.006, 120), 120),
@@ -101,27 +86,6 @@ def trunk() -> Case:
     return Case(
         scene.compile(), robot.tip.at, ((star(cables, 0.005, 8), 320),), trials, 24, 2e-2, False, every=2, thin=4
     )
-
-
-def breathe(chambers: Any, amplitude: float, *, hold: int = 40) -> Controls:
-    """Each chamber and each pair of them in turn, up to so many Pa and back in `hold` steps."""
-    sets = [(j,) for j in range(len(chambers))] + list(combinations(range(len(chambers)), 2))
-
-    def control(k: int) -> Mapping[Any, Any]:
-        number, share = divmod((k + 1) / hold, 1.0)
-        pressure = pl.Pressure(float(amplitude * np.sin(np.pi * share)))
-        return {chambers[j]: pressure for j in sets[int(number) % len(sets)]}
-
-    return control
-
-
-def tower() -> Case:
-    """Four chambers, trained alone and by pairs; tried with pressures of their own."""
-    scene = pl.Scene()
-    robot = scene.add(pl.robots.tower())
-    trials = {"other pressures": (wander(robot.cavities, pl.Pressure, 8e3, hold=40, seed=2), 160)}
-    training = ((breathe(robot.cavities, 1e4), 400),)
-    return Case(scene.compile(), robot.tip.at, training, trials, 16, 2e-2, False, every=4, thin=2)
 
 
 def toward(*direction: float, strength: float = 9.81) -> Controls:
@@ -159,7 +123,7 @@ def _end(world: pl.World) -> Callable[[Any], Any]:
     return lambda state: state.q[0][nodes].mean(axis=0)
 
 
-CASES = {"finger": finger, "trunk": trunk, "tower": tower, "beam": beam, "hexahedra": hexahedra}
+CASES = {"finger": finger, "trunk": trunk, "beam": beam, "hexahedra": hexahedra}
 
 
 def drive(world: pl.World, control: Controls, steps: int) -> tuple[list[pl.State], Any]:

@@ -3,5 +3,6 @@
 from pliant.reduction.curved import curved
 from pliant.reduction.ecsw import ecsw
 from pliant.reduction.pod import Pod, pod
+from pliant.world.reduced import reduced
 
-__all__ = ["Pod", "curved", "ecsw", "pod"]
+__all__ = ["Pod", "curved", "ecsw", "pod", "reduced"]
