@@ -2,7 +2,8 @@
 
     python benchmarks/reduction.py [CASE …] [--json FILE]
 
-Each case is trained by one motion and tried with others. The incumbent's reductions (DoFs → modes, elements → points) stand beside ours where it ships them; it gives no errors.
+Each case is trained by one motion and tried with others. The incumbent's reductions (DoFs → modes, elements → points)
+stand beside ours where it ships them; it gives no errors.
 """
 
 from __future__ import annotations
