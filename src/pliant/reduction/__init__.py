@@ -22,6 +22,7 @@ from pliant.reduction.reduce import contact_bases, reduce, subspaces
 from pliant.reduction.snapshots import Snapshots
 from pliant.reduction.symmetry import Symmetry, closed_group, with_symmetric_forces
 from pliant.reduction.validate import Validation, validate
+from pliant.world.reduced import reduced
 
 __all__ = [
     "BasisChoice",
@@ -50,6 +51,7 @@ __all__ = [
     "pod",
     "ramps",
     "reduce",
+    "reduced",
     "subspaces",
     "validate",
     "with_symmetric_forces",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Subspace:
-    """The motions left to a deformable body, as a reduction of a world: ``pl.reduced(world, [subspace])``.
+    """The motions left to a deformable body, as a reduction of a world: ``reduction.reduced(world, [subspace])``.
 
     body
         The volume.
