@@ -104,8 +104,8 @@ class RodSystem:
         return int(unknown), spring
 
     def add_load_stiffness(self, K: FloatArray) -> None:
-        """A += the symmetric part of K (n, n) over the active unknowns. Where A is projected, to stay positive definite,
-        it gets the positive part of that in a step of dynamics, and nothing in statics, whose forces on the way to
+        """A += the symmetric part of K (n, n) over the active unknowns. Where A is projected it gets
+        the positive part of that in a step of dynamics, and nothing in statics, whose forces on the way to
         balance would hold the rod where it is.
         """
         if self.projected and not self.dynamic:
