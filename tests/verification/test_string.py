@@ -16,7 +16,8 @@ def string(count):
     wire = scene.add(
         pl.Rod(
             LENGTH, count, section=pl.sections.Circle(RADIUS), young=YOUNG, poisson=0.3, density=DENSITY, base="free",
-            strains=("bend_y", "bend_z", "stretch"), rest_strain=(0, 0, 0, -TENSION / (YOUNG * AREA), 0, 0), start_strain=np.zeros(6),
+            strains=("bend_y", "bend_z", "stretch"), start_strain=np.zeros(6),
+            rest_strain=(0, 0, 0, -TENSION / (YOUNG * AREA), 0, 0),
         )
     )  # fmt: skip
     scene.add(pl.Support(wire, [0]))
