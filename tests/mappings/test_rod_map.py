@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.linalg import expm
 
 import pliant as pl
 from pliant.core.lie import rotation_exp, rotation_log
@@ -86,6 +87,40 @@ def test_the_rate_of_the_jacobian_is_its_derivative_in_time(model, bent, places)
         expected = difference(lambda h, p=part: places.jacobians(moved(model, bent, h * v))[p])
         np.testing.assert_allclose(rate, expected, atol=1e-9)
         assert np.abs(rate).max() > 0.1
+
+
+def exponentials(psi):
+    """Pose (4, 4) of the tip in the frame of the base, by matrix exponentials of the screws psi (2N, 3)."""
+    pose = np.eye(4, dtype=psi.dtype)
+    for a, u in psi.reshape(-1, 2, 3):
+        screw = np.zeros((4, 4), psi.dtype)
+        screw[:3, :3] = [[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]]
+        screw[:3, 3] = u
+        pose = pose @ expm(screw)
+    return pose
+
+
+def complex_step(psi):
+    """Derivatives (3, 6N) of the tip by the strains, to the last digits."""
+    made = np.zeros((3, psi.size))
+    for k in range(psi.size):
+        moved = psi.astype(complex)
+        moved.ravel()[k] += 1e-30j
+        made[:, k] = exponentials(moved)[:3, 3].imag / 1e-30
+    return made
+
+
+def test_the_jacobian_and_its_rate_match_the_complex_step(bent):
+    """Of products of matrix exponentials, which share nothing with the kernels."""
+    model = build()
+    q = np.vstack([model.rest[:4], bent[4:]])
+    tip = RodMap.at(model, [1.0])
+    np.testing.assert_allclose(tip.points(q)[0], exponentials(q[4:])[:3, 3], atol=1e-14)
+    np.testing.assert_allclose(tip.jacobians(q)[0][0, :, 6:], complex_step(q[4:]), atol=1e-13)
+    v = np.zeros(model.held.shape)
+    v[2:] = RNG.normal(size=v[2:].shape)
+    expected = difference(lambda h: complex_step(q[4:] + h * v[2:]))
+    np.testing.assert_allclose(tip.jacobian_rates(q, v)[0][0, :, 6:], expected, atol=1e-10)
 
 
 def test_rigid_motions_carry_points_along(model, bent, places):

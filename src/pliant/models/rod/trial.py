@@ -74,6 +74,7 @@ class RodSystem:
     sweep: Sweep
     symmetric: bool
     projected: bool = False
+    dynamic: bool = True
 
     def factorize(self) -> RodFactor:
         """Numeric factor of A over the free unknowns."""
@@ -103,9 +104,12 @@ class RodSystem:
         return int(unknown), spring
 
     def add_load_stiffness(self, K: FloatArray) -> None:
-        """A += the symmetric part of K (n, n) over the active unknowns, of that its positive part where A is projected
-        and stays positive definite.
+        """A += the symmetric part of K (n, n) over the active unknowns. Where A is projected it gets
+        the positive part of that in a step of dynamics, and nothing in statics, whose forces on the way to
+        balance would hold the rod where it is.
         """
+        if self.projected and not self.dynamic:
+            return
         stiffness = 0.5 * (K + K.T)
         self.A = self.A + (positive_part(stiffness, np.diag(self.A)) if self.projected else stiffness)
 
@@ -245,7 +249,7 @@ class RodTrial:
         symmetric = self._symmetric or (same and not exact)
         if symmetric and not model.held[1].all():  # a base that may turn, under a moment that is not yet balanced
             A = 0.5 * (A + A.T)
-        return RodSystem(model, A, residual.r.copy(), None, end, symmetric, not exact), residual
+        return RodSystem(model, A, residual.r.copy(), None, end, symmetric, not exact, bool(scheme.inertia)), residual
 
     def _forces(self, dx: FloatArray) -> tuple[Residual, FloatArray]:
         """Residual at dx, and the forces less inertia on the particles, (S, 3, 3)."""
