@@ -77,6 +77,8 @@ def without_twins(first: FaceContacts, second: FaceContacts) -> tuple[FaceContac
     `first` are vertices of one side near faces of the other, `second` the reverse; of two nearest to each other the
     first stays. For self-contact both are the same set, and the lower vertex stays.
     """
+    if not (first.met >= 0).any() and not (second.met >= 0).any():
+        return first, second
     twin_of_first, twin_of_second = _twins(first, second), _twins(second, first)
     mine = np.arange(len(first.gap))
     mutual = (twin_of_first >= 0) & (twin_of_second[twin_of_first] == mine) if len(second.gap) else mine < 0

@@ -103,7 +103,7 @@ def _corotated_point(law, mu, lam, w, F, R, n, nodes, G, start, stop, force, g):
 
 @inline
 def _warped_blocks(values, positions, pair, g, count, lw, mw):
-    """Blocks λ gₐ gᵦᵀ + μ gᵦ gₐᵀ + μ (gₐ·gᵦ) I of one point, from its rotated gradients; returns the next pair."""
+    """Blocks λ gₐ gᵦᵀ + μ gᵦ gₐᵀ + μ (gₐ·gᵦ) I of one point, from its rotated gradients."""
     for a in range(count):
         a0, a1, a2 = g[a, 0], g[a, 1], g[a, 2]
         la0, la1, la2 = lw * a0, lw * a1, lw * a2
@@ -122,7 +122,6 @@ def _warped_blocks(values, positions, pair, g, count, lw, mw):
             values[k, 2, 0] += la2 * b0 + b2 * ma0
             values[k, 2, 1] += la2 * b1 + b2 * ma1
             values[k, 2, 2] += la2 * b2 + b2 * ma2 + d
-    return pair
 
 
 @kernel
@@ -133,9 +132,11 @@ def assemble_corotated(q, ptr, nodes, G, weight, part, material, laws, table, po
     """
     Fs, Rs = np.empty(9 * LANES), np.empty(9 * LANES)
     F, U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
-    g = np.empty((_widest(ptr), 3))
+    g, share = np.zeros((LANES, _widest(ptr), 3)), np.zeros(LANES)
+    S = np.zeros((3 * g.shape[1], 3 * g.shape[1]))
     energy = 0.0
-    pair = 0
+    pair = waiting = 0
+    alike = False
     for p in range(weight.shape[0]):
         lane = p % LANES
         if lane == 0:
@@ -143,9 +144,77 @@ def assemble_corotated(q, ptr, nodes, G, weight, part, material, laws, table, po
         start, stop, w, m = ptr[p], ptr[p + 1], weight[p], material[p]
         mu = 0.0 if part[p] == VOLUME else table[m, 0]
         lam = 0.0 if part[p] == SHEAR else table[m, 1]
-        energy += w * _corotated_point(laws[m], mu, lam, w, Fs, Rs, lane, nodes, G, start, stop, force, g)
-        pair = _warped_blocks(values, positions, pair, g, stop - start, scale * w * lam, scale * w * mu)
+        energy += w * _corotated_point(
+            laws[m], mu, lam, w, Fs, Rs, lane, nodes, G, start, stop, force, g[waiting]
+        )  # fmt: skip
+        before, alike = alike, _alike(ptr, nodes, part, material, p)
+        count = stop - start
+        if not before and not alike:
+            _warped_blocks(values, positions, pair, g[0], count, scale * w * lam, scale * w * mu)
+        else:
+            share[waiting] = w
+            waiting += 1
+            if waiting == LANES or not alike:
+                share[waiting:] = 0.0
+                _add_outer(S, g.reshape(LANES, -1), share, 3 * count)
+                waiting = 0
+            if not alike:
+                _summed_blocks(values, positions, pair, S, count, scale * lam, scale * mu)
+        pair += (count * (count + 1)) // 2
     return energy
+
+
+@inline
+def _alike(ptr, nodes, part, material, p):
+    """Whether the point after p has its nodes, part and material: those of one cell are summed before they go into the
+    matrix.
+    """
+    if p + 2 >= ptr.shape[0] or part[p] != part[p + 1] or material[p] != material[p + 1]:
+        return False
+    start, stop = ptr[p], ptr[p + 1]
+    if ptr[p + 2] - stop != stop - start:
+        return False
+    same = True
+    for k in range(start, stop):
+        same = same and nodes[k] == nodes[k + stop - start]
+    return same
+
+
+@inline
+def _add_outer(S, g, w, count):
+    """S += Σ w g gᵀ over eight points, its lower triangle of 3×3 blocks."""
+    g0, g1, g2, g3, g4, g5, g6, g7 = g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7]
+    for i in range(count):
+        x0, x1, x2, x3 = w[0] * g0[i], w[1] * g1[i], w[2] * g2[i], w[3] * g3[i]
+        x4, x5, x6, x7 = w[4] * g4[i], w[5] * g5[i], w[6] * g6[i], w[7] * g7[i]
+        row = S[i]
+        for j in range(3 * (i // 3) + 3):
+            row[j] += (x0 * g0[j] + x1 * g1[j] + x2 * g2[j] + x3 * g3[j]) + (
+                x4 * g4[j] + x5 * g5[j] + x6 * g6[j] + x7 * g7[j]
+            )
+
+
+@inline
+def _summed_blocks(values, positions, pair, S, count, lam, mu):
+    """The blocks of `_warped_blocks` from S = Σ w g gᵀ, which is cleared."""
+    for a in range(count):
+        x, y, z = S[3 * a], S[3 * a + 1], S[3 * a + 2]
+        for b in range(0, 3 * a + 3, 3):
+            K = values[positions[pair]]
+            pair += 1
+            d = mu * (x[b] + y[b + 1] + z[b + 2])
+            K[0, 0] += (lam + mu) * x[b] + d
+            K[0, 1] += lam * x[b + 1] + mu * y[b]
+            K[0, 2] += lam * x[b + 2] + mu * z[b]
+            K[1, 0] += lam * y[b] + mu * x[b + 1]
+            K[1, 1] += (lam + mu) * y[b + 1] + d
+            K[1, 2] += lam * y[b + 2] + mu * z[b + 1]
+            K[2, 0] += lam * z[b] + mu * x[b + 2]
+            K[2, 1] += lam * z[b + 1] + mu * y[b + 2]
+            K[2, 2] += (lam + mu) * z[b + 2] + d
+        x[:] = 0.0
+        y[:] = 0.0
+        z[:] = 0.0
 
 
 @inline

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import sparse
 
+from pliant.core.arrays import transposed_product
 from pliant.core.errors import InputError, SingularError
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -145,7 +146,7 @@ class LaggedFactor:
 
     def response(self, H: Any, lam: FloatArray) -> FloatArray:
         """A⁻¹ Hᵀ λ, (n 3,); begun from what the columns of the last `compliance` say where they belong to H."""
-        push: FloatArray = H.T @ lam
+        push = transposed_product(H, lam)
         found = self._columns
         if self._own is not None or found is None or found.H is not H:
             return self.solve(push)
