@@ -4,6 +4,7 @@ Bortoff, "Modeling contact and collisions for robotic assembly control", America
 """
 
 from pliant.hybrid.ball import bouncing_ball
+from pliant.hybrid.balls import balls_in_a_box
 from pliant.hybrid.controllers import Continuous, Sampled, compensator
 from pliant.hybrid.delta import DeltaArms, delta_robot
 from pliant.hybrid.delta_control import circle_margin, soft_touch
@@ -40,6 +41,7 @@ __all__ = [
     "System",
     "Transition",
     "ball_maze",
+    "balls_in_a_box",
     "bouncing_ball",
     "circle_margin",
     "close_loop",

@@ -162,10 +162,10 @@ def delta_robot(
 ) -> System:
     """The robot with its finger `distance` (m) from the side of a brick that lies on a surface.
 
-    `start` (3,) m is the wrist's position; the finger moves with it, the brick stands in its +x direction. u (3,) are
-    the motor torques, N·m. `friction` is that of the brick (`brick_mass`, kg) on the surface. `alpha` = (α₀ 1/s², α₁ 1/s)
-    stabilises the closure of the arms, `touch_alpha` the contact of finger and brick, `surface_alpha` that of brick and
-    surface. Positions of finger and brick are measured from where they touch: the gap is q₆ + distance − (q₃ − start).
+    `start` (3,) m is the wrist's position; the finger moves with it, the brick stands in its +x direction; u (3,) N·m
+    are the motor torques. `friction` is that of the brick (`brick_mass`, kg) on the surface. `alpha` = (α₀ 1/s², α₁
+    1/s) stabilises the closure of the arms, `touch_alpha` the contact of finger and brick, `surface_alpha` that of
+    brick and surface. The brick's position is counted from where it starts: the gap is q₇ + distance − (q₄ − start).
     """
     arms = arms or DeltaArms()
     p0 = finite_array("start", start, shape=(3,))
