@@ -9,6 +9,7 @@ from pliant.hybrid.controllers import Continuous, Sampled, compensator
 from pliant.hybrid.delta import DeltaArms, delta_robot
 from pliant.hybrid.delta_control import circle_margin, soft_touch
 from pliant.hybrid.design import Regulator, close_loop, lead, lead_for, lqr, root_locus
+from pliant.hybrid.fmu import export_fmu
 from pliant.hybrid.integrate import integrate
 from pliant.hybrid.laws import Friction, Grip, Mode, Restitution, RestitutionLaw
 from pliant.hybrid.linearize import equilibrium, linearize
@@ -48,6 +49,7 @@ __all__ = [
     "compensator",
     "delta_robot",
     "equilibrium",
+    "export_fmu",
     "integrate",
     "lead",
     "lead_for",

@@ -58,8 +58,8 @@ def soft_touch(
     """
     arms: DeltaArms = robot.details["arms"]
     start = np.asarray(robot.details["start"], float)
-    mass = float(arms.task_mass(arms.inverse(start), start)[0, 0])
-    bound = positive("damping", damping, unit="N·s/m") ** 2 / mass
+    mass = _mass(robot)
+    bound = stiffness_bound(robot, damping)
     profile = approach(robot, speed=approach_speed, rest_of_way=rest_of_way, until=move_until)
     gain = _fading(0.25 * bound, *fade) if stiffness is None else stiffness
     schedule: Callable[[float], float] = gain if callable(gain) else lambda t: float(gain)
@@ -84,6 +84,16 @@ def soft_touch(
         return torque, Measured(y, rate, force)
 
     return Sampled(period, update)
+
+
+def stiffness_bound(robot: System, damping: float) -> float:
+    """The largest position gain (N/m) with `damping` (N·s/m) in the direction of travel: kd² for the wrist's mass."""
+    return positive("damping", damping, unit="N·s/m") ** 2 / _mass(robot)
+
+
+def _mass(robot: System) -> float:
+    arms, start = robot.details["arms"], np.asarray(robot.details["start"], float)
+    return float(arms.task_mass(arms.inverse(start), start)[0, 0])
 
 
 def approach(robot: System, *, speed: float = 2e-4, rest_of_way: float = 1.9e-3, until: float = 2.5) -> JerkProfile:

@@ -280,7 +280,7 @@ class Motion:
         if self._slips:
             if not np.diagonal(S).min() > 0.0:
                 raise NoForceError(
-                    f"{equations.system.name}: no contact force is consistent with sliding (Painlevé); lower the friction"
+                    f"{equations.system.name}: no force is consistent with sliding (Painlevé); lower the friction"
                 )
             return least_norm(S, b)[0]
         if k == 1:
