@@ -89,7 +89,7 @@ def _figure(folder: Path, solution: Solution, title: str, name: str) -> Path:
     axes[1, 0].plot(t, 1e3 * solution.v[:, 3], color=BLUE)
     axes[1, 0].axhline(0.2, color=GREY, lw=0.8, ls="--")
     axes[1, 0].set_ylabel("wrist  (mm/s)", size=9)
-    axes[1, 0].set_ylim(-1.0, 1.5)
+    axes[1, 0].set_ylim(-0.2, 1.0)
     axes[2, 0].plot(t, 1e3 * solution.lam[:, FINGER], color=RED, lw=1.0)
     axes[2, 0].set_ylabel("force  (mN)", size=9)
     axes[3, 0].plot(t, 1e3 * solution.q[:, 6], color=GREEN)

@@ -54,7 +54,8 @@ def run(*, full: bool) -> Report:
 
 _NOTES = (
     "The paper gives no sizes. Its poles −1.1 and 1.4 and its zero 0.65 cannot come from its equations: without "
-    "friction the poles are ±p, the zeros ±z, and a solid sphere has p/z ≤ √(7/5). Here p is 1.19 to 1.46 and z 1.15 to 1.43.",
+    "friction the poles are ±p, the zeros ±z, and a solid sphere has p/z ≤ √(7/5). Here p is 1.19 to 1.46 and z 1.15 "
+    "to 1.43.",
     "The zeros and poles of both lead compensators are the paper's (0.6 and 10, 0.05 and 5 1/s); their gains belong to "
     "this maze (10 N, 0.015 N·m). One set serves all rings.",
     "(10a) is used as the distance of the ball from its ring, in m; (10b) and (11) with the misprints corrected.",
@@ -82,15 +83,16 @@ def pictures(folder: Path) -> list[Path]:
 
 
 def _loci(folder: Path) -> Path:
-    figure, axes = canvas(2, size=(6.8, 8.2), title="Figure 7: root loci of ball (top) and maze (bottom), ring 1")
+    title = "Figure 7: root loci of ball (top) and maze (bottom), ring 1"
+    figure, axes = canvas(2, size=(6.8, 8.2), title=title, share=False)
     model = _model(1)
     balanced = close_loop(model, lead(*BALL_LEAD), output=0, sign=1.0)
-    gains = np.concatenate([[0.0], np.geomspace(1e-3, 4.0, 400)])
-    plots = ((model, BALL_LEAD, 0, "$y_1 = q_2$", (-11.5, 3.0, -12.0, 12.0)),
+    gains = np.concatenate([[0.0], np.geomspace(1e-3, 4.0, 1500)])
+    plots = ((model, BALL_LEAD, 0, "$y_1 = q_2$", (-11.5, 3.0, -35.0, 35.0)),
              (balanced, MAZE_LEAD, 1, "$y_2 = q_1$", (-0.7, 1.4, -0.6, 0.6)))  # fmt: skip
     for one, (plant, (zero, pole, gain), output, text, window) in zip(axes[:, 0], plots, strict=True):
         branches = root_locus(plant, lead(zero, pole, gain), gains, output=output, sign=1.0)
-        one.plot(branches.real, branches.imag, color=BLUE, lw=1.1)
+        one.plot(branches.real, branches.imag, ".", color=BLUE, ms=1.6)
         one.plot(plant.poles().real, plant.poles().imag, "x", color=INK, ms=7, mew=1.6, label="poles")
         one.plot([-pole], [0.0], "x", color=INK, ms=7, mew=1.6)
         zeros = plant[output, 0].zeros()
@@ -104,8 +106,7 @@ def _loci(folder: Path) -> Path:
         one.set_title(f"lead for {text}: zero −{zero:g}, pole −{pole:g}, gain {gain:g}", size=9, color=INK)
         one.set_xlabel("real  (1/s)", size=9)
         one.set_ylabel("imaginary  (1/s)", size=9)
-        one.tick_params(labelbottom=True)
-    axes[0, 0].legend(fontsize=8, loc="upper left")
+    axes[0, 0].legend(fontsize=8, loc="upper right")
     return save(figure, folder, "bortoff-maze-figure-7")
 
 

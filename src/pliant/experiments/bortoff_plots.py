@@ -11,8 +11,10 @@ from pliant.core.errors import MissingExtraError
 INK, BLUE, RED, GREEN, GREY = "#222222", "#2166ac", "#b2182b", "#1b7837", "#888888"
 
 
-def canvas(rows: int, columns: int = 1, *, size: tuple[float, float], title: str) -> tuple[Any, Any]:
-    """A Matplotlib figure with a grid of axes (rows, columns); axes of one column share their abscissa."""
+def canvas(
+    rows: int, columns: int = 1, *, size: tuple[float, float], title: str, share: bool = True
+) -> tuple[Any, Any]:  # fmt: skip
+    """A Matplotlib figure with a grid of axes (rows, columns); axes of one column `share` their abscissa."""
     try:
         module = import_module("matplotlib.figure")
     except ImportError as error:
@@ -21,7 +23,7 @@ def canvas(rows: int, columns: int = 1, *, size: tuple[float, float], title: str
         ) from error
     figure = module.Figure(figsize=size, dpi=150, layout="constrained")
     import_module("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
-    axes = figure.subplots(rows, columns, squeeze=False, sharex="col")
+    axes = figure.subplots(rows, columns, squeeze=False, sharex="col" if share else False)
     figure.suptitle(title, color=INK, size=11)
     for one in axes.ravel():
         one.grid(alpha=0.25)
