@@ -4,10 +4,12 @@ Bortoff, "Modeling contact and collisions for robotic assembly control", America
 """
 
 from pliant.hybrid.ball import bouncing_ball
+from pliant.hybrid.balls import balls_in_a_box
 from pliant.hybrid.controllers import Continuous, Sampled, compensator
 from pliant.hybrid.delta import DeltaArms, delta_robot
 from pliant.hybrid.delta_control import circle_margin, soft_touch
 from pliant.hybrid.design import Regulator, close_loop, lead, lead_for, lqr, root_locus
+from pliant.hybrid.fmu import export_fmu
 from pliant.hybrid.integrate import integrate
 from pliant.hybrid.laws import Friction, Grip, Mode, Restitution, RestitutionLaw
 from pliant.hybrid.linearize import equilibrium, linearize
@@ -40,12 +42,14 @@ __all__ = [
     "System",
     "Transition",
     "ball_maze",
+    "balls_in_a_box",
     "bouncing_ball",
     "circle_margin",
     "close_loop",
     "compensator",
     "delta_robot",
     "equilibrium",
+    "export_fmu",
     "integrate",
     "lead",
     "lead_for",

@@ -52,14 +52,14 @@ def soft_touch(
 
     It moves to `rest_of_way` (m) before the brick until `move_until` (s), then approaches at `approach_speed` (m/s).
     `damping` is the gain in the direction of travel in N·s/m: after contact the velocity error is the approach speed,
-    so the steady force is their product. `stiffness` (N/m), a number or a function of time, is the position gain in that
-    direction; by default it fades smoothly from a quarter of its bound to zero over the times `fade` (s). Gains beyond
-    the bound 0 ≤ kp ≤ kd² are refused.
+    so the steady force is their product. `stiffness` (N/m), a number or a function of time, is the position gain in
+    that direction; by default it fades smoothly from a quarter of its bound to zero over the times `fade` (s). Gains
+    beyond the bound 0 ≤ kp ≤ kd² are refused.
     """
     arms: DeltaArms = robot.details["arms"]
     start = np.asarray(robot.details["start"], float)
-    mass = float(arms.task_mass(arms.inverse(start), start)[0, 0])
-    bound = positive("damping", damping, unit="N·s/m") ** 2 / mass
+    mass = _mass(robot)
+    bound = stiffness_bound(robot, damping)
     profile = approach(robot, speed=approach_speed, rest_of_way=rest_of_way, until=move_until)
     gain = _fading(0.25 * bound, *fade) if stiffness is None else stiffness
     schedule: Callable[[float], float] = gain if callable(gain) else lambda t: float(gain)
@@ -86,8 +86,18 @@ def soft_touch(
     return Sampled(period, update)
 
 
+def stiffness_bound(robot: System, damping: float) -> float:
+    """The largest position gain (N/m) with `damping` (N·s/m) in the direction of travel: kd² for the wrist's mass."""
+    return positive("damping", damping, unit="N·s/m") ** 2 / _mass(robot)
+
+
+def _mass(robot: System) -> float:
+    arms, start = robot.details["arms"], np.asarray(robot.details["start"], float)
+    return float(arms.task_mass(arms.inverse(start), start)[0, 0])
+
+
 def approach(robot: System, *, speed: float = 2e-4, rest_of_way: float = 1.9e-3, until: float = 2.5) -> JerkProfile:
-    """The reference in the direction of travel: `rest_of_way` (m) before the brick at `until` (s), then `speed` (m/s)."""
+    """The reference of the finger: `rest_of_way` (m) before the brick at `until` (s), then on at `speed` (m/s)."""
     way = float(robot.details["distance"]) - rest_of_way
     # a motion of constant jerk that takes exactly `until`: four equal pieces j, −j, −j, j travel j T³ / 32
     jerk = 32.0 * way / until**3

@@ -68,9 +68,8 @@ def root_locus(
     """Closed-loop poles (gains, poles), 1/s, as the compensator is multiplied by each of `gains` (k,)."""
     rows: list[Any] = []
     for gain in finite_array("gains", gains, shape=(None,)):
-        poles = np.sort_complex(
-            close_loop(model, float(gain) * compensator, input=input, output=output, sign=sign).poles()
-        )
+        closed = close_loop(model, compensator, input=input, output=output, sign=sign * float(gain))
+        poles = np.sort_complex(closed.poles())
         rows.append(_matched(rows[-1], poles) if rows else poles)
     return np.array(rows)
 

@@ -149,6 +149,12 @@ class Equations:
                 place += len(which)
         return out
 
+    def row_name(self, row: int) -> str:
+        """The name of one row; see `System.row_names`."""
+        index = int(np.searchsorted(self.first, row, side="right")) - 1
+        constraint = self.system.constraints[index]
+        return constraint.name if constraint.count == 1 else f"{constraint.name}[{row - int(self.first[index])}]"
+
     def gaps(self, q: FloatArray, constraint: int, which: Any = None) -> Any:
         """h (k,) of a constraint, or of `which` of its rows."""
         thing = self.system.constraints[constraint]
@@ -190,6 +196,7 @@ class Motion:
         self._stuck = [np.flatnonzero(grip == Grip.STICK) for grip in grips]
         self._slips = any(self._slipping)
         self.lam: FloatArray = np.empty(0)
+        self.trace: list[FloatArray] | None = None  # forces of all evaluations, where a list is put here
         lone = self.normal_count == 1 and not self._odd and not self._rubbing and self.offsets is None
         if lone and equations.over_mass_always is not None and not equations.system.compliance:
             self.acceleration = self._lone_acceleration  # type: ignore[method-assign]
@@ -245,6 +252,8 @@ class Motion:
         R, F, c = self.assemble(q, v)
         push = over_mass(F.T)
         self.lam = self._forces(R.dot(push), -(c + R.dot(free)))
+        if self.trace is not None:
+            self.trace.append(self.lam)
         return free + push.dot(self.lam)
 
     def _lone_acceleration(self, q: FloatArray, v: FloatArray, u: Any) -> Any:
@@ -259,6 +268,8 @@ class Motion:
         drift = float(c[0]) + a1 * float(row.dot(v)) + (a0 + a2 * x * x) * x
         lam = -(drift + float(row.dot(free))) / float(row.dot(push))
         self.lam = np.array([lam])
+        if self.trace is not None:
+            self.trace.append(self.lam)
         return free + lam * push
 
     def _forces(self, S: FloatArray, b: FloatArray) -> FloatArray:
@@ -268,7 +279,9 @@ class Motion:
             S = S + equations.system.compliance * np.trace(S) / k * np.eye(k)
         if self._slips:
             if not np.diagonal(S).min() > 0.0:
-                raise NoForceError("a sliding contact has no consistent force")
+                raise NoForceError(
+                    f"{equations.system.name}: no force is consistent with sliding (Painlevé); lower the friction"
+                )
             return least_norm(S, b)[0]
         if k == 1:
             return b / S[0]  # type: ignore[no-any-return]
@@ -279,6 +292,17 @@ class Motion:
         lam, rank = least_norm(S, b)
         equations.redundant = max(equations.redundant, k - rank)
         return lam
+
+    def sticking(self) -> list[tuple[Any, Any, float]]:
+        """For each constraint that sticks: places of its normal (k,) and tangential forces (k, d) in `lam`, and μ."""
+        out, place = [], self.normal_count
+        for piece, stuck in zip(self._rubbing, self._stuck, strict=True):
+            if len(stuck):
+                d = piece.friction.directions
+                tangents = place + np.arange(len(stuck) * d).reshape(-1, d)
+                out.append((piece.place.start + stuck, tangents, piece.friction.coefficient))
+                place += len(stuck) * d
+        return out
 
     def normals(self) -> FloatArray:
         """λ (m,) of all rows, zero where inactive, from the last evaluation."""

@@ -47,7 +47,7 @@ class Guards:
         self.equations = equations
         self.motion = motion
         discrete = motion.discrete
-        self.list: list[Guard] = []
+        self.others: list[Guard] = []  # all guards but those of gaps, which may be many
         self._gaps: list[tuple[int, Any, FloatArray]] = []
         self._rates: list[tuple[int, Any]] = []
         for index, constraint in enumerate(equations.system.constraints):
@@ -59,17 +59,17 @@ class Guards:
         self._watch_rates(discrete, h)
         pulled = np.flatnonzero(equations.switched[motion.rows])
         self._pulled = pulled
-        self.list += [Guard(Cause.PULL, int(row)) for row in motion.rows[pulled]]
+        self.others += [Guard(Cause.PULL, int(row)) for row in motion.rows[pulled]]
         self._watch_friction(discrete)
         self._transitions = []
         for number, machine in enumerate(equations.system.machines):
             for k, transition in enumerate(machine.transitions):
                 if transition.source == discrete.states[number]:
                     self._transitions.append(transition)
-                    self.list.append(Guard(Cause.MACHINE, -1, number, k))
-        self._loads = np.array(
-            [k for k, guard in enumerate(self.list) if guard.cause in (Cause.PULL, Cause.SLIDE)], int
-        )
+                    self.others.append(Guard(Cause.MACHINE, -1, number, k))
+        first = self.gap_count = sum(len(near) for _, near, _ in self._gaps)
+        loads = [first + k for k, guard in enumerate(self.others) if guard.cause in (Cause.PULL, Cause.SLIDE)]
+        self._loads = np.array(loads, np.int64)
         self.needs_forces = bool(len(pulled) or self._friction or self._transitions)
 
     def _watch_gaps(self, index: int, start: int, near: Any, discrete: Discrete, h: FloatArray) -> None:
@@ -82,8 +82,6 @@ class Guards:
         near, sign = near[keep], sign[keep]
         if len(near):
             self._gaps.append((index, near, sign))
-            causes = [Cause.TOUCH if s > 0.0 else Cause.PART for s in sign]
-            self.list += [Guard(cause, int(start + k)) for cause, k in zip(causes, near, strict=True)]
 
     def _watch_rates(self, discrete: Discrete, h: FloatArray) -> None:
         equations = self.equations
@@ -93,7 +91,7 @@ class Guards:
             which = np.flatnonzero(inside[start : start + constraint.count])
             if len(which):
                 self._rates.append((index, which))
-                self.list += [Guard(Cause.RETURN, int(start + k)) for k in which]
+                self.others += [Guard(Cause.RETURN, int(start + k)) for k in which]
 
     def _watch_friction(self, discrete: Discrete) -> None:
         self._friction = []
@@ -102,10 +100,21 @@ class Guards:
             if (grips != Grip.NONE).any():
                 self._friction.append(piece)
                 causes = [Cause.SLIDE if grip == Grip.STICK else Cause.HOLD for grip in grips]
-                self.list += [Guard(cause, int(row)) for cause, row in zip(causes, piece.rows, strict=True)]
+                self.others += [Guard(cause, int(row)) for cause, row in zip(causes, piece.rows, strict=True)]
+
+    def guard(self, number: int) -> Guard:
+        """The guard of one of the `values`."""
+        if number >= self.gap_count:
+            return self.others[number - self.gap_count]
+        for index, near, sign in self._gaps:
+            if number < len(near):
+                cause = Cause.TOUCH if sign[number] > 0.0 else Cause.PART
+                return Guard(cause, int(self.equations.first[index] + near[number]))
+            number -= len(near)
+        raise IndexError(number)
 
     def gaps(self, y: FloatArray) -> Any:
-        """The guards that are gaps (k,) at y; they are the first ones of `list`."""
+        """The guards that are gaps (k,) at y; they are the first ones."""
         q = y[: self.equations.n]
         parts = [sign * self.equations.gaps(q, index, which) for index, which, sign in self._gaps]
         return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0)
@@ -128,6 +137,18 @@ class Guards:
     def overloaded(self, g: FloatArray) -> bool:
         """Whether a contact pulls or friction exceeds its limit among the guard values `g`."""
         return bool(len(self._loads) and g[self._loads].min() < -1e-10 * float(np.abs(self.motion.lam).max()))
+
+    def overloaded_stages(self, stages: int) -> list[int]:
+        """The stages s ≥ 1 of the step just taken at which a contact pulled or friction exceeded its limit."""
+        trace = self.motion.trace
+        if not len(self._loads) or trace is None or len(trace) < stages:
+            return []
+        lam = np.array(trace[: stages - 1])
+        bad = (lam[:, self._pulled] < 0.0).any(axis=1) if len(self._pulled) else np.zeros(len(lam), bool)
+        for normals, tangents, mu in self.motion.sticking():
+            size = np.sqrt((lam[:, tangents] ** 2).sum(axis=2))
+            bad |= (size > mu * lam[:, normals]).any(axis=1)
+        return [int(s) + 1 for s in np.flatnonzero(bad)]
 
     def _friction_values(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """μλ − |tangential force| where it sticks, the speed along the remembered direction where it slips."""

@@ -264,6 +264,7 @@ class _Run:
             h = room if whole else min(h, 0.5 * room) if h > 0.9 * room else h
             if h < 1e-15 * max(1.0, abs(self.t)) and not whole:
                 return Outcome.STEP_TOO_SMALL
+            self.flow.motion.trace = []
             try:
                 step = self.method.step(self.flow.rate, self.t, self.y, self.f, h)
             except (SingularError, NoForceError):
@@ -289,8 +290,8 @@ class _Run:
         dense = self._dense(step, end)
         theta, theta_g = 1.0, g
         crossed = (self.g > 0.0) & (g <= 0.0)
-        if dense is not None and len(g) and not crossed.any():
-            theta, theta_g, crossed = self._dip(step, dense, g)
+        if len(g) and not crossed.any():
+            theta, theta_g, crossed, dense = self._dip(step, dense, g)
         if not crossed.any():
             self._record(step, end, dense)
             self.t, self.y, self.f, self.g = end, step.y1, step.f1, g
@@ -329,14 +330,27 @@ class _Run:
         grid = self.sample * np.ceil(step.t / self.sample + 1e-9)
         return self.method.dense(self.flow.rate, step) if grid < end else None
 
-    def _dip(self, step: Step, dense: Dense, g: FloatArray) -> tuple[float, FloatArray, Any]:
-        """Look for gaps that closed and opened again inside a step: the part where one is closed, or the end."""
-        for theta in (0.25, 0.5, 0.75):
-            gaps = self.guards.gaps(dense.one(theta))
+    def _dip(
+        self, step: Step, dense: Dense | None, g: FloatArray
+    ) -> tuple[float, FloatArray, Any, Dense | None]:  # fmt: skip
+        """Look inside a step for gaps that closed and opened again, and for forces that left their limits and returned:
+        the part of the step where one is found, or its end.
+        """
+        places = []
+        for theta in (0.25, 0.5, 0.75) if self.guards.gap_count else ():
+            gaps = self.guards.gaps(step.between(theta) if dense is None else dense.one(theta))
             if ((self.g[: len(gaps)] > 0.0) & (gaps <= 0.0)).any():
-                inside = self._guard_values(step, dense, theta)
-                return theta, inside, (self.g > 0.0) & (inside <= 0.0)
-        return 1.0, g, np.zeros(len(g), bool)
+                places.append(theta)
+                break
+        places += [self.method.C[s] for s in self.guards.overloaded_stages(self.method.stages)]
+        self.flow.motion.trace = None
+        for theta in sorted(places):
+            dense = self.method.dense(self.flow.rate, step) if dense is None else dense
+            inside = self._guard_values(step, dense, theta)
+            crossed = (self.g > 0.0) & (inside <= 0.0)
+            if crossed.any():
+                return theta, inside, crossed, dense
+        return 1.0, g, np.zeros(len(g), bool), dense
 
     def _guard_values(self, step: Step, dense: Dense, theta: float) -> FloatArray:
         y, t = dense.one(theta), step.t + theta * step.h
@@ -364,7 +378,7 @@ class _Run:
         switch = Switch(self.equations, self.flow.motion.discrete, t, part.y1[:n], part.y1[n : 2 * n])
         u = self._input()
         for k in fired:
-            switch.fire(self.guards.list[k], u)
+            switch.fire(self.guards.guard(int(k)), u)
         if self.families:
             self._watch()
         self._enter(switch)

@@ -105,7 +105,7 @@ def _guard_gradient(flow: Flow, t: float, y: FloatArray, event: Event) -> FloatA
     machine = event.row < 0
     number = next(
         k
-        for k, guard in enumerate(guards.list)
+        for k, guard in enumerate(guards.others)
         if (guard.cause is Cause.MACHINE if machine else (guard.row, guard.cause.value) == (event.row, event.cause))
     )
     out = np.empty(2 * n)
@@ -115,7 +115,7 @@ def _guard_gradient(flow: Flow, t: float, y: FloatArray, event: Event) -> FloatA
             moved = y.copy()
             moved[k] += sign * 1e-6
             flow.rate(t, moved)
-            values.append(guards.values(t, moved)[number])
+            values.append(guards.values(t, moved)[guards.gap_count + number])
         out[k] = (values[0] - values[1]) / 2e-6
     return out
 

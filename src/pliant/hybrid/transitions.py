@@ -102,7 +102,7 @@ class Switch:
     def _set(self, row: int, mode: Mode, cause: Cause) -> None:
         source = int(self.discrete.modes[row])
         self.discrete.modes[row] = mode
-        self.events.append(Event(self.t, self.equations.system.row_names[row], row, source, int(mode), cause.value))
+        self.events.append(Event(self.t, self.equations.row_name(row), row, source, int(mode), cause.value))
         if mode != Mode.CONTACT:
             self.discrete.grips[row] = Grip.NONE
         elif self.equations.mu[row] > 0.0 or self._contact(row)[0].friction is not None:
@@ -154,7 +154,7 @@ class Switch:
     def _grip(self, row: int, grip: Grip, cause: Cause) -> None:
         mode = int(self.discrete.modes[row])
         self.discrete.grips[row] = grip
-        name = self.equations.system.row_names[row]
+        name = self.equations.row_name(row)
         self.events.append(Event(self.t, name, row, mode, mode, cause.value))
 
     def _released(self, row: int, u: Any) -> bool:
@@ -191,7 +191,7 @@ class Switch:
             self._set(row, Mode.CONTACT, Cause.TOUCH)
         else:
             self.discrete.modes[row] = Mode.FREE
-            name = self.equations.system.row_names[row]
+            name = self.equations.row_name(row)
             self.events.append(
                 Event(self.t, name, row, source, int(Mode.FREE), f"{Cause.IMPACT.value}, {before:.6g} m/s")
             )

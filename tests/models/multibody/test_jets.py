@@ -13,6 +13,7 @@ CASES = {
     "far angle": lambda q: np.arctan2(q[0], -3.0 * q[1]),
     "steep angle": lambda q: np.arctan2(5.0 * q[0], q[1]),
     "powers": lambda q: np.exp(-q[0]) * np.log(q[1]) + q[2] ** 2.5 + 2.0 / q[0] + np.tanh(q[1]),
+    "arrays": lambda q: q[0] + np.array([1.0, -2.0]) * q[1] - q[2] / np.array([2.0, 4.0]),
     "several": lambda q: np.array([q[0] - 1.0, 3.0 - q[1] * q[1], abs(-q[2])]),
 }
 POINT = np.array([0.4, 0.7, 0.3])

@@ -21,14 +21,15 @@ class Jet:
     """A number with its gradient (n,) and Hessian (n, n) with respect to n variables."""
 
     __slots__ = ("gradient", "hessian", "value")
-    __array_priority__ = 100.0
 
     def __init__(self, value: Any, gradient: Any, hessian: Any) -> None:
         self.value = value
         self.gradient = gradient
         self.hessian = hessian
 
-    def __add__(self, other: Any) -> Jet:
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # the array adds it to each of its entries
         if isinstance(other, Jet):
             return Jet(self.value + other.value, self.gradient + other.gradient, self.hessian + other.hessian)
         return Jet(self.value + other, self.gradient, self.hessian)
@@ -39,12 +40,14 @@ class Jet:
         return Jet(-self.value, -self.gradient, -self.hessian)
 
     def __sub__(self, other: Any) -> Any:
-        return self + (-other)
+        return NotImplemented if isinstance(other, np.ndarray) else self + (-other)
 
     def __rsub__(self, other: Any) -> Any:
         return (-self) + other
 
-    def __mul__(self, other: Any) -> Jet:
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         if not isinstance(other, Jet):
             return Jet(self.value * other, self.gradient * other, self.hessian * other)
         cross = np.outer(self.gradient, other.gradient)
@@ -57,12 +60,14 @@ class Jet:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         return self * other**-1 if isinstance(other, Jet) else self * (1.0 / other)
 
     def __rtruediv__(self, other: Any) -> Any:
         return self**-1 * other
 
-    def __pow__(self, power: Any) -> Jet:
+    def __pow__(self, power: Any) -> Any:
         if isinstance(power, Jet):
             return (self.log() * power).exp()
         if power == 0:

@@ -1,0 +1,35 @@
+"""The exported FMU, run by FMPy, against the native run."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+
+fmpy = pytest.importorskip("fmpy", reason="FMPy is not installed")
+pytest.importorskip("pythonfmu", reason="pythonfmu is not installed")
+
+
+def test_the_fmu_of_the_ball_reproduces_the_native_run(tmp_path):
+    ball = pl.hybrid.bouncing_ball(height=0.2)
+    file = pl.hybrid.export_fmu(ball, tmp_path / "ball.fmu")
+    names = ["q[1]", "v[1]", "lam[1]", "mode[1]"]
+    result = fmpy.simulate_fmu(str(file), stop_time=0.6, output_interval=0.01, output=names)
+    native = pl.hybrid.integrate(ball, until=0.6, sample=0.01)
+    q, v = native.at(np.minimum(result["time"], 0.6))
+    assert result["q[1]"] == pytest.approx(q[:, 0], abs=1e-8)
+    assert result["v[1]"] == pytest.approx(v[:, 0], abs=1e-6)
+    assert set(result["mode[1]"]) == {0, 1, 2}
+    last = np.abs(native.times - result["time"][-1]).argmin()
+    assert result["lam[1]"][-1] == pytest.approx(native.lam[last, 0], abs=1e-5)
+
+
+def test_an_input_of_the_fmu_acts(tmp_path):
+    file = pl.hybrid.export_fmu(pl.hybrid.bouncing_ball(), tmp_path / "pushed.fmu", rtol=1e-10)
+    push = np.array([(0.0, 12.0), (1.0, 12.0)], dtype=[("time", float), ("u[1]", float)])
+    result = fmpy.simulate_fmu(str(file), stop_time=0.5, output_interval=0.1, input=push, output=["v[1]"])
+    assert result["v[1]"][-1] == pytest.approx(0.5 * (12.0 - 9.81), rel=1e-9)
+
+
+def test_a_wrong_ending_is_refused(tmp_path):
+    with pytest.raises(pl.InputError, match="must end in"):
+        pl.hybrid.export_fmu(pl.hybrid.bouncing_ball(), tmp_path / "ball.zip")
