@@ -70,7 +70,7 @@ class DeltaArms:
             length = np.sqrt((d * d).dot(_ONES))
             change = np.linalg.solve(d / length[:, None], self.distal - length)
             p = p + change
-            if np.abs(change).max() < 1e-15:
+            if np.abs(change).max() < 1e-9:  # quadratic convergence: what is left is rounding
                 break
         if np.abs(self.closure(theta, p)).max() > 1e-12:
             raise ConvergenceError(f"no wrist position closes the arms at motor angles {theta} rad", result=p)
@@ -100,11 +100,12 @@ class DeltaArms:
         d = p + self.wrist_radius * self.azimuths - e
         return np.linalg.solve(d, np.diag((d * slope).dot(_ONES)))
 
-    def gravity_torque(self, theta: Any, p: Any) -> FloatArray:
-        """Motor torques (3,) N·m that hold the robot at rest."""
+    def gravity_torque(self, theta: Any, p: Any, *, jacobian: Any = None) -> FloatArray:
+        """Motor torques (3,) N·m that hold the robot at rest; `jacobian` is ∂p/∂θ (3, 3) where it is known."""
         arm = -(self.arm_mass + self.rod_mass) * 0.5 * self.gravity * self.proximal * np.cos(theta)
         wrist = np.array([0.0, 0.0, (self.wrist_mass + 1.5 * self.rod_mass) * self.gravity])
-        return np.asarray(arm + self.jacobian(theta, p).T @ wrist)
+        J = self.jacobian(theta, p) if jacobian is None else jacobian
+        return np.asarray(arm + J.T @ wrist)
 
     def task_mass(self, theta: Any, p: Any) -> FloatArray:
         """The mass (3, 3) kg that the wrist shows in the space of its positions."""

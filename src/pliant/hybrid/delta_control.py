@@ -80,7 +80,8 @@ def soft_touch(
             np.array([mass * ddr, 0.0, 0.0]),
         )
         force = kps * (wanted - y) + kds * (speed - rate) + push
-        torque = arms.jacobian(theta, y).T @ force + arms.gravity_torque(theta, y)
+        J = arms.jacobian(theta, y)
+        torque = J.T @ force + arms.gravity_torque(theta, y, jacobian=J)
         return torque, Measured(y, rate, force)
 
     return Sampled(period, update)

@@ -192,9 +192,9 @@ class Motion:
             if isinstance(piece.constraint, Contact) and piece.constraint.friction is not None
         ]  # fmt: skip
         grips = [discrete.grips[piece.rows] for piece in self._rubbing]
-        self._slipping = [np.flatnonzero(grip == Grip.SLIP).tolist() for grip in grips]
+        self._slipping = [np.flatnonzero(grip == Grip.SLIP) for grip in grips]
         self._stuck = [np.flatnonzero(grip == Grip.STICK) for grip in grips]
-        self._slips = any(self._slipping)
+        self._slips = any(len(slipping) for slipping in self._slipping)
         self.lam: FloatArray = np.empty(0)
         self.trace: list[FloatArray] | None = None  # forces of all evaluations, where a list is put here
         lone = self.normal_count == 1 and not self._odd and not self._rubbing and self.offsets is None
@@ -228,9 +228,10 @@ class Motion:
             friction = piece.friction
             T, curvature = tangent_rows(piece.constraint, q, v, piece.which, all_of_them=piece.all_of_them)
             slip = T.dot(v)
-            for k in slipping:
-                direction = slip_direction(slip[k], self.discrete.slips[piece.rows[k]], friction.directions)
-                F[piece.place.start + k] -= friction.coefficient * direction @ T[k]
+            if len(slipping):
+                direction = slip_directions(slip[slipping], self.discrete.slips[piece.rows[slipping]])
+                push = np.einsum("kd,kdn->kn", direction, T[slipping])
+                F[piece.place.start + slipping] -= friction.coefficient * push
             if len(stuck):
                 whole = len(stuck) == len(T)
                 T, drift = (T, curvature + friction.damping * slip) if whole else (
@@ -315,18 +316,36 @@ class Motion:
         """Friction forces (m, 2) N of all rows, zero where there are none, from the last evaluation."""
         out = np.zeros((self.equations.m, 2))
         place = self.normal_count
-        for piece in self._rubbing:
-            friction = piece.friction
-            d = friction.directions
-            T, _ = tangent_rows(piece.constraint, q, v, piece.which, all_of_them=piece.all_of_them)
-            for k, row in enumerate(piece.rows):
-                if self.discrete.grips[row] == Grip.STICK:
-                    out[row, :d] = self.lam[place : place + d]
-                    place += d
-                elif self.discrete.grips[row] == Grip.SLIP:
-                    direction = slip_direction(T[k] @ v, self.discrete.slips[row], d)
-                    out[row, :d] = -friction.coefficient * self.lam[piece.place.start + k] * direction
+        for piece, slipping, stuck in zip(self._rubbing, self._slipping, self._stuck, strict=True):
+            d = piece.friction.directions
+            if len(stuck):
+                out[piece.rows[stuck], :d] = self.lam[place : place + d * len(stuck)].reshape(-1, d)
+                place += d * len(stuck)
+            if len(slipping):
+                T, _ = tangent_rows(piece.constraint, q, v, piece.which, all_of_them=piece.all_of_them)
+                rows = piece.rows[slipping]
+                direction = slip_directions(T[slipping].dot(v), self.discrete.slips[rows])
+                out[rows, :d] = -piece.friction.coefficient * self.lam[piece.place][slipping, None] * direction
         return out
+
+    def friction_margins(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """For each active row with friction (k,): μλ − |tangential force| in N where it sticks, the speed along the
+        remembered direction in m/s where it slips.
+        """
+        parts, place = [], self.normal_count
+        for piece, slipping, stuck in zip(self._rubbing, self._slipping, self._stuck, strict=True):
+            d, mu = piece.friction.directions, piece.friction.coefficient
+            out = np.empty(len(piece.rows))
+            if len(stuck):
+                forces = self.lam[place : place + d * len(stuck)].reshape(-1, d)
+                place += d * len(stuck)
+                out[stuck] = mu * self.lam[piece.place][stuck] - np.sqrt((forces * forces).sum(axis=1))
+            if len(slipping):
+                T, _ = tangent_rows(piece.constraint, q, v, piece.which, all_of_them=piece.all_of_them)
+                remembered = self.discrete.slips[piece.rows[slipping], :d]
+                out[slipping] = (T[slipping].dot(v) * remembered).sum(axis=1)
+            parts.append(out)
+        return np.concatenate(parts)
 
 
 def constraint_rows(
@@ -358,12 +377,16 @@ def tangent_rows(constraint: Constraint, q: Any, v: Any, which: Any, *, all_of_t
     return (T, c) if all_of_them or (family and friction.rows is not None) else (T[which], c[which])
 
 
-def slip_direction(slip: Any, remembered: FloatArray, directions: int) -> Any:
-    """Unit vector (d,) of the slip: its sign is remembered along one direction, it turns with the slip in a plane."""
-    if directions == 1:
-        return remembered[:1]
-    speed = np.sqrt(slip @ slip)
-    return slip / speed if speed.real > SLIP_SPEED else remembered
+def slip_directions(slip: Any, remembered: FloatArray) -> Any:
+    """Unit vectors (k, d) of slips (k, d) m/s: the remembered sign along one direction, turning with it in a plane."""
+    d = slip.shape[1]
+    if d == 1:
+        return remembered[:, :1]
+    speed = np.sqrt((slip * slip).sum(axis=1))
+    moving = speed.real > SLIP_SPEED
+    out = remembered.astype(slip.dtype)
+    out[moving] = slip[moving] / speed[moving, None]
+    return out
 
 
 def least_norm(S: FloatArray, b: FloatArray) -> tuple[FloatArray, int]:

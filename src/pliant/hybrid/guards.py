@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray
-from pliant.hybrid.equations import Discrete, Equations, Motion, slip_direction, tangent_rows
+from pliant.hybrid.equations import Discrete, Equations, Motion
 from pliant.hybrid.laws import Grip, Mode
 
 
@@ -128,7 +128,7 @@ class Guards:
         if len(self._pulled):
             parts.append(self.motion.lam[self._pulled])
         if self._friction:
-            parts.append(self._friction_values(q, v))
+            parts.append(self.motion.friction_margins(q, v))
         if self._transitions:
             lam = self.motion.normals()
             parts.append(np.array([transition.guard(t, q, v, lam) for transition in self._transitions], float))
@@ -149,23 +149,3 @@ class Guards:
             size = np.sqrt((lam[:, tangents] ** 2).sum(axis=2))
             bad |= (size > mu * lam[:, normals]).any(axis=1)
         return [int(s) + 1 for s in np.flatnonzero(bad)]
-
-    def _friction_values(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """μλ − |tangential force| where it sticks, the speed along the remembered direction where it slips."""
-        motion, out = self.motion, []
-        forces = motion.tangentials(q, v)
-        for piece in self._friction:
-            friction = piece.friction
-            d = friction.directions
-            T, _ = tangent_rows(piece.constraint, q, v, piece.which, all_of_them=piece.all_of_them)
-            for k, row in enumerate(piece.rows):
-                if motion.discrete.grips[row] == Grip.STICK:
-                    limit = friction.coefficient * motion.lam[piece.place.start + k]
-                    out.append(limit - float(np.sqrt(forces[row, :d] @ forces[row, :d])))
-                else:
-                    slip = T[k] @ v
-                    direction = (
-                        slip_direction(slip, motion.discrete.slips[row], 1) if d == 1 else motion.discrete.slips[row]
-                    )
-                    out.append(float(slip @ direction))
-        return np.array(out)

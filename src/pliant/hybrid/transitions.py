@@ -25,7 +25,7 @@ class Switch:
     def __init__(self, equations: Equations, discrete: Discrete, t: float, q: FloatArray, v: FloatArray) -> None:
         self.equations = equations
         self.discrete = discrete.copy()
-        self.t, self.q, self.v = t, q, v
+        self.t, self.q, self.v = float(t), q, v
         self.events: list[Event] = []
 
     def fire(self, guard: Guard, u: Any) -> None:
