@@ -38,6 +38,7 @@ from pliant.core.errors import (
     UnitError,
 )
 from pliant.core.status import Status
+from pliant.geometric import Geometric
 from pliant.mesh import regions
 from pliant.models.beam import Beam
 from pliant.models.beam import section as sections
@@ -57,6 +58,7 @@ from pliant.world import (
     Torque,
     Traction,
     VolumeGrowth,
+    VolumeRatio,
     World,
     Wrench,
     Young,
@@ -94,6 +96,7 @@ __all__ = [
     "Fibre",
     "Force",
     "ForcePoint",
+    "Geometric",
     "Hinge",
     "ImplicitEuler",
     "ImplicitMidpoint",
@@ -136,6 +139,7 @@ __all__ = [
     "Volume",
     "VolumeEffector",
     "VolumeGrowth",
+    "VolumeRatio",
     "World",
     "Wrench",
     "Young",

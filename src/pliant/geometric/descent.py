@@ -1,0 +1,415 @@
+"""Minimise the energy of all bodies under the rows that push: sequential quadratic programming over a kept factor.
+
+    min E(q)   with   V_c(q) = α V₀ for every chamber,   gap(q) ≥ 0 for every contact
+
+Each iteration solves the quadratic problem of the present shape: dx = H (r + Cᵀλ) with the inverse H of a kept matrix
+(`metric`), improved by the last steps (`quasi_newton`), r = −∂E/∂q, rows C, and λ from δ = gap + C dx and the laws of
+the rows. λ of a chamber is its pressure, λ of a contact its force. Contacts that neither pushed before nor would be
+crossed are left out of W and looked at again afterwards: they join it until none is crossed. The step is as long as the
+augmented Lagrangian
+
+    φ(s) = E − Σ λ c + ½ Σ ρ c²        (c: what chambers and cables still lack, ρ = 4/|W|)
+
+allows: it must not overshoot, nor turn a cell inside out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from pliant.constraints import Assembly, RowLaw, Rows, assemble, forces_of
+from pliant.constraints.contact import ContactPair
+from pliant.core.arrays import transposed_product
+from pliant.core.errors import ConvergenceError, SingularError
+from pliant.core.timers import StageTimers
+from pliant.core.types import BoolArray, FloatArray, IndexArray
+from pliant.geometric.metric import TangentMetric
+from pliant.geometric.quasi_newton import QuasiNewton
+from pliant.geometric.shapes import Energy, Shapes
+from pliant.solvers.complementarity import MixedProblem, solve
+from pliant.stepping.motion import Motion
+
+TRACE = False
+PATIENCE = 6
+"""Iterations for which a factor may still be needed, at the present rate, before a new one is cheaper."""
+SHORTEST = 1e-4
+"""Shortest share of a step that is tried."""
+ROUNDS = 12
+"""How often crossed contacts may join the quadratic problem of one iteration."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a descent may do: the relative gradient to reach, iterations, pairs remembered, and whether its factor is a
+    constant one.
+    """
+
+    tolerance: float
+    maximum_iterations: int
+    memory: int
+    constant: bool
+
+
+@dataclass(eq=False)
+class Effort:
+    """What descents took: iterations, factorizations, and the largest σ that a tangent needed."""
+
+    iterations: int = 0
+    factorizations: int = 0
+    shift: float = 0.0
+
+
+class Stalled(Exception):
+    """A descent that did not reach its tolerance; its text says why."""
+
+
+class Point(NamedTuple):
+    """A shape with all that is known of it: energy (J), r (N,) in N, the rows of drives and their matrix (m, N)."""
+
+    dx: FloatArray
+    energy: Energy
+    drives: Rows | None
+    C: sparse.csr_matrix
+
+    @property
+    def r(self) -> FloatArray:
+        """Forces (N,), N."""
+        return self.energy.r
+
+
+class Step(NamedTuple):
+    """The solution of a quadratic problem: dx (N,) m, λ of the drives and of the contacts, and ρ of the drives."""
+
+    dx: FloatArray
+    of_drives: FloatArray
+    of_contacts: FloatArray
+    rho: FloatArray
+
+
+class Descent:
+    """The way of one `Motion` from its start to the minimum of the energy."""
+
+    def __init__(self, motion: Motion, settings: Settings, timers: StageTimers, effort: Effort, metric: Any) -> None:
+        self.motion = motion
+        self.settings = settings
+        self.timers = timers
+        self.effort = effort
+        self.shapes = Shapes(motion)
+        self.metric = metric
+        self.pairs = QuasiNewton(settings.memory)
+        self.is_contact = np.array([isinstance(maker, ContactPair) for maker in motion.makers], bool)
+        self.size = max(float(np.ptp(model.rest, axis=0).max()) for model in self.shapes.models)
+        self.memories: tuple[Any, ...] = motion.start.memories or (None,) * len(motion.makers)
+        self.assembly: Assembly | None = None
+        self.lam: FloatArray = np.zeros(0)
+        self.known = (motion.start.keys, motion.start.lam)
+        self.residual = np.inf
+        self.depth, self.age = 0.0, 0
+        self._last: tuple[Point, FloatArray, FloatArray] | None = None
+
+    def run(self) -> None:
+        """Descend to the tolerance; raises `Stalled` where that fails."""
+        point, before = self._start(), np.inf
+        for number in range(self.settings.maximum_iterations + 1):
+            with self.timers.stage("rows"):
+                self._find_rows()
+            if self._arrived(point) and (number or self.residual == 0.0 or not self._driven()):
+                return
+            self._choose_metric(self.residual / before if before else 1.0, fresh=number == 0)
+            before = self.residual
+            found = self._search(point, self._solve(point))
+            if found is None and self.age:
+                self._renew()
+                found = self._search(point, self._solve(point))
+            if found is None:
+                raise Stalled("no step leads on without turning cells inside out")
+            point = found
+            self.age += 1
+            if TRACE: print(f"   {number} res {self.residual:.2e} fac {self.effort.factorizations} neg {self.metric.negative} sh {self.metric.shift:.0e} s {self._s:.3g} pairs {len(self.pairs._s)} depth {self.depth:.1e} E {point.energy.total:.6g} lam {self.lam[:1]} nc {len(self.lam)} act {np.count_nonzero(self.lam)}")
+            self.effort.iterations += 1
+        raise Stalled(f"the gradient is still {self.residual:.1e} after {self.settings.maximum_iterations} iterations")
+
+    def release(self) -> None:
+        """Hand the memory of the factor back."""
+        if self.metric is not None:
+            self.metric.release()
+            self.metric = None
+
+    def _start(self) -> Point:
+        """The start, with what is held moved to where it has to be."""
+        dx = np.zeros(len(self.shapes.held))
+        for part, trial in zip(self.shapes.split(dx), self.motion.trials, strict=True):
+            moved = trial.held_motion()
+            if moved is not None:
+                part += moved
+        point = self._at(dx)
+        if point is not None:
+            self.pressures = point.energy.pressures
+        else:
+            raise Stalled("what is held would turn cells inside out on its way")
+        return point
+
+    def _at(self, dx: FloatArray, pressures: Any = None) -> Point | None:
+        """The point at `dx`, or None where a material is undefined or a cell is turned inside out."""
+        with self.timers.stage("energy"):
+            energy = self.shapes.energy(dx, pressures)
+            if not np.isfinite(energy.total) or self.shapes.inverted():
+                return None
+        with self.timers.stage("rows"):
+            drives = self._drives()
+            C = sparse.csr_matrix((0, len(dx))) if drives is None else sparse.hstack(drives.H, format="csr")
+        return Point(dx, energy, drives, C)
+
+    def _drives(self) -> Rows | None:
+        """Rows of everything but contacts at the present shape."""
+        makers = [maker for maker, contact in zip(self.motion.makers, self.is_contact, strict=True) if not contact]
+        if not makers:
+            return None
+        return assemble(makers, [self.motion.view()] * len(makers)).rows
+
+    def _find_rows(self) -> None:
+        """All rows at the present shape, and λ of those that were there before."""
+        if not len(self.is_contact):
+            return
+        view = self.motion.view()
+        views = [view if memory is None else replace(view, memory=memory) for memory in self.memories]
+        self.assembly = assemble(self.motion.makers, views)
+        self.memories = self.assembly.memories
+        self.lam = forces_of(self.assembly.rows.key, *self.known)
+        self.contact_rows = np.concatenate(
+            [
+                np.arange(place.start, place.stop)
+                for place, contact in zip(self.assembly.places, self.is_contact, strict=True)
+                if contact
+            ]
+            or [np.zeros(0, np.int64)]
+        ).astype(np.int64)
+        self.drive_rows = np.setdiff1d(np.arange(self.assembly.rows.count), self.contact_rows)
+
+    def _driven(self) -> bool:
+        """Whether some drive has a command that it does not meet yet."""
+        return self.assembly is not None and len(self.drive_rows) > 0
+
+    def _arrived(self, point: Point) -> bool:
+        """Whether equilibrium, drives and contacts all hold within the tolerance; notes how well."""
+        if self.assembly is None:
+            self.residual = _ratio(float(np.linalg.norm(point.r)), point.energy.scale)
+            return self.residual <= self.settings.tolerance
+        rows = self.assembly.rows
+        push = np.concatenate([transposed_product(H, self.lam) for H in rows.H])
+        free = np.where(self.shapes.held, 0.0, push)
+        scale = max(point.energy.scale, float(np.linalg.norm(push)))
+        self.residual = _ratio(float(np.linalg.norm(point.r + free)), scale)
+        near = 0.1 * self.settings.tolerance * self.size
+        contact, drive = self.contact_rows, self.drive_rows
+        gaps = rows.gap[contact]
+        self.depth = max(0.0, -float(gaps.min(initial=0.0)))
+        open_ones = float(np.where(self.lam[contact] > 0.0, gaps, 0.0).max(initial=0.0))
+        lacking = float(np.abs(_lack(rows, self.lam)[drive] / _lengths(rows)[drive]).max(initial=0.0))
+        met = lacking <= near and max(self.depth, open_ones) <= 10.0 * near
+        return self.residual <= self.settings.tolerance and met
+
+    def _choose_metric(self, rate: float, *, fresh: bool) -> None:
+        """A new factor where the present one is too slow for what is left to do."""
+        if self.settings.constant:
+            return
+        if self.metric is not None and not fresh:
+            left = np.log(self.settings.tolerance / max(self.residual, 1e-300)) / np.log(min(max(rate, 1e-9), 0.99))
+            if left <= PATIENCE:
+                return
+        self._renew()
+
+    def _renew(self) -> None:
+        with self.timers.stage("factorize"):
+            if self.metric is not None:
+                self.metric.release()
+            self.motion.assembly, self.motion.lam = self.assembly, self.lam
+            try:
+                self.metric = TangentMetric(self.motion, self.pressures, self._given_count())
+            except SingularError as error:
+                raise Stalled(str(error)) from error
+        if self.metric.shift:
+            self.pairs.rebase(self.metric.solve)
+        else:
+            self.pairs.clear()
+        self._last, self.age = None, 0
+        self.effort.factorizations += 1
+        self.effort.shift = max(self.effort.shift, self.metric.shift)
+
+    def _given_count(self) -> int:
+        """Rows that have to meet their target, and so hold a direction each."""
+        return 0 if self.assembly is None else int(np.count_nonzero(_unbounded(self.assembly.rows)))
+
+    def _solve(self, point: Point) -> Step:
+        """The quadratic problem at `point`: the drives, and as many contacts as it takes that none is crossed."""
+        free = ~self.shapes.held
+        with self.timers.stage("solve"):
+            given = np.column_stack([point.r, point.C.toarray().T]) * free[:, None]
+            raw = self.metric.solve(given)
+            self._learn(point, raw)
+            solved = self.pairs.improved(given, raw)
+        m = point.C.shape[0]
+        if self.assembly is None or not self.assembly.rows.count:
+            return Step(solved[:, 0], np.zeros(0), np.zeros(0), np.zeros(0))
+        rows = self.assembly.rows
+        H = sparse.hstack(rows.H, format="csr")
+        drive, contact = self.drive_rows, self.contact_rows
+        response = np.zeros((rows.count, 1 + m))  # of all rows to r and to unit forces of the drives
+        response[:] = H @ solved
+        rho = 4.0 / np.maximum(np.abs(response[drive, 1 + np.arange(m)]), 1e-300)
+        delta_free = rows.gap + response[:, 0]
+        chosen = self.lam[contact] > 0.0
+        lam_c = np.zeros(len(contact))
+        for _ in range(ROUNDS):
+            picked = np.concatenate([drive, contact[chosen]])
+            extra, W_cc = self._contact_compliance(rows, contact[chosen])
+            W = np.block([[response[drive, 1:], response[contact[chosen], 1:].T], [response[contact[chosen], 1:], W_cc]])
+            lam = self._forces(rows, picked, W, delta_free)
+            dx = solved[:, 0] + solved[:, 1:] @ lam[:m]
+            if chosen.any():
+                push = np.concatenate([transposed_product(h[contact[chosen]], lam[m:]) for h in rows.H]) * free
+                with self.timers.stage("solve"):
+                    dx = dx + self.pairs.improved(push, self.metric.solve(push[:, None])[:, 0])
+            end = (rows.gap + H @ dx)[contact]
+            crossed = ~chosen & (end < -1e-9 * self.size)
+            if not crossed.any():
+                break
+            chosen |= crossed
+        lam_c[chosen] = lam[m:]
+        whole = np.zeros(rows.count)
+        whole[drive], whole[contact] = lam[:m], lam_c
+        self.lam, self.known = whole, (rows.key, whole)
+        return Step(dx, lam[:m], lam_c, np.where(_equality(rows, whole)[drive], rho, 0.0))
+
+    def _contact_compliance(self, rows: Rows, which: Any) -> tuple[None, FloatArray]:
+        """W of the contacts `which` among themselves."""
+        if not len(which):
+            return None, np.zeros((0, 0))
+        with self.timers.stage("condense"):
+            own = [H[which] for H in rows.H]
+            W = self.metric.compliance(own)
+            if self.pairs.update is not None:
+                U, M = self.pairs.update
+                CU = sparse.hstack(own, format="csr") @ U
+                W = W + CU @ M @ CU.T
+        return None, W
+
+    def _forces(self, rows: Rows, picked: IndexArray, W: FloatArray, delta_free: FloatArray) -> FloatArray:
+        """λ of the rows `picked` from their laws. Those that have to meet their target are eliminated here: W of a
+        chamber is negative where its pressure falls as it grows.
+        """
+        p = MixedProblem(
+            0.5 * (W + W.T),
+            delta_free[picked],
+            rows.law[picked],
+            rows.mu[picked],
+            rows.lower[picked],
+            rows.upper[picked],
+            rows.target[picked],
+        )
+        fixed = _unbounded(rows)[picked]
+        with self.timers.stage("constraints"):
+            try:
+                return _solved(p, fixed, self.lam[picked])
+            except (ConvergenceError, np.linalg.LinAlgError) as error:
+                raise Stalled(str(error)) from error
+
+    def _learn(self, point: Point, raw: FloatArray) -> None:
+        """Add the pair of the last step, from the solutions with the kept factor before and after it."""
+        if self._last is not None:
+            before, old, lam = self._last
+            s = point.dx - before.dx
+            change = (point.C - before.C).T @ lam if len(lam) else 0.0
+            y = np.where(self.shapes.held, 0.0, -(point.r - before.r) - change)
+            self.pairs.learn(s, y, -(raw[:, 0] - old[:, 0]) - (raw[:, 1:] - old[:, 1:]) @ lam)
+        self._raw = raw
+
+    def _search(self, point: Point, step: Step) -> Point | None:
+        """The point at the end of the step, as much of it as does not overshoot nor turn cells inside out."""
+        rows = self.assembly.rows if self.assembly is not None else None
+        pushed = np.zeros(len(point.dx))
+        if rows is not None and step.of_contacts.any():
+            which = self.contact_rows
+            pushed = np.concatenate([transposed_product(h[which], step.of_contacts) for h in rows.H])
+        self.shapes.place(point.dx)
+        expected = self.shapes.expected(step.dx)
+        start = self.shapes.energy(point.dx, expected)
+        slope = self._slope(point._replace(energy=start), step, pushed)
+        s = 1.0
+        while s > SHORTEST:
+            new = self._at(point.dx + s * step.dx, expected)
+            if new is None:
+                s *= 0.5
+                continue
+            now = self._slope(new, step, pushed)
+            if slope >= 0.0 or now <= -0.9 * slope:
+                self._last = (point, self._raw, step.of_drives)
+                self._s = s
+                old = point.energy.pressures
+                self.pressures = [(1.0 - s) * a + s * b for a, b in zip(old, expected, strict=True)]
+                return new
+            s *= min(max(-slope / (now - slope), 0.1), 0.6)
+        self.shapes.place(point.dx)
+        return None
+
+    def _slope(self, point: Point, step: Step, pushed: FloatArray) -> float:
+        """φ′ along the step at `point`."""
+        gradient = -point.energy.mixed - pushed
+        if len(step.of_drives):
+            assert point.drives is not None
+            lack = point.drives.gap - point.drives.target
+            gradient = gradient - point.C.T @ (step.of_drives - step.rho * lack)
+        return float(np.where(self.shapes.held, 0.0, gradient) @ step.dx)
+
+
+def _solved(p: MixedProblem, fixed: BoolArray, warm: FloatArray) -> FloatArray:
+    """λ of a problem whose rows `fixed` have to meet their target."""
+    if not fixed.any():
+        return solve(p, warm).lam if len(warm) else warm
+    rest = ~fixed
+    right = np.column_stack([(p.delta_free - p.target)[fixed], p.W[np.ix_(fixed, rest)]])
+    solution = np.linalg.solve(p.W[np.ix_(fixed, fixed)], right)
+    lam = np.zeros(len(warm))
+    if rest.any():
+        across = p.W[np.ix_(rest, fixed)]
+        W = p.W[np.ix_(rest, rest)] - across @ solution[:, 1:]
+        given = p.delta_free[rest] - across @ solution[:, 0]
+        kept = MixedProblem(
+            0.5 * (W + W.T), given, p.law[rest], p.mu[rest], p.lower[rest], p.upper[rest], p.target[rest]
+        )
+        lam[rest] = solve(kept, warm[rest]).lam
+    lam[fixed] = -solution[:, 0] - solution[:, 1:] @ lam[rest]
+    return lam
+
+
+def _unbounded(rows: Rows) -> BoolArray:
+    """Rows that have to meet their target, whatever force it takes."""
+    open_ones = (rows.law == RowLaw.BOUNDED) & (rows.lower == -np.inf) & (rows.upper == np.inf)
+    found: BoolArray = (rows.law == RowLaw.BILATERAL) | open_ones
+    return found
+
+
+def _equality(rows: Rows, lam: FloatArray) -> BoolArray:
+    """Rows whose δ has to meet its target: bilateral ones, and bounded ones within their bounds."""
+    inside = (rows.law == RowLaw.BOUNDED) & (lam > rows.lower) & (lam < rows.upper)
+    met: BoolArray = (rows.law == RowLaw.BILATERAL) | inside
+    return met
+
+
+def _lack(rows: Rows, lam: FloatArray) -> FloatArray:
+    """What δ of rows that have to meet their target lacks, 0 for the others."""
+    return np.where(_equality(rows, lam), rows.gap - rows.target, 0.0)
+
+
+def _lengths(rows: Rows) -> FloatArray:
+    """Norm of each row over all models: what turns δ into metres."""
+    squares = sum(np.asarray(H.multiply(H).sum(axis=1)).ravel() for H in rows.H)
+    return np.sqrt(np.maximum(squares, 1e-300))
+
+
+def _ratio(value: float, scale: float) -> float:
+    return value / scale if scale else 0.0

@@ -1,0 +1,211 @@
+"""The energy of a volume with the pressure of its patches as an unknown of its own.
+
+Rubber hardly changes its volume: U(J) = κ/2 (J − 1)² on the nodal patches of the element is a stiff spring in a curved
+direction. Newton's method in the positions alone sees, after every long step, a huge pressure κ(J − 1) that is nothing
+but the curvature of the constraint, and creeps. With the pressure π of a patch as an unknown of its own,
+
+    Π = E_shear + Σ w [π (J − 1) − π²/2κ],        π⁺ = p + U″ ∇J·dx   (p = U′(J)),
+
+the step solves the same equations with the matrix K_shear + Σ w [U″ ∇J ∇Jᵀ + π ∇²J]: the pressure that bends the
+matrix is the one expected, not the one of the curvature. At the end both are equal, so the minimum is that of the
+energy itself. (D. Magisano, L. Leonetti, G. Garcea, How to improve efficiency and robustness of the Newton method in
+geometrically non-linear structural problem discretized via displacement-based finite elements, CMAME 313, 2017.)
+
+With F = Σ xₐ ⊗ Gₐ:   ∂J/∂xₐ = cof F Gₐ,   ∂²J/∂xₐ∂xᵦ = −[F (Gₐ × Gᵦ)]ₓ.
+"""
+
+from __future__ import annotations
+
+from math import inf, log
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from pliant.core.kernels import inline, kernel
+from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.materials import Tangent
+from pliant.materials.laws import NEO_HOOKEAN, VOLUME
+from pliant.models.volume import VolumeModel, assembly
+from pliant.models.volume.assembly import deformation_gradient
+from pliant.models.volume.model import writable
+
+
+class Part(NamedTuple):
+    """Some integration points of a body, as kernels take them, and the places of their blocks in the matrix."""
+
+    ptr: IndexArray
+    nodes: IntArray
+    gradients: FloatArray
+    weight: FloatArray
+    part: IntArray
+    material: IntArray
+    positions: IntArray
+
+
+class MixedBody:
+    """A volume with its points sorted into those of shape and the patches whose pressure is an unknown, m of them.
+
+    The volume energy of the neo-Hookean and of the isochoric laws is a function of J, and its pressure is unknown; that
+    of the others is taken as it is.
+    """
+
+    def __init__(self, model: VolumeModel) -> None:
+        self.model = model
+        p = model.points
+        patch = (p.part == VOLUME) & (model.laws[p.material] >= NEO_HOOKEAN)
+        self.shape, self.patches = _selected(model, ~patch), _selected(model, patch)
+        self.patch_count = int(patch.sum())
+
+    def energy(self, q: FloatArray, pressure: FloatArray | None) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+        """At q (n, 3) m: energy J, internal forces (n, 3) N, those with `pressure` (m,) Pa in place of the patches'
+        own, and U′ of the patches (m,), Pa. The energy is infinite where a material is undefined.
+        """
+        model, part, x = self.model, self.shape, writable(q)
+        force = np.zeros_like(x)
+        density = np.empty(len(part.weight))
+        energy = assembly.internal_forces(x, *part[:6], model.laws, model.table, force, density)
+        energy += sum(bars.add(x, force) for bars in model.fibres)
+        mixed, own = force.copy(), np.empty(self.patch_count)
+        given = own if pressure is None else pressure
+        part = self.patches
+        energy += patch_forces(x, *part[:4], part.material, model.laws, model.table, given, own, force, mixed)
+        return float(energy), force, force if pressure is None else mixed, own
+
+    def tangent(self, q: FloatArray, pressure: FloatArray, kind: Tangent, values: FloatArray) -> None:
+        """Set the blocks `values` (b, 3, 3) to the matrix at q with the patches under `pressure` (m,), Pa."""
+        model, part, x = self.model, self.shape, writable(q)
+        values[:] = 0.0
+        scratch = np.zeros_like(x)
+        assembly.assemble(x, *part[:6], model.laws, model.table, int(kind), part.positions, 1.0, values, scratch)
+        part = self.patches
+        patch_stiffness(x, *part[:4], part.material, model.laws, model.table, pressure, part.positions, values)
+        for bars in model.fibres:
+            bars.add_stiffness(x, 1.0, kind, values)
+
+    def expected(self, q: FloatArray, dx: FloatArray) -> FloatArray:
+        """The pressures (m,), Pa, that the patches are to have after a step dx (n, 3) m from q: U′ + U″ ∇J·dx."""
+        own, part = np.empty(self.patch_count), self.patches
+        patch_pressures(writable(q), writable(dx), *part[:3], part.material, self.model.laws, self.model.table, own)
+        return own
+
+
+_BODIES: WeakKeyDictionary[VolumeModel, MixedBody] = WeakKeyDictionary()
+
+
+def mixed_body(model: VolumeModel) -> MixedBody:
+    """The mixed form of `model`, sorted once."""
+    if model not in _BODIES:
+        _BODIES[model] = MixedBody(model)
+    return _BODIES[model]
+
+
+def _selected(model: VolumeModel, which: Any) -> Part:
+    p, size = model.points, np.diff(model.points.ptr)
+    pairs = size * (size + 1) // 2
+    of_node, of_pair = np.repeat(which, size), np.repeat(which, pairs)
+    ptr = np.concatenate([[0], np.cumsum(size[which])]).astype(np.int64)
+    arrays = p.nodes[of_node], p.gradients[of_node], p.weight[which], p.part[which], p.material[which]
+    nodes, gradients, weight, part, material = (np.ascontiguousarray(a) for a in arrays)
+    return Part(ptr, nodes, gradients, weight, part, material, np.ascontiguousarray(model.positions[of_pair]))
+
+
+@inline
+def _cofactor(F, C):
+    """C := cof F; returns J."""
+    for i in range(3):
+        for j in range(3):
+            a, b, c, d = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
+            C[i, j] = F[a, c] * F[b, d] - F[a, d] * F[b, c]
+    return F[0, 0] * C[0, 0] + F[0, 1] * C[0, 1] + F[0, 2] * C[0, 2]
+
+
+@inline
+def _volume_law(law, p, J):
+    """U, U′ and U″ of the volume energy at J; U is infinite where it is undefined."""
+    if J <= 0.0:
+        return inf, 0.0, 0.0
+    if law == NEO_HOOKEAN:
+        ln = log(J)
+        return 0.5 * p[1] * ln * ln, p[1] * ln / J, p[1] * (1.0 - ln) / (J * J)
+    return 0.5 * p[0] * (J - 1.0) ** 2, p[0] * (J - 1.0), p[0]
+
+
+@kernel
+def patch_forces(q, ptr, nodes, G, weight, material, laws, table, given, own, force, mixed):
+    """Forces of the patches added to `force`, those under the pressures `given` to `mixed`; U′ into `own`; returns the
+    energy.
+    """
+    F, C = np.empty((3, 3)), np.empty((3, 3))
+    energy = 0.0
+    for p in range(weight.shape[0]):
+        start, stop, m = ptr[p], ptr[p + 1], material[p]
+        deformation_gradient(q, nodes, G, start, stop, F)
+        U, own[p], _ = _volume_law(laws[m], table[m], _cofactor(F, C))
+        energy += weight[p] * U
+        a, b = weight[p] * own[p], weight[p] * given[p]
+        for k in range(start, stop):
+            n = nodes[k]
+            for i in range(3):
+                g = C[i, 0] * G[k, 0] + C[i, 1] * G[k, 1] + C[i, 2] * G[k, 2]
+                force[n, i] += a * g
+                mixed[n, i] += b * g
+    return energy
+
+
+@kernel
+def patch_pressures(q, dx, ptr, nodes, G, material, laws, table, pressure):
+    """U′ + U″ ∇J·dx of each patch into `pressure`."""
+    F, C, D = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    for p in range(pressure.shape[0]):
+        m = material[p]
+        deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
+        deformation_gradient(dx, nodes, G, ptr[p], ptr[p + 1], D)
+        _, own, stiffness = _volume_law(laws[m], table[m], _cofactor(F, C))
+        change = 0.0
+        for i in range(3):
+            for j in range(3):
+                change += C[i, j] * D[i, j]
+        pressure[p] = own + stiffness * change
+
+
+@kernel
+def patch_stiffness(q, ptr, nodes, G, weight, material, laws, table, pressure, positions, values):
+    """Blocks w (U″ gₐ gᵦᵀ − π [F (Gₐ × Gᵦ)]ₓ), g = cof F G, of all patches added to `values`."""
+    F, C = np.empty((3, 3)), np.empty((3, 3))
+    pair = 0
+    widest = 0
+    for p in range(weight.shape[0]):
+        widest = max(widest, ptr[p + 1] - ptr[p])
+    g = np.empty((widest, 3))
+    for p in range(weight.shape[0]):
+        start, m = ptr[p], material[p]
+        count = ptr[p + 1] - start
+        deformation_gradient(q, nodes, G, start, ptr[p + 1], F)
+        _, _, stiffness = _volume_law(laws[m], table[m], _cofactor(F, C))
+        for a in range(count):
+            for i in range(3):
+                k = start + a
+                g[a, i] = C[i, 0] * G[k, 0] + C[i, 1] * G[k, 1] + C[i, 2] * G[k, 2]
+        u, v = weight[p] * max(stiffness, 0.0), weight[p] * pressure[p]
+        for a in range(count):
+            A = G[start + a]
+            for b in range(a + 1):
+                B = G[start + b]
+                x = v * (A[1] * B[2] - A[2] * B[1])
+                y = v * (A[2] * B[0] - A[0] * B[2])
+                z = v * (A[0] * B[1] - A[1] * B[0])
+                h0 = F[0, 0] * x + F[0, 1] * y + F[0, 2] * z
+                h1 = F[1, 0] * x + F[1, 1] * y + F[1, 2] * z
+                h2 = F[2, 0] * x + F[2, 1] * y + F[2, 2] * z
+                K = values[positions[pair]]
+                pair += 1
+                for i in range(3):
+                    for j in range(3):
+                        K[i, j] += u * g[a, i] * g[b, j]
+                K[0, 1] += h2
+                K[1, 0] -= h2
+                K[0, 2] -= h1
+                K[2, 0] += h1
+                K[1, 2] += h0
+                K[2, 1] -= h0
