@@ -90,5 +90,18 @@ class Cut:
     value: Any = 0.0
 
 
-KINDS = (Angle, Cut, Displacement, Force, Placement, Pressure, Torque, Traction, VolumeGrowth, VolumeRatio, Wrench, Young)
+KINDS = (
+    Angle,
+    Cut,
+    Displacement,
+    Force,
+    Placement,
+    Pressure,
+    Torque,
+    Traction,
+    VolumeGrowth,
+    VolumeRatio,
+    Wrench,
+    Young,
+)
 """All kinds of control values."""

@@ -19,6 +19,7 @@ from pliant import materials, regions
 from pliant import mesh as meshes
 from pliant.actuators import Cable, Cavity
 from pliant.core.kernels import cache_folder
+from pliant.geometric import Geometric
 from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.rigid import Obstacle, RigidBody
@@ -34,7 +35,7 @@ from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, Quas
 from pliant.viewer.raster import fit_camera
 from pliant.viewer.still import render_poses
 from pliant.viewer.surfaces import SurfaceFrames
-from pliant.world import Force, Placement, Pressure, Scene, World
+from pliant.world import Force, Placement, Pressure, Scene, VolumeRatio, World
 
 
 @dataclass(frozen=True)
@@ -262,6 +263,15 @@ def _rods() -> None:
     model.mass_matrix(model.sweep(state.q[0]))
 
 
+def _geometric() -> None:
+    scene = Scene()
+    rubber = materials.NeoHookean(young=1e5, poisson=0.49, density=1000)
+    hollow = scene.add(Volume(meshes.shell(0.01, 0.02, cells=(1, 1)), rubber, clamp=regions.plane(axis="x", at=0)))
+    chamber = scene.add(Cavity(hollow))
+    world = scene.compile()
+    Geometric()(world, world.initial_state(), {chamber: VolumeRatio(1.1)})
+
+
 def _complementarity() -> None:
     lcp(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-1.0, -1.0]))
     lcp(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([-1.0, 1.0]))
@@ -296,6 +306,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "bodies that touch": _touching,
     "beams": _beams,
     "rods": _rods,
+    "geometric steps": _geometric,
     "contact problems": _complementarity,
     "inverse problems": _inverse,
     "pictures": _pictures,

@@ -21,19 +21,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints import Assembly, RowLaw, Rows, assemble, forces_of
+from pliant.constraints import Assembly, Rows, assemble, forces_of
 from pliant.constraints.contact import ContactPair
 from pliant.core.arrays import transposed_product
 from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.timers import StageTimers
-from pliant.core.types import BoolArray, FloatArray, IndexArray
+from pliant.core.types import FloatArray, IndexArray
+from pliant.geometric.laws import lack, lengths, meeting, solved, unbounded
 from pliant.geometric.metric import TangentMetric
 from pliant.geometric.quasi_newton import QuasiNewton
 from pliant.geometric.shapes import Energy, Shapes
-from pliant.solvers.complementarity import MixedProblem, solve
+from pliant.solvers.complementarity import MixedProblem
 from pliant.stepping.motion import Motion
 
-TRACE = False
 PATIENCE = 6
 """Iterations for which a factor may still be needed, at the present rate, before a new one is cheaper."""
 SHORTEST = 1e-4
@@ -63,7 +63,7 @@ class Effort:
     shift: float = 0.0
 
 
-class Stalled(Exception):
+class StalledError(Exception):
     """A descent that did not reach its tolerance; its text says why."""
 
 
@@ -107,31 +107,48 @@ class Descent:
         self.assembly: Assembly | None = None
         self.lam: FloatArray = np.zeros(0)
         self.known = (motion.start.keys, motion.start.lam)
+        self.used: Assembly | None = None
+        self.moved = 0.0
+        self.of_drives: FloatArray = np.zeros(0)
+        self.pushed: FloatArray = np.zeros(len(self.shapes.held))
+        self.correction: list[FloatArray] = self.shapes.split(np.zeros(len(self.shapes.held)))
         self.residual = np.inf
         self.depth, self.age = 0.0, 0
         self._last: tuple[Point, FloatArray, FloatArray] | None = None
 
     def run(self) -> None:
-        """Descend to the tolerance; raises `Stalled` where that fails."""
+        """Descend to the tolerance; raises `StalledError` where that fails."""
         point, before = self._start(), np.inf
-        for number in range(self.settings.maximum_iterations + 1):
+        for _ in range(self.settings.maximum_iterations + 1):
             with self.timers.stage("rows"):
                 self._find_rows()
-            if self._arrived(point) and (number or self.residual == 0.0 or not self._driven()):
+            if self._arrived(point):
                 return
-            self._choose_metric(self.residual / before if before else 1.0, fresh=number == 0)
+            self._choose_metric(self.residual / before if before else 1.0)
             before = self.residual
             found = self._search(point, self._solve(point))
             if found is None and self.age:
                 self._renew()
                 found = self._search(point, self._solve(point))
             if found is None:
-                raise Stalled("no step leads on without turning cells inside out")
+                raise StalledError("no step leads on without turning cells inside out")
             point = found
             self.age += 1
-            if TRACE: print(f"   {number} res {self.residual:.2e} fac {self.effort.factorizations} neg {self.metric.negative} sh {self.metric.shift:.0e} s {self._s:.3g} pairs {len(self.pairs._s)} depth {self.depth:.1e} E {point.energy.total:.6g} lam {self.lam[:1]} nc {len(self.lam)} act {np.count_nonzero(self.lam)}")
             self.effort.iterations += 1
-        raise Stalled(f"the gradient is still {self.residual:.1e} after {self.settings.maximum_iterations} iterations")
+        raise StalledError(
+            f"the gradient is still {self.residual:.1e} after {self.settings.maximum_iterations} iterations"
+        )
+
+    def outcome(self) -> tuple[Assembly | None, FloatArray]:
+        """The rows of the last quadratic problem and their λ; those of the start where none was solved."""
+        used = self.assembly if self.used is None else self.used
+        return used, np.zeros(0) if used is None else forces_of(used.rows.key, *self.known)
+
+    def pushes(self) -> list[FloatArray]:
+        """Forces of all rows on the nodes of each body, (n, 3), N."""
+        drives = self._drives()
+        push = self.pushed if drives is None else self.pushed + self._push(drives, slice(None), self.of_drives)
+        return self.shapes.split(push)
 
     def release(self) -> None:
         """Hand the memory of the factor back."""
@@ -142,7 +159,8 @@ class Descent:
     def _start(self) -> Point:
         """The start, with what is held moved to where it has to be."""
         dx = np.zeros(len(self.shapes.held))
-        for part, trial in zip(self.shapes.split(dx), self.motion.trials, strict=True):
+        trials: Any = self.motion.trials
+        for part, trial in zip(self.shapes.split(dx), trials, strict=True):
             moved = trial.held_motion()
             if moved is not None:
                 part += moved
@@ -150,7 +168,7 @@ class Descent:
         if point is not None:
             self.pressures = point.energy.pressures
         else:
-            raise Stalled("what is held would turn cells inside out on its way")
+            raise StalledError("what is held would turn cells inside out on its way")
         return point
 
     def _at(self, dx: FloatArray, pressures: Any = None) -> Point | None:
@@ -172,52 +190,54 @@ class Descent:
         return assemble(makers, [self.motion.view()] * len(makers)).rows
 
     def _find_rows(self) -> None:
-        """All rows at the present shape, and λ of those that were there before."""
+        """All rows at the present shape; before the first step with λ of those that were there at the start."""
         if not len(self.is_contact):
             return
         view = self.motion.view()
         views = [view if memory is None else replace(view, memory=memory) for memory in self.memories]
         self.assembly = assemble(self.motion.makers, views)
         self.memories = self.assembly.memories
-        self.lam = forces_of(self.assembly.rows.key, *self.known)
-        self.contact_rows = np.concatenate(
-            [
-                np.arange(place.start, place.stop)
-                for place, contact in zip(self.assembly.places, self.is_contact, strict=True)
-                if contact
-            ]
-            or [np.zeros(0, np.int64)]
-        ).astype(np.int64)
-        self.drive_rows = np.setdiff1d(np.arange(self.assembly.rows.count), self.contact_rows)
+        of_contacts = np.zeros(self.assembly.rows.count, bool)
+        for place, contact in zip(self.assembly.places, self.is_contact, strict=True):
+            of_contacts[place] = contact
+        self.contact_rows, self.drive_rows = np.flatnonzero(of_contacts), np.flatnonzero(~of_contacts)
+        rows = self.assembly.rows
+        self.lam = forces_of(rows.key, *self.known)
+        if self.used is None:
+            self.of_drives = self.lam[self.drive_rows]
+            self.pushed = self._push(rows, self.contact_rows, self.lam[self.contact_rows])
 
-    def _driven(self) -> bool:
-        """Whether some drive has a command that it does not meet yet."""
-        return self.assembly is not None and len(self.drive_rows) > 0
+    def _push(self, rows: Rows, which: Any, lam: FloatArray) -> FloatArray:
+        """Forces (N,) of the rows `which` under λ, zero at held unknowns."""
+        push = np.concatenate([transposed_product(H[which], lam) for H in rows.H])
+        return np.where(self.shapes.held, 0.0, push)
 
     def _arrived(self, point: Point) -> bool:
-        """Whether equilibrium, drives and contacts all hold within the tolerance; notes how well."""
-        if self.assembly is None:
-            self.residual = _ratio(float(np.linalg.norm(point.r)), point.energy.scale)
-            return self.residual <= self.settings.tolerance
-        rows = self.assembly.rows
-        push = np.concatenate([transposed_product(H, self.lam) for H in rows.H])
-        free = np.where(self.shapes.held, 0.0, push)
-        scale = max(point.energy.scale, float(np.linalg.norm(push)))
-        self.residual = _ratio(float(np.linalg.norm(point.r + free)), scale)
-        near = 0.1 * self.settings.tolerance * self.size
-        contact, drive = self.contact_rows, self.drive_rows
-        gaps = rows.gap[contact]
-        self.depth = max(0.0, -float(gaps.min(initial=0.0)))
-        open_ones = float(np.where(self.lam[contact] > 0.0, gaps, 0.0).max(initial=0.0))
-        lacking = float(np.abs(_lack(rows, self.lam)[drive] / _lengths(rows)[drive]).max(initial=0.0))
-        met = lacking <= near and max(self.depth, open_ones) <= 10.0 * near
-        return self.residual <= self.settings.tolerance and met
+        """Whether equilibrium, drives and contacts all hold within the tolerance; notes how well.
 
-    def _choose_metric(self, rate: float, *, fresh: bool) -> None:
+        Contacts push along the normals at which their forces were found, one short step ago; what they must not do,
+        cross, is looked up again. Two sets of features that stand for the same contact may follow each other for ever.
+        """
+        tolerance = self.settings.tolerance
+        push: FloatArray = self.pushed
+        lacking = 0.0
+        if point.drives is not None:
+            push = push + np.where(self.shapes.held, 0.0, point.C.T @ self.of_drives)
+            lacks = lack(point.drives, self.of_drives) / lengths(point.drives)
+            lacking = float(np.abs(lacks).max(initial=0.0))
+        scale = max(point.energy.scale, float(np.linalg.norm(push)))
+        self.residual = _ratio(float(np.linalg.norm(point.r + push)), scale)
+        near = 0.1 * tolerance * self.size
+        if self.assembly is not None:
+            self.depth = max(0.0, -float(self.assembly.rows.gap[self.contact_rows].min(initial=0.0)))
+        settled = self.used is None or self.moved <= 10.0 * tolerance * self.size
+        return self.residual <= tolerance and lacking <= near and self.depth <= 10.0 * near and settled
+
+    def _choose_metric(self, rate: float) -> None:
         """A new factor where the present one is too slow for what is left to do."""
         if self.settings.constant:
             return
-        if self.metric is not None and not fresh:
+        if self.metric is not None:
             left = np.log(self.settings.tolerance / max(self.residual, 1e-300)) / np.log(min(max(rate, 1e-9), 0.99))
             if left <= PATIENCE:
                 return
@@ -231,7 +251,7 @@ class Descent:
             try:
                 self.metric = TangentMetric(self.motion, self.pressures, self._given_count())
             except SingularError as error:
-                raise Stalled(str(error)) from error
+                raise StalledError(str(error)) from error
         if self.metric.shift:
             self.pairs.rebase(self.metric.solve)
         else:
@@ -242,7 +262,7 @@ class Descent:
 
     def _given_count(self) -> int:
         """Rows that have to meet their target, and so hold a direction each."""
-        return 0 if self.assembly is None else int(np.count_nonzero(_unbounded(self.assembly.rows)))
+        return 0 if self.assembly is None else int(np.count_nonzero(unbounded(self.assembly.rows)))
 
     def _solve(self, point: Point) -> Step:
         """The quadratic problem at `point`: the drives, and as many contacts as it takes that none is crossed."""
@@ -258,16 +278,15 @@ class Descent:
         rows = self.assembly.rows
         H = sparse.hstack(rows.H, format="csr")
         drive, contact = self.drive_rows, self.contact_rows
-        response = np.zeros((rows.count, 1 + m))  # of all rows to r and to unit forces of the drives
-        response[:] = H @ solved
+        response = H @ solved  # of all rows to r and to unit forces of the drives
         rho = 4.0 / np.maximum(np.abs(response[drive, 1 + np.arange(m)]), 1e-300)
         delta_free = rows.gap + response[:, 0]
         chosen = self.lam[contact] > 0.0
         lam_c = np.zeros(len(contact))
         for _ in range(ROUNDS):
             picked = np.concatenate([drive, contact[chosen]])
-            extra, W_cc = self._contact_compliance(rows, contact[chosen])
-            W = np.block([[response[drive, 1:], response[contact[chosen], 1:].T], [response[contact[chosen], 1:], W_cc]])
+            across = response[contact[chosen], 1:]
+            W = np.block([[response[drive, 1:], across.T], [across, self._compliance(rows, contact[chosen])]])
             lam = self._forces(rows, picked, W, delta_free)
             dx = solved[:, 0] + solved[:, 1:] @ lam[:m]
             if chosen.any():
@@ -283,20 +302,20 @@ class Descent:
         whole = np.zeros(rows.count)
         whole[drive], whole[contact] = lam[:m], lam_c
         self.lam, self.known = whole, (rows.key, whole)
-        return Step(dx, lam[:m], lam_c, np.where(_equality(rows, whole)[drive], rho, 0.0))
+        return Step(dx, lam[:m], lam_c, np.where(meeting(rows, whole)[drive], rho, 0.0))
 
-    def _contact_compliance(self, rows: Rows, which: Any) -> tuple[None, FloatArray]:
-        """W of the contacts `which` among themselves."""
+    def _compliance(self, rows: Rows, which: IndexArray) -> FloatArray:
+        """W of the rows `which` among themselves."""
         if not len(which):
-            return None, np.zeros((0, 0))
+            return np.zeros((0, 0))
         with self.timers.stage("condense"):
             own = [H[which] for H in rows.H]
-            W = self.metric.compliance(own)
+            W: FloatArray = self.metric.compliance(own)
             if self.pairs.update is not None:
                 U, M = self.pairs.update
                 CU = sparse.hstack(own, format="csr") @ U
                 W = W + CU @ M @ CU.T
-        return None, W
+        return W
 
     def _forces(self, rows: Rows, picked: IndexArray, W: FloatArray, delta_free: FloatArray) -> FloatArray:
         """λ of the rows `picked` from their laws. Those that have to meet their target are eliminated here: W of a
@@ -311,12 +330,12 @@ class Descent:
             rows.upper[picked],
             rows.target[picked],
         )
-        fixed = _unbounded(rows)[picked]
+        fixed = unbounded(rows)[picked]
         with self.timers.stage("constraints"):
             try:
-                return _solved(p, fixed, self.lam[picked])
+                return solved(p, fixed, self.lam[picked])
             except (ConvergenceError, np.linalg.LinAlgError) as error:
-                raise Stalled(str(error)) from error
+                raise StalledError(str(error)) from error
 
     def _learn(self, point: Point, raw: FloatArray) -> None:
         """Add the pair of the last step, from the solutions with the kept factor before and after it."""
@@ -330,11 +349,9 @@ class Descent:
 
     def _search(self, point: Point, step: Step) -> Point | None:
         """The point at the end of the step, as much of it as does not overshoot nor turn cells inside out."""
-        rows = self.assembly.rows if self.assembly is not None else None
-        pushed = np.zeros(len(point.dx))
-        if rows is not None and step.of_contacts.any():
-            which = self.contact_rows
-            pushed = np.concatenate([transposed_product(h[which], step.of_contacts) for h in rows.H])
+        pushed: FloatArray = np.zeros(len(point.dx))
+        if self.assembly is not None:
+            pushed = self._push(self.assembly.rows, self.contact_rows, step.of_contacts)
         self.shapes.place(point.dx)
         expected = self.shapes.expected(step.dx)
         start = self.shapes.energy(point.dx, expected)
@@ -348,8 +365,10 @@ class Descent:
             now = self._slope(new, step, pushed)
             if slope >= 0.0 or now <= -0.9 * slope:
                 self._last = (point, self._raw, step.of_drives)
-                self._s = s
                 old = point.energy.pressures
+                self.used, self.pushed, self.of_drives = self.assembly, pushed, step.of_drives
+                self.correction = self.shapes.split(s * step.dx)
+                self.moved = float(np.abs(step.dx).max())
                 self.pressures = [(1.0 - s) * a + s * b for a, b in zip(old, expected, strict=True)]
                 return new
             s *= min(max(-slope / (now - slope), 0.1), 0.6)
@@ -361,54 +380,9 @@ class Descent:
         gradient = -point.energy.mixed - pushed
         if len(step.of_drives):
             assert point.drives is not None
-            lack = point.drives.gap - point.drives.target
-            gradient = gradient - point.C.T @ (step.of_drives - step.rho * lack)
+            missing = point.drives.gap - point.drives.target
+            gradient = gradient - point.C.T @ (step.of_drives - step.rho * missing)
         return float(np.where(self.shapes.held, 0.0, gradient) @ step.dx)
-
-
-def _solved(p: MixedProblem, fixed: BoolArray, warm: FloatArray) -> FloatArray:
-    """λ of a problem whose rows `fixed` have to meet their target."""
-    if not fixed.any():
-        return solve(p, warm).lam if len(warm) else warm
-    rest = ~fixed
-    right = np.column_stack([(p.delta_free - p.target)[fixed], p.W[np.ix_(fixed, rest)]])
-    solution = np.linalg.solve(p.W[np.ix_(fixed, fixed)], right)
-    lam = np.zeros(len(warm))
-    if rest.any():
-        across = p.W[np.ix_(rest, fixed)]
-        W = p.W[np.ix_(rest, rest)] - across @ solution[:, 1:]
-        given = p.delta_free[rest] - across @ solution[:, 0]
-        kept = MixedProblem(
-            0.5 * (W + W.T), given, p.law[rest], p.mu[rest], p.lower[rest], p.upper[rest], p.target[rest]
-        )
-        lam[rest] = solve(kept, warm[rest]).lam
-    lam[fixed] = -solution[:, 0] - solution[:, 1:] @ lam[rest]
-    return lam
-
-
-def _unbounded(rows: Rows) -> BoolArray:
-    """Rows that have to meet their target, whatever force it takes."""
-    open_ones = (rows.law == RowLaw.BOUNDED) & (rows.lower == -np.inf) & (rows.upper == np.inf)
-    found: BoolArray = (rows.law == RowLaw.BILATERAL) | open_ones
-    return found
-
-
-def _equality(rows: Rows, lam: FloatArray) -> BoolArray:
-    """Rows whose δ has to meet its target: bilateral ones, and bounded ones within their bounds."""
-    inside = (rows.law == RowLaw.BOUNDED) & (lam > rows.lower) & (lam < rows.upper)
-    met: BoolArray = (rows.law == RowLaw.BILATERAL) | inside
-    return met
-
-
-def _lack(rows: Rows, lam: FloatArray) -> FloatArray:
-    """What δ of rows that have to meet their target lacks, 0 for the others."""
-    return np.where(_equality(rows, lam), rows.gap - rows.target, 0.0)
-
-
-def _lengths(rows: Rows) -> FloatArray:
-    """Norm of each row over all models: what turns δ into metres."""
-    squares = sum(np.asarray(H.multiply(H).sum(axis=1)).ravel() for H in rows.H)
-    return np.sqrt(np.maximum(squares, 1e-300))
 
 
 def _ratio(value: float, scale: float) -> float:

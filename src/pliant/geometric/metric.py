@@ -17,9 +17,9 @@ from scipy import sparse
 
 from pliant.core.errors import SingularError
 from pliant.core.types import FloatArray
-from pliant.materials import Tangent
 from pliant.geometric.mixed import mixed_body
 from pliant.geometric.rooted import RootedFactor
+from pliant.materials import Tangent
 from pliant.models.volume import VolumeModel
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.trial import VolumeSystem
@@ -48,9 +48,9 @@ class Metric(Protocol):
 class TangentMetric:
     """The second derivative of the Lagrangian at one shape, with the patches of each body under given pressures.
 
-    It may have `negative` eigenvalues, no more than `allowed`: as many as volumes are given, which hold those directions
-    (`rooted`). Otherwise σM is added with σ raised until it is positive definite, first to the exact tangent, then to
-    the projected one; `shift` says how much. The minimum does not depend on it.
+    It may have `negative` eigenvalues, no more than `allowed`: as many as volumes are given, which hold those
+    directions (`rooted`). Otherwise σM is added with σ raised until it is positive definite, first to the exact
+    tangent, then to the projected one; `shift` says how much. The minimum does not depend on it.
     """
 
     def __init__(self, motion: Motion, pressures: Sequence[FloatArray], allowed: int = 0) -> None:
@@ -179,7 +179,7 @@ def _laplacian(model: VolumeModel) -> Any:
     products = np.einsum("ki,ki->k", p.gradients[start + first], p.gradients[start + second])
     values = np.bincount(positions, np.repeat(shear, np.diff(pair_ptr)) * products, pattern.block_count)
     symbolic = analyze(pattern, coordinates=model.rest, keep=~model.held.all(axis=1))
-    stiffness = values.reshape(-1, 1, 1)
+    stiffness = values.astype(np.float64).reshape(-1, 1, 1)
     share = 1e-9 * float(np.abs(stiffness[pattern.diagonal]).mean())
     stiffness[pattern.diagonal] += share  # bodies that nothing holds
     return symbolic.factorize(stiffness)

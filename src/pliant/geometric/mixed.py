@@ -11,24 +11,29 @@ matrix is the one expected, not the one of the curvature. At the end both are eq
 energy itself. (D. Magisano, L. Leonetti, G. Garcea, How to improve efficiency and robustness of the Newton method in
 geometrically non-linear structural problem discretized via displacement-based finite elements, CMAME 313, 2017.)
 
+Smoothed elements feel the mean of several cells, and would let a single one turn inside out. A barrier on every linear
+tetrahedron, b(J) = −μ (J − J₀)² ln(J/J₀) below J₀ = 1/4 and nothing above, keeps them all upright; what it adds to the
+energy vanishes as the mesh is refined.
+
 With F = Σ xₐ ⊗ Gₐ:   ∂J/∂xₐ = cof F Gₐ,   ∂²J/∂xₐ∂xᵦ = −[F (Gₐ × Gᵦ)]ₓ.
 """
 
 from __future__ import annotations
 
-from math import inf, log
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from pliant.core.kernels import inline, kernel
+from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.geometric.volume_law import BARRIER, cofactor, volume_law
 from pliant.materials import Tangent
 from pliant.materials.laws import NEO_HOOKEAN, VOLUME
 from pliant.models.volume import VolumeModel, assembly
 from pliant.models.volume.assembly import deformation_gradient
 from pliant.models.volume.model import writable
+from pliant.models.volume.points import build_points
 
 
 class Part(NamedTuple):
@@ -56,6 +61,9 @@ class MixedBody:
         patch = (p.part == VOLUME) & (model.laws[p.material] >= NEO_HOOKEAN)
         self.shape, self.patches = _selected(model, ~patch), _selected(model, patch)
         self.patch_count = int(patch.sum())
+        self.cells = _plain_cells(model)
+        self._codes = np.full(len(model.spec.materials), BARRIER, np.int32)
+        self._moduli = np.array([[material.shear_modulus] for material in model.spec.materials])
 
     def energy(self, q: FloatArray, pressure: FloatArray | None) -> tuple[float, FloatArray, FloatArray, FloatArray]:
         """At q (n, 3) m: energy J, internal forces (n, 3) N, those with `pressure` (m,) Pa in place of the patches'
@@ -70,6 +78,11 @@ class MixedBody:
         given = own if pressure is None else pressure
         part = self.patches
         energy += patch_forces(x, *part[:4], part.material, model.laws, model.table, given, own, force, mixed)
+        if self.cells is not None:
+            cells, scratch = self.cells, np.empty(len(self.cells.weight))
+            energy += patch_forces(
+                x, *cells[:4], cells.material, self._codes, self._moduli, scratch, scratch, force, mixed
+            )
         return float(energy), force, force if pressure is None else mixed, own
 
     def tangent(self, q: FloatArray, pressure: FloatArray, kind: Tangent, values: FloatArray) -> None:
@@ -80,6 +93,10 @@ class MixedBody:
         assembly.assemble(x, *part[:6], model.laws, model.table, int(kind), part.positions, 1.0, values, scratch)
         part = self.patches
         patch_stiffness(x, *part[:4], part.material, model.laws, model.table, pressure, part.positions, values)
+        if self.cells is not None:
+            cells, own = self.cells, np.empty(len(self.cells.weight))
+            patch_pressures(x, np.zeros_like(x), *cells[:3], cells.material, self._codes, self._moduli, own)
+            patch_stiffness(x, *cells[:4], cells.material, self._codes, self._moduli, own, cells.positions, values)
         for bars in model.fibres:
             bars.add_stiffness(x, 1.0, kind, values)
 
@@ -110,25 +127,14 @@ def _selected(model: VolumeModel, which: Any) -> Part:
     return Part(ptr, nodes, gradients, weight, part, material, np.ascontiguousarray(model.positions[of_pair]))
 
 
-@inline
-def _cofactor(F, C):
-    """C := cof F; returns J."""
-    for i in range(3):
-        for j in range(3):
-            a, b, c, d = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
-            C[i, j] = F[a, c] * F[b, d] - F[a, d] * F[b, c]
-    return F[0, 0] * C[0, 0] + F[0, 1] * C[0, 1] + F[0, 2] * C[0, 2]
-
-
-@inline
-def _volume_law(law, p, J):
-    """U, U′ and U″ of the volume energy at J; U is infinite where it is undefined."""
-    if J <= 0.0:
-        return inf, 0.0, 0.0
-    if law == NEO_HOOKEAN:
-        ln = log(J)
-        return 0.5 * p[1] * ln * ln, p[1] * ln / J, p[1] * (1.0 - ln) / (J * J)
-    return 0.5 * p[0] * (J - 1.0) ** 2, p[0] * (J - 1.0), p[0]
+def _plain_cells(model: VolumeModel) -> Part | None:
+    """The cells of a mesh of linear tetrahedra as points of their own; None for other meshes."""
+    if model.mesh.element != "tet4":
+        return None
+    material = model.spec.cell_materials()
+    p = build_points(model.mesh, material, anti_locking=False)
+    _, positions = model.pattern.clique_positions(p.ptr, p.nodes)
+    return Part(p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, positions)
 
 
 @kernel
@@ -141,7 +147,9 @@ def patch_forces(q, ptr, nodes, G, weight, material, laws, table, given, own, fo
     for p in range(weight.shape[0]):
         start, stop, m = ptr[p], ptr[p + 1], material[p]
         deformation_gradient(q, nodes, G, start, stop, F)
-        U, own[p], _ = _volume_law(laws[m], table[m], _cofactor(F, C))
+        U, own[p], _ = volume_law(laws[m], table[m], cofactor(F, C))
+        if laws[m] == BARRIER and U == 0.0:
+            continue
         energy += weight[p] * U
         a, b = weight[p] * own[p], weight[p] * given[p]
         for k in range(start, stop):
@@ -161,7 +169,7 @@ def patch_pressures(q, dx, ptr, nodes, G, material, laws, table, pressure):
         m = material[p]
         deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
         deformation_gradient(dx, nodes, G, ptr[p], ptr[p + 1], D)
-        _, own, stiffness = _volume_law(laws[m], table[m], _cofactor(F, C))
+        _, own, stiffness = volume_law(laws[m], table[m], cofactor(F, C))
         change = 0.0
         for i in range(3):
             for j in range(3):
@@ -182,7 +190,10 @@ def patch_stiffness(q, ptr, nodes, G, weight, material, laws, table, pressure, p
         start, m = ptr[p], material[p]
         count = ptr[p + 1] - start
         deformation_gradient(q, nodes, G, start, ptr[p + 1], F)
-        _, _, stiffness = _volume_law(laws[m], table[m], _cofactor(F, C))
+        _, _, stiffness = volume_law(laws[m], table[m], cofactor(F, C))
+        if stiffness == 0.0 and pressure[p] == 0.0:
+            pair += count * (count + 1) // 2
+            continue
         for a in range(count):
             for i in range(3):
                 k = start + a

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints.contact import ContactPair
-from pliant.core.arrays import transposed_product
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.status import Status
 from pliant.core.threads import one_blas_thread
 from pliant.core.timers import StageTimers
-from pliant.geometric.descent import Descent, Effort, Settings, Stalled
+from pliant.geometric.descent import Descent, Effort, Settings, StalledError
 from pliant.geometric.metric import laplacian_metric
 from pliant.geometric.path import Path
 from pliant.geometric.shapes import inverted_cells
@@ -125,7 +124,7 @@ class _Way:
             end = min(reached + part, 1.0) if reached + 1.001 * part < 1.0 else 1.0
             try:
                 self._go(reached, end)
-            except Stalled as error:
+            except StalledError as error:
                 part = 0.5 * (end - reached)
                 if part < SHORTEST_PART:
                     raise ConvergenceError(
@@ -146,13 +145,9 @@ class _Way:
         finally:
             if not self.settings.constant:
                 descent.release()
-        motion.assembly = descent.assembly
-        motion.lam = descent.lam
-        if descent.assembly is not None:
-            motion.pushes = [
-                transposed_product(H, descent.lam).reshape(-1, 3) for H in descent.assembly.rows.H
-            ]
-        self.state = motion.advanced(descent.lam)
+        motion.assembly, motion.lam = descent.outcome()
+        motion.pushes = descent.pushes()
+        self.state = motion.advanced(motion.lam)
         self.descent = descent
         self.parts += 1
 
@@ -167,10 +162,10 @@ class _Way:
             linear_residual=0.0,
             stage_times=self.timers.seconds,
             load_steps=self.parts,
-            lam=self.descent.lam,
-            assembly=self.descent.assembly,
+            lam=motion.lam,
+            assembly=motion.assembly,
             world=self.world,
-            correction=tuple(np.zeros_like(q) for q in state.q),
+            correction=tuple(self.descent.correction),
             shift=self.effort.shift,
             measure=lambda: measure(motion, state),
             factorizations=self.effort.factorizations,

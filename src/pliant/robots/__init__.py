@@ -15,4 +15,15 @@ from pliant.robots.robot import Marker, Robot
 from pliant.robots.tower import tower
 from pliant.robots.trunk import trunk
 
-__all__ = ["Gripper", "Marker", "Robot", "bellows", "finger", "gripper", "pneumatic_finger", "pneunet", "tower", "trunk"]
+__all__ = [
+    "Gripper",
+    "Marker",
+    "Robot",
+    "bellows",
+    "finger",
+    "gripper",
+    "pneumatic_finger",
+    "pneunet",
+    "tower",
+    "trunk",
+]

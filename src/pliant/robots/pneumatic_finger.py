@@ -6,6 +6,9 @@ geometric computing, IROS 2022. All its faces are flat and lie on whole millimet
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 
 from pliant.core.checks import non_negative, positive, positive_count
@@ -86,15 +89,14 @@ def _mesh(count: int, size: float, element: ElementName) -> Mesh:
     return lattice.mesh(px, py, np.abs(pz), element=element)
 
 
-def _lines(marks: FloatArray, size: float) -> FloatArray:
+def _lines(marks: Any, size: float) -> FloatArray:
     """Coordinates from the first to the last of `marks`, through all of them, at most `size` apart."""
-    pieces = [
-        np.linspace(a, b, max(1, round((b - a) / size)) + 1)[:-1] for a, b in zip(marks[:-1], marks[1:], strict=True)
-    ]
-    return np.concatenate([*pieces, marks[-1:]]).astype(np.float64)
+    pieces = [np.linspace(a, b, max(1, round((b - a) / size)) + 1)[:-1] for a, b in pairwise(marks)]
+    lines: FloatArray = np.concatenate([*pieces, marks[-1:]]).astype(np.float64)
+    return lines
 
 
-def _solid(x: FloatArray, y: FloatArray, z: FloatArray, slots: FloatArray) -> BoolArray:
+def _solid(x: FloatArray, y: FloatArray, z: FloatArray, slots: Any) -> BoolArray:
     """Where the finger is, for the centres of cells in mm."""
     in_slot = np.zeros(np.broadcast_shapes(x.shape, y.shape, z.shape), bool)
     hollow = np.zeros_like(in_slot)
