@@ -15,6 +15,7 @@ allows: it must not overshoot, nor turn a cell inside out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray, IndexArray
 from pliant.geometric.laws import lack, lengths, meeting, solved, unbounded
 from pliant.geometric.metric import TangentMetric
+from pliant.geometric.mixed import Expected
 from pliant.geometric.quasi_newton import QuasiNewton
 from pliant.geometric.shapes import Energy, Shapes
 from pliant.solvers.complementarity import MixedProblem
@@ -109,17 +111,18 @@ class Descent:
         self.known = (motion.start.keys, motion.start.lam)
         self.used: Assembly | None = None
         self.moved = 0.0
+        self.expected: Sequence[Expected | None] = [None] * len(self.shapes.models)
         self.of_drives: FloatArray = np.zeros(0)
         self.pushed: FloatArray = np.zeros(len(self.shapes.held))
         self.correction: list[FloatArray] = self.shapes.split(np.zeros(len(self.shapes.held)))
         self.residual = np.inf
-        self.depth, self.age = 0.0, 0
+        self.depth, self.age, self.length = 0.0, 0, 1.0
         self._last: tuple[Point, FloatArray, FloatArray] | None = None
 
     def run(self) -> None:
         """Descend to the tolerance; raises `StalledError` where that fails."""
         point, before = self._start(), np.inf
-        for _ in range(self.settings.maximum_iterations + 1):
+        for number in range(self.settings.maximum_iterations + 1):
             with self.timers.stage("rows"):
                 self._find_rows()
             if self._arrived(point):
@@ -130,8 +133,8 @@ class Descent:
             if found is None and self.age:
                 self._renew()
                 found = self._search(point, self._solve(point))
-            if found is None:
-                raise StalledError("no step leads on without turning cells inside out")
+            if found is None or (number == 0 and self.length < 1.0):
+                raise StalledError("the step turns cells inside out")
             point = found
             self.age += 1
             self.effort.iterations += 1
@@ -165,16 +168,14 @@ class Descent:
             if moved is not None:
                 part += moved
         point = self._at(dx)
-        if point is not None:
-            self.pressures = point.energy.pressures
-        else:
+        if point is None:
             raise StalledError("what is held would turn cells inside out on its way")
         return point
 
-    def _at(self, dx: FloatArray, pressures: Any = None) -> Point | None:
+    def _at(self, dx: FloatArray) -> Point | None:
         """The point at `dx`, or None where a material is undefined or a cell is turned inside out."""
         with self.timers.stage("energy"):
-            energy = self.shapes.energy(dx, pressures)
+            energy = self.shapes.energy(dx)
             if not np.isfinite(energy.total) or self.shapes.inverted():
                 return None
         with self.timers.stage("rows"):
@@ -249,7 +250,7 @@ class Descent:
                 self.metric.release()
             self.motion.assembly, self.motion.lam = self.assembly, self.lam
             try:
-                self.metric = TangentMetric(self.motion, self.pressures, self._given_count())
+                self.metric = TangentMetric(self.motion, self.expected, self._given_count())
             except SingularError as error:
                 raise StalledError(str(error)) from error
         if self.metric.shift:
@@ -354,30 +355,32 @@ class Descent:
             pushed = self._push(self.assembly.rows, self.contact_rows, step.of_contacts)
         self.shapes.place(point.dx)
         expected = self.shapes.expected(step.dx)
-        start = self.shapes.energy(point.dx, expected)
-        slope = self._slope(point._replace(energy=start), step, pushed)
+        slope = self._slope(point, step, pushed + self.shapes.forces(expected))
         s = 1.0
         while s > SHORTEST:
-            new = self._at(point.dx + s * step.dx, expected)
+            new = self._at(point.dx + s * step.dx)
             if new is None:
                 s *= 0.5
                 continue
-            now = self._slope(new, step, pushed)
+            now = self._slope(new, step, pushed + self.shapes.forces(expected))
             if slope >= 0.0 or now <= -0.9 * slope:
                 self._last = (point, self._raw, step.of_drives)
-                old = point.energy.pressures
                 self.used, self.pushed, self.of_drives = self.assembly, pushed, step.of_drives
                 self.correction = self.shapes.split(s * step.dx)
                 self.moved = float(np.abs(step.dx).max())
-                self.pressures = [(1.0 - s) * a + s * b for a, b in zip(old, expected, strict=True)]
+                self.expected, self.length = expected, s
+                if s < 1.0:
+                    self.shapes.place(point.dx)
+                    self.expected = self.shapes.expected(s * step.dx)
+                    self.shapes.place(new.dx)
                 return new
             s *= min(max(-slope / (now - slope), 0.1), 0.6)
         self.shapes.place(point.dx)
         return None
 
-    def _slope(self, point: Point, step: Step, pushed: FloatArray) -> float:
-        """φ′ along the step at `point`."""
-        gradient = -point.energy.mixed - pushed
+    def _slope(self, point: Point, step: Step, forces: FloatArray) -> float:
+        """φ′ along the step at `point`, where bodies and contacts have the `forces` (N,)."""
+        gradient = -forces
         if len(step.of_drives):
             assert point.drives is not None
             missing = point.drives.gap - point.drives.target

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from pliant.core.errors import SingularError
 from pliant.core.types import FloatArray
-from pliant.geometric.mixed import mixed_body
+from pliant.geometric.mixed import Expected, mixed_body
 from pliant.geometric.rooted import RootedFactor
 from pliant.materials import Tangent
 from pliant.models.volume import VolumeModel
@@ -46,31 +46,31 @@ class Metric(Protocol):
 
 
 class TangentMetric:
-    """The second derivative of the Lagrangian at one shape, with the patches of each body under given pressures.
+    """The second derivative of the Lagrangian at one shape, with each body under expected stresses.
 
     It may have `negative` eigenvalues, no more than `allowed`: as many as volumes are given, which hold those
     directions (`rooted`). Otherwise σM is added with σ raised until it is positive definite, first to the exact
     tangent, then to the projected one; `shift` says how much. The minimum does not depend on it.
     """
 
-    def __init__(self, motion: Motion, pressures: Sequence[FloatArray], allowed: int = 0) -> None:
+    def __init__(self, motion: Motion, expected: Sequence[Expected | None], allowed: int = 0) -> None:
         self._ends = np.cumsum([model.size for model in motion.world.models])[:-1]
         self._factors: list[Any] = []
         self.negative = 0
         for tangent, self.shift in _ATTEMPTS:
-            self._systems = self._assembled(motion, pressures, tangent)
+            self._systems = self._assembled(motion, expected, tangent)
             try:
                 self._factors = [system.factorize() for system in self._systems]
                 return
             except SingularError as error:
                 last = error
-            if allowed and not self.shift and self._rooted(motion, pressures, allowed):
+            if allowed and not self.shift and self._rooted(motion, expected, allowed):
                 return
         raise last
 
-    def _rooted(self, motion: Motion, pressures: Sequence[FloatArray], allowed: int) -> bool:
+    def _rooted(self, motion: Motion, expected: Sequence[Expected | None], allowed: int) -> bool:
         """Factorize with some negative eigenvalues; whether there are few enough."""
-        self._systems = self._assembled(motion, pressures, Tangent.EXACT)
+        self._systems = self._assembled(motion, expected, Tangent.EXACT)
         factors = []
         try:
             for system in self._systems:
@@ -87,11 +87,11 @@ class TangentMetric:
         ]
         return True
 
-    def _assembled(self, motion: Motion, pressures: Sequence[FloatArray], tangent: Tangent) -> list[Any]:
+    def _assembled(self, motion: Motion, expected: Sequence[Expected | None], tangent: Tangent) -> list[Any]:
         systems: list[Any] = []
-        for model, trial, pressure in zip(motion.world.volumes, motion.trials, pressures, strict=True):
+        for model, trial, known in zip(motion.world.volumes, motion.trials, expected, strict=True):
             x, values = trial.evaluation_point(), model.blocks()
-            mixed_body(model).tangent(x, pressure, tangent, values)
+            mixed_body(model).tangent(x, known, tangent, values)
             model.add_load_stiffness(x, 1.0, motion.controls, values)
             systems.append(VolumeSystem(model, values, np.zeros_like(x), None))
         motion.add_row_stiffness(systems)

@@ -1,15 +1,16 @@
-"""The energy of a volume with the pressure of its patches as an unknown of its own.
+"""The energy of a volume with its stresses and the pressure of its patches as unknowns of their own.
 
-Rubber hardly changes its volume: U(J) = κ/2 (J − 1)² on the nodal patches of the element is a stiff spring in a curved
-direction. Newton's method in the positions alone sees, after every long step, a huge pressure κ(J − 1) that is nothing
-but the curvature of the constraint, and creeps. With the pressure π of a patch as an unknown of its own,
+Rubber hardly changes its volume: U(J) = κ/2 (J − 1)² on the patches of the element is a stiff spring in a curved
+direction, and so is a stiff layer that bends. Newton's method in the positions alone sees, after every long step, huge
+stresses that are nothing but the curvature of those directions, and creeps. With the pressure π of a patch and the
+stresses S of the other points as unknowns of their own, the step solves the same equations with the matrix
 
-    Π = E_shear + Σ w [π (J − 1) − π²/2κ],        π⁺ = p + U″ ∇J·dx   (p = U′(J)),
+    Σ w [U″ ∇J ∇Jᵀ + π ∇²J] + Σ w [∇E : ∂S/∂E : ∇E + S : ∇²E],        π⁺ = U′ + U″ ∇J·dx,   S⁺ = S + ∂S/∂E : ∇E·dx:
 
-the step solves the same equations with the matrix K_shear + Σ w [U″ ∇J ∇Jᵀ + π ∇²J]: the pressure that bends the
-matrix is the one expected, not the one of the curvature. At the end both are equal, so the minimum is that of the
-energy itself. (D. Magisano, L. Leonetti, G. Garcea, How to improve efficiency and robustness of the Newton method in
-geometrically non-linear structural problem discretized via displacement-based finite elements, CMAME 313, 2017.)
+the stresses that bend the matrix are those that the last step was to lead to, not those of the curvature. At the end
+both are equal, so the minimum is that of the energy itself. (D. Magisano, L. Leonetti, G. Garcea, How to improve
+efficiency and robustness of the Newton method in geometrically non-linear structural problem discretized via
+displacement-based finite elements, CMAME 313, 2017.)
 
 Smoothed elements feel the mean of several cells, and would let a single one turn inside out. A barrier on every linear
 tetrahedron, b(J) = −μ (J − J₀)² ln(J/J₀) below J₀ = 1/4 and nothing above, keeps them all upright; what it adds to the
@@ -27,6 +28,7 @@ import numpy as np
 
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.geometric.stress import expected_stresses, stress_forces, stress_stiffness
 from pliant.geometric.volume_law import BARRIER, cofactor, volume_law
 from pliant.materials import Tangent
 from pliant.materials.laws import NEO_HOOKEAN, VOLUME
@@ -48,6 +50,15 @@ class Part(NamedTuple):
     positions: IntArray
 
 
+class Expected(NamedTuple):
+    """What a step is expected to lead to: the second Piola–Kirchhoff stresses of the points of shape (p, 6) and the
+    pressures of the patches (m,), Pa.
+    """
+
+    stress: FloatArray
+    pressure: FloatArray
+
+
 class MixedBody:
     """A volume with its points sorted into those of shape and the patches whose pressure is an unknown, m of them.
 
@@ -65,46 +76,62 @@ class MixedBody:
         self._codes = np.full(len(model.spec.materials), BARRIER, np.int32)
         self._moduli = np.array([[material.shear_modulus] for material in model.spec.materials])
 
-    def energy(self, q: FloatArray, pressure: FloatArray | None) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-        """At q (n, 3) m: energy J, internal forces (n, 3) N, those with `pressure` (m,) Pa in place of the patches'
-        own, and U′ of the patches (m,), Pa. The energy is infinite where a material is undefined.
-        """
+    def energy(self, q: FloatArray) -> tuple[float, FloatArray]:
+        """Energy (J, infinite where a material is undefined) and internal forces (n, 3), N, at q (n, 3) m."""
         model, part, x = self.model, self.shape, writable(q)
         force = np.zeros_like(x)
         density = np.empty(len(part.weight))
         energy = assembly.internal_forces(x, *part[:6], model.laws, model.table, force, density)
         energy += sum(bars.add(x, force) for bars in model.fibres)
-        mixed, own = force.copy(), np.empty(self.patch_count)
-        given = own if pressure is None else pressure
         part = self.patches
-        energy += patch_forces(x, *part[:4], part.material, model.laws, model.table, given, own, force, mixed)
+        energy += patch_forces(x, *part[:4], part.material, model.laws, model.table, force)
         if self.cells is not None:
-            cells, scratch = self.cells, np.empty(len(self.cells.weight))
-            energy += patch_forces(
-                x, *cells[:4], cells.material, self._codes, self._moduli, scratch, scratch, force, mixed
-            )
-        return float(energy), force, force if pressure is None else mixed, own
+            part = self.cells
+            energy += patch_forces(x, *part[:4], part.material, self._codes, self._moduli, force)
+        return float(energy), force
 
-    def tangent(self, q: FloatArray, pressure: FloatArray, kind: Tangent, values: FloatArray) -> None:
-        """Set the blocks `values` (b, 3, 3) to the matrix at q with the patches under `pressure` (m,), Pa."""
+    def expected(self, q: FloatArray, dx: FloatArray) -> Expected:
+        """What a step dx (n, 3) m from q is expected to lead to, to first order."""
+        model, part = self.model, self.shape
+        x, step = writable(q), np.ascontiguousarray(dx)
+        stress, pressure = np.empty((len(part.weight), 6)), np.empty(self.patch_count)
+        expected_stresses(x, step, *part[:6], model.laws, model.table, stress)
+        part = self.patches
+        patch_pressures(x, step, *part[:3], part.material, model.laws, model.table, pressure)
+        return Expected(stress, pressure)
+
+    def forces(self, q: FloatArray, expected: Expected) -> FloatArray:
+        """Internal forces (n, 3), N, at q under the `expected` stresses and pressures."""
+        x, force = writable(q), np.zeros_like(q)
+        part = self.shape
+        stress_forces(x, *part[:4], expected.stress, force)
+        for bars in self.model.fibres:
+            bars.add(x, force)
+        part = self.patches
+        pressure_forces(x, *part[:4], expected.pressure, force)
+        return force
+
+    def tangent(self, q: FloatArray, expected: Expected | None, kind: Tangent, values: FloatArray) -> None:
+        """Set the blocks `values` (b, 3, 3) to the matrix at q under the `expected` stresses, its own where None."""
         model, part, x = self.model, self.shape, writable(q)
         values[:] = 0.0
         scratch = np.zeros_like(x)
         assembly.assemble(x, *part[:6], model.laws, model.table, int(kind), part.positions, 1.0, values, scratch)
+        own = self.expected(x, scratch * 0.0)
+        if expected is not None and kind is Tangent.EXACT:
+            change = expected.stress - own.stress
+            stress_stiffness(part.ptr, part.gradients, part.weight, change, part.positions, values)
+        pressure = own.pressure if expected is None else expected.pressure
         part = self.patches
         patch_stiffness(x, *part[:4], part.material, model.laws, model.table, pressure, part.positions, values)
         if self.cells is not None:
-            cells, own = self.cells, np.empty(len(self.cells.weight))
-            patch_pressures(x, np.zeros_like(x), *cells[:3], cells.material, self._codes, self._moduli, own)
-            patch_stiffness(x, *cells[:4], cells.material, self._codes, self._moduli, own, cells.positions, values)
+            part, own_of_cells = self.cells, np.empty(len(self.cells.weight))
+            patch_pressures(x, np.zeros_like(x), *part[:3], part.material, self._codes, self._moduli, own_of_cells)
+            patch_stiffness(
+                x, *part[:4], part.material, self._codes, self._moduli, own_of_cells, part.positions, values
+            )
         for bars in model.fibres:
             bars.add_stiffness(x, 1.0, kind, values)
-
-    def expected(self, q: FloatArray, dx: FloatArray) -> FloatArray:
-        """The pressures (m,), Pa, that the patches are to have after a step dx (n, 3) m from q: U′ + U″ ∇J·dx."""
-        own, part = np.empty(self.patch_count), self.patches
-        patch_pressures(writable(q), writable(dx), *part[:3], part.material, self.model.laws, self.model.table, own)
-        return own
 
 
 _BODIES: WeakKeyDictionary[VolumeModel, MixedBody] = WeakKeyDictionary()
@@ -138,27 +165,37 @@ def _plain_cells(model: VolumeModel) -> Part | None:
 
 
 @kernel
-def patch_forces(q, ptr, nodes, G, weight, material, laws, table, given, own, force, mixed):
-    """Forces of the patches added to `force`, those under the pressures `given` to `mixed`; U′ into `own`; returns the
-    energy.
-    """
+def patch_forces(q, ptr, nodes, G, weight, material, laws, table, force):
+    """Forces of the patches added to `force`; returns the energy."""
     F, C = np.empty((3, 3)), np.empty((3, 3))
     energy = 0.0
     for p in range(weight.shape[0]):
         start, stop, m = ptr[p], ptr[p + 1], material[p]
         deformation_gradient(q, nodes, G, start, stop, F)
-        U, own[p], _ = volume_law(laws[m], table[m], cofactor(F, C))
-        if laws[m] == BARRIER and U == 0.0:
+        U, pressure, _ = volume_law(laws[m], table[m], cofactor(F, C))
+        if U == 0.0:
             continue
         energy += weight[p] * U
-        a, b = weight[p] * own[p], weight[p] * given[p]
+        a = weight[p] * pressure
         for k in range(start, stop):
             n = nodes[k]
             for i in range(3):
-                g = C[i, 0] * G[k, 0] + C[i, 1] * G[k, 1] + C[i, 2] * G[k, 2]
-                force[n, i] += a * g
-                mixed[n, i] += b * g
+                force[n, i] += a * (C[i, 0] * G[k, 0] + C[i, 1] * G[k, 1] + C[i, 2] * G[k, 2])
     return energy
+
+
+@kernel
+def pressure_forces(q, ptr, nodes, G, weight, pressure, force):
+    """Forces w π cof F Gₐ of the patches under `pressure` added to `force`."""
+    F, C = np.empty((3, 3)), np.empty((3, 3))
+    for p in range(weight.shape[0]):
+        deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
+        cofactor(F, C)
+        a = weight[p] * pressure[p]
+        for k in range(ptr[p], ptr[p + 1]):
+            n = nodes[k]
+            for i in range(3):
+                force[n, i] += a * (C[i, 0] * G[k, 0] + C[i, 1] * G[k, 1] + C[i, 2] * G[k, 2])
 
 
 @kernel

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.core.types import FloatArray
-from pliant.geometric.mixed import mixed_body
+from pliant.geometric.mixed import Expected, mixed_body
 from pliant.models.volume import VolumeModel
 from pliant.models.volume.readouts import least_volume_ratio
 from pliant.stepping.motion import Motion
@@ -16,15 +16,12 @@ from pliant.stepping.motion import Motion
 
 class Energy(NamedTuple):
     """The energy of bodies and loads (J, infinite where a material is undefined), the forces r = −∂E/∂q (N,) in N,
-    zero at held unknowns, those under expected pressures, the largest norm of a force, and the pressures of the patches
-    of each body, Pa.
+    zero at held unknowns, and the largest norm of a force in them.
     """
 
     total: float
     r: FloatArray
-    mixed: FloatArray
     scale: float
-    pressures: list[FloatArray]
 
 
 class Shapes:
@@ -44,29 +41,33 @@ class Shapes:
         """Move all bodies to `dx` (N,), m, from the start of the step."""
         self.motion.dx = self.split(dx)
 
-    def energy(self, dx: FloatArray, pressures: Sequence[FloatArray] | None = None) -> Energy:
-        """All forces at the displacement dx (N,), m, from the start; with the `pressures` of patches for `mixed`."""
+    def energy(self, dx: FloatArray) -> Energy:
+        """Energy and forces at the displacement dx (N,), m, from the start."""
         self.place(dx)
-        given = [None] * len(self.models) if pressures is None else pressures
-        total, scale, forces, mixed, own = 0.0, 0.0, [], [], []
-        for trial, model, pressure in zip(self.motion.trials, self.models, given, strict=True):
+        total, scale, forces = 0.0, 0.0, []
+        for trial, model in zip(self.motion.trials, self.models, strict=True):
             x = trial.evaluation_point()
-            elastic, internal, other, now = mixed_body(model).energy(x, pressure)
+            elastic, internal = mixed_body(model).energy(x)
             potential, external = model.external(x, self.motion.gravity, self.motion.controls)
             total += elastic + potential
             forces.append(np.where(model.held, 0.0, external - internal).ravel())
-            mixed.append(forces[-1] if other is internal else np.where(model.held, 0.0, external - other).ravel())
-            own.append(now)
             scale = max(scale, _norm(internal), _norm(external))
         r = np.concatenate(forces)
-        if not (np.isfinite(total) and np.isfinite(r).all()):
-            total = np.inf
-        return Energy(total, r, np.concatenate(mixed), scale, own)
+        return Energy(total if np.isfinite(total) and np.isfinite(r).all() else np.inf, r, scale)
 
-    def expected(self, dx: FloatArray) -> list[FloatArray]:
-        """Pressures of the patches of each body after a step dx (N,), m, from the present shape."""
+    def expected(self, dx: FloatArray) -> list[Expected]:
+        """What a step dx (N,), m, from the present shape is expected to lead to, for each body."""
         trials = zip(self.motion.trials, self.models, self.split(dx), strict=True)
         return [mixed_body(model).expected(trial.evaluation_point(), part) for trial, model, part in trials]
+
+    def forces(self, expected: Sequence[Expected]) -> FloatArray:
+        """External less `expected` internal forces (N,), N, at the present shape, zero at held unknowns."""
+        parts = []
+        for trial, model, known in zip(self.motion.trials, self.models, expected, strict=True):
+            x = trial.evaluation_point()
+            external = model.external_forces(x, self.motion.gravity, self.motion.controls)
+            parts.append(np.where(model.held, 0.0, external - mixed_body(model).forces(x, known)).ravel())
+        return np.concatenate(parts)
 
     def inverted(self) -> int:
         """Cells turned inside out at the present shape."""

@@ -29,6 +29,8 @@ from pliant.stepping.info import StepInfo
 from pliant.stepping.motion import Motion
 from pliant.world import State, World
 
+EASY = 7
+"""Iterations up to which a part of the way was easy, so that the next may be longer."""
 SHORTEST_PART = 1e-3
 """Shortest part of the way of the controls that is tried."""
 
@@ -78,7 +80,7 @@ class Geometric:
     growth: float = 1.4
     factorization: str = "tangent"
     memory: int = 8
-    iterations: int = 60
+    iterations: int = 15
 
     def __post_init__(self) -> None:
         positive("tolerance", self.tolerance)
@@ -119,9 +121,11 @@ class _Way:
 
     def walk(self) -> None:
         """Part after part, shorter ones where one fails."""
-        reached, part = 0.0, 1.0 / max(1, int(np.ceil(self.path.length / np.log(self.options.growth))))
+        longest = np.log(self.options.growth) / max(self.path.length, 1e-12)
+        reached, part = 0.0, 1.0 / np.ceil(max(1.0, 1.0 / longest))
         while reached < 1.0:
             end = min(reached + part, 1.0) if reached + 1.001 * part < 1.0 else 1.0
+            before = self.effort.iterations
             try:
                 self._go(reached, end)
             except StalledError as error:
@@ -134,6 +138,8 @@ class _Way:
                     ) from error
                 continue
             reached = end
+            if self.effort.iterations - before <= EASY:
+                part = min(1.5 * part, longest)
 
     def _go(self, reached: float, end: float) -> None:
         """One part of the way."""
