@@ -11,7 +11,7 @@
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pliant import control, materials, mesh, robots, solvers
 from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
@@ -38,7 +38,6 @@ from pliant.core.errors import (
     UnitError,
 )
 from pliant.core.status import Status
-from pliant.geometric import Geometric
 from pliant.mesh import regions
 from pliant.models.beam import Beam
 from pliant.models.beam import section as sections
@@ -65,7 +64,19 @@ from pliant.world import (
 )
 from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
+if TYPE_CHECKING:
+    from pliant.geometric import Geometric
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Rooms that not everyone needs are imported when they are first asked for."""
+    if name == "Geometric":
+        from pliant.geometric import Geometric
+
+        return Geometric
+    raise AttributeError(f"module 'pliant' has no attribute {name!r}")
 
 
 def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, block: bool | None = None) -> Any:

@@ -31,6 +31,8 @@ SIGNATURES = {
     "pl.Force": "(value)",
     "pl.Pressure": "(value)",
     "pl.VolumeGrowth": "(value)",
+    "pl.VolumeRatio": "(value)",
+    "pl.Geometric": "(*, tolerance=1e-05, growth=1.4, …)",
 }
 MEMBERS = {
     pl.Scene: ("add", "compile"),

@@ -40,6 +40,12 @@ PATIENCE = 6
 """Iterations for which a factor may still be needed, at the present rate, before a new one is cheaper."""
 SHORTEST = 1e-4
 """Shortest share of a step that is tried."""
+SLACK = 2e-4
+"""How deep contacts may stand in each other at the end, as a share of the size of the largest body: where a vertex
+slides over an edge its nearest face changes for ever from one iteration to the next.
+"""
+ROUNDING = 1e-7
+"""Forces below this share of modulus times size squared are nothing."""
 ROUNDS = 12
 """How often crossed contacts may join the quadratic problem of one iteration."""
 
@@ -105,6 +111,8 @@ class Descent:
         self.pairs = QuasiNewton(settings.memory)
         self.is_contact = np.array([isinstance(maker, ContactPair) for maker in motion.makers], bool)
         self.size = max(float(np.ptp(model.rest, axis=0).max()) for model in self.shapes.models)
+        stiffest = max(material.shear_modulus for model in self.shapes.models for material in model.spec.materials)
+        self.noise = ROUNDING * stiffest * self.size**2
         self.memories: tuple[Any, ...] = motion.start.memories or (None,) * len(motion.makers)
         self.assembly: Assembly | None = None
         self.lam: FloatArray = np.zeros(0)
@@ -226,13 +234,13 @@ class Descent:
             push = push + np.where(self.shapes.held, 0.0, point.C.T @ self.of_drives)
             lacks = lack(point.drives, self.of_drives) / lengths(point.drives)
             lacking = float(np.abs(lacks).max(initial=0.0))
-        scale = max(point.energy.scale, float(np.linalg.norm(push)))
+        scale = max(point.energy.scale, float(np.linalg.norm(push)), self.noise)
         self.residual = _ratio(float(np.linalg.norm(point.r + push)), scale)
-        near = 0.1 * tolerance * self.size
+        near, slack = 0.1 * tolerance * self.size, SLACK * self.size
         if self.assembly is not None:
             self.depth = max(0.0, -float(self.assembly.rows.gap[self.contact_rows].min(initial=0.0)))
-        settled = self.used is None or self.moved <= 10.0 * tolerance * self.size
-        return self.residual <= tolerance and lacking <= near and self.depth <= 10.0 * near and settled
+        settled = self.used is None or self.moved <= slack
+        return self.residual <= tolerance and lacking <= near and self.depth <= slack and settled
 
     def _choose_metric(self, rate: float) -> None:
         """A new factor where the present one is too slow for what is left to do."""

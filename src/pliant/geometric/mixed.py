@@ -109,6 +109,9 @@ class MixedBody:
             bars.add(x, force)
         part = self.patches
         pressure_forces(x, *part[:4], expected.pressure, force)
+        if self.cells is not None:
+            part = self.cells
+            patch_forces(x, *part[:4], part.material, self._codes, self._moduli, force)
         return force
 
     def tangent(self, q: FloatArray, expected: Expected | None, kind: Tangent, values: FloatArray) -> None:
