@@ -32,7 +32,7 @@ SIGNATURES = {
     "pl.Pressure": "(value)",
     "pl.VolumeGrowth": "(value)",
     "pl.VolumeRatio": "(value)",
-    "pl.Geometric": "(*, tolerance=1e-05, growth=1.4, …)",
+    "pl.Geometric": "(*, tolerance=1e-05, growth=1.25, …)",
 }
 MEMBERS = {
     pl.Scene: ("add", "compile"),

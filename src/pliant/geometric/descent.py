@@ -38,6 +38,8 @@ from pliant.stepping.motion import Motion
 
 PATIENCE = 6
 """Iterations for which a factor may still be needed, at the present rate, before a new one is cheaper."""
+CLOSE = 1e-2
+"""Relative gradient from which on a factor is kept: farther away the steps are too long to learn from."""
 SHORTEST = 1e-4
 """Shortest share of a step that is tried."""
 SLACK = 2e-4
@@ -110,6 +112,8 @@ class Descent:
         self.metric = metric
         self.pairs = QuasiNewton(settings.memory)
         self.is_contact = np.array([isinstance(maker, ContactPair) for maker in motion.makers], bool)
+        margins = [maker.margin for maker in motion.makers if isinstance(maker, ContactPair)]
+        self.reach = 0.5 * min(margins, default=np.inf)
         self.size = max(float(np.ptp(model.rest, axis=0).max()) for model in self.shapes.models)
         stiffest = max(material.shear_modulus for model in self.shapes.models for material in model.spec.materials)
         self.noise = ROUNDING * stiffest * self.size**2
@@ -135,6 +139,8 @@ class Descent:
                 self._find_rows()
             if self._arrived(point):
                 return
+            if self.depth > self.reach:
+                raise StalledError(f"bodies stand {1e3 * self.depth:.3g} mm in each other after a step")
             self._choose_metric(self.residual / before if before else 1.0)
             before = self.residual
             found = self._search(point, self._solve(point))
@@ -246,7 +252,7 @@ class Descent:
         """A new factor where the present one is too slow for what is left to do."""
         if self.settings.constant:
             return
-        if self.metric is not None:
+        if self.metric is not None and self.residual < CLOSE:
             left = np.log(self.settings.tolerance / max(self.residual, 1e-300)) / np.log(min(max(rate, 1e-9), 0.99))
             if left <= PATIENCE:
                 return

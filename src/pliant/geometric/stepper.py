@@ -77,7 +77,7 @@ class Geometric:
 
     _: KW_ONLY
     tolerance: float = 1e-5
-    growth: float = 1.4
+    growth: float = 1.25
     factorization: str = "tangent"
     memory: int = 8
     iterations: int = 15

@@ -71,7 +71,7 @@ def pneumatic_finger(
         name=name,
     )
     tip = Marker(body, (length, 0.5 * _HEIGHT * MILLIMETRE, 0.0))
-    return Robot(body, tip=tip, cavities=hollows(body, 1, f"{name} air"), margin=0.8 * MILLIMETRE)
+    return Robot(body, tip=tip, cavities=hollows(body, 1, f"{name} air"), margin=0.99 * MILLIMETRE)
 
 
 def _mesh(count: int, size: float, element: ElementName) -> Mesh:
