@@ -60,6 +60,7 @@ from pliant.world import (
     Torque,
     Traction,
     VolumeGrowth,
+    VolumeRatio,
     World,
     Wrench,
     Young,
@@ -68,14 +69,17 @@ from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
 if TYPE_CHECKING:
     from pliant import reduction
+    from pliant.geometric import Geometric
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Rooms imported when they are first asked for: they take a while that a script may not need."""
+    """What not everyone needs is imported when it is first asked for: it takes a while."""
     if name in ("hybrid", "reduction"):
         return import_module(f"pliant.{name}")
+    if name == "Geometric":
+        return import_module("pliant.geometric").Geometric
     raise AttributeError(f"module 'pliant' has no attribute {name!r}")
 
 
@@ -108,6 +112,7 @@ __all__ = [
     "Fibre",
     "Force",
     "ForcePoint",
+    "Geometric",
     "Hinge",
     "ImplicitEuler",
     "ImplicitMidpoint",
@@ -151,6 +156,7 @@ __all__ = [
     "Volume",
     "VolumeEffector",
     "VolumeGrowth",
+    "VolumeRatio",
     "World",
     "Wrench",
     "Young",

@@ -43,6 +43,8 @@ SIGNATURES = {
     "pl.hybrid.bouncing_ball": "(*, alpha=(100.0, 20.0, 1000000.0), mass=1.0, height=1.0, …)",
     "pl.hybrid.integrate": "(system, *, until, sample=0.001, …)",
     "pl.hybrid.linearize": "(system, point, active='contact', …)",
+    "pl.VolumeRatio": "(value)",
+    "pl.Geometric": "(*, tolerance=1e-05, growth=1.25, …)",
 }
 MEMBERS = {
     pl.Scene: ("add", "compile"),

@@ -14,7 +14,7 @@ import numpy as np
 
 from pliant.actuators.drive import DriveRow
 from pliant.actuators.limits import Command, Driven, Limits
-from pliant.actuators.values import Pressure, VolumeGrowth
+from pliant.actuators.values import Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.arrays import csr
 from pliant.core.checks import positive
@@ -74,6 +74,14 @@ class Cavity(Driven):
         change = {"force_change": self.max_pressure_variation, "change": self.max_variation}
         return Limits(self.min_pressure, self.max_pressure, most=self.max_growth, **change)
 
+    def command(self, value: Any) -> Command:
+        """A checked command from a control value; a `VolumeRatio` is a growth by its share of the volume at rest."""
+        if isinstance(value, VolumeRatio):
+            ratio = positive(f"VolumeRatio of {self.name!r}", value.value)
+            shell = _only_hollow(self) if self.surface is None else self.surface
+            value = VolumeGrowth(-(ratio - 1.0) * shell.volume())
+        return super().command(value)
+
 
 @dataclass(frozen=True, eq=False)
 class CavityRows(DriveRow):
@@ -106,6 +114,12 @@ class CavityRows(DriveRow):
                 "surface.flipped()"
             )
         return replace(made, rest_volume=volume)
+
+    def couplings(self, body: Any) -> list[IntArray]:
+        """Node sets of triangles that are no faces of cells: lids that only close the chamber."""
+        if body is not self.spec.body or self.surface is None:
+            return []
+        return [np.sort(lid).astype(np.int32) for lid in self.surface.facets[self.surface.facet_cells < 0]]
 
     @cached_property
     def _columns(self) -> tuple[IntArray, IntArray, IntArray]:

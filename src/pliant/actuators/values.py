@@ -70,6 +70,13 @@ class VolumeGrowth:
 
 
 @dataclass(frozen=True)
+class VolumeRatio:
+    """The volume of a chamber over its volume at rest, α > 0. (No unit.)"""
+
+    value: Any
+
+
+@dataclass(frozen=True)
 class Young:
     """A Young's modulus in Pa, of a part whose stiffness is an actuator."""
 
@@ -83,5 +90,18 @@ class Cut:
     value: Any = 0.0
 
 
-KINDS = (Angle, Cut, Displacement, Force, Placement, Pressure, Torque, Traction, VolumeGrowth, Wrench, Young)
+KINDS = (
+    Angle,
+    Cut,
+    Displacement,
+    Force,
+    Placement,
+    Pressure,
+    Torque,
+    Traction,
+    VolumeGrowth,
+    VolumeRatio,
+    Wrench,
+    Young,
+)
 """All kinds of control values."""

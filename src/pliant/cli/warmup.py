@@ -23,6 +23,7 @@ from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import Facing, FacingPair
 from pliant.control import Effector, Inverse
 from pliant.core.kernels import cache_folder
+from pliant.geometric import Geometric
 from pliant.hybrid import delta_robot, integrate, soft_touch
 from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
@@ -40,7 +41,7 @@ from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, Quas
 from pliant.viewer.raster import fit_camera
 from pliant.viewer.still import render_poses
 from pliant.viewer.surfaces import SurfaceFrames
-from pliant.world import Displacement, Force, Placement, Pressure, Scene, World
+from pliant.world import Displacement, Force, Placement, Pressure, Scene, VolumeRatio, World
 from pliant.world.reduced import reduced
 
 
@@ -300,6 +301,15 @@ def _channels() -> None:
     simulate(scene.compile(), ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: {drive: Displacement(1e-4)})
 
 
+def _geometric() -> None:
+    scene = Scene()
+    rubber = materials.NeoHookean(young=1e5, poisson=0.49, density=1000)
+    hollow = scene.add(Volume(meshes.shell(0.01, 0.02, cells=(1, 1)), rubber, clamp=regions.plane(axis="x", at=0)))
+    chamber = scene.add(Cavity(hollow))
+    world = scene.compile()
+    Geometric()(world, world.initial_state(), {chamber: VolumeRatio(1.1)})
+
+
 def _complementarity() -> None:
     lcp(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-1.0, -1.0]))
     lcp(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([-1.0, 1.0]))
@@ -353,6 +363,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "beams": _beams,
     "rods": _rods,
     "rods in channels": _channels,
+    "geometric steps": _geometric,
     "contact problems": _complementarity,
     "inverse problems": _inverse,
     "bases of contact forces": _reduction,

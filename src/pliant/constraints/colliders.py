@@ -27,7 +27,8 @@ class Collider:
 
     `number` is that of its model, None for an obstacle. `nodes` (s,) are the points that may touch others, each with
     a ball of `radius` m, or of its own of `radii` (points,), of which that is the largest; `surface` is None where it
-    has no triangles, `solid` where distances are taken from the triangles.
+    has no triangles, `solid` where distances are taken from the triangles. `shells` (points,) numbers the closed shells
+    of a surface, −1 inside the body; None where there is one: the wall of a chamber never meets the outside.
     """
 
     handle: Any
@@ -38,6 +39,7 @@ class Collider:
     solid: Any
     radius: float
     radii: FloatArray | None = None
+    shells: IntArray | None = None
 
     @classmethod
     def of(cls, handle: Any, models: Sequence[Model], *, exclude: Any = None) -> Collider:
@@ -61,7 +63,7 @@ class Collider:
         if exclude is not None:
             region = ~exclude.select(model.spec.mesh.points)[triangles].any(axis=1)
         surface = CollisionSurface.build(triangles, model.rest, region=region)
-        return cls(model.spec, number, NodeMap(), surface.nodes, surface, None, 0.0)
+        return cls(model.spec, number, NodeMap(), surface.nodes, surface, None, 0.0, shells=_shells(model))
 
     @classmethod
     def _of_beam(cls, model: BeamModel, number: int, exclude: Any) -> Collider:
@@ -175,3 +177,14 @@ class Collider:
         if isinstance(self.map, (BeamMap, RodMap)):
             return self.map.selected(balls).carrying(pose, points).pull_along(pose, directions)
         return FrameMap((points - pose[0]) @ pose[1:]).pull_along(pose, directions)
+
+
+def _shells(model: VolumeModel) -> IntArray | None:
+    """Number of the shell that each node of a volume is on, (n,), −1 for inner nodes; None where there is one shell."""
+    parts = model.mesh.surface().components()
+    if len(parts) == 1:
+        return None
+    shells = np.full(model.mesh.node_count, -1, np.int32)
+    for shell, part in enumerate(parts):
+        shells[part.nodes] = shell
+    return shells

@@ -111,7 +111,10 @@ class ContactPair:
         if a is b:
             assert a.surface is not None
             options = ProximityOptions(margin=margin, capacity=self.capacity)
-            return self_contacts(a.surface.at(a.map.points(a.q(view))), options, pair=self.pair, previous=previous)
+            found = self_contacts(a.surface.at(a.map.points(a.q(view))), options, pair=self.pair, previous=previous)
+            if a.shells is None:
+                return found
+            return found.selected(a.shells[found.nodes_a[:, 0]] == a.shells[found.nodes_b[:, 0]])
         if a.surface is not None and b.surface is not None:
             options = ProximityOptions(margin=margin, capacity=self.capacity)
             first, second = (s.at(side.map.points(side.q(view))) for s, side in ((a.surface, a), (b.surface, b)))

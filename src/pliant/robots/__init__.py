@@ -9,10 +9,23 @@
 from pliant.robots.bellows import bellows
 from pliant.robots.finger import finger
 from pliant.robots.gripper import Gripper, gripper
+from pliant.robots.pneumatic_finger import pneumatic_finger
 from pliant.robots.pneunet import pneunet
 from pliant.robots.robot import Marker, Robot
 from pliant.robots.spine import spine
 from pliant.robots.tower import tower
 from pliant.robots.trunk import trunk
 
-__all__ = ["Gripper", "Marker", "Robot", "bellows", "finger", "gripper", "pneunet", "spine", "tower", "trunk"]
+__all__ = [
+    "Gripper",
+    "Marker",
+    "Robot",
+    "bellows",
+    "finger",
+    "gripper",
+    "pneumatic_finger",
+    "pneunet",
+    "spine",
+    "tower",
+    "trunk",
+]

@@ -106,7 +106,7 @@ class Motion:
     def linearize(self, tangent: Tangent) -> tuple[list[System], Forces]:
         """A and r of every model at the current dx."""
         pairs = [trial.linearize(tangent) for trial in self.trials]
-        self._add_row_stiffness([system for system, _ in pairs])
+        self.add_row_stiffness([system for system, _ in pairs])
         forces = self._gathered([residual for _, residual in pairs])
         systems = [system for system, _ in pairs]
         if self._blend < 1.0 and self._start_residuals is not None:
@@ -114,7 +114,7 @@ class Motion:
                 system.r = system.r - np.where(model.held, 0.0, (1.0 - self._blend) * r)
         return systems, forces
 
-    def _add_row_stiffness(self, systems: list[System]) -> None:
+    def add_row_stiffness(self, systems: list[System]) -> None:
         """Geometric stiffness −λ ∂²δ/∂q² of the rows that have one, at the last λ, of this step or the one before."""
         if not self.world.stiff_makers:
             return

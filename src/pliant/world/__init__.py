@@ -10,6 +10,7 @@ from pliant.actuators.values import (
     Torque,
     Traction,
     VolumeGrowth,
+    VolumeRatio,
     Wrench,
     Young,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "Torque",
     "Traction",
     "VolumeGrowth",
+    "VolumeRatio",
     "World",
     "Wrench",
     "Young",

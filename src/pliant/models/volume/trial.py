@@ -140,7 +140,7 @@ class VolumeTrial:
         if not warped:
             model.add_load_stiffness(x, scheme.theta, self._controls, values)
         residual = self._residual(x, energy, internal)
-        held_dx = self._held_motion()
+        held_dx = self.held_motion()
         r = residual.r if held_dx is None else residual.r - BlockMatrix(model.pattern, values).matvec(held_dx)
         return VolumeSystem(model, values, np.where(model.held, 0.0, r), held_dx, warped), residual
 
@@ -150,7 +150,7 @@ class VolumeTrial:
 
     def must_move(self) -> bool:
         """Whether held nodes are not yet where supports and clamps want them."""
-        return self._held_motion() is not None
+        return self.held_motion() is not None
 
     def _residual(self, x: FloatArray, energy: float, internal: FloatArray) -> Residual:
         """Residual from the internal forces (n, 3), N, at the evaluation point x."""
@@ -175,7 +175,7 @@ class VolumeTrial:
             self._start_stiffness = K
         return self._start_stiffness
 
-    def _held_motion(self) -> FloatArray | None:
+    def held_motion(self) -> FloatArray | None:
         """What held unknowns still have to move, zero at free ones; None where nothing has to."""
         held = self.model.held_unknowns
         way = self._target.ravel()[held] - self._q.ravel()[held]

@@ -130,6 +130,14 @@ class CholeskyFactor:
             total += 2.0 * float(np.log(np.diagonal(panel)).sum())
         return total
 
+    def root(self) -> FloatArray:
+        """The Schur complement of A on the unknowns of the last front, (k, k), in elimination order."""
+        fronts = self.symbolic.fronts
+        k = self._block * int(fronts.start[-1] - fronts.start[-2])
+        upper = np.triu(self._panels[fronts.panel[-2] : fronts.panel[-1]].reshape(k, -1)[:, :k])
+        schur: FloatArray = upper.T @ upper
+        return schur
+
     def _storage(self) -> tuple[FloatArray, FloatArray, Any]:
         return self._panels, self._workspace, self._memory
 

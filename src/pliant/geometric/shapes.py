@@ -1,0 +1,88 @@
+"""Shapes of all bodies as one flat vector: energy, forces, and whether any cell is turned inside out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pliant.core.types import FloatArray
+from pliant.geometric.mixed import Expected, mixed_body
+from pliant.models.volume import VolumeModel
+from pliant.models.volume.readouts import least_volume_ratio
+from pliant.stepping.motion import Motion
+
+
+class Energy(NamedTuple):
+    """The energy of bodies and loads (J, infinite where a material is undefined), the forces r = −∂E/∂q (N,) in N,
+    zero at held unknowns, and the largest norm of a force in them.
+    """
+
+    total: float
+    r: FloatArray
+    scale: float
+
+
+class Shapes:
+    """The volumes of a `Motion`; flat vectors have N = Σ 3 nodes entries, body after body."""
+
+    def __init__(self, motion: Motion) -> None:
+        self.motion = motion
+        self.models: tuple[VolumeModel, ...] = motion.world.volumes
+        self.held = np.concatenate([model.held.ravel() for model in self.models])
+        self._ends = np.cumsum([model.size for model in self.models])[:-1]
+
+    def split(self, flat: FloatArray) -> list[FloatArray]:
+        """One array (n, 3) for each body."""
+        return [part.reshape(-1, 3) for part in np.split(flat, self._ends)]
+
+    def place(self, dx: FloatArray) -> None:
+        """Move all bodies to `dx` (N,), m, from the start of the step."""
+        self.motion.dx = self.split(dx)
+
+    def energy(self, dx: FloatArray) -> Energy:
+        """Energy and forces at the displacement dx (N,), m, from the start."""
+        self.place(dx)
+        total, scale, forces = 0.0, 0.0, []
+        for trial, model in zip(self.motion.trials, self.models, strict=True):
+            x = trial.evaluation_point()
+            elastic, internal = mixed_body(model).energy(x)
+            potential, external = model.external(x, self.motion.gravity, self.motion.controls)
+            total += elastic + potential
+            forces.append(np.where(model.held, 0.0, external - internal).ravel())
+            scale = max(scale, _norm(internal), _norm(external))
+        r = np.concatenate(forces)
+        return Energy(total if np.isfinite(total) and np.isfinite(r).all() else np.inf, r, scale)
+
+    def expected(self, dx: FloatArray) -> list[Expected]:
+        """What a step dx (N,), m, from the present shape is expected to lead to, for each body."""
+        trials = zip(self.motion.trials, self.models, self.split(dx), strict=True)
+        return [mixed_body(model).expected(trial.evaluation_point(), part) for trial, model, part in trials]
+
+    def forces(self, expected: Sequence[Expected]) -> FloatArray:
+        """External less `expected` internal forces (N,), N, at the present shape, zero at held unknowns."""
+        parts = []
+        for trial, model, known in zip(self.motion.trials, self.models, expected, strict=True):
+            x = trial.evaluation_point()
+            external = model.external_forces(x, self.motion.gravity, self.motion.controls)
+            parts.append(np.where(model.held, 0.0, external - mixed_body(model).forces(x, known)).ravel())
+        return np.concatenate(parts)
+
+    def inverted(self) -> int:
+        """Cells turned inside out at the present shape."""
+        trials = zip(self.motion.trials, self.models, strict=True)
+        return sum(inverted_cells(model, trial.evaluation_point()) for trial, model in trials)
+
+
+def inverted_cells(model: VolumeModel, q: FloatArray) -> int:
+    """Tetrahedra of a body at q (n, 3) m with a volume ≤ 0; of other cells, 1 where some integration point has."""
+    if model.mesh.element != "tet4":
+        return int(least_volume_ratio(model, q) <= 0.0)
+    corners = q[model.mesh.cells]
+    a, b, c = (corners[:, k] - corners[:, 0] for k in (1, 2, 3))
+    return int(np.count_nonzero(np.einsum("ti,ti->t", np.cross(a, b), c) <= 0.0))
+
+
+def _norm(x: FloatArray) -> float:
+    return float(np.sqrt(np.vdot(x, x)))

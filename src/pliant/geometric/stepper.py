@@ -1,0 +1,202 @@
+"""Geometric simulation: the shape of a pneumatic robot at a given volume of its chambers, without time.
+
+After G. Fang, Y. Tian, A. Weightman, C. C. L. Wang, Collision-aware fast simulation for soft robots by
+optimization-based geometric computing, IROS 2022, made a true energy: see `Geometric`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pliant.constraints.contact import ContactPair
+from pliant.core.checks import positive, positive_count
+from pliant.core.errors import ConvergenceError, InputError
+from pliant.core.status import Status
+from pliant.core.threads import one_blas_thread
+from pliant.core.timers import StageTimers
+from pliant.geometric.descent import Descent, Effort, Settings, StalledError
+from pliant.geometric.metric import laplacian_metric
+from pliant.geometric.path import Path
+from pliant.geometric.shapes import inverted_cells
+from pliant.models.scheme import STATIC_SCHEME
+from pliant.models.volume import VolumeModel
+from pliant.stepping.dynamics import measure
+from pliant.stepping.info import StepInfo
+from pliant.stepping.motion import Motion
+from pliant.world import State, World
+
+EASY = 7
+"""Iterations up to which a part of the way was easy, so that the next may be longer."""
+SHORTEST_PART = 1e-3
+"""Shortest part of the way of the controls that is tried."""
+
+
+@dataclass(frozen=True, eq=False)
+class GeometricInfo(StepInfo):
+    """Outcome of a geometric step, beside what every step reports; `load_steps` are the parts the way was taken in.
+
+    `factorizations` counts matrices; `inverted` cells turned inside out, always 0; `volume_changes` are those of the
+    bodies relative to rest, one each; `depth` is how deep contacts stand in each other, m.
+    """
+
+    factorizations: int = 0
+    inverted: int = 0
+    volume_changes: tuple[float, ...] = ()
+    depth: float = 0.0
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """The shape of least energy in which every chamber has the volume asked for and nothing is crossed.
+
+    min Σ ψ(F) vol − loads   over the free nodes,   with   V = α V₀ for each chamber,   gap ≥ 0 for each contact
+
+    ψ is any material of the library; `pl.VolumeRatio(α)` is the control of a cavity. There is no time: the answer does
+    not depend on the way, but where contacts come to lie. λ of a chamber is its pressure, λ of a contact its force.
+
+    The paper blends shapes over one constant Laplacian; its stress is no gradient, so that energy, pressure and contact
+    force have no meaning in it. Here the energy is that of the material, and the quadratic problems of the descent are
+    solved with the factorized tangent, kept for several iterations and improved by their steps: rubber keeps its
+    volume, of which a Laplacian knows nothing, and it takes thousands of iterations where the tangent takes five.
+
+    tolerance
+        ‖∂L/∂q‖ over the free unknowns as a fraction of the largest force norm, L the Lagrangian; usual 1e-4 … 1e-8.
+    growth
+        Largest ratio by which a chamber grows before the shape is found again; smaller parts follow where that fails.
+    factorization
+        "tangent", or "laplacian" for the constant one of the paper, for comparison.
+    memory
+        Steps that improve the kept factor.
+    iterations
+        Most iterations for a part of the way.
+    """
+
+    _: KW_ONLY
+    tolerance: float = 1e-5
+    growth: float = 1.25
+    factorization: str = "tangent"
+    memory: int = 8
+    iterations: int = 15
+
+    def __post_init__(self) -> None:
+        positive("tolerance", self.tolerance)
+        positive_count("memory", self.memory)
+        positive_count("iterations", self.iterations)
+        if not positive("growth", self.growth) > 1.0:
+            raise InputError(f"growth must be above 1, got {self.growth:g}")
+        if self.factorization not in ("tangent", "laplacian"):
+            raise InputError(f"factorization must be 'tangent' or 'laplacian', got {self.factorization!r}")
+
+    def __call__(
+        self, world: World, state: State, controls: Mapping[Any, Any] | None = None
+    ) -> tuple[State, GeometricInfo]:
+        """The shape reached from `state` and what it took; `state` is left as it is. Where the way ends early a
+        `ConvergenceError` has the last shape that was accepted as its `result`.
+        """
+        _check(world)
+        way = _Way(self, world, state, Path(world, state, world.controls(controls)))
+        with one_blas_thread():
+            way.walk()
+        return way.state, way.info()
+
+
+class _Way:
+    """The way from one state to the controls, in parts."""
+
+    def __init__(self, options: Geometric, world: World, state: State, path: Path) -> None:
+        self.options = options
+        self.world = world
+        self.start = self.state = state
+        self.path = path
+        self.timers, self.effort = StageTimers(), Effort()
+        self.parts = 0
+        constant = options.factorization == "laplacian"
+        self.settings = Settings(options.tolerance, options.iterations, options.memory, constant)
+        self.metric: Any = laplacian_metric(world.volumes) if constant else None
+        self.descent: Descent | None = None
+
+    def walk(self) -> None:
+        """Part after part, shorter ones where one fails."""
+        longest = np.log(self.options.growth) / max(self.path.length, 1e-12)
+        reached, part = 0.0, 1.0 / np.ceil(max(1.0, 1.0 / longest))
+        while reached < 1.0:
+            end = min(reached + part, 1.0) if reached + 1.001 * part < 1.0 else 1.0
+            before = self.effort.iterations
+            try:
+                self._go(reached, end)
+            except StalledError as error:
+                part = 0.5 * (end - reached)
+                if part < SHORTEST_PART:
+                    raise ConvergenceError(
+                        f"no shape found beyond {reached:.1%} of the way ({self.path.text(reached)}): {error}; take "
+                        "smaller steps, refine the mesh where it is stretched most, or loosen the tolerance",
+                        result=self.state,
+                    ) from error
+                continue
+            reached = end
+            if self.effort.iterations - before <= EASY:
+                part = min(1.5 * part, longest)
+
+    def _go(self, reached: float, end: float) -> None:
+        """One part of the way."""
+        motion = Motion(self.world, self.state, STATIC_SCHEME, self.path.values(end))
+        motion.blend = (end - reached) / (1.0 - reached)
+        descent = Descent(motion, self.settings, self.timers, self.effort, self.metric)
+        try:
+            descent.run()
+        finally:
+            if not self.settings.constant:
+                descent.release()
+        motion.assembly, motion.lam = descent.outcome()
+        motion.pushes = descent.pushes()
+        self.state = motion.advanced(motion.lam)
+        self.descent = descent
+        self.parts += 1
+
+    def info(self) -> GeometricInfo:
+        """What the way took."""
+        assert self.descent is not None
+        motion, state = self.descent.motion, self.state
+        volumes = zip(self.world.volumes, state.q, strict=True)
+        return GeometricInfo(
+            status=Status.CONVERGED,
+            iterations=self.effort.iterations,
+            linear_residual=0.0,
+            stage_times=self.timers.seconds,
+            load_steps=self.parts,
+            lam=motion.lam,
+            assembly=motion.assembly,
+            world=self.world,
+            correction=tuple(self.descent.correction),
+            shift=self.effort.shift,
+            measure=lambda: measure(motion, state),
+            factorizations=self.effort.factorizations,
+            inverted=sum(inverted_cells(model, q) for model, q in zip(self.world.volumes, state.q, strict=True)),
+            volume_changes=tuple(_volume_change(model, q) for model, q in volumes),
+            depth=self.descent.depth,
+        )
+
+
+def _volume_change(model: VolumeModel, q: Any) -> float:
+    surface = model.mesh.surface()
+    return replace(surface, points=np.array(q)).volume() / surface.volume() - 1.0
+
+
+def _check(world: World) -> None:
+    """Raise where the world has what a geometric step does not know."""
+    for model in world.models:
+        if not isinstance(model, VolumeModel):
+            raise InputError(
+                f"{model.name!r} is no volume; pl.Geometric moves volumes only: make it an obstacle or a stiff volume, "
+                "or use pl.QuasiStatic"
+            )
+    for maker in world.row_makers:
+        if isinstance(maker, ContactPair) and maker.mu:
+            raise InputError(
+                f"{maker.name} collide with friction {maker.mu:g}; a geometric step has no slip, since it has no way: "
+                "use friction=0, or a dynamic stepper"
+            )

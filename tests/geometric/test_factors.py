@@ -1,0 +1,91 @@
+"""Factors of matrices that are not positive definite, and BFGS in its compact form, against dense algebra."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import pliant as pl
+from pliant.core.errors import SingularError
+from pliant.geometric.metric import laplacian_metric
+from pliant.geometric.quasi_newton import QuasiNewton
+from pliant.geometric.rooted import RootedFactor
+from pliant.materials import Tangent
+from pliant.solvers.linear import BlockMatrix
+
+
+@pytest.fixture(scope="module")
+def model():
+    scene = pl.Scene()
+    rubber = pl.materials.NeoHookean(young=1.0, poisson=0.3, density=1.0)
+    mesh = pl.mesh.box((4, 1, 1), (8, 2, 2))
+    scene.add(pl.Volume(mesh, rubber, clamp=pl.regions.plane(axis="x", at=0.0)))
+    return scene.compile().models[0]
+
+
+@pytest.fixture(scope="module")
+def softened(model):
+    """Blocks with two negative eigenvalues, the same densely over the free unknowns, and where those are."""
+    values = model.blocks()
+    model.assemble(model.rest, mass=0.0, stiffness=1.0, tangent=Tangent.EXACT, values=values)
+    free = np.flatnonzero(~model.held.ravel())
+    dense = np.array([BlockMatrix(model.pattern, values).matvec(e.reshape(-1, 3)).ravel() for e in np.eye(model.size)])
+    eigenvalues = np.linalg.eigvalsh(dense[np.ix_(free, free)])
+    shift = 0.5 * (eigenvalues[1] + eigenvalues[2])
+    values[model.pattern.diagonal] -= shift * np.eye(3)
+    return values, dense[np.ix_(free, free)] - shift * np.eye(len(free)), free
+
+
+def test_a_matrix_with_two_negative_eigenvalues_is_solved(model, softened):
+    values, dense, free = softened
+    with pytest.raises(SingularError):
+        model.symbolic.factorize(values)
+    factor = RootedFactor(model.symbolic, values)
+    assert factor.negative == 2
+    rng = np.random.default_rng(1)
+    b = np.zeros((model.size, 3))
+    b[free] = rng.normal(size=(len(free), 3))
+    x = np.linalg.solve(dense, b[free])
+    assert factor.solve(b)[free] == pytest.approx(x, abs=1e-8 * np.abs(x).max())
+    assert factor.compliance(sparse.csr_matrix(b.T)) == pytest.approx(b[free].T @ x, abs=1e-7 * np.abs(x).max())
+
+
+def test_the_laplacian_is_that_of_shear(model):
+    """LaplacianMetric: Σ w 2μ Gₐ·Gᵦ, each direction alone, held nodes left out; here against a dense matrix."""
+    p, n = model.points, len(model.rest)
+    L = np.zeros((n, n))
+    for k in np.flatnonzero(p.part == 1):
+        some = slice(p.ptr[k], p.ptr[k + 1])
+        block = p.weight[k] * 2.0 * model.spec.material.shear_modulus * p.gradients[some] @ p.gradients[some].T
+        L[np.ix_(p.nodes[some], p.nodes[some])] += block
+    free = np.flatnonzero(~model.held[:, 0])
+    metric = laplacian_metric([model])
+    rhs = np.random.default_rng(2).normal(size=(n, 3, 2))
+    x = metric.solve(rhs.reshape(-1, 2)).reshape(rhs.shape)
+    assert not x[model.held[:, 0]].any()
+    for axis in range(3):
+        assert L[np.ix_(free, free)] @ x[free, axis] == pytest.approx(rhs[free, axis], abs=1e-6)
+    H = sparse.csr_matrix(rhs.reshape(-1, 2).T)
+    assert metric.compliance([H]) == pytest.approx(rhs.reshape(-1, 2).T @ x.reshape(-1, 2), rel=1e-8)
+
+
+def test_the_compact_form_is_that_of_bfgs():
+    """H₀ + U M Uᵀ against the recursion, H ← (I − ρ s yᵀ) H (I − ρ y sᵀ) + ρ s sᵀ, with a pair forgotten and one
+    refused; also over another H₀.
+    """
+    rng = np.random.default_rng(3)
+    n, memory = 7, 3
+    A, B = (x @ x.T + np.eye(n) for x in rng.normal(size=(2, n, n)))
+    S = rng.normal(size=(5, n))
+    Y = S @ B
+    for H0 in (np.linalg.inv(A), np.eye(n)):
+        pairs = QuasiNewton(memory)
+        for s, y in zip(S, Y, strict=True):
+            pairs.learn(s, y, np.linalg.inv(A) @ y)
+            pairs.learn(s, -y, -np.linalg.inv(A) @ y)
+        pairs.rebase(lambda columns, H0=H0: H0 @ columns)
+        H = H0
+        for s, y in zip(S[-memory:], Y[-memory:], strict=True):
+            rho, eye = 1.0 / (s @ y), np.eye(n)
+            H = (eye - rho * np.outer(s, y)) @ H @ (eye - rho * np.outer(y, s)) + rho * np.outer(s, s)
+        b = rng.normal(size=n)
+        assert pairs.improved(b, H0 @ b) == pytest.approx(H @ b)
