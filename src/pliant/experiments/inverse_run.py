@@ -22,7 +22,8 @@ class Followed:
 
     `errors` (k,) m are the distances of the effector from its target; `contacts` (k,) counts the contacts in the
     optimisation, `touching` (k,) those with a force; `w_ms` and `qp_ms` (k,) are the times of W (the factorization and
-    H A⁻¹ Hᵀ) and of the QPs, `step_ms` (k,) those of all stages of a step. `run` is the recorded motion, `state` its end, `info` the report of the last step.
+    H A⁻¹ Hᵀ) and of the QPs, `step_ms` (k,) those of all stages of a step. `run` is the
+    recorded motion, `state` its end, `info` the report of the last step.
     """
 
     errors: FloatArray
@@ -36,7 +37,7 @@ class Followed:
     run: Run
 
     def timings(self) -> dict[str, float]:
-        """Medians over the steps, ms: the paper's two columns, their sum and the whole step; mean numbers of contacts."""
+        """Medians over the steps, ms: the paper's two columns, their sum, the whole step; mean numbers of contacts."""
         return {
             "w_ms": float(np.median(self.w_ms)),
             "qp_ms": float(np.median(self.qp_ms)),
