@@ -370,21 +370,17 @@ def test_the_coupling_of_a_channel_is_the_derivative_of_its_forces():
     np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("strains", [("bend_y", "bend_z"), ("twist", "bend_y", "bend_z")])
-def test_a_thin_wire_under_tension_comes_to_rest(strains):
-    """0.1 mm at 4 N: the tension is all its stiffness. With next to no torsion a twisting wire has a tangent that is
-    not positive, of which the string has to remain.
-    """
-    world, body, rod, drive = rodded(radius=1e-4, strains=strains, damping=0.0)
+def test_a_thin_wire_under_tension_comes_to_rest():
+    """0.1 mm at 4 N: the tension is all its stiffness."""
+    world, body, rod, drive = rodded(radius=1e-4, strains=("bend_y", "bend_z"), damping=0.0)
     state, projected = world.initial_state(), 0
     for k in range(120):
         state, info = pl.ImplicitEuler(0.02)(world, state, {drive: pl.Force(4.0 * min(1.0, (k + 1) / 50))})
         projected += info.tangents_projected
-    print(f"{projected} projected, speeds {np.abs(state.v[0]).max():.1e} m/s, {np.abs(state.v[1]).max():.1e} rad/s")
     assert np.linalg.norm(state.displacements(body)[TIP]) > 0.01
     assert np.abs(state.v[0]).max() < 1e-3
     assert np.abs(state.strains(rod)).max() < 100.0
-    assert projected == 0 or "twist" in strains
+    assert projected == 0
 
 
 def test_a_pulled_rod_rests_where_dynamics_bring_it():

@@ -69,7 +69,7 @@ def test_shapes_without_strain_are_refused():
 
 
 def test_curved_subspaces_take_few_points_too():
-    """One coordinate of a curved space bends as the body does, two with a few points; a plane space does not."""
+    """One coordinate of a curved space bends as the body does, two with a few points; a plane space cannot."""
     world, cable, shapes = pulled("neo-hookean", "tet4")
     model = world.models[0]
     found = pod(model, shapes, size=1)
@@ -77,11 +77,15 @@ def test_curved_subspaces_take_few_points_too():
     assert len(few.points) <= 6
     wanted, _ = pl.QuasiStatic(tolerance=1e-8)(world, world.initial_state(), {cable: pl.Displacement(0.0062)})
     errors = []
-    for reduction in (found.subspace(), curved(found, shapes), few):
+    for reduction in (curved(found, shapes), few):
         here = reduced(world, [reduction])
         state, _ = pl.QuasiStatic(tolerance=1e-8)(here, here.initial_state(), {cable: pl.Displacement(0.0062)})
         errors.append(np.abs(state.q[0] - wanted.q[0]).max() / np.abs(wanted.q[0] - model.rest).max())
-    plane, bent, sampled = errors
+    bent, sampled = errors
     assert bent < 0.003
-    assert plane > 0.1
+    moved = (wanted.q[0] - model.rest).ravel()
+    root = np.repeat(np.sqrt(model.mass.nodal), 3)
+    mode = root * found.modes[:, 0] / np.linalg.norm(root * found.modes[:, 0])
+    left = root * moved - mode * (mode @ (root * moved))
+    assert np.linalg.norm(left) > 0.03 * np.linalg.norm(root * moved), "what one plane mode leaves at best"
     assert sampled < 0.005

@@ -60,8 +60,8 @@ class Rod:
     strains
         Which strains may change: any of "twist", "bend_y", "bend_z", "stretch", "shear_y" and "shear_z", about and
         along the axes of the section (x along the rod). The others keep their rest value: without "stretch" the rod is
-        inextensible. Leave out "twist" of a thin wire under tension: sections
-        that bend round a corner then find it easier to twist than to bend, as a wire of more sections would not.
+        inextensible. Leave out "twist" of a thin wire under tension: with next to no torsional stiffness it is
+        unstable there.
     rest_strain
         Strains without stress, (6,) or (sections, 6) in the order above, 1/m and no unit: a pre-bent rod.
     start_strain

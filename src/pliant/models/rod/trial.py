@@ -74,7 +74,6 @@ class RodSystem:
     sweep: Sweep
     symmetric: bool
     projected: bool = False
-    dynamic: bool = True
 
     def factorize(self) -> RodFactor:
         """Numeric factor of A over the free unknowns."""
@@ -104,14 +103,11 @@ class RodSystem:
         return int(unknown), spring
 
     def add_load_stiffness(self, K: FloatArray) -> None:
-        """A += the symmetric part of K (n, n) over the active unknowns. Where A is projected it gets
-        the positive part of that in a step of dynamics, and nothing in statics, whose forces on the way to
-        balance would hold the rod where it is.
+        """A += the symmetric part of K (n, n) over the active unknowns; a projected matrix, kept positive definite, has
+        no stiffness of loads: its positive part alone would hold the rod back.
         """
-        if self.projected and not self.dynamic:
-            return
-        stiffness = 0.5 * (K + K.T)
-        self.A = self.A + (positive_part(stiffness, np.diag(self.A)) if self.projected else stiffness)
+        if not self.projected:
+            self.A = self.A + 0.5 * (K + K.T)
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, (2 + 2N, 3); 0 at strains that may not change."""
@@ -249,7 +245,7 @@ class RodTrial:
         symmetric = self._symmetric or (same and not exact)
         if symmetric and not model.held[1].all():  # a base that may turn, under a moment that is not yet balanced
             A = 0.5 * (A + A.T)
-        return RodSystem(model, A, residual.r.copy(), None, end, symmetric, not exact, bool(scheme.inertia)), residual
+        return RodSystem(model, A, residual.r.copy(), None, end, symmetric, not exact), residual
 
     def _forces(self, dx: FloatArray) -> tuple[Residual, FloatArray]:
         """Residual at dx, and the forces less inertia on the particles, (S, 3, 3)."""
@@ -356,19 +352,6 @@ class RodTrial:
         target, held = self._target.reshape(1, 4, 3), self.model.held[:2].reshape(1, 2, 3)
         moves = dynamics.remaining_motion(pose, motion, target, held, self.blend, ahead[:2].reshape(1, 2, 3))
         return ahead if moves else None
-
-
-def positive_part(K: FloatArray, scale: FloatArray) -> FloatArray:
-    """K (n, n), symmetric, without its negative eigenvalues, in coordinates scaled to the diagonal `scale` (n,) ≥ 0 of
-    the matrix that it is added to.
-
-    A rod under tension keeps the stiffness of a string, and loses what forces that are not yet in balance seem to take.
-    """
-    D = np.sqrt(np.abs(scale) + np.abs(np.diag(K)))
-    D[D == 0.0] = 1.0
-    values, vectors = np.linalg.eigh(K / D[:, None] / D)
-    kept = D[:, None] * vectors[:, values > 0.0]
-    return np.asarray(kept * values[values > 0.0] @ kept.T)
 
 
 def _restore(rates: FloatArray, M: FloatArray, p: FloatArray, free: IndexArray, energy: float) -> None:
