@@ -136,16 +136,15 @@ class _Run:
 
     def _first_contacts(self, switch: Switch) -> None:
         """Contacts that touch at the start and do not part: closed, and opened again where they would pull."""
-        equations = self.equations
+        equations, found = self.equations, []
         for index in range(len(self.system.constraints)):
             start = equations.first[index]
             near = self._near(index)
             near = near[equations.switched[start + near]]
-            if not len(near):
-                continue
-            h, rate = equations.rates(switch.q, switch.v, index, near)
-            for k in near[(h <= 1e-9) & (rate <= 1e-9)]:
-                switch.fire(Guard(Cause.TOUCH, int(start + k)), self._input())
+            if len(near):
+                h, rate = equations.rates(switch.q, switch.v, index, near)
+                found += [Guard(Cause.TOUCH, int(start + k)) for k in near[(h <= 1e-9) & (rate <= 1e-9)]]
+        switch.fire(found, self._input())
 
     def _near(self, index: int) -> Any:
         watched = self.watched[index]
@@ -197,7 +196,7 @@ class _Run:
     def _restart(self) -> None:
         self.f = self.flow.rate(self.t, self.y)
         self.guards = Guards(self.equations, self.flow.motion, self.watched, self._all_gaps())
-        self.g = self.guards.values(self.t, self.y)
+        self.g = self.guards.arm(self.t, self.y)
         self.h = 0.0
 
     def _all_gaps(self) -> FloatArray:
@@ -377,8 +376,7 @@ class _Run:
         self.t, self.y = t, part.y1
         switch = Switch(self.equations, self.flow.motion.discrete, t, part.y1[:n], part.y1[n : 2 * n])
         u = self._input()
-        for k in fired:
-            switch.fire(self.guards.guard(int(k)), u)
+        switch.fire([self.guards.guard(int(k)) for k in fired], u)
         if self.families:
             self._watch()
         self._enter(switch)

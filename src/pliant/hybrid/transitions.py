@@ -28,17 +28,23 @@ class Switch:
         self.t, self.q, self.v = float(t), q, v
         self.events: list[Event] = []
 
-    def fire(self, guard: Guard, u: Any) -> None:
-        """Carry out the transition of one guard."""
+    def fire(self, guards: list[Guard], u: Any) -> None:
+        """Carry out the transitions of guards that fell at once; impacts among them are solved together."""
+        hits = []
+        for guard in guards:
+            if guard.cause in (Cause.TOUCH, Cause.RETURN) and self._contact(guard.row)[0].restitution is not None:
+                hits.append(guard.row)
+            else:
+                self._fire(guard, u)
+        if hits:
+            self._impact(hits)
+
+    def _fire(self, guard: Guard, u: Any) -> None:
         row = guard.row
         if guard.cause is Cause.MACHINE:
             self._machine(guard)
         elif guard.cause in (Cause.TOUCH, Cause.RETURN):
-            contact, _ = self._contact(row)
-            if contact.restitution is None:
-                self._set(row, Mode.CONTACT, guard.cause)
-            else:
-                self._impact(row)
+            self._set(row, Mode.CONTACT, guard.cause)
         elif guard.cause is Cause.PART:
             if self.discrete.modes[row] == Mode.BALLISTIC or self._released(row, u):
                 self._set(row, Mode.FREE, guard.cause)
@@ -182,16 +188,13 @@ class Switch:
             back = a0 * peak + a2 * peak**3
         return bool(press <= a1 * rate + back)
 
-    def _impact(self, row: int) -> None:
-        contact, _ = self._contact(row)
-        assert contact.restitution is not None
-        before, self.v, rests = impact(self.equations, self.discrete, self.q, self.v, row)
-        source = int(self.discrete.modes[row])
-        if rests:
-            self._set(row, Mode.CONTACT, Cause.TOUCH)
-        else:
-            self.discrete.modes[row] = Mode.FREE
-            name = self.equations.row_name(row)
-            self.events.append(
-                Event(self.t, name, row, source, int(Mode.FREE), f"{Cause.IMPACT.value}, {before:.6g} m/s")
-            )
+    def _impact(self, rows: list[int]) -> None:
+        before, self.v, rests = impact(self.equations, self.discrete, self.q, self.v, rows)
+        for row, speed, resting in zip(rows, before, rests, strict=True):
+            source = int(self.discrete.modes[row])
+            if resting:
+                self._set(row, Mode.CONTACT, Cause.TOUCH)
+            else:
+                self.discrete.modes[row] = Mode.FREE
+                cause = f"{Cause.IMPACT.value}, {speed:.6g} m/s"
+                self.events.append(Event(self.t, self.equations.row_name(row), row, source, int(Mode.FREE), cause))
