@@ -42,6 +42,20 @@ def impact(
     return before[at], v + project(every.T @ p), rests
 
 
+def slowed(
+    equations: Equations, discrete: Discrete, q: FloatArray, v: FloatArray, row: int, energy: float
+) -> FloatArray:  # fmt: skip
+    """Velocities (n,) after an impulse along one contact that takes `energy` (J), or all that its normal motion has."""
+    touched = discrete.copy()
+    touched.modes[row] = Mode.CONTACT
+    bilateral, H, _, _, _, names = _rows(equations, touched, q, v)
+    h = H[int(np.flatnonzero(names == row)[0])]
+    push = _held(equations.over_mass(q), bilateral)(h)
+    ease, rate = float(h @ push), float(h @ v)
+    left = np.sqrt(max(rate * rate - 2.0 * ease * energy, 0.0))
+    return np.asarray(v + push * (left - rate) / ease)
+
+
 def _impulses(
     H: FloatArray, T: FloatArray | None, project: Map, v: FloatArray, e: FloatArray, mu: FloatArray, law: RestitutionLaw
 ) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from pliant.core.types import FloatArray
 from pliant.hybrid.equations import Discrete, Equations, Motion, constraint_rows, tangent_rows
 from pliant.hybrid.guards import Cause, Guard
-from pliant.hybrid.impact import impact
+from pliant.hybrid.impact import impact, slowed
 from pliant.hybrid.laws import Grip, Mode
 from pliant.hybrid.solution import Event
 from pliant.hybrid.system import Contact
@@ -22,7 +23,16 @@ _PULL = 1e-10
 class Switch:
     """Carries out events at one time: `discrete` and `v` are the state, changed as events are fired."""
 
-    def __init__(self, equations: Equations, discrete: Discrete, t: float, q: FloatArray, v: FloatArray) -> None:
+    def __init__(
+        self,
+        equations: Equations,
+        discrete: Discrete,
+        t: float,
+        q: FloatArray,
+        v: FloatArray,
+        work: Callable[[int], float] = lambda row: 0.0,
+    ) -> None:
+        self.work = work  # what the contact of a row has done since it closed, J
         self.equations = equations
         self.discrete = discrete.copy()
         self.t, self.q, self.v = float(t), q, v
@@ -46,7 +56,12 @@ class Switch:
         elif guard.cause in (Cause.TOUCH, Cause.RETURN):
             self._set(row, Mode.CONTACT, guard.cause)
         elif guard.cause is Cause.PART:
-            if self.discrete.modes[row] == Mode.BALLISTIC or self._released(row, u):
+            if self.discrete.modes[row] == Mode.BALLISTIC:
+                self._set(row, Mode.FREE, guard.cause)
+            elif self._released(row, u):
+                gained = self.work(row)
+                if gained > 0.0:
+                    self.v = slowed(self.equations, self.discrete, self.q, self.v, row, gained)
                 self._set(row, Mode.FREE, guard.cause)
         elif guard.cause is Cause.PULL:
             self._set(row, Mode.BALLISTIC, guard.cause)
