@@ -55,6 +55,24 @@ def test_the_energy_consistent_contact_gains_nothing_in_a_hundred_bounces():
     assert tops == pytest.approx(1.0, abs=1e-6)
 
 
+def test_the_energy_consistent_contact_gains_nothing_in_a_bowl():
+    """Where the load on the contact changes during the collision, h = 0 alone would not do: it gains 2 %."""
+    bowl = pl.hybrid.Contact("bowl", lambda q: q[1] - 0.3 * q[0] ** 2, alpha=(100.0, 0.0, 1e6), energy_consistent=True)
+    ball = pl.hybrid.System(
+        q0=[0.4, 0.6],
+        v0=[0.0, 0.0],
+        mass=[1.0, 1.0],
+        bias=lambda q, v: np.array([0.0, GRAVITY]),
+        constraints=(bowl,),
+    )
+    solution = pl.hybrid.integrate(ball, until=3.0, sample=None)
+    free = solution.modes[:, 0] != Mode.CONTACT
+    energy = (0.5 * (solution.v**2).sum(axis=1) + GRAVITY * solution.q[:, 1])[free]
+    assert len(solution.events) > 6
+    assert np.diff(energy).max() < 1e-7
+    assert energy[-1] > 0.9 * energy[0]
+
+
 def test_the_energy_consistent_contact_comes_to_rest():
     ball = pl.hybrid.bouncing_ball(alpha=(100.0, 20.0, 1e6), energy_consistent=True)
     solution = pl.hybrid.integrate(ball, until=5.0)

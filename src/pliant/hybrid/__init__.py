@@ -6,6 +6,7 @@ Bortoff, "Modeling contact and collisions for robotic assembly control", America
 from pliant.hybrid.ball import bouncing_ball
 from pliant.hybrid.balls import balls_in_a_box
 from pliant.hybrid.controllers import Continuous, Sampled, compensator
+from pliant.hybrid.cubes import falling_cubes
 from pliant.hybrid.delta import DeltaArms, delta_robot
 from pliant.hybrid.delta_control import circle_margin, soft_touch
 from pliant.hybrid.design import Regulator, close_loop, lead, lead_for, lqr, root_locus
@@ -50,6 +51,7 @@ __all__ = [
     "delta_robot",
     "equilibrium",
     "export_fmu",
+    "falling_cubes",
     "integrate",
     "lead",
     "lead_for",

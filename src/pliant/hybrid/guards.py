@@ -37,6 +37,9 @@ class Guard:
     transition: int = -1
 
 
+_ARMED = (Cause.PULL, Cause.SLIDE, Cause.HOLD)
+
+
 class Guards:
     """The guards of a discrete state; `values` evaluates all of them.
 
@@ -47,6 +50,7 @@ class Guards:
         self.equations = equations
         self.motion = motion
         discrete = motion.discrete
+        self._shift: FloatArray | None = None
         self.others: list[Guard] = []  # all guards but those of gaps, which may be many
         self._gaps: list[tuple[int, Any, FloatArray]] = []
         self._rates: list[tuple[int, Any]] = []
@@ -117,7 +121,23 @@ class Guards:
         """The guards that are gaps (k,) at y; they are the first ones."""
         q = y[: self.equations.n]
         parts = [sign * self.equations.gaps(q, index, which) for index, which, sign in self._gaps]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0)
+        gaps = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0)
+        return gaps if self._shift is None else gaps + self._shift[: len(gaps)]
+
+    def arm(self, t: float, y: FloatArray) -> FloatArray:
+        """The values at the start of a stretch, where those that rounding left at or below zero are shifted just above
+        it: a gap that has closed already, a force that already pulls, must be seen when they go on falling.
+        """
+        g = self.values(t, y)
+        small = np.full(len(g), 1e-15)
+        small[self._loads] += 1e-10 * float(np.abs(self.motion.lam).max(initial=0.0))
+        armed = np.array([guard.cause in _ARMED for guard in self.others], bool)
+        touching = np.concatenate([sign > 0.0 for *_, sign in self._gaps]) if self._gaps else np.empty(0, bool)
+        late = np.concatenate([touching, armed]) & (g <= 0.0)
+        if late.any():
+            self._shift = np.where(late, small - g, 0.0)
+            g = g + self._shift
+        return g
 
     def values(self, t: float, y: FloatArray) -> FloatArray:
         """All guards (g,) at (t, y); forces are those of the motion's last evaluation, which must be this one."""
@@ -132,7 +152,8 @@ class Guards:
         if self._transitions:
             lam = self.motion.normals()
             parts.append(np.array([transition.guard(t, q, v, lam) for transition in self._transitions], float))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0)
+        g = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0)
+        return g if self._shift is None else g + self._shift
 
     def overloaded(self, g: FloatArray) -> bool:
         """Whether a contact pulls or friction exceeds its limit among the guard values `g`."""

@@ -1,4 +1,4 @@
-"""Impulsive impacts by Newton's and by Poisson's law, at one contact with all others that touch.
+"""Impulsive impacts by Newton's and by Poisson's law, at contacts that meet at once, with all others that touch.
 
     v⁺ = v⁻ + M⁻¹(Jᵀπ + Hᵀp),   0 ≤ p ⟂ H v⁺ + e H v⁻ ≥ 0   (Newton)
 
@@ -25,23 +25,35 @@ Map = Callable[[Any], Any]
 
 
 def impact(
-    equations: Equations, discrete: Discrete, q: FloatArray, v: FloatArray, row: int
-) -> tuple[float, FloatArray, bool]:
-    """The approach speed ḣ⁻ (m/s) at `row`, velocities (n,) after the impact, and whether the contact rests."""
+    equations: Equations, discrete: Discrete, q: FloatArray, v: FloatArray, rows: list[int]
+) -> tuple[FloatArray, FloatArray, Any]:
+    """Approach speeds ḣ⁻ (k,) m/s at the `rows` that meet at once, velocities (n,) after, and which contacts rest."""
+    touched = discrete.copy()
+    touched.modes[rows] = Mode.CONTACT
+    bilateral, H, T, e, mu, names = _rows(equations, touched, q, v)
+    at = np.array([int(np.flatnonzero(names == row)[0]) for row in rows])
+    laws = [_restitution(equations, row) for row in rows]
+    before = H @ v
+    rests = -before[at] <= [law.rest_speed for law in laws]
+    e[at[rests]] = 0.0
+    project = _held(equations.over_mass(q), bilateral)
+    p = _impulses(H, T, project, v, e, mu, laws[0].law)
+    every = H if T is None else np.concatenate([H, T])
+    return before[at], v + project(every.T @ p), rests
+
+
+def slowed(
+    equations: Equations, discrete: Discrete, q: FloatArray, v: FloatArray, row: int, energy: float
+) -> FloatArray:  # fmt: skip
+    """Velocities (n,) after an impulse along one contact that takes `energy` (J), or all that its normal motion has."""
     touched = discrete.copy()
     touched.modes[row] = Mode.CONTACT
-    bilateral, H, T, e, mu, at = _rows(equations, touched, q, v, row)
-    laws = _restitution(equations, row)
-    before = H @ v
-    if -before[at] <= laws.rest_speed:
-        e = np.zeros_like(e)
-    over_mass = equations.over_mass(q)
-    project = _held(over_mass, bilateral)
-    p = _impulses(H, T, project, v, e, mu, laws.law)
-    rows = H if T is None else np.concatenate([H, T])
-    after = v + project(rows.T @ p)
-    rests = bool(-before[at] <= laws.rest_speed)
-    return float(before[at]), after, rests
+    bilateral, H, _, _, _, names = _rows(equations, touched, q, v)
+    h = H[int(np.flatnonzero(names == row)[0])]
+    push = _held(equations.over_mass(q), bilateral)(h)
+    ease, rate = float(h @ push), float(h @ v)
+    left = np.sqrt(max(rate * rate - 2.0 * ease * energy, 0.0))
+    return np.asarray(v + push * (left - rate) / ease)
 
 
 def _impulses(
@@ -109,9 +121,9 @@ def _restitution(equations: Equations, row: int) -> Restitution:
 
 
 def _rows(
-    equations: Equations, touched: Discrete, q: FloatArray, v: FloatArray, row: int
-) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, FloatArray, int]:
-    """Bilateral rows, contact rows, their tangents, coefficients, and where `row` stands among the contacts."""
+    equations: Equations, touched: Discrete, q: FloatArray, v: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, FloatArray, Any]:
+    """Bilateral rows, contact rows, their tangents, their coefficients, and their numbers."""
     held, normals, tangents, e, mu, names = [], [], [], [], [], []
     pieces = equations.pieces(touched)
     rubbing = [piece.friction.directions for piece in pieces if getattr(piece.constraint, "friction", None)]
@@ -132,7 +144,6 @@ def _rows(
             T, _ = tangent_rows(contact, q, v, piece.which, all_of_them=piece.all_of_them)
             block[:, : T.shape[1]] = T
         tangents.append(block.reshape(-1, equations.n))
-    at = int(np.flatnonzero(np.concatenate(names) == row)[0])
     bilateral = np.concatenate(held) if held else np.zeros((0, equations.n))
     rows = np.concatenate(tangents) if directions else None
-    return bilateral, np.concatenate(normals), rows, np.concatenate(e), np.concatenate(mu), at
+    return bilateral, np.concatenate(normals), rows, np.concatenate(e), np.concatenate(mu), np.concatenate(names)

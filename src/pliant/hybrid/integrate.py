@@ -33,6 +33,8 @@ ZENO_TIME = 1e-7
 """s; a contact that closes `ZENO_COUNT` times in a row within this time each is Zeno."""
 ZENO_COUNT = 8
 _SAME_TIME_LIMIT = 500
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
+_GAUSS = (0.5 + 0.5 * _NODES).tolist(), (0.5 * _WEIGHTS).tolist()
 
 
 def integrate(
@@ -99,6 +101,7 @@ class _Run:
         self.max_step = max_step
         self.events: list[Event] = []
         self.pieces: list[Piece] = []
+        self.closed: dict[int, int] = {}  # for energy-consistent contacts: the first step since they closed
         self.families = [
             k for k, c in enumerate(system.constraints) if isinstance(c, Contact) and c.near is not None
         ]  # fmt: skip
@@ -136,16 +139,15 @@ class _Run:
 
     def _first_contacts(self, switch: Switch) -> None:
         """Contacts that touch at the start and do not part: closed, and opened again where they would pull."""
-        equations = self.equations
+        equations, found = self.equations, []
         for index in range(len(self.system.constraints)):
             start = equations.first[index]
             near = self._near(index)
             near = near[equations.switched[start + near]]
-            if not len(near):
-                continue
-            h, rate = equations.rates(switch.q, switch.v, index, near)
-            for k in near[(h <= 1e-9) & (rate <= 1e-9)]:
-                switch.fire(Guard(Cause.TOUCH, int(start + k)), self._input())
+            if len(near):
+                h, rate = equations.rates(switch.q, switch.v, index, near)
+                found += [Guard(Cause.TOUCH, int(start + k)) for k in near[(h <= 1e-9) & (rate <= 1e-9)]]
+        switch.fire(found, self._input())
 
     def _near(self, index: int) -> Any:
         watched = self.watched[index]
@@ -191,13 +193,16 @@ class _Run:
         self.y = np.concatenate([switch.q, switch.v, self.y[2 * n :]])
         motion = switch.settle(self._input())
         self.events += switch.events
+        for event in switch.events:
+            if event.target == Mode.CONTACT and event.source != Mode.CONTACT and self.equations.energy[event.row]:
+                self.closed[event.row] = len(self.pieces)
         self.flow = Flow(motion, self.controllers, self._held())
         self._restart()
 
     def _restart(self) -> None:
         self.f = self.flow.rate(self.t, self.y)
         self.guards = Guards(self.equations, self.flow.motion, self.watched, self._all_gaps())
-        self.g = self.guards.values(self.t, self.y)
+        self.g = self.guards.arm(self.t, self.y)
         self.h = 0.0
 
     def _all_gaps(self) -> FloatArray:
@@ -375,10 +380,9 @@ class _Run:
         self._record(part, t, self._dense(part, t))
         n = self.equations.n
         self.t, self.y = t, part.y1
-        switch = Switch(self.equations, self.flow.motion.discrete, t, part.y1[:n], part.y1[n : 2 * n])
+        switch = Switch(self.equations, self.flow.motion.discrete, t, part.y1[:n], part.y1[n : 2 * n], self._work)
         u = self._input()
-        for k in fired:
-            switch.fire(self.guards.guard(int(k)), u)
+        switch.fire([self.guards.guard(int(k)) for k in fired], u)
         if self.families:
             self._watch()
         self._enter(switch)
@@ -405,6 +409,26 @@ class _Run:
             part = self.method.step(self.flow.rate, step.t, step.y, step.K[0], h)
             g = self.guards.values(step.t + h, part.y1)
         return part, g, step.t + h
+
+    def _work(self, row: int) -> float:
+        """The work (J) that the contact of a row has done since it closed: ∫ λ ḣ dt, by Gauss in each step."""
+        equations, n, total = self.equations, self.equations.n, 0.0
+        index = int(np.searchsorted(equations.first, row, side="right")) - 1
+        which = np.array([row - int(equations.first[index])])
+        for piece in self.pieces[self.closed.get(row, len(self.pieces)) :]:
+            flow, length = piece.flow, piece.t1 - piece.t
+            dense = piece.dense
+            if dense is None:
+                step = self.method.step(flow.rate, piece.t, piece.y, flow.rate(piece.t, piece.y), length)
+                dense = self.method.dense(flow.rate, step)
+            at = int(np.flatnonzero(flow.motion.rows == row)[0])
+            for x, weight in zip(_GAUSS[0], _GAUSS[1], strict=True):
+                y = dense.one(x)
+                flow.rate(piece.t + x * length, y)
+                total += (
+                    weight * length * flow.motion.lam[at] * equations.rates(y[:n], y[n : 2 * n], index, which)[1][0]
+                )
+        return float(total)
 
     def _record(self, step: Step, end: float, dense: Dense | None) -> None:
         self.pieces.append(Piece(step.t, end, step.y, step.y1, self.flow, dense, self.flow))

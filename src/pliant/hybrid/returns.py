@@ -39,6 +39,8 @@ def variation(solution: Solution) -> FloatArray:
     for piece in solution.pieces:
         if piece.flow.controllers or len(piece.y) != 2 * n:
             raise InputError("variations are those of a system without controllers: put static feedback into its bias")
+        if piece.flow.motion.equations.energy.any():
+            raise InputError("variations through energy-consistent contacts are not available: they may change v")
         phi = _between(solution, piece) @ phi
         here = events.get(float(piece.t1))
         if here is not None:

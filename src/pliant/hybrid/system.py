@@ -52,7 +52,8 @@ class Contact:
 
     `alpha` = (α₀ 1/s², α₁ 1/s, α₂ 1/(m² s²)); `odd(h)` replaces α₂h³ by another odd, stable function (m/s²).
     `energy_consistent` releases the contact where h rises through 0, not where λ changes sign, unless the force stays
-    positive over the whole overshoot; a collision without damping then gains no energy. `restitution` makes impacts
+    positive over the whole overshoot; if it has done work by then, because the load changed meanwhile, the normal speed
+    is lowered by that energy, so a collision gains none. `restitution` makes impacts
     impulsive. `rows` as for a joint. A large family gives `near(q, reach)` → rows whose gap may be below `reach` (m)
     and `moved(q, q_then)` → the most (m) by which a gap changed since; its `gap(q, which)` and `rows(q, v, which)` (and
     those of its friction) take the indices wanted, and whatever is far is skipped.

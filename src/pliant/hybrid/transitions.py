@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from pliant.core.types import FloatArray
 from pliant.hybrid.equations import Discrete, Equations, Motion, constraint_rows, tangent_rows
 from pliant.hybrid.guards import Cause, Guard
-from pliant.hybrid.impact import impact
+from pliant.hybrid.impact import impact, slowed
 from pliant.hybrid.laws import Grip, Mode
 from pliant.hybrid.solution import Event
 from pliant.hybrid.system import Contact
@@ -22,25 +23,45 @@ _PULL = 1e-10
 class Switch:
     """Carries out events at one time: `discrete` and `v` are the state, changed as events are fired."""
 
-    def __init__(self, equations: Equations, discrete: Discrete, t: float, q: FloatArray, v: FloatArray) -> None:
+    def __init__(
+        self,
+        equations: Equations,
+        discrete: Discrete,
+        t: float,
+        q: FloatArray,
+        v: FloatArray,
+        work: Callable[[int], float] = lambda row: 0.0,
+    ) -> None:
+        self.work = work  # what the contact of a row has done since it closed, J
         self.equations = equations
         self.discrete = discrete.copy()
         self.t, self.q, self.v = float(t), q, v
         self.events: list[Event] = []
 
-    def fire(self, guard: Guard, u: Any) -> None:
-        """Carry out the transition of one guard."""
+    def fire(self, guards: list[Guard], u: Any) -> None:
+        """Carry out the transitions of guards that fell at once; impacts among them are solved together."""
+        hits = []
+        for guard in guards:
+            if guard.cause in (Cause.TOUCH, Cause.RETURN) and self._contact(guard.row)[0].restitution is not None:
+                hits.append(guard.row)
+            else:
+                self._fire(guard, u)
+        if hits:
+            self._impact(hits)
+
+    def _fire(self, guard: Guard, u: Any) -> None:
         row = guard.row
         if guard.cause is Cause.MACHINE:
             self._machine(guard)
         elif guard.cause in (Cause.TOUCH, Cause.RETURN):
-            contact, _ = self._contact(row)
-            if contact.restitution is None:
-                self._set(row, Mode.CONTACT, guard.cause)
-            else:
-                self._impact(row)
+            self._set(row, Mode.CONTACT, guard.cause)
         elif guard.cause is Cause.PART:
-            if self.discrete.modes[row] == Mode.BALLISTIC or self._released(row, u):
+            if self.discrete.modes[row] == Mode.BALLISTIC:
+                self._set(row, Mode.FREE, guard.cause)
+            elif self._released(row, u):
+                gained = self.work(row)
+                if gained > 0.0:
+                    self.v = slowed(self.equations, self.discrete, self.q, self.v, row, gained)
                 self._set(row, Mode.FREE, guard.cause)
         elif guard.cause is Cause.PULL:
             self._set(row, Mode.BALLISTIC, guard.cause)
@@ -182,16 +203,13 @@ class Switch:
             back = a0 * peak + a2 * peak**3
         return bool(press <= a1 * rate + back)
 
-    def _impact(self, row: int) -> None:
-        contact, _ = self._contact(row)
-        assert contact.restitution is not None
-        before, self.v, rests = impact(self.equations, self.discrete, self.q, self.v, row)
-        source = int(self.discrete.modes[row])
-        if rests:
-            self._set(row, Mode.CONTACT, Cause.TOUCH)
-        else:
-            self.discrete.modes[row] = Mode.FREE
-            name = self.equations.row_name(row)
-            self.events.append(
-                Event(self.t, name, row, source, int(Mode.FREE), f"{Cause.IMPACT.value}, {before:.6g} m/s")
-            )
+    def _impact(self, rows: list[int]) -> None:
+        before, self.v, rests = impact(self.equations, self.discrete, self.q, self.v, rows)
+        for row, speed, resting in zip(rows, before, rests, strict=True):
+            source = int(self.discrete.modes[row])
+            if resting:
+                self._set(row, Mode.CONTACT, Cause.TOUCH)
+            else:
+                self.discrete.modes[row] = Mode.FREE
+                cause = f"{Cause.IMPACT.value}, {speed:.6g} m/s"
+                self.events.append(Event(self.t, self.equations.row_name(row), row, source, int(Mode.FREE), cause))

@@ -1,0 +1,70 @@
+"""Three cubes above a surface, the example of Bortoff 2020 that has 36 states: their 24 vertices as constraints.
+
+Contacts of the cubes with each other are not part of it: which face or edge touches changes while they press, and a
+constraint whose gradient jumps is none that an integrator of this kind can follow. For piles there is `pl.Scene`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.core.checks import finite_array, positive
+from pliant.core.errors import InputError
+from pliant.hybrid.laws import Restitution
+from pliant.hybrid.system import Contact, System
+from pliant.models.multibody import FreeBodies
+
+CORNERS = np.array([[i, j, k] for i in (-1.0, 1.0) for j in (-1.0, 1.0) for k in (-1.0, 1.0)])
+PLACES = ((-0.25, 0.0, 0.10), (0.0, 0.0, 0.12), (0.25, 0.0, 0.14))
+TURNS = ((0.05, -0.04, 0.3), (0.2, 0.1, -0.2), (-0.3, 0.2, 0.6))
+IMPACT = Restitution(0.2, rest_speed=0.05)
+
+
+def falling_cubes(
+    *,
+    places: Any = PLACES,
+    turns: Any = TURNS,
+    side: float = 0.1,
+    mass: float = 1.0,
+    gravity: float = 9.81,
+    alpha: tuple[float, float, float] = (900.0, 60.0, 1e6),
+    restitution: Restitution | None = IMPACT,
+) -> System:
+    """Cubes of `side` (m) and `mass` (kg) at `places` (k, 3) m with rotation vectors `turns` (k, 3) rad, above z = 0.
+
+    q (6k,) holds place and rotation vector of cube after cube; every vertex is a smooth contact with the surface, with
+    the given `alpha` and `restitution`. Cubes must start farther apart than their diagonal, for they do not meet.
+    """
+    places, turns = (finite_array(name, x, shape=(None, 3)) for name, x in (("places", places), ("turns", turns)))
+    half, count = 0.5 * positive("side", side, unit="m"), len(places)
+    positive("mass", mass, unit="kg")
+    apart = np.linalg.norm(places[:, None, :2] - places[None, :, :2], axis=2)[np.triu_indices(count, 1)]
+    if count > 1 and apart.min() < side * np.sqrt(3.0):
+        raise InputError(
+            f"cubes of side {side:g} m must start at least {side * np.sqrt(3.0):.3g} m apart, seen from above, got "
+            f"{apart.min():.3g} m: they have no contact with each other"
+        )
+    bodies = FreeBodies(np.full(count, mass), np.full((count, 3), mass * side**2 / 6.0), gravity=gravity)
+    owner, local = np.repeat(np.arange(count), 8), np.tile(half * CORNERS, (count, 1))
+
+    def heights(q: Any) -> Any:
+        return bodies.points(q, owner, local)[:, 2]
+
+    def rows(q: Any, v: Any) -> tuple[Any, Any, Any]:
+        x, J, c = bodies.point_rows(q, v, owner, local)
+        H = np.zeros((len(x), count, 6), J.dtype)
+        H[np.arange(len(x)), owner] = J[:, 2]
+        return x[:, 2], H.reshape(len(x), -1), c[:, 2]
+
+    surface = Contact("surface", heights, alpha, count=8 * count, rows=rows, restitution=restitution)
+    return System(
+        q0=np.concatenate([places, turns], axis=1).ravel(),
+        v0=np.zeros(6 * count),
+        mass=bodies.mass,
+        bias=bodies.bias,
+        constraints=(surface,),
+        name=f"{count} cubes",
+        details={"bodies": bodies, "half": half},
+    )

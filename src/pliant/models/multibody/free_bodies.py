@@ -1,0 +1,130 @@
+"""Free rigid bodies in position and rotation vector: mass matrix, bias, and points on them with exact derivatives.
+
+    R = exp[θ],  ω = J(θ) θ̇ in the body,  J = 1 − a [θ] + b [θ]²,  a = (1 − cos φ)/φ²,  b = (φ − sin φ)/φ³,  φ = |θ|
+
+Coordinates of body k are q[6k : 6k + 3], its centre in m, and q[6k + 3 : 6k + 6], its rotation vector in rad, which
+must stay within a full turn (J is singular at φ = 2π). All functions take complex arrays too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.core.checks import finite_array
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+
+_EYE = np.eye(3)
+
+
+class FreeBodies:
+    """Bodies with `masses` (k,) kg and principal `inertias` (k, 3) kg·m², under `gravity` (m/s²) along −z."""
+
+    def __init__(self, masses: Any, inertias: Any, *, gravity: float = 9.81) -> None:
+        self.masses = finite_array("masses", masses, shape=(None,))
+        self.inertias = finite_array("inertias", inertias, shape=(len(self.masses), 3))
+        if (self.masses <= 0.0).any() or (self.inertias <= 0.0).any():
+            raise InputError("masses and inertias of rigid bodies must be > 0")
+        self.gravity = gravity
+        self.count = len(self.masses)
+
+    def split(self, q: Any) -> tuple[Any, Any]:
+        """Centres (k, 3) m and rotation vectors (k, 3) rad; for velocities their rates."""
+        parts = q.reshape(self.count, 2, 3)
+        return parts[:, 0], parts[:, 1]
+
+    def mass(self, q: Any) -> Any:
+        """The mass matrix (6k, 6k)."""
+        J = turning(self.split(q)[1])
+        M = np.zeros((self.count, 6, self.count, 6), J.dtype)
+        blocks = np.einsum("kai,ka,kaj->kij", J, self.inertias, J)
+        for k in range(self.count):
+            M[k, :3, k, :3] = self.masses[k] * _EYE
+            M[k, 3:, k, 3:] = blocks[k]
+        return M.reshape(6 * self.count, 6 * self.count)
+
+    def bias(self, q: Any, v: Any) -> Any:
+        """Gyroscopic forces and weight (6k,), on the left-hand side."""
+        theta, rate = self.split(q)[1], self.split(v)[1]
+        J, drift = turning(theta), turning_drift(theta, rate)
+        w = np.einsum("kij,kj->ki", J, rate)
+        torque = self.inertias * drift + np.cross(w, self.inertias * w)
+        out = np.zeros((self.count, 2, 3), torque.dtype)
+        out[:, 0, 2] = self.masses * self.gravity
+        out[:, 1] = np.einsum("kji,kj->ki", J, torque)
+        return out.ravel()
+
+    def points(self, q: Any, bodies: Any, local: FloatArray) -> Any:
+        """Places (p, 3) m of the points `local` (p, 3) m of `bodies` (p,)."""
+        x, theta = self.split(q)
+        return x[bodies] + np.einsum("pij,pj->pi", rotations(theta)[bodies], local)
+
+    def point_rows(self, q: Any, v: Any, bodies: Any, local: FloatArray) -> tuple[Any, Any, Any]:
+        """Places (p, 3) m, their Jacobians (p, 3, 6) by the coordinates of their body, and the accelerations (p, 3)
+        m/s² that they have while v does not change.
+        """
+        (x, theta), rate = self.split(q), self.split(v)[1]
+        R, J, drift = rotations(theta), turning(theta), turning_drift(theta, rate)
+        w = np.einsum("kij,kj->ki", J, rate)
+        jacobian = np.zeros((len(bodies), 3, 6), R.dtype)
+        jacobian[:, :, :3] = _EYE
+        jacobian[:, :, 3:] = -R[bodies] @ skew(local) @ J[bodies]
+        spin = np.cross(w[bodies], np.cross(w[bodies], local)) + np.cross(drift[bodies], local)
+        return (
+            x[bodies] + np.einsum("pij,pj->pi", R[bodies], local),
+            jacobian,
+            np.einsum("pij,pj->pi", R[bodies], spin),
+        )
+
+
+def skew(x: Any) -> Any:
+    """[x] (k, 3, 3) of vectors (k, 3)."""
+    out = np.zeros((len(x), 3, 3), np.asarray(x).dtype)
+    out[:, 0, 1], out[:, 0, 2], out[:, 1, 2] = -x[:, 2], x[:, 1], -x[:, 0]
+    out[:, 1, 0], out[:, 2, 0], out[:, 2, 1] = x[:, 2], -x[:, 1], x[:, 0]
+    return out
+
+
+def rotations(theta: Any) -> Any:
+    """R = exp[θ] (k, 3, 3) of rotation vectors (k, 3) rad."""
+    a, b, *_ = _coefficients((theta * theta).sum(axis=1))
+    S = skew(theta)
+    sine = 1.0 - (theta * theta).sum(axis=1) * b  # sin φ / φ
+    return _EYE + sine[:, None, None] * S + a[:, None, None] * (S @ S)
+
+
+def turning(theta: Any) -> Any:
+    """J (k, 3, 3), which makes the angular velocity in the body from the rate of the rotation vector."""
+    a, b, *_ = _coefficients((theta * theta).sum(axis=1))
+    S = skew(theta)
+    return _EYE - a[:, None, None] * S + b[:, None, None] * (S @ S)
+
+
+def turning_drift(theta: Any, rate: Any) -> Any:
+    """dJ/dt·θ̇ (k, 3) rad/s²: what is left of the angular acceleration while θ̇ does not change."""
+    _, b, slope_a, slope_b = _coefficients((theta * theta).sum(axis=1))
+    along = 2.0 * (theta * rate).sum(axis=1)
+    turned = np.cross(theta, rate)
+    twice = np.cross(theta, turned)
+    return (
+        -(slope_a * along)[:, None] * turned + (slope_b * along)[:, None] * twice + b[:, None] * np.cross(rate, turned)
+    )
+
+
+def _coefficients(s: Any) -> tuple[Any, Any, Any, Any]:
+    """a, b and their derivatives by s = φ², (k,) each; by series where φ is small."""
+    small = s.real < 1e-2
+    t = np.where(small, s, 0.0 * s)
+    f = np.sqrt(np.where(small, 1.0 + 0.0 * s, s))
+    a = (1.0 - np.cos(f)) / f**2
+    b = (f - np.sin(f)) / f**3
+    slope_a = (np.sin(f) / f - 2.0 * a) / (2.0 * f**2)
+    slope_b = (a - 3.0 * b) / (2.0 * f**2)
+    return (
+        np.where(small, 1 / 2 - t / 24 + t**2 / 720 - t**3 / 40320 + t**4 / 3628800, a),
+        np.where(small, 1 / 6 - t / 120 + t**2 / 5040 - t**3 / 362880 + t**4 / 39916800, b),
+        np.where(small, -1 / 24 + t / 360 - t**2 / 13440 + t**3 / 907200, slope_a),
+        np.where(small, -1 / 120 + t / 2520 - t**2 / 120960 + t**3 / 9979200, slope_b),
+    )
