@@ -120,7 +120,7 @@ def piece_minimum(
     return FOUND, cost, violation
 
 
-@kernel
+@inline
 def reduced_program(
     rows: FloatArray, G: FloatArray, bounds: FloatArray, state: FloatArray, marks: IndexArray, k: int,
     extra: IndexArray, table: FloatArray, limits: FloatArray, sense: IntArray, Y: FloatArray,
