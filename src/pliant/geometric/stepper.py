@@ -20,6 +20,7 @@ from pliant.core.threads import one_blas_thread
 from pliant.core.timers import StageTimers
 from pliant.geometric.descent import Descent, Effort, Settings, StalledError
 from pliant.geometric.metric import laplacian_metric
+from pliant.geometric.mixed import mixed_body
 from pliant.geometric.path import Path
 from pliant.geometric.shapes import inverted_cells
 from pliant.models.scheme import STATIC_SCHEME
@@ -40,13 +41,15 @@ class GeometricInfo(StepInfo):
     """Outcome of a geometric step, beside what every step reports; `load_steps` are the parts the way was taken in.
 
     `factorizations` counts matrices; `inverted` cells turned inside out, always 0; `volume_changes` are those of the
-    bodies relative to rest, one each; `depth` is how deep contacts stand in each other, m.
+    bodies relative to rest, one each; `depth` is how deep contacts stand in each other, m. `barrier` is the share that
+    the barrier against inverted cells has in the energy: where it is not tiny the mesh is too coarse for the shape.
     """
 
     factorizations: int = 0
     inverted: int = 0
     volume_changes: tuple[float, ...] = ()
     depth: float = 0.0
+    barrier: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,9 @@ class _Way:
         """What the way took."""
         assert self.descent is not None
         motion, state = self.descent.motion, self.state
-        volumes = zip(self.world.volumes, state.q, strict=True)
+        volumes = list(zip(self.world.volumes, state.q, strict=True))
+        residual, energy = self.descent.residual, sum(model.elastic_energy(q) for model, q in volumes)
+        upright = sum(mixed_body(model).barrier(q)[0] for model, q in volumes)
         return GeometricInfo(
             status=Status.CONVERGED,
             iterations=self.effort.iterations,
@@ -173,11 +178,12 @@ class _Way:
             world=self.world,
             correction=tuple(self.descent.correction),
             shift=self.effort.shift,
-            measure=lambda: measure(motion, state),
+            measure=lambda: replace(measure(motion, state), residual=residual),
             factorizations=self.effort.factorizations,
-            inverted=sum(inverted_cells(model, q) for model, q in zip(self.world.volumes, state.q, strict=True)),
+            inverted=sum(inverted_cells(model, q) for model, q in volumes),
             volume_changes=tuple(_volume_change(model, q) for model, q in volumes),
             depth=self.descent.depth,
+            barrier=upright / energy if energy else 0.0,
         )
 
 

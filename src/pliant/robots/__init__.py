@@ -14,6 +14,7 @@ from pliant.robots.pneunet import pneunet
 from pliant.robots.robot import Marker, Robot
 from pliant.robots.tower import tower
 from pliant.robots.trunk import trunk
+from pliant.robots.twister import twister
 
 __all__ = [
     "Gripper",
@@ -26,4 +27,5 @@ __all__ = [
     "pneunet",
     "tower",
     "trunk",
+    "twister",
 ]
