@@ -147,7 +147,8 @@ class Descent:
             if found is None and self.age:
                 self._renew()
                 found = self._search(point, self._solve(point))
-            if found is None or (number == 0 and self.length < 1.0):
+            too_long = number == 0 and self.length < 1.0 and not self.settings.constant
+            if found is None or too_long:
                 raise StalledError("the step turns cells inside out")
             point = found
             self.age += 1

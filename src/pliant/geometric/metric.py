@@ -1,9 +1,9 @@
 """The matrix that a descent measures steps with, factorized: the tangent of the energy, or the constant Laplacian.
 
 The Laplacian of the geometric method, L = Σ w 2μ ∇·∇ over the integration points, is the same for x, y and z: a third
-of the unknowns, factorized once for ever. It is as good as the tangent where rubber may change its volume, and poor
-where it may not: along changes of volume the energy is κ/μ times as stiff as L says, and a descent takes √(κ/μ) times
-as many iterations. The tangent knows both and costs a factorization now and then; the numbers stand in docs/results.md.
+of the unknowns, factorized once for ever. It knows nothing of volume, along whose changes the energy is κ/μ times as
+stiff as L says. A sphere whose chamber grows by a quarter takes it 110 iterations at ν = 0.3, 270 at 0.49 and 750 at
+0.499, where the tangent takes four and three factorizations whatever ν is.
 """
 
 from __future__ import annotations
