@@ -19,7 +19,6 @@ from pliant.core.status import Status
 from pliant.core.threads import one_blas_thread
 from pliant.core.timers import StageTimers
 from pliant.geometric.descent import Descent, Effort, Settings, StalledError
-from pliant.geometric.metric import laplacian_metric
 from pliant.geometric.mixed import mixed_body
 from pliant.geometric.path import Path
 from pliant.geometric.shapes import inverted_cells
@@ -64,7 +63,7 @@ class Geometric:
     The paper blends shapes over one constant Laplacian; its stress is no gradient, so that energy, pressure and contact
     force have no meaning in it. Here the energy is that of the material, and the quadratic problems of the descent are
     solved with the factorized tangent, kept for several iterations and improved by their steps: rubber keeps its
-    volume, of which a Laplacian knows nothing, and it takes hundreds of iterations where the tangent takes four.
+    volume, of which a Laplacian knows nothing.
 
     Chambers are closed surfaces: they have no mesh of their own, and none that could be too coarse at a large growth.
 
@@ -72,18 +71,15 @@ class Geometric:
         ‖∂L/∂q‖ over the free unknowns as a fraction of the largest force norm, L the Lagrangian; usual 1e-4 … 1e-8.
     growth
         Largest ratio by which a chamber grows before the shape is found again; smaller parts follow where that fails.
-    factorization
-        "tangent", or "laplacian" for the constant one of the paper, for comparison.
     memory
         Steps that improve the kept factor.
     iterations
-        Most iterations for a part of the way; a hundred times as many with the Laplacian.
+        Most iterations for a part of the way.
     """
 
     _: KW_ONLY
     tolerance: float = 1e-5
     growth: float = 1.25
-    factorization: str = "tangent"
     memory: int = 8
     iterations: int = 15
 
@@ -93,8 +89,6 @@ class Geometric:
         positive_count("iterations", self.iterations)
         if not positive("growth", self.growth) > 1.0:
             raise InputError(f"growth must be above 1, got {self.growth:g}")
-        if self.factorization not in ("tangent", "laplacian"):
-            raise InputError(f"factorization must be 'tangent' or 'laplacian', got {self.factorization!r}")
 
     def __call__(
         self, world: World, state: State, controls: Mapping[Any, Any] | None = None
@@ -119,10 +113,7 @@ class _Way:
         self.path = path
         self.timers, self.effort = StageTimers(), Effort()
         self.parts = 0
-        constant = options.factorization == "laplacian"
-        most = options.iterations * (100 if constant else 1)
-        self.settings = Settings(options.tolerance, most, options.memory, constant)
-        self.metric: Any = laplacian_metric(world.volumes) if constant else None
+        self.settings = Settings(options.tolerance, options.iterations, options.memory)
         self.descent: Descent | None = None
 
     def walk(self) -> None:
@@ -151,12 +142,11 @@ class _Way:
         """One part of the way."""
         motion = Motion(self.world, self.state, STATIC_SCHEME, self.path.values(end))
         motion.blend = (end - reached) / (1.0 - reached)
-        descent = Descent(motion, self.settings, self.timers, self.effort, self.metric)
+        descent = Descent(motion, self.settings, self.timers, self.effort)
         try:
             descent.run()
         finally:
-            if not self.settings.constant:
-                descent.release()
+            descent.release()
         motion.assembly, motion.lam = descent.outcome()
         motion.pushes = descent.pushes()
         self.state = motion.advanced(motion.lam)
