@@ -6,7 +6,6 @@ from scipy import sparse
 
 import pliant as pl
 from pliant.core.errors import SingularError
-from pliant.geometric.metric import laplacian_metric
 from pliant.geometric.quasi_newton import QuasiNewton
 from pliant.geometric.rooted import RootedFactor
 from pliant.materials import Tangent
@@ -47,25 +46,6 @@ def test_a_matrix_with_two_negative_eigenvalues_is_solved(model, softened):
     x = np.linalg.solve(dense, b[free])
     assert factor.solve(b)[free] == pytest.approx(x, abs=1e-8 * np.abs(x).max())
     assert factor.compliance(sparse.csr_matrix(b.T)) == pytest.approx(b[free].T @ x, abs=1e-7 * np.abs(x).max())
-
-
-def test_the_laplacian_is_that_of_shear(model):
-    """LaplacianMetric: Σ w 2μ Gₐ·Gᵦ, each direction alone, held nodes left out; here against a dense matrix."""
-    p, n = model.points, len(model.rest)
-    L = np.zeros((n, n))
-    for k in np.flatnonzero(p.part == 1):
-        some = slice(p.ptr[k], p.ptr[k + 1])
-        block = p.weight[k] * 2.0 * model.spec.material.shear_modulus * p.gradients[some] @ p.gradients[some].T
-        L[np.ix_(p.nodes[some], p.nodes[some])] += block
-    free = np.flatnonzero(~model.held[:, 0])
-    metric = laplacian_metric([model])
-    rhs = np.random.default_rng(2).normal(size=(n, 3, 2))
-    x = metric.solve(rhs.reshape(-1, 2)).reshape(rhs.shape)
-    assert not x[model.held[:, 0]].any()
-    for axis in range(3):
-        assert L[np.ix_(free, free)] @ x[free, axis] == pytest.approx(rhs[free, axis], abs=1e-6)
-    H = sparse.csr_matrix(rhs.reshape(-1, 2).T)
-    assert metric.compliance([H]) == pytest.approx(rhs.reshape(-1, 2).T @ x.reshape(-1, 2), rel=1e-8)
 
 
 def test_the_compact_form_is_that_of_bfgs():

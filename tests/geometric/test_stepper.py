@@ -78,7 +78,7 @@ def test_nothing_asked_for_is_nothing_done(pressed):
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"growth": 1.0}, "growth"), ({"tolerance": 0.0}, "tolerance"), ({"factorization": "lu"}, "laplacian")],
+    [({"growth": 1.0}, "growth"), ({"tolerance": 0.0}, "tolerance"), ({"memory": 0}, "memory")],
 )
 def test_bad_options_are_named(options, words):
     with pytest.raises(pl.InputError, match=words):

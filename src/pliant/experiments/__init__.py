@@ -24,6 +24,7 @@ EXPERIMENTS: dict[str, str] = {
     "coevoet-tower": "a tower of four chambers that reaches its target through self-contact",
     "coevoet-trunk": "a trunk of eight cables between obstacles, and with a cut cable",
     "coevoet-two-bodies": "a soft wall is pushed so that a point of another soft body moves through contact",
+    "fang-finger": "a pneumatic finger bends far, and its chambers press against each other",
 }
 """One line about each experiment, by name; the module of `coevoet-rod` is `coevoet_rod`."""
 

@@ -54,14 +54,11 @@ ROUNDS = 12
 
 @dataclass(frozen=True)
 class Settings:
-    """What a descent may do: the relative gradient to reach, iterations, pairs remembered, and whether its factor is a
-    constant one.
-    """
+    """What a descent may do: the relative gradient to reach, iterations, and steps remembered."""
 
     tolerance: float
     maximum_iterations: int
     memory: int
-    constant: bool
 
 
 @dataclass(eq=False)
@@ -103,13 +100,13 @@ class Step(NamedTuple):
 class Descent:
     """The way of one `Motion` from its start to the minimum of the energy."""
 
-    def __init__(self, motion: Motion, settings: Settings, timers: StageTimers, effort: Effort, metric: Any) -> None:
+    def __init__(self, motion: Motion, settings: Settings, timers: StageTimers, effort: Effort) -> None:
         self.motion = motion
         self.settings = settings
         self.timers = timers
         self.effort = effort
         self.shapes = Shapes(motion)
-        self.metric = metric
+        self.metric: Any = None
         self.pairs = QuasiNewton(settings.memory)
         self.is_contact = np.array([isinstance(maker, ContactPair) for maker in motion.makers], bool)
         margins = [maker.margin for maker in motion.makers if isinstance(maker, ContactPair)]
@@ -250,8 +247,6 @@ class Descent:
 
     def _choose_metric(self, rate: float) -> None:
         """A new factor where the present one is too slow for what is left to do."""
-        if self.settings.constant:
-            return
         if self.metric is not None and self.residual < CLOSE:
             left = np.log(self.settings.tolerance / max(self.residual, 1e-300)) / np.log(min(max(rate, 1e-9), 0.99))
             if left <= PATIENCE:

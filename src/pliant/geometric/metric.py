@@ -1,16 +1,14 @@
-"""The matrix that a descent measures steps with, factorized: the tangent of the energy, or the constant Laplacian.
+"""The matrix that a descent measures steps with, factorized: the tangent of the Lagrangian.
 
-The Laplacian of the geometric method, L = Σ w 2μ ∇·∇ over the integration points, is the same for x, y and z: a third
-of the unknowns, factorized once for ever. It is as good as the tangent where rubber may change its volume, and poor
-where it may not: along changes of volume the energy is κ/μ times as stiff as L says, and a descent takes √(κ/μ) times
-as many iterations. The tangent knows both and costs a factorization now and then; the numbers stand in docs/results.md.
+The paper measures them with one constant Laplacian. That knows nothing of volume, along whose changes the energy of
+rubber is hundreds of times as stiff as a Laplacian says; the tangent knows it, at the price of a factorization now and
+then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -20,11 +18,8 @@ from pliant.core.types import FloatArray
 from pliant.geometric.mixed import Expected, mixed_body
 from pliant.geometric.rooted import RootedFactor
 from pliant.materials import Tangent
-from pliant.models.volume import VolumeModel
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.trial import VolumeSystem
-from pliant.solvers.linear.pattern import BlockPattern
-from pliant.solvers.linear.symbolic import analyze
 from pliant.stepping.motion import Motion
 
 _ATTEMPTS = (
@@ -33,16 +28,6 @@ _ATTEMPTS = (
     *((Tangent.PROJECTED, 10.0**power) for power in (-3, -2, -1, 0, 1)),
 )
 """Tangents and shares of the mass, from the best to the last resort."""
-
-
-class Metric(Protocol):
-    """A positive definite matrix A over the unknowns of all models, flat, (N,)."""
-
-    def solve(self, rhs: FloatArray) -> FloatArray:
-        """A⁻¹ rhs, (N, k), zero at held unknowns."""
-
-    def compliance(self, H: Sequence[sparse.csr_matrix]) -> FloatArray:
-        """H A⁻¹ Hᵀ, (rows, rows), for the rows H over each model."""
 
 
 class TangentMetric:
@@ -119,74 +104,3 @@ class TangentMetric:
         for system, factor in zip(self._systems, self._factors, strict=True):
             inner = factor.factor if isinstance(factor, HeldFactor) else factor
             system.release(inner.factor if isinstance(inner, RootedFactor) else inner)
-
-
-class LaplacianMetric:
-    """The constant Laplacian of each volume, scaled by twice the shear moduli; partly held nodes are held in it."""
-
-    def __init__(self, models: Sequence[VolumeModel], factors: Sequence[Any]) -> None:
-        self._factors = factors
-        self._held = [model.held for model in models]
-        self._ends = np.cumsum([model.size for model in models])[:-1]
-        self.shift, self.negative = 0.0, 0
-
-    def solve(self, rhs: FloatArray) -> FloatArray:
-        """L⁻¹ rhs, (N, k)."""
-        parts = np.split(rhs, self._ends)
-        return np.concatenate([self._solved(k, part) for k, part in enumerate(parts)])
-
-    def _solved(self, number: int, rhs: FloatArray) -> FloatArray:
-        held = self._held[number]
-        columns = np.where(held[:, :, None], 0.0, rhs.reshape(*held.shape, -1))
-        flat = np.ascontiguousarray(columns.reshape(len(held), -1))
-        solved = self._factors[number].solve(flat).reshape(columns.shape)
-        return np.where(held[:, :, None], 0.0, solved).reshape(rhs.shape)
-
-    def compliance(self, H: Sequence[sparse.csr_matrix]) -> FloatArray:
-        """H L⁻¹ Hᵀ, (rows, rows): the three directions add up."""
-        W = np.zeros((H[0].shape[0],) * 2)
-        for factor, held, own in zip(self._factors, self._held, H, strict=True):
-            for axis in range(3):
-                if own.nnz:
-                    free = sparse.diags((~held[:, axis]).astype(np.float64), format="csr")
-                    W += factor.compliance((own[:, axis::3] @ free).tocsr())
-        return W
-
-    def release(self) -> None:
-        """Nothing to hand back."""
-
-
-_FACTORS: WeakKeyDictionary[VolumeModel, Any] = WeakKeyDictionary()
-
-
-def laplacian_metric(models: Sequence[VolumeModel]) -> LaplacianMetric:
-    """The Laplacian of `models`, factorized once for each of them."""
-    for model in models:
-        if model not in _FACTORS:
-            _FACTORS[model] = _laplacian(model)
-    return LaplacianMetric(models, [_FACTORS[model] for model in models])
-
-
-def _laplacian(model: VolumeModel) -> Any:
-    """Factor of the scalar Laplacian over the nodes of one volume; nodes held in all directions are no unknowns."""
-    p = model.points
-    pattern = BlockPattern.from_cliques(model.mesh.node_count, p.ptr, p.nodes, block=1)
-    pair_ptr, positions = pattern.clique_positions(p.ptr, p.nodes)
-    first, second = _local_pairs(pair_ptr)
-    start = np.repeat(p.ptr[:-1], np.diff(pair_ptr))
-    moduli = 2.0 * np.array([material.shear_modulus for material in model.spec.materials])
-    shear = np.where(p.part == 2, 0.0, moduli[p.material] * p.weight)
-    products = np.einsum("ki,ki->k", p.gradients[start + first], p.gradients[start + second])
-    values = np.bincount(positions, np.repeat(shear, np.diff(pair_ptr)) * products, pattern.block_count)
-    symbolic = analyze(pattern, coordinates=model.rest, keep=~model.held.all(axis=1))
-    stiffness = values.astype(np.float64).reshape(-1, 1, 1)
-    share = 1e-9 * float(np.abs(stiffness[pattern.diagonal]).mean())
-    stiffness[pattern.diagonal] += share  # bodies that nothing holds
-    return symbolic.factorize(stiffness)
-
-
-def _local_pairs(pair_ptr: Any) -> tuple[Any, Any]:
-    """Local numbers (a, b), a ≥ b, of the pairs of all cliques, one clique after the other."""
-    number = np.arange(pair_ptr[-1]) - np.repeat(pair_ptr[:-1], np.diff(pair_ptr))
-    first = ((np.sqrt(8.0 * number + 1.0) - 1.0) / 2.0 + 1e-9).astype(np.int64)
-    return first, number - first * (first + 1) // 2

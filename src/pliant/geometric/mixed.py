@@ -13,7 +13,7 @@ efficiency and robustness of the Newton method in geometrically non-linear struc
 displacement-based finite elements, CMAME 313, 2017.)
 
 Smoothed elements feel the mean of several cells, and would let a single one turn inside out. A barrier on every linear
-tetrahedron, b(J) = −μ (J − J₀)² ln(J/J₀) below J₀ = 1/4 and nothing above, keeps them all upright; what it adds to the
+tetrahedron, b(J) = −μ (J − J₀)² ln(J/J₀) below J₀ = 1/10 and nothing above, keeps them all upright; what it adds to the
 energy vanishes as the mesh is refined.
 
 With F = Σ xₐ ⊗ Gₐ:   ∂J/∂xₐ = cof F Gₐ,   ∂²J/∂xₐ∂xᵦ = −[F (Gₐ × Gᵦ)]ₓ.
@@ -88,6 +88,15 @@ class MixedBody:
         if self.cells is not None:
             part = self.cells
             energy += patch_forces(x, *part[:4], part.material, self._codes, self._moduli, force)
+        return float(energy), force
+
+    def barrier(self, q: FloatArray) -> tuple[float, FloatArray]:
+        """Energy (J) and forces (n, 3), N, of the barrier alone at q (n, 3) m."""
+        force = np.zeros_like(q)
+        if self.cells is None:
+            return 0.0, force
+        part = self.cells
+        energy = patch_forces(writable(q), *part[:4], part.material, self._codes, self._moduli, force)
         return float(energy), force
 
     def expected(self, q: FloatArray, dx: FloatArray) -> Expected:

@@ -19,7 +19,7 @@ from pliant.core.status import Status
 from pliant.core.threads import one_blas_thread
 from pliant.core.timers import StageTimers
 from pliant.geometric.descent import Descent, Effort, Settings, StalledError
-from pliant.geometric.metric import laplacian_metric
+from pliant.geometric.mixed import mixed_body
 from pliant.geometric.path import Path
 from pliant.geometric.shapes import inverted_cells
 from pliant.models.scheme import STATIC_SCHEME
@@ -40,13 +40,15 @@ class GeometricInfo(StepInfo):
     """Outcome of a geometric step, beside what every step reports; `load_steps` are the parts the way was taken in.
 
     `factorizations` counts matrices; `inverted` cells turned inside out, always 0; `volume_changes` are those of the
-    bodies relative to rest, one each; `depth` is how deep contacts stand in each other, m.
+    bodies relative to rest, one each; `depth` is how deep contacts stand in each other, m. `barrier` is the share that
+    the barrier against inverted cells has in the energy: where it is not tiny the mesh is too coarse for the shape.
     """
 
     factorizations: int = 0
     inverted: int = 0
     volume_changes: tuple[float, ...] = ()
     depth: float = 0.0
+    barrier: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -61,14 +63,14 @@ class Geometric:
     The paper blends shapes over one constant Laplacian; its stress is no gradient, so that energy, pressure and contact
     force have no meaning in it. Here the energy is that of the material, and the quadratic problems of the descent are
     solved with the factorized tangent, kept for several iterations and improved by their steps: rubber keeps its
-    volume, of which a Laplacian knows nothing, and it takes thousands of iterations where the tangent takes five.
+    volume, of which a Laplacian knows nothing.
+
+    Chambers are closed surfaces: they have no mesh of their own, and none that could be too coarse at a large growth.
 
     tolerance
         ‖∂L/∂q‖ over the free unknowns as a fraction of the largest force norm, L the Lagrangian; usual 1e-4 … 1e-8.
     growth
         Largest ratio by which a chamber grows before the shape is found again; smaller parts follow where that fails.
-    factorization
-        "tangent", or "laplacian" for the constant one of the paper, for comparison.
     memory
         Steps that improve the kept factor.
     iterations
@@ -78,7 +80,6 @@ class Geometric:
     _: KW_ONLY
     tolerance: float = 1e-5
     growth: float = 1.25
-    factorization: str = "tangent"
     memory: int = 8
     iterations: int = 15
 
@@ -88,8 +89,6 @@ class Geometric:
         positive_count("iterations", self.iterations)
         if not positive("growth", self.growth) > 1.0:
             raise InputError(f"growth must be above 1, got {self.growth:g}")
-        if self.factorization not in ("tangent", "laplacian"):
-            raise InputError(f"factorization must be 'tangent' or 'laplacian', got {self.factorization!r}")
 
     def __call__(
         self, world: World, state: State, controls: Mapping[Any, Any] | None = None
@@ -114,9 +113,7 @@ class _Way:
         self.path = path
         self.timers, self.effort = StageTimers(), Effort()
         self.parts = 0
-        constant = options.factorization == "laplacian"
-        self.settings = Settings(options.tolerance, options.iterations, options.memory, constant)
-        self.metric: Any = laplacian_metric(world.volumes) if constant else None
+        self.settings = Settings(options.tolerance, options.iterations, options.memory)
         self.descent: Descent | None = None
 
     def walk(self) -> None:
@@ -145,12 +142,11 @@ class _Way:
         """One part of the way."""
         motion = Motion(self.world, self.state, STATIC_SCHEME, self.path.values(end))
         motion.blend = (end - reached) / (1.0 - reached)
-        descent = Descent(motion, self.settings, self.timers, self.effort, self.metric)
+        descent = Descent(motion, self.settings, self.timers, self.effort)
         try:
             descent.run()
         finally:
-            if not self.settings.constant:
-                descent.release()
+            descent.release()
         motion.assembly, motion.lam = descent.outcome()
         motion.pushes = descent.pushes()
         self.state = motion.advanced(motion.lam)
@@ -161,7 +157,9 @@ class _Way:
         """What the way took."""
         assert self.descent is not None
         motion, state = self.descent.motion, self.state
-        volumes = zip(self.world.volumes, state.q, strict=True)
+        volumes = list(zip(self.world.volumes, state.q, strict=True))
+        residual, energy = self.descent.residual, sum(model.elastic_energy(q) for model, q in volumes)
+        upright = sum(mixed_body(model).barrier(q)[0] for model, q in volumes)
         return GeometricInfo(
             status=Status.CONVERGED,
             iterations=self.effort.iterations,
@@ -173,11 +171,12 @@ class _Way:
             world=self.world,
             correction=tuple(self.descent.correction),
             shift=self.effort.shift,
-            measure=lambda: measure(motion, state),
+            measure=lambda: replace(measure(motion, state), residual=residual),
             factorizations=self.effort.factorizations,
-            inverted=sum(inverted_cells(model, q) for model, q in zip(self.world.volumes, state.q, strict=True)),
+            inverted=sum(inverted_cells(model, q) for model, q in volumes),
             volume_changes=tuple(_volume_change(model, q) for model, q in volumes),
             depth=self.descent.depth,
+            barrier=upright / energy if energy else 0.0,
         )
 
 

@@ -15,6 +15,7 @@ from pliant.robots.robot import Marker, Robot
 from pliant.robots.spine import spine
 from pliant.robots.tower import tower
 from pliant.robots.trunk import trunk
+from pliant.robots.twister import twister
 
 __all__ = [
     "Gripper",
@@ -28,4 +29,5 @@ __all__ = [
     "spine",
     "tower",
     "trunk",
+    "twister",
 ]
