@@ -21,7 +21,7 @@ from pliant.collision.pseudonormal import Sides, signed_direction
 from pliant.collision.surface import CollisionSurface
 from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
-from pliant.core.kernels import kernel
+from pliant.core.kernels import inline, kernel
 from pliant.core.types import BoolArray, FloatArray, IntArray
 
 _FLUSH = 0.05
@@ -155,7 +155,7 @@ def _look(x, y, table, tables, nearest, weights, normal, gap):  # type: ignore[n
         normal[p, 0], normal[p, 1], normal[p, 2], gap[p] = n0, n1, n2, distance
 
 
-@kernel
+@inline
 def _border(b, member, open_corner, edge, point, d0, d1, d2):  # type: ignore[no-untyped-def]
     """Whether `edge` or `point` (the other is −1) is a border of what a point may see, and whether d, from there to
     that point, leads past it: by an open border always, by one where unseen triangles go on when out of any of them.
