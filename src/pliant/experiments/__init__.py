@@ -21,6 +21,7 @@ EXPERIMENTS: dict[str, str] = {
     "coevoet-tower": "a tower of four chambers that reaches its target through self-contact",
     "coevoet-trunk": "a trunk of eight cables between obstacles, and with a cut cable",
     "coevoet-two-bodies": "a soft wall is pushed so that a point of another soft body moves through contact",
+    "goury-finger": "a finger that touches itself, pulled to a target in real time with a few contact modes",
     "goury-manipulator": "a spine whose ribs press on each other: 1350 and 4500 contacts in a few modes",
 }
 """One line about each experiment, by name; the module of `coevoet-rod` is `coevoet_rod`."""

@@ -133,13 +133,14 @@ def sizes(
 
 @dataclass(eq=False)
 class Timed:
-    """A world that steps through `controls` from `state`; `seconds` of its steps so far, and the last report."""
+    """A world that steps through `controls` from `state`: `seconds` and `states` of its steps, and the last report."""
 
     world: World
     stepper: Any
     state: State
     controls: Sequence[Mapping[Any, Any]]
     seconds: list[float] = field(default_factory=list)
+    states: list[State] = field(default_factory=list, repr=False)
     info: StepInfo | None = None
 
     @property
@@ -159,6 +160,7 @@ class Timed:
             start = perf_counter()
             self.state, self.info = self.stepper(self.world, self.state, self.controls[len(self.seconds)])
             self.seconds.append(perf_counter() - start)
+            self.states.append(self.state)
 
 
 def side_by_side(runs: Sequence[Timed]) -> None:

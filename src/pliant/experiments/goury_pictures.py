@@ -16,6 +16,10 @@ from pliant.experiments.goury_parts import Bench, Sizes, contact_arrows
 from pliant.world import State
 
 
+LEAST = 1e-2
+"""Smaller errors are drawn as this, mm: a basis that knows none of the contacts leaves all of them in full."""
+
+
 @dataclass(frozen=True, eq=False)
 class Shape:
     """Points (n, 3), m, and the lines (m, 2) between them."""
@@ -43,7 +47,7 @@ def size_picture(path: Path, tried: Sizes, place: int, without: float, tolerance
     left.semilogy(tried.ranks, tried.training, ".-", label="training")
     left.axhline(tolerance, color="gray", linestyle=":", label="tolerance")
     left.set_ylabel("relative error of contact forces")
-    right.semilogy(tried.ranks, 1e3 * tried.tip, "o-", label="in modes")
+    right.semilogy(tried.ranks, np.maximum(1e3 * tried.tip, LEAST), "o-", label="in modes")
     right.axhline(1e3 * without, color="tab:red", linestyle="--", label="without contact")
     right.set_ylabel("error of the tip  (mm)")
     for axes in (left, right):
@@ -56,7 +60,7 @@ def size_picture(path: Path, tried: Sizes, place: int, without: float, tolerance
 
 def mode_picture(path: Path, bench: Bench, state: State, modes: FloatArray, numbers: Sequence[int]) -> Path:
     """Modes `numbers` of `modes` (contacts, k) as arrows on the contact points, each beside the body's own points."""
-    figure = new_figure(4.2 * len(numbers), 4.2)
+    figure = new_figure(5.0 * len(numbers), 5.0)
     body = state.points(bench.robot.body)
     for panel, number in enumerate(numbers):
         points, arrows = contact_arrows(bench, state, modes[:, number])
@@ -69,7 +73,7 @@ def mode_picture(path: Path, bench: Bench, state: State, modes: FloatArray, numb
         axes.quiver(*points.T, *(0.4 * reach * arrows.T), color="tab:red", linewidth=0.8)
         axes.set(xlim=middle[0] + reach * np.array([-1, 1]), ylim=middle[1] + reach * np.array([-1, 1]))
         axes.set_zlim(middle[2] - reach, middle[2] + reach)
-        axes.set_box_aspect((1, 1, 1))
+        axes.set_box_aspect((1, 1, 1), zoom=0.85)
         for axis, name in ((axes.xaxis, "x (m)"), (axes.yaxis, "y (m)"), (axes.zaxis, "z (m)")):
             axis.set_major_locator(import_module("matplotlib.ticker").MaxNLocator(3))
             axis.set_label_text(name)
@@ -80,7 +84,7 @@ def mode_picture(path: Path, bench: Bench, state: State, modes: FloatArray, numb
 
 def shape_picture(path: Path, shapes: Sequence[Shape], title: str) -> Path:
     """Shapes from the side, x and y, beside each other."""
-    figure = new_figure(5.0 * len(shapes), 4.6)
+    figure = new_figure(3.6 * len(shapes), 5.0)
     panels = figure.subplots(1, len(shapes), sharex=True, sharey=True, squeeze=False)[0]
     lines = import_module("matplotlib.collections").LineCollection
     for axes, shape in zip(panels, shapes, strict=True):
@@ -134,4 +138,18 @@ def manipulator_pictures(
         mode_picture(folder / "goury-manipulator-modes.png", bench, state, modes, [int(k) for k in largest]),
         shape_picture(folder / "goury-manipulator-figure-11.png", shapes, "The same force in the tendons"),
         curve_picture(folder / "goury-manipulator-curves.png", curves),
+    ]
+
+
+def finger_pictures(
+    folder: Path, bench: Bench, tried: Sizes, place: int, without: float, state: State, tolerance: float
+) -> list[Path]:
+    """The errors against the number of modes and two modes as in figure 7 of the paper, into `folder`."""
+    modes = tried.bases[place].basis
+    count = (modes > 1e-2 * modes.max(axis=0)).sum(axis=0)
+    order = np.argsort(count)
+    chosen = [int(order[len(order) // 4]), int(order[-1])]
+    return [
+        size_picture(folder / "goury-finger-sizes.png", tried, place, without, tolerance),
+        mode_picture(folder / "goury-finger-modes.png", bench, state, modes, chosen),
     ]
