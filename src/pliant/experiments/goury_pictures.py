@@ -15,7 +15,6 @@ from pliant.core.types import FloatArray, IntArray
 from pliant.experiments.goury_parts import Bench, Sizes, contact_arrows
 from pliant.world import State
 
-
 LEAST = 1e-2
 """Smaller errors are drawn as this, mm: a basis that knows none of the contacts leaves all of them in full."""
 
