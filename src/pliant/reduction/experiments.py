@@ -12,6 +12,7 @@ from pliant.core.errors import InputError
 from pliant.core.types import IndexArray
 from pliant.reduction.plans import Plan
 from pliant.reduction.snapshots import ROWS, STEPS, Snapshots
+from pliant.reduction.spread import spread_forces
 from pliant.solvers.complementarity import Law
 from pliant.stepping import QuasiStatic, StepInfo
 from pliant.sweep import digest_of, run, world_digest
@@ -33,6 +34,7 @@ def experiments(
     folder: str | Path | None = None,
     workers: int | None = None,
     progress: bool = True,
+    spread: bool = True,
 ) -> Snapshots:
     """Carry out `plan` in `world`, every run from rest, and record every step.
 
@@ -42,6 +44,9 @@ def experiments(
         Where finished runs are kept, and found when the experiments are started again; None: nowhere.
     workers, progress
         Processes, and whether to show a bar; see `pliant.sweep.run`.
+    spread
+        Record of frictionless contacts the most even forces that push alike, which bases can know, instead of those of
+        the solver, which puts the load on as few of them as it needs; see `pliant.reduction.spread`.
     """
     known = {id(getattr(maker, "spec", None)) for maker in world.row_makers}
     for actuator in plan.actuators:
@@ -51,26 +56,26 @@ def experiments(
             )
     used = STEPPER if stepper is None else stepper
     identity = {} if folder is None else {
-        "world": world_digest(world), "plan": plan.digest(), "stepper": digest_of(repr(used))
+        "world": world_digest(world), "plan": plan.digest(), "stepper": digest_of([repr(used), spread])
     }  # fmt: skip
     cases = [{"run": number, "targets": targets} for number, targets in enumerate(plan.targets.tolist())]
 
     def task(case: dict[str, Any]) -> dict[str, Any]:
-        return recorded(world, plan, case["run"], used)
+        return recorded(world, plan, case["run"], used, spread=spread)
 
     results = run(task, cases, folder=folder, identity=identity, workers=workers, progress=progress)
     return _joined(world, results, {"plan": plan.described(), "stepper": repr(used), **identity, **provenance()})
 
 
-def recorded(world: World, plan: Plan, number: int, stepper: Any) -> dict[str, Any]:
-    """One run of a plan as arrays; see `Snapshots`."""
+def recorded(world: World, plan: Plan, number: int, stepper: Any, *, spread: bool = True) -> dict[str, Any]:
+    """One run of a plan as arrays; see `Snapshots`, and `experiments` for `spread`."""
     state = world.initial_state()
     steps: list[dict[str, Any]] = []
     for step in range(plan.steps):
         state, info = stepper(world, state, plan.controls(number, step))
         pairs = np.column_stack(info.actuation(plan.actuators))
         q = {f"q_{k}": x for k, x in enumerate(state.q)}
-        steps.append({"actuation": pairs, "residual": info.residual, **q, **_rows(info)})
+        steps.append({"actuation": pairs, "residual": info.residual, **q, **_rows(info, spread)})
     rows = {name: np.concatenate([one[name] for one in steps]) for name in ROWS}
     counts = np.array([len(one["keys"]) for one in steps], np.int64)
     shapes = {name: np.stack([one[name] for one in steps]) for name in steps[0] if name not in rows}
@@ -78,7 +83,7 @@ def recorded(world: World, plan: Plan, number: int, stepper: Any) -> dict[str, A
     return {**shapes, **rows, **index, "counts": counts}
 
 
-def _rows(info: StepInfo) -> dict[str, Any]:
+def _rows(info: StepInfo, spread: bool) -> dict[str, Any]:
     """Keys, λ, makers and kinds of the rows of a step."""
     assert info.assembly is not None
     assert info.lam is not None
@@ -94,7 +99,8 @@ def _rows(info: StepInfo) -> dict[str, Any]:
             each = (place.stop - place.start) // contacts.count
             nodes[place] = np.repeat(np.stack([contacts.nodes_a, contacts.nodes_b], axis=1), each, axis=0)
             weights[place] = np.repeat(np.stack([contacts.weights_a, contacts.weights_b], axis=1), each, axis=0)
-    own = {"keys": rows.key.astype(np.int64), "lam": np.asarray(info.lam), "maker": maker, "normal": normal}
+    lam = spread_forces(info) if spread else np.asarray(info.lam)
+    own = {"keys": rows.key.astype(np.int64), "lam": lam, "maker": maker, "normal": normal}
     return own | {"nodes": nodes, "weights": weights}
 
 

@@ -120,7 +120,14 @@ def _parallel(jobs: Sequence[Job], workers: int, records: Records | None) -> Ite
         raise MissingExtraError(
             f"{workers} workers need joblib: pip install 'pliant[sweep]', or run with workers=1"
         ) from error
-    pool = Parallel(n_jobs=workers, backend="loky", batch_size=1, pre_dispatch=workers, return_as="generator_unordered")
+    pool = Parallel(
+        n_jobs=workers,
+        backend="loky",
+        batch_size=1,
+        pre_dispatch=workers,
+        return_as="generator_unordered",
+        max_nbytes=None,  # large arrays would arrive read-only, and a task may have workspaces
+    )
     try:
         yield from pool(delayed(_one)(*job) for job in jobs)
     except TerminatedWorkerError as error:
