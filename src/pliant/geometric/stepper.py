@@ -171,6 +171,7 @@ class _Way:
             world=self.world,
             correction=tuple(self.descent.correction),
             shift=self.effort.shift,
+            end=motion.view,
             measure=lambda: replace(measure(motion, state), residual=residual),
             factorizations=self.effort.factorizations,
             inverted=sum(inverted_cells(model, q) for model, q in volumes),
