@@ -23,7 +23,7 @@ def pressed(friction=0.0):
 def seen():
     world, body, floor = pressed()
     plan = pl.reduction.ramps(world, amplitude=0.01, steps=10)
-    return world, body, floor, plan, experiments(world, plan, workers=1, progress=False)
+    return world, body, floor, plan, experiments(world, plan, workers=1, progress=False, spread=False)
 
 
 def test_every_step_is_recorded(seen):
@@ -70,7 +70,7 @@ def test_forces_over_given_keys(seen):
 def test_friction_is_left_out_of_the_normal_forces():
     world, body, floor = pressed(friction=0.5)
     plan = pl.reduction.ramps(world, amplitude=0.01, steps=4)
-    snapshots = experiments(world, plan, workers=1, progress=False)
+    snapshots = experiments(world, plan, workers=1, progress=False, spread=False)
     _, matrix = snapshots.forces((body, floor))
     assert matrix.min() >= 0.0
     assert matrix.sum() > 0.0
@@ -119,14 +119,16 @@ def test_experiments_go_on_where_they_were_interrupted(tmp_path):
 
     stepper_twice = _Named(stepper)
     with pytest.raises(KeyboardInterrupt):
-        experiments(world, plan, stepper=stepper_twice, folder=tmp_path, workers=1, progress=False)
-    snapshots = experiments(world, plan, stepper=stepper_twice, folder=tmp_path, workers=1, progress=False)
+        experiments(world, plan, stepper=stepper_twice, folder=tmp_path, workers=1, progress=False, spread=False)
+    snapshots = experiments(
+        world, plan, stepper=stepper_twice, folder=tmp_path, workers=1, progress=False, spread=False
+    )
     assert len(calls) == 8 + 3, "two of three runs were there"
-    whole = experiments(world, plan, workers=1, progress=False)
+    whole = experiments(world, plan, workers=1, progress=False, spread=False)
     np.testing.assert_array_equal(snapshots.positions(body), whole.positions(body))
     other = pl.reduction.ramps(world, amplitude=0.002, steps=3)
     with pytest.raises(pl.InputError, match="another plan"):
-        experiments(world, other, stepper=stepper_twice, folder=tmp_path, workers=1, progress=False)
+        experiments(world, other, stepper=stepper_twice, folder=tmp_path, workers=1, progress=False, spread=False)
 
 
 class _Named:
@@ -145,7 +147,7 @@ class _Named:
 def test_a_history_without_contact_cannot_be_reduced():
     world, body, floor = pressed()
     plan = pl.reduction.ramps(world, amplitude=1e-5, steps=2)
-    snapshots = experiments(world, plan, workers=1, progress=False)
+    snapshots = experiments(world, plan, workers=1, progress=False, spread=False)
     with pytest.raises(pl.InputError, match="'arm – floor' never pushes in these 2 snapshots"):
         snapshots.force_matrix((body, floor))
     with pytest.raises(pl.InputError, match="'wall' is not a maker of rows"):
@@ -155,7 +157,7 @@ def test_a_history_without_contact_cannot_be_reduced():
 def test_a_plan_of_another_world_is_refused(seen):
     _, _, _, plan, _ = seen
     with pytest.raises(pl.InputError, match="'cable' of the plan is not an actuator of this world"):
-        experiments(pressed()[0], plan, workers=1, progress=False)
+        experiments(pressed()[0], plan, workers=1, progress=False, spread=False)
 
 
 def test_two_processes_record_the_same():

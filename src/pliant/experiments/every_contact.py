@@ -85,4 +85,5 @@ class _Sweeping(DirectSession):
             self.report = number + 1
             if natural_map(r, u, blocks, np.empty(count)) <= limit:
                 break
-        return r * D
+        forces: FloatArray = r * D
+        return forces

@@ -79,9 +79,10 @@ class Inverses:
 def targets(bench: Bench, states: list[State], count: int) -> FloatArray:
     """Targets (count, 3) m beside the way of the tip through contact: 1 mm off it, where no cable brings it."""
     path = np.array([bench.robot.tip.at(state) for state in states])
-    places: FloatArray = np.linspace(0.55, 0.93, count) * (len(path) - 1)
+    places = np.linspace(0.55, 0.93, count, dtype=np.float64) * (len(path) - 1)
     on = np.column_stack([np.interp(places, np.arange(len(path)), path[:, axis]) for axis in range(3)])
-    return on + np.array([0.0, 1e-3, 0.0])
+    beside: FloatArray = on + np.array([0.0, 1e-3, 0.0])
+    return beside
 
 
 def inverses(bench: Bench, modes: FloatArray, way: FloatArray) -> Inverses:
@@ -105,12 +106,12 @@ def inverses(bench: Bench, modes: FloatArray, way: FloatArray) -> Inverses:
             places.append(bench.robot.tip.at(state))
             twins.append(bench.robot.tip.at(twin))
         found.append(tuple(np.array(part)[-len(way) :] for part in (places, twins, seconds)))
-    (few, few_twin, seconds), (_, blind_twin, _) = found
+    (few, few_twin, taken), (_, blind_twin, _) = found
     return Inverses(
         apart=np.linalg.norm(few - few_twin, axis=1),
         errors=np.linalg.norm(few_twin - way, axis=1),
         blind_errors=np.linalg.norm(blind_twin - way, axis=1),
-        seconds=seconds,
+        seconds=taken,
     )
 
 

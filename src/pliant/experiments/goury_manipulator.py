@@ -196,7 +196,7 @@ def run(*, full: bool) -> Report:
     fine_tip = fine.robot.tip.at(bent(fine, fine.world))
     fine_tried = sizes(fine, snapshots(fine, steps), [23], lambda world: off(fine, world, fine_tip))
     fine_table = rates(fine, fine_tried.bases[0].basis, steps=20, reference_steps=2)
-    curves = bending(bench, np.linspace(1.0, BEND, 14))
+    curves = bending(bench, np.linspace(1.0, BEND, 14, dtype=np.float64))
     other = replace(
         plackett_burman(bench.world, TRAINED, 60, actuators=bench.robot.cables, kind=Force), targets=aside(bench)
     )

@@ -64,7 +64,9 @@ def experiments(
         return recorded(world, plan, case["run"], used, spread=spread)
 
     results = run(task, cases, folder=folder, identity=identity, workers=workers, progress=progress)
-    return _joined(world, results, {"plan": plan.described(), "stepper": repr(used), **identity, **provenance()})
+    return _joined(
+        world, results, {"plan": plan.described(), "stepper": repr(used), "digests": identity, **provenance()}
+    )
 
 
 def recorded(world: World, plan: Plan, number: int, stepper: Any, *, spread: bool = True) -> dict[str, Any]:

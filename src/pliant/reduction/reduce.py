@@ -51,6 +51,7 @@ def reduce(
     method: Literal["nnmf", "cone"] = "nnmf",
     curvature: bool = False,
     guards: int = 0,
+    depth: float = 0.01,
     stepper: Any = None,
     folder: str | Path | None = None,
     workers: int | None = 1,
@@ -73,6 +74,9 @@ def reduce(
         Let volumes move in a curved space: fewer coordinates follow far bending.
     guards
         Full rows that watch over the contact modes; see `ContactBasis`.
+    depth
+        How deep a point may be that no mode touches, where modes hold its surface, as a share of the margin, usual
+        0.05 … 0.005: smaller is nearer to the full world and takes more rows.
     stepper, folder, workers, progress
         As of `experiments`.
     seed
@@ -90,7 +94,9 @@ def reduce(
     parts: list[Any] = []
     if contact_tolerance is not None:
         positive("contact_tolerance", contact_tolerance)
-        parts += contact_bases(world, seen, tolerance=contact_tolerance, method=method, guards=guards, seed=seed)
+        parts += contact_bases(
+            world, seen, tolerance=contact_tolerance, method=method, guards=guards, depth=depth, seed=seed
+        )
     if motion_tolerance is not None:
         parts += subspaces(world, seen, tolerance=motion_tolerance, curvature=curvature)
     return reduced(world, [*parts, Training(json.dumps(seen.provenance["plan"]))])
@@ -103,6 +109,7 @@ def contact_bases(
     tolerance: float,
     method: Literal["nnmf", "cone"] = "nnmf",
     guards: int = 0,
+    depth: float = 0.01,
     seed: int = 0,
 ) -> list[ContactBasis | PairBasis]:
     """Contact modes of every pair of surfaces that pushes in the snapshots; see `reduce`."""
@@ -116,12 +123,12 @@ def contact_bases(
         if isinstance(maker, FacingPair):
             keys = 3 * maker.key(np.arange(maker.count))
             modes = _modes(snapshots.forces(number, keys=keys)[1].toarray(), tolerance, method, seed)
-            found.append(ContactBasis.of(maker, modes, guards=guards))
+            found.append(ContactBasis.of(maker, modes, guards=guards, tolerance=depth))
         else:
             assert isinstance(maker, ContactPair)
             facing = facing_of(maker, contact_history(world, snapshots, number))
             modes = _modes(facing.snapshots, tolerance, method, seed)
-            found.append(facing.basis(modes, guards=guards))
+            found.append(facing.basis(modes, guards=guards, tolerance=depth))
     if not found:
         raise InputError(
             f"no surfaces touch in these {snapshots.count} snapshots, so there is no contact to reduce: actuate "

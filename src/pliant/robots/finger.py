@@ -31,7 +31,7 @@ def finger(
     width: float = 0.015,
     height: float = 0.015,
     back: float = 0.005,
-    notch: float = 0.006,
+    notch: float = 0.005,
     cable_depth: float = 0.0025,
     cable_spread: float = 0.010,
     cells: Any = (3, 2, 2),
@@ -44,8 +44,8 @@ def finger(
 ) -> Robot:
     """A finger along x from its clamped base at x = 0, palm in the plane z = 0 and facing −z, middle at y = 0.
 
-    Pulling its cable curls it towards −z. Defaults: 100 × 15 × 15 mm, 162 nodes and 396 tetrahedra; half of 40 mm of
-    cable closes the notches, the other half presses the phalanges against each other. All lengths in m.
+    Pulling its cable curls it towards −z. Defaults: 100 × 15 × 15 mm, 162 nodes and 396 tetrahedra; 14 mm
+    of cable bring the phalanges together, 40 mm press them hard against each other. All lengths in m.
 
     base, phalanx, phalanx_count
         Length of the base block, length of each phalanx along the back, and how many there are.
