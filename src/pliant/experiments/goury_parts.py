@@ -72,7 +72,7 @@ class Bench:
     def offline(self, plan: Plan, stepper: Any, *, folder: Path | None = None) -> Snapshots:
         """The snapshots of `plan`, kept in the cache folder, so that another run finds them."""
         if folder is None:
-            own = digest_of([world_digest(self.world), plan.digest(), repr(stepper), pliant.__version__])
+            own = digest_of([world_digest(self.world), plan.digest(), repr(stepper), "spread", pliant.__version__])
             folder = cache_folder().parent / "experiments" / own
         workers = None if find_spec("joblib") else 1
         return experiments(self.world, plan, stepper=stepper, folder=folder, workers=workers, progress=True)
