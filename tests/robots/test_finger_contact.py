@@ -28,7 +28,7 @@ def test_the_published_model_has_495_points_that_see_across_the_notch():
     q = world.initial_state().q[0]
     seen = maker.table.gaps(maker.a.map.points(q), maker.b.map.points(q))
     assert maker.count == 495
-    opening, depth = 0.006, 0.010
+    opening, depth = 0.005, 0.010
     # the near flank rises by half the opening over the depth; a point a share s down stands s × opening away along x
     share = 1.0 - np.asarray(robot.facings[0].points)[:, 2] / depth
     across = opening * share * np.cos(np.arctan(0.5 * opening / depth))

@@ -69,13 +69,15 @@ class Bench:
         """The world with its contacts in `modes` (contacts, k)."""
         return reduced(self.world, [ContactBasis.of(self.facing, modes, tolerance=DEPTH)])
 
-    def offline(self, plan: Plan, stepper: Any, *, folder: Path | None = None) -> Snapshots:
-        """The snapshots of `plan`, kept in the cache folder, so that another run finds them."""
+    def offline(self, plan: Plan, stepper: Any, *, spread: bool = True, folder: Path | None = None) -> Snapshots:
+        """The snapshots of `plan`, kept in the cache folder, so that another run finds them; see `experiments`."""
         if folder is None:
-            own = digest_of([world_digest(self.world), plan.digest(), repr(stepper), pliant.__version__])
+            own = digest_of([world_digest(self.world), plan.digest(), repr(stepper), spread, pliant.__version__])
             folder = cache_folder().parent / "experiments" / own
         workers = None if find_spec("joblib") else 1
-        return experiments(self.world, plan, stepper=stepper, folder=folder, workers=workers, progress=True)
+        return experiments(
+            self.world, plan, stepper=stepper, folder=folder, workers=workers, progress=True, spread=spread
+        )
 
     def forces(self, snapshots: Snapshots) -> FloatArray:
         """Normal forces (contacts, snapshots) of all potential contacts, N."""
