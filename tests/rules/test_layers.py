@@ -26,14 +26,19 @@ def test_optional_packages_are_imported_where_they_are_used(module):
     assert result.stdout.strip() == "", f"import {module} loads {result.stdout.strip()}"
 
 
-def test_import_takes_less_than_a_second():
-    # processor time: another process on the machine must not decide
-    script = "import time; start = time.process_time(); import pliant; print(time.process_time() - start)"
+def test_import_takes_less_than_that_of_its_dependencies():
+    """`import pliant` takes 0.8 s on a quiet machine, of which NumPy, SciPy and Numba take 0.5: a ratio within one
+    process, of processor time, since other processes must not decide.
+    """
+    script = (
+        "import time; a = time.process_time(); import numpy, scipy.linalg, scipy.sparse, numba; "
+        "b = time.process_time(); import pliant; print((time.process_time() - b) / (b - a))"
+    )
     best = min(
         float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
         for _ in range(5)
     )
-    assert best < 1.0, f"import pliant takes {best:.2f} s; see python -X importtime -c 'import pliant'"
+    assert best < 0.8, f"pliant takes {best:.2f} of its dependencies; see python -X importtime -c 'import pliant'"
 
 
 def test_importing_compiles_nothing():
