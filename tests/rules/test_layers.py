@@ -1,5 +1,6 @@
 """Rooms import downward only, and `import pliant` stays quick and free of optional packages."""
 
+import os
 import subprocess
 import sys
 import time
@@ -26,17 +27,19 @@ def test_optional_packages_are_imported_where_they_are_used(module):
     assert result.stdout.strip() == "", f"import {module} loads {result.stdout.strip()}"
 
 
-def test_import_takes_less_than_that_of_its_dependencies():
+def test_import_takes_less_than_that_of_its_dependencies(tmp_path):
     """`import pliant` takes 0.8 s on a quiet machine, of which NumPy, SciPy and Numba take 0.5: a ratio within one
-    process, of processor time, since other processes must not decide.
+    process, of processor time, since other processes must not decide; the first of the runs writes the bytecode.
     """
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path)
     script = (
         "import time; a = time.process_time(); import numpy, scipy.linalg, scipy.sparse, numba; "
         "b = time.process_time(); import pliant; print((time.process_time() - b) / (b - a))"
     )
     best = min(
-        float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
-        for _ in range(5)
+        float(subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, check=True).stdout)
+        for _ in range(6)
     )
     assert best < 0.8, f"pliant takes {best:.2f} of its dependencies; see python -X importtime -c 'import pliant'"
 
