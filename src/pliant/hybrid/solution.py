@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -170,27 +171,23 @@ class Solution:
     @cached_property
     def modes(self) -> Any:
         """Modes (k, m) of all constraint rows at `times`: 0 free, 1 contact, 2 ballistic; joints are always 1."""
-        times, _, blocks = self._samples
-        out = np.empty((len(times), len(self.final.modes)), np.int8)
-        out[:] = self.final.modes
-        if blocks:
-            out[0] = blocks[0][0].flow.motion.discrete.modes
-        for piece, inside, end in blocks:
-            out[inside] = piece.flow.motion.discrete.modes
-            out[end] = piece.after.motion.discrete.modes
-        return out
+        return self._sampled(lambda discrete: discrete.modes, self.final.modes, np.int8)
 
     @cached_property
     def states(self) -> Any:
         """States (k, machines) of the user's machines at `times`."""
+        return self._sampled(lambda discrete: discrete.states, self.final.states, np.int64)
+
+    def _sampled(self, of: Callable[[Discrete], Any], final: Any, kind: Any) -> Any:
+        """What `of` takes from the discrete state, (k, len(final)), at `times`."""
         times, _, blocks = self._samples
-        out = np.empty((len(times), len(self.final.states)), np.int64)
-        out[:] = self.final.states
+        out = np.empty((len(times), len(final)), kind)
+        out[:] = final
         if blocks:
-            out[0] = blocks[0][0].flow.motion.discrete.states
+            out[0] = of(blocks[0][0].flow.motion.discrete)
         for piece, inside, end in blocks:
-            out[inside] = piece.flow.motion.discrete.states
-            out[end] = piece.after.motion.discrete.states
+            out[inside] = of(piece.flow.motion.discrete)
+            out[end] = of(piece.after.motion.discrete)
         return out
 
     @cached_property

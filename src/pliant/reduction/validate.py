@@ -115,6 +115,7 @@ def validate(
     todo = held_out_plan(fast, full, runs=positive_count("runs", runs), seed=seed) if plan is None else plan
     own = Plan.of(fast, todo.described())
     columns: dict[str, list[Any]] = {name: [] for name in Validation.__dataclass_fields__ if name != "targets"}
+    rest = full.initial_state()
     for run in range(todo.run_count):
         states = [fast.initial_state(), full.initial_state()]
         for step in range(todo.steps):
@@ -123,7 +124,7 @@ def validate(
                 for world, state, asked in zip((fast, full), states, (own, todo), strict=True)
             ]
             states = [state for state, _, _ in outcomes]
-            row = {"run": run, "fast_ms": outcomes[0][2], "full_ms": outcomes[1][2], **_compared(outcomes)}
+            row = {"run": run, "fast_ms": outcomes[0][2], "full_ms": outcomes[1][2], **_compared(outcomes, rest)}
             for name, value in row.items():
                 columns[name].append(value)
     return Validation(targets=todo.targets, **{name: np.array(column) for name, column in columns.items()})
@@ -147,9 +148,8 @@ def _timed(stepper: Any, world: World, state: State, controls: Any) -> tuple[Sta
         return state, info, 1e3 * (perf_counter() - start)
 
 
-def _compared(outcomes: list[tuple[State, Any, float]]) -> dict[str, float]:
+def _compared(outcomes: list[tuple[State, Any, float]], rest: State) -> dict[str, float]:
     (fast, fast_info, _), (full, full_info, _) = outcomes
-    rest = full.world.initial_state()
     forces = [_normal_force(info) for info in (fast_info, full_info)]
     return {
         "motion_error": _farthest(fast, full),

@@ -30,12 +30,14 @@ def solve_boxes(problem: BlockProblem, *, start: FloatArray | None, tolerance: f
 
     Every box has at least one finite bound; rows without any are eliminated before.
     """
-    r, pivots = _block_pivots(problem, _first_sides(problem, start), _PATIENCE if _is_cone(problem) else _LIMIT)
+    sides = _first_sides(problem, start)
+    r, pivots = _block_pivots(problem, sides, _PATIENCE)
     residual = residual_of(problem, r)
     if residual <= tolerance:
         return r, residual, pivots
-    if _is_cone(problem) and (shortest := _shortest(problem)) is not None:
-        r, more = shortest
+    again = _shortest(problem) if _is_cone(problem) else _block_pivots(problem, sides, _LIMIT)
+    if again is not None:
+        r, more = again
         pivots, residual = pivots + more, residual_of(problem, r)
         if residual <= tolerance:
             return r, residual, pivots
