@@ -18,11 +18,47 @@ def folder_with(monkeypatch, path):
         kernels.cache_folder.cache_clear()
 
 
-def test_the_folder_follows_the_environment_and_names_the_sources(monkeypatch, tmp_path):
+def test_the_folder_follows_the_environment(monkeypatch, tmp_path):
     folder = folder_with(monkeypatch, tmp_path)
     assert folder.is_dir()
     assert folder.parent == tmp_path
-    assert folder.name.startswith("kernels-")
+
+
+def test_code_is_kept_by_content(tmp_path):
+    """A copy of the sources elsewhere finds the code; a change of an inlined function or of a constant, even in a
+    module that is imported for another one, compiles again, and nothing else does.
+    """
+    base = "from pliant_constant import FACTOR\n@inline\ndef scaled(x):\n    return FACTOR * x\n"
+    middle = "from pliant_base import scaled\n@inline\ndef twice(x):\n    return scaled(2 * x)\n"
+    top = "from pliant_middle import twice\n@kernel\ndef run(x):\n    return twice(x)\n"
+    decorators = "from pliant.core.kernels import inline, kernel\n"
+    script = (
+        "import pliant_top; value = pliant_top.run(1.0); print(value, sum(pliant_top.run.stats.cache_hits.values()))"
+    )
+
+    def answer(folder, factor, source=base):
+        folder.mkdir(exist_ok=True)
+        files = {"constant": f"FACTOR = {factor}\n", "base": source, "middle": middle, "top": top}
+        for name, text in files.items():
+            (folder / f"pliant_{name}.py").write_text(decorators + text)
+        path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+        environment = {
+            **os.environ,
+            "PLIANT_CACHE_DIR": str(tmp_path / "cache"),
+            "PYTHONPATH": path,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        run = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+        )
+        return run.stdout.split()
+
+    assert answer(tmp_path / "here", 3.0) == ["6.0", "0"]
+    assert answer(tmp_path / "here", 3.0) == ["6.0", "1"]
+    assert answer(tmp_path / "there", 3.0) == ["6.0", "1"]
+    assert answer(tmp_path / "here", 4.0) == ["8.0", "0"]
+    assert answer(tmp_path / "here", 4.0, base.replace("* x", "* x + 1")) == ["9.0", "0"]
+    assert answer(tmp_path / "here", 3.0) == ["6.0", "1"]
 
 
 def test_no_writable_folder_is_an_error(monkeypatch, tmp_path):

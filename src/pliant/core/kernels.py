@@ -2,8 +2,9 @@
 
 Kernels are ordinary functions under `@kernel` (called from Python) or `@inline` (called from kernels only). Their
 machine code is kept in the user's cache folder (`PLIANT_CACHE_DIR` overrides it), so a kernel is compiled once per
-machine; `pliant warmup` does it ahead. Numba notices when the file of a kernel changes, but not when a function that
-the kernel inlines does: the folder's name therefore carries a fingerprint of all files with inlined functions.
+machine; `pliant warmup` does it ahead. Numba's own cache goes by the path and the time of a kernel's file, and does not
+notice when a function that the kernel inlines changes. Here code is kept by content: one folder for each module, named
+after a digest of its text and of what it imports for its kernels. Other copies of the same sources find it too.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core import event
+from numba.core.caching import CacheImpl, _CacheLocator
+from numba.core.dispatcher import Dispatcher
 
 _FAST_MATH = {"contract", "reassoc", "nsz", "arcp"}  # NaN and infinity keep their meaning
 
@@ -34,15 +39,58 @@ def inline(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder())
+    usual = CacheImpl._locator_classes
+    CacheImpl._locator_classes = [_ByContent]  # Numba's one way to say where code is kept
     try:
         compiled: Callable[..., Any] = numba.njit(
             cache=True, error_model="numpy", boundscheck=False, fastmath=_FAST_MATH, **options
         )(function)
     finally:
-        numba.config.CACHE_DIR = previous
+        CacheImpl._locator_classes = usual
     return compiled
+
+
+class _ByContent(_CacheLocator):
+    """Numba's question where the code of `function` is kept, answered by what it is made of."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._line = function.__code__.co_firstlineno
+        self._digest = _digest(function.__module__, function.__code__.co_filename)
+        self._folder = cache_folder() / f"{function.__module__.removeprefix('pliant.')}-{self._digest}"
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], path: str) -> _ByContent:
+        locator = cls(function)
+        locator.ensure_cache_path()
+        return locator
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return self._digest
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+@cache
+def _digest(module: str, path: str) -> str:
+    """Digest of the text of a module and of all that its kernels may take from elsewhere: kernels and constants."""
+    digest = hashlib.sha1(Path(path).read_bytes(), usedforsecurity=False)
+    for name, value in sorted(vars(sys.modules[module]).items()):
+        if not name.startswith("__"):
+            digest.update(f"{name}{_trace(value, module)}".encode())
+    return digest.hexdigest()[:12]
+
+
+def _trace(value: Any, module: str) -> str:
+    if isinstance(value, Dispatcher):
+        function = value.py_func
+        return "" if function.__module__ == module else _digest(function.__module__, function.__code__.co_filename)
+    if isinstance(value, ModuleType) and value.__name__.startswith("pliant."):
+        return "".join(_trace(own, module) for own in vars(value).values() if isinstance(own, Dispatcher))
+    return repr(value) if isinstance(value, bool | int | float | str | tuple | np.ndarray) else ""
 
 
 @cache
@@ -54,7 +102,7 @@ def cache_folder() -> Path:
     given = os.environ.get("PLIANT_CACHE_DIR")
     candidates = [Path(given)] if given else [user, Path(tempfile.gettempdir()) / "pliant"]
     for candidate in candidates:
-        folder = candidate / f"kernels-{_fingerprint()}"
+        folder = candidate / "kernels"
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
@@ -64,15 +112,6 @@ def cache_folder() -> Path:
     raise OSError(
         f"no folder for compiled kernels is writable, tried {candidates}; set PLIANT_CACHE_DIR to one that is"
     )
-
-
-def _fingerprint() -> str:
-    digest = hashlib.sha1(usedforsecurity=False)
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        text = path.read_bytes()
-        if b"@inline" in text:
-            digest.update(text)
-    return digest.hexdigest()[:12]
 
 
 class _CompileNotice(event.Listener):
