@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators.drive import DriveRow
-from pliant.actuators.limits import Command, Driven, Limits
+from pliant.actuators.drive import Actuator, DriveRow
+from pliant.actuators.limits import Command, Limits
 from pliant.actuators.values import Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.arrays import csr
@@ -28,7 +28,7 @@ from pliant.models.volume.model import writable
 
 
 @dataclass(frozen=True, eq=False)
-class Cavity(Driven):
+class Cavity(Actuator):
     """A chamber of `body` bounded by `surface`, one of ``body.mesh.surface().components()[1:]``; None: the only one.
 
     min_pressure, max_pressure
@@ -67,6 +67,10 @@ class Cavity(Driven):
     def bodies(self) -> tuple[Any, ...]:
         """The body of the chamber."""
         return (self.body,)
+
+    def row_maker(self, key: int) -> CavityRows:
+        """Its rows, before its bodies are compiled."""
+        return CavityRows.of(self, key)
 
     @property
     def limits(self) -> Limits:

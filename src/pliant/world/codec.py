@@ -78,7 +78,10 @@ class Encoder:
             surface = thing.surface
             return {"thing": number, "class": "MeshObstacle", "fields": self._encoded(surface.rest, surface.triangles)}
         if not is_dataclass(thing) or type(thing).__name__ not in _KNOWN:
-            raise InputError(f"{thing!r} cannot be saved; a motion given by a function is known to this program only")
+            raise InputError(
+                f"{getattr(thing, 'name', thing)!r}, a {type(thing).__name__}, cannot be saved; a motion given by a "
+                "function and a type of one's own are known to this program only"
+            )
         own = {item.name: self.encode(getattr(thing, item.name)) for item in fields(thing)}
         return {"thing": number, "class": type(thing).__name__, "fields": own}
 
