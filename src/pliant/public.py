@@ -80,6 +80,15 @@ def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, blo
     return show(thing, port=port, open_browser=open_browser, block=block)
 
 
+def export(run: Run, path: str | Path, **options: Any) -> Path:
+    """Write a run as a page, a film, a picture, glTF, a ParaView series or a table of curves, by the ending of `path`;
+    see `pliant.viewer.export.export` for the options.
+    """
+    from pliant.viewer.export import export as write
+
+    return write(run, path, **options)
+
+
 def load(path: str | Path) -> Run | World:
     """Read a saved run or world; what the file holds decides."""
     header, arrays = read_archive(path)
@@ -151,6 +160,7 @@ __all__ = [
     "Wrench",
     "Young",
     "control",
+    "export",
     "hybrid",
     "load",
     "materials",
