@@ -93,3 +93,22 @@ def test_a_kernel_is_compiled_once_and_announced(tmp_path):
     assert "compiling kernels" in runs[0].stderr
     assert runs[0].stderr.count("\n") == 1
     assert runs[1].stderr == ""
+
+
+def test_every_process_looks_for_the_same_code():
+    """A kernel that is kept under a name with an address in it would compile in every process."""
+    script = (
+        "import importlib, pkgutil, sys, pliant\n"
+        "for found in pkgutil.walk_packages(pliant.__path__, 'pliant.'):\n    importlib.import_module(found.name)\n"
+        "from pliant.core.kernels import Dispatcher\n"
+        "for name in sorted(n for n in sys.modules if n.startswith('pliant.')):\n"
+        "    for value in vars(sys.modules[name]).values():\n"
+        "        if isinstance(value, Dispatcher) and value.__module__ == name:\n"
+        "            print(value._cache._impl.locator.get_cache_path())\n"
+    )
+    first, second = (
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    )
+    assert "solvers.linear.blas-" in first
+    assert first == second

@@ -7,26 +7,37 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from pliant.core.errors import PliantError
+from pliant.cli.errors import EXIT_CODES, Warnings, tell
+from pliant.cli.names import bench_names, demo_names, experiment_names, kind_names, robot_names
 
 app = typer.Typer(
     name="pliant",
     help="Simulate and control soft robots with their contacts, in real time.",
+    epilog="Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + ".",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+Json = Annotated[Path | None, typer.Option(help="File for the result as JSON; - for standard output.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="NAME=VALUE for a parameter of the file: a plain value assigned at its top level."),
+]
 
 
 def main() -> None:
-    """Run the command line. An error raised on purpose is one red line and exit code 1, never a traceback."""
+    """Run the command line. An error is one red paragraph and an exit code; a traceback is for --debug alone."""
+    told = Warnings()
+    options = sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
+    debug = "--debug" in options
+    arguments = [one for one in options if one != "--debug"] + sys.argv[1 + len(options) :]
     try:
-        app()
-    except (PliantError, OSError) as error:
-        Console(stderr=True).print(f"pliant: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(1)
+        app(args=arguments)
+    except (Exception, KeyboardInterrupt) as error:
+        sys.exit(tell(error, debug=debug))
+    finally:
+        told.end()
 
 
 def _version(wanted: bool) -> None:
@@ -42,78 +53,221 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error; anywhere.")] = False,
 ) -> None:
     pass
 
 
 @app.command()
-def info() -> None:
+def info(json: Json = None) -> None:
     """Versions, threads, compiled kernels, and which extras are present."""
     from pliant.cli.info import show_info
+    from pliant.cli.output import Output
 
-    show_info(Console())
+    show_info(Output(json))
 
 
 @app.command()
-def warmup() -> None:
+def warmup(json: Json = None) -> None:
     """Compile every kernel now, so that no first run has to wait."""
+    from pliant.cli.output import Output
     from pliant.cli.warmup import show_warmup
 
-    show_warmup(Console(stderr=True))
+    show_warmup(Output(json))
 
 
 @app.command()
 def demo(
-    name: Annotated[str, typer.Argument(help="Which demo; without it, the list of them.")] = "",
+    name: Annotated[
+        str, typer.Argument(help="Which demo; without it, the list of them.", autocompletion=demo_names)
+    ] = "",
     out: Annotated[Path, typer.Option(help="Folder for the picture, the page and the run.")] = Path("out"),
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the page in a browser.")] = False,
+    json: Json = None,
 ) -> None:
     """Run a demonstration and write a picture and a web page of it."""
+    from pliant.cli.output import Output
     from pliant.cli.show import show_demo, show_demos
 
+    output = Output(json)
     if name:
-        show_demo(Console(), name, out=out, open_page=not no_open)
+        show_demo(output, name, out=out, open_page=not no_open)
     else:
-        show_demos(Console())
+        show_demos(output)
+
+
+@app.command()
+def new(
+    path: Annotated[Path, typer.Argument(help="File to write, such as scene.py.")],
+    kind: Annotated[str, typer.Option(help="grasp, inverse, chamber or own.", autocompletion=kind_names)] = "grasp",
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
+    json: Json = None,
+) -> None:
+    """Write a scene file with comments, to start from; it runs as it is."""
+    from pliant.cli.new import show_new
+    from pliant.cli.output import Output
+
+    show_new(Output(json), path, kind=kind, force=force)
+
+
+@app.command()
+def run(
+    scene: Annotated[Path, typer.Argument(help="A Python file with a scene, a world, a run or main().")],
+    set_: Settings = None,
+    until: Annotated[float | None, typer.Option(help="End of the simulation, s.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Time step, s.")] = None,
+    out: Annotated[
+        list[Path] | None, typer.Option(help="File for the run, by ending: .npz, .html, .gif, .glb, .pvd…; repeatable.")
+    ] = None,
+    view: Annotated[bool, typer.Option("--view", help="Play the run in the browser afterwards.")] = False,
+    json: Json = None,
+) -> None:
+    """Run a scene file: simulate, report, keep the run.
+
+    The file is plain Python. It defines `scene` or `world`, and what it likes of `control(t, state)`, `stepper`,
+    `until`, `callback(state, info)` and `measure(run)`; or a `run` of its own; or `main()`. `pliant new` writes one.
+    """
+    from pliant.cli.output import Output
+    from pliant.cli.run import show_run
+
+    show_run(Output(json), scene, settings=set_ or [], until=until, dt=dt, out=out or [], view_run=view)
+
+
+@app.command()
+def sweep(
+    scene: Annotated[Path, typer.Argument(help="A scene file, as `pliant run` takes it.")],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="NAME=A,B,C or NAME=FIRST:LAST:COUNT; several make a grid."),
+    ] = None,
+    cases: Annotated[Path | None, typer.Option(help="CSV file with a line of parameters for each case.")] = None,
+    until: Annotated[float | None, typer.Option(help="End of each simulation, s.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the table: .csv or .json.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Where finished cases are kept, to go on after a stop.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; default: as many as there are cores.")] = None,
+    json: Json = None,
+) -> None:
+    """Run a scene file for many values of its parameters, in parallel, into one table of its measures."""
+    from pliant.cli.output import Output
+    from pliant.cli.sweep import show_sweep
+
+    show_sweep(
+        Output(json), scene, settings=set_ or [], cases_file=cases, until=until, out=out, folder=folder, workers=workers
+    )
+
+
+@app.command()
+def play(
+    recorded: Annotated[Path, typer.Argument(metavar="RUN.npz", help="A saved run.")],
+    port: Annotated[int, typer.Option(help="Port on this machine; the next free one where it is taken.")] = 8080,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+) -> None:
+    """Play a saved run in the browser until Ctrl-C."""
+    from pliant.cli.export import show_play
+
+    show_play(recorded, port=port, open_browser=not no_open)
+
+
+@app.command()
+def export(
+    recorded: Annotated[Path, typer.Argument(metavar="RUN.npz", help="A saved run.")],
+    to: Annotated[
+        list[Path] | None, typer.Option(help="File to write, by ending; repeatable. Without it, the list of kinds.")
+    ] = None,
+    fps: Annotated[float | None, typer.Option(help="Instants a second of simulated time.")] = None,
+    color: Annotated[str, typer.Option(help="stress, displacement or plain.")] = "stress",
+    size: Annotated[str, typer.Option(help="Pixels of films and pictures, WIDTHxHEIGHT.")] = "960x540",
+    poses: Annotated[int | None, typer.Option(help="Poses drawn over each other in a .png.")] = None,
+    strip: Annotated[int | None, typer.Option(help="Instants drawn side by side in a .png.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of a page or a picture.")] = None,
+    json: Json = None,
+) -> None:
+    """Write a saved run as a page, a film, a picture, glTF, a ParaView series or a table of curves."""
+    from pliant.cli.export import parsed_size, show_export
+    from pliant.cli.output import Output
+
+    show_export(
+        Output(json), recorded, to=to or [], fps=fps, color=color, size=parsed_size(size), poses=poses, strip=strip,
+        title=title,
+    )  # fmt: skip
+
+
+@app.command()
+def mesh(
+    source: Annotated[
+        Path, typer.Argument(help="A surface (STL, OBJ, PLY), a CAD file (STEP, BREP) or a volume mesh.")
+    ],
+    unit: Annotated[
+        str, typer.Option(help="Unit of the coordinates in the file: m, mm, cm, in…; STEP knows its own.")
+    ] = "",
+    size: Annotated[float | None, typer.Option(help="Wanted length of edges, in that unit.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the mesh, in metres: .vtu, .msh, .vtk…")] = None,
+    element: Annotated[str, typer.Option(help="tet4 or tet10.")] = "tet4",
+    keep_surface: Annotated[
+        bool, typer.Option("--keep-surface", help="Keep the triangles of the surface as they are.")
+    ] = False,
+    json: Json = None,
+) -> None:
+    """Fill a surface or a CAD file with tetrahedra, hollows left open; report how good they are."""
+    from pliant.cli.mesh import show_mesh
+    from pliant.cli.output import Output
+
+    show_mesh(Output(json), source, unit=unit, size=size, out=out, element=element, keep_surface=keep_surface)
 
 
 @app.command()
 def bench(
-    name: Annotated[str, typer.Argument(help="Which benchmark; without it, the list of them.")] = "",
-    json: Annotated[Path | None, typer.Option(help="File for the result.")] = None,
+    name: Annotated[
+        str, typer.Argument(help="Which benchmark; without it, the list of them.", autocompletion=bench_names)
+    ] = "",
     data: Annotated[Path | None, typer.Option(help="Folder with the meshes of the side-by-side comparison.")] = None,
+    json: Json = None,
 ) -> None:
     """Time a benchmark on one thread and write what it measured."""
+    from pliant.cli.output import Output
     from pliant.cli.show import show_bench, show_benches
 
+    output = Output(json)
     if name:
-        show_bench(Console(), name, json_file=json, data=data)
+        show_bench(output, name, data=data)
     else:
-        show_benches(Console())
+        show_benches(output)
 
 
 @app.command()
 def reproduce(
-    name: Annotated[str, typer.Argument(help="Which published experiment; without it, the list of them.")] = "",
-    json: Annotated[Path | None, typer.Option(help="File for the report.")] = None,
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Which published experiment; without it, the list of them.", autocompletion=experiment_names
+        ),
+    ] = "",
     full: Annotated[bool, typer.Option("--full", help="The published size where that takes longer.")] = False,
     view: Annotated[bool, typer.Option("--view", help="Show the motion in the browser afterwards.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the pictures of the experiment, where it has any.")
     ] = None,
+    json: Json = None,
 ) -> None:
     """Run a published experiment and print our numbers beside the paper's."""
+    from pliant.cli.output import Output
     from pliant.cli.show import show_experiment, show_experiments
 
+    output = Output(json)
     if name:
-        show_experiment(Console(), name, json_file=json, full=full, view_run=view, out=out)
+        show_experiment(output, name, full=full, view_run=view, out=out)
     else:
-        show_experiments(Console())
+        show_experiments(output)
 
 
 @app.command()
 def reduce(
-    robot: Annotated[str, typer.Argument(help="A robot of the zoo (finger, trunk, spine…), or a saved world (.npz).")],
+    robot: Annotated[
+        str,
+        typer.Argument(
+            help="A robot of the zoo (finger, trunk, spine…), or a saved world (.npz).", autocompletion=robot_names
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="File for the reduced world.")],
     amplitude: Annotated[float, typer.Option(help="How far actuators go in the experiments, m (m³ for chambers).")],
     steps: Annotated[int, typer.Option(help="Steps of each run.")] = 100,
@@ -121,12 +275,13 @@ def reduce(
     contact_tolerance: Annotated[float | None, typer.Option(help="Error of contact forces, such as 0.05.")] = None,
     motion_tolerance: Annotated[float | None, typer.Option(help="Error of motions, such as 0.001.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Where finished runs are kept, to go on after a stop.")] = None,
-    json: Annotated[Path | None, typer.Option(help="File for the errors and times.")] = None,
+    json: Json = None,
 ) -> None:
     """Simulate once, offline; write a world that steps faster; print how far it can be trusted."""
+    from pliant.cli.output import Output
     from pliant.cli.reduce import show_reduction
 
     show_reduction(
-        Console(), robot, out=out, amplitude=amplitude, steps=steps, plan=plan, contact_tolerance=contact_tolerance,
-        motion_tolerance=motion_tolerance, folder=folder, json_file=json,
+        Output(json), robot, out=out, amplitude=amplitude, steps=steps, plan=plan, contact_tolerance=contact_tolerance,
+        motion_tolerance=motion_tolerance, folder=folder,
     )  # fmt: skip

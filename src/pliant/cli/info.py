@@ -7,16 +7,18 @@ import platform
 from importlib import metadata
 from importlib.util import find_spec
 
-from rich.console import Console
 from rich.table import Table
 
+from pliant.cli.output import Output
 from pliant.cli.warmup import is_warm
 from pliant.core.kernels import cache_folder
 
 EXTRAS: dict[str, tuple[str, ...]] = {
+    "hybrid": ("control", "sksundae", "pythonfmu", "fmpy", "cloudpickle"),
     "mesh": ("gmsh",),
     "plot": ("matplotlib",),
     "stream": ("serial",),
+    "sweep": ("joblib",),
     "viewer": ("viser",),
 }
 """Modules that each extra brings."""
@@ -43,14 +45,15 @@ def extras() -> dict[str, bool]:
     return {name: all(find_spec(module) is not None for module in modules) for name, modules in EXTRAS.items()}
 
 
-def show_info(console: Console) -> None:
+def show_info(output: Output) -> None:
     """Print `facts` and `extras` as one table."""
     table = Table(show_header=False, box=None)
     for name, fact in facts().items():
         table.add_row(name, fact)
     for name, present in extras().items():
         table.add_row(f"extra {name}", "present" if present else rf"absent: pip install 'pliant\[{name}]'")
-    console.print(table, highlight=False, soft_wrap=True)
+    output.console.print(table, highlight=False, soft_wrap=True)
+    output.finish(facts() | {"extras": extras()})
 
 
 def _blas() -> str:

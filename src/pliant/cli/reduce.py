@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
+from pliant.cli.names import robots as robot_names
+from pliant.cli.output import Output, check_folder
 from pliant.core.errors import InputError
 
 PLANS = ("ramps", "plackett-burman")
 
 
 def show_reduction(
-    console: Console,
+    output: Output,
     name: str,
     *,
     out: Path,
@@ -24,7 +23,6 @@ def show_reduction(
     contact_tolerance: float | None,
     motion_tolerance: float | None,
     folder: Path | None,
-    json_file: Path | None,
 ) -> None:
     """Reduce a robot and print how far the result can be trusted.
 
@@ -34,9 +32,7 @@ def show_reduction(
 
     if plan not in PLANS:
         raise InputError(f"there is no plan {plan!r}; the plans are {', '.join(PLANS)}")
-    for file in (out, json_file):
-        if file is not None and not file.resolve().parent.is_dir():
-            raise InputError(f"the folder of {file} does not exist; make it, or choose another file")
+    check_folder(out)
     world = _world(name)
     design = reduction.ramps if plan == "ramps" else reduction.plackett_burman
     fast = reduction.reduce(
@@ -49,13 +45,12 @@ def show_reduction(
         progress=True,
     )
     for part in fast.reductions[:-1]:
-        console.print(f"- {part!r}", markup=False, highlight=False)
+        output.console.print(f"- {part!r}", markup=False, highlight=False)
     found = reduction.validate(fast, world)
-    console.print(str(found), markup=False, highlight=False)
+    output.console.print(str(found), markup=False, highlight=False)
     fast.save(out)
-    console.print(f"wrote {out}", highlight=False, soft_wrap=True)
-    if json_file is not None:
-        json_file.write_text(json.dumps({"metrics": found.metrics()}, indent=2) + "\n", encoding="utf-8")
+    output.say(f"wrote {out}")
+    output.finish({"metrics": found.metrics()})
 
 
 def _world(name: str) -> Any:
@@ -68,7 +63,7 @@ def _world(name: str) -> Any:
         if not isinstance(loaded, pl.World):
             raise InputError(f"{name} holds a run, not a world: save the world with world.save")
         return loaded
-    zoo = sorted(robot for robot in robots.__all__ if robot.islower() and robot != "gripper")
+    zoo = robot_names()
     if name not in zoo:
         raise InputError(f"there is no robot {name!r} and no file of that name; robots are {', '.join(zoo)}")
     scene = pl.Scene(gravity=(0.0, 0.0, -9.81))

@@ -18,6 +18,7 @@ from scipy import sparse
 from pliant import materials, regions
 from pliant import mesh as meshes
 from pliant.actuators import BaseDrive, Cable, Cavity
+from pliant.cli.output import Output
 from pliant.constraints.channel import Channel
 from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import Facing, FacingPair
@@ -65,10 +66,13 @@ def warm_all(report: Callable[[str, float], None] = lambda name, seconds: None) 
     return Warmup(counter.count, perf_counter() - start)
 
 
-def show_warmup(console: Console) -> None:
+def show_warmup(output: Output) -> None:
     """Warm up with a line for each part; while a kernel compiles, `core.kernels` shows its name below."""
+    parts: dict[str, float] = {}
+    console = Console(stderr=True)
 
     def line(name: str, seconds: float) -> None:
+        parts[name] = seconds
         number = list(PARTS).index(name) + 1
         console.print(f"[{number}/{len(PARTS)}] {name:<26}{seconds:7.1f} s", markup=False, highlight=False)
 
@@ -77,6 +81,7 @@ def show_warmup(console: Console) -> None:
     console.print(
         f"{state}, {result.seconds:.1f} s; they are kept in {cache_folder()}", highlight=False, soft_wrap=True
     )
+    output.finish({"compiled": result.compiled, "seconds": result.seconds, "parts": parts, "cache": cache_folder()})
 
 
 def is_warm() -> bool:

@@ -11,10 +11,12 @@ from pliant.mesh.elements import (
     shape,
     shape_gradients,
 )
+from pliant.mesh.filling import tetrahedralize
 from pliant.mesh.generation import block_with_cavity, capsule_with_cavity, chambered_finger, sphere_with_cavity
 from pliant.mesh.io import load, load_surface, save
 from pliant.mesh.mesh import Mesh, drop_unused_nodes
 from pliant.mesh.quadrature import facet_gauss, gauss
+from pliant.mesh.quality import MeshReport, mesh_report
 from pliant.mesh.queries import Location, Locator
 from pliant.mesh.structured import box
 from pliant.mesh.surface import Surface
@@ -25,6 +27,7 @@ __all__ = [
     "Location",
     "Locator",
     "Mesh",
+    "MeshReport",
     "Surface",
     "block_with_cavity",
     "box",
@@ -39,11 +42,13 @@ __all__ = [
     "gauss",
     "load",
     "load_surface",
+    "mesh_report",
     "regions",
     "save",
     "shape",
     "shape_gradients",
     "shell",
     "sphere_with_cavity",
+    "tetrahedralize",
     "tube",
 ]

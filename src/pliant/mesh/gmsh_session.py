@@ -1,8 +1,8 @@
 """Gmsh behind one door: imported on demand, quiet, deterministic, and left as it was found.
 
-Gmsh is GPL and an extra (`pip install "pliant[mesh]"`); nothing outside `pliant.mesh.generation` needs it. Its state is
-global, hence one lock for all threads. Geometry is drawn in millimetres, because Gmsh's kernel has tolerances of
-1e-7 of its unit, and handed back in metres.
+Gmsh is GPL and an extra (`pip install "pliant[mesh]"`); nothing outside `pliant.mesh.generation` and
+`pliant.mesh.filling` needs it. Its state is global, hence one lock for all threads. Geometry is drawn in millimetres,
+because Gmsh's kernel has tolerances of 1e-7 of its unit, and handed back in metres.
 """
 
 from __future__ import annotations
@@ -82,13 +82,20 @@ def _leave(gmsh: Any, ours: bool, before: dict[str, float], current: str) -> Non
         gmsh.model.setCurrent(current)
 
 
-def meshed(gmsh: Any, element: ElementName, shells: int) -> Mesh:
+def meshed(gmsh: Any, element: ElementName, shells: int | None) -> Mesh:
     """Mesh the drawing and take it out in metres, after checking that its surface has `shells` closed shells."""
     try:
         gmsh.model.occ.synchronize()
         gmsh.model.mesh.generate(3)
     except Exception as error:
         raise MeshError(f"gmsh could not mesh the shape ({error}); try a smaller cell_size") from error
+    return taken(gmsh, element, shells)
+
+
+def taken(gmsh: Any, element: ElementName, shells: int | None) -> Mesh:
+    """The tetrahedra of the current model, in metres; `shells` is how many closed shells its surface must have, None
+    where that is not known.
+    """
     tags, coordinates, _ = gmsh.model.mesh.getNodes()
     _, corners = gmsh.model.mesh.getElementsByType(4)
     if len(corners) == 0:
@@ -99,6 +106,6 @@ def meshed(gmsh: Any, element: ElementName, shells: int) -> Mesh:
     points, cells = drop_unused_nodes(coordinates.reshape(-1, 3) / MILLIMETRES, cells)
     mesh = Mesh.oriented(points, cells, "tet4")
     found = len(mesh.surface().components())
-    if found != shells:
+    if shells is not None and found != shells:
         raise MeshError(f"the mesh has {found} closed shells instead of {shells}; a wall is too thin for this geometry")
     return mesh.with_element(element)

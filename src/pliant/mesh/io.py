@@ -77,6 +77,12 @@ def load_surface(path: str | Path, *, unit: str = _MISSING, merge: float = 1e-7)
         raise MeshError(f"{path}: {error}") from error
 
 
+def holds_volume(path: str | Path) -> bool:
+    """Whether a mesh file holds tetrahedra, hexahedra or other volume cells, rather than a surface alone."""
+    _, blocks = _read(_existing(path))
+    return any(_VOLUME_CELL.match(kind) for kind, _ in blocks)
+
+
 def save(
     mesh: Mesh | Surface, path: str | Path, *, unit: str = _MISSING, point_data: dict[str, Any] | None = None
 ) -> None:

@@ -263,17 +263,35 @@ class Run:
             stepper=None if world is None else _stepper(*header["stepper"]),
         )
 
+    def plot(self, path: str | Path | None = None, *, points: Any = None) -> Any:
+        """A Matplotlib figure of curves over time: places of `points` (markers by name, or one such as ``robot.tip``),
+        displacements of bodies (mm), actuators in their units, contact forces (N); written to `path` where given.
+        """
+        from pliant.stepping.curves import plot_curves
+
+        return plot_curves(self, path, points=points)
+
+    def save_curves(self, path: str | Path, *, points: Any = None) -> Path:
+        """Write the curves of `plot` as a CSV table with a line for each instant, and return its path."""
+        from pliant.stepping.curves import save_curves
+
+        return save_curves(self, path, points=points)
+
     def export(self, path: str | Path, *, every: int = 1) -> Path:
-        """Write a ParaView series: a .pvd at `path` and a .vtu for each body and each `every`-th step beside it."""
+        """Write a ParaView series: a .pvd at `path` and a .vtu for each body and each `every`-th step beside it.
+
+        Pages, films, pictures and glTF: `pl.export`.
+        """
         import meshio
 
         path = Path(path).with_suffix(".pvd")
         folder = path.with_suffix("")
         folder.mkdir(parents=True, exist_ok=True)
         entries = []
+        placed = [self.surface_points(part) for part in range(len(self.bodies))]
         for step in range(0, len(self.times), every):
             for part, body in enumerate(self.bodies):
-                points = self.surface_points(part)
+                points = placed[part]
                 rest = points[0] if body.mesh is None else body.mesh.points
                 file = folder / f"{part}_{step:06d}.vtu"
                 data = {"displacement": points[step] - rest}

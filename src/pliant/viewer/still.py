@@ -28,17 +28,24 @@ _GRID_OPACITY = 0.30
 _BACKGROUND_MIDDLE, _BACKGROUND_EDGE, _GRID_COLOR = rgb("#fcfdfe"), rgb("#e1e6ed"), rgb("#4a566b")
 
 
-def render_poses(surfaces: Sequence[SurfaceFrames], scales: Sequence[Scale], camera: Camera) -> FloatArray:
+def render_poses(
+    surfaces: Sequence[SurfaceFrames],
+    scales: Sequence[Scale],
+    camera: Camera,
+    *,
+    stage: tuple[FloatArray, FloatArray] | None = None,
+) -> FloatArray:
     """Draw all frames of `surfaces` over each other: the last solid, the others the fainter the earlier.
 
-    Returns sRGB in 0…1, shape (height, width, 3).
+    `stage` are two corners (3,) [m] of what the floor belongs to: None takes these surfaces; a film gives those of the
+    whole motion, so that its floor stays. Returns sRGB in 0…1, shape (height, width, 3).
     """
     still = [i for i, surface in enumerate(surfaces) if len(surface.frames) == 1]
     moving = [i for i, surface in enumerate(surfaces) if len(surface.frames) > 1]
     count = max(len(surface.frames) for surface in surfaces)
     large = camera.scaled(_SUPERSAMPLING)
     image = _background(camera)
-    image = _draw_floor(image, surfaces, camera)
+    image = _draw_floor(image, surfaces, camera, bounds(surfaces) if stage is None else stage)
     near = np.zeros((large.size[1], large.size[0]))
     image = _over(image, _draw_pose(surfaces, still, 0, scales, large, near))
     for pose in range(count - 1):
@@ -140,9 +147,11 @@ def _background(camera: Camera) -> FloatArray:
     return np.asarray((1.0 - weight) * _BACKGROUND_MIDDLE + weight * _BACKGROUND_EDGE)
 
 
-def _draw_floor(image: FloatArray, surfaces: Sequence[SurfaceFrames], camera: Camera) -> FloatArray:
+def _draw_floor(
+    image: FloatArray, surfaces: Sequence[SurfaceFrames], camera: Camera, stage: tuple[FloatArray, FloatArray]
+) -> FloatArray:
     """The image with grid lines, fading with distance, and the shadow of the last pose on the floor."""
-    lower, upper = bounds(surfaces)
+    lower, upper = stage
     extent, height = float(np.linalg.norm(upper - lower)), floor_height(lower, upper)
     rows, columns = np.mgrid[: camera.size[1], : camera.size[0]]
     sight = camera.directions(columns, rows)

@@ -1,0 +1,72 @@
+"""What `pliant export` and `pliant play` do with a saved run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pliant.cli.output import Output, check_folder
+from pliant.core.errors import InputError
+
+
+def show_export(output: Output, source: Path, *, to: Sequence[Path], **options: Any) -> None:
+    """Write a saved run to each file of `to`, by its ending."""
+    from pliant.viewer.export import KINDS
+
+    if not to:
+        output.say("pliant export RUN.npz --to FILE; the ending of FILE says as what")
+        for ending, line in KINDS.items():
+            output.say(f"  {ending:<7}{line}")
+        return
+    for file in to:
+        check_kind(file)
+        check_folder(file)
+    run = saved_run(source)
+    for file in to:
+        output.say(f"wrote {write_run(run, file, **options)}")
+    output.finish({"run": source, "files": list(to)})
+
+
+def show_play(source: Path, *, port: int, open_browser: bool) -> None:
+    """Play a saved run in the browser until Ctrl-C."""
+    from pliant.viewer.live import view
+
+    view(saved_run(source), port=port, open_browser=open_browser, block=True)
+
+
+def write_run(run: Any, file: Path, **options: Any) -> Path:
+    """Write `run` to `file`, by its ending, with a progress bar where frames are drawn."""
+    from pliant.viewer.export import export
+
+    return export(run, file, progress=sys.stdout.isatty(), **options)
+
+
+def check_kind(file: Path) -> None:
+    """An error where a run cannot be written to a file of this ending."""
+    from pliant.viewer.export import checked_kind
+
+    checked_kind(file)
+
+
+def saved_run(source: Path) -> Any:
+    """The run in a file that `Run.save` wrote."""
+    import pliant as pl
+
+    if source.suffix == ".py":
+        raise InputError(f"{source} is a scene file: run it first, pliant run {source} --out {source.stem}.npz")
+    loaded = pl.load(source)
+    if not isinstance(loaded, pl.Run):
+        raise InputError(
+            f"{source} holds a world, not a run: a run is what `pliant run --out RUN.npz` or run.save writes"
+        )
+    return loaded
+
+
+def parsed_size(text: str) -> tuple[int, int]:
+    """Width and height from "960x540"."""
+    parts = text.lower().replace("×", "x").split("x")
+    if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
+        raise InputError(f"a size is WIDTHxHEIGHT in pixels, such as 960x540; got {text!r}")
+    return int(parts[0]), int(parts[1])

@@ -1,0 +1,82 @@
+"""What `pliant mesh` does: fill a surface or a CAD file with tetrahedra, or read a mesh; say how good it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pliant.cli.output import Output, check_folder
+from pliant.core.errors import InputError, UnitError
+from pliant.core.units import LENGTH_UNITS, metres_per
+
+
+def show_mesh(
+    output: Output,
+    source: Path,
+    *,
+    unit: str,
+    size: float | None,
+    out: Path | None,
+    element: str,
+    keep_surface: bool,
+) -> None:
+    """Make or read a mesh, print its report and write it in metres to `out`; `size` is in `unit`."""
+    from pliant import mesh as meshes
+
+    check_folder(out)
+    mesh = meshed_file(source, unit=unit, size=size, element=element, keep_surface=keep_surface)
+    report = meshes.mesh_report(mesh)
+    output.table(str(source), report_rows(mesh, report))
+    for remark in report.remarks:
+        output.say(f"- {remark}")
+    files = []
+    if out is not None:
+        meshes.save(mesh, out, unit="m")
+        files.append(out)
+        output.say(f'wrote {out}, in metres: pl.mesh.load("{out}", unit="m")')
+    output.finish(report.as_dict() | {"source": source, "files": files})
+
+
+def meshed_file(source: Path, *, unit: str, size: float | None, element: Any, keep_surface: bool) -> Any:
+    """The mesh in a file of volume cells, or one that fills the surface or the solid in it."""
+    from pliant import mesh as meshes
+    from pliant.mesh.filling import CAD_ENDINGS
+    from pliant.mesh.io import holds_volume
+
+    cad = source.suffix.lower() in CAD_ENDINGS
+    if not unit and not (cad and source.suffix.lower() != ".brep"):
+        known = ", ".join(LENGTH_UNITS)
+        raise UnitError(f"{source} does not say the unit of its coordinates; give it: --unit mm (one of {known})")
+    scale = metres_per(unit or "mm")
+    if not cad and holds_volume(source):
+        if size is not None:
+            raise InputError(f"{source} is a volume mesh already; --size is for surfaces and CAD files")
+        return (
+            meshes.load(source, unit=unit).with_element(element)
+            if element != "tet4"
+            else meshes.load(source, unit=unit)
+        )
+    if size is None:
+        raise InputError(f"{source} is to be filled with tetrahedra: give the wanted length of edges, such as --size 3")
+    return meshes.tetrahedralize(
+        source, cell_size=scale * size, unit=unit or None, element=element, keep_surface=keep_surface
+    )
+
+
+def report_rows(mesh: Any, report: Any) -> dict[str, str]:
+    """The lines of the table."""
+    lower, upper = 1e3 * mesh.bounds
+    rows = {
+        "cells": f"{report.cells} {report.element}, {report.nodes} nodes",
+        "size (mm)": " × ".join(f"{length:.4g}" for length in upper - lower),
+        "corner (mm)": ", ".join(f"{x:.4g}" for x in lower),
+        "volume (mL)": f"{report.volume_ml:.4g}",
+        "hollows (mL)": ", ".join(f"{volume:.4g}" for volume in report.hollows_ml) or "none",
+        "edges (mm)": f"{report.least_edge_mm:.3g} to {report.largest_edge_mm:.3g}, mean {report.mean_edge_mm:.3g}",
+        "angles (°)": f"{report.least_angle:.1f} to {report.largest_angle:.1f}",
+        "aspect ratio": f"at most {report.largest_aspect:.2f}",
+        "quality": f"at least {report.least_quality:.2f}, mean {report.mean_quality:.2f} (1: regular)",
+        "inverted": str(report.inverted),
+        "boundary": "closed" if report.closed else "open",
+    }
+    return rows

@@ -1,0 +1,49 @@
+"""Names that the shell completes: of demos, benchmarks, experiments, robots and kinds of scene files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def demo_names(incomplete: str) -> list[str]:
+    """Demos that begin with `incomplete`."""
+    from pliant.demos import DEMOS
+
+    return _beginning(DEMOS, incomplete)
+
+
+def bench_names(incomplete: str) -> list[str]:
+    """Benchmarks that begin with `incomplete`."""
+    from pliant.bench import BENCHES
+
+    return _beginning(BENCHES, incomplete)
+
+
+def experiment_names(incomplete: str) -> list[str]:
+    """Published experiments that begin with `incomplete`."""
+    from pliant.experiments import EXPERIMENTS
+
+    return _beginning(EXPERIMENTS, incomplete)
+
+
+def kind_names(incomplete: str) -> list[str]:
+    """Kinds of scene files that begin with `incomplete`."""
+    from pliant.cli.new import KINDS
+
+    return _beginning(KINDS, incomplete)
+
+
+def robot_names(incomplete: str) -> list[str]:
+    """Robots of one body that begin with `incomplete`."""
+    return _beginning(robots(), incomplete)
+
+
+def robots() -> list[str]:
+    """Robots of the zoo that have one body."""
+    from pliant import robots as zoo
+
+    return sorted(name for name in zoo.__all__ if name.islower() and name != "gripper")
+
+
+def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]

@@ -1,0 +1,133 @@
+"""What `pliant run SCENE.py` does: execute the file, simulate, report, keep the run in files."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pliant.cli.output import Output, check_folder
+from pliant.cli.scene_file import SceneFile, run_scene
+from pliant.core.errors import InputError
+
+_SPAN = re.compile(r"^([^:,]+):([^:,]+):(\d+)$")
+
+
+def show_run(
+    output: Output,
+    scene: Path,
+    *,
+    settings: Sequence[str],
+    until: float | None,
+    dt: float | None,
+    out: Sequence[Path],
+    view_run: bool,
+) -> None:
+    """Run a scene file, print times and measures, and write the run to `out`, by ending; `until` and `dt` in s."""
+    from pliant.cli.export import check_kind, write_run
+
+    for file in out:
+        check_folder(file)
+        check_kind(file)
+    values = {name: one_value(name, text) for name, text in split_settings(settings)}
+    outcome = run_scene(SceneFile.read(scene), values, until=until, dt=dt, progress=sys.stdout.isatty())
+    files: list[Path] = []
+    summary: dict[str, Any] = {}
+    if outcome.run is None and (out or view_run):
+        raise InputError(f"{scene} gave no run to keep or to show: main() must return it")
+    if outcome.run is not None:
+        summary = run_summary(outcome.run)
+        output.table(str(scene), summary)
+        for file in out:
+            files.append(write_run(outcome.run, file))
+            output.say(f"wrote {file}")
+    if outcome.measures:
+        output.table("measures", outcome.measures)
+    output.finish(
+        {
+            "scene": str(scene),
+            "parameters": values,
+            "run": summary,
+            "measures": outcome.measures,
+            "files": files,
+            "complete": outcome.stopped is None,
+        }
+    )
+    if outcome.stopped is not None:
+        kept = ", ".join(map(str, files)) if files else "nothing: give --out RUN.npz to keep it"
+        output.say(f"stopped at {outcome.run.times[-1]:g} s; what was recorded until then is kept in {kept}")
+        raise outcome.stopped
+    if view_run:
+        from pliant.viewer.live import view
+
+        view(outcome.run)
+
+
+def run_summary(run: Any) -> dict[str, Any]:
+    """Length, speed and stages of a run, for a table."""
+    import numpy as np
+
+    summary: dict[str, Any] = {
+        "bodies": ", ".join(body.name for body in run.bodies),
+        "simulated (s)": float(run.times[-1] - run.times[0]),
+        "steps": len(run.times) - 1,
+    }
+    if len(run.step_seconds):
+        summary["step (ms)"] = 1e3 * float(np.median(run.step_seconds))
+        summary["stages (ms)"] = {name: 1e3 * float(np.median(times)) for name, times in run.stage_seconds.items()}
+        # the first step may load or compile kernels
+        late = run.step_seconds[1:] if len(run.step_seconds) > 1 else run.step_seconds
+        summary["real-time factor"] = float(np.diff(run.times)[-len(late) :].sum() / late.sum())
+    return summary
+
+
+def split_settings(settings: Sequence[str]) -> list[tuple[str, str]]:
+    """Names and texts of options such as "young=2e5", each name once."""
+    pairs = []
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or not name.strip().isidentifier() or not text.strip():
+            raise InputError(f"--set takes NAME=VALUE, such as --set young=2e5; got {setting!r}")
+        pairs.append((name.strip(), text.strip()))
+    names = [name for name, _ in pairs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"--set {twice} is given {names.count(twice)} times; give several values as {twice}=A,B,C")
+    return pairs
+
+
+def one_value(name: str, text: str) -> Any:
+    """A single value: a number, True or False, a tuple, or else text."""
+    found = many_values(text)
+    if len(found) != 1:
+        raise InputError(
+            f"--set {name}={text} gives {len(found)} values; a run takes one, `pliant sweep` takes several"
+        )
+    return found[0]
+
+
+def many_values(text: str) -> list[Any]:
+    """The values of "1,2,4", of "0.1:0.2:5" (five, first to last), of "(0,0,1),(0,1,0)" or of "soft,hard"."""
+    span = _SPAN.match(text)
+    if span:
+        import numpy as np
+
+        try:
+            low, high, count = float(span[1]), float(span[2]), int(span[3])
+        except ValueError as error:
+            raise InputError(f"{text!r} is no range; write FIRST:LAST:COUNT, such as 0.1:0.2:5") from error
+        return [float(value) for value in np.linspace(low, high, count)]
+    try:
+        return list(ast.literal_eval(f"[{text}]"))
+    except (ValueError, SyntaxError):
+        return [_literal(part.strip()) for part in text.split(",")]
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

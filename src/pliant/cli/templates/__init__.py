@@ -1,0 +1,1 @@
+"""Scene files that `pliant new` writes; each runs as it is."""

@@ -1,0 +1,190 @@
+"""Tetrahedra from a closed surface (STL, OBJ, PLY…) or a CAD file (STEP, IGES, BREP), made by Gmsh (extra `mesh`).
+
+Shells inside the outer one are hollows and stay empty, whichever way their triangles are turned; `mesh.surface()` has
+them as components after the first, and `pl.Cavity` finds them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.core.checks import positive
+from pliant.core.errors import InputError, MeshError
+from pliant.core.types import FloatArray
+from pliant.core.units import metres_per
+from pliant.mesh.elements import ElementName, element_table
+from pliant.mesh.gmsh_session import MILLIMETRES, drawing, meshed, taken
+from pliant.mesh.io import load_surface
+from pliant.mesh.mesh import Mesh
+from pliant.mesh.surface import Surface
+
+CAD_ENDINGS = (".step", ".stp", ".iges", ".igs", ".brep")
+"""Endings of CAD files; the first four say their unit themselves."""
+_CREASE = np.radians(40.0)
+"""Faces that meet at a sharper angle keep an edge between them when a surface is meshed anew."""
+
+
+def tetrahedralize(
+    source: str | Path | Surface,
+    *,
+    cell_size: float,
+    unit: str | None = None,
+    element: ElementName = "tet4",
+    keep_surface: bool = False,
+) -> Mesh:
+    """Fill a closed surface or a solid with tetrahedra; hollows inside stay empty.
+
+    source
+        A surface file, a CAD file, or a `Surface` in metres.
+    cell_size
+        Wanted length of edges, m.
+    unit
+        Of the coordinates in a surface file or a BREP file ("mm"…); STEP and IGES files know theirs.
+    element
+        "tet4" or "tet10".
+    keep_surface
+        Keep the triangles of the surface as they are, for scans and other surfaces that cannot be meshed anew; its
+        triangles then decide about the size of cells.
+
+    An open surface, one that crosses itself, and several solids in one file are errors.
+    """
+    positive("cell_size", cell_size, unit="m")
+    if element_table(element).name == "hex8":
+        raise InputError('gmsh fills surfaces with tetrahedra: element must be "tet4" or "tet10"')
+    if isinstance(source, Surface):
+        return _filled(source, cell_size, element, keep_surface, "the surface")
+    path = Path(source)
+    if path.suffix.lower() in CAD_ENDINGS:
+        return _from_cad(path, cell_size, unit, element)
+    if unit is None:
+        raise InputError(f'{path}: give the unit of its coordinates, such as unit="mm"')
+    return _filled(load_surface(path, unit=unit), cell_size, element, keep_surface, str(path))
+
+
+def _filled(surface: Surface, cell_size: float, element: ElementName, keep: bool, what: str) -> Mesh:
+    try:
+        surface.check_closed()
+        surface.check_orientation()
+    except MeshError as error:
+        raise MeshError(f"{what}: {error}") from error
+    shells = nested_shells(surface, what)
+    with drawing(cell_size) as gmsh:
+        try:
+            loops = _as_they_are(gmsh, shells) if keep else _anew(gmsh, shells)
+            gmsh.model.geo.addVolume([gmsh.model.geo.addSurfaceLoop(tags) for tags in loops])
+            gmsh.model.geo.synchronize()
+            gmsh.model.mesh.generate(3)
+            if keep:  # triangles that were not made for it leave slivers behind
+                gmsh.model.mesh.optimize("Netgen")
+        except MeshError:
+            raise
+        except Exception as error:
+            advice = "mend it (it may cross itself)" if keep else "keep_surface=True may help, or another cell_size"
+            raise MeshError(f"{what} could not be filled with tetrahedra ({_short(error)}); {advice}") from error
+        return taken(gmsh, element, len(shells))
+
+
+def nested_shells(surface: Surface, what: str = "the surface") -> list[Surface]:
+    """The closed shells of `surface`, the one around all others first; more than one solid is a `MeshError`."""
+    shells = sorted(surface.components(), key=lambda shell: -abs(shell.volume()))
+    if abs(shells[0].volume()) <= 1e-12 * surface.area() ** 1.5:
+        raise MeshError(f"{what} encloses no volume ({shells[0].volume():.3g} m³)")
+    # depth 0 is around everything, depth 1 a hollow; a shell inside a hollow would be a solid of its own
+    depth = [
+        sum(
+            abs(winding(other, shell.points[shell.nodes[:1]])[0]) > 0.5
+            for other in shells
+            if other is not shell
+        )
+        for shell in shells
+    ]  # fmt: skip
+    if depth[0] != 0 or any(one != 1 for one in depth[1:]):
+        solids = sum(1 for one in depth if one % 2 == 0)
+        raise MeshError(
+            f"{what} holds {solids} separate solids; a body is one piece: save each to a file of its own, or join them "
+            "in the program that made them"
+        )
+    return shells
+
+
+def winding(surface: Surface, points: FloatArray) -> FloatArray:
+    """How often closed `surface` winds round each of `points` (p, 3) m: ±1 inside, 0 outside, shape (p,).
+
+    The sum of the solid angles of all triangles over 4π (A. van Oosterom and J. Strackee, 1983).
+    """
+    corners = surface.points[surface.triangles][None] - points[:, None, None]
+    a, b, c = corners[:, :, 0], corners[:, :, 1], corners[:, :, 2]
+    la, lb, lc = (np.linalg.norm(x, axis=2) for x in (a, b, c))
+    volume = np.einsum("pti,pti->pt", a, np.cross(b, c))
+    base = la * lb * lc + (a * b).sum(2) * lc + (b * c).sum(2) * la + (c * a).sum(2) * lb
+    turns: FloatArray = np.arctan2(volume, base).sum(axis=1) / (2.0 * np.pi)
+    return turns
+
+
+def _as_they_are(gmsh: Any, shells: list[Surface]) -> list[list[int]]:
+    """The shells as discrete surfaces that are not meshed again: a list of their tags for each shell."""
+    loops, first = [], 1
+    for shell in shells:
+        tag = gmsh.model.addDiscreteEntity(2)
+        _put(gmsh, tag, shell, first)
+        first += len(shell.nodes)
+        loops.append([tag])
+    return loops
+
+
+def _anew(gmsh: Any, shells: list[Surface]) -> list[list[int]]:
+    """The shells cut into patches along their creases and made ready to be meshed anew: tags for each shell."""
+    owner, first = np.zeros(1, np.int64), 1
+    for number, shell in enumerate(shells):
+        _put(gmsh, gmsh.model.addDiscreteEntity(2), shell, first)
+        first += len(shell.nodes)
+        owner = np.concatenate([owner, np.full(len(shell.nodes), number)])
+    gmsh.model.mesh.classifySurfaces(_CREASE, True, True, np.pi)
+    loops: list[list[int]] = [[] for _ in shells]
+    for _, tag in gmsh.model.getEntities(2):
+        nodes = gmsh.model.mesh.getNodes(2, tag, includeBoundary=True)[0].astype(np.int64)
+        loops[int(np.bincount(owner[nodes[nodes < len(owner)]]).argmax())].append(tag)
+    gmsh.model.mesh.createGeometry()
+    return loops
+
+
+def _put(gmsh: Any, tag: int, shell: Surface, first: int) -> None:
+    """Nodes from `first` on and triangles of a shell, in the units of the drawing."""
+    numbers = np.arange(first, first + len(shell.nodes))
+    gmsh.model.mesh.addNodes(2, tag, numbers, (MILLIMETRES * shell.points[shell.nodes]).ravel())
+    place = np.zeros(len(shell.points), np.int64)
+    place[shell.nodes] = numbers
+    gmsh.model.mesh.addElementsByType(tag, 2, [], place[shell.triangles].ravel())
+
+
+def _from_cad(path: Path, cell_size: float, unit: str | None, element: ElementName) -> Mesh:
+    """The one solid of a CAD file, in tetrahedra."""
+    if not path.is_file():
+        raise MeshError(f"{path} does not exist; the current folder is {Path.cwd()}")
+    knows_unit = path.suffix.lower() != ".brep"
+    if not knows_unit and unit is None:
+        raise InputError(f'{path}: a BREP file does not say its unit; give it, such as unit="mm"')
+    with drawing(cell_size) as gmsh:
+        gmsh.option.setString("Geometry.OCCTargetUnit", "MM")
+        try:
+            gmsh.model.occ.importShapes(str(path), highestDimOnly=True)
+            gmsh.model.occ.synchronize()
+        except Exception as error:
+            raise MeshError(f"{path} cannot be read as a CAD file ({_short(error)}); export it as STEP") from error
+        solids = gmsh.model.getEntities(3)
+        if len(solids) != 1:
+            raise MeshError(
+                f"{path} holds {len(solids)} solids; a body is one: "
+                + ("export a solid, not a sheet" if not solids else "export each to a file of its own, or join them")
+            )
+        if not knows_unit and unit is not None and metres_per(unit) != 1e-3:
+            factor = 1e3 * metres_per(unit)
+            gmsh.model.occ.dilate(solids, 0.0, 0.0, 0.0, factor, factor, factor)
+        return meshed(gmsh, element, None)
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,0 +1,170 @@
+"""A run as moving surfaces: bodies with their colours, rigid things, obstacles, and cables as thin tubes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.collision import Plane
+from pliant.core.checks import positive
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray, IndexArray
+from pliant.stepping import Run
+from pliant.viewer.cast import DISPLACEMENT, PLAIN, STRESS, Cast
+from pliant.viewer.palette import TINTS
+from pliant.viewer.shapes import balls, shape_triangles
+from pliant.viewer.surfaces import SurfaceFrames
+
+COLORS: dict[str, str] = {"plain": PLAIN, "displacement": DISPLACEMENT, "stress": STRESS}
+"""What bodies can be coloured by."""
+TENSION = "cable tension (N)"
+_OBSTACLE = "#a8afba"
+_CABLE = "#20242c"
+_SIDES = 6
+"""Corners of the section of a drawn cable."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What is drawn of a run: `surfaces` at the instants `times` (T,), s, which are the `frames` (T,) of the run.
+
+    The floor is at height `floor`, m; None: where the drawing puts it.
+    """
+
+    surfaces: tuple[SurfaceFrames, ...]
+    times: FloatArray
+    frames: IndexArray
+    floor: float | None = None
+
+
+def chosen_frames(times: FloatArray, fps: float | None) -> IndexArray:
+    """Indices of the frames nearest to instants 1/`fps` s apart, first and last among them; all of them for None."""
+    if fps is None or len(times) < 2:
+        return np.arange(len(times))
+    span = float(times[-1] - times[0])
+    count = max(2, int(np.floor(span * positive("fps", fps, unit="1/s"))) + 1)
+    wanted = np.linspace(times[0], times[-1], count)
+    after = np.clip(np.searchsorted(times, wanted), 1, len(times) - 1)
+    nearer = after - (wanted - times[after - 1] < times[after] - wanted)
+    return np.unique(nearer)
+
+
+def shown_run(run: Run, *, fps: float | None = None, color: str = "stress", cables: bool = True) -> Shown:
+    """The surfaces of a `run` at `fps` (1/s) instants a second, or at every recorded one for None.
+
+    Volumes are coloured by "stress" (von Mises, where the run knows its world), "displacement" or "plain".
+    """
+    if color not in COLORS:
+        raise InputError(f"there is no colouring {color!r}; choose one of {', '.join(COLORS)}")
+    frames = chosen_frames(run.times, fps)
+    cast, times = Cast.of_run(run), run.times[frames]
+    mode = COLORS[color] if COLORS[color] in cast.color_modes else (cast.color_modes[1:] or (PLAIN,))[0]
+    mode = PLAIN if color == "plain" else mode
+    colors = _values(cast, run, frames, mode)
+    surfaces = [_body(run, k, frames, colors.get(k), mode) for k in range(len(run.bodies))]
+    moved = [surface for surface in surfaces if surface is not None]
+    if cables and moved:
+        moved += _cables(cast, run, frames, moved)
+    floor = None
+    reach = _reach(moved)
+    for obstacle in cast.obstacles:
+        solid = obstacle.shape.solid
+        if isinstance(solid, Plane) and solid.normal[2] > 0.999 and obstacle.motion is None:
+            floor = float(solid.point[2])
+            continue
+        found = shape_triangles(obstacle.shape, reach=reach)
+        if found is not None:
+            points, triangles = found
+            instants = times if obstacle.motion is not None else times[:1]
+            poses = np.stack([obstacle.pose(float(t)) for t in instants])
+            moved.append(SurfaceFrames(triangles, _posed(points, poses), label=obstacle.name, color=_OBSTACLE))
+    if not moved:
+        raise InputError("this run has no body whose surface is known, so there is nothing to draw")
+    return Shown(tuple(moved), times, frames, floor)
+
+
+def tube_frames(paths: FloatArray, radius: float) -> tuple[FloatArray, IndexArray]:
+    """Points (T, p, 3) m and triangles (t, 3) of tubes of `radius` m along T polylines `paths` (T, k, 3) m.
+
+    Sections stand across the mean of the two directions that meet at a point, each turned from the one before as little
+    as possible, so that the tube does not twist.
+    """
+    count, size = paths.shape[:2]
+    steps = np.diff(paths, axis=1)
+    steps = steps / np.maximum(np.linalg.norm(steps, axis=2, keepdims=True), 1e-300)
+    along = np.concatenate([steps[:, :1], steps[:, :-1] + steps[:, 1:], steps[:, -1:]], axis=1)
+    along = along / np.maximum(np.linalg.norm(along, axis=2, keepdims=True), 1e-300)
+    axis = np.eye(3)[np.argmin(np.abs(along[:, 0]), axis=1)]
+    angle = np.linspace(0.0, 2.0 * np.pi, _SIDES, endpoint=False)
+    rings = np.empty((count, size, _SIDES, 3))
+    across = axis
+    for k in range(size):
+        across = across - np.einsum("ti,ti->t", across, along[:, k])[:, None] * along[:, k]
+        across = across / np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
+        other = np.cross(along[:, k], across)
+        ring = np.cos(angle)[:, None] * across[:, None] + np.sin(angle)[:, None] * other[:, None]
+        rings[:, k] = paths[:, k, None] + radius * ring
+    number = np.arange(size * _SIDES).reshape(size, _SIDES)
+    a, b = number[:-1], np.roll(number[:-1], -1, axis=1)
+    c, d = np.roll(number[1:], -1, axis=1), number[1:]
+    sides = np.concatenate([np.stack(t, axis=-1).reshape(-1, 3) for t in ((a, b, c), (a, c, d))])
+    fan = np.array([[0, i + 1, i] for i in range(1, _SIDES - 1)])
+    ends = np.concatenate([fan, fan[:, ::-1] + (size - 1) * _SIDES])
+    return rings.reshape(count, -1, 3), np.concatenate([sides, ends])
+
+
+def _values(cast: Cast, run: Run, frames: IndexArray, mode: str) -> dict[int, FloatArray]:
+    """Of each coloured body, values (T, n)."""
+    if mode == PLAIN:
+        return {}
+    found = [cast.values(mode, tuple(positions[f] for positions in run.positions)) for f in frames]
+    return {k: np.stack([values[k] for values in found]) for k in found[0]}
+
+
+def _body(run: Run, number: int, frames: IndexArray, values: FloatArray | None, mode: str) -> SurfaceFrames | None:
+    body, tint = run.bodies[number], TINTS[number % len(TINTS)]
+    triangles = np.asarray(body.surface_triangles(), np.int64)
+    if not body.is_rigid:
+        points = np.stack([body.surface_points(run.positions[number][f]) for f in frames])
+        return SurfaceFrames(triangles, points, values, body.name, mode if values is not None else "", tint)
+    assert body.local is not None
+    local = body.local
+    if not len(triangles):
+        if not (len(local) and body.radius > 0.0):
+            return None
+        local, triangles = balls(local, body.radius)
+    return SurfaceFrames(triangles, _posed(local, run.positions[number][frames]), label=body.name, color=tint)
+
+
+def _posed(local: FloatArray, poses: FloatArray) -> FloatArray:
+    """Points (n, 3) m of a rigid thing at poses (T, 4, 3): (T, n, 3) m."""
+    placed: FloatArray = poses[:, :1] + local @ poses[:, 1:].transpose(0, 2, 1)
+    return placed
+
+
+def _cables(cast: Cast, run: Run, frames: IndexArray, bodies: Sequence[SurfaceFrames]) -> list[SurfaceFrames]:
+    radius = 0.004 * _reach(bodies)
+    tension = {rows.names[0]: rows.values[:, 1] for rows in run.forces if rows.values.shape[1] == 2}
+    surfaces = []
+    for strand in cast.strands:
+        paths = np.stack([strand.path(tuple(positions[f] for positions in run.positions)) for f in frames])
+        points, triangles = tube_frames(paths, radius)
+        name: Any = strand.spec.name
+        if name in tension:
+            values = np.repeat(tension[name][frames][:, None], points.shape[1], axis=1)
+            surfaces.append(SurfaceFrames(triangles, points, values, name, TENSION))
+        else:
+            surfaces.append(SurfaceFrames(triangles, points, label=name, color=_CABLE))
+    return surfaces
+
+
+def _reach(surfaces: Sequence[SurfaceFrames]) -> float:
+    """Diagonal of the first frames, m."""
+    if not surfaces:
+        return 1.0
+    lower = np.min([surface.frames[0].min(axis=0) for surface in surfaces], axis=0)
+    upper = np.max([surface.frames[0].max(axis=0) for surface in surfaces], axis=0)
+    return float(np.linalg.norm(upper - lower))
