@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray
-from pliant.hybrid.equations import Discrete, Equations, Motion
+from pliant.hybrid.equations import Discrete, Equations
 from pliant.hybrid.laws import Grip, Mode
+from pliant.hybrid.motion import Motion
 
 
 class Cause(Enum):

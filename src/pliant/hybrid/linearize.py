@@ -19,8 +19,9 @@ import numpy as np
 from pliant.core.checks import finite_array
 from pliant.core.errors import ConvergenceError, InputError, MissingExtraError
 from pliant.core.types import FloatArray
-from pliant.hybrid.equations import Discrete, Equations, Motion
+from pliant.hybrid.equations import Discrete, Equations
 from pliant.hybrid.laws import Grip, Mode
+from pliant.hybrid.motion import Motion
 from pliant.hybrid.solution import Point
 from pliant.hybrid.start import first_discrete
 from pliant.hybrid.system import Joint, System

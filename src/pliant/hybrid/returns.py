@@ -15,10 +15,12 @@ import numpy as np
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
 from pliant.hybrid.controllers import Flow
-from pliant.hybrid.equations import Equations, Motion, constraint_rows
+from pliant.hybrid.equations import Equations
 from pliant.hybrid.guards import Cause, Guards
 from pliant.hybrid.integrate import integrate
 from pliant.hybrid.linearize import sensitivity
+from pliant.hybrid.motion import Motion
+from pliant.hybrid.rows import constraint_rows
 from pliant.hybrid.runge_kutta import RungeKutta
 from pliant.hybrid.solution import Event, Piece, Point, Solution
 from pliant.hybrid.system import System

@@ -6,8 +6,9 @@ import numpy as np
 
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
-from pliant.hybrid.equations import Discrete, Equations, constraint_rows, least_norm
+from pliant.hybrid.equations import Discrete, Equations
 from pliant.hybrid.laws import Grip, Mode
+from pliant.hybrid.rows import constraint_rows, least_norm
 from pliant.hybrid.system import Contact, Joint
 
 TOLERANCE = 1e-8

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray
-from pliant.hybrid.equations import Discrete, Equations, Motion, constraint_rows, tangent_rows
+from pliant.hybrid.equations import Discrete, Equations
 from pliant.hybrid.guards import Cause, Guard
 from pliant.hybrid.impact import impact, slowed
 from pliant.hybrid.laws import Grip, Mode
+from pliant.hybrid.motion import Motion
+from pliant.hybrid.rows import constraint_rows, tangent_rows
 from pliant.hybrid.solution import Event
 from pliant.hybrid.system import Contact
 
