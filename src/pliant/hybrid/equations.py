@@ -88,8 +88,8 @@ class Equations:
                 row = int(np.argmin(mass))
                 raise SingularError(_singular(self.system.name, row, mass[row]), row=row)
             self._inverse = 1.0 / mass
-            column = self._inverse[:, None]
-            self.over_mass_always = lambda b: column * b if b.ndim == 2 else self._inverse * b
+            inverse, column = self._inverse, self._inverse[:, None]
+            self.over_mass_always = lambda b: inverse * b if b.ndim == 1 else column * b
         else:
             factor = self._factor(mass)
             self._inverse = np.ascontiguousarray(lapack.dpotrs(factor, np.eye(self.n), lower=1)[0])

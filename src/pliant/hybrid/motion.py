@@ -8,6 +8,7 @@ from the condensed R M⁻¹Fᵀ λ = −c − R M⁻¹f, by Cholesky while it is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,7 @@ class Motion:
         self.trace: list[FloatArray] | None = None  # forces of all evaluations, where a list is put here
         lone = self.normal_count == 1 and not self._odd and not self._rubbing and self.offsets is None
         if lone and equations.over_mass_always is not None and not equations.system.compliance:
-            self.acceleration = self._lone_acceleration  # type: ignore[method-assign]
-            self._coefficients = tuple(float(x) for x in equations.alpha[self.rows[0]])
+            self.acceleration = self._lone_acceleration()  # type: ignore[assignment, method-assign]
 
     def assemble(self, q: Any, v: Any) -> tuple[Any, Any, Any]:
         """R (k, n), F (k, n) and c (k,): normal rows, then the sticking tangents."""
@@ -113,21 +113,29 @@ class Motion:
             self.trace.append(self.lam)
         return free + push.dot(self.lam)
 
-    def _lone_acceleration(self, q: FloatArray, v: FloatArray, u: Any) -> Any:
+    def _lone_acceleration(self) -> Callable[[FloatArray, FloatArray, Any], Any]:
         """`acceleration` with one active row, no friction and a constant mass matrix: the same, in fewer steps."""
-        equations, piece = self.equations, self.pieces[0]
-        over_mass = equations.over_mass_always
-        free = over_mass(equations.force(q, v, u))
-        h, R, c = constraint_rows(piece.constraint, q, v, piece.which, all_of_them=piece.all_of_them)
-        row, x = R[0], float(h[0])
-        push = over_mass(row)
-        a0, a1, a2 = self._coefficients
-        drift = float(c[0]) + a1 * float(row.dot(v)) + (a0 + a2 * x * x) * x
-        lam = -(drift + float(row.dot(free))) / float(row.dot(push))
-        self.lam = np.array([lam])
-        if self.trace is not None:
-            self.trace.append(self.lam)
-        return free + lam * push
+        piece, force, over_mass = self.pieces[0], self.equations.force, self.equations.over_mass_always
+        a0, a1, a2 = (float(x) for x in self.equations.alpha[self.rows[0]])
+        constraint, which, every = piece.constraint, piece.which, piece.all_of_them
+        plain = every and constraint.rows is not None and getattr(constraint, "near", None) is None
+        rows: Any = constraint.rows if plain else None
+
+        def acceleration(q: FloatArray, v: FloatArray, u: Any) -> Any:
+            free = over_mass(force(q, v, u))
+            h, R, c = rows(q, v) if plain else constraint_rows(constraint, q, v, which, all_of_them=every)
+            row, x = R[0], h.item(0)
+            push = over_mass(row)
+            drift = c.item(0) + a1 * float(row.dot(v)) + (a0 + a2 * x * x) * x
+            lam = -(drift + float(row.dot(free))) / float(row.dot(push))
+            self.lam = np.array((lam,))
+            if self.trace is not None:
+                self.trace.append(self.lam)
+            push *= lam
+            push += free
+            return push
+
+        return acceleration
 
     def _forces(self, S: FloatArray, b: FloatArray) -> FloatArray:
         """λ of S λ = b, the one of least norm where S is rank deficient."""

@@ -52,7 +52,7 @@ def variation(solution: Solution) -> FloatArray:
 
 def _between(solution: Solution, piece: Piece) -> FloatArray:
     """The transition matrix of the linear model along one step."""
-    n, dense = solution.system.coordinate_count, solution._dense(piece)
+    n, dense = solution.system.coordinate_count, piece.interpolant(solution.method)
     length = piece.t1 - piece.t
     u = _held(piece.flow)
 

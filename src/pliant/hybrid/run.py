@@ -14,7 +14,7 @@ from pliant.hybrid.guards import Cause, Guard, Guards
 from pliant.hybrid.laws import Mode
 from pliant.hybrid.locate import Search
 from pliant.hybrid.motion import Motion, NoForceError
-from pliant.hybrid.runge_kutta import Dense, RungeKutta, Step
+from pliant.hybrid.runge_kutta import RungeKutta, Step
 from pliant.hybrid.solution import Event, Outcome, Piece, Point
 from pliant.hybrid.start import consistent_start
 from pliant.hybrid.system import Contact, System
@@ -182,6 +182,7 @@ class Run:
         room = limit - self.t
         if self.h == 0.0:
             self.h = self.method.first_step(self.flow.rate, self.t, self.y, self.f, min(room, self.max_step))
+        rejected = False
         while True:
             h = min(self.h, self.max_step)
             whole = h >= room * (1.0 - 1e-10)
@@ -201,9 +202,11 @@ class Run:
             if step.error <= 1.0:
                 self.h = 0.5 * h
             else:
-                shrink = 0.85 * step.error**self.method.exponent if np.isfinite(step.error) else 0.1
+                rejected = True
+                shrink = 0.9 * step.error**self.method.exponent if np.isfinite(step.error) else 0.1
                 self.h = h * max(0.2, shrink)
-        grow = 10.0 if step.error == 0.0 else min(10.0, 0.85 * step.error**self.method.exponent)
+        grow = 10.0 if step.error == 0.0 else min(10.0, 0.9 * step.error**self.method.exponent)
+        grow = min(grow, 1.0) if rejected else grow
         self.h = max(h * grow, self.h if whole and not self.families else 0.0)
         self._accept(step, limit if whole else self.t + h)
         return None
@@ -212,12 +215,11 @@ class Run:
         """Record the step, or its part up to the first event."""
         g = self.guards.values(end, step.y1)
         search = Search(self.method, self.flow, self.guards, self.g, step)
-        search.dense = self._dense(step, end)
         theta, theta_g, crossed = search.first_sign(g)
         if crossed.any():
             self._event(*search.event(theta, theta_g, crossed))
             return
-        self._record(step, end, search.dense)
+        self._record(step, end)
         self.t, self.y, self.f, self.g = end, step.y1, step.f1, g
         if self.families and self._far(self.y[: self.equations.n]) > 0.25:
             self._look_again()
@@ -227,7 +229,7 @@ class Run:
     def _event(self, part: Step, t: float, fired: Any) -> None:
         """Go to where guards have `fired`, and switch."""
         n = self.equations.n
-        self._record(part, t, self._dense(part, t))
+        self._record(part, t)
         self.t, self.y = t, part.y1
         switch = Switch(self.equations, self.flow.motion.discrete, t, part.y1[:n], part.y1[n : 2 * n], self._work)
         switch.fire([self.guards.guard(int(k)) for k in fired], self._input())
@@ -266,17 +268,11 @@ class Run:
             self._enter(switch)
             self._replace_after(self.flow)
 
-    def _dense(self, step: Step, end: float) -> Dense | None:
-        if self.sample is None:
-            return None
-        grid = self.sample * np.ceil(step.t / self.sample + 1e-9)
-        return self.method.dense(self.flow.rate, step) if grid < end else None
-
-    def _record(self, step: Step, end: float, dense: Dense | None) -> None:
-        self.pieces.append(Piece(step.t, end, step.y, step.y1, self.flow, dense, self.flow))
+    def _record(self, step: Step, end: float) -> None:
+        sampled = self.sample is not None and self.sample * np.ceil(step.t / self.sample + 1e-9) < end
+        self.pieces.append(Piece(step.t, end, step.y, step.y1, self.flow, step if sampled else None, self.flow))
 
     def _replace_after(self, flow: Flow) -> None:
         """The last step ends in an event: from there on another flow holds, and the state may have jumped."""
         if self.pieces:
-            last = self.pieces[-1]
-            self.pieces[-1] = Piece(last.t, last.t1, last.y, self.y, last.flow, last.dense, flow)
+            self.pieces[-1].y1, self.pieces[-1].after = self.y, flow

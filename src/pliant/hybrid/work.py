@@ -21,10 +21,7 @@ def contact_work(pieces: Sequence[Piece], row: int, method: RungeKutta) -> float
         equations, n = flow.motion.equations, flow.n
         index = int(np.searchsorted(equations.first, row, side="right")) - 1
         which = np.array([row - int(equations.first[index])])
-        dense = piece.dense
-        if dense is None:
-            step = method.step(flow.rate, piece.t, piece.y, flow.rate(piece.t, piece.y), length)
-            dense = method.dense(flow.rate, step)
+        dense = piece.interpolant(method)
         at = int(np.flatnonzero(flow.motion.rows == row)[0])
         for x, weight in _GAUSS:
             y = dense.one(x)
