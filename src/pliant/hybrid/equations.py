@@ -71,6 +71,7 @@ class Equations:
                 self.switched[rows] = constraint.name not in owned
                 self.mu[rows] = constraint.friction.coefficient if constraint.friction else 0.0
                 self.energy[rows] = constraint.energy_consistent
+        self.scoped = [getattr(constraint, "scope", None) is not None for constraint in system.constraints]
         self._prepare_mass()
         self.inputs = system.inputs
         self.input_count = system.input_count
@@ -149,6 +150,19 @@ class Equations:
             return function(q, np.arange(thing.count) if which is None else which)
         h = np.atleast_1d(np.asarray(function(q))).ravel()
         return h if which is None else h[which]
+
+    def scopes(self, q: FloatArray, constraint: int, which: Any = None) -> Any:
+        """How far (k,) m rows of a contact that has a `scope` are inside it."""
+        thing: Any = self.system.constraints[constraint]
+        if thing.near is not None:
+            return thing.scope(q, np.arange(thing.count) if which is None else which)
+        scope = np.atleast_1d(np.asarray(thing.scope(q))).ravel()
+        return scope if which is None else scope[which]
+
+    def openings(self, q: FloatArray, constraint: int, which: Any = None) -> Any:
+        """h (k,) where rows count; elsewhere at least the distance to where they would. Below 0 a row is violated."""
+        h = self.gaps(q, constraint, which)
+        return np.maximum(h, -self.scopes(q, constraint, which)) if self.scoped[constraint] else h
 
     def rates(self, q: FloatArray, v: FloatArray, constraint: int, which: Any) -> tuple[Any, Any]:
         """h and ḣ of `which` rows of a constraint."""

@@ -103,7 +103,9 @@ def resolve(
         if not isinstance(active, str):
             holds = np.full(constraint.count, always or constraint.name in active)
         elif active == "contact":
-            touching = np.abs(h) <= _TOUCHING if equations.switched[rows.start] else np.zeros(constraint.count, bool)
+            touching = (np.abs(h) <= _TOUCHING) & equations.switched[rows]
+            if equations.scoped[index]:
+                touching &= equations.scopes(q, index) > 0.0
             holds = (discrete.modes[rows] == Mode.CONTACT) | touching
         else:
             holds = np.full(constraint.count, always or active == "all")

@@ -74,19 +74,42 @@ class Search:
         """The step up to the first event among guards that have `crossed` at the part `theta`, with values `g` there:
         that step, its end (s), and the numbers of the guards that fall at it.
         """
-        step, first, slope = self.step, theta, (g - self.start) / (theta * self.step.h)
-        tolerance = max(1e-3 * EVENT_TIME / step.h, 1e-15)
-        for k in np.flatnonzero(crossed):
-            if first > 0.0 and self.values(first)[k] <= 0.0:
-                first = brentq(
-                    lambda s, k=k: self.values(s)[k] if s > 0.0 else self.start[k], 0.0, first,
-                    xtol=tolerance, rtol=8.9e-16,
-                )  # fmt: skip
+        slope = (g - self.start) / (theta * self.step.h)
+        first = self._first_root(theta, crossed)
+        while first > 0.0:  # others may have crossed before, and returned by `theta`
+            earlier, there, others = self._before(first)
+            if not (others & ~crossed).any():
+                break
+            slope = np.where(crossed, slope, (there - self.start) / (earlier * self.step.h))
+            crossed = crossed | others
+            first = self._first_root(earlier, others)
         part, g, t = self._refined(first, crossed, slope)
         fired = np.flatnonzero(crossed & (g <= np.abs(slope) * EVENT_TIME))
         if not len(fired):
             fired = np.array([int(np.argmin(np.where(crossed, g / np.maximum(np.abs(slope), 1e-300), np.inf)))])
         return part, t, fired
+
+    def _first_root(self, theta: float, crossed: Any) -> float:
+        """The part of the step at which the first of the guards that have `crossed` by `theta` is zero."""
+        tolerance = max(1e-3 * EVENT_TIME / self.step.h, 1e-15)
+        for k in np.flatnonzero(crossed):
+            if theta > 0.0 and self.values(theta)[k] <= 0.0:
+                theta = brentq(
+                    lambda s, k=k: self.values(s)[k] if s > 0.0 else self.start[k], 0.0, theta,
+                    xtol=tolerance, rtol=8.9e-16,
+                )  # fmt: skip
+        return theta
+
+    def _before(self, theta: float) -> tuple[float, FloatArray, Any]:
+        """The first of a few places up to `theta` at which guards have crossed, their values there, and which."""
+        count = self.guards.gap_count
+        for part in _PARTS if count else ():
+            gaps = self.guards.gaps(self.interpolant().one(part * theta))
+            if ((self.start[:count] > 0.0) & (gaps <= 0.0)).any():
+                g = self.values(part * theta)
+                return part * theta, g, self.crossed(g)
+        g = self.values(theta)
+        return theta, g, self.crossed(g)
 
     def _refined(self, theta: float, crossed: Any, slope: FloatArray) -> tuple[Step, FloatArray, float]:
         """Take the step again up to the event, and correct its length until the guard vanishes on the solution."""

@@ -53,6 +53,7 @@ class Motion:
         self._stuck = [np.flatnonzero(grip == Grip.STICK) for grip in grips]
         self._slips = any(len(slipping) for slipping in self._slipping)
         self.lam: FloatArray = np.empty(0)
+        self.dv: Any = None  # the accelerations of the last evaluation
         self.trace: list[FloatArray] | None = None  # forces of all evaluations, where a list is put here
         lone = self.normal_count == 1 and not self._odd and not self._rubbing and self.offsets is None
         if lone and equations.over_mass_always is not None and not equations.system.compliance:
@@ -105,13 +106,15 @@ class Motion:
         over_mass = equations.over_mass(q)
         free = over_mass(equations.force(q, v, u))
         if not self.normal_count:
+            self.dv = free
             return free
         R, F, c = self.assemble(q, v)
         push = over_mass(F.T)
         self.lam = self._forces(R.dot(push), -(c + R.dot(free)))
         if self.trace is not None:
             self.trace.append(self.lam)
-        return free + push.dot(self.lam)
+        self.dv = free + push.dot(self.lam)
+        return self.dv
 
     def _lone_acceleration(self) -> Callable[[FloatArray, FloatArray, Any], Any]:
         """`acceleration` with one active row, no friction and a constant mass matrix: the same, in fewer steps."""
@@ -133,6 +136,7 @@ class Motion:
                 self.trace.append(self.lam)
             push *= lam
             push += free
+            self.dv = push
             return push
 
         return acceleration

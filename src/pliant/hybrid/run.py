@@ -86,8 +86,10 @@ class Run:
             near = self._near(index)
             near = near[equations.switched[start + near]]
             if len(near):
-                h, rate = equations.rates(switch.q, switch.v, index, near)
-                found += [Guard(Cause.TOUCH, int(start + k)) for k in near[(h <= 1e-9) & (rate <= 1e-9)]]
+                near = near[equations.openings(switch.q, index, near) <= 1e-9]
+            if len(near):
+                _, rate = equations.rates(switch.q, switch.v, index, near)
+                found += [Guard(Cause.TOUCH, int(start + k)) for k in near[rate <= 1e-9]]
         switch.fire(found, self._input())
 
     def _near(self, index: int) -> Any:
