@@ -9,8 +9,9 @@ from scipy.optimize import brentq
 
 import pliant as pl
 from pliant.hybrid import Contact, Friction, Joint, Mode, Restitution, System
-from pliant.hybrid.equations import Equations, Motion
+from pliant.hybrid.equations import Equations
 from pliant.hybrid.maze import ring_top
+from pliant.hybrid.motion import Motion
 from pliant.hybrid.start import first_discrete
 
 GRAVITY = 9.81

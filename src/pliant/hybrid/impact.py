@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray
-from pliant.hybrid.equations import Discrete, Equations, constraint_rows, least_norm, tangent_rows
+from pliant.hybrid.equations import Discrete, Equations
 from pliant.hybrid.laws import Mode, Restitution, RestitutionLaw
+from pliant.hybrid.rows import constraint_rows, least_norm, tangent_rows
 from pliant.hybrid.system import Contact
 from pliant.solvers import friction as solve_friction
 from pliant.solvers import lcp

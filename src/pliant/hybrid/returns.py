@@ -15,10 +15,12 @@ import numpy as np
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
 from pliant.hybrid.controllers import Flow
-from pliant.hybrid.equations import Equations, Motion, constraint_rows
+from pliant.hybrid.equations import Equations
 from pliant.hybrid.guards import Cause, Guards
 from pliant.hybrid.integrate import integrate
 from pliant.hybrid.linearize import sensitivity
+from pliant.hybrid.motion import Motion
+from pliant.hybrid.rows import constraint_rows
 from pliant.hybrid.runge_kutta import RungeKutta
 from pliant.hybrid.solution import Event, Piece, Point, Solution
 from pliant.hybrid.system import System
@@ -50,7 +52,7 @@ def variation(solution: Solution) -> FloatArray:
 
 def _between(solution: Solution, piece: Piece) -> FloatArray:
     """The transition matrix of the linear model along one step."""
-    n, dense = solution.system.coordinate_count, solution._dense(piece)
+    n, dense = solution.system.coordinate_count, piece.interpolant(solution.method)
     length = piece.t1 - piece.t
     u = _held(piece.flow)
 

@@ -56,7 +56,9 @@ class Contact:
     is lowered by that energy, so a collision gains none. `restitution` makes impacts
     impulsive. `rows` as for a joint. A large family gives `near(q, reach)` → rows whose gap may be below `reach` (m)
     and `moved(q, q_then)` → the most (m) by which a gap changed since; its `gap(q, which)` and `rows(q, v, which)` (and
-    those of its friction) take the indices wanted, and whatever is far is skipped.
+    those of its friction) take the indices wanted, and whatever is far is skipped. Where h is the gap only for a part
+    of the states (the distance of a vertex from a face that it may leave sideways), `scope(q)`, for a family `scope(q,
+    which)`, says how far (m) each row is inside that part: a row can touch where it is > 0, and is let go beyond it.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Contact:
     near: Callable[[FloatArray, float], Any] | None = None
     moved: Callable[[FloatArray, FloatArray], float] | None = None
     reach: float = 0.0
+    scope: Function | None = None
 
     def __post_init__(self) -> None:
         positive_count(f"count of contact {self.name!r}", self.count)
