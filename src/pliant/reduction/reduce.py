@@ -28,18 +28,17 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.models.volume import Subspace
 from pliant.reduction.choose import choose_basis
+from pliant.reduction.choose_modes import HELD_OUT, choose_modes, is_rich
 from pliant.reduction.cone import cone_basis
-from pliant.reduction.curved import curved
 from pliant.reduction.ecsw import ecsw
 from pliant.reduction.experiments import experiments
 from pliant.reduction.plans import Plan
-from pliant.reduction.pod import pod
 from pliant.reduction.snapshots import Snapshots
 from pliant.world import World
 from pliant.world.reduced import Training, reduced
 
-HELD_OUT = 0.2
-"""Fraction of the snapshots that decides how many modes there are, and takes no part in making them."""
+MOST_EQUATIONS = 2400
+"""Training equations for integration points: snapshots times modes. More of them take long and tell little."""
 
 
 def reduce(
@@ -66,8 +65,9 @@ def reduce(
         Relative error of contact forces on held-out snapshots, usual 0.1 … 0.01, which decides the number of contact
         modes of every pair; pairs that never touch keep their contacts in full. None leaves all contacts as they are.
     motion_tolerance
-        What the modes of a volume may leave of its snapshots, usual 1e-2 … 1e-4, which decides their number, and ten
-        times that the integration points. None leaves motions as they are.
+        What the modes of a volume may leave of held-out snapshots, usual 1e-2 … 1e-4, which decides their number, and
+        three times that the integration points. The motion itself may be several times as far off, of bodies that touch
+        themselves ten times: `validate` tells. None leaves motions as they are.
     method
         Contact modes by non-negative factorization, or the snapshots themselves that span the others ("cone").
     curvature
@@ -98,7 +98,7 @@ def reduce(
             world, seen, tolerance=contact_tolerance, method=method, guards=guards, depth=depth, seed=seed
         )
     if motion_tolerance is not None:
-        parts += subspaces(world, seen, tolerance=motion_tolerance, curvature=curvature)
+        parts += subspaces(world, seen, tolerance=motion_tolerance, curvature=curvature, seed=seed)
     return reduced(world, [*parts, Training(json.dumps(seen.provenance["plan"]))])
 
 
@@ -137,16 +137,19 @@ def contact_bases(
     return found
 
 
-def subspaces(world: World, snapshots: Snapshots, *, tolerance: float, curvature: bool = False) -> list[Subspace]:
+def subspaces(
+    world: World, snapshots: Snapshots, *, tolerance: float, curvature: bool = False, seed: int = 0
+) -> list[Subspace]:
     """Modes and integration points of every volume that moves in the snapshots; see `reduce`."""
     if not world.volumes:
         raise InputError("this world has no volumes, so there are no motions to reduce; leave motion_tolerance out")
-    found = []
+    positive("motion_tolerance", tolerance)
+    rich, found = is_rich(snapshots), []
     for model in world.volumes:
-        shapes = snapshots.positions(model.name)
-        modes = pod(model, shapes, tolerance=tolerance)
-        subspace = curved(modes, shapes) if curvature else modes.subspace()
-        found.append(ecsw(model, subspace, shapes, tolerance=min(0.5, 10.0 * tolerance)))
+        space = choose_modes(model, snapshots, tolerance=tolerance, curvature=curvature, seed=seed).subspace
+        every = -(-snapshots.count * space.size // MOST_EQUATIONS)
+        shapes = snapshots.positions(model.name)[::-every]
+        found.append(ecsw(model, space, shapes, tolerance=min(0.5, 3.0 * tolerance), stiffness=not rich))
     return found
 
 
