@@ -68,7 +68,8 @@ def _world(name: str) -> Any:
         if not isinstance(loaded, pl.World):
             raise InputError(f"{name} holds a run, not a world: save the world with world.save")
         return loaded
-    zoo = sorted(robot for robot in robots.__all__ if robot.islower() and robot != "gripper")
+    several = ("gripper", "membrane", "pneumatic_gripper")  # made of more than one body
+    zoo = sorted(robot for robot in robots.__all__ if robot.islower() and robot not in several)
     if name not in zoo:
         raise InputError(f"there is no robot {name!r} and no file of that name; robots are {', '.join(zoo)}")
     scene = pl.Scene(gravity=(0.0, 0.0, -9.81))
