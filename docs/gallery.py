@@ -10,8 +10,11 @@ import io
 import os
 import runpy
 import tempfile
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import pliant as pl
 
 
 def build_gallery(examples: Path, folder: Path) -> None:
@@ -54,11 +57,42 @@ def _run(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _picture(left: dict[str, Any], path: Path, title: str) -> Path | None:
+    """A picture of the run, the state or the solution that the example left; None where it left none of them."""
+    words = title.replace("_", " ").capitalize()
+    if isinstance(left.get("run"), pl.Run):
+        return pl.export(left["run"], path, title=words)
+    if isinstance(left.get("state"), pl.State) and isinstance(left.get("info"), pl.StepInfo):
+        world, still = left["info"].world, _Still(left["state"], left["info"])
+        return pl.export(pl.simulate(world, still, until=still.dt), path, title=words, poses=2)
+    if isinstance(left.get("sol"), pl.hybrid.Solution):
+        return _curves(left["sol"], path)
     return None
 
 
-def _digest(path: Path) -> str:
-    import pliant
+@dataclass(frozen=True)
+class _Still:
+    """A stepper that goes to a known state."""
 
-    text = path.read_bytes() + pliant.__version__.encode() + Path(__file__).read_bytes()
+    state: pl.State
+    info: pl.StepInfo
+    dt: float = 1.0
+
+    def __call__(self, world: pl.World, state: pl.State, controls: Any) -> tuple[pl.State, pl.StepInfo]:
+        return replace(self.state, time=state.time + self.dt), self.info
+
+
+def _curves(sol: Any, path: Path) -> Path:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    for axes, values, label in zip(figure.subplots(2, 1, sharex=True), (sol.q, sol.lam), ("q", "λ"), strict=True):
+        axes.plot(sol.times, values)
+        axes.set_ylabel(label)
+    axes.set_xlabel("time (s)")
+    figure.savefig(path, dpi=100)
+    return path
+
+
+def _digest(path: Path) -> str:
+    text = path.read_bytes() + pl.__version__.encode() + Path(__file__).read_bytes()
     return hashlib.sha1(text, usedforsecurity=False).hexdigest()[:12]
