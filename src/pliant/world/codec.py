@@ -26,7 +26,7 @@ from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
 from pliant.mesh import Mesh, Surface, regions
 from pliant.models.beam import Beam, Circle, Rectangle, Tube
-from pliant.models.rigid import Obstacle, RigidBody, Shape
+from pliant.models.rigid import Obstacle, RigidBody, Shape, Waypoints
 from pliant.models.rod import Rod, RodLoad, Slide, Turn
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Subspace, Support, TractionLoad, Volume
 from pliant.world.reduced import Training
@@ -38,7 +38,7 @@ _KNOWN: dict[str, type] = {
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(Attachment, Channel, Facing, Fibre, Sheath, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness, BaseDrive),
         *(ContactBasis, PairFacing, PairBasis, Training),
-        *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
+        *(RigidBody, Obstacle, Waypoints, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *(Beam, Circle, Tube, Rectangle, Rod, RodLoad, Slide, Turn),
         *regions.KINDS,
     )
