@@ -63,11 +63,6 @@ class Cavity(Actuator):
         """Volume and pressure."""
         return (VolumeGrowth, "m³"), (Pressure, "Pa")
 
-    @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The body of the chamber."""
-        return (self.body,)
-
     def row_maker(self, key: int) -> CavityRows:
         """Its rows, before its bodies are compiled."""
         return CavityRows.of(self, key)

@@ -23,8 +23,14 @@ class Actuator:
     """What every actuator is: commanded by displacement or by force, and the source of the rows that do it."""
 
     name: str
+    body: Any
     kinds: tuple[tuple[Any, str], tuple[Any, str]] = ((Displacement, "m"), (Force, "N"))
     """The control values that command displacement and force, each with its unit."""
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The bodies that the actuator acts on, each once; `body` where it does not say otherwise."""
+        return (self.body,)
 
     @property
     def limits(self) -> Limits:

@@ -60,11 +60,6 @@ class Stiffness(Actuator):
         """The material whose modulus changes."""
         return self.body.materials[0 if self.inclusion is None else self.inclusion + 1]
 
-    @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The body."""
-        return (self.body,)
-
     def row_maker(self, key: int) -> StiffnessRows:
         """Its rows, before its bodies are compiled."""
         return StiffnessRows.of(self, key)

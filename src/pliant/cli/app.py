@@ -303,6 +303,8 @@ def view(
     ] = None,
 ) -> None:
     """Drive a robot in the browser: sliders, a target to drag, obstacles, contact forces and timings."""
+    from rich.console import Console
+
     from pliant.cli.view import show_view
 
     show_view(Console(), what, port=port, host=host, open_browser=not no_browser, screenshot=screenshot)

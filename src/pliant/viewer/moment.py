@@ -57,7 +57,8 @@ def world_moment(state: State, info: StepInfo | None, tip: FloatArray | None = N
         return Moment(state.time, state.q, obstacles, *_still(world.row_makers), tip=tip)
     delta, lam = info.delta, info.lam
     readings, points, forces = [], [], []
-    tensions, pressures = [], []
+    tensions: list[float] = []
+    pressures: list[float] = []
     for number, maker in enumerate(world.row_makers):
         if isinstance(maker, ContactPair):
             name, found = _contacts(maker, info)
