@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import nnls
 
 import pliant as pl
 from pliant.core.threads import one_blas_thread
@@ -142,15 +141,6 @@ def test_no_forces_have_no_modes():
 def test_bad_input_is_named(snapshots, options, message):
     with pytest.raises(pl.InputError, match=message):
         pl.reduction.nnmf(snapshots, seed=0, **options)
-
-
-def test_weights_of_given_modes_are_those_of_lawson_and_hanson():
-    rng = np.random.default_rng(0)
-    basis, S = rng.random((30, 6)), rng.random((30, 8))
-    basis[:, 4] = 0.0
-    weights = pl.reduction.non_negative_fit(basis, S)
-    for k in range(8):
-        np.testing.assert_allclose(weights[:, k], nnls(basis, S[:, k])[0], atol=1e-12)
 
 
 def digits(seed):
