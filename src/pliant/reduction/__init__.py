@@ -8,7 +8,7 @@ from pliant.reduction.cone import ConeBasis, cone_basis
 from pliant.reduction.curved import curved
 from pliant.reduction.ecsw import ecsw
 from pliant.reduction.experiments import experiments
-from pliant.reduction.fit import fit_error, non_negative_fit
+from pliant.reduction.nnls import fit_error, non_negative_fit
 from pliant.reduction.nnmf import Factorization, nnmf, nnmf_family
 from pliant.reduction.plans import (
     Plan,
