@@ -24,14 +24,14 @@ from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import FacingPair
 from pliant.constraints.pair_basis import PairBasis, facing_of
 from pliant.core.checks import positive
-from pliant.core.errors import InputError
+from pliant.core.errors import InputError, PliantError
 from pliant.core.types import FloatArray
 from pliant.models.volume import Subspace
 from pliant.reduction.choose import choose_basis
 from pliant.reduction.choose_modes import HELD_OUT, choose_modes, is_rich
 from pliant.reduction.cone import cone_basis
 from pliant.reduction.ecsw import ecsw
-from pliant.reduction.experiments import experiments
+from pliant.reduction.experiments import STEPPER, experiments
 from pliant.reduction.plans import Plan
 from pliant.reduction.snapshots import Snapshots
 from pliant.world import World
@@ -67,7 +67,8 @@ def reduce(
     motion_tolerance
         What the modes of a volume may leave of held-out snapshots, usual 1e-2 … 1e-4, which decides their number, and
         three times that the integration points. The motion itself may be several times as far off, of bodies that touch
-        themselves ten times: `validate` tells. None leaves motions as they are.
+        themselves ten times: `validate` tells. None leaves motions as they are. Contacts in full, or in more modes than
+        a body has motions, may contradict each other: the run with most of them is tried, and an error says so.
     method
         Contact modes by non-negative factorization, or the snapshots themselves that span the others ("cone").
     curvature
@@ -99,7 +100,10 @@ def reduce(
         )
     if motion_tolerance is not None:
         parts += subspaces(world, seen, tolerance=motion_tolerance, curvature=curvature, seed=seed)
-    return reduced(world, [*parts, Training(json.dumps(seen.provenance["plan"]))])
+    fast = reduced(world, [*parts, Training(json.dumps(seen.provenance["plan"]))])
+    if motion_tolerance is not None:
+        _check_follows(fast, seen, STEPPER if stepper is None else stepper)
+    return fast
 
 
 def contact_bases(
@@ -194,6 +198,32 @@ def _modes(forces: FloatArray, tolerance: float, method: str, seed: int) -> Floa
             f"{len(order)} snapshots with contact are too few to choose modes and to check them; record more steps"
         )
     return choose_basis(forces[:, order[count:]], forces[:, order[:count]], tolerance=tolerance, seed=seed).basis
+
+
+def _check_follows(fast: World, seen: Snapshots, stepper: Any) -> None:
+    """An error where the reduced world cannot follow the recorded run with most contacts: rows of a body that is left
+    few motions may contradict each other, and what actuators want.
+    """
+    touching = [number for number, maker in enumerate(fast.row_makers) if isinstance(maker, ContactPair)]
+    pushing = np.concatenate([[0], np.cumsum(np.isin(seen.maker, touching) & (seen.lam > 0.0))])
+    at_once = np.diff(pushing[seen.starts])
+    if not at_once.any():
+        return
+    run = int(seen.run[at_once.argmax()])
+    plan, state = Plan.of(fast, seen.provenance["plan"]), fast.initial_state()
+    for step in range(plan.steps):
+        try:
+            state, _ = stepper(fast, state, plan.controls(run, step))
+        except PliantError as error:
+            modes = ", ".join(f"{r.body.name!r} in {r.size}" for r in fast.reductions if isinstance(r, Subspace))
+            kept = "" if any(isinstance(r, ContactBasis | PairBasis) for r in fast.reductions) else (
+                ", and give contact_tolerance too, so that fewer rows push"
+            )  # fmt: skip
+            raise InputError(
+                f"the reduced world cannot follow run {run} of its own plan beyond step {step}, where up to "
+                f"{at_once.max()} contacts push at once and bodies move in few modes ({modes}): {error}. Take a "
+                f"smaller motion_tolerance, so that there are more modes{kept}"
+            ) from error
 
 
 def _check_own(world: World, snapshots: Snapshots) -> None:
