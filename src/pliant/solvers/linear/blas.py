@@ -9,6 +9,7 @@ are column-major with leading dimension `ld`, named by the address of their firs
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,14 +45,21 @@ def _address(module: Any, name: str) -> int:
     return int(get_pointer(capsule, get_name(capsule)))
 
 
-_ADDRESSES = np.array([_address(cython_blas, name) for name in ("dtrsm", "dsyrk", "dgemm")], np.int64)
 _CHARACTERS = np.frombuffer(b"LNRT", np.uint8).copy()
 _REALS = np.array([1.0, -1.0, 0.0])
 
 
+@cache
+def _addresses() -> IndexArray:
+    """Of the routines; no constant of the module, which would be part of what its compiled code is known by, and
+    differ from process to process.
+    """
+    return np.array([_address(cython_blas, name) for name in ("dtrsm", "dsyrk", "dgemm")], np.int64)
+
+
 def blas() -> Blas:
     """A `Blas` with scratch of its own; one per kernel call, so that calls in several threads do not meet."""
-    return Blas(_ADDRESSES, _CHARACTERS, _REALS, np.zeros(8, np.int32))
+    return Blas(_addresses(), _CHARACTERS, _REALS, np.zeros(8, np.int32))
 
 
 @intrinsic
