@@ -11,6 +11,7 @@ from pliant.mesh.elements import (
     shape,
     shape_gradients,
 )
+from pliant.mesh.filling import fill
 from pliant.mesh.generation import block_with_cavity, capsule_with_cavity, chambered_finger, sphere_with_cavity
 from pliant.mesh.io import load, load_surface, save
 from pliant.mesh.mesh import Mesh, drop_unused_nodes
@@ -36,6 +37,7 @@ __all__ = [
     "facet_gauss",
     "facet_shape",
     "facet_shape_gradients",
+    "fill",
     "gauss",
     "load",
     "load_surface",
