@@ -68,7 +68,7 @@ from pliant.world import (
 from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
 if TYPE_CHECKING:
-    from pliant import reduction
+    from pliant import geometric, reduction
     from pliant.geometric import Geometric
 
 __version__ = "0.1.0"
@@ -76,7 +76,7 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> Any:
     """What not everyone needs is imported when it is first asked for: it takes a while."""
-    if name in ("hybrid", "reduction"):
+    if name in ("geometric", "hybrid", "reduction"):
         return import_module(f"pliant.{name}")
     if name == "Geometric":
         return import_module("pliant.geometric").Geometric
@@ -161,6 +161,7 @@ __all__ = [
     "Wrench",
     "Young",
     "control",
+    "geometric",
     "hybrid",
     "load",
     "materials",
