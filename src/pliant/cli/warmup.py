@@ -25,6 +25,7 @@ from pliant.constraints.facing import Facing, FacingPair
 from pliant.control import Effector, Inverse
 from pliant.core.kernels import cache_folder
 from pliant.geometric import Geometric
+from pliant.geometric.blend import Elements
 from pliant.hybrid import delta_robot, integrate, soft_touch
 from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
@@ -313,6 +314,7 @@ def _geometric() -> None:
     chamber = scene.add(Cavity(hollow))
     world = scene.compile()
     Geometric()(world, world.initial_state(), {chamber: VolumeRatio(1.1)})
+    Elements.of(hollow.mesh.points, hollow.mesh.cells, 1e5, 0.1, "elastic").forces(world.initial_state().q[0] * 1.1)
 
 
 def _complementarity() -> None:
