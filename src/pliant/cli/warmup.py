@@ -26,7 +26,7 @@ from pliant.control import Effector, Inverse
 from pliant.core.kernels import cache_folder
 from pliant.geometric import Geometric
 from pliant.geometric.blend import Elements
-from pliant.hybrid import delta_robot, integrate, soft_touch
+from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
 from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.rigid import Obstacle, RigidBody
@@ -356,6 +356,7 @@ def _reduction() -> None:
 def _hybrid() -> None:
     robot = delta_robot()
     integrate(robot, until=2e-3, control=soft_touch(robot), order=5)
+    integrate(falling_cubes(), until=1e-3)
 
 
 PARTS: dict[str, Callable[[], None]] = {

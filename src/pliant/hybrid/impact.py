@@ -43,10 +43,12 @@ def impact(
     return before[at], v + project(every.T @ p), rests
 
 
-def slowed(
+def with_energy_taken(
     equations: Equations, discrete: Discrete, q: FloatArray, v: FloatArray, row: int, energy: float
 ) -> FloatArray:  # fmt: skip
-    """Velocities (n,) after an impulse along one contact that takes `energy` (J), or all that its normal motion has."""
+    """Velocities (n,) after an impulse along one contact that takes `energy` (J), or all that its normal motion has, or
+    gives it back where it is negative.
+    """
     touched = discrete.copy()
     touched.modes[row] = Mode.CONTACT
     bilateral, H, _, _, _, names = _rows(equations, touched, q, v)

@@ -66,6 +66,7 @@ def integrate(
     if order not in (5, 8):
         raise InputError(f"order must be 5 or 8, got {order!r}")
     run = Run(system, as_controllers(control), RungeKutta(order, rtol, atol), max_step, sample)
+    memories = tuple(one.memory for one in run.sampled) if start is None else start.memories
     run.begin(start, project)
     if until < run.t:
         raise InputError(f"until must not lie before the start ({run.t:g} s), got {until:g} s")
@@ -74,7 +75,8 @@ def integrate(
         warnings.warn(f"{system.name} at t = {run.t:.9g} s: {status.text}", PliantWarning, stacklevel=2)
     grid = np.empty(0) if sample is None else sample * np.arange(np.floor(until / sample + 1e-9) + 1.0)
     return Solution(
-        system, status, tuple(run.events), run.point(), run.equations.redundant, tuple(run.pieces), grid, run.method
+        system, status, tuple(run.events), run.point(), run.equations.redundant, tuple(run.pieces), grid, run.method,
+        run.controllers, memories,
     )  # fmt: skip
 
 

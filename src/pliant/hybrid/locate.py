@@ -41,6 +41,12 @@ class Search:
             self.flow.rate(t, y)
         return self.guards.values(t, y)
 
+    def _value(self, k: int, theta: float) -> float:
+        """One guard at the part `theta` of the step; gaps need no forces."""
+        if k < self.guards.gap_count:
+            return float(self.guards.gaps(self.interpolant().one(theta))[k])
+        return float(self.values(theta)[k])
+
     def crossed(self, g: FloatArray) -> Any:
         """Which guards (g,) have fallen through zero since the start of the step."""
         return (self.start > 0.0) & (g <= 0.0)
@@ -74,15 +80,14 @@ class Search:
         """The step up to the first event among guards that have `crossed` at the part `theta`, with values `g` there:
         that step, its end (s), and the numbers of the guards that fall at it.
         """
-        slope = (g - self.start) / (theta * self.step.h)
         first = self._first_root(theta, crossed)
         while first > 0.0:  # others may have crossed before, and returned by `theta`
-            earlier, there, others = self._before(first)
+            earlier, others = self._before(first)
             if not (others & ~crossed).any():
                 break
-            slope = np.where(crossed, slope, (there - self.start) / (earlier * self.step.h))
             crossed = crossed | others
             first = self._first_root(earlier, others)
+        slope = self._slopes(theta if first == 0.0 else first, g)
         part, g, t = self._refined(first, crossed, slope)
         fired = np.flatnonzero(crossed & (g <= np.abs(slope) * EVENT_TIME))
         if not len(fired):
@@ -93,23 +98,26 @@ class Search:
         """The part of the step at which the first of the guards that have `crossed` by `theta` is zero."""
         tolerance = max(1e-3 * EVENT_TIME / self.step.h, 1e-15)
         for k in np.flatnonzero(crossed):
-            if theta > 0.0 and self.values(theta)[k] <= 0.0:
+            if theta > 0.0 and self._value(k, theta) <= 0.0:
                 theta = brentq(
-                    lambda s, k=k: self.values(s)[k] if s > 0.0 else self.start[k], 0.0, theta,
+                    lambda s, k=k: self._value(k, s) if s > 0.0 else self.start[k], 0.0, theta,
                     xtol=tolerance, rtol=8.9e-16,
                 )  # fmt: skip
         return theta
 
-    def _before(self, theta: float) -> tuple[float, FloatArray, Any]:
-        """The first of a few places up to `theta` at which guards have crossed, their values there, and which."""
+    def _slopes(self, theta: float, g: FloatArray) -> FloatArray:
+        """How fast (g,) the guards fall at the part `theta` of the step; where one does not, how it fell on average."""
+        fall = (self.values(theta) - self.values(0.99 * theta)) / (0.01 * theta * self.step.h)
+        return np.where(fall < 0.0, fall, (g - self.start) / self.step.h)
+
+    def _before(self, theta: float) -> tuple[float, Any]:
+        """The first of a few places up to `theta` at which guards have crossed, and which."""
         count = self.guards.gap_count
         for part in _PARTS if count else ():
             gaps = self.guards.gaps(self.interpolant().one(part * theta))
             if ((self.start[:count] > 0.0) & (gaps <= 0.0)).any():
-                g = self.values(part * theta)
-                return part * theta, g, self.crossed(g)
-        g = self.values(theta)
-        return theta, g, self.crossed(g)
+                return part * theta, self.crossed(self.values(part * theta))
+        return theta, self.crossed(self.values(theta))
 
     def _refined(self, theta: float, crossed: Any, slope: FloatArray) -> tuple[Step, FloatArray, float]:
         """Take the step again up to the event, and correct its length until the guard vanishes on the solution."""
@@ -118,11 +126,8 @@ class Search:
         part = self.method.step(rate, step.t, step.y, step.K[0], h)
         g = self.guards.values(step.t + h, part.y1)
         k = int(np.argmin(np.where(crossed, np.abs(g) / np.maximum(np.abs(slope), 1e-300), np.inf)))
-        near = 0.99 * theta
-        steep = (g[k] - self.values(near)[k]) / ((theta - near) * step.h) if theta > 0.0 else 0.0
-        steep = steep if steep < 0.0 else slope[k]
         for _ in range(4):
-            change = -float(g[k]) / steep
+            change = -float(g[k]) / float(slope[k])
             if abs(change) <= 0.1 * EVENT_TIME or not 0.0 < h + change <= step.h:
                 break
             h += change

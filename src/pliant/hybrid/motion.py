@@ -118,26 +118,29 @@ class Motion:
 
     def _lone_acceleration(self) -> Callable[[FloatArray, FloatArray, Any], Any]:
         """`acceleration` with one active row, no friction and a constant mass matrix: the same, in fewer steps."""
-        piece, force, over_mass = self.pieces[0], self.equations.force, self.equations.over_mass_always
-        a0, a1, a2 = (float(x) for x in self.equations.alpha[self.rows[0]])
+        piece, equations = self.pieces[0], self.equations
+        bias, inputs, over_mass = equations.system.bias, equations.inputs, equations.over_mass_always
+        a0, a1, a2 = (float(x) for x in equations.alpha[self.rows[0]])
         constraint, which, every = piece.constraint, piece.which, piece.all_of_them
         plain = every and constraint.rows is not None and getattr(constraint, "near", None) is None
         rows: Any = constraint.rows if plain else None
+        still = np.zeros(equations.n)
 
         def acceleration(q: FloatArray, v: FloatArray, u: Any) -> Any:
-            free = over_mass(force(q, v, u))
+            load = bias(q, v) if bias is not None else still
+            if u is not None and inputs is not None:
+                load = load - (inputs(q) if callable(inputs) else inputs).dot(u)
             h, R, c = rows(q, v) if plain else constraint_rows(constraint, q, v, which, all_of_them=every)
             row, x = R[0], h.item(0)
             push = over_mass(row)
             drift = c.item(0) + a1 * float(row.dot(v)) + (a0 + a2 * x * x) * x
-            lam = -(drift + float(row.dot(free))) / float(row.dot(push))
+            lam = (float(push.dot(load)) - drift) / float(push.dot(row))
             self.lam = np.array((lam,))
             if self.trace is not None:
                 self.trace.append(self.lam)
-            push *= lam
-            push += free
-            self.dv = push
-            return push
+            dv = over_mass(lam * row - load)
+            self.dv = dv
+            return dv
 
         return acceleration
 

@@ -243,7 +243,7 @@ class Run:
             self._sample()
 
     def _work(self, row: int) -> float:
-        """The work (J) that the contact of a row has done since it closed."""
+        """The work (J), but for damping, that the contact of a row has done since it closed."""
         return contact_work(self.pieces[self.closed.get(row, len(self.pieces)) :], row, self.method)
 
     def _due(self) -> bool:

@@ -131,6 +131,8 @@ class Solution:
     grid: FloatArray = field(repr=False)
     """Times (k,) s that were asked for."""
     method: RungeKutta = field(repr=False)
+    controllers: tuple[Any, ...] = field(repr=False, default=())
+    memories: tuple[Any, ...] = field(repr=False, default=())  # what sampled controllers remembered at the start
 
     @cached_property
     def _samples(self) -> tuple[FloatArray, FloatArray, list[tuple[Piece, Any, Any]]]:

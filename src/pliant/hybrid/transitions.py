@@ -10,7 +10,7 @@ import numpy as np
 from pliant.core.types import FloatArray
 from pliant.hybrid.equations import Discrete, Equations
 from pliant.hybrid.guards import Cause, Guard, returning
-from pliant.hybrid.impact import impact, slowed
+from pliant.hybrid.impact import impact, with_energy_taken
 from pliant.hybrid.laws import Grip, Mode
 from pliant.hybrid.motion import Motion
 from pliant.hybrid.rows import constraint_rows, tangent_rows
@@ -34,7 +34,7 @@ class Switch:
         v: FloatArray,
         work: Callable[[int], float] = lambda row: 0.0,
     ) -> None:
-        self.work = work  # what the contact of a row has done since it closed, J
+        self.work = work  # what the contact of a row has done since it closed, but for damping, J
         self.equations = equations
         self.discrete = discrete.copy()
         self.t, self.q, self.v = float(t), q, v
@@ -61,9 +61,7 @@ class Switch:
             if self.discrete.modes[row] == Mode.BALLISTIC:
                 self._set(row, Mode.FREE, guard.cause)
             elif self._released(row, u):
-                gained = self.work(row)
-                if gained > 0.0:
-                    self.v = slowed(self.equations, self.discrete, self.q, self.v, row, gained)
+                self.v = with_energy_taken(self.equations, self.discrete, self.q, self.v, row, self.work(row))
                 self._set(row, Mode.FREE, guard.cause)
         elif guard.cause is Cause.PULL:
             self._set(row, Mode.BALLISTIC, guard.cause)

@@ -21,7 +21,7 @@ from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray
-from pliant.models.multibody.free_bodies import FreeBodies, rotations
+from pliant.models.multibody.free_bodies import FreeBodies, cross, rotations
 
 FEATURES = 240
 EDGE = 1e-6
@@ -147,21 +147,21 @@ class BoxPairs:
         a, Ja, turn_a = self._directions(q, v, i, _EYE[_EDGE_AXIS[e]])
         b, Jb, turn_b = self._directions(q, v, j, _EYE[_EDGE_AXIS[f]])
         outward = self._directions(q, v, i, _OUT[e].sum(axis=1))[0]
-        sign = np.where(_dot(np.cross(a, b), outward).real < 0.0, -1.0, 1.0)[:, None]
+        sign = np.where(_dot(cross(a, b), outward).real < 0.0, -1.0, 1.0)[:, None]
         a, Ja, turn_a = sign * a, sign[:, :, None] * Ja, sign * turn_a
-        w, d = np.cross(a, b), r - p
+        w, d = cross(a, b), r - p
         length = np.sqrt(_dot(w, w) + 1e-300)  # parallel edges have no normal; they never count
         n, h = w / length[:, None], _dot(w, d) / length
         part = (h / length**2)[:, None]
-        by_a = np.cross(b, d) / length[:, None] - part * np.cross(b, w)
-        by_b = np.cross(d, a) / length[:, None] - part * np.cross(w, a)
+        by_a = cross(b, d) / length[:, None] - part * cross(b, w)
+        by_b = cross(d, a) / length[:, None] - part * cross(w, a)
         by_i, by_j = -np.einsum("ki,kij->kj", n, Jp), np.einsum("ki,kij->kj", n, Jr)
         by_i[:, 3:] += np.einsum("ki,kij->kj", by_a, Ja)
         by_j[:, 3:] += np.einsum("ki,kij->kj", by_b, Jb)
         a_rate, b_rate = (np.einsum("kij,kj->ki", J, rates[k, 3:]) for J, k in ((Ja, i), (Jb, j)))
         d_rate = np.einsum("kij,kj->ki", Jr, rates[j]) - np.einsum("kij,kj->ki", Jp, rates[i])
-        w_rate = np.cross(a_rate, b) + np.cross(a, b_rate)
-        w_bend = np.cross(turn_a, b) + 2.0 * np.cross(a_rate, b_rate) + np.cross(a, turn_b)
+        w_rate = cross(a_rate, b) + cross(a, b_rate)
+        w_bend = cross(turn_a, b) + 2.0 * cross(a_rate, b_rate) + cross(a, turn_b)
         volume_rate = _dot(w_rate, d) + _dot(w, d_rate)
         volume_bend = _dot(w_bend, d) + 2.0 * _dot(w_rate, d_rate) + _dot(w, bend_r - bend_p)
         length_rate = _dot(w, w_rate) / length
