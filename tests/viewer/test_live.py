@@ -151,7 +151,7 @@ def test_a_slider_drives_the_cable(beam, open_viewer, seen_controls):
     until(lambda: viewer.info.actuation(cable)[1] > 0.0)
     assert viewer.error is None
     viewer.pause()
-    until(lambda: "N</td>" in viewer.readout.content)
+    until(lambda: "N</td>" in viewer.forces.content)
 
 
 def test_reset_step_and_time_step(beam, open_viewer, seen_controls):
@@ -216,7 +216,7 @@ def test_everything_that_can_be_driven_has_sliders(open_viewer, seen_controls):
     until(lambda: seen_controls and seen_controls[-1][1][cavity].value == pytest.approx(1e3))
     until(lambda: np.allclose(seen_controls[-1][1][support].value, (0, 0, 0.003)))
     assert viewer.error is None
-    until(lambda: "kPa" in viewer.readout.content)
+    until(lambda: "kPa" in viewer.forces.content)
 
 
 def test_sliders_of_one_name_are_numbered(open_viewer):

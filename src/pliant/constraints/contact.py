@@ -202,16 +202,19 @@ class ContactPair:
         directions = frames[:, :width]
         for number, pulled in self._pulls(view, contacts, directions) if contacts.count else ():
             H[number] = H[number] + pulled if H[number].nnz else pulled
-        drift = np.einsum("mki,mi->mk", frames, self.b.drift(view, contacts.point_b)) if self.mu else None
+        moves = self.b.number is None and self.b.handle.motion is not None
+        drift = np.einsum("mki,mi->mk", directions, self.b.drift(view, contacts.point_b)) if moves else None
         return self.governed(view, H, contacts.gap, contacts.key, drift)
 
     def governed(
         self, view: RowView, H: list[sparse.csr_matrix], gaps: FloatArray, keys: IndexArray, drift: Any = None
     ) -> Rows:
         """Rows with the laws of the pair from gradients `H`, `gaps` (m,) m and `keys` (m,); where there is friction the
-        tangential gaps are the slip less the `drift` (m, 3) m of what is touched.
+        tangential gaps are the slip less the `drift` (m, 1 or 3) m of what is touched. What it moved towards the body
+        is no penetration that could be undone slowly.
         """
-        gap = np.maximum(gaps, -RECOVERY_SPEED * view.dt) if view.dt else gaps
+        moved = 0.0 if drift is None else np.maximum(drift[:, 0], 0.0)
+        gap = np.maximum(gaps, -RECOVERY_SPEED * view.dt - moved) if view.dt else gaps
         if not self.mu:
             return Rows.of(H, gap, RowLaw.SIGNORINI, key=3 * keys)
         slip = sum(h @ np.asarray(x).ravel() for h, x in zip(H, view.moved, strict=True)).reshape(-1, 3)

@@ -36,6 +36,8 @@ TORQUE = 0.02
 """Largest torque on the maze, N·m."""
 REACH = np.array([[-0.13, -0.13, -0.47], [0.13, 0.13, -0.33]])
 """Where the wrist of the delta robot may be sent, m."""
+MOTOR = np.deg2rad(15.0)
+"""How far its motors may be turned from where they start, rad."""
 STIFFNESS, DAMPING = 150.0, 22.0
 """Gains of the delta robot for a target, 1/s² and 1/s."""
 FINGER, BRICK = (0.010, 0.010, 0.085), 0.03
@@ -124,15 +126,14 @@ def delta_subject() -> HybridSubject:
 
     def readings(point: Point) -> list[tuple[str, str]]:
         push = float(point.lam[list(system.row_names).index("finger")])
-        wrist = ", ".join(f"{1e3 * x:.1f}" for x in point.q[3:6])
-        return [("wrist", f"{wrist} mm"), ("finger on brick", f"{push:.3f} N" if push else "apart"),
+        return [("finger on brick", f"{push:.3f} N" if push else "apart"),
                 ("torques", ", ".join(f"{u:.2f}" for u in point.u) + " N·m")]  # fmt: skip
 
     picture = Picture(
         parts=(*_arm_parts(arms), *_touching_parts(arms, table, ahead)),
         controllers={TARGET: to_target, SLIDERS: to_motors, AUTOMATIC: lambda demand: soft_touch(system)},
         seen=np.array([[-0.3, -0.3, table], [0.3, 0.3, 0.02]]),
-        ranges=tuple(scalar(f"motor {k}", "°", 180.0 / np.pi, (-0.25, 0.25, 0.0), float) for k in (1, 2, 3)),
+        ranges=tuple(scalar(f"motor {k}", "°", 180.0 / np.pi, (-MOTOR, MOTOR, 0.0), float) for k in (1, 2, 3)),
         obstacles=(Obstacle.plane(point=(0.0, 0.0, table), name="table"),),
         arrows=arrows,
         tip=lambda q: q[3:6],

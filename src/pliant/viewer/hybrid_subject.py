@@ -74,6 +74,7 @@ class HybridSubject:
         )
         self.cast = Cast(bodies, picture.obstacles, (), {}, tints=tuple(part.color for part in picture.parts))
         self.modes = tuple(picture.controllers)
+        self.actuators = tuple(r.handle for r in picture.ranges)
         self.point: Point | None = None
         self.seconds = 0.0
         self._demand: Demand | None = None

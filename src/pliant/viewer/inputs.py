@@ -35,7 +35,8 @@ _LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad, Support)
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """One handle's sliders, in SI: `low`, `high` and `start` (k,), `labels` (k,), and what makes a control of values.
+    """One handle's sliders, in SI: `low`, `high` and `start` (k,), `labels` (k,), and what makes a control of values,
+    or controls of several handles, by handle.
 
     `factor` (one, or (k,)) turns SI into the `unit` that the sliders show; over `travel` s a value follows its slider
     from end to end.
@@ -80,7 +81,8 @@ class Inputs:
             most = (r.high - r.low) * dt / r.travel
             moved = self._values[number] + np.clip(target - self._values[number], -most, most)
             self._values[number] = np.clip(moved, r.low, r.high)
-            wanted[r.handle] = r.control(self._values[number])
+            value = r.control(self._values[number])
+            wanted.update(value if isinstance(value, dict) else {r.handle: value})
         return wanted
 
     @property

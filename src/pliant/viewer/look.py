@@ -107,7 +107,7 @@ class Look:
         count = int((sizes > 0.01 * high).sum()) if high else 0
         if CONTACT in self._legends and self._texts.get(CONTACT) != (count, round(high, 3)):
             self._texts[CONTACT] = (count, round(high, 3))
-            text = f"{count} contacts push now; the longest arrow so far is {high:.3g} N"
+            text = f"{count} pushing now; the longest arrow so far is {high:.3g} N"
             self._legends[CONTACT].content = f'<div style="margin:0 1em .4em;font-size:.75em;opacity:.8">{text}</div>'
             self._legends[CONTACT].visible = high > 0.0
         assert self.arrow_scale is not None

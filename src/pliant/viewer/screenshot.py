@@ -58,19 +58,30 @@ def write_screenshot(thing: Entry | Run | WorldSubject, path: Path, *, size: tup
             page.goto(viewer.url)
             page.locator("canvas").first.wait_for(timeout=60_000)
             page.get_by_text("Look").first.wait_for(timeout=60_000)
-            page.wait_for_timeout(3000)
-            for warning in page.locator(".mantine-Notification-closeButton").all():  # that there is no graphics card
-                warning.click()
-            page.wait_for_timeout(1500)
-            page.screenshot(path=str(path))
+            # a note that there is no graphics card is of no use in a picture
+            page.add_style_tag(content=".mantine-Notifications-root{display:none}")
+            path.write_bytes(_settled(page))
         finally:
             browser.close()
     return path
 
 
+def _settled(page: Any) -> bytes:
+    """What the page shows once it no longer changes: it fades in, slowly without a graphics card."""
+    last = b""
+    for _ in range(20):
+        page.wait_for_timeout(2000)
+        now: bytes = page.screenshot(timeout=60_000)
+        if now == last:
+            break
+        last = now
+    return last
+
+
 def strike(viewer: LiveSimulation, pose: Entry) -> None:
     """Bring the subject into the pose of its entry."""
     viewer.mode.value = pose.mode
+    viewer.speed.value = "2×"
     for sliders in viewer.inputs.sliders.values():
         for slider in sliders:
             for label, value in pose.pose.items():

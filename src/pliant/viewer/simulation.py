@@ -20,7 +20,7 @@ from pliant.viewer.look import Look
 from pliant.viewer.panel import strip_html, table_html
 from pliant.viewer.properties import Properties
 from pliant.viewer.session import LOOPBACK, Viewer
-from pliant.viewer.subject import TARGET, Demand, Subject
+from pliant.viewer.subject import SLIDERS, TARGET, Demand, Subject
 from pliant.viewer.world_subject import WorldSubject
 
 STEPS = ("1 ms", "2 ms", "5 ms", "10 ms", "20 ms")
@@ -29,7 +29,7 @@ READ_SECONDS = 0.25
 """Time between two changes of the read-outs, s."""
 LARGEST_LAG = 0.1
 """Lag behind real time that is still caught up with, s."""
-_PICK, _PLAY, _MODE, _INPUTS, _LOOK, _TIME, _PROPERTIES, _KEEP = 0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0
+_PICK, _PLAY, _MODE, _INPUTS, _VALUES, _LOOK, _TIME, _PROPERTIES, _KEEP = np.arange(0.0, 90.0, 10.0).tolist()
 """Order of the panel."""
 
 
@@ -144,6 +144,8 @@ class LiveSimulation(Viewer):
         driver.press(self.once, lambda event: self.step() if event.target.value == "Step" else self.reset())
         self.speed = driver.guard(gui.add_dropdown("speed", SPEEDS, initial_value="1×", order=_PLAY + 2.0))
         self.mode: Any = None
+        with gui.add_folder("Forces", order=_VALUES):
+            self.forces = gui.add_html("")
         with gui.add_folder("Time of a step", order=_TIME):
             self.dt = driver.guard(gui.add_dropdown("time step", STEPS, initial_value="10 ms"))
             self._strip = gui.add_html("")
@@ -199,7 +201,7 @@ class LiveSimulation(Viewer):
         """Another way to drive: sliders rest while the target is dragged, and the target starts at the tip."""
         aims = self.driver.value(self.mode) == TARGET
         self._gizmos.aim(aims, self.subject.moment().tip if aims else None)
-        self.inputs.set_disabled(getattr(self.subject, "actuators", ()), aims)
+        self.inputs.set_disabled(self.subject.actuators, self.driver.value(self.mode) != SLIDERS)
         self._ask()
 
     def _look_at(self, way: Any) -> None:
@@ -280,7 +282,7 @@ class LiveSimulation(Viewer):
                         bool(driver.value(self.gravity)) or not subject.heavy)  # fmt: skip
         subject.step(dt, demand)
         end = time.perf_counter()
-        self._pace.add(dt, end - begin, end)
+        self._pace.add(dt, end - begin, end, subject.stage_times)
         if self.keeping.due(subject.time):
             self.keeping.add(subject.moment())
         self._due = self._due + dt / speed if end - self._due <= LARGEST_LAG else end
@@ -300,8 +302,9 @@ class LiveSimulation(Viewer):
         if not self._playing or now - self._read >= READ_SECONDS:
             self._read = now
             self.readout.content = table_html(self._readings(moment))
+            self.forces.content = table_html(moment.readings)
             if self._pace.count:
-                self._strip.content = strip_html(subject.stage_times, self._pace.seconds, self._pace.step)
+                self._strip.content = strip_html(self._pace.stages, self._pace.seconds, self._pace.step)
             if self._playing and self.driver.value(self.mode) == TARGET:
                 for actuator, amount in subject.found().items():
                     self.inputs.follow(actuator, amount)
@@ -311,7 +314,7 @@ class LiveSimulation(Viewer):
     def _readings(self, moment: Any) -> list[tuple[str, str]]:
         subject = self.subject
         if self.keeping.replaying:
-            return [("replay", f"{moment.time:.2f} s"), *moment.readings]
+            return [("replay", f"{moment.time:.2f} s")]
         rows = [("time", f"{moment.time:.2f} s")] if subject.timed else []
         if self._pace.count:
             rows.append(("step" if subject.timed else "shape found in", _seconds_text(self._pace.step_seconds)))
@@ -322,7 +325,7 @@ class LiveSimulation(Viewer):
             if self.driver.value(self.mode) == TARGET:
                 away = float(np.linalg.norm(self._gizmos.aimed - moment.tip))
                 rows.append(("tip to target", f"{1e3 * away:.2f} mm"))
-        return [*rows, *moment.readings]
+        return rows
 
     def _factor_text(self) -> str:
         wanted = float(self.driver.value(self.speed).rstrip("×"))
@@ -335,11 +338,16 @@ class Pace:
 
     def __init__(self) -> None:
         self._marks: list[tuple[float, float, float]] = []
+        self.stages: dict[str, float] = {}
+        """Seconds of each stage, a mean in which late steps count most."""
 
-    def add(self, dt: float, seconds: float, now: float) -> None:
-        """A step of dt (s) took `seconds` and ended at `now` on the clock (s)."""
+    def add(self, dt: float, seconds: float, now: float, stages: Mapping[str, float]) -> None:
+        """A step of dt (s) took `seconds`, with `stages` (s), and ended at `now` on the clock (s)."""
         self._marks = [mark for mark in self._marks if now - mark[2] <= 1.0][-400:]
         self._marks.append((dt, seconds, now))
+        known = self.stages or stages
+        names = dict.fromkeys([*known, *stages])
+        self.stages = {name: 0.9 * known.get(name, 0.0) + 0.1 * stages.get(name, 0.0) for name in names}
 
     @property
     def count(self) -> int:

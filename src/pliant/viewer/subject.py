@@ -74,6 +74,10 @@ class Subject(Protocol):
         """Seconds of the stages of the last step."""
 
     @property
+    def actuators(self) -> tuple[Any, ...]:
+        """Handles whose sliders rest while something else drives."""
+
+    @property
     def has_contacts(self) -> bool:
         """Whether there may be contact forces to draw."""
 

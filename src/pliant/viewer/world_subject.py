@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import Actuator, ActuatorRows, Cavity
-from pliant.actuators.values import VolumeRatio
+from pliant.actuators.values import Displacement, VolumeRatio
 from pliant.constraints.contact import ContactPair
 from pliant.control import Effector, Inverse
 from pliant.core.types import FloatArray
 from pliant.geometric import Geometric
 from pliant.models.rigid import RigidModel
+from pliant.models.volume import Support
 from pliant.robots import Marker
 from pliant.stepping import ImplicitEuler, QuasiStatic, Run, StepInfo
 from pliant.stepping.run import Recorder
@@ -34,6 +35,8 @@ TARGET_SPEED = 0.25
 """Fastest approach of a target by the tip, m/s."""
 LARGEST_RATIO = 3.0
 """Of the volume of a chamber in geometric simulation."""
+LARGEST_LIFT = 0.04
+"""By which supports are raised together, m."""
 _PIECE = 50
 """Steps after which what was recorded is turned into numbers: what a step reports holds matrices."""
 
@@ -41,8 +44,8 @@ _PIECE = 50
 class WorldSubject:
     """A world with a point that matters (`tip`) and the `actuators` that an inverse may use for it.
 
-    `geometric` drives chambers by their volume with `pl.Geometric`, without time. `state` and `info` are those of the
-    last step.
+    `geometric` drives chambers by their volume with `pl.Geometric`, without time. The supports in `lifted` are raised
+    together. `state` and `info` are those of the last step.
     """
 
     def __init__(
@@ -54,7 +57,7 @@ class WorldSubject:
         tip: Marker | None = None,
         actuators: Sequence[Any] = (),
         geometric: bool = False,
-        view: Any = None,
+        lifted: Sequence[Support] = (),
     ) -> None:
         self.name = name or ", ".join(model.name for model in world.models)
         self.about = about
@@ -62,7 +65,7 @@ class WorldSubject:
         self.tip, self.actuators = tip, tuple(actuators)
         self.timed = not geometric
         self.heavy = bool(np.any(world.gravity)) and not geometric
-        self.view = view
+        self.lifted = tuple(lifted)
         self._dragged = {k: Dragged() for k, one in enumerate(world.obstacles) if draggable(one)}
         self.world = with_motions(world, self._dragged)
         self.cast = Cast.of_world(self.world)
@@ -83,7 +86,8 @@ class WorldSubject:
     @property
     def ranges(self) -> list[Range]:
         """Of every actuator, load and support; volumes instead of pressures where there is no time."""
-        found = list(world_ranges(self.world))
+        found = [r for r in world_ranges(self.world) if r.handle not in self.lifted]
+        found += [_lift_range(self.lifted)] if self.lifted else []
         return found if self.timed else [_volume_range(r) for r in found]
 
     @property
@@ -169,12 +173,11 @@ class WorldSubject:
 
     def rebuilt(self, stiffness: Sequence[float], friction: Sequence[float]) -> WorldSubject:
         """The same with other moduli (times `stiffness`) and `friction`, from the start."""
-        world, (tip, actuators) = rebuilt(
-            self.original, stiffness=stiffness, friction=friction, others=(self.tip, self.actuators)
-        )
+        others = (self.tip, self.actuators, self.lifted)
+        world, (tip, actuators, lifted) = rebuilt(self.original, stiffness=stiffness, friction=friction, others=others)
         return WorldSubject(
             world, name=self.name, about=self.about, tip=tip, actuators=actuators, geometric=not self.timed,
-            view=self.view,
+            lifted=lifted,
         )  # fmt: skip
 
     def begin_recording(self) -> None:
@@ -265,6 +268,15 @@ def joined(runs: Sequence[Run]) -> Run:
         controls=tuple(c for run in kept for c in run.controls) if known is not None else (),
         stepper=known,
     )
+
+
+def _lift_range(supports: Sequence[Support]) -> Range:
+    """One slider that raises all of `supports`, which hold along x, y and z."""
+
+    def raised(height: float) -> dict[Any, Displacement]:
+        return dict.fromkeys(supports, Displacement((0.0, 0.0, height)))
+
+    return scalar("lift", "mm", 1e3, (0.0, LARGEST_LIFT, 0.0), raised)
 
 
 def _volume_range(r: Range) -> Range:

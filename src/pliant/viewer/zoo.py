@@ -88,7 +88,7 @@ def _gripper(name: str, about: str) -> WorldSubject:
     scene, grip = Scene(gravity=DOWN), robots.gripper()
     scene.add(grip)
     grip.collide(scene)
-    return WorldSubject(scene.compile(), name=name, about=about)
+    return WorldSubject(scene.compile(), name=name, about=about, lifted=grip.mounts)
 
 
 def _tubes(name: str, about: str) -> WorldSubject:
@@ -154,13 +154,13 @@ ZOO: tuple[Entry, ...] = (
         pose={"finger cable": 20.0}, seconds=1.5,
     ),
     Entry(
-        "gripper", "three fingers, a cube and a floor: pull the cables, then lift the supports",
-        _gripper, pose={"gripper": 18.0}, seconds=1.5,
+        "gripper", "three fingers, a cube and a floor: pull the cables, then lift",
+        _gripper, pose={"gripper": 20.0, "lift": 25.0}, seconds=2.0,
     ),
     Entry(
         "trunk", "eight cables; drag the target and the inverse finds their pull",
         _robot(robots.trunk, obstacle=_ball((0.05, 0.03, 0.13), 0.02), friction=0.0),
-        mode=TARGET, target=(0.03, -0.03, -0.02), seconds=2.0,
+        mode=TARGET, target=(0.06, -0.045, -0.045), seconds=2.0,
     ),
     Entry(
         "tower", "four chambers tip it towards +x, −x, +y and −y",
@@ -195,7 +195,7 @@ ZOO: tuple[Entry, ...] = (
     Entry("ball", "hybrid: one contact, switched by events", _hybrid(ball_subject), seconds=0.4),
     Entry(
         "maze", "hybrid: turn the rings until the ball falls through their gates; “automatic” is Bortoff's controller",
-        _hybrid(maze_subject), mode=AUTOMATIC, seconds=1.0,
+        _hybrid(maze_subject), mode=AUTOMATIC, seconds=17.0,
     ),
     Entry(
         "delta", "hybrid: three arms closed by constraints; push the brick with the finger",
