@@ -142,12 +142,8 @@ def test_what_was_recorded_before_a_failure_is_kept(pliant, scene, tmp_path):
 
 
 def test_a_stop_from_the_keyboard_keeps_the_run(pliant, scene, tmp_path):
-    scene.write_text(
-        scene.read_text(encoding="utf-8").replace(
-            "    return {load", "    if t > 0.025:\n        raise KeyboardInterrupt\n    return {load"
-        ),
-        encoding="utf-8",
-    )
+    stopping = "    if t > 0.025:\n        raise KeyboardInterrupt\n    return {load"
+    scene.write_text(scene.read_text(encoding="utf-8").replace("    return {load", stopping), encoding="utf-8")
     code, _, _ = pliant("run", scene, "--out", "half.npz")
     assert code == 130
     assert len(pl.load(tmp_path / "half.npz").times) == 3
