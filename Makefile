@@ -15,7 +15,7 @@ BROWSER := chromium
 .PHONY: demo test test-all lint docs bench bench-peers clean gmsh-libraries browser
 
 demo: $(VENV)/.demo gmsh-libraries
-	$(BIN)/pliant demo bending --out out
+	$(BIN)/pliant demo tour --out out
 
 test: lint browser gmsh-libraries
 	$(BIN)/pliant warmup

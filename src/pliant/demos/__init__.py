@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pliant.core.errors import InputError
-from pliant.demos.outcome import Outcome
+
+if TYPE_CHECKING:
+    from pliant.demos.outcome import Outcome
 
 DEMOS: dict[str, str] = {
     "bending": "three silicone tentacles on one moving holder, stiff to soft, in real time",
+    "lift": "a soft gripper closes on a cube, lifts it by friction and sets it down",
+    "tour": "the trunk and the gripper, side by side on one page",
+    "trunk": "the tip of a trunk follows a circle; the inverse finds the pull of its cables",
 }
 """One line about each demonstration, by name."""
 
@@ -23,4 +29,4 @@ def run_demo(name: str, *, out: Path) -> Outcome:
     return outcome
 
 
-__all__ = ["DEMOS", "Outcome", "run_demo"]
+__all__ = ["DEMOS", "run_demo"]

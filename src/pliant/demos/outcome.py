@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,4 +36,21 @@ def stage_table(run: Run, *, title: str) -> Table:
     table.add_row("whole step", f"{1e3 * step:.2f}", "")
     table.add_row("simulated step", f"{1e3 * float(np.diff(run.times).mean()):.2f}", "")
     table.add_row("real-time factor", f"[bold]{run.real_time_factor:.2f}×[/]", "", end_section=True)
+    return table
+
+
+def stages_table(runs: Mapping[str, Run], *, title: str) -> Table:
+    """Median time of a step by stage (ms) of several runs side by side, and their real-time factors."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("ms a step")
+    for name in runs:
+        table.add_column(name, justify="right")
+    for stage in dict.fromkeys(stage for run in runs.values() for stage in run.stage_seconds):
+        times = [run.stage_seconds.get(stage) for run in runs.values()]
+        table.add_row(stage, *("" if one is None else f"{1e3 * float(np.median(one)):.2f}" for one in times))
+    table.add_section()
+    table.add_row("whole step", *(f"{1e3 * float(np.median(run.step_seconds)):.2f}" for run in runs.values()))
+    table.add_row("simulated step", *(f"{1e3 * float(np.diff(run.times).mean()):.2f}" for run in runs.values()))
+    factors = (f"[bold]{run.real_time_factor:.2f}×[/]" for run in runs.values())
+    table.add_row("real-time factor", *factors, end_section=True)
     return table

@@ -7,6 +7,8 @@ because Gmsh's kernel has tolerances of 1e-7 of its unit, and handed back in met
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,7 +60,7 @@ def drawing(cell_size: float) -> Iterator[Any]:
     with _LOCK:
         ours = not gmsh.isInitialized()
         if ours:
-            gmsh.initialize([], readConfigFiles=False, interruptible=False)
+            _initialize(gmsh)
         before = {name: gmsh.option.getNumber(name) for name in (*_OPTIONS, "Mesh.MeshSizeMin", "Mesh.MeshSizeMax")}
         current = "" if ours else gmsh.model.getCurrent()
         try:
@@ -69,6 +71,18 @@ def drawing(cell_size: float) -> Iterator[Any]:
             yield gmsh
         finally:
             _leave(gmsh, ours, before, current)
+
+
+def _initialize(gmsh: Any) -> None:
+    """Start gmsh without letting it decide about signals: with its SIGPIPE, a browser or a program at the other end of
+    a pipe that goes away would end the process.
+    """
+    pipe = getattr(signal, "SIGPIPE", None)
+    ignored = pipe is not None and signal.getsignal(pipe) == signal.SIG_IGN
+    gmsh.initialize([], readConfigFiles=False, interruptible=False)
+    if ignored:
+        # not signal.signal, which only the main thread may call
+        ctypes.CDLL(None).signal(ctypes.c_int(int(pipe)), ctypes.c_void_p(int(signal.SIG_IGN)))
 
 
 def _leave(gmsh: Any, ours: bool, before: dict[str, float], current: str) -> None:

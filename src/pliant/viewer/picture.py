@@ -90,7 +90,8 @@ def _times_text(instants: FloatArray | None) -> str:
     """'t = 0.0, 0.5, 1.0 s', two digits of their span."""
     if instants is None:
         return ""
-    digits = int(np.clip(1 - np.floor(np.log10(max(np.ptp(instants), 1e-9))), 0, 9))
+    span = float(np.ptp(instants)) or 0.1
+    digits = int(np.clip(1 - np.floor(np.log10(max(span, 1e-9))), 0, 9))
     return "t = " + ", ".join(f"{t:.{digits}f}" for t in instants) + " s"
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -35,7 +36,7 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         with np.load(Path(path), allow_pickle=False) as data:
             arrays = dict(data)
         return json.loads(str(arrays.pop("header"))), arrays
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise InputError(f"{path} is not a saved world or run: {error}") from error
 
 

@@ -113,7 +113,7 @@ Motion = Callable[[float], tuple[Any, Any]]
 class Obstacle:
     """A rigid thing whose motion is given: fixed, or `motion(t)` → (position (3,) m, rotation vector (3,) rad).
 
-    Made by `Obstacle.plane`, `.sphere`, `.box`, `.capsule`, `.cylinder`, `.pipe`, `.tubes` and `.mesh`.
+    Made by `Obstacle.plane`, `.sphere`, `.box`, `.capsule`, `.cylinder`, `.pipe`, `.tubes`, `.mesh` and `.from_urdf`.
     """
 
     shape: Shape
@@ -175,6 +175,29 @@ class Obstacle:
     def mesh(cls, surface: Surface, **options: Any) -> Obstacle:
         """The solid inside a closed surface."""
         return cls(mesh_shape(surface), **{"name": "mesh", **options})
+
+    @staticmethod
+    def from_urdf(
+        path: Any,
+        *,
+        joints: Any = None,
+        position: Any = (0.0, 0.0, 0.0),
+        rotation: Any = (0.0, 0.0, 0.0),
+        folder: Any = None,
+    ) -> tuple[Obstacle, ...]:
+        """An obstacle for each collision shape (box, sphere, cylinder, mesh) of the robot in a URDF file.
+
+        joints
+            Values by name, rad or m; 0 where none is given. A function of time, ``joints(t)``, makes obstacles that
+            move.
+        position, rotation
+            Of the root link: (3,) m, and a rotation vector (3,) rad.
+        folder
+            Where "package://" addresses of meshes are looked for; None: in the folders above the file.
+        """
+        from pliant.models.rigid.urdf import urdf_obstacles
+
+        return urdf_obstacles(path, joints=joints, position=position, rotation=rotation, folder=folder)
 
     def pose(self, time: float) -> FloatArray:
         """Position and rows of the rotation at `time` (s), (4, 3)."""

@@ -1,0 +1,84 @@
+"""`pliant export` and `pliant play`: every kind of file from a saved run, and what is not a run."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from pliant.viewer.export import KINDS
+
+
+def test_without_files_the_kinds_are_listed(pliant, saved_run):
+    code, out, _ = pliant("export", saved_run)
+    assert code == 0
+    assert all(kind in out for kind in KINDS)
+
+
+def test_several_files_at_once(pliant, saved_run, tmp_path):
+    pytest.importorskip("matplotlib")
+    names = ["a.html", "a.glb", "a.gltf", "a.pvd", "a.csv", "a.png", "strip.png", "a.gif", "b.npz"]
+    options = [part for name in names for part in ("--to", name)]
+    code, _, err = pliant(
+        "export", saved_run, *options, "--fps", 20, "--size", "120x80", "--poses", 2, "--json", "e.json"
+    )
+    assert code == 0, err
+    assert all((tmp_path / name).stat().st_size > 100 for name in names)
+    assert json.loads((tmp_path / "e.json").read_text())["files"] == names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.npz", "--to", "a.html"], "nowhere.npz"),
+        (["scene.py", "--to", "a.html"], "run it first"),
+        (["RUN", "--to", "a.docx"], "ending must be one of"),
+        (["RUN", "--to", "no/a.html"], "does not exist"),
+        (["RUN", "--to", "a.png", "--size", "big"], "WIDTHxHEIGHT"),
+        (["RUN", "--to", "a.html", "--color", "heat"], "no colouring 'heat'"),
+        (["RUN", "--to", "a.html", "--fps", "-2"], "fps"),
+        (["broken.npz", "--to", "a.html"], "broken.npz is not a saved world or run"),
+        (["world.npz", "--to", "a.html"], "holds a world, not a run"),
+    ],
+)
+def test_bad_input_is_one_paragraph(pliant, saved_run, scene, tmp_path, arguments, said):
+    import pliant as pl
+
+    (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04 nothing")
+    if arguments[0] == "world.npz":
+        pl.load(saved_run).world.save(tmp_path / "world.npz")
+    code, _, err = pliant("export", *(saved_run if one == "RUN" else one for one in arguments))
+    assert code == 1
+    assert said in err
+    assert "Traceback" not in err
+
+
+def test_films_say_what_is_missing(pliant, saved_run, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    code, _, err = pliant("export", saved_run, "--to", "a.mp4")
+    assert code == 1
+    assert "ffmpeg" in err
+    assert "a.gif" in err
+
+
+def test_play_serves_the_run_and_ends_cleanly(saved_run):
+    pytest.importorskip("viser")
+    command = [sys.executable, "-c", "from pliant.cli import main; main()", "play", str(saved_run), "--port", "0"]
+    process = subprocess.Popen([*command, "--no-open"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert process.stdout is not None
+        assert any("Pliant viewer at http://localhost:" in line for line in process.stdout), "it ended by itself"
+        process.terminate()
+        assert process.wait(timeout=30) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_play_refuses_what_is_no_run(pliant, scene):
+    start = time.perf_counter()
+    code, _, err = pliant("play", scene)
+    assert code == 1
+    assert "run it first" in err
+    assert time.perf_counter() - start < 20.0
