@@ -17,3 +17,4 @@ fast.save("fast_finger.npz")
 
 assert found.error < 0.01, "the reduced finger moves like the full one on actuations it was not trained on"
 assert found.force.max() > 0.0, "and it touches itself there"
+assert not found.unknown.any(), "in contacts that its modes know"

@@ -1,5 +1,7 @@
 """`pl.Facing`: rows of points that face triangles, on every kind of body, their forces, memory and refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -137,6 +139,15 @@ def test_nothing_is_looked_at_while_nothing_can_be_near(monkeypatch):
     monkeypatch.undo()
     near[1] = q[1] - (0, 0, 4.1e-3)
     assert maker.rows(view_of(world, near, memory=memory))[0].count == len(POINTS)
+
+
+def test_a_memory_of_another_facing_is_refused():
+    world, _, maker = stack(gap=5e-3)
+    q = list(world.initial_state().q)
+    _, memory = maker.rows(view_of(world, q))
+    for wrong in ({"least": memory.least[:0]}, {"places": (memory.places[0][:-1], memory.places[1])}):
+        with pytest.raises(InputError, match="of another facing"):
+            maker.rows(view_of(world, q, memory=replace(memory, **wrong)))
 
 
 def test_what_came_from_beyond_the_margin_is_reported():

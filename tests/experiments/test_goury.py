@@ -141,6 +141,6 @@ def test_fresh_poses_are_none_of_those_trained_and_stay_within_their_forces(spin
     ahead = np.array([[0.0, np.pi / 3.0, 2.0 * np.pi / 3.0]])
     assert np.allclose(goury_manipulator.towards(ahead, np.array([[3.0, 4.0, 5.0]])), [[3, 0, 0, 4, 4, 0, 0, 5, 0]])
     every = np.eye(spine.facing.count)
-    same, without = goury_manipulator.pose_errors(spine, spine.few(every), forces[:1])
+    same, without = goury_manipulator.pose_errors(spine, [spine.few(every), spine.without], forces[:1])
     assert same.max() < 1e-4
     assert without.max() > 0.005

@@ -50,6 +50,18 @@ def test_self_contact_in_a_few_modes_keeps_the_motion_on_actuations_not_trained_
     assert judged.metrics()["max_penetration_mm"] < 0.5
 
 
+def test_what_it_was_trained_on_holds_no_unknown_contacts(full):
+    """The first notch of this finger closes where two edges cross, far from their ends."""
+    world = full[0]
+    plan = reduction.ramps(world, 0.02, 40)
+    fast = reduction.reduce(world, plan, contact_tolerance=0.02)
+    again = reduction.validate(fast, world, plan)
+    assert again.force.max() > 0.1
+    assert again.unknown.max() == 0
+    assert again.metrics()["force_error"] < 0.05
+    assert again.error < 1e-3
+
+
 def test_without_the_contacts_the_same_motion_is_wrong(full, judged):
     scene = pl.Scene(gravity=(0, 0, -9.81))
     scene.add(pl.robots.finger())
@@ -61,8 +73,12 @@ def test_without_the_contacts_the_same_motion_is_wrong(full, judged):
 
 def test_the_table_names_every_number(judged):
     text = str(judged)
-    for word in ("held-out", "error of motion", "penetration", "unknown contacts", "times faster"):
+    for word in ("held-out", "error of motion", "penetration", "unknown contacts", "rows of contacts", " ms: "):
         assert word in text
+    quick, slow = (replace(judged, full_ms=factor * judged.fast_ms) for factor in (4.0, 0.5))
+    assert str(quick).endswith("ms: 4 times faster")
+    assert str(slow).endswith("ms: 2 times slower")
+    assert judged.rows.max() < judged.full_rows.max()
     assert judged.metrics()["speedup"] == pytest.approx(judged.speedup)
     assert judged.metrics()["steps"] == 25
 

@@ -7,9 +7,9 @@ With H and the gaps of all points that a mode touches, near or far,
 formed before W, so that k right-hand sides are solved. Columns of Ψ sum to one: gap̂ is a mean gap (m) and β the whole
 normal force of a mode (N). Ψᵀ δ ≥ 0 does not imply δ ≥ 0: `info.penetration` says how deep points stand.
 
-A contact that no mode touches keeps a row of its own, and `info.unknown_contacts` counts those. With friction a mode
-has one force along each of the carried tangents of its points, spread over them like its normal force; so every point
-obeys Coulomb's law when the mode does.
+A contact that no mode touches keeps a row of its own; `info.unknown_contacts` counts those that push. With friction a
+mode has one force along each of the carried tangents of its points, spread over them like its normal force; so every
+point obeys Coulomb's law when the mode does.
 
 Reference: O. Goury, B. Carrez, C. Duriez, "Real-time simulation for control of soft robots with self-collisions using
 model order reduction for contact forces", IEEE RA-L 6, 2021, section III.B.
@@ -144,7 +144,7 @@ def checked_modes(name: str, modes: Any, count: int) -> FloatArray:
 @dataclass(frozen=True, eq=False)
 class ReducedMemory(FacingMemory):
     """`FacingMemory` of all contacts that a mode in use touches, or that have a row of their own: row j pushes them by
-    `shares` (m, rows). `unknown` of the rows are of contacts that no mode touches.
+    `shares` (m, rows). The last `unknown` of the rows are of contacts that no mode touches.
     """
 
     shares: FloatArray
@@ -157,6 +157,11 @@ class ReducedMemory(FacingMemory):
         each = self.shares @ lam.reshape(self.shares.shape[1], -1)
         total: FloatArray = np.einsum("mk,mki->mi", each, self.frames[:, : each.shape[1]])
         return total
+
+    def unknown_pushing(self, lam: FloatArray) -> int:
+        """How many of the contacts that no mode touches push, where λ (rows,) N are the multipliers of the rows."""
+        count = self.shares.shape[1]
+        return int((lam.reshape(count, -1)[count - self.unknown :, 0] > 0.0).sum()) if self.unknown else 0
 
     def arrays(self) -> dict[str, Any]:
         """Everything as arrays, for saving."""
@@ -198,7 +203,7 @@ class ReducedFacing(FacingPair):
         more = self._meets[:, active].any(axis=1) & ~groups
         if more.any():  # far groups, but a mode in use counts their gaps
             seen, found = self.look(replace(view, memory=found), more, seen)
-        own = np.concatenate([alone, self._guards(view, seen.gap, near, alone)])
+        own = np.concatenate([self._guards(view, seen.gap, near, alone), alone])
         chosen: BoolArray = np.asarray(self._touched[:, active].any(axis=1))
         chosen[own] = True
         points = np.flatnonzero(chosen)
@@ -209,7 +214,7 @@ class ReducedFacing(FacingPair):
         frames = self.frames_of(contacts, view.memory)
         keys = np.concatenate([self.key(_MODE_KEYS + active), self.key(own)])
         gaps = contacts.gap @ shares
-        gaps[len(active) : len(active) + len(alone)] += depth
+        gaps[len(gaps) - len(alone) :] += depth
         rows = self.governed(view, self._combined(view, contacts, frames, shares), gaps, keys)
         memory = ReducedMemory(contacts, frames, found.nearest, found.least, found.places, shares, len(alone))
         return rows, memory

@@ -171,6 +171,11 @@ class FacingPair(ContactPair):
         memory: FacingMemory | None = view.memory
         if memory is None:
             return np.ones(self.table.group_count, np.bool_)
+        for side, then in zip(self._sides, memory.places, strict=True):
+            if then.shape[:2] != side.pieces.shape or len(memory.least) != self.table.group_count:
+                raise InputError(
+                    f"what this state remembers of {self.name!r} is of another facing; take a state of this world"
+                )
         motion = approach_bound(self._sides, (self.a.q(view), self.b.q(view)), memory.places)
         return np.asarray(~(motion < memory.least - self.margin))
 

@@ -1,10 +1,10 @@
 """Contacts of two surfaces in a few modes: what was seen of a colliding pair becomes a facing, and the rest stays full.
 
-Rows of the facing are the vertices of side a that pushed in the snapshots; they look at the triangles of side b that
-they met, and one ring around these. A contact of two edges, or of a vertex of b with a face of a, is handed to the
-vertices of a that make it by their weights, so that the whole force is kept. Where the modes cannot help, detection
+Rows of the facing are points of side a that pushed in the snapshots, a vertex, or a place on an edge or a face: where
+two edges cross, their ends may be far apart. They look at the triangles of side b that they met, and one ring around
+these. An edge or a face has one point, at the mean of where it pushed. Where the modes cannot help, detection
 goes on as ever: a contact outside of what the facing covers keeps its row, one inside of it as well at the depth that
-is tolerated, and `info.unknown_contacts` counts them.
+is tolerated, and `info.unknown_contacts` counts those that push.
 """
 
 from __future__ import annotations
@@ -40,21 +40,24 @@ from pliant.mappings import BarycentricMap, FrameMap, NodeMap
 
 _SAME_WAY = 0.5
 """Triangles face the same way above this product of their normals at rest: 60 degrees."""
+_CORNER = 0.95
+"""A contact on an edge or a face with this weight at a vertex is one of the vertex."""
 
 
 @dataclass(frozen=True, eq=False)
 class PairFacing:
-    """What was seen of the pair called `pair`: p vertices of side a and the triangles of side b that they face.
+    """What was seen of the pair called `pair`: p points of side a and the triangles of side b that they face.
 
-    vertices                     (p,) points of side a, ascending
+    nodes, weights               (p, 3) vertices of side a that a point is on, and their weights, 0 for those it is not
     faces                        (t,) triangles of side b
     point_group, face_group      (p,) and (t,), as in `pl.Facing`
-    snapshots                    (p, n) N, normal forces of the vertices in n snapshots
+    snapshots                    (p, n) N, normal forces of the points in n snapshots
     fingerprint                  of the meshes of both sides
     """
 
     pair: str
-    vertices: IntArray
+    nodes: IntArray
+    weights: FloatArray
     faces: IntArray
     point_group: IntArray
     face_group: IntArray
@@ -63,7 +66,7 @@ class PairFacing:
 
     def basis(self, modes: Any, *, guards: int = 0, tolerance: float = 0.05) -> PairBasis:
         """The reduction of the pair to `modes` (p, k) ≥ 0 of any scale; options as of `ContactBasis`."""
-        kept = checked_modes(self.pair, modes, len(self.vertices))
+        kept = checked_modes(self.pair, modes, len(self.nodes))
         return PairBasis(replace(self, snapshots=np.zeros((len(kept), 0))), kept, guards, tolerance)
 
 
@@ -72,70 +75,88 @@ def facing_of(pair: ContactPair, history: Sequence[tuple[ContactMemory, FloatArr
     surface_a, surface_b = pair.a.surface, pair.b.surface
     if isinstance(pair, FacingPair) or surface_a is None or surface_b is None:
         raise InputError(f"{pair.name!r} is no pair of two surfaces, so no facing can be made of it")
-    pushed = np.zeros((len(surface_a.rest), len(history)))
-    links = sparse.lil_matrix((len(surface_a.rest), len(surface_b.triangles)), dtype=np.bool_)
-    for number, (memory, lam) in enumerate(history):
-        contacts = memory.contacts
-        if not contacts.count:
-            continue
-        normal = lam.reshape(contacts.count, -1)[:, 0]
-        for corner in range(3):
-            used = (contacts.nodes_a[:, corner] >= 0) & (normal > 0.0)
-            nodes = contacts.nodes_a[used, corner]
-            np.add.at(pushed[:, number], nodes, contacts.weights_a[used, corner] * normal[used])
-            for node, met in zip(nodes, _met(surface_b, contacts.selected(used)), strict=True):
-                links[node, _opposed(surface_a, node, surface_b, met)] = True
-    vertices = np.flatnonzero(pushed.any(axis=1)).astype(np.int32)
-    if not len(vertices):
+    pushing = [_pushing(memory.contacts, lam) for memory, lam in history]
+    force = np.concatenate([lam for _, lam in pushing]) if pushing else np.zeros(0)
+    if not len(force):
         raise InputError(f"nothing touched in the {len(history)} snapshots of {pair.name!r}; pull farther")
-    met = links.tocsr()[vertices]
-    faces, vertex_group, face_group, seen = _groups(surface_b, met, vertices, pair.a is pair.b)
+    nodes_a, weights_a, nodes_b = (np.concatenate([part[k] for part, _ in pushing]) for k in range(3))
+    column = np.repeat(np.arange(len(history)), [len(lam) for _, lam in pushing])
+    nodes, place = np.unique(nodes_a, axis=0, return_inverse=True)
+    place = place.ravel()
+    pushed, weights = np.zeros((len(nodes), len(history))), np.zeros(nodes.shape)
+    np.add.at(pushed, (place, column), force)
+    np.add.at(weights, place, force[:, None] * weights_a)
+    weights /= weights.sum(axis=1, keepdims=True)
+    links = sparse.lil_matrix((len(nodes), len(surface_b.triangles)), dtype=np.bool_)
+    for one, *met in np.unique(np.column_stack([place, nodes_b]), axis=0):
+        links[one, _opposed(surface_a, nodes[one], surface_b, _met(surface_b, np.array(met)))] = True
+    faces, point_group, face_group, seen = _groups(surface_b, links.tocsr(), nodes, pair.a is pair.b)
     if not seen.any():
         raise InputError(f"{pair.name!r} touches in its valleys alone, where no point faces another surface")
     digest = digest_of([*body_arrays(pair.a.handle), *body_arrays(pair.b.handle)])
-    parts = (pair.name, vertices[seen], faces, vertex_group[seen], face_group, pushed[vertices[seen]])
-    return PairFacing(*parts, digest)
+    kept = np.maximum(nodes[seen], 0).astype(np.int32)
+    return PairFacing(
+        pair.name, kept, weights[seen], faces, point_group[seen], face_group, pushed[seen], digest
+    )  # fmt: skip
 
 
-def _met(surface: CollisionSurface, contacts: ContactSet) -> list[IntArray]:
-    """Triangles of `surface`, side b, that each contact met there, and those around them that face the same way."""
-    fan_start, fan, normals = surface.fan_start, surface.fan, surface.rest_normals
-    found = []
-    for nodes, weights in zip(contacts.nodes_b, contacts.weights_b, strict=True):
-        own = nodes[(nodes >= 0) & (weights > 0.0)]
-        around = np.concatenate([fan[fan_start[n] : fan_start[n + 1]] for n in own])
-        ring, times = np.unique(around, return_counts=True)
-        met = ring[times == len(own)]
-        found.append(ring[(normals[ring] @ normals[met].T).max(axis=1) > _SAME_WAY])
-    return found
-
-
-def _opposed(a: CollisionSurface, node: int, b: CollisionSurface, faces: IntArray) -> IntArray:
-    """Those of `faces` of b that are against a triangle around the point `node` of a at rest, where there are any:
-    a corner of a body that was met has other sides too.
+def _pushing(contacts: ContactSet, lam: FloatArray) -> tuple[tuple[IntArray, FloatArray, IntArray], FloatArray]:
+    """Of the contacts that push: vertices (m, 3) of side a, descending, −1 where there are fewer, with their weights;
+    vertices (m, 3) of side b, −1 where they have no weight; and the normal forces (m,), N.
     """
-    around = a.rest_normals[a.fan[a.fan_start[node] : a.fan_start[node + 1]]]
+    normal = lam.reshape(contacts.count, -1)[:, 0] if contacts.count else np.zeros(0)
+    own = contacts.selected(normal > 0.0)
+    weights = np.where(own.nodes_a >= 0, own.weights_a, 0.0)
+    corner = weights.max(axis=1, initial=0.0) > _CORNER
+    weights[corner] = weights[corner] == weights[corner].max(axis=1, keepdims=True)
+    nodes = np.where(weights > 0.0, own.nodes_a, -1)
+    order = np.argsort(-nodes, axis=1, kind="stable")
+    sides = np.take_along_axis(nodes, order, axis=1), np.take_along_axis(weights, order, axis=1)
+    return (*sides, np.where(own.weights_b > 0.0, own.nodes_b, -1)), normal[normal > 0.0]
+
+
+def _shared(surface: CollisionSurface, nodes: IntArray) -> tuple[IntArray, IntArray]:
+    """Triangles around any of the points `nodes`, −1 among them, and those that have all of them as corners."""
+    own = nodes[nodes >= 0]
+    around = np.concatenate([surface.fan[surface.fan_start[n] : surface.fan_start[n + 1]] for n in own])
+    ring, times = np.unique(around, return_counts=True)
+    return ring, ring[times == len(own)]
+
+
+def _met(surface: CollisionSurface, nodes: IntArray) -> IntArray:
+    """Triangles that a contact at the points `nodes` met, and those around them that face the same way."""
+    normals = surface.rest_normals
+    ring, met = _shared(surface, nodes)
+    alike: BoolArray = (normals[ring] @ normals[met].T).max(axis=1) > _SAME_WAY
+    return ring[alike]
+
+
+def _opposed(a: CollisionSurface, nodes: IntArray, b: CollisionSurface, faces: IntArray) -> IntArray:
+    """Those of `faces` of b that are against a triangle of a with the points `nodes` at rest, where there are any: a
+    corner of a body that was met has other sides too.
+    """
+    around = a.rest_normals[_shared(a, nodes)[1]]
     against = (b.rest_normals[faces] @ around.T).min(axis=1) < -_SAME_WAY
     return faces[against] if against.any() else faces
 
 
 def _groups(
-    surface: CollisionSurface, links: sparse.csr_matrix, vertices: IntArray, same: bool
+    surface: CollisionSurface, links: sparse.csr_matrix, nodes: IntArray, same: bool
 ) -> tuple[IntArray, IntArray, IntArray, BoolArray]:
-    """Triangles that are faced, the groups of vertices and triangles (those that met, directly or by way of others),
-    and which vertices can face them: of a surface that touches itself none that is a corner of one, as in a valley.
+    """Triangles that are faced, the groups of points and triangles (those that met, directly or by way of others), and
+    which points can face them: of a surface that touches itself none that lies on one, as in a valley.
     """
-    count = len(vertices)
+    count = len(nodes)
     whole = sparse.bmat([[None, links], [links.T, None]], format="csr")
     _, labels = connected_components(whole, directed=False)
     faces = np.unique(links.indices)
     group = labels[count + faces]
     able: BoolArray = np.ones(count, np.bool_)
-    if same:
-        place = np.full(len(surface.rest), -1)
-        place[vertices] = labels[:count]
-        corners = surface.triangles[faces]
-        able = ~np.isin(vertices, corners[place[corners] == group[:, None]])
+    for one in np.unique(group) if same else ():
+        own = np.flatnonzero(labels[:count] == one)
+        corners = surface.triangles[faces[group == one]]
+        among = (nodes[own][:, None, :, None] == corners[:, None, :]).any(axis=3) | (nodes[own] < 0)[:, None]
+        able[own] = ~among.all(axis=2).any(axis=1)
     return faces.astype(np.int32), labels[:count].astype(np.int32), group.astype(np.int32), able
 
 
@@ -173,26 +194,31 @@ class PairBasis:
         group = np.full(len(surface.triangles), -1, np.int32)  # the whole surface says which side a point is on
         group[seen.faces] = seen.face_group
         spec = Facing(
-            maker.a.handle, maker.b.handle, maker.a.surface.rest[seen.vertices], surface.rest, surface.triangles,
+            maker.a.handle, maker.b.handle, _mean(seen, maker.a.surface.rest), surface.rest, surface.triangles,
             point_group=seen.point_group, triangle_group=group, friction=maker.mu, margin=maker.margin,
             name=maker.name,
         )  # fmt: skip
         table = FacingTable.build(surface, seen.point_group, group)
-        a, b = _riders(maker.a, seen.vertices), _riders(maker.b, np.arange(len(surface.rest), dtype=np.int32))
+        every = np.arange(len(surface.rest), dtype=np.int32)[:, None]
+        a, b = _riders(maker.a, seen.nodes, seen.weights), _riders(maker.b, every, np.ones(every.shape))
         # a pair of its own, so that identities of modes and points are no others'
         full = FacingPair(a, b, maker.mu, maker.margin, maker.pair + PAIR_LIMIT // 2, spec=spec, table=table)
         return ContactBasis.of(full, self.modes, guards=self.guards, tolerance=self.tolerance).reduced(full)
 
 
-def _riders(side: Collider, nodes: IntArray) -> Collider:
-    """A side with some of its points alone."""
+def _mean(seen: PairFacing, places: FloatArray) -> FloatArray:
+    """Places (p, 3) of the points of `seen` from those of the vertices."""
+    return np.asarray(np.einsum("pj,pji->pi", seen.weights, places[seen.nodes]))
+
+
+def _riders(side: Collider, nodes: IntArray, weights: FloatArray) -> Collider:
+    """A side with points of its own: means of its vertices `nodes` (p, j) with `weights` (p, j)."""
     assert side.surface is not None
     if isinstance(side.map, NodeMap):
-        count = len(side.surface.rest)
-        chosen: Any = BarycentricMap(np.ascontiguousarray(nodes[:, None]), np.ones((len(nodes), 1)), count)
+        chosen: Any = BarycentricMap(np.ascontiguousarray(nodes), weights, len(side.surface.rest))
     else:
         assert isinstance(side.map, FrameMap)
-        chosen = side.map.selected(nodes)
+        chosen = FrameMap(np.einsum("pj,pji->pi", weights, side.map.local[nodes]))
     return Collider(side.handle, side.number, chosen, np.arange(len(nodes), dtype=np.int32), None, None, 0.0)
 
 
@@ -207,10 +233,11 @@ class PairMemory:
     full: ContactMemory
     depth: FloatArray
 
-    @property
-    def unknown(self) -> int:
-        """Contacts that no mode touches."""
-        return self.few.unknown + self.full.contacts.count
+    def unknown_pushing(self, lam: FloatArray) -> int:
+        """How many contacts push by rows of their own, where λ (rows,) N are the multipliers of the pair's rows."""
+        width = self.full.frames.shape[1]
+        count = len(lam) - width * self.full.contacts.count
+        return self.few.unknown_pushing(lam[:count]) + int((lam[count::width] > 0.0).sum())
 
     @cached_property
     def contacts(self) -> ContactSet:
@@ -288,7 +315,8 @@ class ReducedPair(ContactPair):
         assert self.a.surface is not None
         assert self.b.surface is not None
         corners = self.b.surface.triangles[self.seen.faces]
-        return _with_ring(self.a.surface, self.seen.vertices), _with_ring(self.b.surface, corners)
+        own = self.seen.nodes[self.seen.weights > 0.0]
+        return _with_ring(self.a.surface, own), _with_ring(self.b.surface, corners)
 
 
 def _with_ring(surface: CollisionSurface, nodes: IntArray) -> BoolArray:

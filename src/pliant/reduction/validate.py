@@ -37,7 +37,9 @@ class Validation:
     penetration, full_penetration
         (s,) how deep any point stands in what it touches in the reduced world, and in the full one, m.
     unknown
-        (s,) contacts that the modes do not know, treated in full.
+        (s,) contacts that push and that the modes do not know, treated in full.
+    rows, full_rows
+        (s,) rows of contacts in the reduced world, and in the full one.
     fast_ms, full_ms
         (s,) times of the steps.
     """
@@ -51,6 +53,8 @@ class Validation:
     penetration: FloatArray
     full_penetration: FloatArray
     unknown: IndexArray
+    rows: IndexArray
+    full_rows: IndexArray
     fast_ms: FloatArray
     full_ms: FloatArray
 
@@ -82,6 +86,8 @@ class Validation:
             "max_penetration_mm": 1e3 * float(self.penetration.max()),
             "full_max_penetration_mm": 1e3 * float(self.full_penetration.max()),
             "steps_with_unknown_contacts": int((self.unknown > 0).sum()),
+            "rows": float(np.median(self.rows)),
+            "full_rows": float(np.median(self.full_rows)),
             "step_ms": float(np.median(self.fast_ms)),
             "worst_step_ms": float(self.fast_ms.max()),
             "full_step_ms": float(np.median(self.full_ms)),
@@ -98,8 +104,9 @@ class Validation:
             f"error of forces      {100 * m['force_error']:.3g} % (rms of the sum over all contacts)",
             f"penetration          up to {m['max_penetration_mm']:.3g} mm; full {m['full_max_penetration_mm']:.3g} mm",
             f"unknown contacts     in {m['steps_with_unknown_contacts']} steps",
+            f"rows of contacts     {m['rows']:g} (median); full {m['full_rows']:g}",
             f"time of a step       {m['step_ms']:.3g} ms (worst {m['worst_step_ms']:.3g}); full "
-            f"{m['full_step_ms']:.3g} ms: {m['speedup']:.3g} times faster",
+            f"{m['full_step_ms']:.3g} ms: {_pace(m['speedup'])}",
         ]
         return "\n".join(lines)
 
@@ -165,6 +172,8 @@ def _compared(outcomes: list[tuple[State, Any, float]], rest: State) -> dict[str
         "penetration": fast_info.penetration,
         "full_penetration": full_info.penetration,
         "unknown": fast_info.unknown_contacts,
+        "rows": _contact_rows(fast_info),
+        "full_rows": _contact_rows(full_info),
     }
 
 
@@ -183,6 +192,18 @@ def _normal_force(info: Any) -> float:
             forces = memory.forces(info.lam[info.assembly.places[number]])
             total += float(np.einsum("mi,mi->", forces, memory.contacts.normal))
     return total
+
+
+def _contact_rows(info: Any) -> int:
+    """How many rows the contacts of a step have."""
+    if info.assembly is None:
+        return 0
+    parts = zip(info.world.row_makers, info.assembly.places, strict=False)
+    return sum(place.stop - place.start for maker, place in parts if isinstance(maker, ContactPair))
+
+
+def _pace(speedup: float) -> str:
+    return f"{speedup:.3g} times faster" if speedup >= 1.0 else f"{1.0 / speedup:.3g} times slower"
 
 
 def _share(error: FloatArray, whole: FloatArray) -> float:

@@ -11,6 +11,8 @@ import numpy as np
 
 from pliant.constraints import Assembly, RowView
 from pliant.constraints.contact import ContactPair
+from pliant.constraints.contact_basis import ReducedMemory
+from pliant.constraints.pair_basis import PairMemory
 from pliant.core.errors import InputError
 from pliant.core.status import Status
 from pliant.core.types import FloatArray
@@ -144,9 +146,12 @@ class StepInfo:
 
     @property
     def unknown_contacts(self) -> int:
-        """Contacts that a reduced contact model does not know, and that it therefore treated in full."""
-        memories = () if self.assembly is None else self.assembly.memories
-        return sum(getattr(memory, "unknown", 0) for memory in memories)
+        """Contacts that push and that a reduced contact model does not know: they have rows of their own."""
+        if self.assembly is None or self.lam is None:
+            return 0
+        parts = zip(self.assembly.memories, self.assembly.places, strict=True)
+        kinds = (ReducedMemory, PairMemory)
+        return sum(memory.unknown_pushing(self.lam[place]) for memory, place in parts if isinstance(memory, kinds))
 
     @cached_property
     def penetration(self) -> float:
