@@ -33,6 +33,8 @@ class Validation:
     penetration    (s,) how deep any point stands in what it touches in the reduced world, m; `full_penetration` (s,)
                    in the full one
     unknown        (s,) contacts that the modes do not know, treated in full
+    imbalance      (s,) what the modes cannot balance of the full body's forces, as a share of them: near 1 the reduced
+                   body stands where the full one would not
     fast_ms, full_ms  (s,) times of the steps
     """
 
@@ -45,6 +47,7 @@ class Validation:
     penetration: FloatArray
     full_penetration: FloatArray
     unknown: IndexArray
+    imbalance: FloatArray
     fast_ms: FloatArray
     full_ms: FloatArray
 
@@ -76,6 +79,8 @@ class Validation:
             "max_penetration_mm": 1e3 * float(self.penetration.max()),
             "full_max_penetration_mm": 1e3 * float(self.full_penetration.max()),
             "steps_with_unknown_contacts": int((self.unknown > 0).sum()),
+            "imbalance": float(np.median(self.imbalance)),
+            "worst_imbalance": float(self.imbalance.max()),
             "step_ms": float(np.median(self.fast_ms)),
             "worst_step_ms": float(self.fast_ms.max()),
             "full_step_ms": float(np.median(self.full_ms)),
@@ -92,6 +97,8 @@ class Validation:
             f"error of forces      {100 * m['force_error']:.3g} % (rms of the sum over all contacts)",
             f"penetration          up to {m['max_penetration_mm']:.3g} mm; full {m['full_max_penetration_mm']:.3g} mm",
             f"unknown contacts     in {m['steps_with_unknown_contacts']} steps",
+            f"out of balance       {100 * m['imbalance']:.3g} % of the full body's forces (median), worst "
+            f"{100 * m['worst_imbalance']:.3g} %",
             f"time of a step       {m['step_ms']:.3g} ms (worst {m['worst_step_ms']:.3g}); full "
             f"{m['full_step_ms']:.3g} ms: {m['speedup']:.3g} times faster",
         ]
@@ -159,6 +166,7 @@ def _compared(outcomes: list[tuple[State, Any, float]], rest: State) -> dict[str
         "penetration": fast_info.penetration,
         "full_penetration": full_info.penetration,
         "unknown": fast_info.unknown_contacts,
+        "imbalance": fast_info.whole_residual,
     }
 
 
