@@ -193,7 +193,7 @@ def trunk_inverse() -> dict[str, Any]:
 
     model = world.volumes[0]
     shown = np.array([shape for radius in (0.01, 0.03) for shape in followed(world, round_trip(radius))[0]])
-    few = ecsw(model, pod(model, shown, tolerance=3e-4).subspace(), shown[::2], tolerance=1e-2)
+    few = ecsw(model, pod(model, shown, tolerance=1e-4).subspace(), shown[::2], tolerance=3e-3)
     targets = round_trip(0.02)
     _, own, full_ms = followed(world, targets)
     _, found, reduced_ms = followed(reduced(world, [few]), targets)

@@ -255,21 +255,23 @@ def test_a_tower_that_touches_itself_follows_pressures_it_was_not_trained_by():
     tower = scene.add(pl.robots.tower(material=pl.materials.Corotated(young=3e5, poisson=0.45, density=1080.0)))
     scene.collide(tower, tower, margin=tower.margin)
     world = scene.compile()
-    options = {"amplitude": 6e3, "kind": pl.Pressure, "actuators": (tower.cavities[0], tower.cavities[2])}
-    seen = experiments(world, latin_hypercube(world, 14, steps=10, seed=3, **options), workers=1, progress=False)
+    options = {"amplitude": 8e3, "kind": pl.Pressure, "actuators": (tower.cavities[0], tower.cavities[2])}
+    seen = experiments(world, latin_hypercube(world, 20, steps=8, seed=3, **options), workers=1, progress=False)
     fast = reduce(world, seen, motion_tolerance=3e-4, contact_tolerance=0.05)
-    judged = validate(fast, world, latin_hypercube(world, 2, steps=10, seed=77, **options))
+    judged = validate(fast, world, latin_hypercube(world, 2, steps=8, seed=77, **options))
     (few,) = (part for part in fast.reductions if isinstance(part, pl.models.volume.Subspace))
-    assert few.size <= 25
-    assert len(few.points) <= 137
+    assert few.size <= 16
+    assert len(few.points) <= 64
     assert judged.force.max() > 0.05, "it has to touch to tell anything"
-    assert judged.error < 0.02
+    assert judged.error < 0.015
+    assert judged.imbalance.max() < 0.5
 
 
 @pytest.mark.slow
 def test_what_an_inverse_finds_on_a_reduced_trunk_carries_over_to_the_full_one():
     """The tip of the reduced trunk follows a circle that was not trained, by cables that pull; under the same cable
-    displacements the tip of the full trunk is as close to it as under those that the inverse finds on the full trunk.
+    displacements the tip of the full trunk is about as close to it as under those that the inverse finds on the full
+    trunk, which one or two linear solves a step leave out of balance as well.
 
     The trunk hangs: standing on its base it is not stable under its weight, and nothing would carry over.
     """
@@ -281,7 +283,7 @@ def test_what_an_inverse_finds_on_a_reduced_trunk_carries_over_to_the_full_one()
     start = trunk.tip.at(pl.QuasiStatic()(world, world.initial_state(), dict.fromkeys(trunk.cables, pl.Force(0.0)))[0])
 
     def path(radius):
-        circle = list(pl.paths.circle(center=(0, 0, 0.19), radius=radius, count=40))
+        circle = list(pl.paths.circle(center=(0, 0, 0.19), radius=radius, count=60))
         return [start + share * (circle[0] - start) for share in np.linspace(0.1, 1.0, 10)] + circle
 
     def followed(world, targets):
@@ -302,10 +304,10 @@ def test_what_an_inverse_finds_on_a_reduced_trunk_carries_over_to_the_full_one()
         return np.array(tips)
 
     model, shown = world.volumes[0], np.concatenate([shapes(followed(world, path(r))[0]) for r in (0.01, 0.03)])
-    few = ecsw(model, pod(model, shown, tolerance=3e-4).subspace(), shown[::2], tolerance=1e-2)
+    few = ecsw(model, pod(model, shown, tolerance=1e-4).subspace(), shown[::2], tolerance=3e-3)
     targets = np.array(path(0.02))
     (states, found), (_, own) = followed(reduced(world, [few]), targets), followed(world, targets)
     assert max(np.linalg.norm(trunk.tip.at(s) - t) for s, t in zip(states[10:], targets[10:], strict=True)) < 1e-4
     by_reduced, by_full = (np.linalg.norm(replayed(pulls) - targets, axis=1)[2:] for pulls in (found, own))
-    assert by_reduced.mean() < 1.3 * by_full.mean()
+    assert by_reduced.mean() < 1.5 * by_full.mean()
     assert by_reduced.max() < 0.05 * np.linalg.norm(targets - start, axis=1).max()
