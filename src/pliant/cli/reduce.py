@@ -10,7 +10,7 @@ from rich.console import Console
 
 from pliant.core.errors import InputError
 
-PLANS = ("ramps", "plackett-burman")
+PLANS = ("ramps", "plackett-burman", "latin-hypercube")
 
 
 def show_reduction(
@@ -21,6 +21,7 @@ def show_reduction(
     amplitude: float,
     steps: int,
     plan: str,
+    runs: int,
     contact_tolerance: float | None,
     motion_tolerance: float | None,
     folder: Path | None,
@@ -28,7 +29,7 @@ def show_reduction(
 ) -> None:
     """Reduce a robot and print how far the result can be trusted.
 
-    `amplitude` is in m (m³ for cavities).
+    `amplitude` is in m (m³ for cavities); `runs` counts those of a Latin hypercube.
     """
     from pliant import reduction
 
@@ -38,10 +39,13 @@ def show_reduction(
         if file is not None and not file.resolve().parent.is_dir():
             raise InputError(f"the folder of {file} does not exist; make it, or choose another file")
     world = _world(name)
-    design = reduction.ramps if plan == "ramps" else reduction.plackett_burman
+    if plan == "latin-hypercube":
+        design = reduction.latin_hypercube(world, runs, amplitude, steps, seed=0)
+    else:
+        design = (reduction.ramps if plan == "ramps" else reduction.plackett_burman)(world, amplitude, steps)
     fast = reduction.reduce(
         world,
-        design(world, amplitude, steps),
+        design,
         contact_tolerance=contact_tolerance,
         motion_tolerance=motion_tolerance,
         folder=folder,
