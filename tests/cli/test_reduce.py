@@ -41,6 +41,16 @@ def test_a_saved_world_is_reduced_into_a_file(saved, tmp_path):
     assert len(list((tmp_path / "runs").iterdir())) >= 1, "finished runs are kept"
 
 
+def test_random_targets_are_a_plan(saved, tmp_path):
+    out = tmp_path / "fast.npz"
+    result = reduce(
+        saved, "--out", out, "--amplitude", 0.004, "--plan", "latin-hypercube", "--runs", 6, "--steps", 3,
+        "--motion-tolerance", 1e-2,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert len(json.loads(pl.load(out).reductions[-1].plan)["targets"]) == 6
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -82,6 +82,6 @@ def test_the_motions_of_a_model_feel_what_is_left_of_a_force(name):
 def test_supports_of_a_confined_body_bear_what_those_of_the_whole_body_do():
     """At rest, where both stand alike: the weight on the clamp."""
     r = [trial_of(world) for world in (volume(), confined())]
-    held = [trial.borne(trial.residual().r, None)[trial.model.held].reshape(-1, 3) for trial in r]
+    held = [trial.whole(trial.residual(), None).r[trial.model.held].reshape(-1, 3) for trial in r]
     np.testing.assert_allclose(held[1], held[0], rtol=0, atol=1e-12)
     assert np.abs(held[0]).max() > 0.0

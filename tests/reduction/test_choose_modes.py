@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.reduction import choose_modes, pod
+from pliant.reduction import choose_modes, curved, pod
 from pliant.reduction.snapshots import Snapshots
 
 RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1000)
@@ -97,3 +97,19 @@ def test_modes_are_zero_where_the_body_is_held_however_many(model):
 def test_too_few_snapshots_are_an_error(model):
     with pytest.raises(pl.InputError, match="too few"):
         choose_modes(model, recorded(model, np.ones((4, 1)), 1, [[1.0]]), tolerance=1e-2)
+
+
+def test_masses_that_are_negative_at_corners_span_plane_subspaces_only():
+    """Consistent masses of quadratic tetrahedra, summed by nodes."""
+    scene = pl.Scene()
+    mesh = pl.mesh.box((0.1, 0.02, 0.02), (3, 1, 1), element="tet10")
+    scene.add(pl.Volume(mesh, RUBBER, clamp=pl.regions.plane(axis="x", at=0), lumped_mass=False, name="block"))
+    world = scene.compile()
+    (model,) = world.models
+    assert model.mass.nodal.min() < 0.0
+    shapes = recorded(model, np.random.default_rng(5).standard_normal((20, 3)), 1, [[1.0]]).positions("block")
+    found = pod(model, shapes, size=3)
+    small = found.subspace().reduced(model)
+    np.testing.assert_allclose(small.nearest(shapes[0]), shapes[0], rtol=0, atol=1e-12)
+    with pytest.raises(pl.InputError, match="lumped_mass=True"):
+        curved(found, shapes)

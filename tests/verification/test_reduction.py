@@ -8,10 +8,13 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy import linalg
 
 import pliant as pl
 from pliant.bench.beam import HEADLINE
-from pliant.reduction import curved, ecsw, pod
+from pliant.materials import Tangent
+from pliant.reduction import curved, ecsw, experiments, latin_hypercube, pod, reduce, validate
+from pliant.solvers.linear import BlockMatrix
 from pliant.world.reduced import reduced
 
 EULER = pl.ImplicitEuler(dt=0.01)
@@ -132,7 +135,7 @@ def test_the_bench_beam_of_eight_modes_falls_askew():
         assert energies[0] == pytest.approx(energies[1], rel=0.05)
 
 
-def test_hexahedra_of_960_unknowns_take_eight_modes():
+def test_hexahedra_of_960_unknowns_take_eight_modes_and_ten_points():
     scene = pl.Scene(gravity=(0, 0, -9.81))
     rubber = pl.materials.Corotated(young=1e6, poisson=0.45, density=1000)
     mesh = pl.mesh.box((0.19, 0.03, 0.03), (19, 3, 3), element="hex8")
@@ -141,8 +144,8 @@ def test_hexahedra_of_960_unknowns_take_eight_modes():
     world = scene.compile()
     model, trained = world.volumes[0], dropped(world)
     assert model.size == 960
-    few = ecsw(model, pod(model, trained, size=8).subspace(), trained, tolerance=5e-2)
-    assert len(few.points) <= 25
+    few = ecsw(model, pod(model, trained, size=8).subspace(), trained, tolerance=0.1)
+    assert len(few.points) <= 10
     control = toward(0.3, -1.0, 2.0, strength=7.0)
     assert off(end_of(world), driven(reduced(world, [few]), control, 60), driven(world, control, 60)) < 0.08
 
@@ -173,28 +176,138 @@ def test_a_swinging_reduced_body_keeps_its_energy():
     assert np.abs(state.points(body) - model.rest).max() > 1e-3
 
 
-@pytest.mark.slow
-def test_the_inverse_works_on_a_reduced_trunk():
-    """Unchanged: the tip of the reduced trunk follows a circle that was not trained, by cables that pull."""
+def cantilever():
+    """A slender beam of small strains along x, its matrices over the free unknowns, and these."""
+    scene = pl.Scene()
+    steel = pl.materials.Linear(young=2e11, poisson=0.0, density=7800.0)
+    mesh = pl.mesh.box((1.0, 0.03, 0.02), (20, 1, 1), element="tet10")
+    body = scene.add(pl.Volume(mesh, steel, clamp=pl.regions.plane(axis="x", at=0), lumped_mass=False))
+    scene.add(pl.PointLoad(body, pl.regions.plane(axis="x", at=1.0), (0.0, 0.0, 10.0)))
+    world = scene.compile()
+    model = world.volumes[0]
+    K, M = (np.zeros((model.pattern.block_count, 3, 3)) for _ in range(2))
+    model.assemble(model.rest.copy(), mass=0.0, stiffness=1.0, tangent=Tangent.EXACT, values=K)
+    model.mass.add_to(M, 1.0)
+    free = np.flatnonzero(~model.held.ravel())
+    matrices = [BlockMatrix(model.pattern, values).to_scipy().toarray()[np.ix_(free, free)] for values in (K, M)]
+    return world, matrices, free
+
+
+def test_a_linear_beam_in_its_eigenmodes_is_modal_superposition():
+    """Statics in k bending modes is Σ φφᵀf / ω², and of Euler and Bernoulli's cantilever under an end load the first k
+    modes hold 12 Σ (βL)⁻⁴ of the deflection, βL = 1.8751, 4.6941: 97.07 and 99.54 %. The first frequency is theirs.
+    """
+    world, (K, M), free = cantilever()
+    model = world.volumes[0]
+    squares, vectors = linalg.eigh(K, M, subset_by_index=(0, 11))
+    upward = [k for k in range(12) if _share_along_z(vectors[:, k], free) > 0.9][:2]
+    tip = end_of(world)
+    full, _ = pl.QuasiStatic()(world, world.initial_state())
+    whole = (tip(full) - tip(world.initial_state()))[2]
+    assert np.sqrt(squares[upward[0]]) == pytest.approx(1.8751**2 * np.sqrt(2e11 / 7800.0 * 0.02**2 / 12.0), rel=0.01)
+    load = model.external_forces(model.rest, np.zeros(3), {}).ravel()[free]
+    for count, share in ((1, 12.0 * 1.8751**-4), (2, 12.0 * (1.8751**-4 + 4.6941**-4))):
+        modes = np.zeros((model.size, count))
+        modes[free] = vectors[:, upward[:count]]
+        space = pl.models.volume.Subspace(model.spec, modes, rest=model.rest, point_count=model.points.count)
+        state, _ = pl.QuasiStatic()(small := reduced(world, [space]), small.initial_state())
+        moved = (state.q[0] - model.rest).ravel()[free]
+        wanted = sum(vectors[:, k] * (vectors[:, k] @ load) / squares[k] for k in upward[:count])
+        np.testing.assert_allclose(moved, wanted, rtol=0, atol=1e-8 * np.abs(wanted).max())
+        assert (tip(state) - tip(world.initial_state()))[2] / whole == pytest.approx(share, abs=2e-3)
+
+
+def _share_along_z(vector, free):
+    moved = np.zeros(free.max() + 1)
+    moved[free] = vector
+    return float((moved[2::3] ** 2).sum() / (moved**2).sum())
+
+
+@pytest.mark.parametrize("law", [pl.materials.NeoHookean, pl.materials.Corotated])
+def test_a_shape_that_is_none_of_the_body_is_out_of_balance(law):
+    """In one plane mode a bent beam has to stretch, and stands up almost straight; the residual along that mode says
+    nothing of it, that of the whole body all. With two modes both are small.
+    """
     scene = pl.Scene(gravity=(0, 0, -9.81))
+    rubber = law(young=1e5, poisson=0.45, density=1000)
+    scene.add(pl.Volume(pl.mesh.box((0.1, 0.02, 0.02), (6, 2, 2)), rubber, clamp=pl.regions.plane(axis="x", at=0)))
+    world = scene.compile()
+    model, step = world.volumes[0], pl.QuasiStatic()
+    loads = [{"gravity": np.array([0, 0, -9.81 * share])} for share in np.linspace(0.1, 1.0, 10)]
+    states = [step(world, world.initial_state(), load) for load in loads]
+    assert states[-1][1].whole_residual == pytest.approx(states[-1][1].residual)
+    trained, fall = shapes([state for state, _ in states]), {}
+    for size in (1, 2):
+        small = reduced(world, [pod(model, trained, size=size).subspace()])
+        state, info = step(small, small.initial_state())
+        assert info.residual < 1e-8
+        fall[size] = (end_of(world)(state) - end_of(world)(states[-1][0]))[2], info.whole_residual
+    assert fall[1][0] > 0.02
+    assert fall[1][1] > 0.9
+    assert abs(fall[2][0]) < 1e-3
+    assert fall[2][1] < 0.02
+
+
+@pytest.mark.slow
+def test_a_tower_that_touches_itself_follows_pressures_it_was_not_trained_by():
+    """Runs that were held out decide how many modes it takes; fewer runs would not span what it does."""
+    scene = pl.Scene()
+    tower = scene.add(pl.robots.tower(material=pl.materials.Corotated(young=3e5, poisson=0.45, density=1080.0)))
+    scene.collide(tower, tower, margin=tower.margin)
+    world = scene.compile()
+    options = {"amplitude": 8e3, "kind": pl.Pressure, "actuators": (tower.cavities[0], tower.cavities[2])}
+    seen = experiments(world, latin_hypercube(world, 20, steps=8, seed=3, **options), workers=1, progress=False)
+    fast = reduce(world, seen, motion_tolerance=3e-4, contact_tolerance=0.05)
+    judged = validate(fast, world, latin_hypercube(world, 2, steps=8, seed=77, **options))
+    (few,) = (part for part in fast.reductions if isinstance(part, pl.models.volume.Subspace))
+    assert few.size <= 16
+    assert len(few.points) <= 64
+    assert judged.force.max() > 0.05, "it has to touch to tell anything"
+    assert judged.error < 0.015
+    assert judged.imbalance.max() < 0.5
+
+
+@pytest.mark.slow
+def test_what_an_inverse_finds_on_a_reduced_trunk_carries_over_to_the_full_one():
+    """The tip of the reduced trunk follows a circle that was not trained, by cables that pull; under the same cable
+    displacements the tip of the full trunk is about as close to it as under those that the inverse finds on the full
+    trunk, which one or two linear solves a step leave out of balance as well.
+
+    The trunk hangs: standing on its base it is not stable under its weight, and nothing would carry over.
+    """
+    scene = pl.Scene(gravity=(0, 0, 9.81))
     trunk = scene.add(pl.robots.trunk())
     tip = pl.Effector(trunk.tip)
     world = scene.compile()
-    inverse = pl.Inverse(effectors=[tip], actuators=trunk.cables)
-    step = pl.QuasiStatic(newton_iterations=1, solver=inverse)
-    trained = []
-    for radius in (0.008, 0.016):
-        state = world.initial_state()
-        for target in pl.paths.circle(center=(0, 0, 0.18), radius=radius, count=60):
-            state, _ = step(world, state, {tip: target})
-            trained.append(state.q[0])
-    model, shown = world.volumes[0], np.array(trained)
-    few = ecsw(model, pod(model, shown, tolerance=3e-4).subspace(), shown[::2], tolerance=1e-2)
-    small = reduced(world, [few])
-    state, errors = small.initial_state(), []
-    for target in pl.paths.circle(center=(0, 0, 0.18), radius=0.012, count=60):
-        state, info = step(small, state, {tip: target})
-        errors.append(np.linalg.norm(trunk.tip.at(state) - target))
-    assert np.mean(errors[2:]) < 2e-4
-    assert max(errors[2:]) < 1e-3
-    assert (info.actuation(trunk.cables)[1] >= 0.0).all()
+    inverse = pl.QuasiStatic(newton_iterations=2, solver=pl.Inverse(effectors=[tip], actuators=trunk.cables))
+    start = trunk.tip.at(pl.QuasiStatic()(world, world.initial_state(), dict.fromkeys(trunk.cables, pl.Force(0.0)))[0])
+
+    def path(radius):
+        circle = list(pl.paths.circle(center=(0, 0, 0.19), radius=radius, count=60))
+        return [start + share * (circle[0] - start) for share in np.linspace(0.1, 1.0, 10)] + circle
+
+    def followed(world, targets):
+        state, states, pulls = world.initial_state(), [], []
+        for target in targets:
+            state, info = inverse(world, state, {tip: target})
+            assert (info.actuation(trunk.cables)[1] >= 0.0).all()
+            states.append(state)
+            pulls.append(info.actuation(trunk.cables)[0].copy())
+        return states, pulls
+
+    def replayed(pulls):
+        state, tips = world.initial_state(), []
+        for row in pulls:
+            controls = {cable: pl.Displacement(float(pull)) for cable, pull in zip(trunk.cables, row, strict=True)}
+            state, _ = pl.QuasiStatic(newton_iterations=3)(world, state, controls)
+            tips.append(trunk.tip.at(state))
+        return np.array(tips)
+
+    model, shown = world.volumes[0], np.concatenate([shapes(followed(world, path(r))[0]) for r in (0.01, 0.03)])
+    few = ecsw(model, pod(model, shown, tolerance=1e-4).subspace(), shown[::2], tolerance=3e-3)
+    targets = np.array(path(0.02))
+    (states, found), (_, own) = followed(reduced(world, [few]), targets), followed(world, targets)
+    assert max(np.linalg.norm(trunk.tip.at(s) - t) for s, t in zip(states[10:], targets[10:], strict=True)) < 1e-4
+    by_reduced, by_full = (np.linalg.norm(replayed(pulls) - targets, axis=1)[2:] for pulls in (found, own))
+    assert by_reduced.mean() < 1.5 * by_full.mean()
+    assert by_reduced.max() < 0.05 * np.linalg.norm(targets - start, axis=1).max()

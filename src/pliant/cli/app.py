@@ -271,9 +271,10 @@ def reduce(
     out: Annotated[Path, typer.Option(help="File for the reduced world.")],
     amplitude: Annotated[float, typer.Option(help="How far actuators go in the experiments, m (m³ for chambers).")],
     steps: Annotated[int, typer.Option(help="Steps of each run.")] = 100,
-    plan: Annotated[str, typer.Option(help="ramps or plackett-burman.")] = "ramps",
+    plan: Annotated[str, typer.Option(help="ramps, plackett-burman or latin-hypercube.")] = "ramps",
+    runs: Annotated[int, typer.Option(help="Runs of a Latin hypercube, to random targets.")] = 30,
     contact_tolerance: Annotated[float | None, typer.Option(help="Error of contact forces, such as 0.05.")] = None,
-    motion_tolerance: Annotated[float | None, typer.Option(help="Error of motions, such as 0.001.")] = None,
+    motion_tolerance: Annotated[float | None, typer.Option(help="Error of shapes held out, such as 0.001.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Where finished runs are kept, to go on after a stop.")] = None,
     json: Json = None,
 ) -> None:
@@ -282,8 +283,8 @@ def reduce(
     from pliant.cli.reduce import show_reduction
 
     show_reduction(
-        Output(json), robot, out=out, amplitude=amplitude, steps=steps, plan=plan, contact_tolerance=contact_tolerance,
-        motion_tolerance=motion_tolerance, folder=folder,
+        Output(json), robot, out=out, amplitude=amplitude, steps=steps, plan=plan, runs=runs,
+        contact_tolerance=contact_tolerance, motion_tolerance=motion_tolerance, folder=folder,
     )  # fmt: skip
 
 

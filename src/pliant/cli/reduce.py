@@ -9,7 +9,7 @@ from pliant.cli.names import robots as robot_names
 from pliant.cli.output import Output, check_folder
 from pliant.core.errors import InputError
 
-PLANS = ("ramps", "plackett-burman")
+PLANS = ("ramps", "plackett-burman", "latin-hypercube")
 
 
 def show_reduction(
@@ -20,13 +20,14 @@ def show_reduction(
     amplitude: float,
     steps: int,
     plan: str,
+    runs: int,
     contact_tolerance: float | None,
     motion_tolerance: float | None,
     folder: Path | None,
 ) -> None:
     """Reduce a robot and print how far the result can be trusted.
 
-    `amplitude` is in m (m³ for cavities).
+    `amplitude` is in m (m³ for cavities); `runs` counts those of a Latin hypercube.
     """
     from pliant import reduction
 
@@ -34,10 +35,13 @@ def show_reduction(
         raise InputError(f"there is no plan {plan!r}; the plans are {', '.join(PLANS)}")
     check_folder(out)
     world = _world(name)
-    design = reduction.ramps if plan == "ramps" else reduction.plackett_burman
+    if plan == "latin-hypercube":
+        design = reduction.latin_hypercube(world, runs, amplitude, steps, seed=0)
+    else:
+        design = (reduction.ramps if plan == "ramps" else reduction.plackett_burman)(world, amplitude, steps)
     fast = reduction.reduce(
         world,
-        design(world, amplitude, steps),
+        design,
         contact_tolerance=contact_tolerance,
         motion_tolerance=motion_tolerance,
         folder=folder,

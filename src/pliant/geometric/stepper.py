@@ -185,7 +185,7 @@ class _Way:
             correction=tuple(self.descent.correction),
             shift=self.effort.shift,
             end=motion.view,
-            measure=lambda: replace(measure(motion, state), residual=residual),
+            measure=lambda: replace(measure(motion, state), residual=residual, whole_residual=lambda: residual),
             factorizations=self.effort.factorizations,
             inverted=sum(inverted_cells(model, q) for model, q in volumes),
             volume_changes=tuple(_volume_change(model, q) for model, q in volumes),

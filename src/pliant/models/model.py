@@ -108,9 +108,9 @@ class Trial(Protocol):
     def confined(self, force: FloatArray) -> FloatArray:
         """What is left of forces, of the shape of dx, N (and N·m), that the motions of the model feel."""
 
-    def borne(self, r: FloatArray, push: FloatArray | None) -> FloatArray:
-        """What supports have to bear, of the shape of dx, N (and N·m), where r is the residual with the forces `push`
-        of rows in it.
+    def whole(self, along: Residual, push: FloatArray | None) -> Residual:
+        """The residual of the model with all its motions, of which supports bear what is at held unknowns, where that
+        along the motions it has is `along`; with the forces `push` of rows, of the shape of dx, N (and N·m), in both.
         """
 
     def ended(self, q: FloatArray) -> None:
@@ -118,15 +118,15 @@ class Trial(Protocol):
 
 
 class WholeTrial:
-    """What trials share whose model has all its motions: they feel every force, and supports bear the residual."""
+    """What trials share whose model has all its motions, which feel every force."""
 
     def confined(self, force: FloatArray) -> FloatArray:
         """The forces themselves, of the shape of dx, N (and N·m)."""
         return force
 
-    def borne(self, r: FloatArray, push: FloatArray | None) -> FloatArray:
-        """The residual r itself, of the shape of dx, N (and N·m)."""
-        return r
+    def whole(self, along: Residual, push: FloatArray | None) -> Residual:
+        """The residual itself."""
+        return along
 
     def ended(self, q: FloatArray) -> None:
         """Nothing to remember of q."""

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import linalg
 
 from pliant.core.checks import positive
+from pliant.core.errors import InputError
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray
 from pliant.models.volume import Subspace
@@ -30,6 +31,11 @@ def curved(found: Pod, snapshots: Any, *, smoothing: float = 1e-6) -> Subspace:
     """
     positive("smoothing", smoothing)
     model = found.model
+    if (model.mass.nodal <= 0.0).any():
+        raise InputError(
+            f"the consistent masses of {model.name!r} are negative at some nodes, as of quadratic tetrahedra, "
+            "and curved subspaces count in nodal masses: give the volume lumped_mass=True, or leave the subspace plane"
+        )
     root = np.repeat(np.sqrt(model.mass.nodal), 3)[:, None]
     with one_blas_thread():
         frame: Any = np.linalg.qr(root * found.modes)[0]

@@ -11,6 +11,7 @@ model order reduction for contact forces", IEEE RA-L 6, 2021.
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +25,7 @@ from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import FacingPair
 from pliant.constraints.pair_basis import PairBasis, facing_of
 from pliant.core.checks import positive
-from pliant.core.errors import InputError, PliantError
+from pliant.core.errors import InputError, PliantError, PliantWarning
 from pliant.core.types import FloatArray
 from pliant.models.volume import Subspace
 from pliant.reduction.choose import choose_basis
@@ -37,6 +38,8 @@ from pliant.reduction.snapshots import Snapshots
 from pliant.world import World
 from pliant.world.reduced import Training, reduced
 
+LARGE_RESIDUAL = 0.1
+"""Relative residual beyond which a step is none of statics; few linear solves for far bending leave as much."""
 MOST_EQUATIONS = 2400
 """Training equations for integration points: snapshots times modes. More of them take long and tell little."""
 
@@ -148,6 +151,13 @@ def subspaces(
     if not world.volumes:
         raise InputError("this world has no volumes, so there are no motions to reduce; leave motion_tolerance out")
     positive("motion_tolerance", tolerance)
+    if (apart := float(np.quantile(snapshots.residual, 0.9))) > LARGE_RESIDUAL:
+        warnings.warn(
+            f"a tenth of the snapshots are out of balance by {apart:.2g} of their forces or more, so the body does not "
+            "take these shapes: record them with a stepper that converges, such as pl.QuasiStatic(), or in more steps",
+            PliantWarning,
+            stacklevel=3,
+        )
     rich, found = is_rich(snapshots), []
     for model in world.volumes:
         space = choose_modes(model, snapshots, tolerance=tolerance, curvature=curvature, seed=seed).subspace

@@ -40,6 +40,9 @@ class Validation:
         (s,) contacts that push and that the modes do not know, treated in full.
     rows, full_rows
         (s,) rows of contacts in the reduced world, and in the full one.
+    imbalance
+        (s,) what the modes cannot balance of the full body's forces, as a share of them: near 1 the reduced body stands
+        where the full one would not.
     fast_ms, full_ms
         (s,) times of the steps.
     """
@@ -55,6 +58,7 @@ class Validation:
     unknown: IndexArray
     rows: IndexArray
     full_rows: IndexArray
+    imbalance: FloatArray
     fast_ms: FloatArray
     full_ms: FloatArray
 
@@ -88,6 +92,8 @@ class Validation:
             "steps_with_unknown_contacts": int((self.unknown > 0).sum()),
             "rows": float(np.median(self.rows)),
             "full_rows": float(np.median(self.full_rows)),
+            "imbalance": float(np.median(self.imbalance)),
+            "worst_imbalance": float(self.imbalance.max()),
             "step_ms": float(np.median(self.fast_ms)),
             "worst_step_ms": float(self.fast_ms.max()),
             "full_step_ms": float(np.median(self.full_ms)),
@@ -105,6 +111,8 @@ class Validation:
             f"penetration          up to {m['max_penetration_mm']:.3g} mm; full {m['full_max_penetration_mm']:.3g} mm",
             f"unknown contacts     in {m['steps_with_unknown_contacts']} steps",
             f"rows of contacts     {m['rows']:g} (median); full {m['full_rows']:g}",
+            f"out of balance       {100 * m['imbalance']:.3g} % of the full body's forces (median), worst "
+            f"{100 * m['worst_imbalance']:.3g} %",
             f"time of a step       {m['step_ms']:.3g} ms (worst {m['worst_step_ms']:.3g}); full "
             f"{m['full_step_ms']:.3g} ms: {_pace(m['speedup'])}",
         ]
@@ -174,6 +182,7 @@ def _compared(outcomes: list[tuple[State, Any, float]], rest: State) -> dict[str
         "unknown": fast_info.unknown_contacts,
         "rows": _contact_rows(fast_info),
         "full_rows": _contact_rows(full_info),
+        "imbalance": fast_info.whole_residual,
     }
 
 

@@ -159,8 +159,11 @@ def measure(motion: Motion, advanced: State) -> Measures:
 
     def reaction(body: Any) -> FloatArray:
         number = world.index(body)
-        push = None if motion.pushes is None else motion.pushes[number]
-        r = motion.trials[number].borne(forces.r[number], push)
-        return np.where(world.models[number].held, -r, 0.0)
+        return np.where(world.models[number].held, -motion.whole(forces).r[number], 0.0)
 
-    return Measures(relative_residual(motion, forces), after - before, reaction)
+    return Measures(
+        relative_residual(motion, forces),
+        after - before,
+        reaction,
+        lambda: relative_residual(motion, motion.whole(forces)),
+    )

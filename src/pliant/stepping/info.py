@@ -167,6 +167,14 @@ class StepInfo:
         return self._measures.residual
 
     @property
+    def whole_residual(self) -> float:
+        """The same with all motions of all bodies: what reduced ones cannot balance, as a share of the forces, counts
+        as well. Near 1 a reduced body stands where the body itself would not: it needs other modes, or more of them.
+        For others it is the `residual`. Computed when read.
+        """
+        return self._measures.whole_residual()
+
+    @property
     def energy_change(self) -> float:
         """Change of total energy (kinetic + elastic + potential) over the step, J. Computed when read."""
         return self._measures.energy_change
@@ -195,3 +203,4 @@ class Measures:
     residual: float
     energy_change: float
     reaction: Callable[[Any], FloatArray]
+    whole_residual: Callable[[], float]

@@ -99,6 +99,15 @@ class Motion:
         r = tuple(r + push for r, push in zip(forces.r, pushes, strict=True))
         return replace(forces, r=r, scale=max(forces.scale, *(_norm(push) for push in pushes)))
 
+    def whole(self, forces: Forces) -> Forces:
+        """`forces`, those of rows in them, as models with all their motions have them: supports bear them where bodies
+        are held, and where they are not, it is what reduced bodies cannot balance.
+        """
+        pushes = [None] * len(self.trials) if self.pushes is None else self.pushes
+        triples = zip(self.trials, forces.r, pushes, strict=True)
+        parts = [trial.whole(Residual(r, forces.scale), push) for trial, r, push in triples]
+        return Forces(tuple(part.r for part in parts), max(part.scale for part in parts), forces.finite)
+
     def linearize(self, tangent: Tangent) -> tuple[list[System], Forces]:
         """A and r of every model at the current dx."""
         pairs = [trial.linearize(tangent) for trial in self.trials]

@@ -29,7 +29,7 @@ from pliant.models.scheme import STATIC_SCHEME
 from pliant.models.volume import VolumeModel
 from pliant.models.volume.readouts import least_volume_ratio
 from pliant.stepping.dynamics import check_finite, measure
-from pliant.stepping.info import RigidMotion, StepInfo
+from pliant.stepping.info import Measures, RigidMotion, StepInfo
 from pliant.stepping.lagged_factors import LaggedFactors, begin_factors
 from pliant.stepping.motion import Forces, Motion
 from pliant.stepping.newton import (
@@ -109,7 +109,7 @@ class QuasiStatic:
             factor_use=source.use,
             shift=solve.shift,
             end=solve.motion.view,
-            measure=lambda: replace(measure(solve.motion, advanced), residual=solve.residual(solve.motion.forces())),
+            measure=lambda: solve.measured(advanced),
         )
         return advanced, info
 
@@ -265,6 +265,15 @@ class _Equilibrium:
         pairs = zip(forces.r, self.modes, strict=True)
         balanced = tuple(r if mode is None else mode.balanced(r) for r, mode in pairs)
         return relative_residual(self.motion, replace(forces, r=balanced))
+
+    def measured(self, advanced: State) -> Measures:
+        """What is computed when it is read."""
+        forces = self.motion.forces()
+        return replace(
+            measure(self.motion, advanced),
+            residual=self.residual(forces),
+            whole_residual=lambda: self.residual(self.motion.whole(forces)),
+        )
 
     def rigid_motion(self) -> tuple[RigidMotion, ...]:
         """What is left open of each free body."""

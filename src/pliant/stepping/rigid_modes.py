@@ -63,6 +63,8 @@ def free_modes(model: Model, q: FloatArray) -> FreeModes | None:
     """
     q = finite_array(f"positions of {model.name!r}", q)
     if isinstance(model, VolumeModel):
+        if _is_pinned(q[model.held.all(axis=1)]):
+            return None
         mass = model.mass.nodal
         motions, size = _motions_of_points(q, mass)
         weigh: Callable[[FloatArray], FloatArray] = model.mass.apply
@@ -76,6 +78,17 @@ def free_modes(model: Model, q: FloatArray) -> FreeModes | None:
     else:
         return None
     return _open(model, motions, size, weigh)
+
+
+def _is_pinned(points: FloatArray) -> bool:
+    """Whether points (k, 3), m, that are held span a triangle that is not too narrow: no rigid motion is then open."""
+    if len(points) < 3:
+        return False
+    arms = points - points[0]
+    far = arms[int(np.einsum("ki,ki->k", arms, arms).argmax())]
+    normals = np.cross(far, arms)
+    length = float(far @ far)
+    return float(np.einsum("ki,ki->k", normals, normals).max()) > 1e-6 * length * length
 
 
 def _motions_of_points(q: FloatArray, mass: FloatArray) -> tuple[FloatArray, float]:

@@ -151,8 +151,10 @@ def _held_away(model: VolumeModel, modes: FloatArray) -> FloatArray:
 
 
 def _orthonormal(model: VolumeModel, modes: FloatArray) -> FloatArray:
-    """The modes made orthonormal in the nodal masses (kg), for accuracy; they span the same motions."""
-    root = np.repeat(np.sqrt(model.mass.nodal), 3)[:, None]
+    """The modes made orthonormal in the nodal masses (kg), for accuracy; they span the same motions. Consistent masses
+    of quadratic tetrahedra are negative at corners: any weight does here.
+    """
+    root = np.repeat(np.sqrt(np.abs(model.mass.nodal)), 3)[:, None]
     length = np.sqrt(((root * modes) ** 2).sum(axis=0))
     triangle: Any = np.linalg.qr(root * modes / np.where(length > 0.0, length, 1.0), mode="r")
     if not (np.abs(np.diagonal(triangle)) > 1e-10).all():

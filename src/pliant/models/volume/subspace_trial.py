@@ -199,15 +199,15 @@ class SubspaceTrial(NodalTrial):
         place = self._place(self.evaluation_point())
         return place.spread(place.forces(force))
 
-    def borne(self, r: FloatArray, push: FloatArray | None) -> FloatArray:
-        """Residual (n, 3), N, of the volume with all its unknowns and points, and the forces `push` of rows: that along
-        the motions knows nothing of supports.
+    def whole(self, along: Residual, push: FloatArray | None) -> Residual:
+        """The residual (n, 3), N, of the volume with all its unknowns and integration points, and the forces `push` of
+        rows: that along the motions knows nothing of supports, nor of what the motions cannot balance.
         """
         model = self.model
         trial = model.whole_trial(self._q, self._v, self._scheme, self._gravity, self._controls)
         trial.dx = self.dx
-        whole: FloatArray = trial.residual().r
-        return whole if push is None else whole + push
+        own: Residual = trial.residual()
+        return own if push is None else Residual(own.r + push, max(own.scale, float(np.linalg.norm(push))))
 
     def ended(self, q: FloatArray) -> None:
         """The step has led to q (n, 3), which therefore lies in the subspace."""
