@@ -224,7 +224,8 @@ def _tips(bendings: dict[tuple[str, bool], Bending], folder: Path) -> Path:
         label, color = names[silicone]
         label = f"{label}, {'with' if response else 'without'} response"
         axes.plot(way[:, 0], way[:, 1], "o-" if response else "x--", color=color, label=label)
-    axes.legend(fontsize=8)
+    axes.set_xlim(0.0, 95.0)
+    axes.legend(fontsize=8, loc="lower left")
     path = folder / "fang-finger-tips.png"
     figure.savefig(path, dpi=150)
     return path
