@@ -2,38 +2,37 @@
 
     min E(q)   with   V_c(q) = α V₀ for every chamber,   gap(q) ≥ 0 for every contact
 
-Each iteration solves the quadratic problem of the present shape: dx = H (r + Cᵀλ) with the inverse H of a kept matrix
-(`metric`), improved by the last steps (`quasi_newton`), r = −∂E/∂q, rows C, and λ from δ = gap + C dx and the laws of
-the rows. λ of a chamber is its pressure, λ of a contact its force. Contacts that neither pushed before nor would be
-crossed are left out of W and looked at again afterwards: they join it until none is crossed. The step is as long as the
-augmented Lagrangian
+Each iteration solves the quadratic problem of the present shape (`quadratic`) with the inverse of a kept matrix
+(`metric`), improved by the last steps (`quasi_newton`). λ of a chamber is its pressure, λ of a contact its force. The
+step is followed along the curve that it begins (`curved`), as far as the augmented Lagrangian
 
     φ(s) = E − Σ λ c + ½ Σ ρ c²        (c: what chambers and cables still lack, ρ = 4/|W|)
 
 allows: it must not overshoot, nor turn a cell inside out.
+
+A shape on the way, from which the next part of it goes on, need not be a minimum: one step from the last one is enough,
+as long as nothing is crossed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints import Assembly, Rows, assemble, forces_of
-from pliant.constraints.contact import ContactPair
-from pliant.core.arrays import transposed_product
-from pliant.core.errors import ConvergenceError, SingularError
+from pliant.constraints import Assembly, Rows, forces_of
+from pliant.core.errors import SingularError
 from pliant.core.timers import StageTimers
-from pliant.core.types import FloatArray, IndexArray
-from pliant.geometric.laws import lack, lengths, meeting, solved, unbounded
+from pliant.core.types import FloatArray
+from pliant.geometric.laws import lack, lengths
 from pliant.geometric.metric import TangentMetric
 from pliant.geometric.mixed import Expected
-from pliant.geometric.quasi_newton import QuasiNewton
-from pliant.geometric.shapes import Energy, Shapes
-from pliant.solvers.complementarity import MixedProblem
+from pliant.geometric.quadratic import Point, Quadratic, StalledError, Step
+from pliant.geometric.shapes import Shapes
+from pliant.geometric.touching import Touching
 from pliant.stepping.motion import Motion
 
 PATIENCE = 6
@@ -43,13 +42,11 @@ CLOSE = 1e-2
 SHORTEST = 1e-4
 """Shortest share of a step that is tried."""
 SLACK = 2e-4
-"""How deep contacts may stand in each other at the end, as a share of the size of the largest body: where a vertex
-slides over an edge its nearest face changes for ever from one iteration to the next.
-"""
+"""How deep contacts may stand in each other at the end, as a share of the size of the largest body."""
+NEARBY = 1e-3
+"""Length of a step up to which contacts are followed instead of looked for, as a share of that size."""
 ROUNDING = 1e-7
 """Forces below this share of modulus times size squared are nothing."""
-ROUNDS = 12
-"""How often crossed contacts may join the quadratic problem of one iteration."""
 
 
 @dataclass(frozen=True)
@@ -70,33 +67,6 @@ class Effort:
     shift: float = 0.0
 
 
-class StalledError(Exception):
-    """A descent that did not reach its tolerance; its text says why."""
-
-
-class Point(NamedTuple):
-    """A shape with all that is known of it: energy (J), r (N,) in N, the rows of drives and their matrix (m, N)."""
-
-    dx: FloatArray
-    energy: Energy
-    drives: Rows | None
-    C: sparse.csr_matrix
-
-    @property
-    def r(self) -> FloatArray:
-        """Forces (N,), N."""
-        return self.energy.r
-
-
-class Step(NamedTuple):
-    """The solution of a quadratic problem: dx (N,) m, λ of the drives and of the contacts, and ρ of the drives."""
-
-    dx: FloatArray
-    of_drives: FloatArray
-    of_contacts: FloatArray
-    rho: FloatArray
-
-
 class Descent:
     """The way of one `Motion` from its start to the minimum of the energy."""
 
@@ -106,44 +76,38 @@ class Descent:
         self.timers = timers
         self.effort = effort
         self.shapes = Shapes(motion)
-        self.metric: Any = None
-        self.pairs = QuasiNewton(settings.memory)
-        self.is_contact = np.array([isinstance(maker, ContactPair) for maker in motion.makers], bool)
-        margins = [maker.margin for maker in motion.makers if isinstance(maker, ContactPair)]
-        self.reach = 0.5 * min(margins, default=np.inf)
+        self.touching = Touching(motion)
         self.size = max(float(np.ptp(model.rest, axis=0).max()) for model in self.shapes.models)
         stiffest = max(material.shear_modulus for model in self.shapes.models for material in model.spec.materials)
         self.noise = ROUNDING * stiffest * self.size**2
-        self.memories: tuple[Any, ...] = motion.start.memories or (None,) * len(motion.makers)
-        self.assembly: Assembly | None = None
-        self.lam: FloatArray = np.zeros(0)
-        self.known = (motion.start.keys, motion.start.lam)
+        self.quadratic = Quadratic(~self.shapes.held, self.size, settings.memory, timers)
         self.used: Assembly | None = None
-        self.moved = 0.0
         self.expected: Sequence[Expected | None] = [None] * len(self.shapes.models)
         self.of_drives: FloatArray = np.zeros(0)
         self.pushed: FloatArray = np.zeros(len(self.shapes.held))
         self.correction: list[FloatArray] = self.shapes.split(np.zeros(len(self.shapes.held)))
-        self.residual = np.inf
-        self.depth, self.age, self.length = 0.0, 0, 1.0
-        self._last: tuple[Point, FloatArray, FloatArray] | None = None
+        self.residual, self.moved = np.inf, np.inf
+        self.age, self.length = 0, 1.0
 
-    def run(self) -> None:
-        """Descend to the tolerance; raises `StalledError` where that fails."""
-        point, before = self._start(), np.inf
+    @property
+    def depth(self) -> float:
+        """How deep contacts stand in each other, m."""
+        return self.touching.depth
+
+    def run(self, *, before: Descent | None = None, passing: bool = False) -> None:
+        """Descend to the tolerance, or no farther than needed to go on where the shape is `passing`, under the
+        stresses that the descent `before` expected. Raises `StalledError` where that fails.
+        """
+        if before is not None:
+            self.expected = before.expected
+        point, last = self._start(), np.inf
+        self._find(point)
         for number in range(self.settings.maximum_iterations + 1):
-            with self.timers.stage("rows"):
-                self._find_rows()
-            if self._arrived(point):
+            if self._arrived(point) or (passing and number and self.depth <= self.touching.reach):
                 return
-            if self.depth > self.reach:
-                raise StalledError(f"bodies stand {1e3 * self.depth:.3g} mm in each other after a step")
-            self._choose_metric(self.residual / before if before else 1.0)
-            before = self.residual
-            found = self._search(point, self._solve(point))
-            if found is None and self.age:
-                self._renew()
-                found = self._search(point, self._solve(point))
+            self._choose_metric(self.residual / last if last else 1.0)
+            last = self.residual
+            found = self._advance(point)
             if found is None or (number == 0 and self.length < 1.0):
                 raise StalledError("the step turns cells inside out")
             point = found
@@ -155,20 +119,19 @@ class Descent:
 
     def outcome(self) -> tuple[Assembly | None, FloatArray]:
         """The rows of the last quadratic problem and their λ; those of the start where none was solved."""
-        used = self.assembly if self.used is None else self.used
-        return used, np.zeros(0) if used is None else forces_of(used.rows.key, *self.known)
+        used = self.touching.assembly if self.used is None else self.used
+        return used, np.zeros(0) if used is None else forces_of(used.rows.key, *self.touching.known)
 
     def pushes(self) -> list[FloatArray]:
         """Forces of all rows on the nodes of each body, (n, 3), N."""
-        drives = self._drives()
-        push = self.pushed if drives is None else self.pushed + self._push(drives, slice(None), self.of_drives)
+        drives, push = self.touching.drives(), self.pushed
+        if drives is not None:
+            push = push + np.where(self.shapes.held, 0.0, _matrix(drives).T @ self.of_drives)
         return self.shapes.split(push)
 
     def release(self) -> None:
         """Hand the memory of the factor back."""
-        if self.metric is not None:
-            self.metric.release()
-            self.metric = None
+        self.quadratic.release()
 
     def _start(self) -> Point:
         """The start, with what is held moved to where it has to be."""
@@ -190,47 +153,36 @@ class Descent:
             if not np.isfinite(energy.total) or self.shapes.inverted():
                 return None
         with self.timers.stage("rows"):
-            drives = self._drives()
-            C = sparse.csr_matrix((0, len(dx))) if drives is None else sparse.hstack(drives.H, format="csr")
-        return Point(dx, energy, drives, C)
+            drives = self.touching.drives()
+            return Point(dx, energy, drives, sparse.csr_matrix((0, len(dx))) if drives is None else _matrix(drives))
 
-    def _drives(self) -> Rows | None:
-        """Rows of everything but contacts at the present shape."""
-        makers = [maker for maker, contact in zip(self.motion.makers, self.is_contact, strict=True) if not contact]
-        if not makers:
-            return None
-        return assemble(makers, [self.motion.view()] * len(makers)).rows
-
-    def _find_rows(self) -> None:
-        """All rows at the present shape; before the first step with λ of those that were there at the start."""
-        if not len(self.is_contact):
-            return
-        view = self.motion.view()
-        views = [view if memory is None else replace(view, memory=memory) for memory in self.memories]
-        self.assembly = assemble(self.motion.makers, views)
-        self.memories = self.assembly.memories
-        of_contacts = np.zeros(self.assembly.rows.count, bool)
-        for place, contact in zip(self.assembly.places, self.is_contact, strict=True):
-            of_contacts[place] = contact
-        self.contact_rows, self.drive_rows = np.flatnonzero(of_contacts), np.flatnonzero(~of_contacts)
-        rows = self.assembly.rows
-        self.lam = forces_of(rows.key, *self.known)
-        if self.used is None:
-            self.of_drives = self.lam[self.drive_rows]
-            self.pushed = self._push(rows, self.contact_rows, self.lam[self.contact_rows])
-
-    def _push(self, rows: Rows, which: Any, lam: FloatArray) -> FloatArray:
-        """Forces (N,) of the rows `which` under λ, zero at held unknowns."""
-        push = np.concatenate([transposed_product(H[which], lam) for H in rows.H])
-        return np.where(self.shapes.held, 0.0, push)
+    def _find(self, point: Point) -> None:
+        """Look for contacts at `point`; before the first step λ of those that were there at the start push."""
+        with self.timers.stage("rows"):
+            self.touching.find(point.dx)
+        if self.used is None and self.touching.assembly is not None:
+            touching = self.touching
+            self.of_drives = touching.lam[touching.drive]
+            push = touching.H.T @ touching.lam[touching.contact]
+            self.pushed = np.where(self.shapes.held, 0.0, push)
 
     def _arrived(self, point: Point) -> bool:
         """Whether equilibrium, drives and contacts all hold within the tolerance; notes how well.
 
-        Contacts push along the normals at which their forces were found, one short step ago; what they must not do,
-        cross, is looked up again. Two sets of features that stand for the same contact may follow each other for ever.
+        Contacts push along the normals at which their forces were found, a short step ago; what they must not do,
+        cross, is looked up again.
         """
-        tolerance = self.settings.tolerance
+        if not self._balanced(point):
+            return False
+        if self.used is not None and self.moved > SLACK * self.size:
+            return False
+        if self.depth <= SLACK * self.size and self.touching.found_at(point.dx):
+            return True
+        self._find(point)
+        return self.depth <= SLACK * self.size
+
+    def _balanced(self, point: Point) -> bool:
+        """Whether equilibrium and drives hold within the tolerance."""
         push: FloatArray = self.pushed
         lacking = 0.0
         if point.drives is not None:
@@ -239,15 +191,11 @@ class Descent:
             lacking = float(np.abs(lacks).max(initial=0.0))
         scale = max(point.energy.scale, float(np.linalg.norm(push)), self.noise)
         self.residual = _ratio(float(np.linalg.norm(point.r + push)), scale)
-        near, slack = 0.1 * tolerance * self.size, SLACK * self.size
-        if self.assembly is not None:
-            self.depth = max(0.0, -float(self.assembly.rows.gap[self.contact_rows].min(initial=0.0)))
-        settled = self.used is None or self.moved <= slack
-        return self.residual <= tolerance and lacking <= near and self.depth <= slack and settled
+        return self.residual <= self.settings.tolerance and lacking <= 0.1 * self.settings.tolerance * self.size
 
     def _choose_metric(self, rate: float) -> None:
         """A new factor where the present one is too slow for what is left to do."""
-        if self.metric is not None and self.residual < CLOSE:
+        if self.quadratic.metric is not None and self.residual < CLOSE:
             left = np.log(self.settings.tolerance / max(self.residual, 1e-300)) / np.log(min(max(rate, 1e-9), 0.99))
             if left <= PATIENCE:
                 return
@@ -255,146 +203,90 @@ class Descent:
 
     def _renew(self) -> None:
         with self.timers.stage("factorize"):
-            if self.metric is not None:
-                self.metric.release()
-            self.motion.assembly, self.motion.lam = self.assembly, self.lam
+            self.quadratic.release()
+            self.motion.assembly, self.motion.lam = self.touching.assembly, self.touching.lam
             try:
-                self.metric = TangentMetric(self.motion, self.expected, self._given_count())
+                metric = TangentMetric(self.motion, self.expected, self.touching.given_count)
             except SingularError as error:
                 raise StalledError(str(error)) from error
-        if self.metric.shift:
-            self.pairs.rebase(self.metric.solve)
-        else:
-            self.pairs.clear()
-        self._last, self.age = None, 0
+        self.quadratic.renew(metric)
+        self.age = 0
         self.effort.factorizations += 1
-        self.effort.shift = max(self.effort.shift, self.metric.shift)
+        self.effort.shift = max(self.effort.shift, metric.shift)
 
-    def _given_count(self) -> int:
-        """Rows that have to meet their target, and so hold a direction each."""
-        return 0 if self.assembly is None else int(np.count_nonzero(unbounded(self.assembly.rows)))
-
-    def _solve(self, point: Point) -> Step:
-        """The quadratic problem at `point`: the drives, and as many contacts as it takes that none is crossed."""
-        free = ~self.shapes.held
-        with self.timers.stage("solve"):
-            given = np.column_stack([point.r, point.C.toarray().T]) * free[:, None]
-            raw = self.metric.solve(given)
-            self._learn(point, raw)
-            solved = self.pairs.improved(given, raw)
-        m = point.C.shape[0]
-        if self.assembly is None or not self.assembly.rows.count:
-            return Step(solved[:, 0], np.zeros(0), np.zeros(0), np.zeros(0))
-        rows = self.assembly.rows
-        H = sparse.hstack(rows.H, format="csr")
-        drive, contact = self.drive_rows, self.contact_rows
-        response = H @ solved  # of all rows to r and to unit forces of the drives
-        rho = 4.0 / np.maximum(np.abs(response[drive, 1 + np.arange(m)]), 1e-300)
-        delta_free = rows.gap + response[:, 0]
-        chosen = self.lam[contact] > 0.0
-        lam_c = np.zeros(len(contact))
-        for _ in range(ROUNDS):
-            picked = np.concatenate([drive, contact[chosen]])
-            across = response[contact[chosen], 1:]
-            W = np.block([[response[drive, 1:], across.T], [across, self._compliance(rows, contact[chosen])]])
-            lam = self._forces(rows, picked, W, delta_free)
-            dx = solved[:, 0] + solved[:, 1:] @ lam[:m]
-            if chosen.any():
-                push = np.concatenate([transposed_product(h[contact[chosen]], lam[m:]) for h in rows.H]) * free
-                with self.timers.stage("solve"):
-                    dx = dx + self.pairs.improved(push, self.metric.solve(push[:, None])[:, 0])
-            end = (rows.gap + H @ dx)[contact]
-            crossed = ~chosen & (end < -1e-9 * self.size)
-            if not crossed.any():
-                break
-            chosen |= crossed
-        lam_c[chosen] = lam[m:]
-        whole = np.zeros(rows.count)
-        whole[drive], whole[contact] = lam[:m], lam_c
-        self.lam, self.known = whole, (rows.key, whole)
-        return Step(dx, lam[:m], lam_c, np.where(meeting(rows, whole)[drive], rho, 0.0))
-
-    def _compliance(self, rows: Rows, which: IndexArray) -> FloatArray:
-        """W of the rows `which` among themselves."""
-        if not len(which):
-            return np.zeros((0, 0))
-        with self.timers.stage("condense"):
-            own = [H[which] for H in rows.H]
-            W: FloatArray = self.metric.compliance(own)
-            if self.pairs.update is not None:
-                U, M = self.pairs.update
-                CU = sparse.hstack(own, format="csr") @ U
-                W = W + CU @ M @ CU.T
-        return W
-
-    def _forces(self, rows: Rows, picked: IndexArray, W: FloatArray, delta_free: FloatArray) -> FloatArray:
-        """λ of the rows `picked` from their laws. Those that have to meet their target are eliminated here: W of a
-        chamber is negative where its pressure falls as it grows.
+    def _advance(self, point: Point) -> Point | None:
+        """The next point, with its contacts. Where a long step comes to stand in something that it did not know of,
+        the problem is solved once more with what it met.
         """
-        p = MixedProblem(
-            0.5 * (W + W.T),
-            delta_free[picked],
-            rows.law[picked],
-            rows.mu[picked],
-            rows.lower[picked],
-            rows.upper[picked],
-            rows.target[picked],
-        )
-        fixed = unbounded(rows)[picked]
-        with self.timers.stage("constraints"):
-            try:
-                return solved(p, fixed, self.lam[picked])
-            except (ConvergenceError, np.linalg.LinAlgError) as error:
-                raise StalledError(str(error)) from error
-
-    def _learn(self, point: Point, raw: FloatArray) -> None:
-        """Add the pair of the last step, from the solutions with the kept factor before and after it."""
-        if self._last is not None:
-            before, old, lam = self._last
-            s = point.dx - before.dx
-            change = (point.C - before.C).T @ lam if len(lam) else 0.0
-            y = np.where(self.shapes.held, 0.0, -(point.r - before.r) - change)
-            self.pairs.learn(s, y, -(raw[:, 0] - old[:, 0]) - (raw[:, 1:] - old[:, 1:]) @ lam)
-        self._raw = raw
+        known = self.touching.known
+        found = self._search(point, self.quadratic.solve(point, self.touching))
+        if found is None and self.age:
+            self.shapes.place(point.dx)
+            self._renew()
+            found = self._search(point, self.quadratic.solve(point, self.touching))
+        if found is None:
+            return None
+        if self.moved <= NEARBY * self.size:
+            self.touching.follow(found.dx)
+            return found
+        self._find(found)
+        if self.depth > SLACK * self.size and self.age == 0:
+            self.touching.known = known
+            self.touching.follow(point.dx)
+            again = self._search(point, self.quadratic.solve(point, self.touching))
+            if again is not None:
+                found = again
+                self._find(found)
+        return found
 
     def _search(self, point: Point, step: Step) -> Point | None:
         """The point at the end of the step, as much of it as does not overshoot nor turn cells inside out."""
-        pushed: FloatArray = np.zeros(len(point.dx))
-        if self.assembly is not None:
-            pushed = self._push(self.assembly.rows, self.contact_rows, step.of_contacts)
         self.shapes.place(point.dx)
-        expected = self.shapes.expected(step.dx)
-        slope = self._slope(point, step, pushed + self.shapes.forces(expected))
+        with self.timers.stage("energy"):
+            expected = self.shapes.expected(step.dx)
+            slope = self._slope(point, step, step.dx, self.shapes.forces(expected))
         s = 1.0
         while s > SHORTEST:
-            new = self._at(point.dx + s * step.dx)
+            self.shapes.place(point.dx)
+            with self.timers.stage("curve"):
+                way = self.shapes.curved(s * step.dx)
+            new = self._at(point.dx + way)
             if new is None:
                 s *= 0.5
                 continue
-            now = self._slope(new, step, pushed + self.shapes.forces(expected))
+            with self.timers.stage("energy"):
+                now = self._slope(new, step, 2.0 * way / s - step.dx, self.shapes.forces(expected))
             if slope >= 0.0 or now <= -0.9 * slope:
-                self._last = (point, self._raw, step.of_drives)
-                self.used, self.pushed, self.of_drives = self.assembly, pushed, step.of_drives
-                self.correction = self.shapes.split(s * step.dx)
-                self.moved = float(np.abs(step.dx).max())
-                self.expected, self.length = expected, s
-                if s < 1.0:
-                    self.shapes.place(point.dx)
-                    self.expected = self.shapes.expected(s * step.dx)
-                    self.shapes.place(new.dx)
+                self._take(point, step, s, expected)
+                self.shapes.place(new.dx)
                 return new
             s *= min(max(-slope / (now - slope), 0.1), 0.6)
         self.shapes.place(point.dx)
         return None
 
-    def _slope(self, point: Point, step: Step, forces: FloatArray) -> float:
-        """φ′ along the step at `point`, where bodies and contacts have the `forces` (N,)."""
-        gradient = -forces
+    def _take(self, point: Point, step: Step, s: float, expected: Sequence[Expected]) -> None:
+        """Note that the share s of `step` was taken."""
+        self.quadratic.taken(point, step)
+        self.used, self.pushed, self.of_drives = self.touching.present(point.drives), step.pushed, step.of_drives
+        self.correction = self.shapes.split(s * step.dx)
+        self.moved = float(np.abs(step.dx).max())
+        self.expected, self.length = expected, s
+        if s < 1.0:
+            self.shapes.place(point.dx)
+            self.expected = self.shapes.expected(s * step.dx)
+
+    def _slope(self, point: Point, step: Step, along: FloatArray, forces: FloatArray) -> float:
+        """φ′ along the direction `along` at `point`, where bodies have the `forces` (N,)."""
+        gradient = -forces - step.pushed
         if len(step.of_drives):
             assert point.drives is not None
             missing = point.drives.gap - point.drives.target
             gradient = gradient - point.C.T @ (step.of_drives - step.rho * missing)
-        return float(np.where(self.shapes.held, 0.0, gradient) @ step.dx)
+        return float(np.where(self.shapes.held, 0.0, gradient) @ along)
+
+
+def _matrix(rows: Rows) -> sparse.csr_matrix:
+    return sparse.hstack(rows.H, format="csr")
 
 
 def _ratio(value: float, scale: float) -> float:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.core.types import FloatArray
+from pliant.geometric.curved import curves
 from pliant.geometric.mixed import Expected, mixed_body
 from pliant.models.volume import VolumeModel
 from pliant.models.volume.readouts import least_volume_ratio
@@ -54,6 +55,13 @@ class Shapes:
             scale = max(scale, _norm(internal), _norm(external))
         r = np.concatenate(forces)
         return Energy(total if np.isfinite(total) and np.isfinite(r).all() else np.inf, r, scale)
+
+    def curved(self, dx: FloatArray) -> FloatArray:
+        """The displacement (N,), m, that a step dx (N,), m, from the present shape curves into."""
+        trials = zip(self.motion.trials, self.models, self.split(dx), strict=True)
+        return np.concatenate(
+            [curves(model).moved(trial.evaluation_point(), part).ravel() for trial, model, part in trials]
+        )
 
     def expected(self, dx: FloatArray) -> list[Expected]:
         """What a step dx (N,), m, from the present shape is expected to lead to, for each body."""

@@ -18,9 +18,10 @@ from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.status import Status
 from pliant.core.threads import one_blas_thread
 from pliant.core.timers import StageTimers
-from pliant.geometric.descent import Descent, Effort, Settings, StalledError
+from pliant.geometric.descent import Descent, Effort, Settings
 from pliant.geometric.mixed import mixed_body
 from pliant.geometric.path import Path
+from pliant.geometric.quadratic import StalledError
 from pliant.geometric.shapes import inverted_cells
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.models.volume import VolumeModel
@@ -79,7 +80,7 @@ class Geometric:
 
     _: KW_ONLY
     tolerance: float = 1e-5
-    growth: float = 1.25
+    growth: float = 1.15
     memory: int = 8
     iterations: int = 15
 
@@ -117,41 +118,60 @@ class _Way:
         self.descent: Descent | None = None
 
     def walk(self) -> None:
-        """Part after part, shorter ones where one fails."""
+        """Part after part, shorter ones where one fails.
+
+        Shapes on the way are passed through. Where it does not go on from one, that one is found in full first; where
+        that fails too, the way is gone back to the last one that was found in full, and from there on each is.
+        """
         longest = np.log(self.options.growth) / max(self.path.length, 1e-12)
         reached, part = 0.0, 1.0 / np.ceil(max(1.0, 1.0 / longest))
+        hasty, passed = True, False
+        kept = (reached, self.state, self.descent)
         while reached < 1.0:
             end = min(reached + part, 1.0) if reached + 1.001 * part < 1.0 else 1.0
             before = self.effort.iterations
             try:
-                self._go(reached, end)
+                self._go(reached, end, passing=hasty and end < 1.0)
             except StalledError as error:
                 part = 0.5 * (end - reached)
-                if part < SHORTEST_PART:
+                if passed:
+                    passed = False
+                    if not self._settle(reached):
+                        hasty, (reached, self.state, self.descent) = False, kept
+                    kept = (reached, self.state, self.descent)
+                elif part < SHORTEST_PART:
                     raise ConvergenceError(
                         f"no shape found beyond {reached:.1%} of the way ({self.path.text(reached)}): {error}; take "
                         "smaller steps, refine the mesh where it is stretched most, or loosen the tolerance",
                         result=self.state,
                     ) from error
                 continue
-            reached = end
+            reached, passed = end, hasty and end < 1.0
             if self.effort.iterations - before <= EASY:
                 part = min(1.5 * part, longest)
 
-    def _go(self, reached: float, end: float) -> None:
+    def _settle(self, reached: float) -> bool:
+        """Find the shape that was passed through at `reached` in full; whether that worked."""
+        try:
+            self._go(reached, reached, passing=False)
+        except StalledError:
+            return False
+        return True
+
+    def _go(self, reached: float, end: float, *, passing: bool) -> None:
         """One part of the way."""
         motion = Motion(self.world, self.state, STATIC_SCHEME, self.path.values(end))
         motion.blend = (end - reached) / (1.0 - reached)
         descent = Descent(motion, self.settings, self.timers, self.effort)
         try:
-            descent.run()
+            descent.run(before=self.descent, passing=passing)
         finally:
             descent.release()
         motion.assembly, motion.lam = descent.outcome()
         motion.pushes = descent.pushes()
         self.state = motion.advanced(motion.lam)
         self.descent = descent
-        self.parts += 1
+        self.parts += end > reached
 
     def info(self) -> GeometricInfo:
         """What the way took."""

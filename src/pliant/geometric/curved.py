@@ -1,0 +1,151 @@
+"""Steps along which material turns and keeps its volume: from a displacement that is right to first order to a shape.
+
+A long straight step stretches what it should turn, and changes volumes that it should keep. The step dx of a linear
+problem has the gradient D in a cell with the deformation gradient F, and with it the rate L = D F⁻¹. Followed for a
+unit of time that leads to
+
+    F⁺ = exp(L) F,         det F⁺ = exp(tr L) det F
+
+which is a rotation where L is one, and keeps the volume where L does. The cells so moved do not fit together; the shape
+that is nearest to all of them, min Σ vol ‖∇x − F⁺‖², is one solve with the Laplacian of the mesh at rest, which is
+factorized once. This is the local and global step of the paper (and of O. Sorkine and M. Alexa, As-rigid-as-possible
+surface modeling, SGP 2007), used for what it is good at: geometry.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from pliant.core.kernels import inline, kernel
+from pliant.core.types import FloatArray
+from pliant.models.volume import VolumeModel
+from pliant.models.volume.assembly import deformation_gradient
+from pliant.models.volume.model import writable
+from pliant.models.volume.points import build_points
+from pliant.solvers.linear.factor import CholeskyFactor
+from pliant.solvers.linear.pattern import BlockPattern
+from pliant.solvers.linear.symbolic import analyze
+
+FASTEST = 2.0
+"""Norm of a rate L beyond which a cell goes straight: it is all but flat, and its rate says nothing."""
+ANCHOR = 1e-6
+"""Share of the diagonal of the Laplacian that ties nodes to where the straight step takes them: bodies without clamps
+have no other place.
+"""
+
+
+class Curves:
+    """The Laplacian of a body at rest, factorized for each set of nodes that is held along some axis."""
+
+    def __init__(self, model: VolumeModel) -> None:
+        p = build_points(model.mesh, model.spec.cell_materials(), anti_locking=False)
+        weight = p.weight * np.array([material.shear_modulus for material in model.spec.materials])[p.material]
+        self._points = p.ptr, p.nodes, p.gradients, weight
+        pattern = BlockPattern.from_cliques(model.mesh.node_count, p.ptr, p.nodes, block=1)
+        _, positions = pattern.clique_positions(p.ptr, p.nodes)
+        G = p.gradients.reshape(p.count, -1, 3)
+        a, b = np.tril_indices(G.shape[1])
+        entries = weight[:, None] * np.einsum("pki,pki->pk", G[:, a], G[:, b])
+        values = np.bincount(positions, entries.ravel(), pattern.block_count)
+        self._tie = ANCHOR * values[pattern.diagonal]
+        values[pattern.diagonal] += self._tie
+        self._held = model.held
+        self._axes: list[tuple[list[int], CholeskyFactor | None]] = []
+        masks, which = np.unique(model.held, axis=1, return_inverse=True)
+        for k in range(masks.shape[1]):
+            factor = None
+            if not masks[:, k].all():
+                symbolic = analyze(pattern, coordinates=model.mesh.points, keep=~masks[:, k])
+                factor = symbolic.factorize(values[:, None, None])
+            self._axes.append((np.flatnonzero(which.ravel() == k).tolist(), factor))
+
+    def moved(self, q: FloatArray, dx: FloatArray) -> FloatArray:
+        """The displacement (n, 3), m, from q that the step dx (n, 3), m, curves into."""
+        beyond = np.zeros_like(q)
+        curvature_forces(writable(q), np.ascontiguousarray(dx), *self._points, beyond)
+        moved = np.where(self._held, dx, 0.0)
+        for axes, factor in self._axes:
+            if factor is not None:
+                moved[:, axes] = dx[:, axes] + factor.solve(np.ascontiguousarray(beyond[:, axes]))
+        return np.where(self._held, dx, moved)
+
+
+_CURVES: WeakKeyDictionary[VolumeModel, Curves] = WeakKeyDictionary()
+
+
+def curves(model: VolumeModel) -> Curves:
+    """The curves of `model`, prepared once."""
+    if model not in _CURVES:
+        _CURVES[model] = Curves(model)
+    return _CURVES[model]
+
+
+@inline
+def exponential(L, norm, X, power, product):
+    """X := exp(L) − I, by its series for L/2ᵏ and k squarings."""
+    halvings = 0
+    while norm > 0.25:
+        norm *= 0.5
+        halvings += 1
+    scale = 0.5**halvings
+    for i in range(3):
+        for j in range(3):
+            power[i, j] = scale * L[i, j]
+            X[i, j] = power[i, j]
+    for order in range(2, 9):
+        for i in range(3):
+            for j in range(3):
+                total = 0.0
+                for k in range(3):
+                    total += power[i, k] * L[k, j]
+                product[i, j] = total * scale / order
+        for i in range(3):
+            for j in range(3):
+                power[i, j] = product[i, j]
+                X[i, j] += product[i, j]
+    for _ in range(halvings):
+        for i in range(3):
+            for j in range(3):
+                product[i, j] = 2.0 * X[i, j] + X[i, 0] * X[0, j] + X[i, 1] * X[1, j] + X[i, 2] * X[2, j]
+        for i in range(3):
+            for j in range(3):
+                X[i, j] = product[i, j]
+
+
+@kernel
+def curvature_forces(q, dx, ptr, nodes, G, weight, force):
+    """Σ w (F⁺ − F − D) Gₐ of the step dx from q added to `force` (n, 3): what the Laplacian turns into the bend."""
+    F, D, L, X = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    power, product = np.empty((3, 3)), np.empty((3, 3))
+    for p in range(weight.shape[0]):
+        deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
+        deformation_gradient(dx, nodes, G, ptr[p], ptr[p + 1], D)
+        J = (
+            F[0, 0] * (F[1, 1] * F[2, 2] - F[1, 2] * F[2, 1])
+            - F[0, 1] * (F[1, 0] * F[2, 2] - F[1, 2] * F[2, 0])
+            + F[0, 2] * (F[1, 0] * F[2, 1] - F[1, 1] * F[2, 0])
+        )
+        if J <= 0.0:
+            continue
+        squares = 0.0
+        for i in range(3):
+            for j in range(3):
+                total = 0.0
+                for k in range(3):
+                    a, b, c, d = (j + 1) % 3, (j + 2) % 3, (k + 1) % 3, (k + 2) % 3
+                    total += D[i, k] * (F[a, c] * F[b, d] - F[a, d] * F[b, c])
+                L[i, j] = total / J
+                squares += L[i, j] * L[i, j]
+        norm = np.sqrt(squares)
+        if norm > FASTEST:
+            continue
+        exponential(L, norm, X, power, product)
+        for i in range(3):
+            for j in range(3):
+                L[i, j] = weight[p] * (X[i, 0] * F[0, j] + X[i, 1] * F[1, j] + X[i, 2] * F[2, j] - D[i, j])
+        for k in range(ptr[p], ptr[p + 1]):
+            n = nodes[k]
+            for i in range(3):
+                force[n, i] += L[i, 0] * G[k, 0] + L[i, 1] * G[k, 1] + L[i, 2] * G[k, 2]

@@ -1,0 +1,181 @@
+"""The quadratic problem of one iteration: dx = H (r + Cᵀλ), and λ from δ = gap + C dx and the laws of the rows.
+
+Contacts that neither pushed before nor would be crossed are left out of W and looked at again afterwards: they join it
+until none is crossed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from pliant.constraints import Rows
+from pliant.core.errors import ConvergenceError
+from pliant.core.timers import StageTimers
+from pliant.core.types import BoolArray, FloatArray, IndexArray
+from pliant.geometric.laws import meeting, solved, unbounded
+from pliant.geometric.metric import TangentMetric
+from pliant.geometric.quasi_newton import QuasiNewton
+from pliant.geometric.shapes import Energy
+from pliant.geometric.touching import Touching
+from pliant.solvers.complementarity import MixedProblem
+
+ROUNDS = 12
+"""How often crossed contacts may join the problem."""
+TOUCH = 1e-9
+"""Depth that is none, as a share of the size of the largest body."""
+
+
+class StalledError(Exception):
+    """A descent that did not reach its tolerance; its text says why."""
+
+
+class Point(NamedTuple):
+    """A shape with all that is known of it: energy (J), r (N,) in N, the rows of drives and their matrix (m, N)."""
+
+    dx: FloatArray
+    energy: Energy
+    drives: Rows | None
+    C: sparse.csr_matrix
+
+    @property
+    def r(self) -> FloatArray:
+        """Forces (N,), N."""
+        return self.energy.r
+
+
+class Step(NamedTuple):
+    """The solution of a quadratic problem: dx (N,) m, λ of the drives and of the contacts, ρ of the drives, and the
+    forces (N,) of the contacts, zero at held unknowns, N.
+    """
+
+    dx: FloatArray
+    of_drives: FloatArray
+    of_contacts: FloatArray
+    rho: FloatArray
+    pushed: FloatArray
+
+
+class Quadratic:
+    """Quadratic problems with one kept matrix, improved by what steps teach."""
+
+    def __init__(self, free: BoolArray, size: float, memory: int, timers: StageTimers) -> None:
+        self._free = free
+        self._size = size
+        self._timers = timers
+        self.metric: TangentMetric | None = None
+        self.pairs = QuasiNewton(memory)
+        self._last: tuple[Point, FloatArray, FloatArray] | None = None
+        self._raw: FloatArray = np.zeros((0, 0))
+        self._condensed: tuple[Any, FloatArray] | None = None
+
+    def renew(self, metric: TangentMetric) -> None:
+        """Take another matrix."""
+        self.release()
+        self.metric = metric
+        if metric.shift:
+            self.pairs.rebase(metric.solve)
+        else:
+            self.pairs.clear()
+        self._last = self._condensed = None
+
+    def release(self) -> None:
+        """Hand the memory of the factor back."""
+        if self.metric is not None:
+            self.metric.release()
+            self.metric = None
+
+    def taken(self, point: Point, step: Step) -> None:
+        """Note that `step` was taken from `point`: the next problem learns from it."""
+        self._last = (point, self._raw, step.of_drives)
+
+    def solve(self, point: Point, touching: Touching) -> Step:
+        """The problem at `point`: the drives, and as many contacts as it takes that none is crossed."""
+        assert self.metric is not None
+        with self._timers.stage("solve"):
+            given = np.column_stack([point.r, point.C.toarray().T]) * self._free[:, None]
+            raw = self.metric.solve(given)
+            self._learn(point, raw)
+            first = self.pairs.improved(given, raw)
+        m = point.C.shape[0]
+        nothing = np.zeros(0)
+        present = touching.present(point.drives)
+        if present is None or not present.rows.count:
+            return Step(first[:, 0], nothing, nothing, nothing, np.zeros(len(given)))
+        rows, drive, contact = present.rows, touching.drive, touching.contact
+        of_drives, of_contacts = point.C @ first, touching.H @ first
+        delta_free = rows.gap.copy()
+        delta_free[drive] += of_drives[:, 0]
+        delta_free[contact] += of_contacts[:, 0]
+        rho = 4.0 / np.maximum(np.abs(np.diagonal(of_drives[:, 1:])), 1e-300)
+        chosen = touching.lam[contact] > 0.0
+        push = np.zeros(len(given))
+        for _ in range(ROUNDS):
+            picked = np.concatenate([drive, contact[chosen]])
+            across = of_contacts[chosen, 1:]
+            W = np.block([[of_drives[:, 1:], across.T], [across, self._compliance(touching, chosen)]])
+            lam = self._forces(rows, picked, W, delta_free, touching.lam)
+            dx = first[:, 0] + first[:, 1:] @ lam[:m]
+            if chosen.any():
+                push = touching.H[chosen].T @ lam[m:] * self._free
+                with self._timers.stage("solve"):
+                    dx = dx + self.pairs.improved(push, self.metric.solve(push[:, None])[:, 0])
+            crossed = ~chosen & (touching.gap + touching.H @ dx < -TOUCH * self._size)
+            if not crossed.any():
+                break
+            chosen |= crossed
+        whole = np.zeros(rows.count)
+        whole[picked] = lam
+        touching.keep(whole)
+        return Step(dx, lam[:m], whole[contact], np.where(meeting(rows, whole)[drive], rho, 0.0), push)
+
+    def _compliance(self, touching: Touching, chosen: BoolArray) -> FloatArray:
+        """W of the contacts `chosen` among themselves; that of the kept matrix is kept while they stay the same."""
+        assert self.metric is not None
+        if not chosen.any():
+            return np.zeros((0, 0))
+        with self._timers.stage("condense"):
+            which = (touching.number, chosen.tobytes())
+            if self._condensed is None or self._condensed[0] != which:
+                self._condensed = which, self.metric.compliance([H[chosen] for H in touching.own])
+            W = self._condensed[1]
+            if self.pairs.update is not None:
+                U, M = self.pairs.update
+                CU = touching.H[chosen] @ U
+                W = W + CU @ M @ CU.T
+        return W
+
+    def _forces(
+        self, rows: Rows, picked: IndexArray, W: FloatArray, delta_free: FloatArray, warm: FloatArray
+    ) -> FloatArray:
+        """λ of the rows `picked` from their laws. Those that have to meet their target are eliminated here: W of a
+        chamber is negative where its pressure falls as it grows.
+        """
+        p = MixedProblem(
+            0.5 * (W + W.T),
+            delta_free[picked],
+            rows.law[picked],
+            rows.mu[picked],
+            rows.lower[picked],
+            rows.upper[picked],
+            rows.target[picked],
+        )
+        fixed = unbounded(rows)[picked]
+        with self._timers.stage("constraints"):
+            try:
+                return solved(p, fixed, warm[picked])
+            except (ConvergenceError, np.linalg.LinAlgError) as error:
+                raise StalledError(str(error)) from error
+
+    def _learn(self, point: Point, raw: FloatArray) -> None:
+        """Add the pair of the last step, from the solutions with the kept factor before and after it."""
+        if self._last is not None:
+            before, old, lam = self._last
+            s = point.dx - before.dx
+            change = (point.C - before.C).T @ lam if len(lam) else 0.0
+            y = np.where(self._free, -(point.r - before.r) - change, 0.0)
+            self.pairs.learn(s, y, -(raw[:, 0] - old[:, 0]) - (raw[:, 1:] - old[:, 1:]) @ lam)
+            self._last = None
+        self._raw = raw
