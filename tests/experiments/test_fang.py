@@ -34,16 +34,19 @@ def test_every_step_is_an_equilibrium_of_upright_cells(bendings):
 
 
 def test_the_shape_is_that_of_the_static_stepper(bendings):
-    """Tip within 0.1 % of the length of `QuasiStatic` on the same mesh at moderate inflation, without response."""
-    fem = fang_finger.fem_tip(fang_finger.ECOFLEX, 1.33, cell=4e-3)
-    assert np.linalg.norm(bendings[False].tips[0] - fem) < 1e-3 * 0.085
+    """Tip within 0.1 % of the length of `QuasiStatic` on the same mesh at moderate inflation, without response: for the
+    paper's Mooney–Rivlin, and for neo-Hookean and Yeoh fits of the measured silicone.
+    """
     assert bendings[False].tips[0][1] < 0.0
+    errors = fang_finger.tip_errors(bendings[False].tips[0], 1.33, cell=4e-3)
+    assert max(errors.values()) < 1e-3 * 0.085
 
 
 @pytest.mark.slow
-def test_the_report_has_the_papers_names():
+def test_the_report_has_the_papers_names(tmp_path):
     report = reproduce("fang-finger")
     assert "fang-finger" in EXPERIMENTS
+    assert all(path.exists() for path in report.pictures(tmp_path))
     assert set(report.paper) <= set(report.metrics)
     assert report.metrics["max_penetration_mm"] < 0.05 < report.metrics["penetration_without_response_mm"]
     assert report.metrics["tip_error_percent"] < 5.0

@@ -13,7 +13,7 @@ TINY = fang_membrane.Size((16, 1), 6, (1, 1, 1))
 def lifted():
     """The sheet over four chambers at 1.4 times their volume."""
     world, robot = fang_membrane.build(DRAGON_SKIN, TINY)
-    return robot, inflate(world, [robot.controls(1.4)], stepper=fang_membrane.STEPPER)
+    return robot, inflate(world, [robot.controls(1.4)])
 
 
 def test_equal_chambers_lift_the_sheet_symmetrically(lifted):
@@ -47,7 +47,7 @@ def test_the_shape_is_that_of_the_static_stepper(lifted):
 
 def test_without_response_chambers_stand_in_the_sheet():
     world, robot = fang_membrane.build(DRAGON_SKIN, TINY, response=False)
-    found = inflate(world, [robot.controls(1.4)], stepper=fang_membrane.STEPPER)
+    found = inflate(world, [robot.controls(1.4)])
     assert np.abs(fang_membrane.moved(robot, found.states[-1])[1]).max() < 1e-9
     assert fang_membrane.overlap(robot, found.states[-1]) > 2e-3
 

@@ -25,7 +25,9 @@ EXPERIMENTS: dict[str, str] = {
     "coevoet-trunk": "a trunk of eight cables between obstacles, and with a cut cable",
     "coevoet-two-bodies": "a soft wall is pushed so that a point of another soft body moves through contact",
     "fang-finger": "a pneumatic finger bends far, and its chambers press against each other",
+    "fang-gripper": "three pneumatic fingers close on a ball, in a softer and a stiffer silicone",
     "fang-membrane": "a sheet takes the shape that four chambers below it push it into",
+    "fang-twisting": "a rod with a helical chamber winds itself up, alone and at a cylinder",
     "goury-finger": "a finger that touches itself, pulled to a target in real time with a few contact modes",
     "goury-manipulator": "a spine whose ribs press on each other: 1350 and 4500 contacts in a few modes",
 }

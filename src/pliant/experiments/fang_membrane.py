@@ -33,7 +33,6 @@ from pliant.experiments.fang_parts import (
 )
 from pliant.experiments.goury_pictures import new_figure
 from pliant.experiments.report import Report
-from pliant.geometric import Geometric
 from pliant.materials import Material
 from pliant.robots import Membrane, membrane
 from pliant.stepping import QuasiStatic
@@ -46,7 +45,6 @@ SHAPES = {"one chamber": (3.0, 1.0, 1.0, 1.0), "two chambers": (3.0, 1.0, 1.0, 3
 """Volumes that differ from chamber to chamber."""
 COMPARED = 2.0
 """Ratio at which the shape is compared with that of finite elements."""
-STEPPER = Geometric(iterations=30)
 PAPER = {
     "tetrahedra": 34680,
     "mesh_s": 0.96,
@@ -138,12 +136,12 @@ def run(*, full: bool, size: Size | None = None, ratios: Sequence[float] = RATIO
     begin = perf_counter()
     world, robot = build(DRAGON_SKIN, chosen)
     built = perf_counter() - begin
-    alike = inflate(world, map(robot.controls, ratios), stepper=STEPPER)
-    single = {name: inflate(world, [robot.controls(each)], stepper=STEPPER) for name, each in SHAPES.items()}
+    alike = inflate(world, map(robot.controls, ratios))
+    single = {name: inflate(world, [robot.controls(each)]) for name, each in SHAPES.items()}
     softer_world, softer = build(ECOFLEX, chosen)
-    soft = inflate(softer_world, map(softer.controls, ratios), stepper=STEPPER)
+    soft = inflate(softer_world, map(softer.controls, ratios))
     free_world, free = build(DRAGON_SKIN, chosen, response=False)
-    passing = inflate(free_world, [free.controls(ratios[-1])], stepper=STEPPER)
+    passing = inflate(free_world, [free.controls(ratios[-1])])
     compared = COMPARED if COMPARED in ratios else ratios[-1]
     finer = FINER if size is None else chosen
     errors = shape_errors(robot, alike.states[ratios.index(compared)], fem_shape(DRAGON_SKIN, compared, finer))

@@ -27,21 +27,23 @@ DRAGON_SKIN = MooneyRivlin(c1=119e3, c2=23e3, poisson=0.49, density=1080.0)
 SOLE = NeoHookean(young=2e6, poisson=0.49, density=1070.0)
 """Of a finger's stiff layer, on which the paper is silent."""
 SOFT_COLOR, STIFF_COLOR, OBSTACLE_COLOR = "#3f7fbf", "#c46a3a", "#9aa3ad"
+PATIENT = Geometric(iterations=30)
+"""Contacts may take turns for a while before they settle."""
 _SAMPLES = 6
 """Parts of the edge of a triangle whose area is measured."""
 
 
 @dataclass(eq=False)
 class Inflation:
-    """Shapes of a world along its controls: a state, an info and the seconds of each step; `lost` says where the way
-    ended early, and is empty where it did not.
+    """Shapes of a world along its controls: a state, an info and the seconds of each step; `last` is the last shape
+    that was accepted, beyond those where the way ended early.
     """
 
     world: World
     states: list[State] = field(default_factory=list)
     infos: list[GeometricInfo] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
-    lost: str = ""
+    last: State | None = None
 
     @property
     def tetrahedra(self) -> int:
@@ -51,6 +53,11 @@ class Inflation:
     def pressures(self, cavity: Any) -> FloatArray:
         """Pressures of a cavity at each step, (k,) Pa."""
         return np.array([info.actuation(cavity)[1] for info in self.infos])
+
+    def reached(self, cavity: Any) -> float:
+        """Volume of a cavity at the end of the way over that at rest."""
+        end = self.states[-1] if self.last is None else self.last
+        return float(end.volume(cavity) / self.world.initial_state().volume(cavity))
 
     def table(self) -> dict[str, Any]:
         """The columns of table I, medians over the steps, s: solver, collision check and collision response."""
@@ -93,7 +100,7 @@ def inflate(
     is an error, or the end of the way unless the `whole` of it is wanted.
     """
     state, found = world.initial_state() if start is None else start, Inflation(world)
-    step = Geometric() if stepper is None else stepper
+    step = PATIENT if stepper is None else stepper
     for wanted in controls:
         begin = perf_counter()
         try:
@@ -101,11 +108,27 @@ def inflate(
         except ConvergenceError as error:
             if whole or not found.states:
                 raise
-            found.lost = str(error)
+            found.last = error.result
             break
         found.seconds.append(perf_counter() - begin)
         found.states.append(state)
         found.infos.append(info)
+    return found
+
+
+def at_pressure(world: World, controls: Any, cavity: Any, pressure: float, known: tuple[float, float]) -> Inflation:
+    """The shape at which a cavity has the `pressure`, Pa, within 1 %: `controls(ratio)` for the ratio of volumes found
+    by regula falsi between rest and the `known` ratio and its pressure, which must be the higher one.
+    """
+    low, high, found = (1.0, 0.0), known, Inflation(world)
+    for _ in range(12):
+        share = (pressure - low[1]) / (high[1] - low[1])
+        ratio = low[0] + share * (high[0] - low[0])
+        found = inflate(world, [controls(ratio)], stepper=PATIENT)
+        got = float(found.pressures(cavity)[0])
+        if abs(got - pressure) <= 0.01 * pressure:
+            break
+        low, high = ((ratio, got), high) if got < pressure else (low, (ratio, got))
     return found
 
 

@@ -345,7 +345,7 @@ class _Step:
             world=world,
             correction=tuple(np.zeros_like(q) for q in state.q),
             end=motion.view,
-            measure=lambda: Measures(residual, float("nan"), reaction),
+            measure=lambda: Measures(residual, float("nan"), reaction, lambda: residual),
             factorizations=self.factorizations + self.laplacian.factorizations,
             inverted=sum(inverted_cells(model, q) for model, q in volumes),
             volume_changes=tuple(_volume_change(model, q) for model, q in volumes),
