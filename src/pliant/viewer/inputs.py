@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Actuator, BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
-from pliant.actuators.values import Angle, Displacement, Force, Pressure, Traction, Young
+from pliant.actuators import Actuator, BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness
+from pliant.actuators.values import Angle, AreaGrowth, Displacement, Force, Pressure, Traction, Young
 from pliant.core.types import FloatArray
 from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad, VolumeModel
 from pliant.viewer.surfaces import grid_spacing
@@ -24,6 +24,8 @@ POINT_FORCE = 5.0
 """Range of a force point without bounds, N."""
 HINGE_TRAVEL = 1.5
 """Range of a hinge without bounds, rad."""
+LAYER_GROWTH = 0.2
+"""Range of a layer without max_growth, as a share of its area."""
 FULL_TRAVEL = 0.5
 """Time in which a control follows its slider over the whole range, s: a jump would be a blow."""
 _STEPS = 400
@@ -110,6 +112,9 @@ def _ranges(world: World) -> Iterator[Range]:
         elif isinstance(handle, Slider) or (isinstance(handle, BaseDrive) and not handle.turns):
             span = _span(handle.min_displacement, handle.max_displacement, CABLE_TRAVEL)
             yield _scalar(handle, "mm", 1e3, span, Displacement)
+        elif isinstance(handle, Layer):
+            high = min(handle.max_growth, LAYER_GROWTH * handle.rest_area)
+            yield _scalar(handle, "mm²", 1e6, (-high, high, 0.0), AreaGrowth)
         elif isinstance(handle, Stiffness):
             start = float(handle.material.young)
             yield _scalar(handle, "kPa", 1e-3, (handle.min_young, handle.max_young, start), Young)

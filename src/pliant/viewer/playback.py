@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import ActuatorRows, BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
+from pliant.actuators import ActuatorRows, BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness
 from pliant.core.types import FloatArray
 from pliant.stepping import Run
 from pliant.viewer.cast import Cast
@@ -120,6 +120,8 @@ def reading_text(actuator: Any, values: FloatArray) -> str:
         return f"{1e3 * values[0]:.1f} mm  {values[1]:.2f} N"
     if isinstance(actuator, Cavity):
         return f"{1e6 * values[0]:+.2f} mL  {1e-3 * values[1]:.2f} kPa"
+    if isinstance(actuator, Layer):
+        return f"{1e6 * values[0]:+.2f} mm²  {values[1]:.2f} N/m"
     if isinstance(actuator, Stiffness):
         return f"{1e-3 * (float(actuator.material.young) + values[1]):.1f} kPa"
     if isinstance(actuator, (Hinge, BaseDrive)):
