@@ -16,6 +16,7 @@ import json
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -89,23 +90,22 @@ def same_elements(robot: Robot, pressure: float, parts: int) -> Shape:
     return Shape(name, tip_of(robot, state.q[0]), state.volume(robot.cavity), seconds, parts)
 
 
-def calculix(robot: Robot, kind: str, pressure: float, limit: float) -> Shape | str:
+def calculix(robot: Robot, kind: str, pressure: float, limit: int) -> Shape | str:
     """What CalculiX finds at `pressure` (Pa), or why it found nothing."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "finger.inp").write_text(input_text(robot, kind, pressure))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        try:
-            said = subprocess.run(
-                ["ccx", "finger"],
-                cwd=folder,
-                env={"OMP_NUM_THREADS": "1", "PATH": "/usr/bin:/bin"},
-                capture_output=True,
-                text=True,
-                timeout=limit,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return f"ccx {kind}: not done within {limit:g} s"
+        said = subprocess.run(
+            ["ccx", "finger"],
+            cwd=folder,
+            env={"OMP_NUM_THREADS": "1", "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1)),
+        )
+        if said.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+            return f"ccx {kind}: not done within {limit} s of processor time"
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         output = Path(folder, "finger.dat")
         blocks = re.split(r"displacements.*time\s+", output.read_text())[1:] if output.exists() else []
@@ -156,7 +156,7 @@ def main() -> None:
     parser.add_argument("--cell", type=float, default=4.0, help="largest edge of the mesh, mm")
     parser.add_argument("--ratio", type=float, default=1.33, help="volume of the chamber over that at rest")
     parser.add_argument("--elements", nargs="+", choices=list(ELEMENTS), default=list(ELEMENTS))
-    parser.add_argument("--limit", type=float, default=600.0, help="seconds that CalculiX may take")
+    parser.add_argument("--limit", type=int, default=600, help="seconds of processor time that CalculiX may take")
     parser.add_argument("--json", type=Path, help="write the numbers here")
     options = parser.parse_args()
     if shutil.which("ccx") is None:
