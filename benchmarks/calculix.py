@@ -5,8 +5,8 @@
 `pl.Geometric` inflates the finger (Mooney–Rivlin of Ecoflex 00-30 on a stiff sole, no contact) to a volume ratio; the
 pressure that it finds is handed to CalculiX (`ccx`, Debian package calculix-ccx) as a follower pressure on the faces of
 the chamber. Compared are where the tip stands, the volume of the chamber, and the processor time of both, one thread
-each, both of them from rest. Linear tetrahedra lock at ν = 0.49 and quadratic ones do not; ours are linear and averaged.
-`ours, same elements` is `pl.QuasiStatic` on the very elements of CalculiX: it says whether both solve the same problem.
+each, both of them from rest. Linear tetrahedra lock at ν = 0.49, quadratic ones do not; ours are linear and averaged.
+"ours, same elements" is `pl.QuasiStatic` on the very elements of CalculiX: it says whether both solve one problem.
 """
 
 from __future__ import annotations

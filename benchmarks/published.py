@@ -3,9 +3,9 @@
     python benchmarks/published.py [--cell MM] [--json FILE]
 
 Prints, for the nominal ratio 4 of the finger: what the published stop finds and where the fixed point of the same
-equations is; how much the chamber really grows; what the weight of the air changes, which means nothing; what becomes of
-the body when its rest shape is overwritten after each step, as in the released program. And for a twister how far its
-elements of air are stretched with and without remeshing (figure 7b). Needs Gmsh (extra `mesh`).
+equations is; how much the chamber really grows; what the weight of the air changes, which means nothing; what becomes
+of the body when its rest shape is overwritten after each step, as in the released program. And for a twister how far
+its elements of air are stretched with and without remeshing (figure 7b). Needs Gmsh (extra `mesh`).
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def line(robot: Robot, name: str, state: pl.State, info: PaperInfo) -> dict[str,
     x, y, _ = 1e3 * robot.tip.at(state)
     volume = 100.0 * info.volume_changes[0]
     print(
-        f"| {name} | {info.iterations} | {info.residual:.1e} | {x:.2f}, {y:.2f} | {info.growths[0]:.3f} | {volume:+.2f} "
-        f"| {info.inverted} | {info.remeshes} | {info.worst_growth:.2f} | {info.worst_distortion:.2f} |",
+        f"| {name} | {info.iterations} | {info.residual:.1e} | {x:.2f}, {y:.2f} | {info.growths[0]:.3f} "
+        f"| {volume:+.2f} | {info.inverted} | {info.remeshes} | {info.worst_growth:.2f} | {info.worst_distortion:.2f} |",
         flush=True,
     )
     return {"tip_mm": [float(x), float(y)], "growth": info.growths[0], "volume_percent": volume}
