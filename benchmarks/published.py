@@ -49,7 +49,8 @@ def line(robot: Robot, name: str, state: pl.State, info: PaperInfo) -> dict[str,
     volume = 100.0 * info.volume_changes[0]
     print(
         f"| {name} | {info.iterations} | {info.residual:.1e} | {x:.2f}, {y:.2f} | {info.growths[0]:.3f} "
-        f"| {volume:+.2f} | {info.inverted} | {info.remeshes} | {info.worst_growth:.2f} | {info.worst_distortion:.2f} |",
+        f"| {volume:+.2f} | {info.inverted} | {info.remeshes} | {info.worst_growth:.2f} "
+        f"| {info.worst_distortion:.2f} |",
         flush=True,
     )
     return {"tip_mm": [float(x), float(y)], "growth": info.growths[0], "volume_percent": volume}
