@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pliant import control, materials, mesh, robots, solvers
-from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
+from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
 from pliant.constraints.sheath import Sheath
@@ -42,12 +42,16 @@ from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Suppo
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, QuasiStatic, Run, StepInfo, simulate
 from pliant.world import (
     Angle,
+    AreaGrowth,
+    AreaRatio,
     Cut,
     Displacement,
     Force,
+    LengthRatio,
     Placement,
     Pressure,
     Scene,
+    SpreadingPressure,
     State,
     Torque,
     Traction,
@@ -97,6 +101,8 @@ def load(path: str | Path) -> Run | World:
 
 __all__ = [
     "Angle",
+    "AreaGrowth",
+    "AreaRatio",
     "BaseDrive",
     "Beam",
     "Cable",
@@ -119,7 +125,9 @@ __all__ = [
     "InputError",
     "Inverse",
     "LaggedFactors",
+    "Layer",
     "LengthEffector",
+    "LengthRatio",
     "MeshError",
     "MissingExtraError",
     "MovedSupport",
@@ -142,6 +150,7 @@ __all__ = [
     "SingularError",
     "Slide",
     "Slider",
+    "SpreadingPressure",
     "State",
     "Status",
     "StepInfo",

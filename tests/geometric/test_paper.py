@@ -147,6 +147,24 @@ def test_springs_keep_vertices_out_and_a_plate_is_not_crossed():
     assert info.reaction(body)[:, 2].sum() > 0.5
 
 
+def test_springs_part_two_bodies():
+    """A soft block 0.5 mm above the box: both give way, and neither stands in the other."""
+    scene = pl.Scene()
+    body = scene.add(hollow_box())
+    block = pl.Volume(pl.mesh.box((0.04, 0.04, 0.02), (4, 4, 2)), RUBBER, clamp=pl.regions.plane(axis="z", at=0.02))
+    scene.add(block, position=(0.0, 0.0, 0.0205))
+    scene.collide(body, block, margin=0.004)
+    chamber = scene.add(pl.Cavity(body))
+    world = scene.compile()
+    stepper = pl.Geometric(mode="paper", paper=PaperOptions(step=2.0))
+    state, info = stepper(world, world.initial_state(), {chamber: pl.VolumeRatio(8.0)})
+    assert info.springs > 1
+    assert info.depth == 0.0
+    assert state.displacements(block)[:, 2].max() > 1e-4
+    assert info.reaction(block)[:, 2].sum() < -0.5
+    assert info.reaction(body).sum(axis=0)[2] == pytest.approx(-info.reaction(block)[:, 2].sum(), rel=0.05)
+
+
 def test_a_state_is_saved_with_its_filling(tmp_path):
     world, _, chamber = world_of()
     stepper = pl.Geometric(mode="paper")

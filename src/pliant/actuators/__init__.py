@@ -1,5 +1,5 @@
 """Actuators: rows with a law. A cable pulls points together, a cavity pushes on a closed surface, a joint drives a
-rigid body, a base drive a rod, a force point pushes where it is told.
+rigid body, a base drive a rod, a layer spreads in its plane, a force point pushes where it is told.
 """
 
 from pliant.actuators.base_drive import BaseDrive, BaseDriveRows
@@ -8,6 +8,7 @@ from pliant.actuators.cavity import Cavity, CavityRows
 from pliant.actuators.drive import Actuator, ActuatorRows, DriveRow
 from pliant.actuators.force_point import ForcePoint, ForcePointRows
 from pliant.actuators.joint import Hinge, JointRows, Slider
+from pliant.actuators.layer import Layer, LayerRows
 from pliant.actuators.limits import Command, Limits
 from pliant.actuators.stiffness import Stiffness, StiffnessRows
 
@@ -26,6 +27,8 @@ __all__ = [
     "ForcePointRows",
     "Hinge",
     "JointRows",
+    "Layer",
+    "LayerRows",
     "Limits",
     "Slider",
     "Stiffness",

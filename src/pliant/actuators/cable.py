@@ -21,7 +21,7 @@ from scipy import sparse
 
 from pliant.actuators.drive import Actuator, ActuatorRows
 from pliant.actuators.limits import Command, Limits, command
-from pliant.actuators.values import Cut, Force
+from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
@@ -125,10 +125,22 @@ class Cable(Actuator):
         """A checked command from a control value."""
         if isinstance(value, Cut):
             return CUT
+        if isinstance(value, LengthRatio):
+            value = Displacement((1.0 - positive(f"LengthRatio of {self.name!r}", value.value)) * self.rest_length)
         if isinstance(value, Force):
             non_negative(f"force of {self.name!r}", value.value, unit="N")
         free = replace(self.limits, lower=0.0)  # a motor may let go
         return command(self.name, value, free, displacement=self.kinds[0], force=self.kinds[1])
+
+    @property
+    def rest_length(self) -> float:
+        """Length through its via points at rest, m, of a cable that lies in one body."""
+        if self.pull_point is not None or len(self.bodies) > 1 or None in self.point_bodies:
+            raise InputError(
+                f"the length of {self.name!r} depends on where its bodies and its pull_point stand; a LengthRatio is "
+                "for cables inside one body: use pl.Displacement(m)"
+            )
+        return float(np.linalg.norm(np.diff(np.asarray(self.via_points, float), axis=0), axis=1).sum())
 
     def guides(self) -> list[Fibre]:
         """The tubes in which the cable runs: fibres between neighbouring via points of the same volume."""

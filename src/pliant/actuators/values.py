@@ -77,6 +77,34 @@ class VolumeRatio:
 
 
 @dataclass(frozen=True)
+class LengthRatio:
+    """The length of a cable or an active fibre over that at rest, > 0; below 1 it is shorter. (No unit.)"""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class AreaGrowth:
+    """A growth of the area of a layer in m²."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class AreaRatio:
+    """The area of a layer over that at rest, > 0. (No unit.)"""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class SpreadingPressure:
+    """A spreading pressure in N/m: force per length with which a layer pushes outward in its own plane."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
 class Young:
     """A Young's modulus in Pa, of a part whose stiffness is an actuator."""
 
@@ -92,11 +120,15 @@ class Cut:
 
 KINDS = (
     Angle,
+    AreaGrowth,
+    AreaRatio,
     Cut,
     Displacement,
     Force,
+    LengthRatio,
     Placement,
     Pressure,
+    SpreadingPressure,
     Torque,
     Traction,
     VolumeGrowth,

@@ -44,8 +44,14 @@ def meeting(rows: Rows, lam: FloatArray) -> BoolArray:
 
 
 def lack(rows: Rows, lam: FloatArray) -> FloatArray:
-    """What δ of rows that have to meet their target lacks, 0 for the others."""
-    return np.where(meeting(rows, lam), rows.gap - rows.target, 0.0)
+    """What δ of rows that have to meet their target lacks, 0 for the others. A bounded one at its lower bound may be
+    beyond its target, at its upper bound short of it.
+    """
+    missing = rows.gap - rows.target
+    bounded = rows.law == RowLaw.BOUNDED
+    too_little = np.where(bounded & (lam <= rows.lower), np.minimum(missing, 0.0), 0.0)
+    too_much = np.where(bounded & (lam >= rows.upper), np.maximum(missing, 0.0), 0.0)
+    return np.where(meeting(rows, lam), missing, too_little + too_much)
 
 
 def lengths(rows: Rows) -> FloatArray:

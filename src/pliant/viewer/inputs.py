@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
-from pliant.actuators.values import Angle, Displacement, Force, Placement, Pressure, Traction, Young
+from pliant.actuators import Actuator, BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness
+from pliant.actuators.values import Angle, AreaGrowth, Displacement, Force, Placement, Pressure, Traction, Young
 from pliant.core.types import FloatArray
 from pliant.models.beam import BeamModel
 from pliant.models.rod import RodLoad, RodModel
@@ -27,6 +27,8 @@ POINT_FORCE = 5.0
 """Range of a force point without bounds, N."""
 HINGE_TRAVEL = 1.5
 """Range of a hinge without bounds, rad."""
+LAYER_GROWTH = 0.2
+"""Range of a layer without max_growth, as a share of its area."""
 FULL_TRAVEL = 0.5
 """Time in which a control follows its slider over the whole range, s: a jump would be a blow."""
 _STEPS = 400
@@ -149,6 +151,9 @@ def world_ranges(world: World) -> Iterator[Range]:
         elif isinstance(handle, Slider) or (isinstance(handle, BaseDrive) and not handle.turns):
             span = _span(handle.min_displacement, handle.max_displacement, CABLE_TRAVEL)
             yield scalar(handle, "mm", 1e3, span, Displacement)
+        elif isinstance(handle, Layer):
+            high = min(handle.max_growth, LAYER_GROWTH * handle.rest_area)
+            yield scalar(handle, "mm²", 1e6, (-high, high, 0.0), AreaGrowth)
         elif isinstance(handle, Stiffness):
             start = float(handle.material.young)
             yield scalar(handle, "kPa", 1e-3, (handle.min_young, handle.max_young, start), Young)
@@ -158,6 +163,9 @@ def world_ranges(world: World) -> Iterator[Range]:
         elif isinstance(handle, BaseDrive):
             span = _span(handle.min_displacement, handle.max_displacement, HINGE_TRAVEL)
             yield scalar(handle, "°", 180.0 / np.pi, span, Angle)
+        elif isinstance(handle, Actuator):  # one of somebody's own: its force, as far as it goes
+            span = _span(handle.limits.lower, handle.limits.upper, POINT_FORCE)
+            yield scalar(handle, handle.kinds[1][1], 1.0, span, handle.imposing)
     for model in world.volumes:
         for load in [load for load, _ in (*model.nodal_loads, *model.pressure_loads)]:
             yield _load_range(load)

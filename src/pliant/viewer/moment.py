@@ -95,7 +95,7 @@ def _contacts(pair: Any, info: StepInfo) -> tuple[str, Any]:
 
 
 def reading_text(actuator: Any, values: FloatArray) -> str:
-    """What an actuator does, or how large a contact force (3,) N is; empty where the kind of actuator is not known."""
+    """What an actuator does, or how large a contact force (3,) N is; one of your own in the units of its commands."""
     if len(values) == 3:
         return f"{float(np.linalg.norm(values)):.3f} N"
     if isinstance(actuator, (Cable, ForcePoint, Slider)) or (isinstance(actuator, BaseDrive) and not actuator.turns):
@@ -106,4 +106,7 @@ def reading_text(actuator: Any, values: FloatArray) -> str:
         return f"{1e-3 * (float(actuator.material.young) + values[1]):.1f} kPa"
     if isinstance(actuator, (Hinge, BaseDrive)):
         return f"{np.rad2deg(values[0]):.1f}°  {values[1]:.3f} N·m"
-    return ""
+    if isinstance(actuator, Layer):
+        return f"{1e6 * values[0]:+.2f} mm²  {values[1]:.2f} N/m"
+    (_, unit), (_, unit_of_force) = actuator.kinds
+    return f"{values[0]:.4g} {unit}  {values[1]:.4g} {unit_of_force}"

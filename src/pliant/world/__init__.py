@@ -2,11 +2,15 @@
 
 from pliant.actuators.values import (
     Angle,
+    AreaGrowth,
+    AreaRatio,
     Cut,
     Displacement,
     Force,
+    LengthRatio,
     Placement,
     Pressure,
+    SpreadingPressure,
     Torque,
     Traction,
     VolumeGrowth,
@@ -20,12 +24,16 @@ from pliant.world.world import World
 
 __all__ = [
     "Angle",
+    "AreaGrowth",
+    "AreaRatio",
     "Cut",
     "Displacement",
     "Force",
+    "LengthRatio",
     "Placement",
     "Pressure",
     "Scene",
+    "SpreadingPressure",
     "State",
     "Torque",
     "Traction",

@@ -1,0 +1,217 @@
+"""Layers: sheets inside a body that spread or shrink in their own plane, driven by area or by spreading pressure.
+
+With two tangents t₁, t₂ of the layer at rest, the material planes of a point have the area ratio a = |F t₁ × F t₂|. The
+area of a layer of thickness h is A = Σ w a / h over its integration points; δ = A − A₀ is its growth, H = ∂A/∂q, and λ
+the spreading pressure in N/m: a stress −λ/h in the plane of the layer, the same along all its directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pliant.actuators.drive import Actuator, DriveRow
+from pliant.actuators.limits import Command, Limits
+from pliant.actuators.values import AreaGrowth, AreaRatio, SpreadingPressure
+from pliant.constraints.rows import Rows, RowView
+from pliant.core.arrays import csr
+from pliant.core.checks import positive, unit_vector
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.mesh.regions import Region
+from pliant.models.model import Model
+from pliant.models.volume import Volume, VolumeModel
+from pliant.models.volume.points import cell_gradients
+
+
+@dataclass(frozen=True, eq=False)
+class Layer(Actuator):
+    """The cells of `body` whose centres lie in `region`, a flat sheet of `thickness` (m) with the unit `normal` (3,).
+
+    max_pressure
+        Largest spreading pressure, N/m; as much where it shrinks.
+    max_growth
+        Largest growth of the area that may be asked for, m².
+    """
+
+    body: Volume
+    region: Region
+    _: KW_ONLY
+    normal: Any
+    thickness: float
+    max_pressure: float = np.inf
+    max_growth: float = np.inf
+    name: str = "layer"
+
+    def __post_init__(self) -> None:
+        unit_vector(f"normal of {self.name!r}", self.normal)
+        positive(f"thickness of {self.name!r}", self.thickness, unit="m")
+        if np.isfinite(self.max_pressure):
+            positive(f"max_pressure of {self.name!r}", self.max_pressure, unit="N/m")
+
+    @property
+    def kinds(self) -> Any:  # type: ignore[override]
+        """Area and spreading pressure."""
+        return (AreaGrowth, "m²"), (SpreadingPressure, "N/m")
+
+    def row_maker(self, key: int) -> LayerRows:
+        """Its row, before its body is compiled."""
+        return LayerRows.of(self, key)
+
+    @property
+    def limits(self) -> Limits:
+        """What the layer may do, N/m and m²."""
+        return Limits(-self.max_pressure, self.max_pressure, most=self.max_growth)
+
+    def cells(self) -> IndexArray:
+        """Numbers of its cells, (c,)."""
+        mesh = self.body.mesh
+        inside = np.flatnonzero(self.region.select(mesh.points[mesh.corner_cells].mean(axis=1)))
+        if not len(inside):
+            raise InputError(f"the region of {self.name!r} ({self.region}) contains the centre of no cell: widen it")
+        return inside
+
+    @property
+    def rest_area(self) -> float:
+        """Area at rest A₀, m²: volume over thickness."""
+        return float(self.body.mesh.cell_volumes()[self.cells()].sum()) / self.thickness
+
+    def command(self, value: Any) -> Command:
+        """A checked command from a control value; an `AreaRatio` is a growth by its share of the area at rest."""
+        if isinstance(value, AreaRatio):
+            ratio = positive(f"AreaRatio of {self.name!r}", value.value)
+            value = AreaGrowth((ratio - 1.0) * self.rest_area)
+        return super().command(value)
+
+
+@dataclass(frozen=True, eq=False)
+class LayerRows(DriveRow):
+    """The row of one layer of p points over k nodes each: `nodes` (p, k) ascending, the components `g` (p, k, 2) of
+    their gradients along both tangents in 1/m, weights over the thickness `weight` (p,) in m², and the places
+    `positions` (p, k(k + 1)/2) of their blocks.
+    """
+
+    nodes: IntArray | None = None
+    g: FloatArray | None = None
+    weight: FloatArray | None = None
+    positions: IntArray | None = None
+    rest_area: float = 0.0
+    block_count: int = 0
+
+    @classmethod
+    def of(cls, spec: Layer, key: int) -> LayerRows:
+        """The row of `spec`, before its body is compiled."""
+        return cls(spec, key)
+
+    def bound(self, models: Sequence[Model]) -> LayerRows:
+        """The row in a world of `models`."""
+        number = self.model_number(models)
+        model = models[number]
+        if not isinstance(model, VolumeModel):
+            raise InputError(f"{self.spec.name!r} is a layer of {model.name!r}, which is no volume")
+        mesh, inside = self.spec.body.mesh, self.spec.cells()
+        gradients, weights = (part[inside] for part in cell_gradients(mesh))
+        count, points, width, _ = gradients.shape
+        order = np.argsort(mesh.cells[inside], axis=1)
+        nodes = np.repeat(np.take_along_axis(mesh.cells[inside], order, axis=1), points, axis=0)
+        ranked = np.take_along_axis(gradients, order[:, None, :, None], axis=2).reshape(count * points, width, 3)
+        _, flat = model.pattern.clique_positions(width * np.arange(len(nodes) + 1), nodes.ravel())
+        weight = weights.ravel() / self.spec.thickness
+        return replace(
+            self,
+            number=number,
+            nodes=np.ascontiguousarray(nodes, np.int32),
+            g=ranked @ _tangents(self.spec.normal).T,
+            weight=weight,
+            positions=flat.reshape(len(nodes), -1),
+            rest_area=float(weight.sum()),
+            block_count=model.pattern.block_count,
+        )
+
+    def area(self, q: FloatArray) -> float:
+        """Area of the layer with its body at q (n, 3) m, m²."""
+        return self._area_and_gradient(q)[0]
+
+    def displacement(self, q: Sequence[FloatArray]) -> float:
+        """How much the layer has grown, m²."""
+        return self.area(q[self.number]) - self.rest_area
+
+    def rows(self, view: RowView) -> tuple[Rows, None]:
+        """One row: growth so far, and its gradient."""
+        area, gradient = self._area_and_gradient(view.q[self.number])
+        nodes = np.flatnonzero(gradient.any(axis=1))
+        columns = (3 * nodes[:, None] + np.arange(3)).ravel().astype(np.int32)
+        H = view.blank(1)
+        ends = np.array([0, len(columns)], np.int32)
+        H[self.number] = csr(gradient[nodes].ravel(), columns, ends, (1, gradient.size))
+        control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
+        law, lower, upper, target = self.law(view, control)
+        return Rows.of(H, area - self.rest_area, law, lower=lower, upper=upper, target=target, key=self.key), None
+
+    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
+        """Add −`scale` λ ∂²A/∂q² at the spreading pressure λ (N/m) to the matrix of the body, unless it is warped."""
+        system = systems[self.number]
+        if lam[0] == 0.0 or system.warped:
+            return
+        assert self.g is not None
+        assert self.positions is not None
+        blocks = np.zeros((self.block_count, 3, 3))
+        a, b = np.tril_indices(self.g.shape[1])
+        second = -scale * float(lam[0]) * self._second_derivatives(q[self.number])
+        ga, gb = self.g[:, a], self.g[:, b]
+        pairs = np.einsum("psi,piajb,psj->psab", ga, second, gb, optimize=True)
+        np.add.at(blocks, self.positions.ravel(), pairs.reshape(-1, 3, 3))
+        system.add_blocks(blocks)
+
+    def _edges(self, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """F t₁ and F t₂ of the points (p, 2, 3), the area ratios (p,), and unit normals (p, 3)."""
+        assert self.g is not None
+        assert self.nodes is not None
+        edges = np.einsum("pkx,pki->pix", q[self.nodes], self.g)
+        normals = np.cross(edges[:, 0], edges[:, 1])
+        ratios = np.maximum(np.linalg.norm(normals, axis=1), 1e-300)
+        return edges, ratios, normals / ratios[:, None]
+
+    def _area_and_gradient(self, q: FloatArray) -> tuple[float, FloatArray]:
+        assert self.g is not None
+        assert self.weight is not None
+        assert self.nodes is not None
+        edges, ratios, m = self._edges(q)
+        slopes = self.weight[:, None, None] * np.stack([np.cross(edges[:, 1], m), np.cross(m, edges[:, 0])], axis=1)
+        nodal = np.einsum("pki,pix->pkx", self.g, slopes).reshape(-1, 3)
+        flat, count = self.nodes.ravel(), len(q)
+        sums = [np.bincount(flat, nodal[:, axis], minlength=count) for axis in range(3)]
+        gradient: FloatArray = np.stack(sums, axis=1).astype(np.float64, copy=False)
+        return float(self.weight @ ratios), gradient
+
+    def _second_derivatives(self, q: FloatArray) -> FloatArray:
+        """∂²(w a) by both edges of each point, (p, 2, 3, 2, 3), m²: |(I − m mᵀ) d(u × v)|²/a + 2 m·(du × dv)."""
+        assert self.weight is not None
+        edges, ratios, m = self._edges(q)
+        J = np.stack([-_cross_matrix(edges[:, 1]), _cross_matrix(edges[:, 0])], axis=1)
+        across = np.eye(3) - m[:, :, None] * m[:, None, :]
+        second = np.einsum("picx,pcd,pjdy->pixjy", J, across, J, optimize=True) / ratios[:, None, None, None, None]
+        twist = _cross_matrix(m)
+        second[:, 0, :, 1] -= twist
+        second[:, 1, :, 0] += twist
+        found: FloatArray = self.weight[:, None, None, None, None] * second
+        return found
+
+
+def _tangents(normal: Any) -> FloatArray:
+    """Two unit vectors (2, 3) that stand upright on the `normal` and on each other, right-handed with it."""
+    n = unit_vector("normal", normal)
+    first = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
+    first /= np.linalg.norm(first)
+    return np.stack([first, np.cross(n, first)])
+
+
+def _cross_matrix(v: FloatArray) -> FloatArray:
+    """[v]ₓ of vectors (p, 3): (p, 3, 3)."""
+    made = np.zeros((len(v), 3, 3))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        made[:, i, j], made[:, j, i] = -v[:, k], v[:, k]
+    return made
