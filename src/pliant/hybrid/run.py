@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -271,7 +272,7 @@ class Run:
             self._replace_after(self.flow)
 
     def _record(self, step: Step, end: float) -> None:
-        sampled = self.sample is not None and self.sample * np.ceil(step.t / self.sample + 1e-9) < end
+        sampled = self.sample is not None and self.sample * ceil(step.t / self.sample + 1e-9) < end
         self.pieces.append(Piece(step.t, end, step.y, step.y1, self.flow, step if sampled else None, self.flow))
 
     def _replace_after(self, flow: Flow) -> None:
