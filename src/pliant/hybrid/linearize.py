@@ -85,6 +85,8 @@ def resolve(
     if isinstance(point, Point):
         q, v, u, discrete = point.q, point.v, point.u, point.discrete.copy()
     else:
+        if not isinstance(point, (tuple, list)) or len(point) not in (2, 3):
+            raise InputError(f"point must be a point of a run, (q, v) or (q, v, u), got {point!r}")
         q = finite_array("q of the point", point[0], shape=(n,))
         v = finite_array("v of the point", point[1], shape=(n,))
         given = point[2] if len(point) > 2 else np.zeros(equations.input_count)
