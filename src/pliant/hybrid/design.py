@@ -34,7 +34,7 @@ def lead_for(model: Any, *, crossover: float, phase_margin: float) -> Any:
     omega = positive("crossover", crossover, unit="rad/s")
     if (model.ninputs, model.noutputs) != (1, 1):
         raise InputError(
-            f"a lead is for one input and one output, got {model.ninputs} and {model.noutputs}: take model[0, 0] or the like"
+            f"a lead is for one input and one output, got {model.ninputs} and {model.noutputs}: take model[0, 0]"
         )
     response = complex(np.squeeze(model(1j * omega)))
     add = float(np.mod(phase_margin - np.pi - np.angle(response) + np.pi, 2.0 * np.pi) - np.pi)
