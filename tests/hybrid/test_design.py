@@ -39,6 +39,12 @@ def test_impossible_leads_are_refused(mass):
         lead_for(mass, crossover=5.0, phase_margin=np.radians(100.0))
 
 
+def test_a_lead_is_for_one_input_and_one_output():
+    model = linearize(pl.hybrid.ball_maze(), (np.array([0.0, 0.0, 0.125, 0.0]), np.zeros(4)), active="none")
+    with pytest.raises(pl.InputError, match=r"got 1 and 2: take model\[0, 0\]"):
+        lead_for(model, crossover=1.0, phase_margin=0.5)
+
+
 def test_the_regulator_of_a_double_integrator_is_the_known_one(mass):
     regulator = lqr(mass, np.eye(2), np.eye(1))
     assert regulator.gain == pytest.approx(np.array([[1.0, np.sqrt(3.0)]]), rel=1e-9)

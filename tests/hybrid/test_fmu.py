@@ -38,6 +38,16 @@ def test_an_input_of_the_fmu_acts(tmp_path, version):
     assert result["v[1]"][-1] == pytest.approx(0.5 * (12.0 - 9.81), rel=1e-9)
 
 
+def test_the_fmu_of_the_maze_shows_the_states_of_its_machine(tmp_path, version):
+    maze = pl.hybrid.ball_maze()
+    file = pl.hybrid.export_fmu(maze, tmp_path / "maze.fmu", version=version)
+    result = fmpy.simulate_fmu(str(file), stop_time=0.2, output_interval=0.05, output=["state[1]", "q[3]", "lam[1]"])
+    native = pl.hybrid.integrate(maze, until=0.2)
+    assert result["state[1]"].tolist() == [0, 0, 0, 1, 1]
+    assert result["q[3]"][-1] == pytest.approx(native.final.q[2], abs=1e-9)
+    assert result["lam[1]"][-1] == pytest.approx(native.final.lam[0], abs=1e-7)
+
+
 def test_a_wrong_ending_is_refused(tmp_path):
     with pytest.raises(pl.InputError, match="must end in"):
         pl.hybrid.export_fmu(pl.hybrid.bouncing_ball(), tmp_path / "ball.zip")

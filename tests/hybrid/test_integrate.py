@@ -34,6 +34,33 @@ def test_a_touch_is_located_to_rounding():
     assert solution.events[0][1:5] == ("floor", 0, Mode.FREE, Mode.CONTACT)
 
 
+def test_a_gap_that_closes_and_opens_again_before_another_closes_is_not_missed():
+    """One long step from 0 to beyond 0.9, where a wall is; on the way, between 0.3 and 0.7, a hump closes and opens."""
+    hump = Contact("hump", lambda q: (q[0] - 0.5) ** 2 - 0.04)
+    wall = Contact("wall", lambda q: 0.9 - q[0])
+    runner = System(q0=[0.0], v0=[1.0], mass=[1.0], constraints=(hump, wall))
+    events = pl.hybrid.integrate(runner, until=2.0, sample=None).events
+    assert events[0].name == "hump"
+    assert events[0].time == pytest.approx(0.3, abs=1e-12)
+
+
+def test_a_row_counts_within_its_scope_and_is_let_go_beyond_it():
+    """A ball slides at 2 m/s along a table that ends at x = 1 and falls from its edge; one beside it never touches."""
+    table = Contact("table", lambda q: q[1], scope=lambda q: 1.0 - q[0], alpha=(400.0, 40.0, 0.0))
+
+    def ball(x):
+        weight = np.array([0.0, GRAVITY])
+        return System(q0=[x, 0.0], v0=[2.0, 0.0], mass=[1.0, 1.0], bias=lambda q, v: weight, constraints=(table,))
+
+    solution = pl.hybrid.integrate(ball(0.0), until=1.0)
+    assert [event.cause for event in solution.events] == ["the gap closes", "the feature is left"]
+    assert solution.events[-1].time == pytest.approx(0.5, abs=1e-6)
+    assert solution.final.q == pytest.approx([2.0, -0.5 * GRAVITY * 0.25], abs=1e-5)
+    beside = pl.hybrid.integrate(ball(1.5), until=0.1)
+    assert not beside.events
+    assert beside.final.q[1] == pytest.approx(-0.5 * GRAVITY * 0.01, abs=1e-9)
+
+
 def test_samples_hold_steps_events_and_grid():
     solution = pl.hybrid.integrate(pl.hybrid.bouncing_ball(), until=1.0, sample=0.01)
     times = solution.times

@@ -55,6 +55,22 @@ def test_the_energy_consistent_contact_gains_nothing_in_a_hundred_bounces():
     assert tops == pytest.approx(1.0, abs=1e-6)
 
 
+def test_any_odd_function_replaces_the_cubic():
+    """α₀h + a sinh(h/b): the contact ends where it equals g, and a bounce adds what its potential gives."""
+    a, b = 5.0, 0.02
+    contact = pl.hybrid.Contact("floor", lambda q: q[0], (100.0, 0.0, 0.0), odd=lambda h: a * np.sinh(h / b))
+    ball = pl.hybrid.System(
+        q0=[1.0], v0=[0.0], mass=[1.0], bias=lambda q, v: np.array([GRAVITY]), constraints=(contact,)
+    )
+    solution = pl.hybrid.integrate(ball, until=4.0)
+    q = brentq(lambda q: 100.0 * q + a * np.sinh(q / b) - GRAVITY, 0.0, 1.0)
+    gain = q - (50.0 * q**2 + a * b * (np.cosh(q / b) - 1.0)) / GRAVITY
+    assert apexes(solution)[:3] == pytest.approx(1.0 + gain * np.array([1.0, 2.0, 3.0]), abs=1e-7)
+    model = pl.hybrid.linearize(ball, ([0.0], [0.0]), active="all")
+    assert model.A[1] == pytest.approx([-100.0 - a / b, 0.0], rel=1e-12)
+    assert not model.B.any()  # no input
+
+
 def in_a_bowl(damping, q0=(0.4, 0.6), v0=(0.0, 0.0)):
     """A ball of 1 kg above a paraboloid, in two or three dimensions: its load changes during a collision."""
     bowl = pl.hybrid.Contact(

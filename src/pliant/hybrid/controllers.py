@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import positive
+from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 
@@ -42,7 +42,9 @@ class Continuous:
 
     def start(self) -> FloatArray:
         """The initial states (order,)."""
-        return np.zeros(self.order) if self.initial is None else np.asarray(self.initial, float)
+        if self.initial is None:
+            return np.zeros(self.order)
+        return finite_array("initial states of a continuous controller", self.initial, shape=(self.order,))
 
 
 Controller = Sampled | Continuous | Callable[[float, FloatArray, FloatArray], Any]

@@ -37,7 +37,8 @@ def falling_cubes(
     q (6k,) holds place and rotation vector of cube after cube. Every vertex is a smooth contact with the surface, every
     pair of cubes has the contacts of its vertices, faces and edges, all with the given `alpha` and `restitution`.
     """
-    places, turns = (finite_array(name, x, shape=(None, 3)) for name, x in (("places", places), ("turns", turns)))
+    places = finite_array("places", places, shape=(None, 3))
+    turns = finite_array("turns", turns, shape=(len(places), 3))
     half, count = 0.5 * positive("side", side, unit="m"), len(places)
     positive("mass", mass, unit="kg")
     bodies = FreeBodies(np.full(count, mass), np.full((count, 3), mass * side**2 / 6.0), gravity=gravity)

@@ -32,6 +32,10 @@ def lead_for(model: Any, *, crossover: float, phase_margin: float) -> Any:
     The phase φ that it must add, in (0, π/2), sets pole/zero = (1 + sin φ)/(1 − sin φ), centred on the crossover.
     """
     omega = positive("crossover", crossover, unit="rad/s")
+    if (model.ninputs, model.noutputs) != (1, 1):
+        raise InputError(
+            f"a lead is for one input and one output, got {model.ninputs} and {model.noutputs}: take model[0, 0]"
+        )
     response = complex(np.squeeze(model(1j * omega)))
     add = float(np.mod(phase_margin - np.pi - np.angle(response) + np.pi, 2.0 * np.pi) - np.pi)
     if not 0.0 < add < 0.5 * np.pi:

@@ -11,6 +11,7 @@ from scipy.linalg import lapack
 from pliant.core.errors import SingularError
 from pliant.core.types import FloatArray, IndexArray
 from pliant.hybrid.laws import Friction, Mode
+from pliant.hybrid.probe import probe
 from pliant.hybrid.rows import constraint_rows
 from pliant.hybrid.system import Constraint, Contact, System
 
@@ -54,6 +55,7 @@ class Equations:
     """A system prepared for evaluation. Rows are numbered over all constraints in order; see `System.row_names`."""
 
     def __init__(self, system: System) -> None:
+        probe(system)
         self.system = system
         self.n = system.coordinate_count
         counts = [constraint.count for constraint in system.constraints]

@@ -80,6 +80,7 @@ class Guards:
         first = self.gap_count = sum(len(near) for _, near, _ in self._gaps)
         loads = [first + k for k, guard in enumerate(self.others) if guard.cause in (Cause.PULL, Cause.SLIDE)]
         self._loads = np.array(loads, np.int64)
+        self._lone_pull = motion.normal_count == 1 and len(loads) == 1 and not self._friction
         self.needs_forces = bool(len(pulled) or self._friction or self._transitions or self._rates)
 
     def _watch_gaps(self, index: int, start: int, near: Any, discrete: Discrete, h: FloatArray) -> None:
@@ -191,6 +192,8 @@ class Guards:
         trace = self.motion.trace
         if not len(self._loads) or trace is None or len(trace) < stages:
             return []
+        if self._lone_pull:
+            return [s + 1 for s, lam in enumerate(trace[: stages - 1]) if lam.item(0) < 0.0]
         lam = np.array(trace[: stages - 1])
         bad = (lam[:, self._pulled] < 0.0).any(axis=1) if len(self._pulled) else np.zeros(len(lam), bool)
         for normals, tangents, mu in self.motion.sticking():

@@ -55,7 +55,7 @@ def integrate(
     A run that cannot go on (events without end, a singular mass matrix, no consistent friction) warns, and returns the
     part before that with its `status`.
     """
-    finite_number("until", until, unit="s")
+    until = finite_number("until", until, unit="s")
     if sample is not None:
         positive("sample", sample, unit="s")
     positive("rtol", rtol)

@@ -57,7 +57,7 @@ def linearize(
     `point` is a point of a run, or a tuple (q, v) or (q, v, u) of arrays (n,), (n,), (k,). `active` says which contacts
     hold: "contact" those in contact at the point or touching there (|h| ≤ 1e-6 m), "all", "none", or the names of
     constraints; joints always hold. Outputs are those of the system (q by default), with `forces` followed by λ of the
-    active rows.
+    active rows. A system without inputs gets one that does nothing, for python-control has no models without.
     """
     control = control_package()
     equations = Equations(system)
@@ -70,6 +70,8 @@ def linearize(
         C, D = np.vstack([C, s.L]), np.vstack([D, s.N])
         names += [f"lam {system.row_names[row]}" for row in s.rows]
     B, inputs = s.B, [f"u{k + 1}" for k in range(s.B.shape[1])]
+    if not inputs:
+        B, D, inputs = np.zeros((len(s.A), 1)), np.zeros((len(C), 1)), ["nothing"]
     states = [*system.labels, *(f"d {label}" for label in system.labels)]
     return control.ss(
         s.A, B, C, D, states=[_plain(x) for x in states], inputs=inputs, outputs=[_plain(x) for x in names],
@@ -85,6 +87,8 @@ def resolve(
     if isinstance(point, Point):
         q, v, u, discrete = point.q, point.v, point.u, point.discrete.copy()
     else:
+        if not isinstance(point, (tuple, list)) or len(point) not in (2, 3):
+            raise InputError(f"point must be a point of a run, (q, v) or (q, v, u), got {point!r}")
         q = finite_array("q of the point", point[0], shape=(n,))
         v = finite_array("v of the point", point[1], shape=(n,))
         given = point[2] if len(point) > 2 else np.zeros(equations.input_count)

@@ -19,6 +19,7 @@ from pliant.hybrid.runge_kutta import Dense, RungeKutta, Step
 EVENT_TIME = 1e-10
 """s; events closer than this are simultaneous."""
 _PARTS = (0.25, 0.5, 0.75)
+_FEW = 16
 
 
 class Search:
@@ -51,13 +52,17 @@ class Search:
         """Which guards (g,) have fallen through zero since the start of the step."""
         return (self.start > 0.0) & (g <= 0.0)
 
+    def _any_crossed(self, g: FloatArray) -> bool:
+        if len(g) > _FEW:
+            return bool(self.crossed(g).any())
+        return any(before > 0.0 >= now for before, now in zip(self.start.tolist(), g.tolist(), strict=True))
+
     def first_sign(self, g: FloatArray) -> tuple[float, FloatArray, Any]:
         """A part of the step at which guards have crossed, their values there, and which: the end, where `g` are the
         values, or a place before where a gap closed and opened again, or a force left its limits and returned.
         """
-        crossed = self.crossed(g)
-        if not len(g) or crossed.any():
-            return 1.0, g, crossed
+        if not len(g) or self._any_crossed(g):
+            return 1.0, g, self.crossed(g)
         for theta in self._suspects():
             inside = self.values(theta)
             crossed = self.crossed(inside)
@@ -69,7 +74,7 @@ class Search:
         places, step, dense = [], self.step, self.dense
         for theta in _PARTS if self.guards.gap_count else ():
             gaps = self.guards.gaps(step.between(theta) if dense is None else dense.one(theta))
-            if ((self.start[: len(gaps)] > 0.0) & (gaps <= 0.0)).any():
+            if gaps.min() <= 0.0 and ((self.start[: len(gaps)] > 0.0) & (gaps <= 0.0)).any():
                 places.append(theta)
                 break
         places += [self.method.C[s] for s in self.guards.overloaded_stages(self.method.stages)]

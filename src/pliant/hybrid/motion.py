@@ -134,7 +134,10 @@ class Motion:
             row, x = R[0], h.item(0)
             push = over_mass(row)
             drift = c.item(0) + a1 * float(row.dot(v)) + (a0 + a2 * x * x) * x
-            lam = (float(push.dot(load)) - drift) / float(push.dot(row))
+            ease = float(push.dot(row))
+            if not ease > 0.0:
+                raise NoForceError(_without_direction(constraint.name))
+            lam = (float(push.dot(load)) - drift) / ease
             self.lam = np.array((lam,))
             if self.trace is not None:
                 self.trace.append(self.lam)
@@ -156,6 +159,8 @@ class Motion:
                 )
             return least_norm(S, b)[0]
         if k == 1:
+            if not S[0, 0] > 0.0:
+                raise NoForceError(_without_direction(self.pieces[0].constraint.name))
             return b / S[0]  # type: ignore[no-any-return]
         factor, info = lapack.dpotrf(S, lower=1)
         pivots = np.diagonal(factor)
@@ -217,3 +222,7 @@ class Motion:
                 out[slipping] = (T[slipping].dot(v) * remembered).sum(axis=1)
             parts.append(out)
         return np.concatenate(parts)
+
+
+def _without_direction(name: str) -> str:
+    return f"constraint {name!r} cannot be held: its derivative ∂h/∂q is zero or no number here"

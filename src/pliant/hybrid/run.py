@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil, isnan
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from pliant.hybrid.guards import Cause, Guard, Guards
 from pliant.hybrid.laws import Mode
 from pliant.hybrid.locate import Search
 from pliant.hybrid.motion import Motion, NoForceError
+from pliant.hybrid.probe import check_input
 from pliant.hybrid.runge_kutta import RungeKutta, Step
 from pliant.hybrid.solution import Event, Outcome, Piece, Point
 from pliant.hybrid.start import consistent_start
@@ -64,6 +66,8 @@ class Run:
             raise InputError(
                 "the point to start from was reached with other controllers; start from its q and v instead"
             )
+        if len(self.y) < 2 * equations.n or (start is not None and len(start.modes) != equations.m):
+            raise InputError(f"the point to start from is not one of {self.system.name}")
         self.ticks = [int(np.ceil(self.t / one.period - 1e-9)) for one in self.sampled]
         self.held: list[Any] = [None] * len(self.sampled)
         self._tick()
@@ -72,11 +76,23 @@ class Run:
             raise InputError(
                 "the point to start from was reached with other controllers; start from its q and v instead"
             )
+        self._check_controllers()
         self._watch()
         switch = Switch(equations, discrete, self.t, self.y[: equations.n], self.y[equations.n : 2 * equations.n])
         if start is None:
             self._first_contacts(switch)
         self._enter(switch)
+
+    def _check_controllers(self) -> None:
+        """Whether controllers give what they must, at the start."""
+        n, place = self.equations.n, 2 * self.equations.n
+        check_input(self.system, self._input())
+        for one in self.flow.controllers:
+            if isinstance(one, Continuous):
+                rates = np.shape(one.rates(self.t, self.y[place : place + one.order], self.y[:n], self.y[n : 2 * n]))
+                if rates != (one.order,):
+                    raise InputError(f"`rates` of a continuous controller must have shape ({one.order},), got {rates}")
+                place += one.order
 
     def _first_contacts(self, switch: Switch) -> None:
         """Contacts that touch at the start and do not part: closed, and opened again where they would pull."""
@@ -125,7 +141,10 @@ class Run:
         n = self.equations.n
         for k, one in enumerate(self.sampled):
             if self.held[k] is None or self.ticks[k] * one.period <= self.t + 1e-12:
-                u, self.memories[k] = one.update(self.t, self.y[:n], self.y[n : 2 * n], self.memories[k])
+                given = one.update(self.t, self.y[:n], self.y[n : 2 * n], self.memories[k])
+                if not isinstance(given, tuple) or len(given) != 2:
+                    raise InputError(f"`update` of a sampled controller must give a pair (u, memory), got {given!r}")
+                u, self.memories[k] = given
                 self.held[k] = np.atleast_1d(np.asarray(u, float))
                 while self.ticks[k] * one.period <= self.t + 1e-12:
                     self.ticks[k] += 1
@@ -184,13 +203,15 @@ class Run:
         room = limit - self.t
         if self.h == 0.0:
             self.h = self.method.first_step(self.flow.rate, self.t, self.y, self.f, min(room, self.max_step))
-        rejected = False
+            if not self.h > 0.0:
+                return Outcome.NOT_FINITE
+        rejected, finite = False, True
         while True:
             h = min(self.h, self.max_step)
             whole = h >= room * (1.0 - 1e-10)
             h = room if whole else min(h, 0.5 * room) if h > 0.9 * room else h
             if h < 1e-15 * max(1.0, abs(self.t)) and not whole:
-                return Outcome.STEP_TOO_SMALL
+                return Outcome.STEP_TOO_SMALL if finite else Outcome.NOT_FINITE
             self.flow.motion.trace = []
             try:
                 step = self.method.step(self.flow.rate, self.t, self.y, self.f, h)
@@ -204,18 +225,21 @@ class Run:
             if step.error <= 1.0:
                 self.h = 0.5 * h
             else:
-                rejected = True
+                rejected, finite = True, bool(np.isfinite(step.error))
                 shrink = 0.9 * step.error**self.method.exponent if np.isfinite(step.error) else 0.1
                 self.h = h * max(0.2, shrink)
         grow = 10.0 if step.error == 0.0 else min(10.0, 0.9 * step.error**self.method.exponent)
         grow = min(grow, 1.0) if rejected else grow
         self.h = max(h * grow, self.h if whole and not self.families else 0.0)
-        self._accept(step, limit if whole else self.t + h)
+        end = limit if whole else self.t + h
+        g = self.guards.values(end, step.y1)
+        if isnan(g.sum()):
+            return Outcome.NOT_FINITE
+        self._accept(step, end, g)
         return None
 
-    def _accept(self, step: Step, end: float) -> None:
-        """Record the step, or its part up to the first event."""
-        g = self.guards.values(end, step.y1)
+    def _accept(self, step: Step, end: float, g: FloatArray) -> None:
+        """Record the step, at whose end the guards are `g`, or its part up to the first event."""
         search = Search(self.method, self.flow, self.guards, self.g, step)
         theta, theta_g, crossed = search.first_sign(g)
         if crossed.any():
@@ -271,7 +295,7 @@ class Run:
             self._replace_after(self.flow)
 
     def _record(self, step: Step, end: float) -> None:
-        sampled = self.sample is not None and self.sample * np.ceil(step.t / self.sample + 1e-9) < end
+        sampled = self.sample is not None and self.sample * ceil(step.t / self.sample + 1e-9) < end
         self.pieces.append(Piece(step.t, end, step.y, step.y1, self.flow, step if sampled else None, self.flow))
 
     def _replace_after(self, flow: Flow) -> None:

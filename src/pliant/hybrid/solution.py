@@ -28,7 +28,14 @@ class Outcome(Enum):
     )
     EVENT_STORM = "stopped at the limit of events: look at `events` for the rows that chatter, or raise `event_limit`"
     SINGULAR_MASS = "stopped where the mass matrix became singular: choose other coordinates"
-    NO_FORCE = "stopped where no contact force is consistent with sliding (Painlevé): lower the friction coefficient"
+    NO_FORCE = (
+        "stopped where no contact force is consistent with sliding (Painlevé): lower the friction coefficient; or "
+        "where a constraint's derivative ∂h/∂q vanishes"
+    )
+    NOT_FINITE = (
+        "stopped where accelerations, gaps or guards are no finite numbers: look at bias, mass, constraints, machines "
+        "and controllers at `final`"
+    )
     STEP_TOO_SMALL = (
         "stopped where the step shrank to rounding: loosen `rtol`, or check forces and constraints for jumps"
     )

@@ -60,9 +60,10 @@ def _violation(equations: Equations, discrete: Discrete, q: FloatArray, v: Float
     worst, name, amount = 0.0, "", 0.0
     for index, constraint in enumerate(equations.system.constraints):
         rows = slice(equations.first[index], equations.first[index + 1])
-        h = equations.openings(q, index) - discrete.offsets[rows]
+        h = equations.gaps(q, index) - discrete.offsets[rows]
         held = discrete.modes[rows] == Mode.CONTACT
-        checks = [("", np.where(held, np.abs(h), np.maximum(-h, 0.0) * equations.switched[rows]), h)]
+        inside = equations.switched[rows] & (equations.openings(q, index) < 0.0)
+        checks = [("", np.where(held, np.abs(h), np.where(inside, -h, 0.0)), h)]
         if held.any():
             _, H, _ = constraint_rows(constraint, q, v, np.arange(constraint.count), all_of_them=True)
             checks.append((" rate", np.where(held, np.abs(H @ v), 0.0), H @ v))

@@ -151,10 +151,20 @@ class System:
             mass = finite_array(f"mass of {self.name}", self.mass)
             if mass.shape not in ((n,), (n, n)):
                 raise InputError(f"mass of {self.name} must have shape ({n},) or ({n}, {n}), got {mass.shape}")
+            if mass.ndim == 2 and np.abs(mass - mass.T).max() > 1e-10 * np.abs(mass).max():
+                raise InputError(f"the mass matrix of {self.name} must be symmetric")
             object.__setattr__(self, "mass", mass)
         if self.inputs is not None and not callable(self.inputs):
             object.__setattr__(self, "inputs", finite_array(f"inputs of {self.name}", self.inputs, shape=(n, None)))
+        for field_name, kinds in (("constraints", (Joint, Contact)), ("machines", (Machine,))):
+            given = getattr(self, field_name)
+            if not isinstance(given, (tuple, list)) or not all(isinstance(one, kinds) for one in given):
+                names = " and ".join(kind.__name__ for kind in kinds)
+                raise InputError(f"{field_name} of {self.name} must be a tuple of {names} objects, got {given!r}")
+            object.__setattr__(self, field_name, tuple(given))
         self._check_names()
+        if self.labels and len(self.labels) != n:
+            raise InputError(f"{self.name} has {n} coordinates, but {len(self.labels)} labels")
         if not self.labels:
             object.__setattr__(self, "labels", tuple(f"q{k + 1}" for k in range(n)))
 
