@@ -142,20 +142,23 @@ def test_the_tip_follows_a_target_that_is_dragged(studio, page):
     until(lambda: studio._gizmos.target.visible)
     (client,) = studio.server.get_clients().values()
     start, size = studio._gizmos.aimed, studio._stage.size
-    time.sleep(1.0)
-    grip, pulled = (on_screen(client, start + np.array([0, 0, up * size])) for up in (0.08, -0.12))
-    page.mouse.move(*grip)
-    page.wait_for_timeout(500)
-    page.mouse.down()
-    for part in np.linspace(0.1, 1.0, 12):
-        page.mouse.move(*(grip + part * (pulled - grip)))
-        page.wait_for_timeout(60)
-    page.mouse.up()
-    until(lambda: studio._gizmos.aimed[2] < start[2] - 0.05 * size)
-    wanted = 1e3 * studio._gizmos.aimed
-    before = 1e3 * start
-    until(lambda: np.linalg.norm(shown_tip(page) - wanted) < 0.8 * np.linalg.norm(before - wanted))
-    assert shown_tip(page)[2] < before[2] - 1.0
+    grip, pulled = (on_screen(client, start + np.array([0, 0, up * size])) for up in (0.08, 0.28))
+
+    def drag():
+        """Pull the arrow of the gizmo up; the page may not show it yet."""
+        page.wait_for_timeout(1000)
+        page.mouse.move(*grip)
+        page.wait_for_timeout(300)
+        page.mouse.down()
+        for part in np.linspace(0.1, 1.0, 8):
+            page.mouse.move(*(grip + part * (pulled - grip)))
+            page.wait_for_timeout(60)
+        page.mouse.up()
+        page.wait_for_timeout(700)
+        return studio._gizmos.aimed[2] > start[2] + 0.1 * size
+
+    until(drag)
+    until(lambda: shown_tip(page)[2] > 1e3 * start[2] + 3.0)  # one cable cannot reach it, but comes as near as it can
     assert studio.error is None
 
 
