@@ -1,7 +1,8 @@
 """How many pictures a second reach a browser, and whether the simulation keeps real time meanwhile.
 
-A short spine, whose surface has more than 5000 vertices, swings in the live viewer. The client is a process of its own
-that takes what a browser would, without drawing: how fast a browser draws depends on its graphics card.
+A short spine, whose surface has more than 5000 vertices, is pulled to and fro by a tendon in the live viewer. The
+client is a process of its own that takes what a browser would, without drawing: how fast a browser draws depends on its
+graphics card.
 
     python benchmarks/streaming.py --json out/streaming.json
 """
@@ -55,6 +56,14 @@ def client(port, seconds, pipe):
     pipe.send(asyncio.run(receive(port, seconds)))
 
 
+def shake(viewer, done):
+    """Pull one tendon to and fro until `done()`: what is at rest is not sent again."""
+    slider, *_ = viewer.inputs.sliders[viewer.subject.actuators[0]]
+    while not done():
+        slider.value = 4.0 - slider.value
+        time.sleep(0.3)
+
+
 def main():
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -71,8 +80,9 @@ def main():
             target=client, args=(viewer.port, options.seconds, there)
         )
         process.start()
-        here.poll(5.0)
+        shake(viewer, lambda: viewer.server.get_clients())
         start, clock = viewer.subject.time, time.perf_counter()
+        shake(viewer, here.poll)
         pictures, size, arrivals = here.recv()
         process.join()
         factor = (viewer.subject.time - start) / (time.perf_counter() - clock)
