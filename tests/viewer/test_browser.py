@@ -1,4 +1,4 @@
-"""The studio in a real browser: Chromium, headless, driven as a person would. What is checked is what the page shows."""
+"""The studio in a real browser, Chromium without a display, driven as a person would; the page says what happened."""
 
 import io
 import os
@@ -23,7 +23,7 @@ pytest.importorskip("viser")
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt-get install -y chromium")
-SIZE = (820, 640)
+SIZE = (1120, 400)
 SCENE = """
 import pliant as pl
 
@@ -32,7 +32,8 @@ robot = scene.add(pl.robots.finger())
 """
 
 
-def until(condition, seconds=40.0):
+def until(condition, seconds=90.0):
+    """Wait; without a graphics card a browser may stand still for ten seconds before its first picture."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
@@ -66,7 +67,14 @@ def page(studio, browser):
     opened.get_by_text("finger cable (mm)").wait_for(timeout=60_000)
     opened.locator("canvas").first.wait_for()
     opened.add_style_tag(content=".mantine-Notifications-root{display:none}")
+    first = clock(opened)
+    until(lambda: clock(opened) > first)
     return opened
+
+
+def clock(page):
+    """Simulated time that the panel shows, s."""
+    return float(page.locator("td", has_text=re.compile(r"^[\d.]+ s$")).first.inner_text().removesuffix(" s"))
 
 
 def shown_tip(page):
@@ -91,12 +99,12 @@ def on_screen(client, point):
 
 
 def test_a_slider_moves_the_tip(studio, page):
-    until(lambda: studio.subject.time > 0.3)
+    until(lambda: clock(page) > 0.5)
     before = shown_tip(page)
     box = slider_box(page, "finger cable (mm)")
-    box.fill("12")
+    box.fill("24")
     box.press("Enter")
-    until(lambda: shown_tip(page)[2] < before[2] - 10.0)
+    until(lambda: shown_tip(page)[2] < before[2] - 5.0)
     assert studio.driver.current is not None, "whoever touches a control drives"
     assert studio.error is None
     assert page.problems == []
@@ -107,7 +115,7 @@ def test_a_reload_keeps_the_state(studio, page):
     page.reload()
     page.get_by_text("finger cable (mm)").wait_for(timeout=60_000)
     page.add_style_tag(content=".mantine-Notifications-root{display:none}")
-    assert slider_box(page, "finger cable (mm)").input_value() == "12"
+    assert slider_box(page, "finger cable (mm)").input_value() == "24"
     until(lambda: page.get_by_text(" mm").count() > 0)
     assert np.abs(shown_tip(page) - held).max() < 6.0
     assert studio.playing
@@ -120,7 +128,7 @@ def test_the_picture_is_not_blank_and_can_be_downloaded(studio, page):
     button.wait_for()
     with page.expect_download(timeout=60_000) as download:
         button.click()
-    picture = matplotlib.imread(io.BytesIO(open(download.value.path(), "rb").read()))
+    picture = matplotlib.imread(io.BytesIO(download.value.path().read_bytes()))
     assert picture.shape[:2] == (SIZE[1], SIZE[0])
     colours = np.unique(np.round(8 * picture[..., :3]).reshape(-1, 3), axis=0)
     assert len(colours) > 8
@@ -134,20 +142,23 @@ def test_the_tip_follows_a_target_that_is_dragged(studio, page):
     until(lambda: studio._gizmos.target.visible)
     (client,) = studio.server.get_clients().values()
     start, size = studio._gizmos.aimed, studio._stage.size
-    time.sleep(1.0)
-    grip, pulled = (on_screen(client, start + np.array([0, 0, up * size])) for up in (0.08, -0.12))
-    page.mouse.move(*grip)
-    page.wait_for_timeout(500)
-    page.mouse.down()
-    for part in np.linspace(0.1, 1.0, 12):
-        page.mouse.move(*(grip + part * (pulled - grip)))
-        page.wait_for_timeout(60)
-    page.mouse.up()
-    until(lambda: studio._gizmos.aimed[2] < start[2] - 0.05 * size)
-    wanted = 1e3 * studio._gizmos.aimed
-    before = 1e3 * start
-    until(lambda: np.linalg.norm(shown_tip(page) - wanted) < 0.8 * np.linalg.norm(before - wanted))
-    assert shown_tip(page)[2] < before[2] - 1.0
+    grip, pulled = (on_screen(client, start + np.array([0, 0, up * size])) for up in (0.08, 0.28))
+
+    def drag():
+        """Pull the arrow of the gizmo up; the page may not show it yet."""
+        page.wait_for_timeout(1000)
+        page.mouse.move(*grip)
+        page.wait_for_timeout(300)
+        page.mouse.down()
+        for part in np.linspace(0.1, 1.0, 8):
+            page.mouse.move(*(grip + part * (pulled - grip)))
+            page.wait_for_timeout(60)
+        page.mouse.up()
+        page.wait_for_timeout(700)
+        return studio._gizmos.aimed[2] > start[2] + 0.1 * size
+
+    until(drag)
+    until(lambda: shown_tip(page)[2] > 1e3 * start[2] + 3.0)  # one cable cannot reach it, but comes as near as it can
     assert studio.error is None
 
 

@@ -96,6 +96,7 @@ def strike(viewer: LiveSimulation, pose: Entry) -> None:
     else:
         _wait(lambda: viewer.inputs.settled or not viewer.playing, viewer)
     viewer.pause()
+    viewer.speed.value = "1×"
 
 
 def _wait(done: Callable[[], bool], viewer: Viewer) -> None:

@@ -22,7 +22,7 @@ from pliant.viewer.palette import TINTS, map_colors
 from pliant.viewer.shapes import balls, shape_triangles
 from pliant.viewer.surfaces import floor_height, grid_spacing, split_creases
 
-SEE_THROUGH = 0.4
+SEE_THROUGH = 0.32
 """Opacity of bodies that are seen through."""
 ARROW = 0.22
 """Length of the longest arrow as a share of the size of the scene."""
@@ -74,7 +74,7 @@ class Stage:
     def look_from(self, camera: Any, *, way: Any = (0.45, -0.82, 0.36)) -> None:
         """Let `camera` see everything, from the direction `way`."""
         camera.look_at = self.center
-        camera.position = self.center + 1.5 * self.size * np.asarray(way)
+        camera.position = self.center + 1.65 * self.size * np.asarray(way)
         camera.near, camera.far = 0.01 * self.size, 100.0 * self.size
 
     def _show_arrows(self, arrows: tuple[FloatArray, FloatArray], shading: Shading) -> None:
@@ -190,7 +190,9 @@ class _Skin:
         points = q[self._source]
         self._plain.visible = fractions is None
         if fractions is None:
+            # of what is seen through only the front is drawn, so that colours inside stay what they are
             self._plain.vertices, self._plain.opacity = points, opacity
+            self._plain.side = "double" if opacity is None else "front"
             for handle in self._bands:
                 handle.visible = False
             return

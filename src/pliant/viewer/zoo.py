@@ -164,7 +164,7 @@ ZOO: tuple[Entry, ...] = (
     ),
     Entry(
         "tower", "four chambers tip it towards +x, −x, +y and −y",
-        _robot(robots.tower, touches_itself=True), pose={"tower chamber 0": 12.0, "tower chamber 2": 8.0},
+        _robot(robots.tower, touches_itself=True), pose={"tower chamber 0": 6.0, "tower chamber 2": 9.0},
     ),
     Entry(
         "pneunet", "a row of linked chambers over a stiff sole, meshed by Gmsh",
