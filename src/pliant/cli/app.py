@@ -206,13 +206,20 @@ def mesh(
     keep_surface: Annotated[
         bool, typer.Option("--keep-surface", help="Keep the triangles of the surface as they are.")
     ] = False,
+    region: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=plane:x=0, =box:0,0,0:9,9,9, =sphere:0,0,0:2 or =nodes:1,2, in that unit; repeatable."),
+    ] = None,
     json: Json = None,
 ) -> None:
     """Fill a surface or a CAD file with tetrahedra, hollows left open; report how good they are."""
     from pliant.cli.mesh import show_mesh
     from pliant.cli.output import Output
 
-    show_mesh(Output(json), source, unit=unit, size=size, out=out, element=element, keep_surface=keep_surface)
+    show_mesh(
+        Output(json), source, unit=unit, size=size, out=out, element=element, keep_surface=keep_surface,
+        regions=region or [],
+    )  # fmt: skip
 
 
 @app.command()
