@@ -14,6 +14,7 @@ from pliant import bench, cli, demos
 from pliant.cli.app import app
 from pliant.cli.info import extras
 from pliant.core import errors as pliant_errors
+from pliant.stepping import Run
 
 
 def run(*arguments):
@@ -104,20 +105,25 @@ def test_json_of_lists_and_facts(pliant):
     assert set(json.loads(pliant("info", "--json", "-")[1])["extras"]) == set(extras())
 
 
-def test_a_demo_tells_its_files_as_json(pliant, monkeypatch, tmp_path):
-    pytest.importorskip("matplotlib")
-    monkeypatch.setattr("pliant.demos.bending.DURATION", 2.0)
+def test_a_demo_tells_its_files_as_json(pliant, monkeypatch, tmp_path, saved_run):
+    from pliant.demos.outcome import Outcome, stage_table
+
+    recorded = Run.load(saved_run)
+    outcome = Outcome(recorded, stage_table(recorded, title="a demo"), (tmp_path / "a.html",), tmp_path / "a.html")
+    monkeypatch.setattr(demos, "run_demo", lambda name, out: outcome)
     code, out, err = pliant("demo", "bending", "--out", "out", "--no-open", "--json", "-")
     assert code == 0, err
+    assert "a demo" in err
     report = json.loads(out)
-    assert (tmp_path / report["page"]).is_file()
-    assert report["run"]["steps"] == 200
+    assert report["page"] == str(tmp_path / "a.html")
+    assert report["run"]["steps"] == 10
 
 
-def test_warmup_reports_its_parts_as_json(pliant, monkeypatch):
+def test_warmup_reports_its_parts_as_json(pliant, monkeypatch, tmp_path):
     from pliant.cli import warmup
 
     monkeypatch.setattr(warmup, "PARTS", {"materials": warmup.PARTS["materials"]})
+    monkeypatch.setattr(warmup, "_stamp", lambda: tmp_path / "warm")
     code, out, _ = pliant("warmup", "--json", "-")
     assert code == 0
     assert list(json.loads(out)["parts"]) == ["materials"]
