@@ -12,7 +12,7 @@ PEERS := mujoco drake felupe cvxopt numpy scipy pyelastica soromox
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
 BROWSER := chromium
 
-.PHONY: demo test test-all lint bench bench-peers clean gmsh-libraries browser
+.PHONY: demo test test-all lint docs bench bench-peers clean gmsh-libraries browser
 
 demo: $(VENV)/.demo gmsh-libraries
 	$(BIN)/pliant demo tour --out out
@@ -30,6 +30,11 @@ lint: $(VENV)/.all
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+docs: $(VENV)/.all gmsh-libraries
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs out/docs
+	@echo "the documentation is in out/docs/index.html"
 
 bench: $(VENV)/.all
 	mkdir -p out

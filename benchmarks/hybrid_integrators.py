@@ -12,8 +12,9 @@ from scipy.integrate import solve_ivp
 
 import pliant as pl
 from pliant.hybrid.controllers import Flow
-from pliant.hybrid.equations import Equations, Motion
+from pliant.hybrid.equations import Equations
 from pliant.hybrid.laws import Mode
+from pliant.hybrid.motion import Motion
 from pliant.hybrid.start import first_discrete
 
 UNTIL, TOLERANCE = 10.0, 1e-9

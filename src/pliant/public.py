@@ -60,13 +60,13 @@ from pliant.world import (
 from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
 if TYPE_CHECKING:
-    from pliant import hybrid, reduction
+    from pliant import geometric, hybrid, reduction
     from pliant.geometric import Geometric
 
 
 def __getattr__(name: str) -> Any:
     """What not everyone needs is imported when it is first asked for: it takes a while."""
-    if name in ("hybrid", "reduction"):
+    if name in ("geometric", "hybrid", "reduction"):
         return import_module(f"pliant.{name}")
     if name == "Geometric":
         return import_module("pliant.geometric").Geometric
@@ -161,6 +161,7 @@ __all__ = [
     "Young",
     "control",
     "export",
+    "geometric",
     "hybrid",
     "load",
     "materials",

@@ -61,6 +61,16 @@ def test_code_is_kept_by_content(tmp_path):
     assert answer(tmp_path / "here", 3.0) == ["6.0", "1"]
 
 
+def test_every_process_looks_in_the_same_folders(tmp_path):
+    """What differs from process to process, as an address does, must not be part of what code is known by."""
+    for name in ("one", "other"):
+        environment = {**os.environ, "PLIANT_CACHE_DIR": str(tmp_path / name)}
+        subprocess.run([sys.executable, "-c", "import pliant.geometric"], env=environment, check=True)
+    one, other = ({path.name for path in (tmp_path / name / "kernels").iterdir()} for name in ("one", "other"))
+    assert one == other
+    assert any(name.startswith("solvers.linear.blas-") for name in one)
+
+
 def test_no_writable_folder_is_an_error(monkeypatch, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")

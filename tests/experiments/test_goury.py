@@ -127,5 +127,20 @@ def test_turned_runs_have_turned_forces(spine, tmp_path):
 def test_table_two_has_every_rate(spine):
     modes = np.ones((spine.facing.count, 1)) * (spine.facing.table.group[:, None] == np.arange(0, 27, 3))
     table = goury_manipulator.rates(spine, modes, steps=3, reference_steps=1)
-    assert min(table.straight, table.straight_reduced, table.full, table.reduced, table.published) > 0.0
+    rates = (table.straight, table.straight_reduced, table.waving, table.full, table.reduced, table.published)
+    assert min(rates) > 0.0
+    assert table.wave > 0.001
     assert table.reduced_rows < table.rows
+
+
+def test_fresh_poses_are_none_of_those_trained_and_stay_within_their_forces(spine):
+    forces = goury_manipulator.fresh()
+    assert forces.shape == (goury_manipulator.FRESH, 9)
+    assert forces.min() >= 0.0
+    assert 5.0 <= forces.max() <= 10.0 < goury_manipulator.TRAINED
+    ahead = np.array([[0.0, np.pi / 3.0, 2.0 * np.pi / 3.0]])
+    assert np.allclose(goury_manipulator.towards(ahead, np.array([[3.0, 4.0, 5.0]])), [[3, 0, 0, 4, 4, 0, 0, 5, 0]])
+    every = np.eye(spine.facing.count)
+    same, without = goury_manipulator.pose_errors(spine, spine.few(every), forces[:1])
+    assert same.max() < 1e-4
+    assert without.max() > 0.005

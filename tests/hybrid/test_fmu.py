@@ -9,9 +9,17 @@ fmpy = pytest.importorskip("fmpy", reason="FMPy is not installed")
 pytest.importorskip("pythonfmu", reason="pythonfmu is not installed")
 
 
-def test_the_fmu_of_the_ball_reproduces_the_native_run(tmp_path):
+@pytest.fixture(params=["2.0", "3.0"])
+def version(request):
+    if request.param == "3.0":
+        pytest.importorskip("pythonfmu3", reason="pythonfmu3 is not installed")
+    return request.param
+
+
+def test_the_fmu_of_the_ball_reproduces_the_native_run(tmp_path, version):
     ball = pl.hybrid.bouncing_ball(height=0.2)
-    file = pl.hybrid.export_fmu(ball, tmp_path / "ball.fmu")
+    file = pl.hybrid.export_fmu(ball, tmp_path / "ball.fmu", version=version)
+    assert fmpy.read_model_description(str(file)).fmiVersion == version
     names = ["q[1]", "v[1]", "lam[1]", "mode[1]"]
     result = fmpy.simulate_fmu(str(file), stop_time=0.6, output_interval=0.01, output=names)
     native = pl.hybrid.integrate(ball, until=0.6, sample=0.01)
@@ -23,8 +31,8 @@ def test_the_fmu_of_the_ball_reproduces_the_native_run(tmp_path):
     assert result["lam[1]"][-1] == pytest.approx(native.lam[last, 0], abs=1e-5)
 
 
-def test_an_input_of_the_fmu_acts(tmp_path):
-    file = pl.hybrid.export_fmu(pl.hybrid.bouncing_ball(), tmp_path / "pushed.fmu", rtol=1e-10)
+def test_an_input_of_the_fmu_acts(tmp_path, version):
+    file = pl.hybrid.export_fmu(pl.hybrid.bouncing_ball(), tmp_path / "pushed.fmu", version=version, rtol=1e-10)
     push = np.array([(0.0, 12.0), (1.0, 12.0)], dtype=[("time", float), ("u[1]", float)])
     result = fmpy.simulate_fmu(str(file), stop_time=0.5, output_interval=0.1, input=push, output=["v[1]"])
     assert result["v[1]"][-1] == pytest.approx(0.5 * (12.0 - 9.81), rel=1e-9)
@@ -33,3 +41,5 @@ def test_an_input_of_the_fmu_acts(tmp_path):
 def test_a_wrong_ending_is_refused(tmp_path):
     with pytest.raises(pl.InputError, match="must end in"):
         pl.hybrid.export_fmu(pl.hybrid.bouncing_ball(), tmp_path / "ball.zip")
+    with pytest.raises(pl.InputError, match="version must be"):
+        pl.hybrid.export_fmu(pl.hybrid.bouncing_ball(), tmp_path / "ball.fmu", version="1.0")

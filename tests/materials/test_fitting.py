@@ -130,3 +130,17 @@ def test_density_and_poisson_reach_the_material(fit):
     for poisson in (0.5, -2.0):
         with pytest.raises(InputError, match="poisson of"):
             fit(STRAIN, 1e4 * STRAIN, density=1e3, poisson=poisson)
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_relative_fits_weigh_small_stresses_as_much_as_large_ones(fit):
+    """One coefficient or three: the largest relative error of a bent curve is smaller than that of the usual fit."""
+    strain = np.linspace(0.1, 2.0, 12)
+    stress = 1e4 * strain**1.3
+    errors = [
+        np.abs(uniaxial_stress(fit(strain, stress, density=1e3, relative=relative).material, strain) / stress - 1.0)
+        for relative in (False, True)
+    ]
+    assert np.square(errors[1]).sum() < np.square(errors[0]).sum()
+    with pytest.raises(InputError, match="relative error"):
+        fit([0.0, *strain], [0.0, *stress], density=1e3, relative=True)

@@ -56,3 +56,19 @@ def test_what_cannot_be_matched_is_an_error():
         sparse_nnls(np.ones((3, 2)), -np.ones(3), tolerance=1e-3)
     with pytest.raises(pl.InputError, match="b is zero"):
         sparse_nnls(np.ones((3, 2)), np.zeros(3))
+
+
+def test_weights_of_given_modes_are_those_of_lawson_and_hanson():
+    rng = np.random.default_rng(0)
+    basis, S = rng.random((30, 6)), rng.random((30, 8))
+    basis[:, 4] = 0.0
+    weights = pl.reduction.non_negative_fit(basis, S)
+    for k in range(8):
+        np.testing.assert_allclose(weights[:, k], optimize.nnls(basis, S[:, k])[0], atol=1e-12)
+
+
+def test_snapshots_need_the_contacts_of_the_modes():
+    with pytest.raises(pl.InputError, match="basis has 3 contacts, the snapshots 4"):
+        pl.reduction.non_negative_fit(np.ones((3, 2)), np.ones((4, 2)))
+    assert pl.reduction.fit_error(np.ones((3, 1)), np.zeros((3, 2))) == 0.0
+    assert pl.reduction.fit_error(np.zeros((3, 1)), np.ones((3, 2))) == 1.0

@@ -151,6 +151,18 @@ def test_the_gripper_has_three_fingers_round_a_cube():
         ("bellows", {"depth": 0.02}, "air"),
         ("gripper", {"opening": 0.02}, "opening"),
         ("gripper", {"spacing": 0.01}, "spacing"),
+        ("membrane", {"wall": 0.04}, "wall"),
+        ("membrane", {"spacing": 0.08}, "spacing"),
+        ("membrane", {"size": 0.18}, "cover"),
+        ("membrane", {"heights": (0.005, 0.005)}, "floor, air and roof"),
+        ("membrane", {"cells": (21, 2)}, "even"),
+        ("membrane", {"side": 5}, "even"),
+        ("membrane", {"clearance": -1e-3}, "clearance"),
+        ("pneumatic_gripper", {"opening": 0.02}, "opening"),
+        ("pneumatic_gripper", {"finger_count": 20, "cell_size": 0.01}, "fit"),
+        ("pneumatic_gripper", {"depth": 0.0}, "depth"),
+        ("pneumatic_finger", {"cell_size": 0.0}, "cell_size"),
+        ("twister", {"side": 0}, "side"),
     ],
 )
 def test_impossible_shapes_are_named(name, wrong, message):
@@ -170,7 +182,7 @@ def test_a_marker_outside_is_an_error(zoo):
         robots.Marker(zoo["finger"].body, (0.0, 0.0, 1.0))
 
 
-@pytest.mark.parametrize("name", [*BUILDERS, "gripper"])
+@pytest.mark.parametrize("name", [*BUILDERS, "gripper", "membrane", "pneumatic_finger", "pneumatic_gripper", "twister"])
 def test_options_are_keywords(name):
     kinds = {parameter.kind for parameter in inspect.signature(getattr(robots, name)).parameters.values()}
     assert kinds <= {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}

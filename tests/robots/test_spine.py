@@ -1,10 +1,14 @@
 """The spine: its size, what its tendons do, and that its ribs stiffen it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import FacingPair
+from pliant.world.reduced import reduced
 
 
 def bent(robot, tendons, force, *, steps=80, dt=0.02):
@@ -80,3 +84,63 @@ def test_a_bent_spine_is_stable_in_dynamics():
 def test_bad_sizes_are_refused(options, message):
     with pytest.raises(pl.InputError, match=message):
         pl.robots.spine(**options)
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """Every look that a facing takes: how many of its groups."""
+    counts, look = [], FacingPair.look
+    monkeypatch.setattr(
+        FacingPair,
+        "look",
+        lambda self, view, groups, *more: counts.append(groups.sum()) or look(self, view, groups, *more),
+    )
+    return counts
+
+
+def test_ribs_that_wave_together_are_not_looked_at(looks):
+    robot = pl.robots.spine()
+    scene = pl.Scene()
+    scene.add(robot)
+    world = scene.compile()
+    state, step, tips = world.initial_state(), pl.ImplicitEuler(0.02), []
+    for number in range(30):
+        pull = pl.Force(0.5 + 0.5 * np.sin(0.3 * number))
+        state, info = step(world, state, {robot.cables[k]: pull for k in (0, 3, 6)})
+        assert info.assembly.rows.count == 9  # the tendons
+        tips.append(robot.tip.at(state))
+    assert np.ptp(tips, axis=0).max() > 0.05
+    assert looks[0] == 90
+    assert sum(looks[1:]) < 90
+
+
+@pytest.mark.parametrize("modes", [False, True])
+def test_no_contact_is_missed_where_nothing_is_looked_at(modes, looks, monkeypatch):
+    robot = pl.robots.spine(length=0.24, vertebra_count=9, rib_points=(3, 2))
+    scene = pl.Scene()
+    scene.add(robot)
+    world = scene.compile()
+    (maker,) = (maker for maker in world.row_makers if isinstance(maker, FacingPair))
+    if modes:
+        bells = np.random.default_rng(0).random((maker.count, 8)) * (maker.table.group[:, None] % 8 == np.arange(8))
+        world = reduced(world, [ContactBasis.of(maker, bells)])
+    rows, near = type(world.row_makers[-1]).rows, []
+
+    def checked(self, view):
+        made, memory = rows(self, view)
+        fresh, _ = rows(self, replace(view, memory=None))
+        assert np.array_equal(made.key, fresh.key)
+        assert np.allclose(made.gap, fresh.gap, atol=1e-13)
+        near.append(made.count)
+        return made, memory
+
+    monkeypatch.setattr(type(world.row_makers[-1]), "rows", checked)
+    state, step = world.initial_state(), pl.ImplicitEuler(0.02)
+    for number in range(120):
+        pull = pl.Force(9.0 * np.sin(0.08 * number) ** 2)
+        tendons = (0, 3, 6) if number < 60 else (1, 5, 8)
+        state, _ = step(world, state, {robot.cables[k]: pull for k in tendons})
+    assert near[0] == 0
+    assert max(near) > (3 if modes else 20)
+    assert sum(0 < count < maker.table.group_count for count in looks) > 10
+    assert 0.05 < np.mean(np.array(near) == 0) < 0.9

@@ -8,16 +8,17 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 
 import pliant as pl
-from pliant.hybrid import Contact, Friction, Joint, Mode, Restitution, System
-from pliant.hybrid.equations import Equations, Motion
+from pliant.hybrid import Contact, Continuous, Friction, Joint, Mode, Restitution, Sampled, System
+from pliant.hybrid.equations import Equations
 from pliant.hybrid.maze import ring_top
+from pliant.hybrid.motion import Motion
 from pliant.hybrid.start import first_discrete
 
 GRAVITY = 9.81
 TIGHT = {"rtol": 1e-12, "atol": 1e-13, "sample": None}
 
 
-def differences(system, q, v, *, time, step=1e-5):
+def differences(system, q, v, *, time, step=1e-5, **options):
     """The derivative (2n, 2n) of the state at `time` with respect to the initial one, by central differences."""
     n, columns = len(q), []
     for k in range(2 * n):
@@ -26,8 +27,8 @@ def differences(system, q, v, *, time, step=1e-5):
             x = np.concatenate([q, v])
             x[k] += sign * step
             start = dataclasses.replace(system, q0=x[:n], v0=x[n:])
-            final = pl.hybrid.integrate(start, until=time, **TIGHT).final
-            ends.append(np.concatenate([final.q, final.v]))
+            final = pl.hybrid.integrate(start, until=time, **TIGHT, **options).final
+            ends.append(np.concatenate([final.q, final.v, final.x]))
         columns.append((ends[0] - ends[1]) / (2.0 * step))
     return np.array(columns).T
 
@@ -88,6 +89,42 @@ def test_the_variation_of_a_bouncing_ball_through_its_events(until):
     phi = pl.hybrid.variation(solution)
     wanted = differences(ball, ball.q0, ball.v0, time=until, step=1e-6)
     np.testing.assert_allclose(phi, wanted, rtol=1e-5, atol=1e-6 * max(1.0, np.abs(wanted).max()))
+
+
+def push(t, q, v):
+    return np.array([2.0 * np.sin(9.0 * t) - 3.0 * q[0] ** 2 - 0.5 * v[0]])
+
+
+def lag(t, x, q, v):
+    return np.array([q[0] - 4.0 * x[0] * np.cos(t)])
+
+
+CONTROLLERS = {
+    "function of time and state": push,
+    "continuous": Continuous(1, lag, lambda t, x, q, v: np.array([5.0 * x[0] - v[0]]), initial=[0.1]),
+    "sampled": Sampled(0.03, lambda t, q, v, m: ([4.0 * np.sin(q[0]) - m[0] * v[0]], 0.5 * m + q), np.array([0.3])),
+    "sampled, without memory": Sampled(0.07, lambda t, q, v, m: ([3.0 * (0.5 - q[0]) - v[0]], None)),
+}
+
+
+@pytest.mark.parametrize("until", [0.4, 0.6, 1.1])
+@pytest.mark.parametrize("name", [*CONTROLLERS, "all"])
+def test_the_variation_of_a_controlled_ball_through_its_events(name, until):
+    control = tuple(CONTROLLERS.values()) if name == "all" else CONTROLLERS[name]
+    ball = pl.hybrid.bouncing_ball(alpha=(100.0, 5.0, 1e5))
+    solution = pl.hybrid.integrate(ball, until=until, control=control, **TIGHT)
+    assert solution.events or until < 1.0
+    phi = pl.hybrid.variation(solution)
+    wanted = differences(ball, ball.q0, ball.v0, time=until, step=1e-6, control=control)
+    assert phi.shape == (len(phi), len(phi))
+    np.testing.assert_allclose(phi[:, :2], wanted, rtol=1e-5, atol=1e-5 * max(1.0, np.abs(wanted).max()))
+
+
+def test_controllers_that_remember_objects_have_no_variation():
+    control = Sampled(0.05, lambda t, q, v, m: ([0.0], {"y": q[0]}), memory={"y": 1.0})
+    solution = pl.hybrid.integrate(pl.hybrid.bouncing_ball(), until=0.1, control=control)
+    with pytest.raises(pl.InputError, match="a number, an array or None, got dict"):
+        pl.hybrid.variation(solution)
 
 
 def test_the_variation_through_an_impact_on_a_slope():

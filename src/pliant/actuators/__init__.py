@@ -5,29 +5,11 @@ rigid body, a base drive a rod, a force point pushes where it is told.
 from pliant.actuators.base_drive import BaseDrive, BaseDriveRows
 from pliant.actuators.cable import Cable, CableRows
 from pliant.actuators.cavity import Cavity, CavityRows
+from pliant.actuators.drive import Actuator, ActuatorRows, DriveRow
 from pliant.actuators.force_point import ForcePoint, ForcePointRows
 from pliant.actuators.joint import Hinge, JointRows, Slider
 from pliant.actuators.limits import Command, Limits
 from pliant.actuators.stiffness import Stiffness, StiffnessRows
-
-Actuator = Cable | Cavity | ForcePoint | Slider | Hinge | Stiffness | BaseDrive
-ActuatorRows = CableRows | CavityRows | ForcePointRows | JointRows | StiffnessRows | BaseDriveRows
-
-
-def actuator_rows(actuator: Actuator, key: int) -> ActuatorRows:
-    """The rows of an actuator, the drive first, before its bodies are compiled; `key` identifies the drive's row."""
-    if isinstance(actuator, Cable):
-        return CableRows.of(actuator, key)
-    if isinstance(actuator, Cavity):
-        return CavityRows.of(actuator, key)
-    if isinstance(actuator, ForcePoint):
-        return ForcePointRows.of(actuator, key)
-    if isinstance(actuator, Stiffness):
-        return StiffnessRows.of(actuator, key)
-    if isinstance(actuator, BaseDrive):
-        return BaseDriveRows.of(actuator, key)
-    return JointRows.of(actuator, key)
-
 
 __all__ = [
     "Actuator",
@@ -39,6 +21,7 @@ __all__ = [
     "Cavity",
     "CavityRows",
     "Command",
+    "DriveRow",
     "ForcePoint",
     "ForcePointRows",
     "Hinge",
@@ -47,5 +30,4 @@ __all__ = [
     "Slider",
     "Stiffness",
     "StiffnessRows",
-    "actuator_rows",
 ]

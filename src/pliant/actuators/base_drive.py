@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators.drive import DriveRow
+from pliant.actuators.drive import Actuator, DriveRow
 from pliant.actuators.joint import JointMemory
-from pliant.actuators.limits import Command, Driven, Limits
+from pliant.actuators.limits import Command, Limits
 from pliant.actuators.values import Angle, Torque
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.arrays import csr
@@ -26,7 +26,7 @@ from pliant.models.rod import Rod, RodModel, Slide, Turn
 
 
 @dataclass(frozen=True, eq=False)
-class BaseDrive(Driven):
+class BaseDrive(Actuator):
     """Drives the base of `rod`, which is a `pl.Slide` (controls `pl.Displacement` or `pl.Force`) or a `pl.Turn`
     (controls `pl.Angle` or `pl.Torque`).
 
@@ -70,6 +70,10 @@ class BaseDrive(Driven):
     def turns(self) -> bool:
         """Whether the base turns; otherwise it slides."""
         return isinstance(self.rod.base, Turn)
+
+    def row_maker(self, key: int) -> BaseDriveRows:
+        """Its rows, before its bodies are compiled."""
+        return BaseDriveRows.of(self, key)
 
     @property
     def limits(self) -> Limits:

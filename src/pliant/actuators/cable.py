@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.limits import Command, Driven, Limits, command
+from pliant.actuators.drive import Actuator, ActuatorRows
+from pliant.actuators.limits import Command, Limits, command
 from pliant.actuators.values import Cut, Force
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.checks import finite_array, non_negative, positive
@@ -40,7 +41,7 @@ FRICTION_KEYS = 1 << 38
 
 
 @dataclass(frozen=True, eq=False)
-class Cable(Driven):
+class Cable(Actuator):
     """A cable through `via_points` (k, 3) m of `body`, given in the frame of its mesh; the last one is the anchor.
 
     body
@@ -107,6 +108,10 @@ class Cable(Driven):
     def bodies(self) -> tuple[Any, ...]:
         """The bodies that the cable runs through, each once."""
         return tuple(dict.fromkeys(body for body in self.point_bodies if body is not None))
+
+    def row_maker(self, key: int) -> CableRows:
+        """Its rows, before its bodies are compiled."""
+        return CableRows.of(self, key)
 
     @property
     def limits(self) -> Limits:
@@ -179,7 +184,7 @@ class CableMemory:
 
 
 @dataclass(frozen=True, eq=False)
-class CableRows:
+class CableRows(ActuatorRows):
     """The rows of one cable: its motor, and with friction its via points. `rest_length` is L₀, m; `key` identifies the
     motor's row.
     """

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from pliant.actuators.drive import DriveRow
-from pliant.actuators.limits import Command, Driven, Limits
+from pliant.actuators.drive import Actuator, DriveRow
+from pliant.actuators.limits import Command, Limits
 from pliant.actuators.values import Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.arrays import csr
@@ -21,6 +21,7 @@ from pliant.core.checks import positive
 from pliant.core.errors import InputError, MeshError
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh, Surface
+from pliant.mesh.chamber_filling import Filling
 from pliant.models.model import Model
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.loads import PressureFacets
@@ -28,7 +29,7 @@ from pliant.models.volume.model import writable
 
 
 @dataclass(frozen=True, eq=False)
-class Cavity(Driven):
+class Cavity(Actuator):
     """A chamber of `body` bounded by `surface`, one of ``body.mesh.surface().components()[1:]``; None: the only one.
 
     min_pressure, max_pressure
@@ -63,10 +64,9 @@ class Cavity(Driven):
         """Volume and pressure."""
         return (VolumeGrowth, "m³"), (Pressure, "Pa")
 
-    @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The body of the chamber."""
-        return (self.body,)
+    def row_maker(self, key: int) -> CavityRows:
+        """Its rows, before its bodies are compiled."""
+        return CavityRows.of(self, key)
 
     @property
     def limits(self) -> Limits:
@@ -85,7 +85,12 @@ class Cavity(Driven):
 
 @dataclass(frozen=True, eq=False)
 class CavityRows(DriveRow):
-    """The row of one cavity. `rest_volume` is V₀, m³; `key` identifies the row."""
+    """The row of one cavity. `rest_volume` is V₀, m³; `key` identifies the row.
+
+    A state may remember a `Filling` of the chamber, for steppers that treat air as elements; the row makes none.
+    """
+
+    memory_type: ClassVar[type[Filling]] = Filling
 
     surface: Surface | None = None
     facets: PressureFacets | None = None

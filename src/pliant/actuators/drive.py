@@ -1,4 +1,8 @@
-"""What makers of a single driven row share."""
+"""What an actuator is: a thing that a person adds to a scene, and the maker of its rows.
+
+One of your own is a subclass of each: `Actuator` says its limits and commands, `DriveRow` gives δ and its gradient. All
+steppers, the inverse, runs and the viewer then know it (`docs/extending.md`).
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,61 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators.limits import Command, Limits
+from pliant.actuators.limits import Command, Limits, command
+from pliant.actuators.values import Displacement, Force
 from pliant.constraints.rows import RowView
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.model import Model
 
 
+class Actuator:
+    """What every actuator is: commanded by displacement or by force, and the source of the rows that do it."""
+
+    name: str
+    body: Any
+    kinds: tuple[tuple[Any, str], tuple[Any, str]] = ((Displacement, "m"), (Force, "N"))
+    """The control values that command displacement and force, each with its unit."""
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The bodies that the actuator acts on, each once; `body` where it does not say otherwise."""
+        return (self.body,)
+
+    @property
+    def limits(self) -> Limits:
+        """What the drive may do."""
+        raise NotImplementedError
+
+    def row_maker(self, key: int) -> ActuatorRows:
+        """The rows of the actuator, the drive first, before its bodies are compiled; `key` identifies the drive's."""
+        raise NotImplementedError
+
+    def command(self, value: Any) -> Command:
+        """A checked command from a control value."""
+        return command(self.name, value, self.limits, displacement=self.kinds[0], force=self.kinds[1])
+
+    def moving(self, amount: float) -> Any:
+        """The control value that asks for a displacement of `amount`, m, m³ or rad."""
+        return self.kinds[0][0](amount)
+
+    def imposing(self, amount: float) -> Any:
+        """The control value that imposes the force λ = `amount`, N, Pa or N·m."""
+        return self.kinds[1][0](amount)
+
+
+class ActuatorRows:
+    """What every maker of the rows of an actuator is: the row `key` of `spec`, and what comes with it."""
+
+    spec: Any
+    key: int
+
+    def couplings(self, body: Any) -> list[IntArray]:
+        """Node sets that the stiffness of the row couples: none beyond those of the cells."""
+        return []
+
+
 @dataclass(frozen=True, eq=False)
-class DriveRow:
+class DriveRow(ActuatorRows):
     """The row `key` of the actuator `spec` on one body, model `number` of its world."""
 
     spec: Any
@@ -36,10 +87,6 @@ class DriveRow:
     def numbers(self) -> tuple[int, ...]:
         """Number of the model."""
         return (self.number,)
-
-    def couplings(self, body: Any) -> list[IntArray]:
-        """Node sets that the stiffness of the row couples: none beyond those of the cells."""
-        return []
 
     def holds(self, number: int) -> bool:
         """One row does not hold a body in its place."""

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators.drive import DriveRow
-from pliant.actuators.limits import Command, Driven, Limits
+from pliant.actuators.drive import Actuator, DriveRow
+from pliant.actuators.limits import Command, Limits
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.checks import finite_array, unit_vector
 from pliant.core.errors import InputError
@@ -23,7 +23,7 @@ from pliant.models.model import Model
 
 
 @dataclass(frozen=True, eq=False)
-class ForcePoint(Driven):
+class ForcePoint(Actuator):
     """A force along `direction` (3,), fixed in the world, on the point (3,) m of `body`, in the frame of its mesh.
 
     `min_force`, `max_force` bound it, N; `max_displacement` is the farthest that may be asked for, m;
@@ -47,10 +47,9 @@ class ForcePoint(Driven):
         if not self.max_force > self.min_force:
             raise InputError(f"max_force of {self.name!r} is {self.max_force:g} N, but min_force {self.min_force:g} N")
 
-    @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The body that is pushed."""
-        return (self.body,)
+    def row_maker(self, key: int) -> ForcePointRows:
+        """Its rows, before its bodies are compiled."""
+        return ForcePointRows.of(self, key)
 
     @property
     def limits(self) -> Limits:

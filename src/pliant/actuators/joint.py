@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.limits import Command, Driven, Limits
+from pliant.actuators.drive import Actuator, ActuatorRows
+from pliant.actuators.limits import Command, Limits
 from pliant.actuators.values import Angle, Torque
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.checks import finite_array, unit_vector
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.core.types import FloatArray, IndexArray
 from pliant.mappings import FrameMap
 from pliant.models.model import Model
 from pliant.models.rigid import RigidBody
@@ -30,7 +31,7 @@ JOINT_KEYS = 1 << 39
 
 
 @dataclass(frozen=True, eq=False)
-class Slider(Driven):
+class Slider(Actuator):
     """`body` slides along `axis` (3,), world axes when the world begins, without turning; `base` is a rigid body or
     None for the world.
 
@@ -58,6 +59,10 @@ class Slider(Driven):
         """The bodies that the joint ties."""
         return (self.body,) if self.base is None else (self.body, self.base)
 
+    def row_maker(self, key: int) -> JointRows:
+        """Its rows, before its bodies are compiled."""
+        return JointRows.of(self, key)
+
     @property
     def limits(self) -> Limits:
         """What the drive may do, N and m."""
@@ -72,7 +77,7 @@ class Slider(Driven):
 
 
 @dataclass(frozen=True, eq=False)
-class Hinge(Driven):
+class Hinge(Actuator):
     """`body` turns about `axis` (3,) through `point` (3,) m, both where they are when the world begins; `base` is a
     rigid body or None for the world.
 
@@ -107,6 +112,10 @@ class Hinge(Driven):
     def bodies(self) -> tuple[Any, ...]:
         """The bodies that the joint ties."""
         return (self.body,) if self.base is None else (self.body, self.base)
+
+    def row_maker(self, key: int) -> JointRows:
+        """Its rows, before its bodies are compiled."""
+        return JointRows.of(self, key)
 
     @property
     def limits(self) -> Limits:
@@ -147,7 +156,7 @@ class JointMemory:
 
 
 @dataclass(frozen=True, eq=False)
-class JointRows:
+class JointRows(ActuatorRows):
     """The six rows of a joint, the drive first. `frame` (3, 3) has the axis in its first column, in base axes; `local`
     (3,) and `anchor` (3,) are the joint's point on the body and on the base, in their axes; `turn` (3, 3) is the
     orientation of the body in base axes at the start.
@@ -167,10 +176,6 @@ class JointRows:
     def of(cls, spec: Slider | Hinge, key: int) -> JointRows:
         """The rows of `spec`, before its bodies are compiled."""
         return cls(spec, key)
-
-    def couplings(self, body: Any) -> list[IntArray]:
-        """None: rigid bodies have no pattern."""
-        return []
 
     def bound(self, models: Sequence[Model]) -> JointRows:
         """The rows in a world of `models`."""

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators.values import Displacement, Force
 from pliant.constraints.rows import RowLaw
 from pliant.core.checks import finite_number
 from pliant.core.errors import InputError
@@ -68,31 +67,6 @@ def command(name: str, value: Any, limits: Limits, *, displacement: tuple[Any, s
         f"{name!r} is controlled by pl.{displacement[0].__name__}({displacement[1]}) or "
         f"pl.{force[0].__name__}({force[1]}), not both; got {value!r}"
     )
-
-
-class Driven:
-    """What every actuator is that is commanded by displacement or by force."""
-
-    name: str
-    kinds: tuple[tuple[Any, str], tuple[Any, str]] = ((Displacement, "m"), (Force, "N"))
-    """The control values that command displacement and force, each with its unit."""
-
-    @property
-    def limits(self) -> Limits:
-        """What the drive may do."""
-        raise NotImplementedError
-
-    def command(self, value: Any) -> Command:
-        """A checked command from a control value."""
-        return command(self.name, value, self.limits, displacement=self.kinds[0], force=self.kinds[1])
-
-    def moving(self, amount: float) -> Any:
-        """The control value that asks for a displacement of `amount`, m, m³ or rad."""
-        return self.kinds[0][0](amount)
-
-    def imposing(self, amount: float) -> Any:
-        """The control value that imposes the force λ = `amount`, N, Pa or N·m."""
-        return self.kinds[1][0](amount)
 
 
 def _near(amount: float, before: float, change: float) -> float:

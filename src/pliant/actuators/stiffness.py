@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.drive import DriveRow
-from pliant.actuators.limits import Command, Driven, Limits
+from pliant.actuators.drive import Actuator, DriveRow
+from pliant.actuators.limits import Command, Limits
 from pliant.actuators.values import Young
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.checks import positive
@@ -27,7 +27,7 @@ from pliant.models.volume import Volume, VolumeModel
 
 
 @dataclass(frozen=True, eq=False)
-class Stiffness(Driven):
+class Stiffness(Actuator):
     """The modulus of a part of `body`: of its inclusion number `inclusion`, or of the whole (None).
 
     min_young, max_young
@@ -60,10 +60,9 @@ class Stiffness(Driven):
         """The material whose modulus changes."""
         return self.body.materials[0 if self.inclusion is None else self.inclusion + 1]
 
-    @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The body."""
-        return (self.body,)
+    def row_maker(self, key: int) -> StiffnessRows:
+        """Its rows, before its bodies are compiled."""
+        return StiffnessRows.of(self, key)
 
     @property
     def limits(self) -> Limits:

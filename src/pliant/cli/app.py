@@ -292,3 +292,26 @@ def reduce(
         Output(json), robot, out=out, amplitude=amplitude, steps=steps, plan=plan, contact_tolerance=contact_tolerance,
         motion_tolerance=motion_tolerance, folder=folder,
     )  # fmt: skip
+
+
+@app.command()
+def view(
+    what: Annotated[
+        str,
+        typer.Argument(help="A robot of the zoo, a saved world or run (.npz), or a SCENE.py.", metavar="[ROBOT|FILE]"),
+    ] = "finger",
+    port: Annotated[
+        int | None, typer.Option(help="Port; 0 for any free one. Without it, the first free from 8080.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to serve; 0.0.0.0 lets other machines connect.")] = "127.0.0.1",
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+    screenshot: Annotated[
+        Path | None, typer.Option(help="Write a picture of the page here and stop (needs Chromium).")
+    ] = None,
+) -> None:
+    """Drive a robot in the browser: sliders, a target to drag, obstacles, contact forces and timings."""
+    from rich.console import Console
+
+    from pliant.cli.view import show_view
+
+    show_view(Console(), what, port=port, host=host, open_browser=not no_browser, screenshot=screenshot)

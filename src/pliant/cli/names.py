@@ -42,7 +42,8 @@ def robots() -> list[str]:
     """Robots of the zoo that have one body."""
     from pliant import robots as zoo
 
-    return sorted(name for name in zoo.__all__ if name.islower() and name != "gripper")
+    several = ("gripper", "membrane", "pneumatic_gripper")  # made of more than one body
+    return sorted(name for name in zoo.__all__ if name.islower() and name not in several)
 
 
 def _beginning(names: Iterable[str], incomplete: str) -> list[str]:

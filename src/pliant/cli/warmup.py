@@ -25,7 +25,8 @@ from pliant.constraints.facing import Facing, FacingPair
 from pliant.control import Effector, Inverse
 from pliant.core.kernels import cache_folder
 from pliant.geometric import Geometric
-from pliant.hybrid import delta_robot, integrate, soft_touch
+from pliant.geometric.blend import Elements
+from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
 from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.rigid import Obstacle, RigidBody
@@ -313,6 +314,7 @@ def _geometric() -> None:
     chamber = scene.add(Cavity(hollow))
     world = scene.compile()
     Geometric()(world, world.initial_state(), {chamber: VolumeRatio(1.1)})
+    Elements.of(hollow.mesh.points, hollow.mesh.cells, 1e5, 0.1, "elastic").forces(world.initial_state().q[0] * 1.1)
 
 
 def _complementarity() -> None:
@@ -354,6 +356,7 @@ def _reduction() -> None:
 def _hybrid() -> None:
     robot = delta_robot()
     integrate(robot, until=2e-3, control=soft_touch(robot), order=5)
+    integrate(falling_cubes(), until=1e-3)
 
 
 PARTS: dict[str, Callable[[], None]] = {

@@ -12,6 +12,7 @@ deep, is pushed back the way it came.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from pliant.collision.surface import CollisionSurface
 from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
 from pliant.core.kernels import inline, kernel
-from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 _FLUSH = 0.05
 """A point no farther beyond a border than this, relative to the triangle, still faces the triangle there: where two
@@ -74,21 +75,80 @@ class FacingTable:
             array.setflags(write=False)
         return made
 
-    def gaps(self, points: FloatArray, corners: FloatArray, nearest: IntArray | None = None) -> FacingGaps:
-        """What points at `points` (p, 3) m see of triangles over `corners` (c, 3) m; `nearest` (p,) was so before."""
-        count, s = len(points), self.surface
-        found = np.full(count, -1, np.int32) if nearest is None else nearest.copy()
-        weights, normal, gap = np.empty((count, 3)), np.empty((count, 3)), np.empty(count)
+    @property
+    def group_count(self) -> int:
+        """Number of groups."""
+        return len(self.start) - 1
+
+    @cached_property
+    def whole(self) -> Glance:
+        """All groups, with all points and corners."""
+        everyone = np.ones(self.group_count, np.bool_)
+        return Glance(everyone, np.arange(len(self.group)), np.arange(len(self.surface.rest)))
+
+    def glance(self, groups: BoolArray) -> Glance:
+        """Those of the groups that are True, (g,): their points, and the corners that these need to know."""
+        if groups.all():
+            return self.whole
+        corner, group = self._needs
+        needed = np.zeros(len(self.surface.rest), np.bool_)
+        needed[corner[groups[group]]] = True
+        return Glance(groups, np.flatnonzero(groups[self.group]), np.flatnonzero(needed))
+
+    @cached_property
+    def seen_corners(self) -> tuple[IndexArray, IndexArray]:
+        """Corners of the triangles of each group, and the group, as pairs (k,) and (k,)."""
+        return _pairs(self.surface.triangles[self.order], np.repeat(np.arange(self.group_count), np.diff(self.start)))
+
+    @cached_property
+    def _needs(self) -> tuple[IndexArray, IndexArray]:
+        """The same with the triangles around these corners, which say on which side of them a point is."""
+        corner, group = self.seen_corners
+        first, count = self.surface.fan_start[corner], np.diff(self.surface.fan_start)[corner]
+        within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        around = self.surface.fan[np.repeat(first, count) + within]
+        return _pairs(self.surface.triangles[around], np.repeat(group, count))
+
+    def gaps(
+        self,
+        points: FloatArray,
+        corners: FloatArray,
+        nearest: IntArray | None = None,
+        *,
+        glance: Glance | None = None,
+        into: FacingGaps | None = None,
+    ) -> FacingGaps:
+        """What points at `points` (p, 3) m see of triangles over `corners` (c, 3) m; `nearest` (p,) was so before.
+
+        Where a `glance` is given, `points` and `corners` are its own, (k, 3) and (l, 3), and all others are not looked
+        at: their gaps are infinite, or as they are in `into`, which is written to.
+        """
+        s, at = self.surface, self.whole if glance is None else glance
+        found = FacingGaps.blank(len(self.group), self.group_count, nearest) if into is None else into
+        found.points[at.points] = points
+        y = np.zeros((len(s.rest), 3))
+        y[at.corners] = corners
         table = (self.group, self.start, self.order, self.open_corner, self.member)
         tables = (s.triangles, s.triangle_edges, s.edge_triangles, s.fan_start, s.fan)
-        _look(frozen(points), frozen(corners), table, tables, found, weights, normal, gap)
-        return FacingGaps(points, found, weights, normal, gap)
+        out = (found.face, found.weights, found.normal, found.gap, found.least)
+        _look(found.points, y, frozen(at.points), table, tables, out)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Glance:
+    """Some of the groups, `groups` (g,) True, with their `points` (k,) and the `corners` (l,) that these need."""
+
+    groups: BoolArray
+    points: IndexArray
+    corners: IndexArray
 
 
 @dataclass(frozen=True, eq=False)
 class FacingGaps:
     """What p points at `points` (p, 3) m see: `face` (p,) the nearest triangle, `weights` (p, 3) of its corners at the
-    nearest point, unit `normal` (p, 3) from there to the point, `gap` (p,) m, negative behind the triangle.
+    nearest point, unit `normal` (p, 3) from there to the point, `gap` (p,) m, negative behind the triangle. `least`
+    (g,) m is the smallest gap of each group. Of points that were not looked at the gap is infinite, the rest void.
     """
 
     points: FloatArray
@@ -96,12 +156,27 @@ class FacingGaps:
     weights: FloatArray
     normal: FloatArray
     gap: FloatArray
+    least: FloatArray
+
+    @classmethod
+    def blank(cls, count: int, group_count: int, nearest: IntArray | None) -> FacingGaps:
+        """Nothing seen yet of `count` points, which saw the triangles `nearest` (p,) last."""
+        face = np.full(count, -1, np.int32) if nearest is None else nearest.copy()
+        places, weights, normal = (np.empty((count, 3)) for _ in range(3))
+        return cls(places, face, weights, normal, np.full(count, np.inf), np.full(group_count, np.inf))
+
+
+def _pairs(corners: IntArray, groups: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Distinct pairs of a corner of triangles (t, 3) and the group (t,) of the triangle."""
+    distinct = np.unique(np.column_stack([np.repeat(groups, 3), corners.ravel()]), axis=0)
+    return distinct[:, 1], distinct[:, 0]
 
 
 @kernel
-def _look(x, y, table, tables, nearest, weights, normal, gap):  # type: ignore[no-untyped-def]
-    """Nearest triangle, weights, normal and gap of every point."""
+def _look(x, y, which, table, tables, out):  # type: ignore[no-untyped-def]
+    """Nearest triangle, weights, normal and gap of the points `which`, and the least gap of their groups."""
     group, start, order, open_corner, member = table
+    nearest, weights, normal, gap, least = out
     triangles, triangle_edges, edge_triangles, fan_start, fan = tables
     ball, normals = np.empty((len(order), 4)), np.empty((len(triangles), 3))
     for t in range(len(triangles)):
@@ -122,7 +197,7 @@ def _look(x, y, table, tables, nearest, weights, normal, gap):  # type: ignore[n
             square = max(square, away + (y[corner, 2] - ball[k, 2]) ** 2)
         ball[k, 3] = np.sqrt(square)
     sides = Sides(y, normals, triangles, triangle_edges, edge_triangles, fan_start, fan)
-    for p in range(len(x)):
+    for p in which:
         best, reach, face, v, w = np.inf, np.inf, nearest[p], 0.0, 0.0
         if face >= 0:
             v, w, best = triangle_weights(x, p, y, triangles[face, 0], triangles[face, 1], triangles[face, 2])
@@ -153,6 +228,7 @@ def _look(x, y, table, tables, nearest, weights, normal, gap):  # type: ignore[n
             elif passed and distance < 0.0:
                 n0, n1, n2, distance = -n0, -n1, -n2, -distance
         normal[p, 0], normal[p, 1], normal[p, 2], gap[p] = n0, n1, n2, distance
+        least[group[p]] = min(least[group[p]], distance)
 
 
 @inline

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial import cKDTree
 
 from pliant.collision import (
     CollisionSurface,
@@ -33,6 +34,8 @@ from pliant.core.types import FloatArray, IndexArray
 
 RECOVERY_SPEED = 0.1
 """Speed at which a penetration is undone, m/s."""
+MOST_PAIRS = 1_000_000
+"""Ordered pairs of points beyond which the motion of a body against itself is bounded, not measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,9 +173,14 @@ class ContactPair:
         """By how much the two sides may have approached in the step beyond what detection looked at, m; ≤ 0: nothing
         was missed. `view` is at the end of the step.
         """
-        a, b = (self._shifts(side, view) for side in (self.a, self.b))
-        mean = b.mean(axis=0)
-        approach = sum(float(np.sqrt(((x - mean) ** 2).sum(axis=1).max())) for x in ((a,) if a is b else (a, b)))
+        if self.a is self.b:
+            assert self.a.surface is not None
+            corners = self.a.surface.rest[self.a.surface.edges]
+            spacing = float(np.sqrt(((corners[:, 0] - corners[:, 1]) ** 2).sum(axis=1).max(initial=0.0)))
+            return _closing(*self._ends(self.a, view), self.margin, spacing) - self.margin
+        shifts = [end - start for start, end in (self._ends(side, view) for side in (self.a, self.b))]
+        mean = shifts[1].mean(axis=0)
+        approach = sum(float(np.sqrt(((shift - mean) ** 2).sum(axis=1).max())) for shift in shifts)
         return approach - self._margin(view)
 
     def overlap(self, view: RowView) -> float:
@@ -183,13 +191,10 @@ class ContactPair:
             depth = max(depth, self.a.depth_of(self.b, view), self.b.depth_of(self.a, view))
         return depth
 
-    def _shifts(self, side: Collider, view: RowView) -> FloatArray:
-        if side is self.b and self.a is self.b:
-            side = self.a
-        end = side.map.points(side.q(view))[side.nodes]
-        start = side.map.points(side.q_start(view))[side.nodes]
-        shifts: FloatArray = end - start if len(end) else np.zeros((1, 3))
-        return shifts
+    def _ends(self, side: Collider, view: RowView) -> tuple[FloatArray, FloatArray]:
+        """Points of a side at the start and at the end of the step, (n, 3) m."""
+        start, end = (side.map.points(q)[side.nodes] for q in (side.q_start(view), side.q(view)))
+        return (start, end) if len(end) else (np.zeros((1, 3)), np.zeros((1, 3)))
 
     def _rows(self, view: RowView, contacts: ContactSet, frames: FloatArray) -> Rows:
         width = 3 if self.mu else 1
@@ -197,16 +202,19 @@ class ContactPair:
         directions = frames[:, :width]
         for number, pulled in self._pulls(view, contacts, directions) if contacts.count else ():
             H[number] = H[number] + pulled if H[number].nnz else pulled
-        drift = np.einsum("mki,mi->mk", frames, self.b.drift(view, contacts.point_b)) if self.mu else None
+        moves = self.b.number is None and self.b.handle.motion is not None
+        drift = np.einsum("mki,mi->mk", directions, self.b.drift(view, contacts.point_b)) if moves else None
         return self.governed(view, H, contacts.gap, contacts.key, drift)
 
     def governed(
         self, view: RowView, H: list[sparse.csr_matrix], gaps: FloatArray, keys: IndexArray, drift: Any = None
     ) -> Rows:
         """Rows with the laws of the pair from gradients `H`, `gaps` (m,) m and `keys` (m,); where there is friction the
-        tangential gaps are the slip less the `drift` (m, 3) m of what is touched.
+        tangential gaps are the slip less the `drift` (m, 1 or 3) m of what is touched. What it moved towards the body
+        is no penetration that could be undone slowly.
         """
-        gap = np.maximum(gaps, -RECOVERY_SPEED * view.dt) if view.dt else gaps
+        moved = 0.0 if drift is None else np.maximum(drift[:, 0], 0.0)
+        gap = np.maximum(gaps, -RECOVERY_SPEED * view.dt - moved) if view.dt else gaps
         if not self.mu:
             return Rows.of(H, gap, RowLaw.SIGNORINI, key=3 * keys)
         slip = sum(h @ np.asarray(x).ravel() for h, x in zip(H, view.moved, strict=True)).reshape(-1, 3)
@@ -243,3 +251,19 @@ class ContactPair:
         if not c.point_count_b:
             return b.pull_at(view, c.point_b, -directions)
         return b.pull(view, side_rows(c.nodes_b, c.weights_b, directions, c.point_count_b, sign=-1.0))
+
+
+def _closing(start: FloatArray, end: FloatArray, margin: float, spacing: float) -> float:
+    """The most by which two points of one body have moved against each other, m, among those near enough to have met,
+    themselves or the faces of size `spacing` (m) around them; where that cannot exceed the margin, or too many pairs
+    would have to be looked at, a bound of it.
+    """
+    shift = end - start
+    most = 2.0 * float(np.sqrt(((shift - shift.mean(axis=0)) ** 2).sum(axis=1).max()))
+    if most <= margin:
+        return most
+    tree = cKDTree(start)
+    if tree.count_neighbors(tree, most + spacing) > MOST_PAIRS:
+        return most
+    i, j = tree.query_pairs(most + spacing, output_type="ndarray").T
+    return float(np.sqrt(((shift[i] - shift[j]) ** 2).sum(axis=1).max(initial=0.0)))

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -186,17 +186,18 @@ class ReducedFacing(FacingPair):
 
     def rows(self, view: RowView) -> tuple[Rows, ReducedMemory]:
         """Rows of the modes that have a point within the margin, and of the contacts that none touches."""
-        if self.is_far(view):
-            last = view.memory
-            return self._none_near(
-                view, FacingMemory(self._none, last.frames[:0], last.nearest, last.least, last.places)
-            )
-        seen, found = self.look(view)
+        groups = self.stale(view)
+        if not groups.any():
+            return self._none_near(view, self._still(view.memory))
+        seen, found = self.look(view, groups)
         near = seen.gap <= self.margin
-        active = np.flatnonzero(near @ self._touched)
+        active = np.flatnonzero(self._touched[near].any(axis=0))
         alone, depth = self._unknown(seen.gap, near)
         if not len(active) and not len(alone):
             return self._none_near(view, found)
+        more = self._meets[:, active].any(axis=1) & ~groups
+        if more.any():  # far groups, but a mode in use counts their gaps
+            seen, found = self.look(replace(view, memory=found), more, seen)
         own = np.concatenate([alone, self._guards(view, seen.gap, near, alone)])
         chosen: BoolArray = np.asarray(self._touched[:, active].any(axis=1))
         chosen[own] = True
@@ -219,12 +220,22 @@ class ReducedFacing(FacingPair):
 
     def end_gaps(self, memory: ContactMemory, delta: FloatArray, view: RowView) -> FloatArray:
         """Gaps (m,) m of all points that a mode in use touches, at the end of the step."""
-        return self.gaps(view).gap[memory.contacts.nodes_a[:, 0]]
+        points = memory.contacts.nodes_a[:, 0]
+        groups = np.zeros(self.table.group_count, np.bool_)
+        groups[self.table.group[points]] = True
+        return self._seen(replace(view, memory=memory), groups).gap[points]
 
     @cached_property
     def _touched(self) -> BoolArray:
         """Which points (p, k) a mode touches."""
         return self.basis.modes > 0.0
+
+    @cached_property
+    def _meets(self) -> BoolArray:
+        """Which groups (g, k) a mode touches points of."""
+        groups = np.zeros((self.table.group_count, self.basis.count), np.bool_)
+        np.logical_or.at(groups, self.table.group, self._touched)
+        return groups
 
     @cached_property
     def _known(self) -> BoolArray:
@@ -233,8 +244,7 @@ class ReducedFacing(FacingPair):
     @cached_property
     def _covered(self) -> BoolArray:
         """Points (p,) whose group has a point that a mode touches."""
-        groups = np.zeros(len(self.table.start) - 1, np.bool_)
-        groups[self.table.group[self._known]] = True
+        groups: BoolArray = np.asarray(self._meets.any(axis=1))
         return groups[self.table.group]
 
     def _unknown(self, gap: FloatArray, near: BoolArray) -> tuple[IndexArray, FloatArray]:

@@ -11,7 +11,7 @@ model order reduction for contact forces", IEEE RA-L 6, 2021, section IV.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -26,8 +26,8 @@ from pliant.constraints.contact import ContactMemory, ContactPair
 from pliant.constraints.rows import RowView
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray, IntArray
-from pliant.mappings import largest_motion, riding
+from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.mappings import GroupedRiders, approach_bound, riding
 from pliant.models.model import Model
 
 
@@ -95,27 +95,26 @@ class Facing:
 
 @dataclass(frozen=True, eq=False)
 class FacingMemory(ContactMemory):
-    """Contacts within the margin and their frames; `nearest` (p,) is the triangle each point saw last, `least` (m) the
-    smallest gap then, when the two sides stood at `places`.
+    """Contacts within the margin and their frames; `nearest` (p,) is the triangle each point saw last, `least` (g,) m
+    the smallest gap in each group when it was last looked at, and `places` where its two sides stood then.
     """
 
     nearest: IntArray
-    least: float
+    least: FloatArray
     places: tuple[FloatArray, FloatArray]
 
     def arrays(self) -> dict[str, Any]:
         """Everything as arrays, for saving."""
-        own = {"nearest": self.nearest, "least": np.array(self.least), "place_a": self.places[0]}
-        return super().arrays() | own | {"place_b": self.places[1]}
+        own = {"nearest": self.nearest, "least": self.least, "place_a": self.places[0], "place_b": self.places[1]}
+        return super().arrays() | own
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any]) -> FacingMemory:
         """What `arrays` gave."""
         rest = dict(arrays)
-        own = {name: rest.pop(name) for name in ("nearest", "least", "place_a", "place_b")}
+        nearest, least, *places = (rest.pop(name) for name in ("nearest", "least", "place_a", "place_b"))
         base = ContactMemory.from_arrays(rest)
-        places = (own["place_a"], own["place_b"])
-        return cls(base.contacts, base.frames, own["nearest"], float(own["least"]), places)
+        return cls(base.contacts, base.frames, nearest, least, (places[0], places[1]))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -165,24 +164,50 @@ class FacingPair(ContactPair):
         """Identities of the contacts of `points` (k,)."""
         return key_base(ContactKind.VERTEX_FACE, self.pair) + np.asarray(points, np.int64)
 
-    def is_far(self, view: RowView) -> bool:
-        """Whether nothing can have come within the margin since the memory's smallest gap was measured."""
+    def stale(self, view: RowView) -> BoolArray:
+        """Which groups (g,) can have a point within the margin, by what their two sides moved against each other since
+        they were last looked at.
+        """
         memory: FacingMemory | None = view.memory
         if memory is None:
-            return False
-        room = memory.least - self.margin
-        for side, then in zip((self.a, self.b), memory.places, strict=True):
-            if room <= 0.0:
-                return False
-            room -= largest_motion(side.map, side.q(view), then)
-        return room > 0.0
+            return np.ones(self.table.group_count, np.bool_)
+        motion = approach_bound(self._sides, (self.a.q(view), self.b.q(view)), memory.places)
+        return np.asarray(~(motion < memory.least - self.margin))
 
-    def look(self, view: RowView) -> tuple[FacingGaps, FacingMemory]:
-        """What every point sees, and what is to be remembered of it; no contacts yet."""
+    def look(self, view: RowView, groups: BoolArray, seen: FacingGaps | None = None) -> tuple[FacingGaps, FacingMemory]:
+        """What the points of `groups` (g,) see, and what is to be remembered of it; no contacts yet. `seen` is what
+        others saw at the same positions, and is added to.
+        """
         memory: FacingMemory | None = view.memory
-        seen = self.gaps(view, None if memory is None else memory.nearest)
-        places = (self.a.q(view), self.b.q(view))
-        return seen, FacingMemory(self._none, np.zeros((0, self.width, 3)), seen.face, float(seen.gap.min()), places)
+        q = self.a.q(view), self.b.q(view)
+        found = self._seen(view, groups, seen)
+        if memory is None:
+            places = [side.ends(x) for side, x in zip(self._sides, q, strict=True)]
+        else:
+            parts = zip(self._sides, memory.places, q, strict=True)
+            places = [side.updated(then, x, groups) for side, then, x in parts]
+        least = found.least if memory is None else np.where(groups, found.least, memory.least)
+        none = np.zeros((0, self.width, 3))
+        return found, FacingMemory(self._none, none, found.face, least, (places[0], places[1]))
+
+    def _seen(self, view: RowView, groups: BoolArray, seen: FacingGaps | None = None) -> FacingGaps:
+        """What the points of `groups` (g,) see, beside what others have `seen`."""
+        glance = self.table.glance(groups)
+        if glance is self.table.whole:
+            return self.gaps(view, None if view.memory is None else view.memory.nearest)
+        points = self.a.map.selected(glance.points).points(self.a.q(view))
+        corners = self.b.map.selected(glance.corners).points(self.b.q(view))
+        return self.table.gaps(points, corners, view.memory.nearest, glance=glance, into=seen)
+
+    @cached_property
+    def _sides(self) -> tuple[GroupedRiders, GroupedRiders]:
+        """What the points and the corners of each group ride on."""
+        count, corners = self.table.group_count, self.table.seen_corners
+        points = np.arange(self.count), self.table.group
+        return (
+            GroupedRiders.build(self.a.map, *points, count),
+            GroupedRiders.build(self.b.map, *corners, count),
+        )
 
     @property
     def width(self) -> int:
@@ -190,20 +215,23 @@ class FacingPair(ContactPair):
         return 3 if self.mu else 1
 
     def rows(self, view: RowView) -> tuple[Any, FacingMemory]:
-        """Rows of the points within the margin; nothing is looked at where nothing can be near."""
+        """Rows of the points within the margin; where nothing can be near nothing is looked at."""
         memory: FacingMemory | None = view.memory
-        if self.is_far(view):
-            assert memory is not None
+        groups = self.stale(view)
+        if not groups.any():
             none = np.zeros((0, self.width, 3))
-            return self._rows(view, self._none, none), FacingMemory(
-                self._none, none, memory.nearest, memory.least, memory.places
-            )
-        seen, found = self.look(view)
+            return self._rows(view, self._none, none), self._still(memory)
+        seen, found = self.look(view, groups)
         contacts = self.contacts(seen, np.flatnonzero(seen.gap <= self.margin))
         check_capacity(contacts.count, self.capacity)
         frames = self.frames_of(contacts, memory)
-        found = FacingMemory(contacts, frames, found.nearest, found.least, found.places)
-        return self._rows(view, contacts, frames), found
+        return self._rows(view, contacts, frames), replace(found, contacts=contacts, frames=frames)
+
+    def _still(self, memory: FacingMemory | None) -> FacingMemory:
+        """The memory of a step in which nothing was looked at."""
+        assert memory is not None
+        none = np.zeros((0, self.width, 3))
+        return FacingMemory(self._none, none, memory.nearest, memory.least, memory.places)
 
     def contacts(self, seen: FacingGaps, points: Any) -> ContactSet:
         """The contacts of `points` (m,), ascending, as they are `seen`."""
@@ -239,9 +267,12 @@ class FacingPair(ContactPair):
     def outrun(self, view: RowView) -> float:
         """How deep points without a row in the step are at its end, m. `view` is there, with the memory of the step."""
         memory: FacingMemory | None = view.memory
-        if memory is None or self.is_far(view):
+        if memory is None:
             return 0.0
-        gap = self.gaps(view, memory.nearest).gap
+        groups = self.stale(view)
+        if not groups.any():
+            return 0.0
+        gap = self._seen(view, groups).gap
         gap[memory.contacts.nodes_a[:, 0]] = 0.0
         return -float(gap.min())
 

@@ -22,7 +22,12 @@ class UnitError(InputError):
 
 
 class MeshError(PliantError, ValueError):
-    """A mesh is empty, open, inverted, badly shaped, or of a kind that is not supported."""
+    """A mesh is empty, open, inverted, badly shaped, or of a kind that is not supported.
+
+    `result` is the last accepted state where a mesh was made on the way of a step, else None.
+    """
+
+    result: Any = None
 
 
 class CapacityError(PliantError):

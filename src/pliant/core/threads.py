@@ -36,8 +36,9 @@ class one_blas_thread:  # noqa: N801  reads as what it does: with one_blas_threa
         with one_blas_thread._lock:
             if one_blas_thread._depth == 0:
                 one_blas_thread._previous = tuple(library.get_num_threads() for library in _libraries())
-                for library in _libraries():
-                    library.set_num_threads(1)
+                for library, count in zip(_libraries(), one_blas_thread._previous, strict=True):
+                    if count != 1:
+                        library.set_num_threads(1)
             one_blas_thread._depth += 1
 
     def __exit__(
@@ -47,4 +48,5 @@ class one_blas_thread:  # noqa: N801  reads as what it does: with one_blas_threa
             one_blas_thread._depth -= 1
             if one_blas_thread._depth == 0:
                 for library, count in zip(_libraries(), one_blas_thread._previous, strict=True):
-                    library.set_num_threads(count)
+                    if count != 1:
+                        library.set_num_threads(count)

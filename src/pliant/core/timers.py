@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from time import perf_counter
+from types import TracebackType
 
 
 class StageTimers:
@@ -22,11 +21,23 @@ class StageTimers:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
+    def stage(self, name: str) -> _Stage:
         """Time the body of a ``with`` block and add it to stage `name`."""
-        start = perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + perf_counter() - start
+        return _Stage(self.seconds, name)
+
+
+class _Stage:
+    """A ``with`` block that is timed. Small steps have eight of them: it is lighter than a generator."""
+
+    __slots__ = ("_name", "_seconds", "_start")
+
+    def __init__(self, seconds: dict[str, float], name: str) -> None:
+        self._seconds, self._name = seconds, name
+
+    def __enter__(self) -> None:
+        self._start = perf_counter()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._seconds[self._name] = self._seconds.get(self._name, 0.0) + perf_counter() - self._start

@@ -25,6 +25,7 @@ EXPERIMENTS: dict[str, str] = {
     "coevoet-trunk": "a trunk of eight cables between obstacles, and with a cut cable",
     "coevoet-two-bodies": "a soft wall is pushed so that a point of another soft body moves through contact",
     "fang-finger": "a pneumatic finger bends far, and its chambers press against each other",
+    "fang-membrane": "a sheet takes the shape that four chambers below it push it into",
     "goury-finger": "a finger that touches itself, pulled to a target in real time with a few contact modes",
     "goury-manipulator": "a spine whose ribs press on each other: 1350 and 4500 contacts in a few modes",
 }

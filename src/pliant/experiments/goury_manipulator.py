@@ -8,6 +8,7 @@ forces are ours, the bending force such that ignoring contact costs what it cost
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -42,6 +43,10 @@ TOLERANCE = 0.05
 """Held-out error of forces that decides the size of the basis."""
 LOAD = 0.2
 """Tip load that measures the stiffness, N."""
+WAVE = 1.0
+"""Largest force of the tendons that wave the straight spine, N."""
+FRESH, FRESH_SEED = 4, 2021
+"""Poses that nothing was chosen on, and where they come from."""
 PAPER = {
     "modes": 23, "snapshots": 1440, "straight_steps_per_second": 18, "full_steps_per_second": 0.2,
     "straight_reduced_steps_per_second": 18, "steps_per_second": 17, "speedup": 85, "tip_error_mm": 30,
@@ -65,9 +70,14 @@ def pulls(bench: Bench, force: float, load: float = 0.0) -> dict[Any, Any]:
 
 def bent(bench: Bench, world: World, *, force: float = BEND, steps: int = 9) -> State:
     """The equilibrium with the tendons at `force`, N, in `steps` steps from rest."""
+    return reached(world, pulls(bench, force), steps=steps)
+
+
+def reached(world: World, forces: Mapping[Any, Force], *, steps: int = 9) -> State:
+    """The equilibrium with actuators at `forces`, in `steps` steps from rest."""
     state = world.initial_state()
-    for now in np.linspace(force / steps, force, steps):
-        state, _ = STATIC(world, state, pulls(bench, float(now)))
+    for number in range(1, steps + 1):
+        state, _ = STATIC(world, state, {one: Force(force.value * number / steps) for one, force in forces.items()})
     return state
 
 
@@ -88,11 +98,15 @@ def snapshots(bench: Bench, steps: int, folder: Any = None) -> FloatArray:
 
 @dataclass(frozen=True)
 class Rates:
-    """Steps per second, straight and bent, of every model; the reference counts its sweeps."""
+    """Steps per second, straight, waving and bent, of every model; the reference counts its sweeps."""
 
     straight: float
     straight_without: float
     straight_reduced: float
+    waving: float
+    waving_without: float
+    waving_reduced: float
+    wave: float
     bent_without: float
     full: float
     reduced: float
@@ -105,19 +119,25 @@ class Rates:
 
 
 def rates(bench: Bench, modes: FloatArray, *, steps: int, reference_steps: int) -> Rates:
-    """Table II: `steps` steps each, the bent ones while the tendons give and take a twentieth of their force."""
+    """Table II: `steps` steps each, the bent ones while the tendons give and take a twentieth of their force, and twice
+    as many near straight, at rest and while it waves as far as `WAVE` takes it.
+    """
     world, few, without = bench.world, bench.few(modes), bench.without
     everywhere = with_every_contact(world)
     stepper, reference = ImplicitEuler(DT), ImplicitEuler(DT, solver=GaussSeidel())
 
-    def waving(force: float, count: int) -> list[Any]:
+    def about(force: float, count: int) -> list[Any]:
         return [pulls(bench, force * (1.0 + 0.05 * np.sin(0.3 * k))) for k in range(count)]
 
-    straight = [Timed(one, stepper, one.initial_state(), waving(0.2, steps)) for one in (world, without, few)]
-    curled = [Timed(one, stepper, bent(bench, one), waving(BEND, steps)) for one in (world, without, few)]
+    wave = [pulls(bench, 0.5 * WAVE * (1.0 - np.cos(0.1 * k))) for k in range(4 * steps)]
+    every = (world, without, few)
+    straight = [Timed(one, stepper, _settled(stepper, one), about(0.2, 2 * steps)) for one in every]
+    waving = [Timed(one, stepper, _settled(stepper, one), wave) for one in every]
+    curled = [Timed(one, stepper, bent(bench, one), about(BEND, steps)) for one in every]
     start = replace(curled[0].state, world=everywhere)
-    published = Timed(everywhere, reference, start, waving(BEND, reference_steps))
+    published = Timed(everywhere, reference, start, about(BEND, reference_steps))
     side_by_side(straight)
+    side_by_side(waving)
     side_by_side(curled)
     side_by_side([published])
     full, reduced = curled[0].report, curled[2].report
@@ -125,6 +145,10 @@ def rates(bench: Bench, modes: FloatArray, *, steps: int, reference_steps: int) 
         straight=straight[0].rate,
         straight_without=straight[1].rate,
         straight_reduced=straight[2].rate,
+        waving=waving[0].mean_rate,
+        waving_without=waving[1].mean_rate,
+        waving_reduced=waving[2].mean_rate,
+        wave=float(np.ptp([bench.robot.tip.at(state) for state in waving[2].states], axis=0).max()),
         bent_without=curled[1].rate,
         full=curled[0].rate,
         reduced=curled[2].rate,
@@ -135,6 +159,11 @@ def rates(bench: Bench, modes: FloatArray, *, steps: int, reference_steps: int) 
         penetration=reduced.penetration,
         unknown=reduced.unknown_contacts,
     )
+
+
+def _settled(stepper: ImplicitEuler, world: World) -> State:
+    """The state at rest after a step: what is made once has been made."""
+    return stepper(world, world.initial_state())[0]
 
 
 def row_count(info: StepInfo) -> int:
@@ -170,12 +199,37 @@ def bending(bench: Bench, forces: FloatArray) -> Bending:
     return Bending(forces, curves[0][0], curves[1][0], curves[0][1], curves[1][1])
 
 
-def aside(bench: Bench, force: float = 9.0) -> FloatArray:
+def towards(angles: FloatArray, forces: FloatArray) -> FloatArray:
+    """Forces of all tendons (k, 9), N, that bend the sections to `angles` (k, 3), rad about x from +y, with `forces`
+    (k, 3), N, in the tendon nearest to each.
+    """
+    shares = np.maximum(np.cos(angles[:, :, None] - 2.0 * np.pi * np.arange(3) / 3.0), 0.0)
+    pulled: FloatArray = forces[:, :, None] * shares / shares.max(axis=2, keepdims=True)
+    return pulled.reshape(len(angles), -1)
+
+
+def aside(force: float = 9.0) -> FloatArray:
     """Forces (3, tendons), N, that bend it to three sides between its ribs, which no experiment does."""
     angles = np.radians([20.0, 75.0, 200.0])
-    ribs = 2.0 * np.pi * np.arange(3) / 3.0
-    shares = np.maximum(np.cos(angles[:, None] - ribs), 0.0)
-    return np.tile(force * shares / shares.max(axis=1, keepdims=True), (1, len(bench.robot.cables) // 3))
+    return towards(np.repeat(angles[:, None], 3, axis=1), np.full((3, 3), force))
+
+
+def fresh() -> FloatArray:
+    """Forces (FRESH, tendons), N, drawn by chance: each section is bent to a side and with a force of its own."""
+    rng = np.random.default_rng(FRESH_SEED)
+    angles = rng.uniform(0.0, 2.0 * np.pi, (FRESH, 1)) + rng.uniform(-0.7, 0.7, (FRESH, 3))
+    return towards(angles, rng.uniform(5.0, 10.0, (FRESH, 3)))
+
+
+def pose_errors(bench: Bench, few: World, poses: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Distances (k,), m, of the tip from that of full contact, in modes and without contact, for `poses` (k, 9), N."""
+    off = []
+    for forces in poses:
+        pulled = {tendon: Force(float(force)) for tendon, force in zip(bench.robot.cables, forces, strict=True)}
+        full, *others = (bench.robot.tip.at(reached(world, pulled)) for world in (bench.world, few, bench.without))
+        off.append([np.linalg.norm(tip - full) for tip in others])
+    found = np.array(off)
+    return found[:, 0], found[:, 1]
 
 
 def off(bench: Bench, world: World, tip: FloatArray) -> float:
@@ -198,9 +252,10 @@ def run(*, full: bool) -> Report:
     fine_table = rates(fine, fine_tried.bases[0].basis, steps=20, reference_steps=2)
     curves = bending(bench, np.linspace(1.0, BEND, 14, dtype=np.float64))
     other = replace(
-        plackett_burman(bench.world, TRAINED, 60, actuators=bench.robot.cables, kind=Force), targets=aside(bench)
+        plackett_burman(bench.world, TRAINED, 60, actuators=bench.robot.cables, kind=Force), targets=aside()
     )
     judged = validate(bench.few(modes), bench.world, other, stepper=ImplicitEuler(TRAINING_DT))
+    unseen, unseen_without = pose_errors(bench, bench.few(modes), fresh())
     bent_without = float(np.linalg.norm(curves.tip_without[-1] - curves.tip[-1]))
     metrics: dict[str, Any] = {
         "snapshots": 12 * steps,
@@ -213,6 +268,10 @@ def run(*, full: bool) -> Report:
         "tip_error_mm": 1e3 * float(tried.tip[place]),
         "tip_error_23_modes_mm": 1e3 * float(tried.tip[list(tried.ranks).index(23)]),
         "tip_error_without_contact_mm": 1e3 * bent_without,
+        "fresh_poses": FRESH,
+        "fresh_tip_error_mm": 1e3 * float(unseen.max()),
+        "fresh_median_tip_error_mm": 1e3 * float(np.median(unseen)),
+        "fresh_tip_error_without_contact_mm": 1e3 * float(unseen_without.max()),
         "held_out_motion_error": judged.error,
         "held_out_worst_error_mm": 1e3 * float(judged.motion_error.max()),
         **_rates("small_", table),
@@ -237,6 +296,12 @@ def _rates(prefix: str, table: Rates) -> dict[str, Any]:
         "straight_without_contact_steps_per_second": table.straight_without,
         "straight_steps_per_second": table.straight,
         "straight_reduced_steps_per_second": table.straight_reduced,
+        "straight_over_without_contact": table.straight_reduced / table.straight_without,
+        "waving_without_contact_steps_per_second": table.waving_without,
+        "waving_steps_per_second": table.waving,
+        "waving_reduced_steps_per_second": table.waving_reduced,
+        "waving_over_without_contact": table.waving_reduced / table.waving_without,
+        "waving_tip_motion_mm": 1e3 * table.wave,
         "bent_without_contact_steps_per_second": table.bent_without,
         "full_steps_per_second": table.full,
         "published_procedure_steps_per_second": table.published,
@@ -268,7 +333,10 @@ _NOTES = (
     "the paper",
     "speedup is over the published procedure on this machine (all columns of W, projected Gauss–Seidel to 1e-4 from "
     "the last forces), speedup_over_own_full over our full contact, which has rows for near points and pivots",
-    f"rates are medians of steps of {1e3 * DT:g} ms, one linear solve each, on one thread",
+    f"rates are medians of steps of {1e3 * DT:g} ms, one linear solve each, on one thread; those of waving are means, "
+    "which count the steps that look at the ribs again; models take their steps in turn",
+    f"fresh_* are {FRESH} poses drawn with the seed {FRESH_SEED}, each section bent to a side and by a force of its "
+    "own; no setting was chosen on them, and the largest error of all counts",
     "snapshots are of dynamic steps of 0.1 s, their copies turned by 120 and 240 degrees stand beside them; the bent "
     "pose and those of held_out_*, bent to three sides between the ribs, are in none of them",
     f"a point that no mode touches may be {1e2 * DEPTH:g} % of the margin deep where modes hold its rib",

@@ -151,6 +151,11 @@ class Timed:
         return float(1.0 / np.median(self.seconds))
 
     @property
+    def mean_rate(self) -> float:
+        """Steps per second: one over the mean."""
+        return float(1.0 / np.mean(self.seconds))
+
+    @property
     def report(self) -> StepInfo:
         """The report of the last step."""
         assert self.info is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from pliant.core.threads import one_blas_thread
 from pliant.core.timers import StageTimers
 from pliant.geometric.descent import Descent, Effort, Settings, StalledError
 from pliant.geometric.mixed import mixed_body
+from pliant.geometric.paper_options import PUBLISHED, PaperOptions
 from pliant.geometric.path import Path
 from pliant.geometric.shapes import inverted_cells
 from pliant.models.scheme import STATIC_SCHEME
@@ -75,6 +76,9 @@ class Geometric:
         Steps that improve the kept factor.
     iterations
         Most iterations for a part of the way.
+    mode
+        "energy": all of the above. "paper": the published method with its blends, springs and elements of air, whose
+        ratio is nominal; only `tolerance` counts then, and what `paper` says (`geometric.paper`).
     """
 
     _: KW_ONLY
@@ -82,6 +86,8 @@ class Geometric:
     growth: float = 1.25
     memory: int = 8
     iterations: int = 15
+    mode: Literal["energy", "paper"] = "energy"
+    paper: PaperOptions = PUBLISHED
 
     def __post_init__(self) -> None:
         positive("tolerance", self.tolerance)
@@ -89,6 +95,8 @@ class Geometric:
         positive_count("iterations", self.iterations)
         if not positive("growth", self.growth) > 1.0:
             raise InputError(f"growth must be above 1, got {self.growth:g}")
+        if self.mode not in ("energy", "paper"):
+            raise InputError(f'mode must be "energy" or "paper", got {self.mode!r}')
 
     def __call__(
         self, world: World, state: State, controls: Mapping[Any, Any] | None = None
@@ -97,6 +105,11 @@ class Geometric:
         `ConvergenceError` has the last shape that was accepted as its `result`.
         """
         _check(world)
+        if self.mode == "paper":
+            from pliant.geometric.paper import paper_step
+
+            with one_blas_thread():
+                return paper_step(self.paper, self.tolerance, world, state, controls)
         way = _Way(self, world, state, Path(world, state, world.controls(controls)))
         with one_blas_thread():
             way.walk()

@@ -16,9 +16,10 @@ from pliant.hybrid.laws import Friction, Grip, Mode, Restitution, RestitutionLaw
 from pliant.hybrid.linearize import equilibrium, linearize
 from pliant.hybrid.maze import ball_maze, maze_controller
 from pliant.hybrid.reference import JerkProfile, rest_to_rest
-from pliant.hybrid.returns import LimitCycle, Return, limit_cycle, return_map, saltation, variation
+from pliant.hybrid.returns import LimitCycle, Return, limit_cycle, return_map
 from pliant.hybrid.solution import Event, Outcome, Point, Solution
 from pliant.hybrid.system import Contact, Joint, Machine, System, Transition
+from pliant.hybrid.variation import saltation, variation
 
 __all__ = [
     "Contact",

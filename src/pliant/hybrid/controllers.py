@@ -109,10 +109,13 @@ class Flow:
     def rate(self, t: float, y: FloatArray) -> FloatArray:
         """dy/dt."""
         n = self.n
+        if not self.controllers:
+            v = y[n:]
+            return np.concatenate((v, self.motion.acceleration(y[:n], v, self.held)))
         q, v = y[:n], y[n : 2 * n]
         out = np.empty(self.size)
         out[:n] = v
-        out[n : 2 * n] = self.motion.acceleration(q, v, self.input(t, y) if self.controllers else self.held)
+        out[n : 2 * n] = self.motion.acceleration(q, v, self.input(t, y))
         if self.size > 2 * n:
             place = 2 * n
             for one in self.controllers:

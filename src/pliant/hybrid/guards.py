@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray
-from pliant.hybrid.equations import Discrete, Equations, Motion
+from pliant.hybrid.equations import Discrete, Equations
 from pliant.hybrid.laws import Grip, Mode
+from pliant.hybrid.motion import Motion
+from pliant.hybrid.rows import constraint_rows
 
 
 class Cause(Enum):
@@ -19,6 +21,7 @@ class Cause(Enum):
     TOUCH = "the gap closes"
     PULL = "the contact force would pull"
     PART = "the gap opens"
+    LEAVE = "the feature is left"
     RETURN = "inside the surface, the gap closes again"
     IMPACT = "an impulse"
     SLIDE = "friction reaches its limit"
@@ -37,7 +40,9 @@ class Guard:
     transition: int = -1
 
 
-_ARMED = (Cause.PULL, Cause.SLIDE, Cause.HOLD)
+_ARMED = (Cause.PULL, Cause.SLIDE, Cause.HOLD, Cause.LEAVE)
+BEYOND = 1e-6
+"""m; how far beyond its scope a row is let go."""
 
 
 class Guards:
@@ -61,6 +66,7 @@ class Guards:
             if len(near):
                 self._watch_gaps(index, start, near, discrete, h)
         self._watch_rates(discrete, h)
+        self._watch_scopes(discrete)
         pulled = np.flatnonzero(equations.switched[motion.rows])
         self._pulled = pulled
         self.others += [Guard(Cause.PULL, int(row)) for row in motion.rows[pulled]]
@@ -74,7 +80,7 @@ class Guards:
         first = self.gap_count = sum(len(near) for _, near, _ in self._gaps)
         loads = [first + k for k, guard in enumerate(self.others) if guard.cause in (Cause.PULL, Cause.SLIDE)]
         self._loads = np.array(loads, np.int64)
-        self.needs_forces = bool(len(pulled) or self._friction or self._transitions)
+        self.needs_forces = bool(len(pulled) or self._friction or self._transitions or self._rates)
 
     def _watch_gaps(self, index: int, start: int, near: Any, discrete: Discrete, h: FloatArray) -> None:
         """Free rows close, ballistic rows open or, once open, close; energy-consistent contacts part at h = 0."""
@@ -96,6 +102,16 @@ class Guards:
             if len(which):
                 self._rates.append((index, which))
                 self.others += [Guard(Cause.RETURN, int(start + k)) for k in which]
+
+    def _watch_scopes(self, discrete: Discrete) -> None:
+        equations = self.equations
+        self._scopes: list[tuple[int, Any]] = []
+        for index in np.flatnonzero(equations.scoped):
+            start, end = equations.first[index : index + 2]
+            which = np.flatnonzero(equations.switched[start:end] & (discrete.modes[start:end] != Mode.FREE))
+            if len(which):
+                self._scopes.append((int(index), which))
+                self.others += [Guard(Cause.LEAVE, int(start + k)) for k in which]
 
     def _watch_friction(self, discrete: Discrete) -> None:
         self._friction = []
@@ -119,10 +135,20 @@ class Guards:
 
     def gaps(self, y: FloatArray) -> Any:
         """The guards that are gaps (k,) at y; they are the first ones."""
-        q = y[: self.equations.n]
-        parts = [sign * self.equations.gaps(q, index, which) for index, which, sign in self._gaps]
+        parts = self._signed_gaps(y[: self.equations.n])
         gaps = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0)
         return gaps if self._shift is None else gaps + self._shift[: len(gaps)]
+
+    def _signed_gaps(self, q: FloatArray) -> list[Any]:
+        """Gaps that close as they are, within their scope; those that open with a minus."""
+        parts, equations = [], self.equations
+        for index, which, sign in self._gaps:
+            if equations.scoped[index]:
+                h = equations.gaps(q, index, which)
+                parts.append(np.where(sign > 0.0, np.maximum(h, -equations.scopes(q, index, which)), -h))
+            else:
+                parts.append(sign * equations.gaps(q, index, which))
+        return parts
 
     def arm(self, t: float, y: FloatArray) -> FloatArray:
         """The values at the start of a stretch, where those that rounding left at or below zero are shifted just above
@@ -143,8 +169,9 @@ class Guards:
         """All guards (g,) at (t, y); forces are those of the motion's last evaluation, which must be this one."""
         n = self.equations.n
         q, v = y[:n], y[n : 2 * n]
-        parts: list[Any] = [sign * self.equations.gaps(q, index, which) for index, which, sign in self._gaps]
-        parts += [self.equations.rates(q, v, index, which)[1] for index, which in self._rates]
+        parts = self._signed_gaps(q)
+        parts += [returning(self.motion, q, v, index, which) for index, which in self._rates]
+        parts += [self.equations.scopes(q, index, which) + BEYOND for index, which in self._scopes]
         if len(self._pulled):
             parts.append(self.motion.lam[self._pulled])
         if self._friction:
@@ -170,3 +197,20 @@ class Guards:
             size = np.sqrt((lam[:, tangents] ** 2).sum(axis=2))
             bad |= (size > mu * lam[:, normals]).any(axis=1)
         return [int(s) + 1 for s in np.flatnonzero(bad)]
+
+
+def returning(motion: Motion, q: FloatArray, v: FloatArray, index: int, which: Any) -> Any:
+    """For ballistic rows inside a surface (k,): negative where they close in and their contact would push.
+
+    It is the larger of ḣ and (ḧ + α₁ḣ + α₀h + α₂h³)/α₁, in m/s, with ḧ of the motion's last evaluation. Where ḣ falls
+    through zero the latter is negative already, as h ≤ 0 and ḧ < 0: then it is the paper's transition. A row that was
+    let go while it still closed in, because another contact slowed it down, returns where it no longer does.
+    """
+    equations = motion.equations
+    constraint: Any = equations.system.constraints[index]
+    h, H, c = constraint_rows(constraint, q, v, which, all_of_them=len(which) == constraint.count)
+    a0, a1, a2 = equations.alpha[equations.first[index] + which].T
+    rate = H.dot(v)
+    back = a0 * h + (a2 * h**3 if constraint.odd is None else constraint.odd(h))
+    need = H.dot(motion.dv) + c + a1 * rate + back
+    return np.maximum(rate, need / np.maximum(np.maximum(a1, np.sqrt(a0)), 1e-9))

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray
-from pliant.hybrid.equations import Discrete, Equations, constraint_rows, least_norm, tangent_rows
+from pliant.hybrid.equations import Discrete, Equations
 from pliant.hybrid.laws import Mode, Restitution, RestitutionLaw
+from pliant.hybrid.rows import constraint_rows, least_norm, tangent_rows
 from pliant.hybrid.system import Contact
 from pliant.solvers import friction as solve_friction
 from pliant.solvers import lcp
@@ -42,10 +43,12 @@ def impact(
     return before[at], v + project(every.T @ p), rests
 
 
-def slowed(
+def with_energy_taken(
     equations: Equations, discrete: Discrete, q: FloatArray, v: FloatArray, row: int, energy: float
 ) -> FloatArray:  # fmt: skip
-    """Velocities (n,) after an impulse along one contact that takes `energy` (J), or all that its normal motion has."""
+    """Velocities (n,) after an impulse along one contact that takes `energy` (J), or all that its normal motion has, or
+    gives it back where it is negative.
+    """
     touched = discrete.copy()
     touched.modes[row] = Mode.CONTACT
     bilateral, H, _, _, _, names = _rows(equations, touched, q, v)

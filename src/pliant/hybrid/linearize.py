@@ -19,8 +19,9 @@ import numpy as np
 from pliant.core.checks import finite_array
 from pliant.core.errors import ConvergenceError, InputError, MissingExtraError
 from pliant.core.types import FloatArray
-from pliant.hybrid.equations import Discrete, Equations, Motion
+from pliant.hybrid.equations import Discrete, Equations
 from pliant.hybrid.laws import Grip, Mode
+from pliant.hybrid.motion import Motion
 from pliant.hybrid.solution import Point
 from pliant.hybrid.start import first_discrete
 from pliant.hybrid.system import Joint, System
@@ -102,7 +103,9 @@ def resolve(
         if not isinstance(active, str):
             holds = np.full(constraint.count, always or constraint.name in active)
         elif active == "contact":
-            touching = np.abs(h) <= _TOUCHING if equations.switched[rows.start] else np.zeros(constraint.count, bool)
+            touching = (np.abs(h) <= _TOUCHING) & equations.switched[rows]
+            if equations.scoped[index]:
+                touching &= equations.scopes(q, index) > 0.0
             holds = (discrete.modes[rows] == Mode.CONTACT) | touching
         else:
             holds = np.full(constraint.count, always or active == "all")

@@ -14,7 +14,7 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.hybrid.controllers import Flow
 from pliant.hybrid.equations import Discrete
-from pliant.hybrid.runge_kutta import Dense, RungeKutta
+from pliant.hybrid.runge_kutta import Dense, RungeKutta, Step
 from pliant.hybrid.system import System
 
 
@@ -88,10 +88,10 @@ class Point:
         return self.discrete.states
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Piece:
-    """A recorded step: times, end states, the flow that drove it, its dense output where samples fall into it, and the
-    flow that holds from its end on.
+    """A recorded step: times, end states, the flow that drove it, its stages where samples fall into it, and the flow
+    that holds from its end on. Its dense output is made when it is asked for.
     """
 
     t: float
@@ -99,8 +99,18 @@ class Piece:
     y: FloatArray
     y1: FloatArray
     flow: Flow
-    dense: Dense | None
+    step: Step | None
     after: Flow
+    dense: Dense | None = None
+
+    def interpolant(self, method: RungeKutta) -> Dense:
+        """The dense output of the step, made by the `method` that took it."""
+        if self.dense is None:
+            rate, step = self.flow.rate, self.step
+            if step is None:
+                step = method.step(rate, self.t, self.y, rate(self.t, self.y), self.t1 - self.t)
+            self.dense, self.step = method.dense(rate, step), None
+        return self.dense
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +131,8 @@ class Solution:
     grid: FloatArray = field(repr=False)
     """Times (k,) s that were asked for."""
     method: RungeKutta = field(repr=False)
+    controllers: tuple[Any, ...] = field(repr=False, default=())
+    memories: tuple[Any, ...] = field(repr=False, default=())  # what sampled controllers remembered at the start
 
     @cached_property
     def _samples(self) -> tuple[FloatArray, FloatArray, list[tuple[Piece, Any, Any]]]:
@@ -137,20 +149,12 @@ class Solution:
             if len(inside):
                 theta = (inside - piece.t) / (piece.t1 - piece.t)
                 times.append(inside)
-                states.append(self._dense(piece).at(theta))
+                states.append(piece.interpolant(self.method).at(theta))
             times.append(np.array([piece.t1]))
             states.append(piece.y1[None])
             blocks.append((piece, slice(place, place + len(inside)), place + len(inside)))
             place += len(inside) + 1
         return np.concatenate(times), np.concatenate(states), blocks
-
-    def _dense(self, piece: Piece) -> Dense:
-        if piece.dense is not None:
-            return piece.dense
-        step = self.method.step(
-            piece.flow.rate, piece.t, piece.y, piece.flow.rate(piece.t, piece.y), piece.t1 - piece.t
-        )
-        return self.method.dense(piece.flow.rate, step)
 
     @property
     def times(self) -> FloatArray:
@@ -218,7 +222,7 @@ class Solution:
         if len(times) <= _NODES:
             return np.array([self._force_at(read, piece.flow, t, state, n) for t, state in zip(times, y, strict=True)])
         nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(_NODES) / (_NODES - 1))
-        states = self._dense(piece).at(nodes)
+        states = piece.interpolant(self.method).at(nodes)
         at = piece.t + nodes * (piece.t1 - piece.t)
         known = np.array([self._force_at(read, piece.flow, t, state, n) for t, state in zip(at, states, strict=True)])
         weights = _barycentric((times - piece.t) / (piece.t1 - piece.t), nodes)
@@ -265,7 +269,7 @@ class Solution:
         which = np.minimum(np.searchsorted(ends, wanted), len(ends) - 1)
         for k in np.unique(which):
             piece, mine = self.pieces[k], which == k
-            out[mine] = self._dense(piece).at((wanted[mine] - piece.t) / (piece.t1 - piece.t))
+            out[mine] = piece.interpolant(self.method).at((wanted[mine] - piece.t) / (piece.t1 - piece.t))
         return out[:, :n], out[:, n : 2 * n]
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
-from pliant.hybrid.equations import Discrete, Equations, constraint_rows, least_norm
+from pliant.hybrid.equations import Discrete, Equations
 from pliant.hybrid.laws import Grip, Mode
+from pliant.hybrid.rows import constraint_rows, least_norm
 from pliant.hybrid.system import Contact, Joint
 
 TOLERANCE = 1e-8
@@ -57,7 +60,7 @@ def _violation(equations: Equations, discrete: Discrete, q: FloatArray, v: Float
     worst, name, amount = 0.0, "", 0.0
     for index, constraint in enumerate(equations.system.constraints):
         rows = slice(equations.first[index], equations.first[index + 1])
-        h = equations.gaps(q, index) - discrete.offsets[rows]
+        h = equations.openings(q, index) - discrete.offsets[rows]
         held = discrete.modes[rows] == Mode.CONTACT
         checks = [("", np.where(held, np.abs(h), np.maximum(-h, 0.0) * equations.switched[rows]), h)]
         if held.any():
@@ -76,33 +79,36 @@ def _projected(
 ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
     """The nearest state, in the metric of the mass matrix, that violates nothing: Gauss–Newton on q, then one on v."""
     for _ in range(50):
-        h, H, held = _all_rows(equations, discrete, q, v)
-        bad = held | (h < 0.0)
+        h, H, held, opening = _all_rows(equations, discrete, q, v)
+        bad = held | (opening < 0.0)
         if not bad.any() or np.abs(h[bad]).max() < 1e-14:
             break
         over_mass = equations.over_mass(q)
         push = over_mass(H[bad].T)
         q = q - push @ least_norm(H[bad] @ push, h[bad])[0]
-    h, H, held = _all_rows(equations, discrete, q, v)
-    if (np.abs(h[held]) > TOLERANCE).any() or (h < -TOLERANCE).any():
+    h, H, held, opening = _all_rows(equations, discrete, q, v)
+    if (np.abs(h[held]) > TOLERANCE).any() or (opening < -TOLERANCE).any():
         raise ConvergenceError(f"{equations.system.name}: no state near the start satisfies all constraints", result=q)
     rate = H @ v
-    stop = held | ((h <= 1e-9) & (rate < 0.0))
+    stop = held | ((opening <= 1e-9) & (rate < 0.0))
     if stop.any():
         push = equations.over_mass(q)(H[stop].T)
         v = v - push @ least_norm(H[stop] @ push, rate[stop])[0]
     return q, v
 
 
-def _all_rows(equations: Equations, discrete: Discrete, q: FloatArray, v: FloatArray):  # type: ignore[no-untyped-def]
-    parts = [
-        constraint_rows(c, q, v, np.arange(c.count), all_of_them=True)
-        for k, c in enumerate(equations.system.constraints)
-        if equations.switched[equations.first[k]] or (discrete.modes[equations.first[k]] == Mode.CONTACT)
-    ]  # fmt: skip
-    rows = np.concatenate([
-        np.arange(equations.first[k], equations.first[k + 1]) for k in range(len(equations.system.constraints))
-        if equations.switched[equations.first[k]] or (discrete.modes[equations.first[k]] == Mode.CONTACT)
-    ])  # fmt: skip
-    h = np.concatenate([part[0] for part in parts]) - discrete.offsets[rows]
-    return h, np.concatenate([part[1] for part in parts]), discrete.modes[rows] == Mode.CONTACT
+def _all_rows(
+    equations: Equations, discrete: Discrete, q: FloatArray, v: FloatArray
+) -> tuple[FloatArray, FloatArray, Any, FloatArray]:  # fmt: skip
+    """h (k,) and H (k, n) of the rows that count at the start, which of them are held, and their openings (k,)."""
+    h, H, held, openings = [], [], [], []
+    for index, constraint in enumerate(equations.system.constraints):
+        rows = slice(equations.first[index], equations.first[index + 1])
+        closed = discrete.modes[rows] == Mode.CONTACT
+        if equations.switched[rows.start] or closed[0]:
+            value, slope, _ = constraint_rows(constraint, q, v, np.arange(constraint.count), all_of_them=True)
+            h.append(value - discrete.offsets[rows])
+            H.append(slope)
+            held.append(closed)
+            openings.append(equations.openings(q, index))
+    return np.concatenate(h), np.concatenate(H), np.concatenate(held), np.concatenate(openings)

@@ -52,11 +52,14 @@ class Contact:
 
     `alpha` = (α₀ 1/s², α₁ 1/s, α₂ 1/(m² s²)); `odd(h)` replaces α₂h³ by another odd, stable function (m/s²).
     `energy_consistent` releases the contact where h rises through 0, not where λ changes sign, unless the force stays
-    positive over the whole overshoot; if it has done work by then, because the load changed meanwhile, the normal speed
-    is lowered by that energy, so a collision gains none. `restitution` makes impacts
-    impulsive. `rows` as for a joint. A large family gives `near(q, reach)` → rows whose gap may be below `reach` (m)
-    and `moved(q, q_then)` → the most (m) by which a gap changed since; its `gap(q, which)` and `rows(q, v, which)` (and
-    those of its friction) take the indices wanted, and whatever is far is skipped.
+    positive over the whole overshoot; work that it has done by then beyond its damping, because the load changed
+    meanwhile, is taken from the normal motion or given back to it: a collision loses what α₁ takes, and gains nothing.
+    `restitution` makes impacts impulsive. `rows` as for a joint. A large family gives `near(q, reach)` → rows whose gap
+    may be below `reach` (m) and `moved(q, q_then)` → the most (m) by which a gap changed since; its `gap(q, which)` and
+    `rows(q, v, which)` (and those of its friction) take the indices wanted, and whatever is far is skipped. Where h is
+    the gap only for a part of the states (the distance of a vertex from a face that it may leave sideways), `scope(q)`,
+    for a family `scope(q, which)`, says how far (m) each row is inside that part: a row can touch where it is > 0, and
+    is let go beyond it.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Contact:
     near: Callable[[FloatArray, float], Any] | None = None
     moved: Callable[[FloatArray, FloatArray], float] | None = None
     reach: float = 0.0
+    scope: Function | None = None
 
     def __post_init__(self) -> None:
         positive_count(f"count of contact {self.name!r}", self.count)

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray
-from pliant.hybrid.equations import Discrete, Equations, Motion, constraint_rows, tangent_rows
-from pliant.hybrid.guards import Cause, Guard
-from pliant.hybrid.impact import impact, slowed
+from pliant.hybrid.equations import Discrete, Equations
+from pliant.hybrid.guards import Cause, Guard, returning
+from pliant.hybrid.impact import impact, with_energy_taken
 from pliant.hybrid.laws import Grip, Mode
+from pliant.hybrid.motion import Motion
+from pliant.hybrid.rows import constraint_rows, tangent_rows
 from pliant.hybrid.solution import Event
 from pliant.hybrid.system import Contact
 
@@ -32,7 +34,7 @@ class Switch:
         v: FloatArray,
         work: Callable[[int], float] = lambda row: 0.0,
     ) -> None:
-        self.work = work  # what the contact of a row has done since it closed, J
+        self.work = work  # what the contact of a row has done since it closed, but for damping, J
         self.equations = equations
         self.discrete = discrete.copy()
         self.t, self.q, self.v = float(t), q, v
@@ -59,12 +61,12 @@ class Switch:
             if self.discrete.modes[row] == Mode.BALLISTIC:
                 self._set(row, Mode.FREE, guard.cause)
             elif self._released(row, u):
-                gained = self.work(row)
-                if gained > 0.0:
-                    self.v = slowed(self.equations, self.discrete, self.q, self.v, row, gained)
+                self.v = with_energy_taken(self.equations, self.discrete, self.q, self.v, row, self.work(row))
                 self._set(row, Mode.FREE, guard.cause)
         elif guard.cause is Cause.PULL:
             self._set(row, Mode.BALLISTIC, guard.cause)
+        elif guard.cause is Cause.LEAVE:
+            self._set(row, Mode.FREE, guard.cause)
         elif guard.cause is Cause.SLIDE:
             self._slide(row, u)
         elif guard.cause is Cause.HOLD:
@@ -72,11 +74,14 @@ class Switch:
 
     def settle(self, u: Any) -> Motion:
         """Release contacts that pull and let slip what friction cannot hold, the worst first, until none is left."""
+        returned: set[int] = set()
         for _ in range(4 * self.equations.m + 4):
             motion = Motion(self.equations, self.discrete)
-            if not motion.normal_count:
-                return motion
             motion.acceleration(self.q, self.v, u)
+            if not motion.normal_count:
+                if self._return(motion, returned):
+                    continue
+                return motion
             lam = motion.lam[: motion.normal_count]
             free = np.flatnonzero(self.equations.switched[motion.rows])
             slack = _PULL * float(np.abs(motion.lam).max())
@@ -84,10 +89,30 @@ class Switch:
                 self._set(int(motion.rows[free[np.argmin(lam[free])]]), Mode.BALLISTIC, Cause.PULL)
                 continue
             row = self._overloaded(motion, slack)
-            if row < 0:
+            if row >= 0:
+                self._slide(row, u)
+            elif not self._return(motion, returned):
                 return motion
-            self._slide(row, u)
         return Motion(self.equations, self.discrete)
+
+    def _return(self, motion: Motion, returned: set[int]) -> bool:
+        """Close the ballistic row that closes in the fastest inside its surface, if its contact would push."""
+        worst, found = -1e-9, -1
+        ballistic = np.flatnonzero(self.discrete.modes == Mode.BALLISTIC)
+        for index in np.unique(np.searchsorted(self.equations.first, ballistic, side="right") - 1):
+            start, end = self.equations.first[index : index + 2]
+            which = ballistic[(ballistic >= start) & (ballistic < end)] - start
+            which = which[self.equations.openings(self.q, index, which) <= 0.0]
+            if len(which):
+                value = returning(motion, self.q, self.v, index, which)
+                value[np.isin(start + which, list(returned))] = 0.0
+                k = int(np.argmin(value))
+                if value[k] < worst:
+                    worst, found = float(value[k]), int(start + which[k])
+        if found >= 0:
+            returned.add(found)
+            self._set(found, Mode.CONTACT, Cause.RETURN)
+        return found >= 0
 
     def activate(self, index: int, active: bool) -> None:
         """Switch all rows of a machine's constraint."""

@@ -42,11 +42,6 @@ class BarycentricMap:
         """The map of some of the points, in the order of `which`."""
         return BarycentricMap(np.ascontiguousarray(self.nodes[which]), self.weights[which], self.node_count)
 
-    @cached_property
-    def stretch(self) -> float:
-        """How much farther than any node a point can move: 1, and more for points outside of their cells."""
-        return float(np.abs(self.weights).sum(axis=1).max(initial=0.0))
-
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the riding points, (p, 3), m."""
         positions = np.empty((len(self.nodes), 3))

@@ -151,11 +151,6 @@ class BeamMap:
         return csr(blocks.ravel(), columns, ends, (len(ends) - 1, 6 * self.node_count))
 
     @cached_property
-    def longest_offset(self) -> float:
-        """Distance of the point that is farthest from the axis, m."""
-        return float(np.linalg.norm(self.offset, axis=1).max(initial=0.0))
-
-    @cached_property
     def _columns(self) -> tuple[IntArray, IntArray]:
         """Columns of the twelve unknowns of each point, (12p,), and row ends of three rows a point, (3p + 1,)."""
         own = (6 * self.nodes[:, :, None] + np.arange(6, dtype=np.int32)).ravel()

@@ -1,36 +1,166 @@
-"""How far riding points can have moved, without asking where they are: from the motion of the body alone."""
+"""How far riding points can have moved against each other, without asking where they are: from their bodies alone.
+
+Points come in groups, each with points of two sides that may meet, as the two flanks of a gap. A rigid motion brings
+nobody nearer: of what the ends of a group's pieces moved since `then`, that of the group's first end is taken off, with
+the turn of its frame where it has one. What remains bounds the change of any distance between the two sides.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pliant.core.types import FloatArray
+from pliant.core.arrays import frozen
+from pliant.core.kernels import inline, kernel
+from pliant.core.types import FloatArray, IntArray
 from pliant.mappings.barycentric import BarycentricMap
 from pliant.mappings.beam_map import BeamMap
 from pliant.mappings.frame import FrameMap
 
 
-def largest_motion(riders: Any, now: FloatArray, then: FloatArray) -> float:
-    """No point of the map `riders` is farther than this, m, from where it was when its body stood at `then`.
+@dataclass(frozen=True, eq=False)
+class GroupedRiders:
+    """One side of g groups: which ends of which pieces its riding points follow, and how they may exaggerate that.
 
-    A bound for the points of volumes, beams and rigid bodies; those of a rod are followed one by one.
+    pieces        (m, e) ends of the pieces that a group's points ride on, those of group k from `start[k]` on: two
+                  nodes of a beam, one node of a volume, the frame of a rigid body, on a rod the point itself
+    stretch       (g,) how far a point moves at most when all ends move by one
+    arm           (g,) m, the same when the frames at the ends turn by one
+    bow           what the longest piece adds to the arm, as a share of its length
     """
-    if isinstance(riders, BarycentricMap):
-        return riders.stretch * _largest(now - then)
-    if isinstance(riders, FrameMap):
-        moved, turned = float(np.linalg.norm(now[0] - then[0])), float(np.linalg.norm(now[1:] - then[1:]))
-        return moved + turned * _largest(riders.local)
-    if isinstance(riders, BeamMap):
-        # the cubic's two bows sum to s (1 − s) ≤ ¼ of the length, which changes by twice what the nodes move at most;
-        # the frame between two triads turns no more than half again as much as the farther turned of them
-        moved, turned = _largest(now[:, 0] - then[:, 0]), _largest((now[:, 1:] - then[:, 1:]).reshape(-1, 9))
-        length = _largest(now[riders.nodes[:, 1], 0] - now[riders.nodes[:, 0], 0])
-        return 1.5 * moved + turned * (0.25 * length + 1.5 * riders.longest_offset)
-    return _largest(riders.points(now) - riders.points(then))
+
+    riders: Any
+    start: IntArray
+    pieces: IntArray
+    stretch: FloatArray
+    arm: FloatArray
+    bow: float
+
+    @classmethod
+    def build(cls, riders: Any, points: Any, groups: Any, count: int) -> GroupedRiders:
+        """Point `points[j]` of the map `riders` belongs to group `groups[j]` of `count`; it may belong to several."""
+        which, own = np.asarray(points, np.int64), np.asarray(groups, np.int64)
+        stretch, arm, bow = np.ones(len(which)), np.zeros(len(which)), 0.0
+        if isinstance(riders, BeamMap):
+            # the cubic's two bows sum to s (1 − s) ≤ ¼ of the length, which changes by twice what the ends move at
+            # most; the frame between two triads turns no more than half again as much as the farther turned of them
+            ends, bow = riders.nodes[which], 0.25
+            stretch, arm = np.full(len(which), 1.5), 1.5 * np.linalg.norm(riders.offset[which], axis=1)
+        elif isinstance(riders, FrameMap):
+            ends, arm = np.zeros((len(which), 1), np.int32), np.linalg.norm(riders.local[which], axis=1)
+        elif isinstance(riders, BarycentricMap):
+            # a volume's nodes have no frames, so that each is a piece of its own
+            stretch = np.abs(riders.weights[which]).sum(axis=1)
+            ends = riders.nodes[which].reshape(-1, 1)
+        else:
+            ends = which[:, None].astype(np.int32)
+        repeats = len(ends) // max(len(which), 1)
+        distinct = np.unique(np.column_stack([np.repeat(own, repeats), ends]), axis=0)
+        start = np.searchsorted(distinct[:, 0], np.arange(count + 1)).astype(np.int32)
+        widest, longest = np.zeros(count), np.zeros(count)
+        np.maximum.at(widest, own, stretch)
+        np.maximum.at(longest, own, arm)
+        return cls(riders, start, np.ascontiguousarray(distinct[:, 1:], np.int32), widest, longest, bow)
+
+    def ends(self, q: FloatArray) -> FloatArray:
+        """Places and, where there are any, frames (k = 4, else 1) of the pieces' ends, (m, e, k, 3), m."""
+        places: FloatArray = self._nodes(q)[self.pieces]
+        return places
+
+    def updated(self, then: FloatArray, q: FloatArray, groups: Any) -> FloatArray:
+        """`then`, but as `ends` of the body at q for the `groups` (g,) that are True."""
+        rows = np.repeat(groups, np.diff(self.start))
+        return np.where(rows[:, None, None, None], self.ends(q), then)
+
+    def _nodes(self, q: FloatArray) -> FloatArray:
+        if isinstance(self.riders, BeamMap):
+            return q
+        if isinstance(self.riders, FrameMap):
+            return q[None]
+        return (q if isinstance(self.riders, BarycentricMap) else self.riders.points(q))[:, None]
+
+    def parts(self, q: FloatArray, then: FloatArray) -> tuple[Any, ...]:
+        """What the kernel reads."""
+        return (
+            frozen(self._nodes(q)),
+            frozen(then),
+            frozen(self.start),
+            frozen(self.pieces),
+            frozen(self.stretch),
+            frozen(self.arm),
+            self.bow,
+        )
 
 
-def _largest(vectors: FloatArray) -> float:
-    """Length of the longest of `vectors` (k, d)."""
-    return float(np.sqrt(np.einsum("ki,ki->k", vectors, vectors).max(initial=0.0)))
+def approach_bound(
+    sides: tuple[GroupedRiders, GroupedRiders],
+    now: tuple[FloatArray, FloatArray],
+    then: tuple[FloatArray, FloatArray],
+) -> FloatArray:
+    """(g,) m: no point of one side of a group has come nearer to one of the other by more than this since `then`.
+
+    `now` are the positions q of the two bodies, `then` what `ends` gave of them.
+    """
+    bound = np.empty(len(sides[0].stretch))
+    first, second = (side.parts(q, ends) for side, q, ends in zip(sides, now, then, strict=True))
+    lead = 1 if then[0].shape[2] < then[1].shape[2] else 0
+    _bound(first, second, lead, bound)
+    return bound
+
+
+@kernel
+def _bound(first, second, lead, bound):  # type: ignore[no-untyped-def]
+    turn, shift = np.empty((3, 3)), np.empty(3)
+    for g in range(len(bound)):
+        if first[2][g] == first[2][g + 1] or second[2][g] == second[2][g + 1]:
+            bound[g] = 0.0
+            continue
+        if lead == 0:
+            _carry(first, g, turn, shift)
+        else:
+            _carry(second, g, turn, shift)
+        bound[g] = _farthest(first, g, turn, shift) + _farthest(second, g, turn, shift)
+
+
+@inline
+def _carry(side, g, turn, shift):  # type: ignore[no-untyped-def]
+    """The rigid motion x ↦ turn x + shift of the first end of group g."""
+    nodes, then, start, pieces = side[0], side[1], side[2], side[3]
+    now, before = nodes[pieces[start[g], 0]], then[start[g], 0]
+    for r in range(3):
+        for c in range(3):
+            turn[r, c] = 1.0 if r == c else 0.0
+            if len(before) > 1:
+                turn[r, c] = now[1 + r, 0] * before[1 + c, 0]
+                turn[r, c] += now[1 + r, 1] * before[1 + c, 1] + now[1 + r, 2] * before[1 + c, 2]
+    for r in range(3):
+        shift[r] = now[0, r] - (turn[r, 0] * before[0, 0] + turn[r, 1] * before[0, 1] + turn[r, 2] * before[0, 2])
+
+
+@inline
+def _farthest(side, g, turn, shift):  # type: ignore[no-untyped-def]
+    """How far a point of group g can be from where that motion alone would have brought it, m."""
+    nodes, then, start, pieces, stretch, arm, bow = side
+    moved = turned = longest = 0.0
+    for m in range(start[g], start[g + 1]):
+        for e in range(pieces.shape[1]):
+            now, before = nodes[pieces[m, e]], then[m, e]
+            away = 0.0
+            for r in range(3):
+                x = turn[r, 0] * before[0, 0] + turn[r, 1] * before[0, 1] + turn[r, 2] * before[0, 2]
+                away += (now[0, r] - x - shift[r]) ** 2
+            moved = max(moved, away)
+            if len(before) > 1:
+                away = 0.0
+                for r in range(3):
+                    for c in range(3):
+                        x = turn[r, 0] * before[1, c] + turn[r, 1] * before[2, c] + turn[r, 2] * before[3, c]
+                        away += (now[1 + r, c] - x) ** 2
+                turned = max(turned, 0.5 * away)  # the 2-norm of a difference of rotations, from that of Frobenius
+        if pieces.shape[1] > 1:
+            i, j = pieces[m, 0], pieces[m, 1]
+            chord = (nodes[i, 0, 0] - nodes[j, 0, 0]) ** 2 + (nodes[i, 0, 1] - nodes[j, 0, 1]) ** 2
+            longest = max(longest, chord + (nodes[i, 0, 2] - nodes[j, 0, 2]) ** 2)
+    return stretch[g] * np.sqrt(moved) + (arm[g] + bow * np.sqrt(longest)) * np.sqrt(turned)

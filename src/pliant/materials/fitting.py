@@ -7,7 +7,8 @@ undeformed area
     Yeoh         P = 2 (s − s⁻²) (c1 + 2 c2 e + 3 c3 e²),   e = s² + 2/s − 3
     Ogden        P = m (sᵃ⁻¹ − s^(−a/2 − 1))
 
-Each fit minimises Σ (P(strain) − stress)². Tension alone says nothing of the volume: Poisson's ratio is the caller's.
+Each fit minimises Σ (P(strain) − stress)², or with `relative` Σ (P(strain)/stress − 1)², which meets small stresses as
+well as large ones. Tension alone says nothing of the volume: Poisson's ratio is the caller's.
 Mooney–Rivlin is left out: on silicones its second coefficient comes out negative, a material that fails in compression.
 
 Reference: Ogden, Saccomandi, Sgura, Fitting hyperelastic models to experimental data, Comput. Mech. 34 (2004).
@@ -62,18 +63,26 @@ def uniaxial_stress(material: Material, strain: ArrayLike) -> FloatArray:
     )
 
 
-def fit_neo_hookean(strain: ArrayLike, stress: ArrayLike, *, density: float, poisson: float = 0.49) -> Fit[NeoHookean]:
+def fit_neo_hookean(
+    strain: ArrayLike, stress: ArrayLike, *, density: float, poisson: float = 0.49, relative: bool = False
+) -> Fit[NeoHookean]:
     """Neo-Hookean material nearest to a tensile test: engineering strain (k,), engineering stress (k,) in Pa."""
     check_poisson("fit_neo_hookean", poisson)
     strains, stresses = _data(strain, stress, coefficient_count=1)
     s = 1.0 + strains
-    (mu,) = _solve((s - s**-2.0)[:, None], stresses)
+    (mu,) = _solve((s - s**-2.0)[:, None], stresses, _shares(stresses, relative))
     material = NeoHookean(young=2.0 * mu * (1.0 + poisson), poisson=poisson, density=density)
     return _fit(material, strains, stresses)
 
 
 def fit_yeoh(
-    strain: ArrayLike, stress: ArrayLike, *, density: float, poisson: float = 0.49, terms: int = 3
+    strain: ArrayLike,
+    stress: ArrayLike,
+    *,
+    density: float,
+    poisson: float = 0.49,
+    terms: int = 3,
+    relative: bool = False,
 ) -> Fit[Yeoh]:
     """Yeoh material nearest to a tensile test: engineering strain (k,), engineering stress (k,) in Pa.
 
@@ -84,25 +93,28 @@ def fit_yeoh(
         raise InputError(f"terms of fit_yeoh must be 1, 2 or 3, got {terms!r}")
     strains, stresses = _data(strain, stress, coefficient_count=terms)
     c = np.zeros(3)
-    c[:terms] = _solve(_yeoh_shapes(1.0 + strains)[:, :terms], stresses)
+    c[:terms] = _solve(_yeoh_shapes(1.0 + strains)[:, :terms], stresses, _shares(stresses, relative))
     material = Yeoh(c1=float(c[0]), c2=float(c[1]), c3=float(c[2]), poisson=poisson, density=density)
     return _fit(material, strains, stresses)
 
 
-def fit_ogden(strain: ArrayLike, stress: ArrayLike, *, density: float, poisson: float = 0.49) -> Fit[Ogden]:
+def fit_ogden(
+    strain: ArrayLike, stress: ArrayLike, *, density: float, poisson: float = 0.49, relative: bool = False
+) -> Fit[Ogden]:
     """One-term Ogden material nearest to a tensile test: engineering strain (k,), engineering stress (k,) in Pa.
 
     The modulus m is linear and eliminated; the exponent a is searched for in `EXPONENT_RANGE`.
     """
     strains, stresses = _data(strain, stress, coefficient_count=2)
-    s = 1.0 + strains
+    s, shares = 1.0 + strains, _shares(stresses, relative)
+    wanted = shares * stresses
 
     def modulus(a: float) -> float:
-        shape = _ogden_shape(s, a)
-        return float(shape @ stresses / (shape @ shape))
+        shape = shares * _ogden_shape(s, a)
+        return float(shape @ wanted / (shape @ shape))
 
     def error(a: float) -> float:
-        return float(np.sum((modulus(a) * _ogden_shape(s, a) - stresses) ** 2) / np.sum(stresses**2))
+        return float(np.sum((modulus(a) * shares * _ogden_shape(s, a) - wanted) ** 2) / np.sum(wanted**2))
 
     a = _minimise(error, EXPONENT_RANGE)
     return _fit(Ogden(m=modulus(a), a=a, poisson=poisson, density=density), strains, stresses)
@@ -129,11 +141,23 @@ def _minimise(error: Callable[[float], float], bounds: tuple[float, float]) -> f
     return float(minimize_scalar(error, bounds=bracket, method="bounded", options={"xatol": 1e-10}).x)
 
 
-def _solve(columns: FloatArray, stresses: FloatArray) -> FloatArray:
-    """Least squares with columns scaled to unit length: (Ī₁ − 3)² and its powers differ by orders of magnitude."""
-    scale = np.linalg.norm(columns, axis=0)
-    solution: FloatArray = np.linalg.lstsq(columns / scale, stresses, rcond=None)[0] / scale
+def _solve(columns: FloatArray, stresses: FloatArray, shares: FloatArray) -> FloatArray:
+    """Least squares of points that count by their `shares`, with columns scaled to unit length: (Ī₁ − 3)² and its
+    powers differ by orders of magnitude.
+    """
+    counted = shares[:, None] * columns
+    scale = np.linalg.norm(counted, axis=0)
+    solution: FloatArray = np.linalg.lstsq(counted / scale, shares * stresses, rcond=None)[0] / scale
     return solution
+
+
+def _shares(stresses: FloatArray, relative: bool) -> FloatArray:
+    """What the error of each point is multiplied by: one, or one over its stress where relative errors count."""
+    if not relative:
+        return np.ones_like(stresses)
+    if (stresses == 0.0).any():
+        raise InputError("a stress of 0 has no relative error: leave that point out, or fit with relative=False")
+    return 1.0 / stresses
 
 
 def _fit(material: AnyMaterial, strains: FloatArray, stresses: FloatArray) -> Fit[AnyMaterial]:

@@ -32,7 +32,8 @@ class Silicone:
 
     Calling it gives the default, `ogden`: its two coefficients meet the data to 2 % (root mean square), and with an
     exponent a > 1 its stress rises at every stretch, within the data and beyond. Least squares favours large stresses:
-    at a strain of 0.25 it differs from the data by up to 15 % (Dragon Skin 20).
+    at a strain of 0.25 it differs from the data by up to 15 % (Dragon Skin 20). With ``relative=True`` every method
+    fits relative errors instead; Ogden and Yeoh then meet each point up to a strain of 2 within 7 %.
     """
 
     name: str
@@ -62,21 +63,24 @@ class Silicone:
         """The default material: `ogden`."""
         return self.ogden(poisson=poisson)
 
-    def ogden(self, *, poisson: float = 0.49, up_to: float | None = None) -> Ogden:
+    def ogden(self, *, poisson: float = 0.49, up_to: float | None = None, relative: bool = False) -> Ogden:
         """One-term Ogden material fitted to strains ≤ `up_to` (default `valid_strain`)."""
-        return fit_ogden(*self.data(up_to=up_to), density=self.density, poisson=poisson).material
+        strain, stress = self.data(up_to=up_to)
+        return fit_ogden(strain, stress, density=self.density, poisson=poisson, relative=relative).material
 
-    def yeoh(self, *, poisson: float = 0.49, up_to: float | None = None) -> Yeoh:
+    def yeoh(self, *, poisson: float = 0.49, up_to: float | None = None, relative: bool = False) -> Yeoh:
         """Three-term Yeoh material fitted to strains ≤ `up_to` (default `valid_strain`), for use inside that range.
 
         With the default range c3 is negative: the stress falls again beyond a strain of about 2.8 (Dragon Skin) or 3.3
         (Ecoflex). Give a larger `up_to`, or use `ogden`, where strains get there.
         """
-        return fit_yeoh(*self.data(up_to=up_to), density=self.density, poisson=poisson).material
+        strain, stress = self.data(up_to=up_to)
+        return fit_yeoh(strain, stress, density=self.density, poisson=poisson, relative=relative).material
 
-    def neo_hookean(self, *, poisson: float = 0.49, up_to: float | None = None) -> NeoHookean:
+    def neo_hookean(self, *, poisson: float = 0.49, up_to: float | None = None, relative: bool = False) -> NeoHookean:
         """Neo-Hookean material fitted to strains ≤ `up_to` (default `valid_strain`); misses the stiffening."""
-        return fit_neo_hookean(*self.data(up_to=up_to), density=self.density, poisson=poisson).material
+        strain, stress = self.data(up_to=up_to)
+        return fit_neo_hookean(strain, stress, density=self.density, poisson=poisson, relative=relative).material
 
     def data(self, *, up_to: float | None = None) -> tuple[FloatArray, FloatArray]:
         """Engineering strain (j,) and stress (j,) in Pa of the points up to the strain `up_to` (`valid_strain`)."""

@@ -1,6 +1,7 @@
 """Meshes: tetrahedra and hexahedra, their surfaces, structured and generated shapes, files, regions and queries."""
 
 from pliant.mesh import regions
+from pliant.mesh.chamber_filling import fill
 from pliant.mesh.curved import cylinder, shell, tube
 from pliant.mesh.elements import (
     ELEMENTS,
@@ -39,6 +40,7 @@ __all__ = [
     "facet_gauss",
     "facet_shape",
     "facet_shape_gradients",
+    "fill",
     "gauss",
     "load",
     "load_surface",

@@ -77,7 +77,7 @@ def _initialize(gmsh: Any) -> None:
     """Start gmsh without letting it decide about signals: with its SIGPIPE, a browser or a program at the other end of
     a pipe that goes away would end the process.
     """
-    pipe = getattr(signal, "SIGPIPE", None)
+    pipe: Any = getattr(signal, "SIGPIPE", None)  # Windows has none
     ignored = pipe is not None and signal.getsignal(pipe) == signal.SIG_IGN
     gmsh.initialize([], readConfigFiles=False, interruptible=False)
     if ignored and pipe is not None:

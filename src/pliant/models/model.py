@@ -27,6 +27,9 @@ class Factor(Protocol):
     def compliance(self, H: sparse.csr_matrix) -> FloatArray:
         """H A⁻¹ Hᵀ, (rows, rows)."""
 
+    def response(self, H: sparse.csr_matrix, lam: FloatArray) -> FloatArray:
+        """A⁻¹ Hᵀ λ, (unknowns,), of forces λ (rows,)."""
+
 
 class System(Protocol):
     """A dx = r of one model. `r` has the shape of dx, in N (and N·m), zero at held unknowns; `held_dx` is how far held
@@ -101,6 +104,32 @@ class Trial(Protocol):
 
     def velocities(self) -> FloatArray:
         """v at the end of the step, for the dx so far."""
+
+    def confined(self, force: FloatArray) -> FloatArray:
+        """What is left of forces, of the shape of dx, N (and N·m), that the motions of the model feel."""
+
+    def borne(self, r: FloatArray, push: FloatArray | None) -> FloatArray:
+        """What supports have to bear, of the shape of dx, N (and N·m), where r is the residual with the forces `push`
+        of rows in it.
+        """
+
+    def ended(self, q: FloatArray) -> None:
+        """The step has led to q."""
+
+
+class WholeTrial:
+    """What trials share whose model has all its motions: they feel every force, and supports bear the residual."""
+
+    def confined(self, force: FloatArray) -> FloatArray:
+        """The forces themselves, of the shape of dx, N (and N·m)."""
+        return force
+
+    def borne(self, r: FloatArray, push: FloatArray | None) -> FloatArray:
+        """The residual r itself, of the shape of dx, N (and N·m)."""
+        return r
+
+    def ended(self, q: FloatArray) -> None:
+        """Nothing to remember of q."""
 
 
 class Model(Protocol):

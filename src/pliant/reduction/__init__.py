@@ -3,11 +3,12 @@ bases of contact forces and the choice of their size, subspaces of motions and t
 """
 
 from pliant.reduction.choose import BasisChoice, choose_basis
+from pliant.reduction.choose_modes import ModeChoice, choose_modes
 from pliant.reduction.cone import ConeBasis, cone_basis
 from pliant.reduction.curved import curved
 from pliant.reduction.ecsw import ecsw
 from pliant.reduction.experiments import experiments
-from pliant.reduction.fit import fit_error, non_negative_fit
+from pliant.reduction.nnls import fit_error, non_negative_fit
 from pliant.reduction.nnmf import Factorization, nnmf, nnmf_family
 from pliant.reduction.plans import (
     Plan,
@@ -28,12 +29,14 @@ __all__ = [
     "BasisChoice",
     "ConeBasis",
     "Factorization",
+    "ModeChoice",
     "Plan",
     "Pod",
     "Snapshots",
     "Symmetry",
     "Validation",
     "choose_basis",
+    "choose_modes",
     "closed_group",
     "cone_basis",
     "contact_bases",

@@ -13,7 +13,7 @@ from rich.progress import Progress
 from pliant.core.checks import positive
 from pliant.core.errors import ConvergenceError, InputError, MissingExtraError
 from pliant.core.types import FloatArray, IndexArray
-from pliant.reduction.fit import fit_error
+from pliant.reduction.nnls import fit_error
 from pliant.reduction.nnmf import Factorization, checked_snapshots, nnmf_family
 
 SLACK = 0.1

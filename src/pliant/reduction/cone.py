@@ -15,7 +15,7 @@ import numpy as np
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
-from pliant.reduction.fit import non_negative_fit
+from pliant.reduction.nnls import non_negative_fit
 from pliant.reduction.nnmf import checked_snapshots
 
 

@@ -78,5 +78,9 @@ def _displaced(confined: SubspaceModel, y: FloatArray) -> FloatArray:
 
 def _independent(G: FloatArray) -> FloatArray:
     """Equations turned so that they are orthogonal, those that say nothing new left out."""
+    if len(G) > G.shape[1]:
+        squares, turn = linalg.eigh(G.T @ G)
+        kept = squares > _DROPPED**2 * squares[-1]
+        return np.ascontiguousarray(np.sqrt(squares[kept])[:, None] * turn[:, kept].T)
     squares, turn = linalg.eigh(G @ G.T)
     return np.ascontiguousarray(turn[:, squares > _DROPPED**2 * squares[-1]].T @ G)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.core.kernels import kernel
+from pliant.core.arrays import frozen
+from pliant.core.kernels import inline, kernel
 from pliant.core.status import Status
 from pliant.core.types import FloatArray
 
@@ -42,56 +43,96 @@ def hals(S: FloatArray, W: FloatArray, H: FloatArray, *, iterations: int, tolera
 
     Ends when the error falls by less than `tolerance` of itself in `EVERY` iterations, or after `iterations`.
     """
-    total = float(np.vdot(S, S))
-    S_transposed = np.ascontiguousarray(S.T)
-    best = Factors(W, H, _squared(total, W, H @ S_transposed, H @ H.T))
-    W_ahead, H_ahead = W, H
-    mark = last = best.squared
-    step, ceiling, held = 0.5, 1.0, True
-    for iteration in range(1, iterations + 1):
-        reach = 0.0 if held else step
-        H_new = _swept(H_ahead, W_ahead @ S, W_ahead @ W_ahead.T)
-        H_ahead = np.maximum(H_new + reach * (H_new - H), 0.0)
-        product, gram = H_ahead @ S_transposed, H_ahead @ H_ahead.T
-        W_new = _swept(W_ahead, product, gram)
-        W_ahead = np.maximum(W_new + reach * (W_new - W), 0.0)
-        squared = _squared(total, W_new, product, gram)
-        if squared < best.squared:
-            best = Factors(W_new, H_ahead, squared)
-        if squared > last:  # overshot: a plain iteration from the best, which cannot rise, then more carefully
-            W, H = W_ahead, H_ahead = best.W, best.H
-            ceiling, step, held, last = step, step / 1.5, True, best.squared
-        else:
-            W, H, last = W_new, H_new, squared
-            step, ceiling = (step, ceiling) if held else (min(ceiling, 1.05 * step), min(1.0, 1.01 * ceiling))
-            held = False
-        if iteration % EVERY == 0:
-            if mark - best.squared <= 2.0 * tolerance * mark:
-                return Factors(best.W, best.H, best.squared, iteration, Status.CONVERGED)
-            mark = best.squared
-    return Factors(best.W, best.H, best.squared, iterations, Status.ITERATION_LIMIT)
-
-
-def fitted(S: FloatArray, W: FloatArray) -> FloatArray:
-    """Weights (rank, snapshots) ≥ 0 that fit S (contacts, snapshots) with the modes `W` (rank, contacts) roughly."""
-    H = np.zeros((len(W), S.shape[1]))
-    _sweep(H, W @ S, W @ W.T, 30, 1e-6)
-    return H
-
-
-def _swept(X: FloatArray, product: FloatArray, gram: FloatArray) -> FloatArray:
-    """Rows of X (rank, m) that minimise ½⟨X, gram X⟩ − ⟨X, product⟩ one after the other, a few times over."""
-    X = X.copy()
-    _sweep(X, product, gram, INNER_SWEEPS, INNER_GAIN**2)
-    return X
+    best = np.array(W, order="C"), np.array(H, order="C")
+    start = best[0].copy(), best[1].copy(), best[0].copy(), best[1].copy()
+    work = np.empty_like(best[0]), np.empty_like(best[1]), np.empty_like(best[0]), np.empty_like(best[1])
+    grams = np.empty((len(W), len(W))), np.empty((len(W), len(W)))
+    both, total = (frozen(np.ascontiguousarray(S)), frozen(np.ascontiguousarray(S.T))), float(np.vdot(S, S))
+    squared, done, settled = _descend(*both, total, best, start, work, grams, iterations, tolerance)
+    return Factors(*best, squared, done, Status.CONVERGED if settled else Status.ITERATION_LIMIT)
 
 
 @kernel
-def _sweep(X, product, gram, sweeps, gain):
-    """In blocks of columns that stay in the first cache."""
+def _descend(S, S_transposed, total, best, start, work, grams, iterations, tolerance):
+    """The whole descent, so that small factors do not wait for Python: ‖S − WᵀH‖² of the `best`, which replace the
+    start, the iterations, and whether they settled.
+    """
+    W, H, W_ahead, H_ahead = start
+    W_new, H_new, product_W, product_H = work
+    gram, other = grams
+    _products(W, S, product_H, other)
+    _products(H, S_transposed, product_W, gram)
+    least = mark = last = _squared(total, _inner(W, product_W), other, gram)
+    step, ceiling, held = 0.5, 1.0, True
+    for iteration in range(1, iterations + 1):
+        reach = 0.0 if held else step
+        if iteration > 1:
+            _products(W_ahead, S, product_H, other)
+        _sweep(H_ahead, product_H, other, INNER_SWEEPS, INNER_GAIN**2, H, reach, H_new, H_ahead)
+        _products(H_ahead, S_transposed, product_W, gram)
+        overlap = _sweep(W_ahead, product_W, gram, INNER_SWEEPS, INNER_GAIN**2, W, reach, W_new, W_ahead)
+        np.dot(W_new, W_new.T, other)
+        squared = _squared(total, overlap, other, gram)
+        if squared < least:
+            least = squared
+            _copy(W_new, best[0])
+            _copy(H_ahead, best[1])
+        if squared > last:  # overshot: a plain iteration from the best, which cannot rise, then more carefully
+            for into in (W, W_ahead):
+                _copy(best[0], into)
+            for into in (H, H_ahead):
+                _copy(best[1], into)
+            ceiling, step, held, last = step, step / 1.5, True, least
+        else:
+            W, W_new, H, H_new, last = W_new, W, H_new, H, squared
+            if not held:
+                step, ceiling = min(ceiling, 1.05 * step), min(1.0, 1.01 * ceiling)
+            held = False
+        if iteration % EVERY == 0:
+            if mark - least <= 2.0 * tolerance * mark:
+                return least, iteration, True
+            mark = least
+    return least, iterations, False
+
+
+@inline
+def _products(X, S, product, gram):
+    np.dot(X, S, product)
+    np.dot(X, X.T, gram)
+
+
+@inline
+def _inner(first, second):
+    total = 0.0
+    for k in range(first.shape[0]):
+        for i in range(first.shape[1]):
+            total += first[k, i] * second[k, i]
+    return total
+
+
+@inline
+def _copy(source, into):
+    for k in range(source.shape[0]):
+        for i in range(source.shape[1]):
+            into[k, i] = source[k, i]
+
+
+@inline
+def _squared(total, overlap, first, second):
+    """‖S − WᵀH‖² from ‖S‖², ⟨W, HSᵀ⟩, WWᵀ and HHᵀ; rounding leaves about 1e-15 ‖S‖² of it."""
+    return max(total - 2.0 * overlap + _inner(first, second), 0.0)
+
+
+@inline
+def _sweep(X, product, gram, sweeps, gain, before, reach, found, ahead):
+    """Rows of X (rank, m) that minimise ½⟨X, gram X⟩ − ⟨X, product⟩ one after the other, so many times over or until it
+    moves little, into `found`; the same carried on by `reach` of what they moved from `before`, into `ahead`. Returns
+    ⟨found, product⟩. X and `ahead` may be the same. In blocks of columns that stay in the first cache.
+    """
     rank, count = X.shape
     x = np.empty((rank, BLOCK))
     row = np.empty(BLOCK)
+    overlap = 0.0
     for start in range(0, count, BLOCK):
         size = min(BLOCK, count - start)
         for k in range(rank):
@@ -122,9 +163,9 @@ def _sweep(X, product, gram, sweeps, gain):
                 break
         for k in range(rank):
             for i in range(size):
-                X[k, start + i] = x[k, i]
-
-
-def _squared(total: float, W: FloatArray, product: FloatArray, gram: FloatArray) -> float:
-    """‖S − WᵀH‖² from HSᵀ and HHᵀ; rounding leaves about 1e-15 ‖S‖² of it."""
-    return max(total - 2.0 * float(np.vdot(W, product)) + float(np.vdot(W @ W.T, gram)), 0.0)
+                new = x[k, i]
+                carried = max(new + reach * (new - before[k, start + i]), 0.0)
+                overlap += new * product[k, start + i]
+                found[k, start + i] = new
+                ahead[k, start + i] = carried
+    return overlap

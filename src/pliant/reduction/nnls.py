@@ -1,7 +1,9 @@
-"""Sparse non-negative least squares: the few x ≥ 0 with G x ≈ b.
+"""Non-negative least squares: x ≥ 0 with G x ≈ b, of many right-hand sides in full, or of one with few entries.
 
 The active-set method of Lawson and Hanson (Solving Least Squares Problems, 1974, chapter 23) lets one entry in at a
-time, so it can stop as soon as the residual is small enough: the entries are then few. The factor Q R of the columns in
+time. `non_negative_fit` takes it to its end, by SciPy: with Ψ = QR, ‖s − Ψb‖² = ‖Qᵀs − Rb‖² + ‖s − QQᵀs‖², so that the
+problem of each snapshot has as many rows as there are modes, whatever the number of contacts. `sparse_nnls` stops as
+soon as the residual is small enough, which SciPy's does not: the entries are then few. The factor Q R of the columns in
 use is kept and grows by a column at a time.
 """
 
@@ -15,10 +17,44 @@ from scipy import linalg
 
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import ConvergenceError, InputError
+from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray, IndexArray
 
 _DEPENDENT = 1e-10
 """A column whose part outside of the span of those in use is below this share of it is not let in."""
+
+
+def non_negative_fit(basis: Any, snapshots: Any) -> FloatArray:
+    """Weights (rank, snapshots) ≥ 0, N, with which the modes `basis` (contacts, rank) come closest to `snapshots`
+    (contacts, snapshots), N, in the 2-norm of each.
+    """
+    from scipy.optimize import nnls  # loaded here: it takes long, and only offline work needs it
+
+    modes = finite_array("basis", basis, shape=(None, None))
+    S = finite_array("snapshots", snapshots, shape=(None, None))
+    if len(modes) != len(S):
+        raise InputError(f"basis has {len(modes)} contacts, the snapshots {len(S)}; both need the same rows")
+    weights: FloatArray = np.zeros((modes.shape[1], S.shape[1]))
+    live = np.flatnonzero(modes.any(axis=0))
+    if not len(live):
+        return weights
+    with one_blas_thread():
+        Q, R = np.linalg.qr(modes[:, live])
+        right = Q.T @ S
+        for column in np.flatnonzero(S.any(axis=0)):
+            weights[live, column] = nnls(R, right[:, column])[0]
+    return weights
+
+
+def fit_error(basis: FloatArray, snapshots: FloatArray, weights: FloatArray | None = None) -> float:
+    """‖S − ΨB‖ / ‖S‖ in Frobenius norm, with the best B ≥ 0 unless `weights` (rank, snapshots), N, are given; 0 where
+    there are no forces. `basis` is (contacts, rank), `snapshots` (contacts, snapshots), N.
+    """
+    size = float(np.linalg.norm(snapshots))
+    if size == 0.0:
+        return 0.0
+    B = non_negative_fit(basis, snapshots) if weights is None else weights
+    return float(np.linalg.norm(snapshots - basis @ B)) / size
 
 
 @dataclass(frozen=True, eq=False)

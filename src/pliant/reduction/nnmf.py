@@ -21,16 +21,18 @@ from pliant.core.status import Status
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray
 from pliant.reduction.als import als
-from pliant.reduction.hals import Factors, fitted, hals
+from pliant.reduction.hals import Factors, hals
 from pliant.reduction.starts import from_chance, from_extremes, from_singular_vectors
 
 Method = Literal["hals", "als"]
-RACE = 40
-"""Iterations that every start gets before the best go on."""
-RACE_STRIDE = 8
-"""The race looks at every so many-th snapshot only, where enough are left: neighbours in time say much the same."""
+RACE, SHORT_RACE = 40, 20
+"""Iterations that every start gets before the best go on: where the race is cheap, and elsewhere."""
+RACE_STRIDE, CHEAP = 8, 4
+"""The race looks at every so many-th snapshot only, where enough are left: neighbours in time say much the same. It is
+cheap from the second number on.
+"""
 FINALISTS = 2
-FINAL = 20
+FINAL = 5
 """Iterations over all snapshots after which the better of the last two goes on alone."""
 TRADES = 1
 TRADE = 10
@@ -67,7 +69,7 @@ def nnmf(
     rank: int,
     seed: int,
     method: Method = "hals",
-    restarts: int = 3,
+    restarts: int = 1,
     tolerance: float = 1e-4,
     iterations: int = 150,
 ) -> Factorization:
@@ -203,24 +205,25 @@ def _starts(S: FloatArray, rank: int, restarts: int, rng: np.random.Generator) -
 
 def _raced(S: FloatArray, rank: int, restarts: int, rng: np.random.Generator, tolerance: float, most: int) -> Factors:
     """The best start, brought to convergence in at most `most` iterations: all race over some of the snapshots, the
-    best two over all of them. Where the first two end at the same minimum, it is trusted.
+    best two over all of them. Where the first two end at the same minimum, it is trusted. Of few snapshots few
+    are left out: the race is then about as dear as the last stretch, so it is shorter, and nothing is traded.
     """
     stride = max(1, min(RACE_STRIDE, S.shape[1] // (8 * rank)))
-    part = np.ascontiguousarray(S[:, ::stride])
+    part, race = np.ascontiguousarray(S[:, ::stride]), RACE if stride >= CHEAP else SHORT_RACE
     tried: list[Factors] = []
     for W, H in _starts(part, rank, restarts, rng):
-        tried.append(hals(part, W, H, iterations=RACE, tolerance=10.0 * tolerance))
+        tried.append(hals(part, W, H, iterations=race, tolerance=10.0 * tolerance))
         if len(tried) == FINALISTS and _agree(tried):
             break
     spent = sum(factors.iterations for factors in tried)
     finalists = sorted(tried, key=lambda factors: factors.squared)[: 1 if _agree(tried) else FINALISTS]
-    ahead = [(f.W, f.H if stride == 1 else fitted(S, f.W)) for f in finalists]
+    ahead = [(f.W, f.H if stride == 1 else np.zeros((rank, S.shape[1]))) for f in finalists]
     trades = 0
     if len(ahead) > 1:
         tried = [hals(S, W, H, iterations=FINAL, tolerance=10.0 * tolerance) for W, H in ahead]
         spent += sum(factors.iterations for factors in tried)
         best = min(tried, key=lambda factors: factors.squared)
-        ahead, trades = [(best.W, best.H)], 0 if _agree(tried) else TRADES
+        ahead, trades = [(best.W, best.H)], 0 if _agree(tried) or stride < CHEAP else TRADES
     end = _settled(S, *ahead[0], tolerance, most, trades)
     return replace(end, iterations=spent + end.iterations)
 
@@ -237,7 +240,7 @@ def _settled(S: FloatArray, W: FloatArray, H: FloatArray, tolerance: float, iter
     spent = best.iterations
     for _ in range(trades):
         more = hals(S, *grown(S, best, len(W) + 1), iterations=TRADE, tolerance=tolerance)
-        fewer = hals(S, *pruned(more), iterations=iterations, tolerance=tolerance)
+        fewer = hals(S, *pruned(more), iterations=(iterations + 1) // 2, tolerance=tolerance)
         spent += more.iterations + fewer.iterations
         if fewer.squared >= (1.0 - tolerance) * best.squared:
             break

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Stiffness
-from pliant.actuators.limits import Driven
+from pliant.actuators import Actuator, Stiffness
 from pliant.actuators.values import Angle, Displacement, Force, Pressure, Torque, VolumeGrowth
 from pliant.core.checks import finite_array, positive_count
 from pliant.core.errors import InputError
@@ -41,7 +40,7 @@ class Plan:
     an actuator are an error here, before anything is simulated.
     """
 
-    actuators: tuple[Driven, ...]
+    actuators: tuple[Actuator, ...]
     kinds: tuple[type, ...]
     targets: FloatArray
     steps: int
@@ -257,7 +256,7 @@ def latin_hypercube(
 
 
 def _plan(
-    actuators: tuple[Driven, ...],
+    actuators: tuple[Actuator, ...],
     kind: Any,
     levels: FloatArray,
     low: Any,
@@ -282,8 +281,8 @@ def _spread(name: str, value: Any, count: int) -> FloatArray:
     return np.broadcast_to(numbers, (count,))
 
 
-def _actuators(world: World, wanted: Sequence[Any] | None) -> tuple[Driven, ...]:
-    known = tuple(spec for maker in world.row_makers if isinstance(spec := getattr(maker, "spec", None), Driven))
+def _actuators(world: World, wanted: Sequence[Any] | None) -> tuple[Actuator, ...]:
+    known = tuple(spec for maker in world.row_makers if isinstance(spec := getattr(maker, "spec", None), Actuator))
     if wanted is None:
         ramped = tuple(actuator for actuator in known if not isinstance(actuator, Stiffness))  # never 0
         if not ramped:
@@ -298,10 +297,10 @@ def _actuators(world: World, wanted: Sequence[Any] | None) -> tuple[Driven, ...]
     return chosen
 
 
-def _by_name(world: World, name: str) -> Driven:
+def _by_name(world: World, name: str) -> Actuator:
     for maker in world.row_makers:
         spec = getattr(maker, "spec", None)
-        if isinstance(spec, Driven) and spec.name == name:
+        if isinstance(spec, Actuator) and spec.name == name:
             return spec
     raise InputError(f"this world has no actuator called {name!r}")
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from pliant.core.checks import finite_array, positive, positive_count
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.volume import Subspace, VolumeModel
 from pliant.models.volume.chart import carried_shape
@@ -31,12 +31,14 @@ _ROUNDING = 1e-13
 class Pod:
     """Modes of a body and how much of its snapshots they hold.
 
-    `modes` (3n, k), m per unit, are orthonormal in the product; `singular_values` (r,) are those of all snapshots.
+    `modes` (3n, k), m per unit, are orthonormal in the product `G` (3n, 3n), sparse; `singular_values` (r,) are those
+    of all snapshots.
     """
 
     model: VolumeModel
     modes: FloatArray
     singular_values: FloatArray
+    G: Any
 
     @property
     def size(self) -> int:
@@ -47,6 +49,17 @@ class Pod:
     def discarded(self) -> float:
         """What the modes leave of the snapshots, as a share of their norm."""
         return _tail(self.singular_values, self.size)
+
+    def left_out(self, snapshots: Any) -> FloatArray:
+        """What the first 0, 1 … k modes leave of other snapshots (s, n, 3), m, as a share of their norm: (k + 1,)."""
+        shapes = displacements(self.model, snapshots).T
+        pushed = self.G @ shapes
+        whole = float(np.vdot(shapes, pushed))
+        if not whole:
+            raise InputError(f"none of these snapshots moves {self.model.name!r} away from its rest shape")
+        held = np.concatenate([[0.0], np.cumsum(((self.modes.T @ pushed) ** 2).sum(axis=1))])
+        left: FloatArray = np.sqrt(np.maximum(1.0 - held / whole, 0.0))
+        return left
 
     def subspace(self) -> Subspace:
         """The modes as a reduction of a world; internal forces visit all integration points."""
@@ -72,7 +85,8 @@ def pod(
         raise InputError(f"product must be one of {', '.join(PRODUCTS)}, got {product!r}")
     positive("tolerance", tolerance)
     shapes = displacements(model, snapshots)
-    modes, singular_values = _DECOMPOSE[product](model, shapes)
+    G = _PRODUCT[product](model)
+    modes, singular_values = _decomposed(G, shapes, np.setdiff1d(np.arange(model.size), model.held_unknowns))
     count = int(np.sum(singular_values > _ROUNDING * singular_values[0])) if len(singular_values) else 0
     if not count:
         raise InputError(f"no snapshot moves {model.name!r} away from its rest shape: take some under load")
@@ -82,7 +96,7 @@ def pod(
             raise InputError(f"{len(shapes)} snapshots of {model.name!r} hold {count} modes, not {kept}: take more")
     else:
         kept = next(k for k in range(1, count + 1) if k == count or _tail(singular_values, k) <= tolerance)
-    return Pod(model, np.ascontiguousarray(modes[:, :kept]), singular_values)
+    return Pod(model, np.ascontiguousarray(modes[:, :kept]), singular_values, G)
 
 
 def displacements(model: VolumeModel, snapshots: Any) -> FloatArray:
@@ -98,6 +112,19 @@ def displacements(model: VolumeModel, snapshots: Any) -> FloatArray:
 def _tail(singular_values: FloatArray, kept: int) -> float:
     squares = singular_values**2
     return float(np.sqrt(squares[kept:].sum() / squares.sum()))
+
+
+def _decomposed(G: Any, shapes: FloatArray, free: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Modes (3n, r) and singular values (r,) of shapes (s, 3n) in a product; at unknowns that are not `free` (f,) modes
+    are zero, also those that rounding makes.
+    """
+    own, G = shapes[:, free], G.tocsr()[free][:, free]
+    diagonal = G.diagonal()
+    is_diagonal = G.nnz == np.count_nonzero(diagonal)
+    found, singular_values = _by_weights(diagonal, own) if is_diagonal else _by_matrix(G, own)
+    modes = np.zeros((shapes.shape[1], found.shape[1]))
+    modes[free] = found
+    return modes, singular_values
 
 
 def _by_weights(weights: FloatArray, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -123,21 +150,21 @@ def _by_matrix(G: Any, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
     return linalg.solve_triangular(again, modes.T, lower=True).T, singular_values
 
 
-def _in_mass(model: VolumeModel, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _mass(model: VolumeModel) -> Any:
     mass = model.mass
     if mass.blocks is None:
-        return _by_weights(np.repeat(mass.nodal, 3), shapes)
-    return _by_matrix(BlockMatrix(model.pattern, mass.blocks[:, None, None] * np.eye(3)).to_scipy(), shapes)
+        return sparse.diags(np.repeat(mass.nodal, 3))
+    return BlockMatrix(model.pattern, mass.blocks[:, None, None] * np.eye(3)).to_scipy()
 
 
-def _in_energy(model: VolumeModel, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _stiffness(model: VolumeModel) -> Any:
     values = np.zeros((model.pattern.block_count, 3, 3))
     model.assemble(model.rest.copy(), mass=0.0, stiffness=1.0, tangent=Tangent.EXACT, values=values)
-    return _by_matrix(BlockMatrix(model.pattern, values).to_scipy(), shapes)
+    return BlockMatrix(model.pattern, values).to_scipy()
 
 
-def _plain(model: VolumeModel, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return _by_weights(np.ones(model.size), shapes)
+def _plain(model: VolumeModel) -> Any:
+    return sparse.identity(model.size)
 
 
-_DECOMPOSE = {"mass": _in_mass, "energy": _in_energy, "plain": _plain}
+_PRODUCT = {"mass": _mass, "energy": _stiffness, "plain": _plain}

@@ -24,22 +24,21 @@ from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import FacingPair
 from pliant.constraints.pair_basis import PairBasis, facing_of
 from pliant.core.checks import positive
-from pliant.core.errors import InputError
+from pliant.core.errors import InputError, PliantError
 from pliant.core.types import FloatArray
 from pliant.models.volume import Subspace
 from pliant.reduction.choose import choose_basis
+from pliant.reduction.choose_modes import HELD_OUT, choose_modes, is_rich
 from pliant.reduction.cone import cone_basis
-from pliant.reduction.curved import curved
 from pliant.reduction.ecsw import ecsw
-from pliant.reduction.experiments import experiments
+from pliant.reduction.experiments import STEPPER, experiments
 from pliant.reduction.plans import Plan
-from pliant.reduction.pod import pod
 from pliant.reduction.snapshots import Snapshots
 from pliant.world import World
 from pliant.world.reduced import Training, reduced
 
-HELD_OUT = 0.2
-"""Fraction of the snapshots that decides how many modes there are, and takes no part in making them."""
+MOST_EQUATIONS = 2400
+"""Training equations for integration points: snapshots times modes. More of them take long and tell little."""
 
 
 def reduce(
@@ -66,8 +65,10 @@ def reduce(
         Relative error of contact forces on held-out snapshots, usual 0.1 … 0.01, which decides the number of contact
         modes of every pair; pairs that never touch keep their contacts in full. None leaves all contacts as they are.
     motion_tolerance
-        What the modes of a volume may leave of its snapshots, usual 1e-2 … 1e-4, which decides their number, and ten
-        times that the integration points. None leaves motions as they are.
+        What the modes of a volume may leave of held-out snapshots, usual 1e-2 … 1e-4, which decides their number, and
+        three times that the integration points. The motion itself may be several times as far off, of bodies that touch
+        themselves ten times: `validate` tells. None leaves motions as they are. Contacts in full, or in more modes than
+        a body has motions, may contradict each other: the run with most of them is tried, and an error says so.
     method
         Contact modes by non-negative factorization, or the snapshots themselves that span the others ("cone").
     curvature
@@ -98,8 +99,11 @@ def reduce(
             world, seen, tolerance=contact_tolerance, method=method, guards=guards, depth=depth, seed=seed
         )
     if motion_tolerance is not None:
-        parts += subspaces(world, seen, tolerance=motion_tolerance, curvature=curvature)
-    return reduced(world, [*parts, Training(json.dumps(seen.provenance["plan"]))])
+        parts += subspaces(world, seen, tolerance=motion_tolerance, curvature=curvature, seed=seed)
+    fast = reduced(world, [*parts, Training(json.dumps(seen.provenance["plan"]))])
+    if motion_tolerance is not None:
+        _check_follows(fast, seen, STEPPER if stepper is None else stepper)
+    return fast
 
 
 def contact_bases(
@@ -137,16 +141,19 @@ def contact_bases(
     return found
 
 
-def subspaces(world: World, snapshots: Snapshots, *, tolerance: float, curvature: bool = False) -> list[Subspace]:
+def subspaces(
+    world: World, snapshots: Snapshots, *, tolerance: float, curvature: bool = False, seed: int = 0
+) -> list[Subspace]:
     """Modes and integration points of every volume that moves in the snapshots; see `reduce`."""
     if not world.volumes:
         raise InputError("this world has no volumes, so there are no motions to reduce; leave motion_tolerance out")
-    found = []
+    positive("motion_tolerance", tolerance)
+    rich, found = is_rich(snapshots), []
     for model in world.volumes:
-        shapes = snapshots.positions(model.name)
-        modes = pod(model, shapes, tolerance=tolerance)
-        subspace = curved(modes, shapes) if curvature else modes.subspace()
-        found.append(ecsw(model, subspace, shapes, tolerance=min(0.5, 10.0 * tolerance)))
+        space = choose_modes(model, snapshots, tolerance=tolerance, curvature=curvature, seed=seed).subspace
+        every = -(-snapshots.count * space.size // MOST_EQUATIONS)
+        shapes = snapshots.positions(model.name)[::-every]
+        found.append(ecsw(model, space, shapes, tolerance=min(0.5, 3.0 * tolerance), stiffness=not rich))
     return found
 
 
@@ -191,6 +198,32 @@ def _modes(forces: FloatArray, tolerance: float, method: str, seed: int) -> Floa
             f"{len(order)} snapshots with contact are too few to choose modes and to check them; record more steps"
         )
     return choose_basis(forces[:, order[count:]], forces[:, order[:count]], tolerance=tolerance, seed=seed).basis
+
+
+def _check_follows(fast: World, seen: Snapshots, stepper: Any) -> None:
+    """An error where the reduced world cannot follow the recorded run with most contacts: rows of a body that is left
+    few motions may contradict each other, and what actuators want.
+    """
+    touching = [number for number, maker in enumerate(fast.row_makers) if isinstance(maker, ContactPair)]
+    pushing = np.concatenate([[0], np.cumsum(np.isin(seen.maker, touching) & (seen.lam > 0.0))])
+    at_once = np.diff(pushing[seen.starts])
+    if not at_once.any():
+        return
+    run = int(seen.run[at_once.argmax()])
+    plan, state = Plan.of(fast, seen.provenance["plan"]), fast.initial_state()
+    for step in range(plan.steps):
+        try:
+            state, _ = stepper(fast, state, plan.controls(run, step))
+        except PliantError as error:
+            modes = ", ".join(f"{r.body.name!r} in {r.size}" for r in fast.reductions if isinstance(r, Subspace))
+            kept = "" if any(isinstance(r, ContactBasis | PairBasis) for r in fast.reductions) else (
+                ", and give contact_tolerance too, so that fewer rows push"
+            )  # fmt: skip
+            raise InputError(
+                f"the reduced world cannot follow run {run} of its own plan beyond step {step}, where up to "
+                f"{at_once.max()} contacts push at once and bodies move in few modes ({modes}): {error}. Take a "
+                f"smaller motion_tolerance, so that there are more modes{kept}"
+            ) from error
 
 
 def _check_own(world: World, snapshots: Snapshots) -> None:

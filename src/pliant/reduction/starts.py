@@ -13,11 +13,11 @@ FAINT = 1e-3
 def from_singular_vectors(S: FloatArray, rank: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """The positive or the negative part of each pair of singular vectors, whichever is larger, (rank, contacts) and
     (rank, snapshots); zeros are filled with the mean of S (NNDSVDa: Boutsidis and Gallopoulos, Pattern Recognition 41,
-    2008). The singular vectors are those of a random range of S after four power iterations.
+    2008). The singular vectors are those of a random range of S after two power iterations.
     """
     width = min(rank + 10, *S.shape)
     range_: FloatArray = np.linalg.qr(S @ rng.normal(size=(S.shape[1], width)))[0]
-    for _ in range(4):
+    for _ in range(2):
         range_ = np.linalg.qr(S @ (S.T @ range_))[0]
     left, sigma, right = np.linalg.svd(range_.T @ S, full_matrices=False)
     U, V = (range_ @ left).T[:rank], right[:rank]

@@ -25,15 +25,21 @@ from pliant.world.reduced import Training
 class Validation:
     """A reduced world beside its full one, over the steps (s,) of held-out runs.
 
-    run            (s,) number of the run
-    targets        (runs, actuators) what the actuators reach, m (N, Pa, m³, rad or N·m)
-    motion_error   (s,) largest distance of a node from where the full world has it, m
-    motion         (s,) largest displacement of a node from rest in the full world, m
-    force_error    (s,) |Σλ − Σλ_full| of all contacts' normal forces, N; `force` (s,) is Σλ_full
-    penetration    (s,) how deep any point stands in what it touches in the reduced world, m; `full_penetration` (s,)
-                   in the full one
-    unknown        (s,) contacts that the modes do not know, treated in full
-    fast_ms, full_ms  (s,) times of the steps
+    run
+        (s,) number of the run.
+    targets
+        (runs, actuators) what the actuators reach, m (N, Pa, m³, rad or N·m).
+    motion_error, motion
+        (s,) largest distance of a node from where the full world has it, and largest displacement of a node from rest
+        in the full world, m.
+    force_error, force
+        (s,) |Σλ − Σλ_full| of all contacts' normal forces, and Σλ_full, N.
+    penetration, full_penetration
+        (s,) how deep any point stands in what it touches in the reduced world, and in the full one, m.
+    unknown
+        (s,) contacts that the modes do not know, treated in full.
+    fast_ms, full_ms
+        (s,) times of the steps.
     """
 
     run: IndexArray

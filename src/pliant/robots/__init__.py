@@ -9,7 +9,9 @@
 from pliant.robots.bellows import bellows
 from pliant.robots.finger import finger
 from pliant.robots.gripper import Gripper, gripper
+from pliant.robots.membrane import Membrane, membrane
 from pliant.robots.pneumatic_finger import pneumatic_finger
+from pliant.robots.pneumatic_gripper import PneumaticGripper, pneumatic_gripper
 from pliant.robots.pneunet import pneunet
 from pliant.robots.robot import Marker, Robot
 from pliant.robots.spine import spine
@@ -20,11 +22,15 @@ from pliant.robots.twister import twister
 __all__ = [
     "Gripper",
     "Marker",
+    "Membrane",
+    "PneumaticGripper",
     "Robot",
     "bellows",
     "finger",
     "gripper",
+    "membrane",
     "pneumatic_finger",
+    "pneumatic_gripper",
     "pneunet",
     "spine",
     "tower",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from pliant.actuators import Cable, Cavity
 from pliant.actuators.cavity import hollow_surfaces
+from pliant.actuators.values import VolumeRatio
 from pliant.constraints.facing import Facing
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
@@ -137,6 +139,15 @@ def hollows(body: Volume, count: int, names: str, **limits: float) -> tuple[Cavi
     order = sorted(range(count), key=lambda i: tuple(np.round(centers[i][::-1], 9)))
     labels = [names] if count == 1 else [f"{names}{i}" for i in range(count)]
     return tuple(Cavity(body, shells[i], name=label, **limits) for i, label in zip(order, labels, strict=True))
+
+
+def volume_ratios(cavities: Sequence[Cavity], ratios: Any) -> dict[Cavity, VolumeRatio]:
+    """Controls that give `cavities` their volumes over those at rest: one number for all, or one each."""
+    given = finite_array("ratios", ratios)
+    if given.shape not in ((), (len(cavities),)):
+        raise InputError(f"ratios must be one number or {len(cavities)}, one for each cavity, got {ratios!r}")
+    each = np.broadcast_to(given, (len(cavities),))
+    return {cavity: VolumeRatio(float(ratio)) for cavity, ratio in zip(cavities, each, strict=True)}
 
 
 def _center(mesh: Mesh, nodes: Any) -> FloatArray:

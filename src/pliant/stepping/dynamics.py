@@ -16,7 +16,6 @@ from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.scheme import Scheme
-from pliant.models.volume import SubspaceTrial
 from pliant.stepping.info import Measures, StepInfo
 from pliant.stepping.lagged_factors import LaggedFactors, begin_factors
 from pliant.stepping.motion import Motion
@@ -160,10 +159,8 @@ def measure(motion: Motion, advanced: State) -> Measures:
 
     def reaction(body: Any) -> FloatArray:
         number = world.index(body)
-        trial, r = motion.trials[number], forces.r[number]
-        if isinstance(trial, SubspaceTrial):  # its residual knows nothing of supports
-            r = trial.whole_residual()
-            r = r if motion.pushes is None else r + motion.pushes[number]
+        push = None if motion.pushes is None else motion.pushes[number]
+        r = motion.trials[number].borne(forces.r[number], push)
         return np.where(world.models[number].held, -r, 0.0)
 
     return Measures(relative_residual(motion, forces), after - before, reaction)

@@ -15,7 +15,6 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Residual, System
 from pliant.models.scheme import Scheme
-from pliant.models.volume import SubspaceModel, SubspaceTrial
 from pliant.stepping.factors import ExactFactors, FactorSource
 from pliant.stepping.session import DirectSession, Session
 from pliant.world import World
@@ -96,10 +95,7 @@ class Motion:
         """`forces` with Hᵀλ of the last linear solve added to the residuals."""
         if self.pushes is None:
             return forces
-        pushes = [
-            trial.confined(push) if isinstance(trial, SubspaceTrial) else push
-            for trial, push in zip(self.trials, self.pushes, strict=True)
-        ]
+        pushes = [trial.confined(push) for trial, push in zip(self.trials, self.pushes, strict=True)]
         r = tuple(r + push for r, push in zip(forces.r, pushes, strict=True))
         return replace(forces, r=r, scale=max(forces.scale, *(_norm(push) for push in pushes)))
 
@@ -183,9 +179,8 @@ class Motion:
     def advanced(self, lam: FloatArray) -> State:
         """The state at the end of the step."""
         positions = tuple(trial.positions() for trial in self.trials)
-        for model, q in zip(self.world.models, positions, strict=True):
-            if isinstance(model, SubspaceModel):
-                model.reached(q)
+        for trial, q in zip(self.trials, positions, strict=True):
+            trial.ended(q)
         return State(
             self.world,
             self.start.time + self.scheme.dt,

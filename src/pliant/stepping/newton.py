@@ -15,9 +15,8 @@ from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Factor, System
-from pliant.models.volume.subspace_trial import SubspaceFactor
 from pliant.solvers.complementarity import ConflictingRowsError
-from pliant.solvers.linear import LaggedFactor, LateSingularError
+from pliant.solvers.linear import LateSingularError
 from pliant.stepping.motion import Forces, Motion
 
 SETTLED = 1e-3
@@ -171,11 +170,7 @@ def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: S
         motion.pushes = [transposed_product(H, lam).reshape(x.shape) for H, x in zip(rows.H, dx, strict=True)]
         for number, (push, factor) in enumerate(zip(motion.pushes, factors, strict=True)):
             if push.any():
-                if isinstance(factor, (LaggedFactor, SubspaceFactor)):  # they keep A⁻¹Hᵀ or HΦ, and begin from there
-                    moved = factor.response(rows.H[number], lam).reshape(push.shape)
-                else:
-                    moved = factor.solve(push)
-                dx[number] = dx[number] + moved
+                dx[number] = dx[number] + factor.response(rows.H[number], lam).reshape(push.shape)
     return lam
 
 

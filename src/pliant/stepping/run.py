@@ -217,10 +217,11 @@ class Run:
             "forces": [list(recorded.names) for recorded in self.forces],
         }
         arrays: dict[str, Any] = {}
-        if self.world is not None and self.stepper is not None:
+        if self.world is not None:
             header["world"], arrays = encode_world(self.world)
-            header["controls"] = encode_controls(self.world, self.controls)
-            header["stepper"] = [type(self.stepper).__name__, asdict(self.stepper)]
+            if self.stepper is not None:
+                header["controls"] = encode_controls(self.world, self.controls)
+                header["stepper"] = [type(self.stepper).__name__, asdict(self.stepper)]
         arrays["header"] = np.array(json.dumps(header))
         for name in ("times", "step_seconds", "iterations", "linear_residual"):
             arrays[name] = getattr(self, name)
@@ -259,8 +260,8 @@ class Run:
             stage_seconds={name: arrays[f"stage_{k}"] for k, name in enumerate(header["stages"])},
             forces=tuple(RecordedRows(tuple(n), arrays[f"force_{k}"]) for k, n in enumerate(header["forces"])),
             world=world,
-            controls=() if world is None else decode_controls(world, header["controls"]),
-            stepper=None if world is None else _stepper(*header["stepper"]),
+            controls=() if world is None else decode_controls(world, header.get("controls", ())),
+            stepper=_stepper(*header["stepper"]) if "stepper" in header else None,
         )
 
     def plot(self, path: str | Path | None = None, *, points: Any = None) -> Any:

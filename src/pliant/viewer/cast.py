@@ -1,10 +1,10 @@
-"""What stands on the stage: bodies, obstacles and cables of a run or of a world, as far as they are known."""
+"""What stands on the stage: bodies, obstacles, cables and chambers of a run or a world, as far as they are known."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from pliant.actuators import CableRows
+from pliant.actuators import CableRows, CavityRows
 from pliant.core.types import FloatArray
 from pliant.mappings import RodMap
 from pliant.models.rigid import Obstacle
@@ -20,7 +20,10 @@ FIBRE = "fibre stress of rods (kPa)"
 
 
 class Cast:
-    """Bodies with their read-outs, obstacles and cables. A run that does not know its world has bodies alone."""
+    """Bodies with their read-outs, obstacles, cables and chambers. A run that does not know its world has bodies alone.
+
+    `tints` (#rrggbb) are colours of the bodies where they are not given in turn.
+    """
 
     def __init__(
         self,
@@ -29,10 +32,14 @@ class Cast:
         strands: tuple[CableRows, ...],
         models: dict[int, VolumeModel],
         rods: dict[int, RodModel] | None = None,
+        chambers: tuple[CavityRows, ...] = (),
+        tints: tuple[str, ...] = (),
     ) -> None:
         self.bodies = bodies
         self.obstacles = obstacles
         self.strands = strands
+        self.chambers = chambers
+        self.tints = tints
         self._models = models
         self._rods = rods or {}
 
@@ -43,12 +50,18 @@ class Cast:
         strands = tuple(maker for maker in world.row_makers if isinstance(maker, CableRows))
         models = {k: model for k, model in enumerate(world.models) if isinstance(model, VolumeModel)}
         rods = {k: model for k, model in enumerate(world.models) if isinstance(model, RodModel)}
-        return cls(bodies, world.obstacles, strands, models, rods)
+        chambers = tuple(maker for maker in world.row_makers if isinstance(maker, CavityRows))
+        return cls(bodies, world.obstacles, strands, models, rods, chambers)
 
     @classmethod
     def of_run(cls, run: Run) -> Cast:
         """All of the world that was simulated, or the bodies alone where the run does not know it."""
         return cls(run.bodies, (), (), {}) if run.world is None else cls.of_world(run.world)
+
+    @property
+    def hides(self) -> bool:
+        """Whether bodies hide cables or chambers, so that they had better be seen through."""
+        return bool(self.strands or self.chambers)
 
     @property
     def color_modes(self) -> tuple[str, ...]:

@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Actuator, BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
-from pliant.actuators.values import Angle, Displacement, Force, Pressure, Traction, Young
+from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
+from pliant.actuators.values import Angle, Displacement, Force, Placement, Pressure, Traction, Young
 from pliant.core.types import FloatArray
-from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad, VolumeModel
+from pliant.models.beam import BeamModel
+from pliant.models.rod import RodLoad, RodModel
+from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad
+from pliant.viewer.driver import Driver
 from pliant.viewer.surfaces import grid_spacing
 from pliant.world import World
 
@@ -27,65 +30,100 @@ HINGE_TRAVEL = 1.5
 FULL_TRAVEL = 0.5
 """Time in which a control follows its slider over the whole range, s: a jump would be a blow."""
 _STEPS = 400
+_LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad, Support)
 
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """One handle's sliders, in SI: `low`, `high` and `start` (k,), `labels` (k,), and what makes a control of values.
+    """One handle's sliders, in SI: `low`, `high` and `start` (k,), `labels` (k,), and what makes a control of values,
+    or controls of several handles, by handle.
 
-    `factor` turns SI into the `unit` that the sliders show.
+    `factor` (one, or (k,)) turns SI into the `unit` that the sliders show; over `travel` s a value follows its slider
+    from end to end.
     """
 
     handle: Any
     labels: tuple[str, ...]
-    unit: str
-    factor: float
+    unit: str | tuple[str, ...]
+    factor: Any
     low: FloatArray
     high: FloatArray
     start: FloatArray
     control: Callable[[FloatArray], Any]
+    travel: float = FULL_TRAVEL
 
 
 class Inputs:
-    """The sliders of a world; `controls(dt)` is what the next step is given."""
+    """The sliders of `ranges`; `controls(dt)` is what the next step is given."""
 
-    def __init__(self, gui: Any, world: World) -> None:
+    def __init__(self, gui: Any, ranges: Sequence[Range], driver: Driver, *, order: float = 0.0) -> None:
         self.sliders: dict[Any, list[Any]] = {}
-        self._ranges = list(_ranges(world))
+        self.folders: list[Any] = []
+        self._driver = driver
+        self._ranges = list(ranges)
         self._values = [r.start.copy() for r in self._ranges]
         names = _unique([_name(r.handle) for r in self._ranges])
-        driven = [isinstance(r.handle, Actuator) for r in self._ranges]
+        driven = [not isinstance(r.handle, _LOADS) for r in self._ranges]
         for title, wanted in (("Actuators", True), ("Loads and supports", False)):
             chosen = [k for k, actuates in enumerate(driven) if actuates is wanted]
             if chosen:
-                with gui.add_folder(title):
+                self.folders.append(gui.add_folder(title, order=order + len(self.folders)))
+                with self.folders[-1]:
                     for k in chosen:
-                        self.sliders[self._ranges[k].handle] = _add_sliders(gui, names[k], self._ranges[k])
+                        sliders = _add_sliders(gui, names[k], self._ranges[k])
+                        self.sliders[self._ranges[k].handle] = [driver.guard(slider) for slider in sliders]
 
     def controls(self, dt: float) -> dict[Any, Any]:
         """Controls of a step of dt (s): every value moves towards its slider, by the whole range in `FULL_TRAVEL`."""
         wanted: dict[Any, Any] = {}
         for number, r in enumerate(self._ranges):
-            target = np.array([slider.value for slider in self.sliders[r.handle]]) / r.factor
-            most = (r.high - r.low) * dt / FULL_TRAVEL
+            target = np.array([self._driver.value(slider) for slider in self.sliders[r.handle]]) / r.factor
+            most = (r.high - r.low) * dt / r.travel
             moved = self._values[number] + np.clip(target - self._values[number], -most, most)
             self._values[number] = np.clip(moved, r.low, r.high)
-            wanted[r.handle] = r.control(self._values[number])
+            value = r.control(self._values[number])
+            wanted.update(value if isinstance(value, dict) else {r.handle: value})
         return wanted
+
+    @property
+    def settled(self) -> bool:
+        """Whether every value has reached its slider."""
+        return all(
+            np.allclose(
+                [self._driver.value(s) for s in self.sliders[r.handle]], value * r.factor, rtol=1e-9, atol=1e-12
+            )
+            for r, value in zip(self._ranges, self._values, strict=True)
+        )
+
+    def follow(self, handle: Any, amount: float) -> None:
+        """Let the slider and the value of a scalar control stand at `amount`, in SI: what an inverse found."""
+        for number, r in enumerate(self._ranges):
+            if r.handle is handle:
+                self._values[number] = np.clip(np.array([amount]), r.low, r.high)
+                (slider,) = self.sliders[handle]
+                slider.value = float(np.round(self._values[number][0] * r.factor / slider.step) * slider.step)
+
+    def set_disabled(self, handles: Sequence[Any], disabled: bool) -> None:
+        """Switch sliders off, or on again."""
+        for handle in handles:
+            for slider in self.sliders.get(handle, ()):
+                slider.disabled = disabled
 
     def reset(self) -> None:
         """Everything back to where it started."""
         for number, r in enumerate(self._ranges):
             self._values[number] = r.start.copy()
-            for slider, start in zip(self.sliders[r.handle], r.start, strict=True):
-                slider.value = float(start * r.factor)
+            for slider, start in zip(self.sliders[r.handle], r.start * r.factor, strict=True):
+                slider.value = float(start)
 
 
 def _add_sliders(gui: Any, name: str, r: Range) -> list[Any]:
     made = []
-    for label, low, high, start in zip(r.labels, r.low, r.high, r.start, strict=True):
-        text = " ".join(part for part in (name, label, f"({r.unit})") if part)
-        low, high, start = (float(x * r.factor) for x in (low, high, start))
+    units = r.unit if isinstance(r.unit, tuple) else (r.unit,) * len(r.labels)
+    ends = zip(*(x * r.factor for x in (r.low, r.high, r.start)), strict=True)
+    for label, unit, (low, high, start) in zip(r.labels, units, ends, strict=True):
+        text = " ".join(part for part in (name, label, f"({unit})" if unit else "") if part)
+        low, high, start = float(low), float(high), float(start)
         made.append(gui.add_slider(text, low, high, _step(high - low), start))
     return made
 
@@ -95,35 +133,40 @@ def _step(span: float) -> float:
     return grid_spacing(np.zeros(1), np.array([10.0 * span / _STEPS]))
 
 
-def _ranges(world: World) -> Iterator[Range]:
+def world_ranges(world: World) -> Iterator[Range]:
+    """Of every actuator, load and support of a world."""
     for maker in world.row_makers:
         handle = getattr(maker, "spec", None)
         if isinstance(handle, Cable):
             high = handle.max_displacement if np.isfinite(handle.max_displacement) else CABLE_TRAVEL
-            yield _scalar(handle, "mm", 1e3, (0.0, high, 0.0), Displacement)
+            yield scalar(handle, "mm", 1e3, (0.0, high, 0.0), Displacement)
         elif isinstance(handle, Cavity):
             low = handle.min_pressure if np.isfinite(handle.min_pressure) else 0.0
             high = handle.max_pressure if np.isfinite(handle.max_pressure) else max(low, 0.0) + CAVITY_PRESSURE
-            yield _scalar(handle, "kPa", 1e-3, (low, high, float(np.clip(0.0, low, high))), Pressure)
+            yield scalar(handle, "kPa", 1e-3, (low, high, float(np.clip(0.0, low, high))), Pressure)
         elif isinstance(handle, ForcePoint):
-            yield _scalar(handle, "N", 1.0, _span(handle.min_force, handle.max_force, POINT_FORCE), Force)
+            yield scalar(handle, "N", 1.0, _span(handle.min_force, handle.max_force, POINT_FORCE), Force)
         elif isinstance(handle, Slider) or (isinstance(handle, BaseDrive) and not handle.turns):
             span = _span(handle.min_displacement, handle.max_displacement, CABLE_TRAVEL)
-            yield _scalar(handle, "mm", 1e3, span, Displacement)
+            yield scalar(handle, "mm", 1e3, span, Displacement)
         elif isinstance(handle, Stiffness):
             start = float(handle.material.young)
-            yield _scalar(handle, "kPa", 1e-3, (handle.min_young, handle.max_young, start), Young)
+            yield scalar(handle, "kPa", 1e-3, (handle.min_young, handle.max_young, start), Young)
         elif isinstance(handle, Hinge):
             span = _span(handle.min_angle, handle.max_angle, HINGE_TRAVEL)
-            yield _scalar(handle, "°", 180.0 / np.pi, span, Angle)
+            yield scalar(handle, "°", 180.0 / np.pi, span, Angle)
         elif isinstance(handle, BaseDrive):
             span = _span(handle.min_displacement, handle.max_displacement, HINGE_TRAVEL)
-            yield _scalar(handle, "°", 180.0 / np.pi, span, Angle)
+            yield scalar(handle, "°", 180.0 / np.pi, span, Angle)
     for model in world.volumes:
         for load in [load for load, _ in (*model.nodal_loads, *model.pressure_loads)]:
             yield _load_range(load)
         for support in dict.fromkeys(support for support, _, _ in model.supports):
-            yield _support_range(support, model)
+            yield _support_range(support, model.rest)
+    for slender in world.models:
+        if isinstance(slender, (BeamModel, RodModel)):
+            for support in dict.fromkeys(support for support, _, _ in slender.supports):
+                yield _frame_range(support, slender)
 
 
 def _span(low: float, high: float, usual: float) -> tuple[float, float, float]:
@@ -132,11 +175,17 @@ def _span(low: float, high: float, usual: float) -> tuple[float, float, float]:
     return low, high, min(max(0.0, low), high)
 
 
-def _scalar(
-    handle: Any, unit: str, factor: float, span: tuple[float, float, float], kind: Callable[[float], Any]
+def scalar(
+    handle: Any,
+    unit: str,
+    factor: float,
+    span: tuple[float, float, float],
+    kind: Callable[[float], Any],
+    travel: float = FULL_TRAVEL,
 ) -> Range:
+    """The range of one number: `span` is its low and high end and where it starts, in SI."""
     low, high, start = (np.array([x]) for x in span)
-    return Range(handle, ("",), unit, factor, low, high, start, lambda values: kind(float(values[0])))
+    return Range(handle, ("",), unit, factor, low, high, start, lambda values: kind(float(values[0])), travel)
 
 
 def _load_range(load: Any) -> Range:
@@ -148,30 +197,42 @@ def _load_range(load: Any) -> Range:
         unit, factor, usual = "kPa", 1e-3, 1e4
     reach = np.full(len(start), 2.0 * float(np.abs(start).max()) or usual)
     if isinstance(load, PressureLoad):
-        return _scalar(load, unit, factor, (-reach[0], reach[0], start[0]), Pressure)
+        return scalar(load, unit, factor, (-reach[0], reach[0], start[0]), Pressure)
     kind = Traction if isinstance(load, TractionLoad) else Force
     return Range(load, ("x", "y", "z"), unit, factor, -reach, reach, start, lambda values: kind(values.copy()))
 
 
-def _support_range(support: Support, model: VolumeModel) -> Range:
-    """About a quarter of the body's size to each side of where the support starts."""
+def _support_range(support: Support, rest: FloatArray) -> Range:
+    """About a quarter of the body's size to each side of where the support starts; `rest` (n, 3) m."""
     start = support.value
-    size = float(np.linalg.norm(np.ptp(model.rest, axis=0)))
+    size = float(np.linalg.norm(np.ptp(rest, axis=0)))
     reach = 2.0 * grid_spacing(np.zeros(1), np.array([size]))
-    return Range(
-        support,
-        tuple(support.axes),
-        "mm",
-        1e3,
-        start - reach,
-        start + reach,
-        start,
-        lambda values: Displacement(values.copy()),
-    )
+
+    def moved(values: FloatArray) -> Displacement:
+        return Displacement(values.copy())
+
+    return Range(support, tuple(support.axes), "mm", 1e3, start - reach, start + reach, start, moved)
+
+
+def _frame_range(support: Support, model: BeamModel | RodModel) -> Range:
+    """A support of a beam or a rod; one that holds frames along all axes is pushed along its rod and turned about x."""
+    nodes = support.body.node_points
+    if support.rotation is None or len(support.axes) < 3:
+        return _support_range(support, nodes)
+    start, turn = support.placement(None)
+    assert turn is not None
+    axis = model.start[1:4, 0] if isinstance(model, RodModel) else np.array([1.0, 0.0, 0.0])
+    reach = 2.0 * grid_spacing(np.zeros(1), np.array([float(np.linalg.norm(np.ptp(nodes, axis=0)))]))
+
+    def placed(values: FloatArray) -> Placement:
+        return Placement([start + values[0] * axis, turn + values[1] * axis])
+
+    ends, zero = np.array([reach, np.pi]), np.zeros(2)
+    return Range(support, ("push", "turn"), ("mm", "°"), np.array([1e3, 180.0 / np.pi]), -ends, ends, zero, placed)
 
 
 def _name(handle: Any) -> str:
-    own = getattr(handle, "name", None)
+    own = handle if isinstance(handle, str) else getattr(handle, "name", None)
     if own is not None:
         return str(own)
     words = {PointLoad: "force on", TractionLoad: "traction on", PressureLoad: "pressure on", Support: "support of"}

@@ -1,4 +1,4 @@
-"""`pl.view`: look at a run or play with a world in the browser."""
+"""`pl.view`: look at a run or play with a world in the browser; `pliant view`: the studio with its picker."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import Any
 
 from pliant.core.errors import InputError
 from pliant.stepping import Run
+from pliant.viewer.opening import thing_of
 from pliant.viewer.playback import Playback
-from pliant.viewer.session import Viewer
+from pliant.viewer.session import LOOPBACK, Viewer, check_port
 from pliant.viewer.simulation import LiveSimulation
+from pliant.viewer.world_subject import WorldSubject
+from pliant.viewer.zoo import Entry, catalogue
 from pliant.world import World
 
-__all__ = ["LiveSimulation", "Playback", "Viewer", "view"]
+__all__ = ["LiveSimulation", "Playback", "Viewer", "open_viewer", "view"]
 
 
 def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, block: bool | None = None) -> Viewer:
@@ -37,21 +40,37 @@ def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, blo
     -------
     The viewer. Not waited for, it runs in a thread of its own until ``viewer.close()``; it is a context manager too.
     """
-    viewer: Viewer
-    if isinstance(thing, Run):
-        viewer = Playback(thing, port=port)
-    elif isinstance(thing, World):
-        viewer = LiveSimulation(thing, port=port)
-    else:
+    if not isinstance(thing, (Run, World)):
         raise InputError(f"pl.view shows a Run or a World (scene.compile()), not a {type(thing).__name__}")
-    viewer.play()
+    viewer = open_viewer(thing_of(thing), port=port)
     waits = not _interactive() if block is None else block
-    if open_browser and _has_screen():
+    if open_browser and has_screen():
         webbrowser.open(viewer.url)
     if waits:
         viewer.wait(f"Pliant viewer at {viewer.url}, Ctrl-C ends it")
     else:
         print(f"Pliant viewer at {viewer.url}", flush=True)
+    return viewer
+
+
+def open_viewer(
+    thing: Entry | Run | WorldSubject, *, port: int = 8080, host: str = LOOPBACK, exact: bool = False
+) -> Viewer:
+    """A viewer that plays a run, simulates a world, or is the studio that begins with a robot of the zoo.
+
+    `host` is the address that is served: by default only this machine can connect. `exact` refuses another port than
+    the one asked for.
+    """
+    if exact:
+        check_port(host, port)
+    viewer: Viewer
+    if isinstance(thing, Run):
+        viewer = Playback(thing, port=port, host=host)
+    elif isinstance(thing, Entry):
+        viewer = LiveSimulation(port=port, host=host, catalogue=catalogue(), first=thing.name)
+    else:
+        viewer = LiveSimulation(thing, port=port, host=host)
+    viewer.play()
     return viewer
 
 
@@ -61,6 +80,6 @@ def _interactive() -> bool:
     return shell is not None or bool(sys.flags.interactive) or "IPython" in sys.modules
 
 
-def _has_screen() -> bool:
+def has_screen() -> bool:
     """Whether a browser window can open; without one, a browser might take over the terminal."""
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

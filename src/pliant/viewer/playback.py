@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import ActuatorRows, BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
+from pliant.actuators import ActuatorRows, Cable, Cavity
 from pliant.core.types import FloatArray
 from pliant.stepping import Run
 from pliant.viewer.cast import Cast
-from pliant.viewer.session import FRAME_SECONDS, Viewer, table_html
+from pliant.viewer.look import PRESSURE, TENSION
+from pliant.viewer.moment import Moment, reading_text
+from pliant.viewer.panel import table_html
+from pliant.viewer.session import LOOPBACK, Viewer
 
 SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×")
 _SCALE_FRAMES = 12
@@ -21,7 +24,7 @@ _SCALE_FRAMES = 12
 class Playback(Viewer):
     """Plays `run` over and over at the speed that is set."""
 
-    def __init__(self, run: Run, *, port: int) -> None:
+    def __init__(self, run: Run, *, port: int, host: str = LOOPBACK) -> None:
         self.run = run
         self._time = float(run.times[0])
         self._clock: float | None = None
@@ -30,19 +33,17 @@ class Playback(Viewer):
         actuators = [maker.spec for maker in makers if isinstance(maker, ActuatorRows)]
         self._actuators = {actuator.name: actuator for actuator in actuators}
         self._cache: dict[tuple[str, int], dict[int, FloatArray]] = {}
-        super().__init__(
-            Cast.of_run(run),
-            q=self._q(0),
-            time=self._time,
-            seen=[_seen(run, k) for k in range(len(run.bodies))],
-            port=port,
-        )
+        super().__init__(port=port, host=host)
+        self._set_stage(Cast.of_run(run), self._moment(0), [_seen(run, k) for k in range(len(run.bodies))])
+        self._add_play_button()
         gui = self.server.gui
         first, last = float(run.times[0]), float(run.times[-1])
         step = max((last - first) / max(len(run.times) - 1, 1), 1e-9)
-        self.time_slider = gui.add_slider("time (s)", first, last, step, first)
-        self.time_slider.on_update(lambda event: self._seek(event.target.value))
-        self.speed = gui.add_dropdown("speed", SPEEDS, initial_value="1×")
+        self.time_slider = gui.add_slider("time (s)", first, max(last, first + step), step, first)
+        self.driver.guard(self.time_slider, lambda event: self._seek(event.target.value))
+        self.speed = self.driver.guard(gui.add_dropdown("speed", SPEEDS, initial_value="1×"))
+        self._add_look(arrows=False)
+        self._widen()
         self._begin()
 
     @property
@@ -73,34 +74,51 @@ class Playback(Viewer):
             self._time = float(np.clip(instant, self.run.times[0], self.run.times[-1]))
             self._ask()
 
-    def _turn(self) -> None:
+    def _frame(self) -> None:
         now = time.perf_counter()
         if self._playing:
             passed = 0.0 if self._clock is None else now - self._clock
-            moved = self._time + passed * float(self.speed.value.rstrip("×"))
+            moved = self._time + passed * float(self.driver.value(self.speed).rstrip("×"))
             self._time = moved if moved <= self.run.times[-1] else float(self.run.times[0])
             self._clock = now
             self.time_slider.value = self._time
         frame = self.frame
-        self._draw(self._q(frame), float(self.run.times[frame]), self._values(frame))
+        self._draw(self._moment(frame), self._values(frame))
         if frame != self._shown:
             self._shown = frame
             self.readout.content = table_html(self._readings(frame))
-        self._sleep_until(now + FRAME_SECONDS)
 
-    def _q(self, frame: int) -> tuple[FloatArray, ...]:
-        return tuple(positions[frame] for positions in self.run.positions)
+    def _moment(self, frame: int) -> Moment:
+        run, instant = self.run, float(self.run.times[frame])
+        obstacles = () if run.world is None else tuple(one.pose(instant) for one in run.world.obstacles)
+        q = tuple(positions[frame] for positions in run.positions)
+        return Moment(instant, q, obstacles, *(self._forces(kind)[frame] for kind in (Cable, Cavity)))
+
+    def _forces(self, kind: type) -> FloatArray:
+        """Tensions of the cables or pressures of the chambers, (steps, k)."""
+        found = [rows.values[:, 1] for rows in self.run.forces if isinstance(self._actuators.get(rows.names[0]), kind)]
+        return np.stack(found, axis=1) if found else np.zeros((len(self.run.times), 0))
+
+    def _widen(self) -> None:
+        """Scales that take in the whole run."""
+        for kind, mode, factor in ((Cable, TENSION, 1.0), (Cavity, PRESSURE, 1e-3)):
+            values = self._forces(kind)
+            if values.size:
+                self.look.widen(mode, factor * np.abs(values).max())
 
     def _values(self, frame: int) -> dict[int, FloatArray]:
-        mode = self.look.mode.value
+        mode = self.driver.value(self.look.mode)
         if not any(known == mode for known, _ in self._cache):
             for sample in np.unique(np.linspace(0, len(self.run.times) - 1, _SCALE_FRAMES).astype(int)):
-                self.look.widen(self._computed(mode, int(sample)))
+                values = self._computed(mode, int(sample))
+                if values:
+                    self.look.widen(mode, np.concatenate(list(values.values())))
         return self._computed(mode, frame)
 
     def _computed(self, mode: str, frame: int) -> dict[int, FloatArray]:
         if (mode, frame) not in self._cache:
-            self._cache[mode, frame] = self._cast.values(mode, self._q(frame))
+            q = tuple(positions[frame] for positions in self.run.positions)
+            self._cache[mode, frame] = self._cast.values(mode, q)
         return self._cache[mode, frame]
 
     def _readings(self, frame: int) -> list[tuple[str, str]]:
@@ -112,22 +130,7 @@ class Playback(Viewer):
         return rows
 
 
-def reading_text(actuator: Any, values: FloatArray) -> str:
-    """What an actuator does, or how large a contact force (3,) N is; empty where the kind of actuator is not known."""
-    if len(values) == 3:
-        return f"{float(np.linalg.norm(values)):.3f} N"
-    if isinstance(actuator, (Cable, ForcePoint, Slider)) or (isinstance(actuator, BaseDrive) and not actuator.turns):
-        return f"{1e3 * values[0]:.1f} mm  {values[1]:.2f} N"
-    if isinstance(actuator, Cavity):
-        return f"{1e6 * values[0]:+.2f} mL  {1e-3 * values[1]:.2f} kPa"
-    if isinstance(actuator, Stiffness):
-        return f"{1e-3 * (float(actuator.material.young) + values[1]):.1f} kPa"
-    if isinstance(actuator, (Hinge, BaseDrive)):
-        return f"{np.rad2deg(values[0]):.1f}°  {values[1]:.3f} N·m"
-    return ""
-
-
-def _seen(run: Run, number: int) -> FloatArray:
+def _seen(run: Run, number: Any) -> FloatArray:
     """The places of a body over a run that the picture must hold, (m, 3) m."""
     points = run.points(number)
     radius = run.bodies[number].radius

@@ -1,123 +1,336 @@
-"""The viewer of a world: it is simulated while it is looked at, in real time where the machine can."""
+"""The live viewer: a subject is simulated while it is looked at, in real time where the machine can.
+
+Two threads: one steps, the other draws what the last step left, thirty times a second. Neither waits for the other.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from pliant.actuators import ActuatorRows
-from pliant.constraints.contact import ContactPair
-from pliant.constraints.facing import FacingPair
-from pliant.core.types import FloatArray
-from pliant.stepping import ImplicitEuler, StepInfo
-from pliant.viewer.cast import Cast
+from pliant.viewer.gizmos import Gizmos
+from pliant.viewer.hybrid_subject import FinishedError
 from pliant.viewer.inputs import Inputs
-from pliant.viewer.playback import reading_text
-from pliant.viewer.session import FRAME_SECONDS, Viewer, table_html
-from pliant.world import State, World
+from pliant.viewer.keeping import Keeping
+from pliant.viewer.look import Look
+from pliant.viewer.panel import strip_html, table_html
+from pliant.viewer.properties import Properties
+from pliant.viewer.session import LOOPBACK, Viewer
+from pliant.viewer.subject import SLIDERS, TARGET, Demand, Subject
+from pliant.viewer.world_subject import WorldSubject
 
 STEPS = ("1 ms", "2 ms", "5 ms", "10 ms", "20 ms")
+SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×")
 READ_SECONDS = 0.25
 """Time between two changes of the read-outs, s."""
 LARGEST_LAG = 0.1
 """Lag behind real time that is still caught up with, s."""
+_PICK, _PLAY, _MODE, _INPUTS, _VALUES, _LOOK, _TIME, _PROPERTIES, _KEEP = np.arange(0.0, 90.0, 10.0).tolist()
+"""Order of the panel."""
 
 
 class LiveSimulation(Viewer):
-    """Steps `world` with implicit Euler, driven by the sliders in `inputs`. `state` and `info` are those of the last
-    step.
+    """Steps a `subject`. `catalogue` holds builders by name, for the picker; `first` of them is built to begin with
+    where no subject is given.
     """
 
-    def __init__(self, world: World, *, port: int) -> None:
-        self.world = world
-        self.state: State = world.initial_state()
-        self.info: StepInfo | None = None
+    def __init__(
+        self,
+        subject: Any = None,
+        *,
+        port: int,
+        host: str = LOOPBACK,
+        catalogue: Mapping[str, Callable[[], Subject]] | None = None,
+        first: str = "",
+    ) -> None:
+        self.subject: Any = None
+        self.busy = threading.RLock()
+        self._scene_lock = threading.RLock()
         self._steps = 0
         self._reset = False
-        self._due = self._draw_due = self._read = 0.0
+        self._due = self._read = 0.0
         self._pace = Pace()
-        super().__init__(Cast.of_world(world), q=self.state.q, time=0.0, seen=_seen(world, self.state), port=port)
-        gui = self.server.gui
-        self.step_button = gui.add_button("Step", icon="player-track-next")
-        self.reset_button = gui.add_button("Reset", icon="refresh")
-        self.dt = gui.add_dropdown("time step", STEPS, initial_value="10 ms")
-        heavy = bool(np.any(world.gravity))
-        self.gravity = gui.add_checkbox("gravity", initial_value=heavy, disabled=not heavy)
-        self.inputs = Inputs(gui, world)
-        self.step_button.on_click(lambda _: self.step())
-        self.reset_button.on_click(lambda _: self.reset())
+        self._catalogue = dict(catalogue or {})
+        self._builder: threading.Thread | None = None
+        super().__init__(port=port, host=host)
+        self.readout.order, self._message.order = -10.0, -9.0
+        self._threads.append(threading.Thread(target=self._step_on, name="pliant simulation", daemon=True))
+        self._add_controls(first)
+        if subject is not None:
+            self._install(subject)
         self._begin()
+        if subject is None:
+            self.load(first)
+
+    # what a script reads
+    @property
+    def state(self) -> Any:
+        """State of the world that is simulated."""
+        return self.subject.state
+
+    @property
+    def info(self) -> Any:
+        """What the last step reported, None before the first."""
+        return self.subject.info
+
+    @property
+    def world(self) -> Any:
+        """The world that is simulated."""
+        return self.subject.world
+
+    @property
+    def factor(self) -> float:
+        """Simulated time over the clock's in the last second."""
+        return self._pace.factor
+
+    @property
+    def building(self) -> bool:
+        """Whether a subject is being built in the background."""
+        return self._builder is not None and self._builder.is_alive()
 
     def play(self) -> None:
         """Let time go on."""
         self._due = time.perf_counter()
         self._pace = Pace()
+        self.keeping.replay(False)
         super().play()
 
     def step(self) -> None:
         """Hold the time, then make one step."""
         self._tell(None)
         self._set_playing(False)
+        self.keeping.replay(False)
         with self._wake:
             self._steps += 1
             self._wake.notify_all()
 
     def reset(self) -> None:
-        """Back to the initial state, with every slider where it started."""
+        """Back to the initial state, with every slider and gizmo where it started."""
         self._tell(None)
         with self._wake:
             self._reset = True
             self._wake.notify_all()
 
-    def _has_work(self) -> bool:
-        return super()._has_work() or self._steps > 0 or self._reset
+    def ask(self) -> None:
+        """Have a picture drawn."""
+        self._ask()
 
-    def _turn(self) -> None:
-        with self._wake:
-            again, self._reset = self._reset, False
-            single, self._steps = self._steps > 0, max(self._steps - 1, 0)
-        if again:
-            self._restart()
-        if single or self._playing:
-            self._advance()
-        now = time.perf_counter()
-        if not self._playing or now >= self._draw_due:
-            self._draw(self.state.q, self.state.time, self._cast.values(self.look.mode.value, self.state.q))
-            # pictures take at most a quarter of the time, the steps have the rest
-            self._draw_due = now + max(FRAME_SECONDS, 4.0 * (time.perf_counter() - now))
-        if not self._playing or now - self._read >= READ_SECONDS:
-            self._read = now
-            self.readout.content = table_html(self._readings())
-        if self._playing:
-            self._sleep_until(self._due)
+    def load(self, name: str) -> None:
+        """Build `name` of the catalogue in the background and go on with it."""
+        self._build(self._catalogue[name], name)
+
+    def rebuild(self, stiffness: Sequence[float], friction: Sequence[float]) -> None:
+        """Build the world again with other materials and friction, in the background; it starts over."""
+        subject = self.subject
+        self._build(
+            lambda: subject.rebuilt(stiffness, friction), f"{subject.name} with other properties, from the start"
+        )
+
+    # the panel
+    def _add_controls(self, first: str) -> None:
+        gui, driver = self.server.gui, self.driver
+        self.picker = None
+        if self._catalogue:
+            self.picker = gui.add_dropdown("robot", tuple(self._catalogue), initial_value=first, order=_PICK)
+            driver.guard(self.picker, lambda event: self.load(event.target.value))
+        self._about = gui.add_html("", order=_PICK + 1.0)
+        self._add_play_button()
+        self.play_button.order = _PLAY
+        self.once = gui.add_button_group("", ("Step", "Reset"), order=_PLAY + 1.0)
+        driver.press(self.once, lambda event: self.step() if event.target.value == "Step" else self.reset())
+        self.speed = driver.guard(gui.add_dropdown("speed", SPEEDS, initial_value="1×", order=_PLAY + 2.0))
+        self.mode: Any = None
+        with gui.add_folder("Forces", order=_VALUES):
+            self.forces = gui.add_html("")
+        with gui.add_folder("Time of a step", order=_TIME):
+            self.dt = driver.guard(gui.add_dropdown("time step", STEPS, initial_value="10 ms"))
+            self._strip = gui.add_html("")
+        self.keeping = Keeping(self, driver, order=_KEEP)
+        self.inputs: Any = None
+        self.look: Look
+        self._parts: list[Any] = []
+
+    def _install(self, subject: Subject) -> None:
+        """Put `subject` on the stage, with its controls, in place of what was there."""
+        with self.busy, self._scene_lock:
+            if self.subject is not None:
+                self.keeping.forget()
+            for part in self._parts:
+                part.remove()
+            self.driver.forget()
+            self.subject = subject
+            moment = subject.moment()
+            self._set_stage(subject.cast, moment, subject.seen())
+            assert self._stage is not None
+            self._gizmos = Gizmos(self.server, self.driver, self._stage.size, moment.tip, subject.handles)
+            self._add_parts(subject)
+            self._pace, self._due = Pace(), time.perf_counter()
+            self._look_at(getattr(subject, "view", None))
+        self._change_mode()
+        self._ask()
+
+    def _add_parts(self, subject: Any) -> None:
+        gui, driver = self.server.gui, self.driver
+        self._about.content = f'<div style="margin:0 1em .5em;font-size:.8em;opacity:.75">{subject.about}</div>'
+        self._about.visible = bool(subject.about)
+        self.mode = gui.add_dropdown("drive", subject.modes, initial_value=subject.modes[0], order=_MODE)
+        self.mode.visible = len(subject.modes) > 1
+        driver.guard(self.mode, lambda _: self._change_mode())
+        self._parts = [self.mode]
+        self.inputs = Inputs(gui, subject.ranges, driver, order=_INPUTS)
+        self._parts += self.inputs.folders
+        self.look = Look(gui, subject.cast, driver, self._ask, arrows=subject.has_contacts, order=_LOOK)
+        self._parts.append(self.look.folder)
+        folder = gui.add_folder("Scene and materials", order=_PROPERTIES, expand_by_default=False)
+        self._parts.append(folder)
+        with folder:
+            self.gravity = gui.add_checkbox("gravity", initial_value=subject.heavy, disabled=not subject.heavy)
+            driver.guard(self.gravity)
+            if subject.handles:
+                driver.guard(
+                    gui.add_checkbox("drag obstacles", initial_value=True),
+                    lambda event: self._gizmos.show_drags(event.target.value),
+                )
+            self.properties = Properties(gui, driver, self) if isinstance(subject, WorldSubject) else None
+
+    def _change_mode(self) -> None:
+        """Another way to drive: sliders rest while the target is dragged, and the target starts at the tip."""
+        aims = self.driver.value(self.mode) == TARGET
+        self._gizmos.aim(aims, self.subject.moment().tip if aims else None)
+        self.inputs.set_disabled(self.subject.actuators, self.driver.value(self.mode) != SLIDERS)
+        self._ask()
+
+    def _look_at(self, way: Any) -> None:
+        if way is not None and self._stage is not None:
+            for camera in (self.server.initial_camera, *(c.camera for c in self.server.get_clients().values())):
+                self._stage.look_from(camera, way=way)
+
+    def _build(self, build: Callable[[], Subject], name: str) -> None:
+        if self.building:
+            return
+        self._tell(f"building {name}…", kind="please wait", color="#1c7ed6")
+
+        def work() -> None:
+            try:
+                self._install(build())
+            except Exception as error:  # the one that stands goes on
+                self._fail(error)
+                self._show_picked()
+            else:
+                self._tell(None)
+                self._show_picked()
+
+        self._builder = threading.Thread(target=work, name="pliant builder", daemon=True)
+        self._builder.start()
+
+    def _show_picked(self) -> None:
+        """Let the picker show what stands on the stage."""
+        name = "" if self.subject is None else self.subject.name
+        if self.picker is not None and name in self._catalogue and self.picker.value != name:
+            self.driver.set(self.picker, name)
+
+    # stepping
+    def _step_on(self) -> None:
+        while True:
+            with self._wake:
+                self._wake.wait_for(lambda: self.closed or self._has_work())
+                if self.closed:
+                    return
+                again, self._reset = self._reset, False
+                single, self._steps = self._steps > 0, max(self._steps - 1, 0)
+            try:
+                with self.busy:
+                    if again:
+                        self._restart()
+                    if single or self._playing:
+                        self._advance()
+            except FinishedError as end:
+                self._set_playing(False)
+                self._tell(str(end), kind="finished", color="#2b8a3e")
+            except Exception as error:  # whatever it is, the person at the browser must learn of it
+                self._fail(error)
+            if self._playing:
+                self._sleep_until(self._due)
+            else:
+                self._ask()
+
+    def _has_work(self) -> bool:
+        return self.subject is not None and (self._playing or self._steps > 0 or self._reset)
 
     def _restart(self) -> None:
-        self.state, self.info = self.world.initial_state(), None
+        self.keeping.stop()
+        self.subject.reset()
         self.inputs.reset()
+        self._gizmos.reset()
         self.look.forget()
         self._pace = Pace()
 
     def _advance(self) -> None:
-        dt = 1e-3 * float(self.dt.value.split()[0])
-        controls = self.inputs.controls(dt)
-        if not self.gravity.value:
-            controls["gravity"] = np.zeros(3)
+        driver, subject = self.driver, self.subject
+        dt = 1e-3 * float(driver.value(self.dt).split()[0])
+        speed = float(driver.value(self.speed).rstrip("×"))
+        mode = driver.value(self.mode)
         begin = time.perf_counter()
-        self.state, self.info = ImplicitEuler(dt)(self.world, self.state, controls)
+        if not subject.timed and self.inputs.settled and subject.info is not None:
+            self._due = begin + READ_SECONDS  # a shape does not change by itself
+            return
+        demand = Demand(mode, self.inputs.controls(dt), self._gizmos.aimed, self._gizmos.places,
+                        bool(driver.value(self.gravity)) or not subject.heavy)  # fmt: skip
+        subject.step(dt, demand)
         end = time.perf_counter()
-        self._pace.add(dt, end - begin, end)
-        self._due = self._due + dt if end - self._due <= LARGEST_LAG else end
+        self._pace.add(dt, end - begin, end, subject.stage_times)
+        if self.keeping.due(subject.time):
+            self.keeping.add(subject.moment())
+        self._due = self._due + dt / speed if end - self._due <= LARGEST_LAG else end
 
-    def _readings(self) -> list[tuple[str, str]]:
-        rows = [("time", f"{self.state.time:.2f} s")]
-        if self.info is None:
-            return rows
-        rows.append(("step", f"{1e3 * self._pace.step_seconds:.2f} ms"))
-        if self._playing:
-            rows.append(("real-time factor", f"{self._pace.factor:.2f}×"))
-        return rows + [_reading(maker, self.info) for maker in self.world.row_makers if _is_read(maker)]
+    # drawing
+    def _frame(self) -> None:
+        with self._scene_lock:
+            if self.subject is not None:
+                self._show()
+
+    def _show(self) -> None:
+        subject = self.subject
+        moment = self.keeping.shown() if self.keeping.replaying else subject.moment()
+        self._draw(moment, subject.values(self.driver.value(self.look.mode), moment))
+        self._gizmos.follow(moment)
+        now = time.perf_counter()
+        if not self._playing or now - self._read >= READ_SECONDS:
+            self._read = now
+            self.readout.content = table_html(self._readings(moment))
+            self.forces.content = table_html(moment.readings)
+            if self._pace.count:
+                self._strip.content = strip_html(self._pace.stages, self._pace.seconds, self._pace.step)
+            if self._playing and self.driver.value(self.mode) == TARGET:
+                for actuator, amount in subject.found().items():
+                    self.inputs.follow(actuator, amount)
+        if self.keeping.replaying:
+            self._redraw = True
+
+    def _readings(self, moment: Any) -> list[tuple[str, str]]:
+        subject = self.subject
+        if self.keeping.replaying:
+            return [("replay", f"{moment.time:.2f} s")]
+        rows = [("time", f"{moment.time:.2f} s")] if subject.timed else []
+        if self._pace.count:
+            rows.append(("step" if subject.timed else "shape found in", _seconds_text(self._pace.step_seconds)))
+        if self._playing and subject.timed and self._pace.count > 1:
+            rows.append(("real-time factor", self._factor_text()))
+        if moment.tip is not None:
+            rows.append(("tip", ", ".join(f"{1e3 * x:.1f}" for x in moment.tip) + " mm"))
+            if self.driver.value(self.mode) == TARGET:
+                away = float(np.linalg.norm(self._gizmos.aimed - moment.tip))
+                rows.append(("tip to target", f"{1e3 * away:.2f} mm"))
+        return rows
+
+    def _factor_text(self) -> str:
+        wanted = float(self.driver.value(self.speed).rstrip("×"))
+        text = f"{self._pace.factor:.2f}×"
+        return text if self._pace.factor > 0.93 * wanted else f"{text}, slower than the {wanted:g}× asked for"
 
 
 class Pace:
@@ -125,17 +338,36 @@ class Pace:
 
     def __init__(self) -> None:
         self._marks: list[tuple[float, float, float]] = []
+        self.stages: dict[str, float] = {}
+        """Seconds of each stage, a mean in which late steps count most."""
 
-    def add(self, dt: float, seconds: float, now: float) -> None:
-        """A step of dt (s) took `seconds` and ended at `now` on the clock (s)."""
+    def add(self, dt: float, seconds: float, now: float, stages: Mapping[str, float]) -> None:
+        """A step of dt (s) took `seconds`, with `stages` (s), and ended at `now` on the clock (s)."""
+        self._marks = [mark for mark in self._marks if now - mark[2] <= 1.0][-400:]
         self._marks.append((dt, seconds, now))
-        while now - self._marks[0][2] > 1.0:
-            self._marks.pop(0)
+        known = self.stages or stages
+        names = dict.fromkeys([*known, *stages])
+        self.stages = {name: 0.9 * known.get(name, 0.0) + 0.1 * stages.get(name, 0.0) for name in names}
+
+    @property
+    def count(self) -> int:
+        """Steps that are looked at."""
+        return len(self._marks)
+
+    @property
+    def step(self) -> float:
+        """Length of the last step, s."""
+        return self._marks[-1][0]
+
+    @property
+    def seconds(self) -> list[float]:
+        """Times of the steps, s."""
+        return [seconds for _, seconds, _ in self._marks]
 
     @property
     def step_seconds(self) -> float:
         """Median time of a step, s."""
-        return float(np.median([seconds for _, seconds, _ in self._marks])) if self._marks else 0.0
+        return float(np.median(self.seconds)) if self._marks else 0.0
 
     @property
     def factor(self) -> float:
@@ -145,26 +377,5 @@ class Pace:
         return sum(dt for dt, _, _ in self._marks[1:]) / (self._marks[-1][2] - self._marks[0][2])
 
 
-def _is_read(maker: Any) -> bool:
-    return isinstance(maker, (ActuatorRows, ContactPair))
-
-
-def _reading(maker: Any, info: StepInfo) -> tuple[str, str]:
-    if isinstance(maker, FacingPair):
-        return maker.name, reading_text(None, info.contact_force(maker.spec))
-    if isinstance(maker, ContactPair):
-        a, b = maker.a.handle, maker.b.handle
-        return f"{a.name} – {b.name}", reading_text(None, info.contact_force(a, b))
-    return maker.spec.name, reading_text(maker.spec, np.array(info.actuation(maker.spec)))
-
-
-def _seen(world: World, state: State) -> list[FloatArray]:
-    """Places that the picture must hold: the bodies, rigid balls and beams with their radius."""
-    places = []
-    for number, model in enumerate(world.models):
-        points = state.points(number)
-        round_part = getattr(model.spec, "shape", None) or getattr(model.spec, "section", None)
-        parts = round_part if isinstance(round_part, (tuple, list)) else (round_part,)
-        radius = max(getattr(part, "radius", 0.0) for part in parts)
-        places.append(np.concatenate([points - radius, points + radius]))
-    return places
+def _seconds_text(seconds: float) -> str:
+    return f"{1e3 * seconds:.2f} ms" if seconds < 1.0 else f"{seconds:.2f} s"

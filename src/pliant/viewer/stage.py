@@ -1,8 +1,10 @@
-"""The scene in the browser: surfaces whose vertices are streamed, rigid things whose poses are, cables and a floor."""
+"""The scene in the browser: surfaces whose vertices are streamed, rigid things whose poses are, cables coloured by
+tension, chambers by pressure, arrows of contact forces, and a floor.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,55 +16,87 @@ from pliant.models.rigid import Obstacle
 from pliant.stepping.run import RecordedBody
 from pliant.viewer.bands import color_bands
 from pliant.viewer.cast import Cast
+from pliant.viewer.look import BAND_COUNT, Shading
+from pliant.viewer.moment import Moment
 from pliant.viewer.palette import TINTS, map_colors
 from pliant.viewer.shapes import balls, shape_triangles
 from pliant.viewer.surfaces import floor_height, grid_spacing, split_creases
 
 SEE_THROUGH = 0.4
 """Opacity of bodies that are seen through."""
-BAND_COUNT = 16
-"""Bands of colour."""
+ARROW = 0.22
+"""Length of the longest arrow as a share of the size of the scene."""
 _ONE_TRIANGLE = np.array([[0, 1, 2]])
-_OBSTACLE, _CABLE = (168, 175, 186), (32, 36, 44)
+_OBSTACLE, _ARROW = (168, 175, 186), (201, 42, 42)
 
 
 class Stage:
-    """Draws a cast, one instant after the other."""
+    """Draws a cast, one moment after the other. `center` (3,) m and `size` m are those of what is looked at."""
 
-    def __init__(
-        self, server: Any, cast: Cast, q: Sequence[FloatArray], time: float, seen: Sequence[FloatArray]
-    ) -> None:
+    def __init__(self, server: Any, cast: Cast, moment: Moment, seen: Sequence[FloatArray]) -> None:
         """`seen` are points (n, 3) m that camera and floor are to take in."""
         self._server = server
         self._cast = cast
-        self._lower, self._upper = _bounds(np.concatenate(seen), cast.obstacles, time)
-        self._size = max(float(np.linalg.norm(self._upper - self._lower)), 1e-6)
+        self._lower, self._upper = _bounds(np.concatenate(seen), cast.obstacles, moment)
+        self.center: FloatArray = 0.5 * (self._lower + self._upper)
+        self.size = max(float(np.linalg.norm(self._upper - self._lower)), 1e-6)
         self._skins: dict[int, _Skin] = {}
         self._solids: dict[int, Any] = {}
         for number, body in enumerate(cast.bodies):
-            self._add_body(number, body, q[number])
-        self._obstacles = [(thing, self._add_obstacle(k, thing, time)) for k, thing in enumerate(cast.obstacles)]
-        self._cables = [self._add_cable(k, strand.path(q)) for k, strand in enumerate(cast.strands)]
+            self._add_body(number, body, moment.q[number])
+        self._obstacles = [self._add_obstacle(k, thing, moment) for k, thing in enumerate(cast.obstacles)]
+        self._cables = [self._add_cable(k, strand.path(moment.q)) for k, strand in enumerate(cast.strands)]
+        self._chambers = [self._add_chamber(k, moment.q) for k in range(len(cast.chambers))]
+        self._arrows: Any = None
         self._set_scene()
 
-    def show(
-        self, q: Sequence[FloatArray], time: float, fractions: Mapping[int, FloatArray], *, see_through: bool
-    ) -> None:
-        """Draw positions and poses `q` of the bodies; `fractions` (n,) of the colour map, 0…1, for those coloured."""
-        opacity = SEE_THROUGH if see_through else None
+    def show(self, moment: Moment, shading: Shading) -> None:
+        """Draw `moment`, coloured by `shading`."""
+        opacity, q = SEE_THROUGH if shading.see_through else None, moment.q
         with self._server.atomic():
             for number, skin in self._skins.items():
-                skin.show(self._cast.bodies[number].surface_points(q[number]), fractions.get(number), opacity)
+                skin.show(self._cast.bodies[number].surface_points(q[number]), shading.bodies.get(number), opacity)
             for number, handle in self._solids.items():
                 _place(handle, q[number])
-            for obstacle, handle in self._obstacles:
+            for obstacle, handle, pose in zip(self._cast.obstacles, self._obstacles, moment.obstacles, strict=False):
                 if handle is not None and obstacle.motion is not None:
-                    _place(handle, obstacle.pose(time))
-            for strand, handle in zip(self._cast.strands, self._cables, strict=True):
-                handle.points = _segments(strand.path(q))
+                    _place(handle, pose)
+            for strand, handle, part in zip(self._cast.strands, self._cables, shading.cables, strict=False):
+                path = _segments(strand.path(q))
+                handle.points = path
+                handle.colors = np.broadcast_to(_map_rgb(part), path.shape).astype(np.uint8)
+            for (handle, nodes), chamber, part in zip(
+                self._chambers, self._cast.chambers, shading.chambers, strict=False
+            ):
+                handle.vertices, handle.color = q[chamber.number][nodes], tuple(int(x) for x in _map_rgb(part))
+            self._show_arrows(moment.arrows, shading)
+
+    def look_from(self, camera: Any, *, way: Any = (0.45, -0.82, 0.36)) -> None:
+        """Let `camera` see everything, from the direction `way`."""
+        camera.look_at = self.center
+        camera.position = self.center + 1.5 * self.size * np.asarray(way)
+        camera.near, camera.far = 0.01 * self.size, 100.0 * self.size
+
+    def _show_arrows(self, arrows: tuple[FloatArray, FloatArray], shading: Shading) -> None:
+        points, forces = arrows
+        sizes = np.linalg.norm(forces, axis=1)
+        seen = sizes > 0.01 * shading.force_unit
+        if not shading.arrow or not seen.any():
+            if self._arrows is not None:
+                self._arrows.visible = False
+            return
+        ends = points[seen] + ARROW * self.size * shading.arrow * forces[seen] / shading.force_unit
+        lines = np.stack([points[seen], ends], axis=1)
+        if self._arrows is None:
+            thick = 0.0035 * self.size
+            self._arrows = self._server.scene.add_arrows(
+                "/contact forces", lines, _ARROW, shaft_radius=thick, head_radius=2.6 * thick, head_length=6.0 * thick
+            )
+        self._arrows.points, self._arrows.visible = lines, True
 
     def _add_body(self, number: int, body: RecordedBody, q: FloatArray) -> None:
-        name, color = f"/bodies/{number} {body.name}", _rgb(TINTS[number % len(TINTS)])
+        tints = self._cast.tints or TINTS
+        name, color = f"/bodies/{number} {body.name}", _rgb(tints[number % len(tints)])
         if body.mesh is not None:
             self._skins[number] = _Skin(self._server, name, body.mesh.surface().triangles.astype(np.int64), q, color)
             return
@@ -80,15 +114,15 @@ class Stage:
         self._solids[number] = self._add_surface(name, points, triangles, color)
         _place(self._solids[number], q)
 
-    def _add_obstacle(self, number: int, obstacle: Obstacle, time: float) -> Any:
+    def _add_obstacle(self, number: int, obstacle: Obstacle, moment: Moment) -> Any:
         shape = obstacle.shape
-        found = shape_triangles(shape, reach=1.5 * self._size)
+        found = shape_triangles(shape, reach=1.5 * self.size)
         if found is None:
             return None
         # the floor is seen through from below, so that nothing hides behind it
         opacity = 0.35 if isinstance(shape.solid, Plane) else None
         handle = self._add_surface(f"/obstacles/{number} {obstacle.name}", *found, _OBSTACLE, opacity=opacity)
-        _place(handle, obstacle.pose(time))
+        _place(handle, moment.obstacles[number])
         return handle
 
     def _add_surface(
@@ -102,8 +136,18 @@ class Stage:
     def _add_cable(self, number: int, path: FloatArray) -> Any:
         name = f"/cables/{number} {self._cast.strands[number].spec.name}"
         return self._server.scene.add_line_segments(
-            name, _segments(path), _CABLE, thickness=3.0, thickness_units="screen"
+            name, _segments(path), _map_rgb(0.0), thickness=4.0, thickness_units="screen"
         )
+
+    def _add_chamber(self, number: int, q: Sequence[FloatArray]) -> tuple[Any, IndexArray]:
+        """The wall of a chamber, and the nodes that its vertices follow."""
+        chamber = self._cast.chambers[number]
+        assert chamber.surface is not None
+        points = q[chamber.number]
+        corners, source = split_creases(points, np.asarray(chamber.surface.triangles, np.int64))
+        name = f"/chambers/{number} {chamber.spec.name}"
+        color = tuple(int(x) for x in _map_rgb(0.0))
+        return self._server.scene.add_mesh_simple(name, points[source], corners, color=color, side="double"), source
 
     def _floor(self) -> float:
         """Height of the grid, m: that of a level plane among the obstacles, else at or below the bodies."""
@@ -114,14 +158,10 @@ class Stage:
         return floor_height(self._lower, self._upper)
 
     def _set_scene(self) -> None:
-        scene, size = self._server.scene, self._size
+        scene, size = self._server.scene, self.size
         scene.set_up_direction("+z")
-        center = 0.5 * (self._lower + self._upper)
-        camera = self._server.initial_camera
-        camera.fov = np.radians(40.0)
-        camera.look_at = center
-        camera.position = center + 1.5 * size * np.array([0.45, -0.82, 0.36])
-        camera.near, camera.far = 0.01 * size, 100.0 * size
+        self._server.initial_camera.fov = np.radians(40.0)
+        self.look_from(self._server.initial_camera)
         scene.add_light_directional("/light", intensity=1.2, position=(0.3, -1.0, 0.5))
         spacing, floor = grid_spacing(self._lower, self._upper), self._floor()
         width = spacing * 2.0 * np.ceil(1.5 * size / spacing)
@@ -133,7 +173,7 @@ class Stage:
             section_size=5.0 * spacing,
             cell_color=(214, 218, 224),
             section_color=(182, 188, 198),
-            position=(*np.round(center[:2] / spacing) * spacing, floor + 1e-3 * size),
+            position=(*np.round(self.center[:2] / spacing) * spacing, floor + 1e-3 * size),
         )
 
 
@@ -172,15 +212,14 @@ class _Skin:
         )
 
 
-def _bounds(points: FloatArray, obstacles: Sequence[Obstacle], time: float) -> tuple[FloatArray, FloatArray]:
+def _bounds(points: FloatArray, obstacles: Sequence[Obstacle], moment: Moment) -> tuple[FloatArray, FloatArray]:
     """Corners (3,) m of what is looked at: `points` (n, 3), and obstacles as far as they are near."""
     lower, upper = points.min(axis=0), points.max(axis=0)
     size = float(np.linalg.norm(upper - lower))
     places = [points]
-    for obstacle in obstacles:
+    for obstacle, pose in zip(obstacles, moment.obstacles, strict=True):
         found = None if isinstance(obstacle.shape.solid, Plane) else shape_triangles(obstacle.shape, reach=size)
         if found is not None:
-            pose = obstacle.pose(time)
             places.append(np.clip(pose[0] + found[0] @ pose[1:].T, lower - 0.5 * size, upper + 0.5 * size))
     everything = np.concatenate(places)
     return everything.min(axis=0), everything.max(axis=0)
@@ -194,6 +233,11 @@ def _place(handle: Any, pose: FloatArray) -> None:
     """Put a rigid thing at a pose (4, 3): position, and the rows of its rotation."""
     x, y, z, w = Rotation.from_matrix(pose[1:]).as_quat()
     handle.position, handle.wxyz = pose[0], np.array([w, x, y, z])
+
+
+def _map_rgb(fraction: Any) -> Any:
+    """Colour of the map, (3,), 0…255."""
+    return np.rint(255.0 * map_colors(np.array(float(fraction)))).astype(np.uint8)
 
 
 def _rgb(color: str) -> tuple[int, int, int]:

@@ -26,7 +26,7 @@ from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
 from pliant.mesh import Mesh, Surface, regions
 from pliant.models.beam import Beam, Circle, Rectangle, Tube
-from pliant.models.rigid import Obstacle, RigidBody, Shape
+from pliant.models.rigid import Obstacle, RigidBody, Shape, Waypoints
 from pliant.models.rod import Rod, RodLoad, Slide, Turn
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Subspace, Support, TractionLoad, Volume
 from pliant.world.reduced import Training
@@ -38,7 +38,7 @@ _KNOWN: dict[str, type] = {
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(Attachment, Channel, Facing, Fibre, Sheath, Cable, Cavity, ForcePoint, Slider, Hinge, Stiffness, BaseDrive),
         *(ContactBasis, PairFacing, PairBasis, Training),
-        *(RigidBody, Obstacle, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
+        *(RigidBody, Obstacle, Waypoints, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *(Beam, Circle, Tube, Rectangle, Rod, RodLoad, Slide, Turn),
         *regions.KINDS,
     )
@@ -78,7 +78,10 @@ class Encoder:
             surface = thing.surface
             return {"thing": number, "class": "MeshObstacle", "fields": self._encoded(surface.rest, surface.triangles)}
         if not is_dataclass(thing) or type(thing).__name__ not in _KNOWN:
-            raise InputError(f"{thing!r} cannot be saved; a motion given by a function is known to this program only")
+            raise InputError(
+                f"{getattr(thing, 'name', thing)!r}, a {type(thing).__name__}, cannot be saved; a motion given by a "
+                "function and a type of one's own are known to this program only"
+            )
         own = {item.name: self.encode(getattr(thing, item.name)) for item in fields(thing)}
         return {"thing": number, "class": type(thing).__name__, "fields": own}
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pliant.actuators import Actuator, ActuatorRows, Cable, actuator_rows
+from pliant.actuators import Actuator, ActuatorRows, Cable
 from pliant.constraints.attachment import Attachment, AttachmentRows
 from pliant.constraints.bore import slender_pair
 from pliant.constraints.channel import Channel, ChannelRows
@@ -182,7 +182,7 @@ class Scene:
         """Freeze the scene: everything that does not change from step to step is computed here."""
         if not self._bodies:
             raise InputError("the scene is empty; add a body, for example pl.Volume(mesh, material)")
-        actuators = [actuator_rows(actuator, key) for key, actuator in enumerate(self._actuators)]
+        actuators = [actuator.row_maker(key) for key, actuator in enumerate(self._actuators)]
         models = tuple(self._model(body, actuators) for body in self._bodies)
         makers: list[RowMaker] = [rows.bound(models) for rows in actuators]
         makers += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(self._attachments, start=1)]

@@ -19,6 +19,7 @@ from scipy import sparse
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.solvers.linear.factor import CholeskyFactor
+from pliant.solvers.linear.response import SolvedResponse
 
 
 class Twists:
@@ -38,7 +39,7 @@ class Twists:
         return product
 
 
-class BeamFactor:
+class BeamFactor(SolvedResponse):
     """`CholeskyFactor` over two block rows for each node; `memory` is the factor whose memory can be used again."""
 
     def __init__(

@@ -16,7 +16,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.factor import BeamFactor, Twists
-from pliant.models.model import Residual
+from pliant.models.model import Residual, WholeTrial
 from pliant.models.scheme import Scheme
 from pliant.solvers.linear.matrix import BlockMatrix
 
@@ -63,7 +63,7 @@ class BeamSystem:
         self.model.release(factor, self.values)
 
 
-class BeamTrial:
+class BeamTrial(WholeTrial):
     """One step of a `BeamModel` from q (n, 4, 3) and v (n, 2, 3); see `models.model.Trial`."""
 
     def __init__(

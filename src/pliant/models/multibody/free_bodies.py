@@ -17,6 +17,7 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 
 _EYE = np.eye(3)
+_NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 class FreeBodies:
@@ -29,15 +30,32 @@ class FreeBodies:
             raise InputError("masses and inertias of rigid bodies must be > 0")
         self.gravity = gravity
         self.count = len(self.masses)
+        self._kept: Any = None
 
     def split(self, q: Any) -> tuple[Any, Any]:
         """Centres (k, 3) m and rotation vectors (k, 3) rad; for velocities their rates."""
         parts = q.reshape(self.count, 2, 3)
         return parts[:, 0], parts[:, 1]
 
+    def _turns(self, q: Any, v: Any = None) -> tuple[Any, Any, Any, Any]:
+        """R (k, 3, 3), J (k, 3, 3), angular velocities (k, 3) and drifts (k, 3); those of the last state are kept, as
+        mass matrix, bias and rows ask for them in turn.
+        """
+        kept = self._kept
+        same = kept is not None and kept[0].dtype == q.dtype and np.array_equal(kept[0], q)
+        if same and (v is None or (kept[1] is not None and kept[1].dtype == v.dtype and np.array_equal(kept[1], v))):
+            return kept[2]  # type: ignore[no-any-return]
+        theta = self.split(q)[1]
+        R, J = (kept[2][0], kept[2][1]) if same else (rotations(theta), turning(theta))
+        rate = None if v is None else self.split(v)[1]
+        w = None if rate is None else np.einsum("kij,kj->ki", J, rate)
+        drift = None if rate is None else turning_drift(theta, rate)
+        self._kept = q.copy(), None if v is None else v.copy(), (R, J, w, drift)
+        return R, J, w, drift
+
     def mass(self, q: Any) -> Any:
         """The mass matrix (6k, 6k)."""
-        J = turning(self.split(q)[1])
+        J = self._turns(q)[1]
         M = np.zeros((self.count, 6, self.count, 6), J.dtype)
         blocks = np.einsum("kai,ka,kaj->kij", J, self.inertias, J)
         for k in range(self.count):
@@ -47,10 +65,8 @@ class FreeBodies:
 
     def bias(self, q: Any, v: Any) -> Any:
         """Gyroscopic forces and weight (6k,), on the left-hand side."""
-        theta, rate = self.split(q)[1], self.split(v)[1]
-        J, drift = turning(theta), turning_drift(theta, rate)
-        w = np.einsum("kij,kj->ki", J, rate)
-        torque = self.inertias * drift + np.cross(w, self.inertias * w)
+        _, J, w, drift = self._turns(q, v)
+        torque = self.inertias * drift + cross(w, self.inertias * w)
         out = np.zeros((self.count, 2, 3), torque.dtype)
         out[:, 0, 2] = self.masses * self.gravity
         out[:, 1] = np.einsum("kji,kj->ki", J, torque)
@@ -58,25 +74,28 @@ class FreeBodies:
 
     def points(self, q: Any, bodies: Any, local: FloatArray) -> Any:
         """Places (p, 3) m of the points `local` (p, 3) m of `bodies` (p,)."""
-        x, theta = self.split(q)
-        return x[bodies] + np.einsum("pij,pj->pi", rotations(theta)[bodies], local)
+        return self.split(q)[0][bodies] + np.einsum("pij,pj->pi", self._turns(q)[0][bodies], local)
 
     def point_rows(self, q: Any, v: Any, bodies: Any, local: FloatArray) -> tuple[Any, Any, Any]:
         """Places (p, 3) m, their Jacobians (p, 3, 6) by the coordinates of their body, and the accelerations (p, 3)
         m/s² that they have while v does not change.
         """
-        (x, theta), rate = self.split(q), self.split(v)[1]
-        R, J, drift = rotations(theta), turning(theta), turning_drift(theta, rate)
-        w = np.einsum("kij,kj->ki", J, rate)
-        jacobian = np.zeros((len(bodies), 3, 6), R.dtype)
+        x = self.split(q)[0]
+        R, J, w, drift = self._turns(q, v)
+        jacobian = np.zeros((len(bodies), 3, 6), np.result_type(R, w))
         jacobian[:, :, :3] = _EYE
         jacobian[:, :, 3:] = -R[bodies] @ skew(local) @ J[bodies]
-        spin = np.cross(w[bodies], np.cross(w[bodies], local)) + np.cross(drift[bodies], local)
+        spin = cross(w[bodies], cross(w[bodies], local)) + cross(drift[bodies], local)
         return (
             x[bodies] + np.einsum("pij,pj->pi", R[bodies], local),
             jacobian,
             np.einsum("pij,pj->pi", R[bodies], spin),
         )
+
+
+def cross(a: Any, b: Any) -> Any:
+    """a × b (k, 3) of vectors (k, 3), in a fraction of the time of NumPy's for few of them."""
+    return a[:, _NEXT] * b[:, _AFTER] - a[:, _AFTER] * b[:, _NEXT]
 
 
 def skew(x: Any) -> Any:
@@ -106,11 +125,9 @@ def turning_drift(theta: Any, rate: Any) -> Any:
     """dJ/dt·θ̇ (k, 3) rad/s²: what is left of the angular acceleration while θ̇ does not change."""
     _, b, slope_a, slope_b = _coefficients((theta * theta).sum(axis=1))
     along = 2.0 * (theta * rate).sum(axis=1)
-    turned = np.cross(theta, rate)
-    twice = np.cross(theta, turned)
-    return (
-        -(slope_a * along)[:, None] * turned + (slope_b * along)[:, None] * twice + b[:, None] * np.cross(rate, turned)
-    )
+    turned = cross(theta, rate)
+    twice = cross(theta, turned)
+    return -(slope_a * along)[:, None] * turned + (slope_b * along)[:, None] * twice + b[:, None] * cross(rate, turned)
 
 
 def _coefficients(s: Any) -> tuple[Any, Any, Any, Any]:

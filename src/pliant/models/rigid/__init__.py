@@ -2,5 +2,6 @@
 
 from pliant.models.rigid.body import Obstacle, RigidBody, Shape
 from pliant.models.rigid.model import RigidModel
+from pliant.models.rigid.waypoints import Waypoints
 
-__all__ = ["Obstacle", "RigidBody", "RigidModel", "Shape"]
+__all__ = ["Obstacle", "RigidBody", "RigidModel", "Shape", "Waypoints"]

@@ -17,7 +17,7 @@ import numpy as np
 from pliant.core.lie import orthonormal, rotation_exp, rotation_log
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
-from pliant.models.model import Residual
+from pliant.models.model import Residual, WholeTrial
 from pliant.models.rigid.body import RigidBody
 from pliant.models.scheme import Scheme
 from pliant.solvers.linear.dense import DenseFactor
@@ -109,7 +109,7 @@ class RigidSystem:
         """Nothing to hand back."""
 
 
-class RigidTrial:
+class RigidTrial(WholeTrial):
     """One step of a rigid body; see `models.model.Trial`."""
 
     def __init__(self, model: RigidModel, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray) -> None:

@@ -10,12 +10,13 @@ from scipy import sparse
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray
 from pliant.solvers.linear.dense import DenseFactor
+from pliant.solvers.linear.response import SolvedResponse
 
 LARGE = 120
 """Unknowns from which on LAPACK is worth its call."""
 
 
-class RodFactor:
+class RodFactor(SolvedResponse):
     """A⁻¹ over the unknowns `free` among `size`; zero at held ones.
 
     `symmetric` takes Cholesky, and a matrix that is not positive definite is a `SingularError`; else P A = L U, and the

@@ -42,7 +42,7 @@ from pliant.core.lie import cross_matrix, rotation_exp
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics
-from pliant.models.model import Residual
+from pliant.models.model import Residual, WholeTrial
 from pliant.models.rod import kinematics, step
 from pliant.models.rod.factor import RodFactor
 from pliant.models.rod.stations import Sweep
@@ -119,7 +119,7 @@ class RodSystem:
         """Nothing to hand back."""
 
 
-class RodTrial:
+class RodTrial(WholeTrial):
     """One step of a `RodModel` from q (4 + 2N, 3) and v (2 + 2N, 3); see `models.model.Trial`."""
 
     def __init__(

@@ -9,9 +9,10 @@ from scipy import sparse
 
 from pliant.core.types import FloatArray, IndexArray
 from pliant.solvers.linear.factor import CholeskyFactor
+from pliant.solvers.linear.response import SolvedResponse
 
 
-class HeldFactor:
+class HeldFactor(SolvedResponse):
     """A factor whose held unknowns, decoupled in the matrix, are taken out of what is given to it.
 
     `held` (k,) are their numbers. Forces on them are left to the support, so they appear neither in solutions nor in W.

@@ -23,6 +23,7 @@ from pliant.models.volume.chart import HeldChart, Place
 from pliant.models.volume.loads import PressureFacets
 from pliant.models.volume.modal_pieces import ModalPieces
 from pliant.models.volume.segments import Segments
+from pliant.models.volume.trial import NodalTrial
 from pliant.solvers.linear.matrix import BlockMatrix
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class SubspaceSystem:
         self.A += D.T @ (BlockMatrix(self.model.pattern, values).to_scipy() @ D)
 
 
-class SubspaceTrial:
+class SubspaceTrial(NodalTrial):
     """One step of a `SubspaceModel` from positions q and velocities v (n, 3); see `models.model.Trial`."""
 
     def __init__(
@@ -148,14 +149,8 @@ class SubspaceTrial:
         gravity: FloatArray,
         controls: Mapping[Any, FloatArray],
     ) -> None:
+        super().__init__(q, v, scheme, gravity, controls)
         self.model = model
-        self.dx = np.zeros_like(q)
-        self.blend = 1.0
-        self._q, self._v = q, v
-        self._scheme = scheme
-        self._gravity = gravity
-        self._controls = controls
-        self._evaluated: tuple[Any, FloatArray] = (None, q)
         self._start: Place | None = None
         self._start_stiffness: FloatArray | None = None
         if model.supports and model.prescribed(controls) is not model.rest:
@@ -164,31 +159,12 @@ class SubspaceTrial:
                 "whole, or move it by a cable, a force point or an attachment"
             )
 
-    def evaluation_point(self) -> FloatArray:
-        """Positions at which forces are evaluated, q + θ dx, (n, 3), m."""
-        if self._evaluated[0] is not self.dx:  # asked for several times; a displacement is replaced, never changed
-            self._evaluated = (self.dx, self._q + self._scheme.theta * self.dx)
-        return self._evaluated[1]
-
-    def positions(self) -> FloatArray:
-        """Positions at the end of the step, (n, 3), m."""
-        return self._q + self.dx
-
-    def velocities(self) -> FloatArray:
-        """Velocities at the end of the step, (n, 3), m/s."""
-        return self._scheme.next_velocity(self.dx, self._v)
-
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """dx followed by scale × step, (n, 3), m; a body that nothing holds turns by exp."""
         if isinstance(self.model.chart, HeldChart):
             return dx + scale * step
         at = self._q + self._scheme.theta * dx
         return self.model.chart.moved(self._q + dx, scale * step, at) - self._q
-
-    def reach(self) -> FloatArray:
-        """Largest coordinates, (3,), m."""
-        reach: FloatArray = np.abs(self.evaluation_point()).max(axis=0)
-        return reach
 
     def residual(self) -> Residual:
         """Residual at dx, by a pass over the visited points without stiffness."""
@@ -223,13 +199,19 @@ class SubspaceTrial:
         place = self._place(self.evaluation_point())
         return place.spread(place.forces(force))
 
-    def whole_residual(self) -> FloatArray:
-        """Residual (n, 3), N, of the volume with all its unknowns and points at dx: supports bear it where held."""
+    def borne(self, r: FloatArray, push: FloatArray | None) -> FloatArray:
+        """Residual (n, 3), N, of the volume with all its unknowns and points, and the forces `push` of rows: that along
+        the motions knows nothing of supports.
+        """
         model = self.model
         trial = model.whole_trial(self._q, self._v, self._scheme, self._gravity, self._controls)
         trial.dx = self.dx
-        r: FloatArray = trial.residual().r
-        return r
+        whole: FloatArray = trial.residual().r
+        return whole if push is None else whole + push
+
+    def ended(self, q: FloatArray) -> None:
+        """The step has led to q (n, 3), which therefore lies in the subspace."""
+        self.model.reached(q)
 
     def drive(self, motion: FloatArray) -> None:
         """A reduced body keeps its supports: an error."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.model import Residual
+from pliant.models.model import Residual, WholeTrial
 from pliant.models.scheme import Scheme
 from pliant.models.volume import assembly
 from pliant.models.volume.held_factor import HeldFactor
@@ -76,31 +76,25 @@ class VolumeSystem:
         self.model.release(factor, self.values)
 
 
-class VolumeTrial:
-    """One step of a `VolumeModel` from positions q and velocities v (n, 3); see `models.model.Trial`."""
+class NodalTrial(WholeTrial):
+    """What steps of volumes share: they start from positions q and velocities v (n, 3) of the nodes."""
 
     def __init__(
-        self,
-        model: VolumeModel,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
+        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
     ) -> None:
-        self.model = model
         self.dx = np.zeros_like(q)
         self.blend = 1.0
         self._q, self._v = q, v
         self._scheme = scheme
         self._gravity = gravity
         self._controls = controls
-        self._target = model.prescribed(controls)
-        self._start_stiffness: FloatArray | None = None
+        self._evaluated: tuple[Any, FloatArray] = (None, q)
 
     def evaluation_point(self) -> FloatArray:
         """Positions at which forces are evaluated, q + θ dx, (n, 3), m."""
-        return self._q + self._scheme.theta * self.dx
+        if self._evaluated[0] is not self.dx:  # asked for several times; a displacement is replaced, never changed
+            self._evaluated = (self.dx, self._q + self._scheme.theta * self.dx)
+        return self._evaluated[1]
 
     def positions(self) -> FloatArray:
         """Positions at the end of the step, (n, 3), m."""
@@ -118,6 +112,24 @@ class VolumeTrial:
         """Largest coordinates, (3,), m."""
         reach: FloatArray = np.abs(self.evaluation_point()).max(axis=0)
         return reach
+
+
+class VolumeTrial(NodalTrial):
+    """One step of a `VolumeModel` from positions q and velocities v (n, 3); see `models.model.Trial`."""
+
+    def __init__(
+        self,
+        model: VolumeModel,
+        q: FloatArray,
+        v: FloatArray,
+        scheme: Scheme,
+        gravity: FloatArray,
+        controls: Mapping[Any, FloatArray],
+    ) -> None:
+        super().__init__(q, v, scheme, gravity, controls)
+        self.model = model
+        self._target = model.prescribed(controls)
+        self._start_stiffness: FloatArray | None = None
 
     def residual(self) -> Residual:
         """Residual at dx, by a pass over the elements without stiffness."""

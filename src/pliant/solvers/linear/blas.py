@@ -45,16 +45,16 @@ def _address(module: Any, name: str) -> int:
     return int(get_pointer(capsule, get_name(capsule)))
 
 
-@cache
-def _addresses() -> Any:
-    """Where the routines lie: a function and no constant of the module, since compiled code is kept by the constants
-    around it and these change with every process.
-    """
-    return np.array([_address(cython_blas, name) for name in ("dtrsm", "dsyrk", "dgemm")], np.int64)
-
-
 _CHARACTERS = np.frombuffer(b"LNRT", np.uint8).copy()
 _REALS = np.array([1.0, -1.0, 0.0])
+
+
+@cache
+def _addresses() -> IndexArray:
+    """Of the routines; no constant of the module, which would be part of what its compiled code is known by, and
+    differ from process to process.
+    """
+    return np.array([_address(cython_blas, name) for name in ("dtrsm", "dsyrk", "dgemm")], np.int64)
 
 
 def blas() -> Blas:

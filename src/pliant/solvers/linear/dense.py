@@ -11,11 +11,12 @@ from pliant.core.checks import finite_array
 from pliant.core.errors import InputError, SingularError
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray
+from pliant.solvers.linear.response import SolvedResponse
 
 _TOLERANCE = 1e-14  # a pivot below this fraction of its row's scale is rounding
 
 
-class DenseFactor:
+class DenseFactor(SolvedResponse):
     """A = L Lᵀ where A is symmetric positive definite, P A = L U where it is not symmetric.
 
     `symmetric` says which; None looks whether A equals its transpose to the last bit. A symmetric matrix that is not

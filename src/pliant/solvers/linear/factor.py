@@ -13,6 +13,7 @@ from pliant.solvers.linear import multifrontal, substitution
 from pliant.solvers.linear.blas import blas
 from pliant.solvers.linear.compliance import condense
 from pliant.solvers.linear.condensation import csr_parts, sandwich, touched_columns
+from pliant.solvers.linear.response import SolvedResponse
 
 if TYPE_CHECKING:
     from pliant.solvers.linear.symbolic import Symbolic
@@ -22,7 +23,7 @@ PIVOT_TOLERANCE = 1e-14
 """A pivot below this fraction of its diagonal entry of A is rounding: the matrix is singular to working precision."""
 
 
-class CholeskyFactor:
+class CholeskyFactor(SolvedResponse):
     """P A Pᵀ = L Lᵀ with the order P of `symbolic`; made by `Symbolic.factorize`.
 
     Vectors are in the caller's numbering, all nodes included: entries of nodes that are not unknowns are ignored in

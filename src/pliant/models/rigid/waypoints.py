@@ -1,0 +1,40 @@
+"""The motion of an obstacle as a table, which a file can hold, unlike a function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.core.checks import finite_array
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Waypoints:
+    """Where an obstacle is, (k, 3) m from where its shape stands, at `times` (k,) s; on straight ways between them, and
+    at rest before the first and after the last. As `motion` of a `pl.Obstacle` it is saved with its world.
+    """
+
+    times: FloatArray
+    """Rising, (k,), s."""
+    places: FloatArray
+    """Displacements (k, 3), m."""
+
+    def __post_init__(self) -> None:
+        times = finite_array("times of waypoints", self.times, shape=(None,))
+        places = finite_array("places of waypoints", self.places, shape=(len(times), 3))
+        if not len(times) or (np.diff(times) <= 0.0).any():
+            raise InputError(f"times of waypoints must rise, and there must be one at least; got {times} s")
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "places", places)
+
+    def __call__(self, time: float) -> tuple[FloatArray, FloatArray]:
+        """Displacement (3,) m and rotation vector (3,) rad at `time` (s)."""
+        k = int(np.searchsorted(self.times, time, side="right"))
+        if k in (0, len(self.times)):
+            return self.places[max(k - 1, 0)].copy(), np.zeros(3)
+        part = (time - self.times[k - 1]) / (self.times[k] - self.times[k - 1])
+        place: FloatArray = self.places[k - 1] + part * (self.places[k] - self.places[k - 1])
+        return place, np.zeros(3)

@@ -1,0 +1,87 @@
+"""What a person drags in the scene: the target of the tip, and obstacles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pliant.core.types import FloatArray
+from pliant.viewer.driver import Driver
+from pliant.viewer.moment import Moment
+from pliant.viewer.shapes import ball
+from pliant.viewer.subject import Handle
+
+_TARGET, _TIP = (224, 49, 49), (33, 37, 41)
+
+
+class Gizmos:
+    """The gizmos of a scene of `size` m; those of the target are shown by `aim(True)`."""
+
+    def __init__(
+        self, server: Any, driver: Driver, size: float, tip: FloatArray | None, handles: Sequence[Handle]
+    ) -> None:
+        self._driver, self._handles = driver, tuple(handles)
+        scene = server.scene
+        self.target: Any = None
+        self._tip: Any = None
+        self._start = None if tip is None else np.asarray(tip, float)
+        if tip is not None:
+            self.target = driver.hold(
+                scene.add_transform_controls(
+                    "/target", scale=0.11 * size, disable_rotations=True, depth_test=False, position=tip, visible=False
+                )
+            )
+            points, triangles = ball(np.zeros(3), 0.011 * size)
+            scene.add_mesh_simple("/target/point", points, triangles, color=_TARGET, opacity=0.8, cast_shadow=False)
+            self._tip = scene.add_mesh_simple(
+                "/tip", 0.75 * points, triangles, color=_TIP, position=tip, visible=False, cast_shadow=False
+            )
+        self.obstacles = [
+            driver.hold(
+                scene.add_transform_controls(
+                    f"/drag/{handle.number} {handle.name}",
+                    scale=0.09 * size,
+                    disable_rotations=True,
+                    depth_test=False,
+                    position=handle.center,
+                )
+            )
+            for handle in handles
+        ]
+
+    def aim(self, shown: bool, tip: FloatArray | None = None) -> None:
+        """Show or hide the target, at `tip` (3,) m where that is given."""
+        if self.target is not None:
+            if tip is not None:
+                self._driver.move(self.target, tip)
+            self.target.visible = self._tip.visible = shown
+
+    def show_drags(self, shown: bool) -> None:
+        """Show or hide the gizmos of obstacles."""
+        for gizmo in self.obstacles:
+            gizmo.visible = shown
+
+    def follow(self, moment: Moment) -> None:
+        """Let the mark of the tip follow it."""
+        if self._tip is not None and moment.tip is not None and self._tip.visible:
+            self._tip.position = moment.tip
+
+    def reset(self) -> None:
+        """Everything back to where it stood."""
+        for gizmo, handle in zip(self.obstacles, self._handles, strict=True):
+            self._driver.move(gizmo, handle.center)
+        if self.target is not None and self._start is not None:
+            self._driver.move(self.target, self._start)
+
+    @property
+    def aimed(self) -> FloatArray:
+        """Where the tip is to be, (3,) m."""
+        return np.zeros(3) if self.target is None else np.array(self._driver.value(self.target))
+
+    @property
+    def places(self) -> FloatArray:
+        """How far each obstacle is to be from where it stood, (k, 3) m."""
+        pairs = zip(self.obstacles, self._handles, strict=True)
+        return np.array([np.array(self._driver.value(g)) - h.center for g, h in pairs]).reshape(-1, 3)

@@ -1,0 +1,109 @@
+"""One instant as it is drawn: where everything is, what pulls, presses and pushes, and what there is to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pliant.actuators import (
+    ActuatorRows,
+    BaseDrive,
+    Cable,
+    CableRows,
+    Cavity,
+    CavityRows,
+    ForcePoint,
+    Hinge,
+    Slider,
+    Stiffness,
+)
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.facing import FacingPair
+from pliant.core.types import FloatArray
+from pliant.stepping import StepInfo
+from pliant.world import State
+
+_NO_ARROWS = (np.zeros((0, 3)), np.zeros((0, 3)))
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """What is drawn at `time` (s): positions and poses `q` of the bodies, and poses (4, 3) of the `obstacles`.
+
+    `tensions` (k,) N are those of the cables, `pressures` (c,) Pa those of the chambers, `arrows` the points (m, 3) m
+    and forces (m, 3) N of the contacts, `tip` (3,) m the point that tasks are about, `readings` names and values.
+    """
+
+    time: float
+    q: tuple[FloatArray, ...]
+    obstacles: tuple[FloatArray, ...] = ()
+    tensions: FloatArray = field(default_factory=lambda: np.zeros(0))
+    """Of the cables (k,), N."""
+    pressures: FloatArray = field(default_factory=lambda: np.zeros(0))
+    """Of the chambers (c,), Pa."""
+    arrows: tuple[FloatArray, FloatArray] = _NO_ARROWS
+    tip: FloatArray | None = None
+    """Position (3,), m."""
+    readings: tuple[tuple[str, str], ...] = ()
+
+
+def world_moment(state: State, info: StepInfo | None, tip: FloatArray | None = None) -> Moment:
+    """The moment of a world after a step, or before the first where `info` is None."""
+    world = state.world
+    obstacles = tuple(obstacle.pose(state.time) for obstacle in world.obstacles)
+    if info is None or info.assembly is None or info.lam is None:
+        return Moment(state.time, state.q, obstacles, *_still(world.row_makers), tip=tip)
+    delta, lam = info.delta, info.lam
+    readings, points, forces = [], [], []
+    tensions: list[float] = []
+    pressures: list[float] = []
+    for number, maker in enumerate(world.row_makers):
+        if isinstance(maker, ContactPair):
+            name, found = _contacts(maker, info)
+            points.append(found.points)
+            forces.append(found.forces)
+            total = float(np.linalg.norm(found.forces.sum(axis=0)))
+            readings.append((name, f"{total:.3f} N" if len(found.gaps) else "apart"))
+        elif isinstance(maker, ActuatorRows):
+            place = info.assembly.places[number].start
+            values = np.array([delta[place], lam[place]])
+            readings.append((maker.spec.name, reading_text(maker.spec, values)))
+            if isinstance(maker, CableRows):
+                tensions.append(values[1])
+            if isinstance(maker, CavityRows):
+                pressures.append(values[1])
+    arrows = (np.concatenate(points), np.concatenate(forces)) if points else _NO_ARROWS
+    return Moment(
+        state.time, state.q, obstacles, np.array(tensions), np.array(pressures), arrows, tip, tuple(readings)
+    )  # fmt: skip
+
+
+def _still(makers: Any) -> tuple[FloatArray, FloatArray]:
+    """Tensions and pressures where nothing acts yet."""
+    kinds = (CableRows, CavityRows)
+    cables, chambers = (np.zeros(sum(isinstance(maker, kind) for maker in makers)) for kind in kinds)
+    return cables, chambers
+
+
+def _contacts(pair: Any, info: StepInfo) -> tuple[str, Any]:
+    if isinstance(pair, FacingPair):
+        return pair.name, info.contacts(pair.spec)
+    a, b = pair.a.handle, pair.b.handle
+    return a.name if a is b else f"{a.name} – {b.name}", info.contacts(a, b)
+
+
+def reading_text(actuator: Any, values: FloatArray) -> str:
+    """What an actuator does, or how large a contact force (3,) N is; empty where the kind of actuator is not known."""
+    if len(values) == 3:
+        return f"{float(np.linalg.norm(values)):.3f} N"
+    if isinstance(actuator, (Cable, ForcePoint, Slider)) or (isinstance(actuator, BaseDrive) and not actuator.turns):
+        return f"{1e3 * values[0]:.1f} mm  {values[1]:.2f} N"
+    if isinstance(actuator, Cavity):
+        return f"{1e6 * values[0]:+.2f} mL  {1e-3 * values[1]:.2f} kPa"
+    if isinstance(actuator, Stiffness):
+        return f"{1e-3 * (float(actuator.material.young) + values[1]):.1f} kPa"
+    if isinstance(actuator, (Hinge, BaseDrive)):
+        return f"{np.rad2deg(values[0]):.1f}°  {values[1]:.3f} N·m"
+    return ""

@@ -1,0 +1,56 @@
+"""Pieces of the panel in HTML: tables of values, and the strip that shows where the time of a step goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+_STAGES = ("#5b82d6", "#4fae92", "#e08a5b", "#c7a548", "#9277c9", "#d6688f", "#6fa8c9", "#9aa2ad")
+
+
+def table_html(rows: Sequence[tuple[str, str]]) -> str:
+    """A table of names and values for the panel."""
+    cells = "".join(
+        f'<tr><td style="opacity:.7;padding-right:1em">{escape(name)}</td>'
+        f'<td style="text-align:right;font-variant-numeric:tabular-nums">{escape(value)}</td></tr>'
+        for name, value in rows
+    )
+    return f'<table style="margin:.2em 1em .6em;width:calc(100% - 2em);font-size:.85em">{cells}</table>'
+
+
+def strip_html(stages: Mapping[str, float], seconds: Sequence[float], budget: float) -> str:
+    """Stages (s) of a step as one bar with their names, and the last `seconds` of steps against their `budget` (s)."""
+    total = max(sum(stages.values()), 1e-9)
+    shown = sorted(stages.items(), key=lambda item: -item[1])
+    parts: list[str] = []
+    names: list[str] = []
+    for k, (name, span) in enumerate(shown):
+        color = _STAGES[min(k, len(_STAGES) - 1)]
+        parts.append(f'<span style="width:{100.0 * span / total:.1f}%;background:{color}"></span>')
+        if span > 0.02 * total and len(names) < 6:
+            names.append(f'<span><i style="color:{color}">■</i> {escape(name)} {1e3 * span:.2f}</span>')
+    bar = f'<div style="display:flex;height:.7em;border-radius:2px;overflow:hidden">{"".join(parts)}</div>'
+    legend = f'<div style="display:flex;flex-wrap:wrap;gap:0 .8em">{"".join(names)}</div>'
+    return (
+        f'<div style="margin:.2em 1em .6em;font-size:.72em">{_history(seconds, budget)}'
+        f"{bar}{legend}<div style='opacity:.7'>stages of a step (ms)</div></div>"
+    )
+
+
+def _history(seconds: Sequence[float], budget: float) -> str:
+    """Times of the last steps as a curve, with a line at what real time allows."""
+    if len(seconds) < 2:
+        return ""
+    top = max(1.2 * budget, max(seconds))
+    width, height = 220.0, 34.0
+    step = width / (len(seconds) - 1)
+    curve = " ".join(f"{k * step:.1f},{height * (1.0 - s / top):.1f}" for k, s in enumerate(seconds))
+    line = height * (1.0 - budget / top)
+    return (
+        f'<svg viewBox="0 0 {width:g} {height:g}" style="width:100%;height:3em;display:block" '
+        'preserveAspectRatio="none">'
+        f'<line x1="0" x2="{width:g}" y1="{line:.1f}" y2="{line:.1f}" stroke="#c92a2a" stroke-dasharray="4 3"/>'
+        f'<polyline points="{curve}" fill="none" stroke="#5b82d6" stroke-width="1.2"/></svg>'
+        f'<div style="display:flex;justify-content:space-between;opacity:.7"><span>last {len(seconds)} steps</span>'
+        f"<span>– – real time: {1e3 * budget:.3g} ms a step</span></div>"
+    )

@@ -1,0 +1,108 @@
+"""A picture of the studio's page, made without a display: Chromium, headless, driven by Playwright."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.core.errors import InputError, MissingExtraError
+from pliant.stepping import Run
+from pliant.viewer.live import open_viewer
+from pliant.viewer.session import Viewer
+from pliant.viewer.simulation import LiveSimulation
+from pliant.viewer.world_subject import WorldSubject
+from pliant.viewer.zoo import Entry
+
+SIZE = (1280, 800)
+"""Width and height of the page, pixels."""
+FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking")
+PATIENCE = 180.0
+"""How long building and simulating may take, s."""
+
+
+def chromium() -> str:
+    """Where Chromium is."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        raise MissingExtraError("pictures of the page need Chromium: sudo apt-get install -y chromium")
+    return found
+
+
+def playwright() -> Any:
+    """Playwright's synchronous interface."""
+    try:
+        return import_module("playwright.sync_api").sync_playwright
+    except ImportError as error:
+        raise MissingExtraError("pictures of the page need Playwright: pip install playwright") from error
+
+
+def write_screenshot(thing: Entry | Run | WorldSubject, path: Path, *, size: tuple[int, int] = SIZE) -> Path:
+    """Pose `thing` as its entry in the zoo says, and write what the page shows to `path` (.png)."""
+    if path.suffix.lower() != ".png":
+        raise InputError(f"a picture of the page is a .png, got {str(path)!r}")
+    executable, driver = chromium(), playwright()
+    with open_viewer(thing, port=0) as viewer, driver() as play:
+        if isinstance(viewer, LiveSimulation):
+            _wait(lambda: viewer.subject is not None and not viewer.building, viewer)
+            if isinstance(thing, Entry):
+                strike(viewer, thing)
+        browser = play.chromium.launch(executable_path=executable, args=list(FLAGS))
+        try:
+            page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+            page.goto(viewer.url)
+            page.locator("canvas").first.wait_for(timeout=60_000)
+            page.get_by_text("Look").first.wait_for(timeout=60_000)
+            # a note that there is no graphics card is of no use in a picture
+            page.add_style_tag(content=".mantine-Notifications-root{display:none}")
+            path.write_bytes(_settled(page))
+        finally:
+            browser.close()
+    return path
+
+
+def _settled(page: Any) -> bytes:
+    """What the page shows once it no longer changes: it fades in, slowly without a graphics card."""
+    last = b""
+    for _ in range(20):
+        page.wait_for_timeout(2000)
+        now: bytes = page.screenshot(timeout=60_000)
+        if now == last:
+            break
+        last = now
+    return last
+
+
+def strike(viewer: LiveSimulation, pose: Entry) -> None:
+    """Bring the subject into the pose of its entry."""
+    viewer.mode.value = pose.mode
+    viewer.speed.value = "2×"
+    for sliders in viewer.inputs.sliders.values():
+        for slider in sliders:
+            for label, value in pose.pose.items():
+                if slider.label.startswith(label) and "support" not in slider.label.removeprefix(label):
+                    slider.value = value
+    tip = viewer.subject.moment().tip
+    if tip is not None and viewer._gizmos.target is not None:
+        viewer.driver.move(viewer._gizmos.target, tip + np.array(pose.target))
+    viewer.play()
+    if viewer.subject.timed:
+        _wait(lambda: viewer.subject.time >= pose.seconds or not viewer.playing, viewer)
+    else:
+        _wait(lambda: viewer.inputs.settled or not viewer.playing, viewer)
+    viewer.pause()
+
+
+def _wait(done: Callable[[], bool], viewer: Viewer) -> None:
+    end = time.monotonic() + PATIENCE
+    while not done():
+        if viewer.error is not None:
+            raise viewer.error
+        if time.monotonic() > end:
+            raise InputError(f"the scene was not ready for its picture within {PATIENCE:g} s")
+        time.sleep(0.05)

@@ -1,0 +1,293 @@
+"""A world as the subject of a live viewer: driven by sliders in time, by a target, or as shapes of given volumes."""
+
+from __future__ import annotations
+
+import tempfile
+import time as clock
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.actuators import Actuator, ActuatorRows, Cavity
+from pliant.actuators.values import Displacement, VolumeRatio
+from pliant.constraints.contact import ContactPair
+from pliant.control import Effector, Inverse
+from pliant.core.types import FloatArray
+from pliant.geometric import Geometric
+from pliant.models.rigid import RigidModel
+from pliant.models.volume import Support
+from pliant.robots import Marker
+from pliant.stepping import ImplicitEuler, QuasiStatic, Run, StepInfo
+from pliant.stepping.run import Recorder
+from pliant.viewer.cast import Cast
+from pliant.viewer.dragging import Dragged, center_of, draggable, rebuilt, with_motions
+from pliant.viewer.inputs import Range, scalar, world_ranges
+from pliant.viewer.moment import Moment, world_moment
+from pliant.viewer.subject import SLIDERS, TARGET, Demand, Handle
+from pliant.world import State, World
+
+DRAG_SPEED = 0.25
+"""Fastest motion of a dragged obstacle, m/s: faster ones would jump past contacts."""
+TARGET_SPEED = 0.25
+"""Fastest approach of a target by the tip, m/s."""
+LARGEST_RATIO = 3.0
+"""Of the volume of a chamber in geometric simulation."""
+LARGEST_LIFT = 0.04
+"""By which supports are raised together, m."""
+_PIECE = 50
+"""Steps after which what was recorded is turned into numbers: what a step reports holds matrices."""
+
+
+class WorldSubject:
+    """A world with a point that matters (`tip`) and the `actuators` that an inverse may use for it.
+
+    `geometric` drives chambers by their volume with `pl.Geometric`, without time. The supports in `lifted` are raised
+    together. `state` and `info` are those of the last step.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        name: str = "",
+        about: str = "",
+        tip: Marker | None = None,
+        actuators: Sequence[Any] = (),
+        geometric: bool = False,
+        lifted: Sequence[Support] = (),
+    ) -> None:
+        self.name = name or ", ".join(model.name for model in world.models)
+        self.about = about
+        self.original = world
+        self.tip, self.actuators = tip, tuple(actuators)
+        self.timed = not geometric
+        self.heavy = bool(np.any(world.gravity)) and not geometric
+        self.lifted = tuple(lifted)
+        self._dragged = {k: Dragged() for k, one in enumerate(world.obstacles) if draggable(one)}
+        self.world = with_motions(world, self._dragged)
+        self.cast = Cast.of_world(self.world)
+        self.state: State = self.world.initial_state()
+        self.info: StepInfo | None = None
+        self.seconds = 0.0
+        self._effector = None if tip is None else Effector(tip, name="tip")
+        self._recorder: Recorder | None = None
+        self._recorded: tuple[Any, int] = (None, 0)
+        self._pieces: list[Run] = []
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """By sliders; by a target too where an inverse has something to move and to use, and no body flies free."""
+        free = any(isinstance(model, RigidModel) for model in self.world.models)
+        return (SLIDERS,) if free or self.tip is None or not self.actuators or not self.timed else (SLIDERS, TARGET)
+
+    @property
+    def ranges(self) -> list[Range]:
+        """Of every actuator, load and support; volumes instead of pressures where there is no time."""
+        found = [r for r in world_ranges(self.world) if r.handle not in self.lifted]
+        found += [_lift_range(self.lifted)] if self.lifted else []
+        return found if self.timed else [_volume_range(r) for r in found]
+
+    @property
+    def handles(self) -> list[Handle]:
+        """The obstacles that can be dragged."""
+        return [Handle(self.world.obstacles[k].name, k, center_of(self.original.obstacles[k])) for k in self._dragged]
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+        return self.state.time
+
+    @property
+    def stage_times(self) -> Mapping[str, float]:
+        """Seconds of the stages of the last step."""
+        return {} if self.info is None else self.info.stage_times
+
+    @property
+    def has_contacts(self) -> bool:
+        """Whether anything collides."""
+        return any(isinstance(maker, ContactPair) for maker in self.world.row_makers)
+
+    def seen(self) -> list[FloatArray]:
+        """The bodies, rigid balls and beams with their radius, (n, 3) m."""
+        places = []
+        for number, model in enumerate(self.world.models):
+            points = self.state.points(number)
+            round_part = getattr(model.spec, "shape", None) or getattr(model.spec, "section", None)
+            parts = round_part if isinstance(round_part, (tuple, list)) else (round_part,)
+            radius = max(getattr(part, "radius", 0.0) for part in parts)
+            places.append(np.concatenate([points - radius, points + radius]))
+        return places
+
+    def reset(self) -> None:
+        """Back to the start, obstacles too."""
+        for motion in self._dragged.values():
+            motion.reset()
+        self.state, self.info = self.world.initial_state(), None
+
+    def step(self, dt: float, demand: Demand) -> None:
+        """One step of dt (s)."""
+        self._drag(dt, demand.places)
+        controls = dict(demand.controls)
+        if not demand.gravity:
+            controls["gravity"] = np.zeros(3)
+        stepper: Any
+        if not self.timed:
+            stepper = Geometric()
+        elif demand.mode == TARGET:
+            effector, stepper = self._inverse(dt)
+            controls = {handle: value for handle, value in controls.items() if handle not in self.actuators}
+            controls[effector] = demand.target
+        else:
+            stepper = ImplicitEuler(dt)
+        begin = clock.perf_counter()
+        state, info = stepper(self.world, self.state, controls)
+        self.seconds = clock.perf_counter() - begin
+        if demand.mode == TARGET:
+            # statics have no time of their own: the target is followed at the pace of the clock, at rest in each step
+            state = replace(state, time=self.state.time + dt, v=tuple(np.zeros_like(v) for v in state.v))
+        before, self.state, self.info = self.state, state, info
+        if self._recorder is not None:
+            self._record(before, stepper, info, controls)
+
+    def moment(self) -> Moment:
+        """What there is to draw now."""
+        state, info = self.state, self.info
+        return world_moment(state, info, None if self.tip is None else self.tip.at(state))
+
+    def values(self, mode: str, moment: Moment) -> dict[int, FloatArray]:
+        """What bodies are coloured by."""
+        return self.cast.values(mode, moment.q)
+
+    def found(self) -> dict[Any, float]:
+        """What the actuators stand at: displacement (m), or pressure (Pa) of a chamber."""
+        if self.info is None or self.info.assembly is None:
+            return {}
+        return {a: float(self.info.actuation(a)[1 if isinstance(a, Cavity) else 0]) for a in self.actuators}
+
+    def state_file(self) -> tuple[str, bytes]:
+        """The present state as `State.save` writes it."""
+        return f"{self.name}-state.npz", _written(self.state.save)
+
+    def rebuilt(self, stiffness: Sequence[float], friction: Sequence[float]) -> WorldSubject:
+        """The same with other moduli (times `stiffness`) and `friction`, from the start."""
+        others = (self.tip, self.actuators, self.lifted)
+        world, (tip, actuators, lifted) = rebuilt(self.original, stiffness=stiffness, friction=friction, others=others)
+        return WorldSubject(
+            world, name=self.name, about=self.about, tip=tip, actuators=actuators, geometric=not self.timed,
+            lifted=lifted,
+        )  # fmt: skip
+
+    def begin_recording(self) -> None:
+        """Record from now on."""
+        self._pieces, self._recorded = [], (None, 0)
+        self._recorder = Recorder(self.world, self.state)
+
+    def end_recording(self) -> Run | None:
+        """What was recorded, None where no step was; it can be replayed where all of it was driven by sliders."""
+        if self._recorder is None:
+            return None
+        run = joined([*self._pieces, self._recorder.run()])
+        self._recorder, self._pieces = None, []
+        moved = {k: motion.recorded() for k, motion in self._dragged.items() if motion.moved}
+        return None if len(run.times) < 2 else replace(run, world=with_motions(self.original, moved))
+
+    def _record(self, before: State, stepper: Any, info: StepInfo, controls: Mapping[Any, Any]) -> None:
+        """Add a step from `before`; a new piece begins after `_PIECE` steps, and where the stepper changes."""
+        assert self._recorder is not None
+        known, count = self._recorded
+        if count == 0 or count >= _PIECE or stepper != known:
+            self._pieces += [self._recorder.run()] if count else []
+            self._recorder = Recorder(self.world, before, stepper if isinstance(stepper, ImplicitEuler) else None)
+            count = 0
+        self._recorder.add(self.state, info, controls)
+        self._recorded = (stepper, count + 1)
+
+    def _drag(self, dt: float, places: FloatArray) -> None:
+        most = DRAG_SPEED * dt if self.timed else np.inf
+        for motion, wanted in zip(self._dragged.values(), places, strict=True):
+            way = wanted - motion.place
+            length = float(np.linalg.norm(way))
+            motion.go(self.state.time, self.state.time + dt, motion.place + way * min(1.0, most / max(length, 1e-300)))
+
+    def _inverse(self, dt: float) -> tuple[Effector, QuasiStatic]:
+        """Effector and stepper of the inverse, made once for each step length."""
+        if self._effector is None or self._effector.max_step != TARGET_SPEED * dt:
+            assert self.tip is not None
+            self._effector = Effector(self.tip, max_step=TARGET_SPEED * dt, name="tip")
+            inverse = Inverse(effectors=[self._effector], actuators=self.actuators)
+            self._inverter = QuasiStatic(newton_iterations=1, solver=inverse)
+        return self._effector, self._inverter
+
+
+def inferred_tip(world: World) -> tuple[Marker | None, tuple[Any, ...]]:
+    """A point to aim with in a world that does not say: the node of the first body with actuators that is farthest
+    from where it is held; and the actuators.
+    """
+    actuators = tuple(m.spec for m in world.row_makers if isinstance(m, ActuatorRows) and isinstance(m.spec, Actuator))
+    for actuator in actuators:
+        for body in actuator.bodies:
+            model = world.models[world.index(body)]
+            held = getattr(model, "held", None)
+            if getattr(body, "mesh", None) is None or held is None or not np.any(held):
+                continue
+            rest = body.mesh.points
+            fixed = rest[np.asarray(held).reshape(len(rest), -1).any(axis=1)]
+            away = np.linalg.norm(rest - fixed.mean(axis=0), axis=1)
+            return Marker(body, rest[int(np.argmax(away))]), actuators
+    return None, ()
+
+
+def joined(runs: Sequence[Run]) -> Run:
+    """Runs that follow each other as one; the first frame of each but the first is the last of the one before."""
+    kept = [run for run in runs if len(run.times) > 1] or list(runs[:1])
+    first, rest = kept[0], kept[1:]
+    if not rest:
+        return first
+    stages = list(dict.fromkeys(name for run in kept for name in run.stage_seconds))
+    steppers = {repr(run.stepper) for run in kept}
+    known = first.stepper if len(steppers) == 1 else None
+    return replace(
+        first,
+        times=np.concatenate([first.times, *(run.times[1:] for run in rest)]),
+        positions=tuple(np.concatenate([x[0], *(y[1:] for y in x[1:])]) for x in zip(*(r.positions for r in kept))),
+        motions=tuple(np.concatenate([x[0], *(y[1:] for y in x[1:])]) for x in zip(*(r.motions for r in kept))),
+        step_seconds=np.concatenate([run.step_seconds for run in kept]),
+        iterations=np.concatenate([run.iterations for run in kept]),
+        linear_residual=np.concatenate([run.linear_residual for run in kept]),
+        stage_seconds={
+            name: np.concatenate([run.stage_seconds.get(name, np.zeros(len(run.times) - 1)) for run in kept])
+            for name in stages
+        },
+        forces=tuple(
+            replace(rows[0], values=np.concatenate([rows[0].values, *(other.values[1:] for other in rows[1:])]))
+            for rows in zip(*(run.forces for run in kept))
+        ),
+        controls=tuple(c for run in kept for c in run.controls) if known is not None else (),
+        stepper=known,
+    )
+
+
+def _lift_range(supports: Sequence[Support]) -> Range:
+    """One slider that raises all of `supports`, which hold along x, y and z."""
+
+    def raised(height: float) -> dict[Any, Displacement]:
+        return dict.fromkeys(supports, Displacement((0.0, 0.0, height)))
+
+    return scalar("lift", "mm", 1e3, (0.0, LARGEST_LIFT, 0.0), raised)
+
+
+def _volume_range(r: Range) -> Range:
+    if not isinstance(r.handle, Cavity):
+        return r
+    return scalar(r.handle, "× volume", 1.0, (0.6, LARGEST_RATIO, 1.0), VolumeRatio, travel=25.0)
+
+
+def _written(save: Any) -> bytes:
+    """What `save(path)` writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file.npz"
+        save(path)
+        return path.read_bytes()

@@ -1,0 +1,219 @@
+"""What `pliant view` can show by name: robots in small scenes of their own, rods, shapes of pneumatic robots, and
+hybrid systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pliant import robots
+from pliant.core.errors import InputError
+from pliant.materials import Corotated
+from pliant.mesh import box, regions
+from pliant.models.beam import Circle, Tube
+from pliant.models.rigid import Obstacle
+from pliant.models.rod import Rod
+from pliant.models.volume import Rayleigh, Support, Volume
+from pliant.robots import Robot
+from pliant.viewer.hybrid_pictures import ball_subject, cubes_subject, delta_subject, maze_subject
+from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Subject
+from pliant.viewer.world_subject import WorldSubject
+from pliant.world import Scene
+
+DOWN = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A name in the picker.
+
+    `pose` is what a picture of it shows: a way to drive, values of sliders by the beginning of their label, how far the
+    target stands from the tip (3,) m, and the simulated time in s.
+    """
+
+    name: str
+    about: str
+    build: Callable[[str, str], Subject]
+    mode: str = SLIDERS
+    pose: Mapping[str, float] = field(default_factory=dict)
+    target: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    seconds: float = 2.0
+
+    def made(self) -> Subject:
+        """The subject, ready to be shown."""
+        return self.build(self.name, self.about)
+
+
+def entry(name: str) -> Entry:
+    """The entry called `name`; underscores and spaces are as good as hyphens."""
+    wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
+    found = {one.name: one for one in ZOO}
+    if wanted not in found:
+        raise InputError(f"there is no robot {name!r} and no such file; the robots are {', '.join(found)}")
+    return found[wanted]
+
+
+def catalogue() -> dict[str, Callable[[], Subject]]:
+    """Builders by name, as the picker has them."""
+    return {one.name: one.made for one in ZOO}
+
+
+def _robot(
+    make: Callable[[], Robot], *, obstacle: Obstacle | None = None, touches_itself: bool = False, friction: float = 0.4,
+    gravity: Any = DOWN, geometric: bool = False,
+) -> Callable[[str, str], Subject]:  # fmt: skip
+    """A builder of a scene with one robot, and an obstacle that it may touch."""
+
+    def build(name: str, about: str) -> WorldSubject:
+        scene, robot = Scene(gravity=gravity), make()
+        scene.add(robot)
+        if touches_itself:
+            scene.collide(robot, robot)
+        if obstacle is not None:
+            scene.add(obstacle)
+            scene.collide(robot, obstacle, friction=friction)
+        actuators = (*robot.cables, *robot.cavities)
+        return WorldSubject(
+            scene.compile(), name=name, about=about, tip=robot.tip, actuators=actuators, geometric=geometric
+        )
+
+    return build
+
+
+def _gripper(name: str, about: str) -> WorldSubject:
+    scene, grip = Scene(gravity=DOWN), robots.gripper()
+    scene.add(grip)
+    grip.collide(scene)
+    return WorldSubject(scene.compile(), name=name, about=about, lifted=grip.mounts)
+
+
+def _tubes(name: str, about: str) -> WorldSubject:
+    """Two pre-bent tubes of nitinol in each other."""
+    from pliant.constraints.sheath import Sheath
+
+    piece, scene, rods = 0.005, Scene(), []
+    for label, section, curvature, start, straight, bent in (
+        ("outer tube", Tube(1.6e-3, 1.3e-3), 6.0, 0.0, 0.0, 0.06),
+        ("inner tube", Circle(1.2e-3), 14.0, -0.05, 0.05, 0.09),
+    ):
+        rest = np.zeros((round((straight + bent) / piece), 6))
+        rest[round(straight / piece) :, 2] = curvature
+        rod = Rod(
+            straight + bent, len(rest), section=section, rest_strain=rest, start_strain=np.zeros(6), young=60e9,
+            poisson=0.3, density=6500.0, position=(start, 0.0, 0.0), damping=Rayleigh(stiffness=0.05), name=label,
+        )  # fmt: skip
+        rods.append(scene.add(rod))
+        scene.add(Support(rod, [0], rotation=(0.0, 0.0, 0.0)))
+    count = rods[0].sections
+    scene.add(Sheath(rods[0], rods[1], places=np.linspace(0.0, count * piece, count + 1)))
+    return WorldSubject(scene.compile(), name=name, about=about)
+
+
+def _needle(name: str, about: str) -> WorldSubject:
+    """A needle before a block of soft tissue with a wavy channel."""
+    from pliant.constraints.channel import Channel
+
+    scene, damping = Scene(), Rayleigh(stiffness=0.02)
+    soft = Corotated(young=60e3, poisson=0.4, density=1000.0)
+    block = box((0.1, 0.03, 0.03), (10, 3, 3))
+    tissue = scene.add(Volume(block, soft, clamp=regions.plane(axis="z", at=0.0), damping=damping, name="tissue"))
+    needle = scene.add(
+        Rod(
+            0.1, 20, section=Circle(0.4e-3), young=20e9, poisson=0.3, density=7800.0, position=(-0.1, 0.015, 0.015),
+            damping=damping, name="needle",
+        )
+    )  # fmt: skip
+    scene.add(Support(needle, [0], rotation=(0.0, 0.0, 0.0)))
+    x = np.linspace(0.004, 0.092, 16)
+    wave = np.column_stack([x, np.full(16, 0.015), 0.015 + 0.5e-3 * (1.0 - np.cos(2.0 * np.pi * x / 0.06))])
+    scene.add(Channel(tissue, wave, needle, fixed_end=False, friction=0.1))
+    return WorldSubject(scene.compile(), name=name, about=about)
+
+
+def _hybrid(make: Callable[[], Any]) -> Callable[[str, str], Subject]:
+    def build(name: str, about: str) -> Subject:
+        made = make()
+        made.name, made.about = name, about
+        return made  # type: ignore[no-any-return]
+
+    return build
+
+
+def _ball(center: Any, radius: float) -> Obstacle:
+    return Obstacle.sphere(center=center, radius=radius, name="ball")
+
+
+ZOO: tuple[Entry, ...] = (
+    Entry(
+        "finger", "one cable curls it; drag the ball into its way",
+        _robot(robots.finger, obstacle=_ball((0.075, 0.0, -0.045), 0.014), touches_itself=True, friction=0.5),
+        pose={"finger cable": 20.0}, seconds=1.5,
+    ),
+    Entry(
+        "gripper", "three fingers, a cube and a floor: pull the cables, then lift",
+        _gripper, pose={"gripper": 20.0, "lift": 25.0}, seconds=2.0,
+    ),
+    Entry(
+        "trunk", "eight cables; drag the target and the inverse finds their pull",
+        _robot(robots.trunk, obstacle=_ball((0.05, 0.03, 0.13), 0.02), friction=0.0),
+        mode=TARGET, target=(0.06, -0.045, -0.045), seconds=2.0,
+    ),
+    Entry(
+        "tower", "four chambers tip it towards +x, −x, +y and −y",
+        _robot(robots.tower, touches_itself=True), pose={"tower chamber 0": 12.0, "tower chamber 2": 8.0},
+    ),
+    Entry(
+        "pneunet", "a row of linked chambers over a stiff sole, meshed by Gmsh",
+        _robot(lambda: robots.pneunet(cell_size=0.004)), pose={"pneunet air": 20.0},
+    ),
+    Entry("bellows", "air makes it longer, suction shorter", _robot(robots.bellows), pose={"bellows air": 10.0}),
+    Entry(
+        "spine", "thirty vertebrae, nine tendons, 1350 contact points between the ribs",
+        _robot(robots.spine, gravity=(0.0, 0.0, 0.0)), pose={"spine": 20.0},
+    ),
+    Entry(
+        "pneumatic-finger", "geometric: the shape at a volume of its chamber, without time",
+        _robot(
+            lambda: robots.pneumatic_finger(cell_size=4e-3), touches_itself=True, gravity=(0.0,) * 3, geometric=True
+        ),
+        pose={"pneumatic finger air": 1.5}, seconds=10.0,
+    ),
+    Entry(
+        "twister", "geometric: a helical chamber winds it up",
+        _robot(lambda: robots.twister(cells=(1, 1, 24), side=3), gravity=(0.0, 0.0, 0.0), geometric=True),
+        pose={"twister air": 2.0}, seconds=10.0,
+    ),
+    Entry(
+        "tubes", "two pre-bent tubes in each other: push and turn them at their bases", _tubes,
+        pose={"support of inner tube push": 30.0},
+    ),
+    Entry("needle", "push a needle along a channel in soft tissue", _needle, pose={"support of needle push": 30.0}),
+    Entry("ball", "hybrid: one contact, switched by events", _hybrid(ball_subject), seconds=0.4),
+    Entry(
+        "maze", "hybrid: turn the rings until the ball falls through their gates; “automatic” is Bortoff's controller",
+        _hybrid(maze_subject), mode=AUTOMATIC, seconds=17.0,
+    ),
+    Entry(
+        "delta", "hybrid: three arms closed by constraints; push the brick with the finger",
+        _hybrid(delta_subject), mode=TARGET, target=(0.03, 0.0, 0.0), seconds=1.0,
+    ),
+    Entry("cubes", "hybrid: 24 vertices, each with its own state machine", _hybrid(cubes_subject), mode=AUTOMATIC,
+          seconds=0.5),
+)  # fmt: skip
+"""All of them, in the order of the picker; robots of `pl.robots` that are not written here follow, as they are."""
+
+
+def _rest() -> tuple[Entry, ...]:
+    """Robots of `pl.robots` without an entry of their own."""
+    known = {one.name for one in ZOO}
+    names = [name for name in robots.__all__ if name.islower() and name.replace("_", "-") not in known]
+    return tuple(
+        Entry(name.replace("_", "-"), "with its default options", _robot(getattr(robots, name))) for name in names
+    )
+
+
+ZOO = (*ZOO, *_rest())

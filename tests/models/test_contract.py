@@ -1,0 +1,87 @@
+"""What steppers ask of every model, whatever it is: answers of trials and factors that belong together."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import pliant as pl
+from pliant.materials import Tangent
+from pliant.models.scheme import Scheme
+from pliant.reduction import pod
+from pliant.world.reduced import reduced
+
+RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1000)
+STEEL = {"section": pl.sections.Circle(0.002), "young": 2e11, "poisson": 0.3, "density": 7800.0}
+EULER = pl.ImplicitEuler(dt=0.01).scheme()
+
+
+def volume(**options):
+    mesh = pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1))
+    scene = pl.Scene()
+    scene.add(pl.Volume(mesh, RUBBER, clamp=pl.regions.plane(axis="x", at=0), **options))
+    return scene.compile()
+
+
+def confined():
+    world = volume()
+    model = world.models[0]
+    random = np.random.default_rng(0)
+    shapes = model.rest + np.where(model.held, 0.0, 1e-3 * random.standard_normal((5, *model.rest.shape)))
+    return reduced(world, [pod(model, shapes, size=3).subspace()])
+
+
+def one(body):
+    scene = pl.Scene()
+    scene.add(body)
+    return scene.compile()
+
+
+BODIES = {
+    "volume": volume,
+    "confined": confined,
+    "beam": lambda: one(pl.Beam([(0, 0, 0), (0.05, 0, 0), (0.1, 0, 0)], clamp=[0], **STEEL)),
+    "rod": lambda: one(pl.Rod(0.1, 3, **STEEL)),
+    "rigid": lambda: one(pl.RigidBody.sphere(radius=0.01, mass=0.1)),
+}
+
+
+def trial_of(world, scheme: Scheme = EULER):
+    model, state = world.models[0], world.initial_state()
+    return model.trial(state.q[0], state.v[0], scheme, np.array([0.0, 0.0, -9.81]), {})
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_the_response_to_rows_is_the_solution_under_their_forces(name):
+    """Also after W of the same rows was formed, from which some factors begin."""
+    trial = trial_of(BODIES[name]())
+    factor = trial.linearize(Tangent.EXACT)[0].factorize()
+    random = np.random.default_rng(1)
+    H = sparse.csr_matrix(random.standard_normal((2, trial.dx.size)))
+    lam = random.standard_normal(2)
+    wanted = factor.solve((H.T @ lam).reshape(trial.dx.shape)).ravel()
+    assert np.linalg.norm(wanted) > 0.0
+    for _ in range(2):
+        np.testing.assert_allclose(factor.response(H, lam), wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())
+        W = factor.compliance(H)
+    np.testing.assert_allclose(W @ lam, H @ wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_the_motions_of_a_model_feel_what_is_left_of_a_force(name):
+    """Twice is once, and the motion under what is left is that under the whole."""
+    trial = trial_of(BODIES[name]())
+    force = np.random.default_rng(2).standard_normal(trial.dx.shape)
+    left = trial.confined(force)
+    np.testing.assert_allclose(trial.confined(left), left, rtol=0, atol=1e-12 * np.abs(left).max())
+    factor = trial.linearize(Tangent.EXACT)[0].factorize()
+    moved = factor.solve(force)
+    np.testing.assert_allclose(factor.solve(left), moved, rtol=0, atol=1e-10 * np.abs(moved).max())
+    assert (name == "confined") == (np.linalg.norm(left - force) > 1e-3)
+
+
+def test_supports_of_a_confined_body_bear_what_those_of_the_whole_body_do():
+    """At rest, where both stand alike: the weight on the clamp."""
+    r = [trial_of(world) for world in (volume(), confined())]
+    held = [trial.borne(trial.residual().r, None)[trial.model.held].reshape(-1, 3) for trial in r]
+    np.testing.assert_allclose(held[1], held[0], rtol=0, atol=1e-12)
+    assert np.abs(held[0]).max() > 0.0

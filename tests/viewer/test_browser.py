@@ -1,0 +1,192 @@
+"""The studio in a real browser: Chromium, headless, driven as a person would. What is checked is what the page shows."""
+
+import io
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import pliant as pl
+from pliant.viewer.screenshot import FLAGS
+from pliant.viewer.simulation import LiveSimulation
+from pliant.viewer.subject import TARGET
+from pliant.viewer.world_subject import WorldSubject
+
+pytest.importorskip("viser")
+playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt-get install -y chromium")
+SIZE = (820, 640)
+SCENE = """
+import pliant as pl
+
+scene = pl.Scene(gravity=(0, 0, -9.81))
+robot = scene.add(pl.robots.finger())
+"""
+
+
+def until(condition, seconds=40.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def studio():
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    finger = scene.add(pl.robots.finger())
+    subject = WorldSubject(scene.compile(), name="finger", tip=finger.tip, actuators=finger.cables)
+    with LiveSimulation(subject, port=0) as viewer:
+        viewer.play()
+        yield viewer
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def page(studio, browser):
+    opened = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+    opened.problems = []
+    opened.on("pageerror", lambda error: opened.problems.append(str(error)))
+    opened.goto(studio.url)
+    opened.get_by_text("finger cable (mm)").wait_for(timeout=60_000)
+    opened.locator("canvas").first.wait_for()
+    opened.add_style_tag(content=".mantine-Notifications-root{display:none}")
+    return opened
+
+
+def shown_tip(page):
+    """The position of the tip as the panel says, mm."""
+    text = page.locator("td", has_text=re.compile(r"^-?[\d.]+, -?[\d.]+, -?[\d.]+ mm$")).first.inner_text()
+    return np.array([float(x) for x in text.removesuffix(" mm").split(", ")])
+
+
+def slider_box(page, label):
+    """The number beside a slider."""
+    row = page.get_by_text(label, exact=True).locator("xpath=ancestor::*[.//input][1]")
+    return row.locator("input[inputmode]").last
+
+
+def on_screen(client, point):
+    """Pixel of a place in the scene, as the browser's camera sees it."""
+    camera = client.camera
+    w, x, y, z = camera.wxyz
+    seen = Rotation.from_quat([x, y, z, w]).inv().apply(np.asarray(point) - camera.position)
+    focal = 0.5 * SIZE[1] / np.tan(0.5 * camera.fov)
+    return np.array([0.5 * SIZE[0], 0.5 * SIZE[1]]) + focal * seen[:2] / seen[2]
+
+
+def test_a_slider_moves_the_tip(studio, page):
+    until(lambda: studio.subject.time > 0.3)
+    before = shown_tip(page)
+    box = slider_box(page, "finger cable (mm)")
+    box.fill("12")
+    box.press("Enter")
+    until(lambda: shown_tip(page)[2] < before[2] - 10.0)
+    assert studio.driver.current is not None, "whoever touches a control drives"
+    assert studio.error is None
+    assert page.problems == []
+
+
+def test_a_reload_keeps_the_state(studio, page):
+    held = shown_tip(page)
+    page.reload()
+    page.get_by_text("finger cable (mm)").wait_for(timeout=60_000)
+    page.add_style_tag(content=".mantine-Notifications-root{display:none}")
+    assert slider_box(page, "finger cable (mm)").input_value() == "12"
+    until(lambda: page.get_by_text(" mm").count() > 0)
+    assert np.abs(shown_tip(page) - held).max() < 6.0
+    assert studio.playing
+
+
+def test_the_picture_is_not_blank_and_can_be_downloaded(studio, page):
+    matplotlib = pytest.importorskip("matplotlib.image")
+    page.get_by_text("Record and save").click()
+    button = page.get_by_role("button", name="Screenshot")
+    button.wait_for()
+    with page.expect_download(timeout=60_000) as download:
+        button.click()
+    picture = matplotlib.imread(io.BytesIO(open(download.value.path(), "rb").read()))
+    assert picture.shape[:2] == (SIZE[1], SIZE[0])
+    colours = np.unique(np.round(8 * picture[..., :3]).reshape(-1, 3), axis=0)
+    assert len(colours) > 8
+    bluish = (picture[..., 2] - picture[..., 0] > 0.1).mean()
+    assert bluish > 0.005, "the finger is somewhere"
+
+
+def test_the_tip_follows_a_target_that_is_dragged(studio, page):
+    page.get_by_role("textbox", name="drive").or_(page.locator("input[value^='direct']")).first.click()
+    page.get_by_text(TARGET).last.click()
+    until(lambda: studio._gizmos.target.visible)
+    (client,) = studio.server.get_clients().values()
+    start, size = studio._gizmos.aimed, studio._stage.size
+    time.sleep(1.0)
+    grip, pulled = (on_screen(client, start + np.array([0, 0, up * size])) for up in (0.08, -0.12))
+    page.mouse.move(*grip)
+    page.wait_for_timeout(500)
+    page.mouse.down()
+    for part in np.linspace(0.1, 1.0, 12):
+        page.mouse.move(*(grip + part * (pulled - grip)))
+        page.wait_for_timeout(60)
+    page.mouse.up()
+    until(lambda: studio._gizmos.aimed[2] < start[2] - 0.05 * size)
+    wanted = 1e3 * studio._gizmos.aimed
+    before = 1e3 * start
+    until(lambda: np.linalg.norm(shown_tip(page) - wanted) < 0.8 * np.linalg.norm(before - wanted))
+    assert shown_tip(page)[2] < before[2] - 1.0
+    assert studio.error is None
+
+
+def test_a_second_browser_watches_until_it_takes_over(studio, browser, page):
+    other = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+    try:
+        other.goto(studio.url)
+        first = studio.driver.current
+        other.get_by_text("drives; you").wait_for(timeout=60_000)
+        other.get_by_role("button", name="Pause").click()
+        other.get_by_text("You are watching").first.wait_for(timeout=20_000)
+        assert studio.playing, "a watcher cannot stop it"
+        other.get_by_role("button", name="Take over").click()
+        until(lambda: studio.driver.current not in (first, None))
+        other.get_by_role("button", name="Pause").click()
+        until(lambda: not studio.playing)
+    finally:
+        other.close()
+    until(lambda: studio.driver.current is None)
+    assert studio.error is None, "a browser that goes away takes nothing with it"
+
+
+def children(number):
+    """Processes that `number` started."""
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(number)], capture_output=True, text=True)
+    return found.stdout.split()
+
+
+@pytest.mark.skipif(shutil.which("ps") is None, reason="needs ps")
+def test_closing_leaves_no_process_behind(tmp_path):
+    file = tmp_path / "scene.py"
+    file.write_text(SCENE)
+    command = [sys.executable, "-u", "-c", "from pliant.cli import main; main()", "view", str(file), "--port", "0"]
+    with subprocess.Popen([*command, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        lines = iter(run.stdout.readline, "")
+        assert any("Ctrl-C ends it" in line for line in lines), run.stderr.read()
+        own = children(run.pid)
+        run.send_signal(signal.SIGINT)
+        _, errors = run.communicate(timeout=30)
+    assert run.returncode == 0, errors
+    assert "Traceback" not in errors
+    assert not [number for number in own if os.path.exists(f"/proc/{number}")]

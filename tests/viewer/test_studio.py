@@ -1,0 +1,473 @@
+"""The parts of the studio without a browser: subjects, dragging, rebuilding, recording, who drives, files."""
+
+import io
+import json
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.models.rigid import Waypoints
+from pliant.viewer import zoo
+from pliant.viewer.dragging import Dragged, materials_of, stiffened
+from pliant.viewer.driver import Driver
+from pliant.viewer.hybrid_subject import FinishedError
+from pliant.viewer.keeping import png_bytes
+from pliant.viewer.opening import loaded, opened, scene_of, thing_of
+from pliant.viewer.panel import strip_html
+from pliant.viewer.session import check_port
+from pliant.viewer.simulation import LiveSimulation, Pace
+from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand
+from pliant.viewer.world_subject import WorldSubject, inferred_tip
+
+pytest.importorskip("viser")
+RUBBER = pl.materials.Corotated(young=2e5, poisson=0.4, density=1000.0)
+NOWHERE = np.zeros((0, 3))
+
+
+def until(condition, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def beam_scene(obstacle=None):
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    mesh = pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1))
+    damping = pl.Rayleigh(stiffness=0.05)
+    beam = scene.add(pl.Volume(mesh, RUBBER, clamp=pl.regions.plane(axis="x", at=0), damping=damping, name="beam"))
+    path = [(x, 0.01, 0.002) for x in np.linspace(0.0, 0.1, 6)]
+    cable = scene.add(pl.Cable(beam, path))
+    if obstacle is not None:
+        scene.add(obstacle)
+        scene.collide(beam, obstacle, friction=0.3)
+    return scene, beam, cable
+
+
+@pytest.fixture
+def touching():
+    """A beam above a block that can be dragged."""
+    block = pl.Obstacle.box(center=(0.09, 0.01, -0.03), size=(0.04, 0.04, 0.01), name="block")
+    scene, beam, cable = beam_scene(block)
+    return WorldSubject(scene.compile(), name="beam", tip=pl.robots.Marker(beam, (0.1, 0.01, 0.01)), actuators=(cable,))
+
+
+def demand(subject, *, mode=SLIDERS, target=(0, 0, 0), places=None, **controls):
+    where = np.zeros((len(subject.handles), 3)) if places is None else np.array(places, float)
+    given = {}
+    for r in subject.ranges:
+        value = r.control(r.start)
+        given |= value if isinstance(value, dict) else {r.handle: value}
+    given |= controls.pop("controls", {})
+    return Demand(mode, given, np.array(target, float), where)
+
+
+def test_every_robot_of_the_library_can_be_picked():
+    names = {name.replace("_", "-") for name in pl.robots.__all__ if name.islower()} - {"robot", "marker"}
+    assert names <= set(zoo.catalogue())
+    assert {"ball", "maze", "delta", "cubes", "tubes", "needle"} <= set(zoo.catalogue())
+    assert zoo.entry("Pneumatic_Finger").name == "pneumatic-finger"
+    with pytest.raises(pl.InputError, match="robots are finger, gripper"):
+        zoo.entry("hand")
+
+
+@pytest.mark.parametrize("name", ["finger", "gripper", "trunk", "tower", "tubes", "needle", "ball", "delta", "cubes"])
+def test_subjects_step_and_are_drawn_in_every_mode(name):
+    subject = zoo.entry(name).made()
+    start = subject.moment()
+    assert len(start.q) == len(subject.cast.bodies)
+    for mode in subject.modes:
+        tip = subject.moment().tip
+        target = np.zeros(3) if tip is None else tip + np.array([0.0, 0.0, -0.002])
+        for _ in range(2):
+            subject.step(0.01, demand(subject, mode=mode, target=target))
+    assert subject.time == pytest.approx(0.02 * len(subject.modes))
+    moment = subject.moment()
+    assert all(np.isfinite(q).all() for q in moment.q)
+    assert len(moment.tensions) == len(subject.cast.strands)
+    assert len(moment.pressures) == len(subject.cast.chambers)
+    assert subject.stage_times
+    assert strip_html(subject.stage_times, [0.01, 0.02], 0.01).count("<svg") == 1
+    subject.reset()
+    assert subject.time == 0.0
+    assert all(np.array_equal(a, b) for a, b in zip(subject.moment().q, start.q, strict=True))
+
+
+def test_a_geometric_robot_takes_the_volume_of_its_slider():
+    subject = zoo.entry("twister").made()
+    (volume,) = subject.ranges
+    assert (volume.low[0], volume.start[0], volume.high[0]) == (0.6, 1.0, 3.0)
+    subject.step(0.01, demand(subject, controls={volume.handle: pl.VolumeRatio(1.02)}))
+    rest = subject.world.initial_state().volume(volume.handle)
+    assert subject.state.volume(volume.handle) == pytest.approx(1.02 * rest, rel=1e-4)
+    assert subject.moment().pressures[0] > 0.0
+    assert subject.modes == (SLIDERS,)
+
+
+def test_the_inverse_brings_the_tip_to_its_target(touching):
+    assert touching.modes == (SLIDERS, TARGET)
+    (cable,) = touching.actuators
+    away = [(0, 0, -0.1)]
+    there, _ = pl.QuasiStatic()(touching.original, touching.original.initial_state(), {cable: pl.Displacement(0.005)})
+    target = touching.tip.at(there)
+    for _ in range(60):
+        touching.step(0.01, demand(touching, mode=TARGET, target=target, places=away))
+    assert np.linalg.norm(touching.moment().tip - target) < 1e-3, "within the usual tolerance of an effector"
+    assert touching.time == pytest.approx(0.6)
+    assert touching.found()[cable] == pytest.approx(0.005, abs=1e-3)
+    assert touching.info.actuation(cable)[1] > 0.0
+
+
+def test_an_obstacle_is_dragged_at_a_bounded_speed_and_pushes(touching):
+    for _ in range(20):
+        touching.step(0.01, demand(touching))
+    free = touching.moment()
+    for _ in range(30):
+        touching.step(0.01, demand(touching, places=[(0, 0, 0.03)]))
+    moment = touching.moment()
+    assert moment.tip[2] > free.tip[2] + 0.005
+    points, forces = moment.arrows
+    assert forces[:, 2].sum() > 0.05, "the block pushes up"
+    assert np.linalg.norm(points - points.mean(axis=0), axis=1).max() < 0.05
+    assert moment.obstacles[0][0] == pytest.approx([0, 0, 0.03])
+    way = touching._dragged[0].recorded()
+    speeds = np.linalg.norm(np.diff(way.places, axis=0), axis=1) / np.diff(way.times)
+    assert speeds.max() <= 0.25 * (1 + 1e-9)
+
+
+def test_a_recording_with_a_dragged_obstacle_is_saved_and_replayed_bit_for_bit(touching, tmp_path):
+    (cable,) = touching.actuators
+    touching.begin_recording()
+    for k in range(130):  # more than two pieces
+        pull = {cable: pl.Displacement(5e-5 * k)}
+        touching.step(0.01, demand(touching, controls=pull, places=[(0, 0, 2e-4 * min(k, 60))]))
+    run = touching.end_recording()
+    assert len(run.times) == 131
+    assert run.actuation(cable)[0][-1] == pytest.approx(6.45e-3, rel=1e-3)
+    again = pl.load(run.save(tmp_path / "run.npz"))
+    assert isinstance(again.world.obstacles[0].motion, Waypoints)
+    replayed = again.replay()
+    assert np.array_equal(replayed.positions[0], run.positions[0])
+    assert np.abs(run.contact_force("beam", "block")[-1]).max() > 0.0
+
+
+def test_a_recording_driven_by_a_target_keeps_its_world(touching, tmp_path):
+    touching.begin_recording()
+    touching.step(0.01, demand(touching))
+    touching.step(0.01, demand(touching, mode=TARGET, target=touching.moment().tip))
+    run = pl.load(touching.end_recording().save(tmp_path / "run.npz"))
+    assert run.times == pytest.approx([0.0, 0.01, 0.02])
+    assert run.world is not None
+    with pytest.raises(pl.InputError, match="cannot be replayed"):
+        run.replay()
+
+
+def test_waypoints_rest_before_and_after_and_are_checked():
+    way = Waypoints(np.array([1.0, 2.0, 4.0]), np.array([[0, 0, 0], [1, 0, 0], [1, 2, 0]], float))
+    for instant, place in ((0.0, (0, 0, 0)), (1.5, (0.5, 0, 0)), (3.0, (1, 1, 0)), (4.0, (1, 2, 0)), (9.0, (1, 2, 0))):
+        assert way(instant)[0] == pytest.approx(place)
+    with pytest.raises(pl.InputError, match="must rise"):
+        Waypoints(np.array([0.0, 0.0]), np.zeros((2, 3)))
+
+
+def test_a_drag_begins_where_it_rested():
+    drag = Dragged()
+    drag.go(1.0, 1.1, np.array([0.1, 0.0, 0.0]))
+    assert [drag(t)[0][0] for t in (0.5, 1.0, 1.05, 1.1, 2.0)] == pytest.approx([0.0, 0.0, 0.05, 0.1, 0.1])
+    drag.reset()
+    assert not drag.moved
+
+
+def test_rebuilding_changes_materials_and_friction_and_nothing_else(touching):
+    world = touching.original
+    stiff = touching.rebuilt([2.0], [0.7])
+    (_, material), *_ = materials_of(stiff.original)
+    assert material.young == pytest.approx(2.0 * RUBBER.young)
+    assert [p.friction for p in stiff.original.source.pairs] == [0.7]
+    assert RUBBER.young == 2e5
+    assert [p.friction for p in world.source.pairs] == [0.3]
+    (old,), (new,) = touching.actuators, stiff.actuators
+    assert new is not old
+    assert stiff.tip.body is new.body
+    stiff.step(0.01, demand(stiff, controls={new: pl.Displacement(1e-4)}))
+    with pytest.raises(pl.InputError):
+        stiff.world.controls({old: pl.Displacement(0.0)})
+
+
+@pytest.mark.parametrize(
+    "material",
+    [
+        pl.materials.NeoHookean(young=1e5, poisson=0.45, density=1000),
+        pl.materials.MooneyRivlin(c1=4e4, c2=1e4, density=1000),
+        pl.materials.Ogden(m=3e4, a=2.0, density=1000),
+    ],
+    ids=lambda material: type(material).__name__,
+)
+def test_stiffened_material_has_its_stress_multiplied(material):
+    F = np.eye(3) + np.array([[0.1, 0.05, 0], [0, -0.05, 0], [0, 0, 0.02]])
+    stress = [m.stress(F[None])[0] for m in (material, stiffened(material, 3.0))]
+    assert stress[1] == pytest.approx(3.0 * stress[0], rel=1e-9)
+
+
+def test_a_tip_is_found_where_none_is_given():
+    scene, beam, cable = beam_scene()
+    tip, actuators = inferred_tip(scene.compile())
+    assert actuators == (cable,)
+    assert tip.position[0] == pytest.approx(0.1)
+    assert tip.body is beam
+    free = pl.Scene()
+    free.add(pl.RigidBody.sphere(radius=0.01, mass=0.1))
+    assert inferred_tip(free.compile()) == (None, ())
+
+
+def test_the_maze_ends_where_its_machine_does():
+    subject = zoo.entry("maze").made()
+    assert subject.modes == (AUTOMATIC, SLIDERS)
+    subject.step(0.01, demand(subject, mode=AUTOMATIC))
+    last_ring = replace(subject.point.discrete, states=(7,))
+    subject.point = replace(
+        subject.point, q=np.array([0.001, 0.0, 0.08, 0.0]), v=np.array([-1.0, 0, 0, 0]), discrete=last_ring
+    )
+    with pytest.raises(FinishedError, match="final states"):
+        subject.step(0.1, demand(subject, mode=AUTOMATIC))
+
+
+class FakeServer:
+    """A server that remembers who comes and goes."""
+
+    def on_client_connect(self, act):
+        self.come = act
+
+    def on_client_disconnect(self, act):
+        self.go = act
+
+
+class FakeHandle(SimpleNamespace):
+    """A control without a browser."""
+
+    def on_update(self, act):
+        self.act = act
+
+    def __setattr__(self, name, value):
+        changed = name == "value" and getattr(self, "value", None) != value
+        super().__setattr__(name, value)
+        if changed and hasattr(self, "act"):
+            self.act(SimpleNamespace(client_id=None, client=None, target=self))
+
+    def browser_sets(self, number, value, client):
+        object.__setattr__(self, "value", value)
+        self.act(SimpleNamespace(client_id=number, client=client, target=self))
+
+
+def fake_client(number):
+    def add(*texts, **options):
+        return FakeHandle(content="", visible=options.get("visible", True), on_click=lambda act: None)
+
+    notes = []
+    gui = SimpleNamespace(add_html=add, add_button=add)
+    return SimpleNamespace(
+        client_id=number, gui=gui, notes=notes, add_notification=lambda *text, **options: notes.append(text)
+    )
+
+
+def test_one_drives_and_the_others_watch():
+    server = FakeServer()
+    driver, one, two = Driver(server), fake_client(1), fake_client(2)
+    server.come(one)
+    server.come(two)
+    acts, slider = [], FakeHandle(value=0.0)
+    driver.guard(slider, lambda event: acts.append(event.target.value))
+    slider.browser_sets(1, 3.0, one)
+    assert (driver.current, driver.value(slider), acts) == (1, 3.0, [3.0])
+    slider.browser_sets(2, 9.0, two)
+    assert (slider.value, driver.value(slider), acts) == (3.0, 3.0, [3.0]), "a watcher's change is undone"
+    assert "Browser 1 drives" in two.notes[0][0]
+    texts = {number: note.content for number, (note, _) in driver._notes.items()}
+    assert "You (browser 1) drive" in texts[1]
+    assert "Browser 1 drives" in texts[2]
+    assert [button.visible for _, button in driver._notes.values()] == [False, True]
+    driver.take(2)
+    slider.browser_sets(2, 4.0, two)
+    assert (driver.value(slider), acts) == (4.0, [3.0, 4.0])
+    server.go(two)
+    assert driver.current is None
+    slider.browser_sets(1, 5.0, one)
+    assert (driver.current, driver.value(slider)) == (1, 5.0)
+
+
+def test_pace_says_when_real_time_is_missed():
+    pace = Pace()
+    for k in range(40):
+        pace.add(0.01, 0.02, 0.02 * k, {"solve": 0.015})
+    assert pace.factor == pytest.approx(0.5)
+    assert pace.step_seconds == pytest.approx(0.02)
+    assert pace.stages == pytest.approx({"solve": 0.015})
+
+
+def test_a_picture_is_a_png():
+    picture = np.zeros((4, 5, 4), np.uint8)
+    picture[..., 0], picture[:2, :, 3] = 200, 255
+    data = png_bytes(picture)
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    matplotlib = pytest.importorskip("matplotlib.image")
+    read = matplotlib.imread(io.BytesIO(data))
+    assert read.shape[:2] == (4, 5)
+    assert read[0, 0, :3] == pytest.approx([200 / 255, 0, 0], abs=1e-3)
+    assert read[3, 0, :3] == pytest.approx([1, 1, 1])
+
+
+# files
+def test_files_that_can_be_viewed(tmp_path):
+    scene, *_ = beam_scene()
+    world = scene.compile()
+    assert isinstance(opened(str(world.save(tmp_path / "world.npz"))), WorldSubject)
+    run = pl.simulate(world, pl.ImplicitEuler(0.02), until=0.04)
+    assert isinstance(opened(str(run.save(tmp_path / "run.npz"))), pl.Run)
+    file = tmp_path / "mine.py"
+    file.write_text("import pliant as pl\nscene = pl.Scene()\nrobot = scene.add(pl.robots.finger())\n")
+    subject = opened(str(file))
+    assert subject.name == "mine"
+    assert subject.modes == (SLIDERS, TARGET)
+    assert isinstance(opened("finger"), zoo.Entry)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\n", "defines none of run, world, scene"),
+        ("import pliant\n\nscene = 1 / 0\n", r"line 3: ZeroDivisionError"),
+        ("scene = (\n", r"SyntaxError"),
+        ("raise SystemExit(3)\n", r"exit 3"),
+        ("scene = 5\n", "not a int"),
+    ],
+)
+def test_broken_scene_files_say_where(tmp_path, text, message):
+    file = tmp_path / "broken.py"
+    file.write_text(text)
+    with pytest.raises(pl.InputError, match=message):
+        thing_of(scene_of(file))
+
+
+def test_files_of_another_version_and_others_are_refused(tmp_path):
+    for kind, message in (("pliant run 7", "another version of Pliant"), ("recipe", "neither a saved world nor a run")):
+        path = tmp_path / "file.npz"
+        np.savez(path, header=np.array(json.dumps({"format": kind})))
+        with pytest.raises(pl.InputError, match=message):
+            loaded(path)
+    np.savez(path, header=np.array(json.dumps({"format": "pliant world 1"})))
+    with pytest.raises(pl.InputError, match="lacks what this version"):
+        loaded(path)
+    (tmp_path / "text.npz").write_text("hello")
+    with pytest.raises(pl.InputError, match="not a saved world or run"):
+        loaded(tmp_path / "text.npz")
+    with pytest.raises(pl.InputError, match="no file"):
+        opened(str(tmp_path / "none.npz"))
+
+
+def test_a_taken_port_is_refused_by_name():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(pl.InputError, match=rf"port {port} .* 0 for any"):
+            check_port("127.0.0.1", port)
+    with pytest.raises(pl.InputError, match="65535"):
+        check_port("127.0.0.1", 99999)
+
+
+# the studio as a whole
+@pytest.fixture
+def studio():
+    catalogue = {name: zoo.entry(name).made for name in ("ball", "maze")}
+    catalogue["broken"] = lambda: 1 / 0
+    with LiveSimulation(port=0, catalogue=catalogue, first="ball") as viewer:
+        until(lambda: viewer.subject is not None and not viewer.building)
+        yield viewer
+
+
+def test_another_robot_is_built_in_the_background(studio, capsys):
+    studio.play()
+    until(lambda: studio.subject.time > 0.05)
+    before = studio.inputs.sliders
+    studio.picker.value = "maze"
+    until(lambda: studio.subject.name == "maze" and not studio.building)
+    assert studio.mode.value == AUTOMATIC
+    assert set(studio.inputs.sliders) == {"torque"} != set(before)
+    until(lambda: studio.subject.time > 0.05)
+    assert studio.error is None
+    studio.picker.value = "broken"
+    until(lambda: studio.error is not None)
+    assert "ZeroDivisionError" in studio._message.content
+    assert studio.subject.name == "maze"
+    until(lambda: studio.picker.value == "maze")
+    studio.play()
+    start = studio.subject.time
+    until(lambda: studio.subject.time > start)
+
+
+def test_record_replay_and_save(studio, tmp_path):
+    studio.play()
+    studio.keeping.toggle()
+    until(lambda: studio.subject.time > 0.3)
+    studio.keeping.toggle()
+    run = studio.keeping.run
+    assert len(run.times) > 10
+    assert len(studio.keeping.moments) >= 5
+    assert pl.load(run.save(tmp_path / "ball.npz")).bodies[0].name == "ball"
+    studio.keeping.replay(True)
+    assert not studio.playing
+    held = studio.subject.time
+    until(lambda: "replay" in studio.readout.content)
+    seen = []
+    until(lambda: seen.append(round(studio.keeping.time, 2)) or len(set(seen)) > 3)
+    assert studio.subject.time == held
+    studio.play()
+    assert not studio.keeping.replaying
+    until(lambda: studio.subject.time > held)
+
+
+def test_reset_brings_sliders_and_gizmos_back():
+    ball = pl.Obstacle.sphere(center=(0.09, 0.01, -0.04), radius=0.012, name="ball")
+    scene, _, cable = beam_scene(ball)
+    with LiveSimulation(thing_of(scene.compile()), port=0) as viewer:
+        viewer.play()
+        viewer.inputs.sliders[cable][0].value = 5.0
+        viewer.driver.move(viewer._gizmos.obstacles[0], (0.09, 0.01, -0.03))
+        until(lambda: np.allclose(viewer.subject.moment().obstacles[0][0], (0, 0, 0.01)))
+        viewer.mode.value = TARGET
+        until(lambda: viewer._gizmos.target.visible)
+        assert viewer.inputs.sliders[cable][0].disabled
+        viewer.pause()
+        viewer.reset()
+        until(lambda: viewer.subject.time == 0.0)
+        until(lambda: np.allclose(viewer._gizmos.obstacles[0].position, (0.09, 0.01, -0.04)))
+        assert viewer.inputs.sliders[cable][0].value == 0.0
+
+
+def test_properties_are_applied_by_building_again():
+    scene, *_ = beam_scene()
+    with LiveSimulation(thing_of(scene.compile()), port=0) as viewer:
+        viewer.play()
+        until(lambda: viewer.subject.time > 0.02)
+        (slider,) = viewer.properties.stiffness
+        assert (slider.value, slider.label) == (200.0, "Young's modulus of beam (kPa)")
+        slider.value = 400.0
+        old = viewer.subject
+        viewer.properties.apply()
+        until(lambda: viewer.subject is not old and not viewer.building)
+        assert materials_of(viewer.subject.original)[0][1].young == pytest.approx(4e5)
+        until(lambda: viewer.subject.time > 0.02)
+        assert viewer.error is None
+
+
+def test_importing_the_studio_loads_no_optional_package():
+    script = "import sys, pliant.viewer.live; print({'viser', 'gmsh', 'playwright', 'control'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"
