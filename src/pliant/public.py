@@ -66,6 +66,7 @@ from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 if TYPE_CHECKING:
     from pliant import geometric, hybrid, reduction
     from pliant.geometric import Geometric
+    from pliant.viewer.export import export
 
 
 def __getattr__(name: str) -> Any:
@@ -74,6 +75,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"pliant.{name}")
     if name == "Geometric":
         return import_module("pliant.geometric").Geometric
+    if name == "export":
+        return import_module("pliant.viewer.export").export
     raise AttributeError(f"module 'pliant' has no attribute {name!r}")
 
 
@@ -82,15 +85,6 @@ def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, blo
     from pliant.viewer.live import view as show
 
     return show(thing, port=port, open_browser=open_browser, block=block)
-
-
-def export(run: Run, path: str | Path, **options: Any) -> Path:
-    """Write a run as a page, a film, a picture, glTF, a ParaView series or a table of curves, by the ending of `path`;
-    see `pliant.viewer.export.export` for the options.
-    """
-    from pliant.viewer.export import export as write
-
-    return write(run, path, **options)
 
 
 def load(path: str | Path) -> Run | World:

@@ -1,7 +1,10 @@
 """The command line: what it prints, what it writes, and how it fails."""
 
 import json
+import os
+import subprocess
 import sys
+import warnings
 
 import pytest
 from typer.testing import CliRunner
@@ -10,6 +13,8 @@ import pliant
 from pliant import bench, cli, demos
 from pliant.cli.app import app
 from pliant.cli.info import extras
+from pliant.core import errors as pliant_errors
+from pliant.stepping import Run
 
 
 def run(*arguments):
@@ -26,9 +31,113 @@ def fail(monkeypatch, capsys, *arguments):
     return stop.value.code, capsys.readouterr().err
 
 
-def test_help_lists_the_commands():
+COMMANDS = (
+    "info", "warmup", "demo", "new", "run", "sweep", "play", "export", "mesh", "bench", "reproduce", "reduce",
+)  # fmt: skip
+
+
+def test_help_lists_the_commands_and_exit_codes():
     text = run("--help")
-    assert all(command in text for command in ("info", "warmup", "demo", "bench"))
+    assert all(command in text for command in COMMANDS)
+    assert "130" in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_and_knows_json(command):
+    text = run(command, "--help")
+    assert "Usage" in text
+    assert "--json" in text or command == "play"
+
+
+@pytest.mark.parametrize("arguments", [["nothing"], ["run"], ["demo", "--nothing"], ["run", "x.py", "--until", "soon"]])
+def test_wrong_usage_is_exit_code_two(pliant, arguments):
+    code, _, err = pliant(*arguments)
+    assert code == 2
+    assert "Traceback" not in err
+
+
+def test_a_defect_is_exit_code_three_and_says_what_to_do(pliant, monkeypatch):
+    monkeypatch.setattr("pliant.cli.info.facts", lambda: 1 / 0)
+    code, _, err = pliant("info")
+    assert code == 3
+    assert "ZeroDivisionError" in err
+    assert "--debug" in err
+    assert "Traceback" not in err
+    assert "Traceback" in pliant("info", "--debug")[2]
+
+
+def test_a_stop_from_the_keyboard_is_exit_code_130(pliant, monkeypatch):
+    def stop():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pliant.cli.info.facts", stop)
+    assert pliant("info")[0] == 130
+
+
+def test_warnings_of_one_kind_are_told_once(pliant, monkeypatch):
+    def warn():
+        for k in range(4):
+            warnings.warn(f"at {k} s: too fast by {0.1 * k:.1f} mm", pliant_errors.PliantWarning, stacklevel=2)
+        return {}
+
+    monkeypatch.setattr("pliant.cli.info.facts", warn)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    with warnings.catch_warnings():
+        _, _, err = pliant("info")
+    assert err.count("too fast") == 1
+    assert "more warnings of the same kind" in err
+
+
+def test_completion_knows_commands_and_names():
+    environment = {**os.environ, "_PLIANT_COMPLETE": "complete_bash", "COMP_WORDS": "pliant demo t", "COMP_CWORD": "2"}
+    script = "from pliant.cli.app import app; app(prog_name='pliant')"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    assert result.stdout.split() == ["tour", "trunk"], result.stderr
+    environment |= {"COMP_WORDS": "pliant re", "COMP_CWORD": "1"}
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    assert result.stdout.split() == ["reproduce", "reduce"], result.stderr
+
+
+def test_json_of_lists_and_facts(pliant):
+    assert json.loads(pliant("demo", "--json", "-")[1]) == demos.DEMOS
+    assert set(json.loads(pliant("bench", "--json", "-")[1])) == set(bench.BENCHES)
+    assert "coevoet-trunk" in json.loads(pliant("reproduce", "--json", "-")[1])
+    assert set(json.loads(pliant("info", "--json", "-")[1])["extras"]) == set(extras())
+
+
+def test_a_demo_tells_its_files_as_json(pliant, monkeypatch, tmp_path, saved_run):
+    from pliant.demos.outcome import Outcome, stage_table
+
+    recorded = Run.load(saved_run)
+    outcome = Outcome(recorded, stage_table(recorded, title="a demo"), (tmp_path / "a.html",), tmp_path / "a.html")
+    monkeypatch.setattr(demos, "run_demo", lambda name, out: outcome)
+    code, out, err = pliant("demo", "bending", "--out", "out", "--no-open", "--json", "-")
+    assert code == 0, err
+    assert "a demo" in err
+    report = json.loads(out)
+    assert report["page"] == str(tmp_path / "a.html")
+    assert report["run"]["steps"] == 10
+
+
+def test_warmup_reports_its_parts_as_json(pliant, monkeypatch, tmp_path):
+    from pliant.cli import warmup
+
+    monkeypatch.setattr(warmup, "PARTS", {"materials": warmup.PARTS["materials"]})
+    monkeypatch.setattr(warmup, "_stamp", lambda: tmp_path / "warm")
+    code, out, _ = pliant("warmup", "--json", "-")
+    assert code == 0
+    assert list(json.loads(out)["parts"]) == ["materials"]
+
+
+def test_a_published_experiment_as_json(pliant, monkeypatch):
+    from pliant import experiments
+
+    report = experiments.Report("a title", {"step_ms": 1.5}, {"step_ms": 3.0}, notes=("chosen",))
+    monkeypatch.setattr(experiments, "reproduce", lambda name, full: report)
+    code, out, err = pliant("reproduce", "coevoet-trunk", "--json", "-")
+    assert code == 0
+    assert json.loads(out)["paper"] == {"step_ms": 3.0}
+    assert "chosen" in err
 
 
 def test_version():

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from pliant.viewer.export import KINDS
@@ -40,12 +41,14 @@ def test_several_files_at_once(pliant, saved_run, tmp_path):
         (["RUN", "--to", "a.html", "--fps", "-2"], "fps"),
         (["broken.npz", "--to", "a.html"], "broken.npz is not a saved world or run"),
         (["world.npz", "--to", "a.html"], "holds a world, not a run"),
+        (["later.npz", "--to", "a.html"], "another version of Pliant ('pliant run 9'"),
     ],
 )
 def test_bad_input_is_one_paragraph(pliant, saved_run, scene, tmp_path, arguments, said):
     import pliant as pl
 
     (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04 nothing")
+    np.savez(tmp_path / "later.npz", header=np.array(json.dumps({"format": "pliant run 9"})))
     if arguments[0] == "world.npz":
         pl.load(saved_run).world.save(tmp_path / "world.npz")
     code, _, err = pliant("export", *(saved_run if one == "RUN" else one for one in arguments))

@@ -40,6 +40,49 @@ def test_a_volume_mesh_is_reported_as_it_is(pliant, files):
     assert json.loads(out)["cells"] == 12
 
 
+def test_regions_are_counted_and_written_beside_the_mesh(pliant, files):
+    meshio = pytest.importorskip("meshio")
+    options = [
+        "base=plane:x=0",
+        "far=box:19,-1,-1:21,11,11",
+        "near=sphere:0,0,0:1",
+        "one=nodes:3",
+        "mid=plane:x=10,0.5",
+    ]
+    code, out, err = pliant(
+        "mesh", "box.vtu", "--unit", "m", *(part for text in options[:1] for part in ("--region", text)), "--json", "-"
+    )
+    assert code == 0, err
+    assert len(json.loads(out)["regions"]["base"]) == 4
+    flags = [part for text in options for part in ("--region", text)]
+    code, out, err = pliant("mesh", "box.stl", "--unit", "mm", "--size", 20, *flags, "--out", "out.vtu")
+    assert code == 0, err
+    marks = meshio.read(files / "out.vtu")
+    x = marks.points[:, 0]
+    np.testing.assert_array_equal(marks.point_data["base"] > 0.5, np.isclose(x, 0.0, atol=1e-9))
+    np.testing.assert_array_equal(marks.point_data["far"] > 0.5, x > 0.0189)
+    assert marks.point_data["one"].sum() == 1.0
+    assert marks.point_data["near"].sum() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("base", "NAME=plane:x=0"),
+        ("base=plane:w=0", "got 'base=plane:w=0'"),
+        ("base=box:0,0:1,1,1", "NAME=box"),
+        ("base=torus:1", "NAME=sphere"),
+        ("base=plane:x=99", "selects none"),
+        ("base=box:1,1,1:0,0,0", "swap them"),
+        ("base=nodes:999999", "only"),
+    ],
+)
+def test_bad_regions_are_told(pliant, files, text, said):
+    code, _, err = pliant("mesh", "box.vtu", "--unit", "m", "--region", text)
+    assert code == 1
+    assert said in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

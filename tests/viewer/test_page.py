@@ -211,3 +211,19 @@ def test_without_webgl_the_page_says_so(tmp_path, beam, browser):
     assert page.locator("#message").is_visible()
     assert "WebGL 2" in page.locator("#message").inner_text()
     assert not page.locator("#play").is_visible()
+
+
+@pytest.mark.parametrize("height", [520, 700])
+def test_several_colour_scales_leave_room_for_the_controls(tmp_path, beam, browser, height):
+    other = SurfaceFrames(beam.triangles, beam.frames + 0.1, 2.0 * beam.values, "other", "tension (N)")
+    stats = {name: "1" for name in ("trunk", "gripper", "error", "step", "cells")}
+    path = write_page(
+        tmp_path / "p.html", surfaces=[beam, other], times=times_of(beam), title="Two", caption="Both.", stats=stats
+    )
+    page = open_page(browser, path)
+    page.set_viewport_size({"width": 1000, "height": height})
+    settle(page)
+    boxes = {name: page.locator(name).bounding_box() for name in ("#stats", "#bars", "#play")}
+    assert boxes["#play"]["y"] + boxes["#play"]["height"] <= height
+    assert boxes["#bars"]["y"] >= boxes["#stats"]["y"] + boxes["#stats"]["height"]
+    assert boxes["#bars"]["y"] + boxes["#bars"]["height"] <= boxes["#play"]["y"]

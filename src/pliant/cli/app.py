@@ -82,7 +82,7 @@ def demo(
         str, typer.Argument(help="Which demo; without it, the list of them.", autocompletion=demo_names)
     ] = "",
     out: Annotated[Path, typer.Option(help="Folder for the picture, the page and the run.")] = Path("out"),
-    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the page in a browser.")] = False,
+    no_open: Annotated[bool, typer.Option("--no-open", "--no-browser", help="Do not open the page.")] = False,
     json: Json = None,
 ) -> None:
     """Run a demonstration and write a picture and a web page of it."""
@@ -160,7 +160,7 @@ def sweep(
 def play(
     recorded: Annotated[Path, typer.Argument(metavar="RUN.npz", help="A saved run.")],
     port: Annotated[int, typer.Option(help="Port on this machine; the next free one where it is taken.")] = 8080,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+    no_open: Annotated[bool, typer.Option("--no-open", "--no-browser", help="Do not open a browser.")] = False,
 ) -> None:
     """Play a saved run in the browser until Ctrl-C."""
     from pliant.cli.export import show_play
@@ -206,13 +206,20 @@ def mesh(
     keep_surface: Annotated[
         bool, typer.Option("--keep-surface", help="Keep the triangles of the surface as they are.")
     ] = False,
+    region: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=plane:x=0, =box:0,0,0:9,9,9, =sphere:0,0,0:2 or =nodes:1,2, in that unit; repeatable."),
+    ] = None,
     json: Json = None,
 ) -> None:
     """Fill a surface or a CAD file with tetrahedra, hollows left open; report how good they are."""
     from pliant.cli.mesh import show_mesh
     from pliant.cli.output import Output
 
-    show_mesh(Output(json), source, unit=unit, size=size, out=out, element=element, keep_surface=keep_surface)
+    show_mesh(
+        Output(json), source, unit=unit, size=size, out=out, element=element, keep_surface=keep_surface,
+        regions=region or [],
+    )  # fmt: skip
 
 
 @app.command()
@@ -298,7 +305,7 @@ def view(
         int | None, typer.Option(help="Port; 0 for any free one. Without it, the first free from 8080.")
     ] = None,
     host: Annotated[str, typer.Option(help="Address to serve; 0.0.0.0 lets other machines connect.")] = "127.0.0.1",
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", "--no-open", help="Do not open a browser.")] = False,
     screenshot: Annotated[
         Path | None, typer.Option(help="Write a picture of the page here and stop (needs Chromium).")
     ] = None,

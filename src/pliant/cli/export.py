@@ -52,16 +52,17 @@ def check_kind(file: Path) -> None:
 
 def saved_run(source: Path) -> Any:
     """The run in a file that `Run.save` wrote."""
-    import pliant as pl
+    from pliant.stepping import Run
+    from pliant.viewer.opening import loaded
 
     if source.suffix == ".py":
         raise InputError(f"{source} is a scene file: run it first, pliant run {source} --out {source.stem}.npz")
-    loaded = pl.load(source)
-    if not isinstance(loaded, pl.Run):
+    found = loaded(source)
+    if not isinstance(found, Run):
         raise InputError(
             f"{source} holds a world, not a run: a run is what `pliant run --out RUN.npz` or run.save writes"
         )
-    return loaded
+    return found
 
 
 def parsed_size(text: str) -> tuple[int, int]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pliant.cli.output import Output, check_folder
+from pliant.cli.regions import parsed_regions
 from pliant.core.errors import InputError, UnitError
 from pliant.core.units import LENGTH_UNITS, metres_per
 
@@ -19,22 +23,28 @@ def show_mesh(
     out: Path | None,
     element: str,
     keep_surface: bool,
+    regions: Sequence[str] = (),
 ) -> None:
-    """Make or read a mesh, print its report and write it in metres to `out`; `size` is in `unit`."""
+    """Make or read a mesh, print its report and write it in metres to `out`; `size` and `regions` are in `unit`."""
     from pliant import mesh as meshes
 
     check_folder(out)
+    chosen = parsed_regions(regions, metres_per(unit or "mm"))
     mesh = meshed_file(source, unit=unit, size=size, element=element, keep_surface=keep_surface)
     report = meshes.mesh_report(mesh)
     output.table(str(source), report_rows(mesh, report))
     for remark in report.remarks:
         output.say(f"- {remark}")
+    nodes = {name: region.nodes(mesh.points, what=f"region {name!r}") for name, region in chosen.items()}
+    for name, found in nodes.items():
+        output.say(f"region {name}: {len(found)} nodes, {chosen[name]}")
     files = []
     if out is not None:
-        meshes.save(mesh, out, unit="m")
+        marks = {name: np.isin(np.arange(mesh.node_count), found).astype(float) for name, found in nodes.items()}
+        meshes.save(mesh, out, unit="m", point_data=marks)
         files.append(out)
         output.say(f'wrote {out}, in metres: pl.mesh.load("{out}", unit="m")')
-    output.finish(report.as_dict() | {"source": source, "files": files})
+    output.finish(report.as_dict() | {"source": source, "files": files, "regions": nodes})
 
 
 def meshed_file(source: Path, *, unit: str, size: float | None, element: Any, keep_surface: bool) -> Any:

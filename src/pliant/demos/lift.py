@@ -25,10 +25,10 @@ from pliant.viewer.shapes import revolve
 from pliant.viewer.surfaces import SurfaceFrames
 from pliant.world import Scene, World
 
-DURATION, DT, FPS = 3.2, 0.01, 50.0
+DURATION, DT, FPS = 2.7, 0.01, 50.0
 PULL, RISE = 0.016, 0.03
 """How far the cables are pulled and the fingers raised, m."""
-HOLDING = 1.6
+HOLDING = 1.4
 """An instant at which the cube is held up, s."""
 METRES_PER_NEWTON = 0.06
 """Length of an arrow."""
@@ -55,8 +55,8 @@ class Bench:
 
 def motion(t: float) -> tuple[float, float]:
     """How far the cables are pulled and the fingers raised at time t (s), m."""
-    close = _smooth((t - 0.1) / 0.5) - _smooth((t - 2.6) / 0.3)
-    lift = _smooth((t - 0.7) / 0.6) - _smooth((t - 1.9) / 0.6)
+    close = _smooth((t - 0.1) / 0.4) - _smooth((t - 2.2) / 0.25)
+    lift = _smooth((t - 0.55) / 0.5) - _smooth((t - 1.6) / 0.5)
     return PULL * close, RISE * lift
 
 

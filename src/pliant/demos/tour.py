@@ -43,7 +43,7 @@ def run(out: Path) -> Outcome:
     }
     held = int(np.searchsorted(shown.times, lift.HOLDING))
     picture = write_picture(
-        out / "tour.png", surfaces=shown.surfaces, frames=[held], times=shown.times, title=title, size=(1280, 720)
+        out / "tour.png", surfaces=shown.surfaces, frames=[held], times=shown.times, title=title, size=(1120, 630)
     )
     page = write_page(
         out / "tour.html", surfaces=shown.surfaces, times=shown.times, title=title, caption=caption, stats=stats,

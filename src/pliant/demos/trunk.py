@@ -25,9 +25,9 @@ from pliant.viewer.shapes import ball
 from pliant.viewer.surfaces import SurfaceFrames
 from pliant.world import Scene, World
 
-DURATION, DT, FPS = 3.2, 0.01, 50.0
+DURATION, DT, FPS = 2.7, 0.01, 50.0
 RADIUS, HEIGHT, TOP, END = 0.05, 0.165, 0.195, 0.18
-START, ROUND = 0.5, 1.2
+START, ROUND = 0.45, 0.95
 """When the tip has reached its figure, and the time of one round, s."""
 TARGET, TRACE = "#d1458c", "#e9a9c6"
 
@@ -57,7 +57,7 @@ def build() -> Bench:
 
 def target(t: float) -> FloatArray:
     """Where the tip is to be at time t (s), (3,) m: out to a circle without a jolt, round it twice, and back."""
-    out = _smooth(t / START) * _smooth((DURATION - t) / 0.4)
+    out = _smooth(t / START) * _smooth((DURATION - t) / 0.35)
     # cables pull and never push: at the end it cannot be as long as it was made, under its own weight
     upright = np.array([0.0, 0.0, TOP if t < START else END])
     angle = 2.0 * np.pi * max(t - START, 0.0) / ROUND

@@ -80,7 +80,7 @@ def _initialize(gmsh: Any) -> None:
     pipe: Any = getattr(signal, "SIGPIPE", None)  # Windows has none
     ignored = pipe is not None and signal.getsignal(pipe) == signal.SIG_IGN
     gmsh.initialize([], readConfigFiles=False, interruptible=False)
-    if ignored:
+    if ignored and pipe is not None:
         # not signal.signal, which only the main thread may call
         ctypes.CDLL(None).signal(ctypes.c_int(int(pipe)), ctypes.c_void_p(int(signal.SIG_IGN)))
 

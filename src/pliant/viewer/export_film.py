@@ -24,6 +24,8 @@ from pliant.viewer.surfaces import Scale, SurfaceFrames, bounds, check_surfaces,
 
 AZIMUTH, ELEVATION = np.radians(-58.0), np.radians(19.0)
 """Direction from the bodies to the eye, rad: as in the still picture."""
+_PALETTE_FRAMES = 5
+"""Frames that the colours of a GIF are taken from."""
 Tick = Callable[[], None]
 _Image = np.ndarray
 """A picture (height, width, 3) of bytes."""
@@ -51,11 +53,15 @@ def film_camera(surfaces: list[SurfaceFrames], size: tuple[int, int]) -> Camera:
 def write_gif(path: Path, shown: Shown, *, size: tuple[int, int], fps: float, tick: Tick = lambda: None) -> Path:
     """Write a GIF that plays for ever at `fps` pictures a second (at most 50: GIF counts hundredths of a second)."""
     image = _pillow()
-    frames = [image.fromarray(frame) for frame in film_frames(shown, size=size, tick=tick)]
+    surfaces, count = check_surfaces(shown.surfaces, len(shown.times))
+    scales, camera = value_scales(surfaces), film_camera(surfaces, size)
     # one palette for all frames, so that still parts do not flicker
-    sample = np.concatenate([np.asarray(frames[k]) for k in np.unique(np.linspace(0, len(frames) - 1, 6).astype(int))])
-    palette = image.fromarray(sample).quantize(256, method=image.Quantize.MEDIANCUT, dither=image.Dither.NONE)
-    first, *others = (frame.quantize(palette=palette, dither=image.Dither.FLOYDSTEINBERG) for frame in frames)
+    samples = np.unique(np.linspace(0, count - 1, _PALETTE_FRAMES).round().astype(int))
+    drawn = np.concatenate([_frame(surfaces, int(k), scales, camera) for k in samples])
+    palette = image.fromarray(drawn).quantize(256, method=image.Quantize.MEDIANCUT, dither=image.Dither.NONE)
+    frames = film_frames(shown, size=size, tick=tick)
+    pictures = (image.fromarray(f).quantize(palette=palette, dither=image.Dither.FLOYDSTEINBERG) for f in frames)
+    first, others = next(pictures), pictures
     duration = max(20, 10 * round(100.0 / fps))
     first.save(path, format="GIF", save_all=True, append_images=others, duration=duration, loop=0, optimize=False)
     return path
