@@ -16,6 +16,7 @@ from pliant.actuators import (
     CavityRows,
     ForcePoint,
     Hinge,
+    Layer,
     Slider,
     Stiffness,
 )
