@@ -155,6 +155,21 @@ def test_contacts_of_a_body_with_too_few_motions_are_an_error_that_says_what_to_
     assert np.linalg.norm(judged.motion_error[settled]) < 0.03 * np.linalg.norm(judged.motion[settled])
 
 
+def test_a_step_that_too_few_modes_make_impossible_says_so(notched):
+    world, seen = notched
+    stiff = reduction.reduced(world, reduction.subspaces(world, seen, tolerance=1e-2, curvature=True))
+    with pytest.raises(pl.PliantError, match="with more modes they may be able to give way"):
+        pulled(stiff, 0.04, 30)
+
+
+def pulled(world, amplitude, steps):
+    """The state after a ramp of all actuators."""
+    plan, state = reduction.ramps(world, amplitude, steps), world.initial_state()
+    for step in range(steps):
+        state, _ = pl.QuasiStatic(newton_iterations=3)(world, state, plan.controls(0, step))
+    return state
+
+
 def test_what_cannot_be_reduced_is_said(full, fast, snapshots):
     world = full[0]
     with pytest.raises(pl.InputError, match="nothing to reduce"):

@@ -175,11 +175,14 @@ def _push(motion: Motion, factors: list[Factor], dx: list[FloatArray], timers: S
 
 
 def named_conflict(motion: Motion, error: ConflictingRowsError) -> ConflictingRowsError:
-    """The error with the names of what made the conflicting rows in front."""
+    """The error with the names of what made the conflicting rows in front, and a word on reduced bodies."""
     assert motion.assembly is not None
     makers = zip(motion.makers, motion.assembly.places, strict=True)
     names = [repr(maker.name) for maker, place in makers if any(place.start <= row < place.stop for row in error.rows)]
-    return ConflictingRowsError(f"{', '.join(names)} cannot be satisfied together: {error}", rows=error.rows)
+    text = f"{', '.join(names)} cannot be satisfied together: {error}"
+    if motion.world.reductions:
+        text += "; bodies of this world are reduced, and with more modes they may be able to give way"
+    return ConflictingRowsError(text, rows=error.rows)
 
 
 def _linear_residual(systems: list[System], dx: list[FloatArray]) -> float:
