@@ -45,7 +45,7 @@ SIGNATURES = {
     "pl.hybrid.integrate": "(system, *, until, sample=0.001, …)",
     "pl.hybrid.linearize": "(system, point, active='contact', …)",
     "pl.VolumeRatio": "(value)",
-    "pl.Geometric": "(*, tolerance=1e-05, growth=1.25, …)",
+    "pl.Geometric": "(*, tolerance=1e-05, growth=1.15, …)",
 }
 MEMBERS = {
     pl.Scene: ("add", "compile"),

@@ -16,7 +16,7 @@ from pliant.constraints.contact import ContactPair
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.status import Status
-from pliant.core.threads import one_blas_thread
+from pliant.core.threads import allow_threads, one_blas_thread
 from pliant.core.timers import StageTimers
 from pliant.geometric.descent import Descent, Effort, Settings
 from pliant.geometric.mixed import mixed_body
@@ -71,11 +71,13 @@ class Geometric:
     tolerance
         ‖∂L/∂q‖ over the free unknowns as a fraction of the largest force norm, L the Lagrangian; usual 1e-4 … 1e-8.
     growth
-        Largest ratio by which a chamber grows before the shape is found again; smaller parts follow where that fails.
+        Largest ratio by which a chamber grows before the matrix is made again; smaller parts follow where that fails.
     memory
         Steps that improve the kept factor.
     iterations
         Most iterations for a part of the way.
+    threads
+        Threads that a large factorization takes, 1 or 2; the answer is the same to the last bit.
     """
 
     _: KW_ONLY
@@ -83,11 +85,13 @@ class Geometric:
     growth: float = 1.15
     memory: int = 8
     iterations: int = 15
+    threads: int = 2
 
     def __post_init__(self) -> None:
         positive("tolerance", self.tolerance)
         positive_count("memory", self.memory)
         positive_count("iterations", self.iterations)
+        positive_count("threads", self.threads)
         if not positive("growth", self.growth) > 1.0:
             raise InputError(f"growth must be above 1, got {self.growth:g}")
 
@@ -99,7 +103,7 @@ class Geometric:
         """
         _check(world)
         way = _Way(self, world, state, Path(world, state, world.controls(controls)))
-        with one_blas_thread():
+        with one_blas_thread(), allow_threads(self.threads):
             way.walk()
         return way.state, way.info()
 
