@@ -15,6 +15,7 @@ ROOMS = {
     "pl.mesh": pl.mesh,
     "pl.materials": pl.materials,
     "pl.reduction": pl.reduction,
+    "pl.robots": pl.robots,
     "pl.sections": pl.sections,
 }
 PUBLIC = {f"{room}.{name}": getattr(module, name) for room, module in ROOMS.items() for name in module.__all__}
