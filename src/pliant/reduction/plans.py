@@ -16,7 +16,7 @@ import numpy as np
 
 from pliant.actuators import Stiffness
 from pliant.actuators.limits import Driven
-from pliant.actuators.values import Angle, Displacement, Force, Pressure, Torque, VolumeGrowth
+from pliant.actuators.values import Angle, AreaGrowth, Displacement, Force, Pressure, SpreadingPressure, Torque, VolumeGrowth
 from pliant.core.checks import finite_array, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -28,7 +28,7 @@ from pliant.reduction.designs import (
 )
 from pliant.world import World
 
-KINDS = (Displacement, Force, Pressure, VolumeGrowth, Angle, Torque)
+KINDS = (Displacement, Force, Pressure, VolumeGrowth, AreaGrowth, SpreadingPressure, Angle, Torque)
 """Control values that a plan can ramp: all have the value 0 at rest."""
 
 
