@@ -173,7 +173,7 @@ def side_by_side(runs: Sequence[Timed]) -> None:
                 one.step()
 
 
-def paces(make: Callable[[], Sequence[Timed]], repeats: int = 3) -> tuple[list[float], Sequence[Timed]]:
+def paces(make: Callable[[], Sequence[Timed]], repeats: int = 5) -> tuple[list[float], Sequence[Timed]]:
     """Steps per second of what `make` makes, over all of their steps, and the last of them. They are run so often, and
     of every step the shortest time counts, so that whatever else the machine does falls on none.
     """
