@@ -16,7 +16,16 @@ import numpy as np
 
 from pliant.actuators import Stiffness
 from pliant.actuators.limits import Driven
-from pliant.actuators.values import Angle, AreaGrowth, Displacement, Force, Pressure, SpreadingPressure, Torque, VolumeGrowth
+from pliant.actuators.values import (
+    Angle,
+    AreaGrowth,
+    Displacement,
+    Force,
+    Pressure,
+    SpreadingPressure,
+    Torque,
+    VolumeGrowth,
+)
 from pliant.core.checks import finite_array, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
