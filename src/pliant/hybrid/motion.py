@@ -103,8 +103,9 @@ class Motion:
     def acceleration(self, q: FloatArray, v: FloatArray, u: Any) -> Any:
         """v̇ (n,); sets `lam`."""
         equations = self.equations
+        force = equations.force(q, v, u)
         over_mass = equations.over_mass(q)
-        free = over_mass(equations.force(q, v, u))
+        free = over_mass(force)
         if not self.normal_count:
             self.dv = free
             return free

@@ -98,12 +98,12 @@ class BoxPairs:
         """h and scope (k,) m of features; those of their pairs are kept for the next question about the same q."""
         which = np.asarray(which)
         pairs, place = np.unique(which // FEATURES, return_inverse=True)
-        kept = self._kept
-        if kept is None or not (np.array_equal(kept[0], q) and np.array_equal(kept[1], pairs)):
+        kept, state = self._kept, q.tobytes() + pairs.tobytes()
+        if kept is None or kept[0] != state:
             (x, theta), i, j = self.bodies.split(q), self.first[pairs], self.second[pairs]
             h, scope = box_features(np.ascontiguousarray(x), rotations(theta), self.halves, i, j, self.length)
-            kept = self._kept = q.copy(), pairs, h, scope
-        return kept[2][place, which % FEATURES], kept[3][place, which % FEATURES]
+            kept = self._kept = state, h, scope
+        return kept[1][place, which % FEATURES], kept[2][place, which % FEATURES]
 
     def rows(self, q: Any, v: Any, which: Any) -> tuple[Any, Any, Any]:
         """h (k,), H (k, n) and vᵀ∇²h v (k,) of features."""
