@@ -12,7 +12,7 @@ def table_html(rows: Sequence[tuple[str, str]]) -> str:
     """A table of names and values for the panel."""
     cells = "".join(
         f'<tr><td style="opacity:.7;padding-right:1em">{escape(name)}</td>'
-        f'<td style="text-align:right;font-variant-numeric:tabular-nums">{escape(value)}</td></tr>'
+        f'<td style="text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums">{escape(value)}</td></tr>'
         for name, value in rows
     )
     return f'<table style="margin:.2em 1em .6em;width:calc(100% - 2em);font-size:.85em">{cells}</table>'

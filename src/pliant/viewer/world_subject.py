@@ -119,7 +119,8 @@ class WorldSubject:
             parts = round_part if isinstance(round_part, (tuple, list)) else (round_part,)
             radius = max(getattr(part, "radius", 0.0) for part in parts)
             places.append(np.concatenate([points - radius, points + radius]))
-        return places
+        raised = [points + np.array([0.0, 0.0, LARGEST_LIFT]) for points in places] if self.lifted else []
+        return [*places, *raised]
 
     def reset(self) -> None:
         """Back to the start, obstacles too."""
