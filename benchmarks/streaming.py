@@ -28,7 +28,7 @@ def subject():
     return WorldSubject(scene.compile(), name="spine", tip=spine.tip, actuators=spine.cables)
 
 
-async def receive(port, seconds):
+async def receive(port, seconds, pipe):
     """Take what the server sends for `seconds` s: pictures (updates of vertices), bytes, and the times between."""
     import viser
     import websockets
@@ -37,7 +37,8 @@ async def receive(port, seconds):
     pictures, size, arrivals = 0, 0, []
     address, protocol = f"ws://localhost:{port}", f"viser-v{viser.__version__}"
     async with websockets.connect(address, max_size=None, subprotocols=[protocol]) as socket:
-        await asyncio.sleep(1.0)  # what there was before
+        await socket.recv()  # what there was before
+        pipe.send("connected")
         begin = time.perf_counter()
         while time.perf_counter() - begin < seconds:
             data = await asyncio.wait_for(socket.recv(), 10.0)
@@ -53,7 +54,7 @@ async def receive(port, seconds):
 
 def client(port, seconds, pipe):
     """The process of the client."""
-    pipe.send(asyncio.run(receive(port, seconds)))
+    pipe.send(asyncio.run(receive(port, seconds, pipe)))
 
 
 def shake(viewer, done):
@@ -80,7 +81,7 @@ def main():
             target=client, args=(viewer.port, options.seconds, there)
         )
         process.start()
-        shake(viewer, lambda: viewer.server.get_clients())
+        here.recv()
         start, clock = viewer.subject.time, time.perf_counter()
         shake(viewer, here.poll)
         pictures, size, arrivals = here.recv()

@@ -7,24 +7,24 @@ from pliant.experiments import fang_twisting, reproduce
 from pliant.experiments.fang_parts import ECOFLEX, inflate, pushing
 from pliant.geometric import Geometric
 
-TINY = fang_twisting.Size((1, 1, 24), 3)
+TINY = fang_twisting.Size((1, 1, 18), 3)
 
 
 @pytest.fixture(scope="module")
 def wound():
-    """The rod at five times its chamber's volume, alone and at the cylinder."""
+    """The rod at four times its chamber's volume, alone and at the cylinder."""
     obstacle = fang_twisting.cylinder()
     found = {}
     for name, there in (("alone", None), ("touching", obstacle)):
         world, robot = fang_twisting.build(ECOFLEX, TINY, obstacle=there)
-        found[name] = (robot, inflate(world, fang_twisting.volumes(robot, (5.0,))))
+        found[name] = (robot, inflate(world, fang_twisting.volumes(robot, (4.0,))))
     return obstacle, found
 
 
 def test_the_rod_leaves_its_axis_and_keeps_its_volume(wound):
     robot, made = wound[1]["alone"]
-    assert made.reached(robot.cavity) == pytest.approx(5.0, rel=1e-5)
-    assert fang_twisting.bend_angle(robot, made.states[-1]) > 5.0
+    assert made.reached(robot.cavity) == pytest.approx(4.0, rel=1e-5)
+    assert fang_twisting.bend_angle(robot, made.states[-1]) > 2.0
     assert made.checks()["body_volume_percent"] < 2.0
     assert made.checks()["inverted"] == 0
     assert made.checks()["residual"] <= 1e-5

@@ -155,6 +155,11 @@ def test_contacts_of_a_body_with_too_few_motions_are_an_error_that_says_what_to_
     assert np.linalg.norm(judged.motion_error[settled]) < 0.03 * np.linalg.norm(judged.motion[settled])
 
 
+def test_snapshots_out_of_balance_are_said(full, snapshots):
+    with pytest.warns(pl.PliantWarning, match="out of balance"):
+        reduction.subspaces(full[0], replace(snapshots, residual=np.full(snapshots.count, 0.5)), tolerance=1e-2)
+
+
 def test_a_step_that_too_few_modes_make_impossible_says_so(notched):
     world, seen = notched
     stiff = reduction.reduced(world, reduction.subspaces(world, seen, tolerance=1e-2, curvature=True))

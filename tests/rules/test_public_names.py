@@ -15,6 +15,7 @@ ROOMS = {
     "pl.mesh": pl.mesh,
     "pl.materials": pl.materials,
     "pl.reduction": pl.reduction,
+    "pl.robots": pl.robots,
     "pl.sections": pl.sections,
 }
 PUBLIC = {f"{room}.{name}": getattr(module, name) for room, module in ROOMS.items() for name in module.__all__}
@@ -44,7 +45,7 @@ SIGNATURES = {
     "pl.hybrid.integrate": "(system, *, until, sample=0.001, …)",
     "pl.hybrid.linearize": "(system, point, active='contact', …)",
     "pl.VolumeRatio": "(value)",
-    "pl.Geometric": "(*, tolerance=1e-05, growth=1.25, …)",
+    "pl.Geometric": "(*, tolerance=1e-05, growth=1.15, …)",
 }
 MEMBERS = {
     pl.Scene: ("add", "compile"),

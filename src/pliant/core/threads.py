@@ -6,6 +6,9 @@ time waiting for each other. Parallelism in Pliant is explicit, over bodies or c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from threading import Lock
 from types import TracebackType
@@ -19,6 +22,26 @@ def _libraries() -> list[Any]:
     """The BLAS libraries of the process, each with `get_num_threads` and `set_num_threads`."""
     controllers: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
     return controllers
+
+
+_ALLOWED: ContextVar[int] = ContextVar("threads allowed to a factorization", default=1)
+
+
+def threads_allowed() -> int:
+    """Threads that a large factorization may take here; 1 unless inside `allow_threads`."""
+    return _ALLOWED.get()
+
+
+@contextmanager
+def allow_threads(count: int) -> Iterator[None]:
+    """Let large factorizations inside the ``with`` block take up to `count` threads of their own, each with one BLAS
+    thread. What they compute is the same to the last bit.
+    """
+    before = _ALLOWED.set(count)
+    try:
+        yield
+    finally:
+        _ALLOWED.reset(before)
 
 
 class one_blas_thread:  # noqa: N801  reads as what it does: with one_blas_thread(): …

@@ -132,7 +132,8 @@ def _notes(ratios: Sequence[float]) -> tuple[str, ...]:
         f"contact_area: surface nearer than {1e3 * NEAR:g} mm to the ball, the three fingers together",
         "with equal volumes both silicones take nearly the same shape, for a shape of given volumes depends on ratios "
         "of stiffness alone; so they are compared at the same pressure too: the paper does not say what it holds",
-        "lift: what pushes the ball up between the fingers, without friction",
+        "lift: what pushes the ball up between the fingers, without friction; a finger may then slide off sideways, to "
+        "either side, and forces and areas differ by a few percent between these shapes",
         "times are medians over the steps, each from the one before; detection counts the assembly of all rows, "
         "response the problem of the contacts",
     )

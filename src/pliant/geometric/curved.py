@@ -48,7 +48,7 @@ class Curves:
         G = p.gradients.reshape(p.count, -1, 3)
         a, b = np.tril_indices(G.shape[1])
         entries = weight[:, None] * np.einsum("pki,pki->pk", G[:, a], G[:, b])
-        values = np.bincount(positions, entries.ravel(), pattern.block_count)
+        values: FloatArray = np.bincount(positions, entries.ravel(), pattern.block_count).astype(np.float64)
         self._tie = ANCHOR * values[pattern.diagonal]
         values[pattern.diagonal] += self._tie
         self._held = model.held

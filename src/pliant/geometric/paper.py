@@ -45,8 +45,8 @@ NOISE = 1e-9
 """Forces below this share of modulus times size squared are nothing."""
 CLOSE, SLOW = 0.02, 0.7
 """What has to be left of the forces for the elastic matrix to be kept, at most, and after another step over it."""
-LONGEST = 0.05
-"""Longest step over the elastic matrix, as a share of the size of the largest body."""
+LONGEST, NEARBY = 0.05, 0.005
+"""Longest step over the elastic matrix, as a share of the size of the largest body: free, and with springs."""
 
 
 def paper_step(
@@ -224,7 +224,8 @@ class _Step:
             before = self.residual
             with self.timers.stage("global"):
                 step = -tangent.solve(force)
-            self._moved(mixing.step(self.x, step), LONGEST * self.size)
+            longest = NEARBY if self.springs.active.any() else LONGEST
+            self._moved(mixing.step(self.x, step), longest * self.size)
         return False
 
     def _measured(self) -> FloatArray:

@@ -54,7 +54,8 @@ class PaperOptions:
         Stop once no node moves farther than this in a round, m, as the released program does (3e-5 at its tip),
         wherever the fixed point is; None: by the tolerance alone.
     spring
-        Stiffness of the springs of collided vertices over the diagonal of the Laplacian there.
+        Stiffness of the springs of collided vertices over the diagonal of the Laplacian there; much stiffer ones do not
+        settle, much softer ones let vertices in.
     offset
         Distance ε to which springs push vertices out, m; None: a thousandth of the size of the largest body.
     plastic
@@ -76,7 +77,7 @@ class PaperOptions:
     finish: bool = True
     iterations: int = 200
     stop_motion: float | None = None
-    spring: float = 10.0
+    spring: float = 1.0
     offset: float | None = None
     plastic: bool = False
 

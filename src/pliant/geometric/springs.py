@@ -1,8 +1,9 @@
 """Springs that push collided vertices out, as published: equations (5) and (8).
 
 A vertex that stands in something is drawn to the nearest place ε outside of it, by a spring over which the Laplacian is
-solved. It is released once the vertex is farther out than ε. Vertices only; what the springs carry is no contact force,
-since it depends on their stiffness.
+solved. It is released once the vertex is farther out than ε, and acts again from there on should it come back: a spring
+that waited for the next collision would push and let go for ever. Vertices only; what the springs carry is no contact
+force: it depends on their stiffness, and what one body feels is not what the other does.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ class Springs:
     """The springs of a world whose bodies begin at `offsets` in the list of all nodes, `count` of them.
 
     `active` (count,) says which nodes have one, `stretch` (count, 3) m is where they draw their node to from where it
-    is, `normal` (count, 3) its direction, of length ½ where what is touched gives way too, and `depth` (m) how deep the
-    deepest vertex stands in something.
+    is, half of the way where what is touched gives way too, `normal` (count, 3) its direction, and `depth` (m) how deep
+    the deepest vertex stands in something.
     """
 
     def __init__(self, world: World, offsets: IndexArray, count: int, distance: float) -> None:
@@ -32,6 +33,7 @@ class Springs:
         self._previous: list[ContactSet | None] = [None] * len(self._pairs)
         self._offsets = offsets
         self._distance = distance
+        self._collided = np.zeros(count, bool)
         self.active = np.zeros(count, bool)
         self.stretch = np.zeros((count, 3))
         self.normal = np.zeros((count, 3))
@@ -49,16 +51,17 @@ class Springs:
         found = [self._vertices(number, pair, view) for number, pair in enumerate(self._pairs)]
         nodes, gaps, ways = (np.concatenate(parts) for parts in zip(*found, strict=True))
         self.depth = max(0.0, -float(gaps.min(initial=0.0)))
-        kept = (gaps < 0.0) | (self.active[nodes] & (gaps <= self._distance))
+        kept = (gaps < 0.0) | (self._collided[nodes] & (gaps <= self._distance))
         order = np.flatnonzero(kept)[np.argsort(-gaps[kept], kind="stable")]  # of several the deepest is written last
         nodes, gaps, ways = nodes[order], gaps[order], ways[order]
         active = np.zeros_like(self.active)
         active[nodes] = True
         self.normal, self.stretch = np.zeros_like(self.normal), np.zeros_like(self.stretch)
-        self.normal[nodes] = ways
+        self.normal[nodes] = ways / np.linalg.norm(ways, axis=1, keepdims=True)
         self.stretch[nodes] = (self._distance - gaps)[:, None] * ways
         changed = bool((active != self.active).any())
         self.active = active
+        self._collided |= active
         return changed
 
     def _vertices(self, number: int, pair: ContactPair, view: RowView) -> tuple[Any, FloatArray, FloatArray]:

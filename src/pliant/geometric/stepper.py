@@ -16,7 +16,7 @@ from pliant.constraints.contact import ContactPair
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.status import Status
-from pliant.core.threads import one_blas_thread
+from pliant.core.threads import allow_threads, one_blas_thread
 from pliant.core.timers import StageTimers
 from pliant.geometric.descent import Descent, Effort, Settings
 from pliant.geometric.mixed import mixed_body
@@ -72,7 +72,7 @@ class Geometric:
     tolerance
         ‖∂L/∂q‖ over the free unknowns as a fraction of the largest force norm, L the Lagrangian; usual 1e-4 … 1e-8.
     growth
-        Largest ratio by which a chamber grows before the shape is found again; smaller parts follow where that fails.
+        Largest ratio by which a chamber grows before the matrix is made again; smaller parts follow where that fails.
     memory
         Steps that improve the kept factor.
     iterations
@@ -80,6 +80,8 @@ class Geometric:
     mode
         "energy": all of the above. "paper": the published method with its blends, springs and elements of air, whose
         ratio is nominal; only `tolerance` counts then, and what `paper` says (`geometric.paper`).
+    threads
+        Threads that a large factorization takes, 1 or 2; the answer is the same to the last bit.
     """
 
     _: KW_ONLY
@@ -89,11 +91,13 @@ class Geometric:
     iterations: int = 15
     mode: Literal["energy", "paper"] = "energy"
     paper: PaperOptions = PUBLISHED
+    threads: int = 2
 
     def __post_init__(self) -> None:
         positive("tolerance", self.tolerance)
         positive_count("memory", self.memory)
         positive_count("iterations", self.iterations)
+        positive_count("threads", self.threads)
         if not positive("growth", self.growth) > 1.0:
             raise InputError(f"growth must be above 1, got {self.growth:g}")
         if self.mode not in ("energy", "paper"):
@@ -112,7 +116,7 @@ class Geometric:
             with one_blas_thread():
                 return paper_step(self.paper, self.tolerance, world, state, controls)
         way = _Way(self, world, state, Path(world, state, world.controls(controls)))
-        with one_blas_thread():
+        with one_blas_thread(), allow_threads(self.threads):
             way.walk()
         return way.state, way.info()
 

@@ -9,7 +9,7 @@ from pliant.materials.laws import NEO_HOOKEAN
 
 BARRIER = 100
 """Code of the barrier among the laws of volume; its one parameter is a modulus, Pa."""
-UPRIGHT = 0.1
+UPRIGHT = 0.4
 """J below which the barrier acts."""
 
 

@@ -105,6 +105,9 @@ def _curved_errors(trained: Pod, training: FloatArray, apart: FloatArray, tolera
 
 
 def is_rich(snapshots: Snapshots) -> bool:
-    """Whether every actuator of the plan moves in `ENOUGH_RUNS` runs or more."""
-    targets = np.atleast_2d(np.array(snapshots.provenance["plan"]["targets"], float))
+    """Whether every actuator of the plan that they tell of moves in `ENOUGH_RUNS` runs or more."""
+    plan = snapshots.provenance.get("plan")
+    if plan is None:
+        return False
+    targets = np.atleast_2d(np.array(plan["targets"], float))
     return bool((np.count_nonzero(targets, axis=0) >= ENOUGH_RUNS).all())

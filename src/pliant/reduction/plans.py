@@ -15,7 +15,16 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import Actuator, Stiffness
-from pliant.actuators.values import Angle, Displacement, Force, Pressure, Torque, VolumeGrowth
+from pliant.actuators.values import (
+    Angle,
+    AreaGrowth,
+    Displacement,
+    Force,
+    Pressure,
+    SpreadingPressure,
+    Torque,
+    VolumeGrowth,
+)
 from pliant.core.checks import finite_array, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -27,7 +36,7 @@ from pliant.reduction.designs import (
 )
 from pliant.world import World
 
-KINDS = (Displacement, Force, Pressure, VolumeGrowth, Angle, Torque)
+KINDS = (Displacement, Force, Pressure, VolumeGrowth, AreaGrowth, SpreadingPressure, Angle, Torque)
 """Control values that a plan can ramp: all have the value 0 at rest."""
 
 

@@ -38,7 +38,7 @@ from pliant.reduction.snapshots import Snapshots
 from pliant.world import World
 from pliant.world.reduced import Training, reduced
 
-LARGE_RESIDUAL = 0.1
+LARGE_RESIDUAL = 0.2
 """Relative residual beyond which a step is none of statics; few linear solves for far bending leave as much."""
 MOST_EQUATIONS = 2400
 """Training equations for integration points: snapshots times modes. More of them take long and tell little."""

@@ -103,7 +103,8 @@ class Inputs:
             if r.handle is handle:
                 self._values[number] = np.clip(np.array([amount]), r.low, r.high)
                 (slider,) = self.sliders[handle]
-                slider.value = float(np.round(self._values[number][0] * r.factor / slider.step) * slider.step)
+                steps = np.round(self._values[number][0] * r.factor / slider.step)
+                slider.value = float(f"{steps * slider.step:.6g}")
 
     def set_disabled(self, handles: Sequence[Any], disabled: bool) -> None:
         """Switch sliders off, or on again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import time
 from collections.abc import Callable
@@ -60,7 +61,7 @@ def write_screenshot(thing: Entry | Run | WorldSubject, path: Path, *, size: tup
             page.get_by_text("Look").first.wait_for(timeout=60_000)
             # a note that there is no graphics card is of no use in a picture
             page.add_style_tag(content=".mantine-Notifications-root{display:none}")
-            path.write_bytes(_settled(page))
+            path.write_bytes(_small(_settled(page)))
         finally:
             browser.close()
     return path
@@ -76,6 +77,14 @@ def _settled(page: Any) -> bytes:
             break
         last = now
     return last
+
+
+def _small(picture: bytes) -> bytes:
+    """The picture with at most 256 colours: a third of the size, for pages and README files."""
+    image = import_module("PIL.Image")  # comes with viser
+    stream = io.BytesIO()
+    image.open(io.BytesIO(picture)).convert("RGB").quantize(colors=256, dither=0).save(stream, "png", optimize=True)
+    return stream.getvalue()
 
 
 def strike(viewer: LiveSimulation, pose: Entry) -> None:

@@ -97,7 +97,10 @@ class LiveSimulation(Viewer):
         self._due = time.perf_counter()
         self._pace = Pace()
         self.keeping.replay(False)
-        super().play()
+        if self.building:  # it goes on once it stands, and the panel keeps saying so
+            self._set_playing(True)
+        else:
+            super().play()
 
     def step(self) -> None:
         """Hold the time, then make one step."""

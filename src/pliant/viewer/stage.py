@@ -147,7 +147,10 @@ class Stage:
         corners, source = split_creases(points, np.asarray(chamber.surface.triangles, np.int64))
         name = f"/chambers/{number} {chamber.spec.name}"
         color = tuple(int(x) for x in _map_rgb(0.0))
-        return self._server.scene.add_mesh_simple(name, points[source], corners, color=color, side="double"), source
+        handle = self._server.scene.add_mesh_simple(
+            name, points[source], corners, color=color, side="double", cast_shadow=False
+        )
+        return handle, source
 
     def _floor(self) -> float:
         """Height of the grid, m: that of a level plane among the obstacles, else at or below the bodies."""

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.core.errors import InputError, SingularError
-from pliant.core.threads import one_blas_thread
+from pliant.core.threads import one_blas_thread, threads_allowed
 from pliant.core.types import FloatArray, IntArray
 from pliant.solvers.linear import multifrontal, substitution
 from pliant.solvers.linear.blas import blas
 from pliant.solvers.linear.compliance import condense
 from pliant.solvers.linear.condensation import csr_parts, sandwich, touched_columns
+from pliant.solvers.linear.halves import eliminate_halves
 from pliant.solvers.linear.response import SolvedResponse
 
 if TYPE_CHECKING:
@@ -146,10 +147,16 @@ class CholeskyFactor(SolvedResponse):
         symbolic = self.symbolic
         scale = np.empty(symbolic.unknown_count)
         multifrontal.diagonal_scale(values, symbolic.pattern.diagonal, symbolic.nodes, scale)
+
+        def eliminate(first: int, last: int, workspace: FloatArray) -> int:
+            given = symbolic.fronts, blas(), values, scale, PIVOT_TOLERANCE, self._panels, workspace
+            return int(multifrontal.factorize(*given, first, last))
+
         with one_blas_thread():
-            failed = multifrontal.factorize(
-                symbolic.fronts, blas(), values, scale, PIVOT_TOLERANCE, self._panels, self._workspace
-            )
+            if threads_allowed() > 1 and symbolic.halves is not None:
+                failed = eliminate_halves(symbolic.fronts, symbolic.halves, self._block, self._workspace, eliminate)
+            else:
+                failed = eliminate(0, len(symbolic.fronts.parent), self._workspace)
         if failed >= 0:
             self._raise_singular(failed, values)
 

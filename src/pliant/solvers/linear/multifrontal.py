@@ -76,15 +76,18 @@ def factorize(
     tolerance: float,
     panels: FloatArray,
     workspace: FloatArray,
+    first: int,
+    last: int,
 ) -> int:
-    """Fill `panels`; −1, or the unknown (in elimination order) whose pivot is not safely positive.
+    """Fill `panels` of the supernodes [first, last); −1, or the unknown (in elimination order) whose pivot is not
+    safely positive.
 
     `scale` is the diagonal of A in elimination order: a pivot ≤ tolerance × scale is what rounding leaves of nothing.
     """
     b = values.shape[1]
     panel_address = address(panels)
     work_address = address(workspace)
-    for s in range(len(fronts.parent)):
+    for s in range(first, last):
         k = b * (fronts.start[s + 1] - fronts.start[s])
         u = b * (fronts.row_ptr[s + 1] - fronts.row_ptr[s])
         height = k + u

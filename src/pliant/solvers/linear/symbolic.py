@@ -15,6 +15,7 @@ from pliant.solvers.linear.amalgamation import amalgamate
 from pliant.solvers.linear.elimination import elimination_tree, postorder, supernodes
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.fronts import Fronts, lay_out
+from pliant.solvers.linear.halves import Halves, find_halves
 from pliant.solvers.linear.ordering import adjacency, nested_dissection
 from pliant.solvers.linear.pattern import BlockPattern
 
@@ -57,6 +58,11 @@ class Symbolic:
         """Scalar rows of the tallest front."""
         k, u = self._front_sizes()
         return int((k + u).max(initial=0.0))
+
+    @cached_property
+    def halves(self) -> Halves | None:
+        """Subtrees that two threads may eliminate beside each other; None where that is not worth it."""
+        return find_halves(self.fronts, self.pattern.block)
 
     def factorize(self, values: FloatArray, *, out: CholeskyFactor | None = None) -> CholeskyFactor:
         """L Lᵀ = P A Pᵀ for the blocks `values`, shape (nnzb, b, b).

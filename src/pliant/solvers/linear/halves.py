@@ -1,0 +1,111 @@
+"""Two threads for one factorization: subtrees of the elimination tree that do not know of each other.
+
+Nested dissection cuts a body in two, and each part is eliminated without the other. The supernodes of a subtree follow
+each other, so a thread is given ranges of them and a workspace of its own. The updates of their roots are laid aside,
+and put back where the rest of the tree looks for them. No sum changes its order: the factor is the same to the last
+bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Thread
+from typing import NamedTuple
+
+import numpy as np
+
+from pliant.core.types import FloatArray, IntArray
+from pliant.solvers.linear.fronts import Fronts
+
+LEAST = 1e9
+"""Operations below which a factorization is not worth a second thread."""
+BALANCE = 0.7
+"""Share of the work of the larger half above which the larger subtree is cut once more."""
+
+
+class Halves(NamedTuple):
+    """Roots of the subtrees of each thread, ascending, the first supernode of every subtree (S,), and the supernodes
+    that are left for the end, ascending.
+    """
+
+    one: list[int]
+    other: list[int]
+    first: IntArray
+    rest: list[int]
+
+
+def find_halves(fronts: Fronts, block: int) -> Halves | None:
+    """Two sets of subtrees of about equal work, or None where there is too little of it or nothing to cut."""
+    count = len(fronts.parent)
+    k, u = block * np.diff(fronts.start).astype(float), block * np.diff(fronts.row_ptr).astype(float)
+    work = k**3 / 3.0 + k**2 * u + k * u**2
+    if work.sum() < LEAST:
+        return None
+    first, below = np.arange(count, dtype=np.int32), work.copy()
+    for s, parent in enumerate(fronts.parent.tolist()):
+        if parent >= 0:
+            first[parent] = min(first[parent], first[s])
+            below[parent] += below[s]
+    roots, rest = [s for s in range(count) if fronts.parent[s] < 0], []
+    while True:
+        one, other = _dealt(roots, below)
+        larger = max(roots, key=lambda s: below[s])
+        shares = [sum(below[s] for s in half) for half in (one, other)]
+        children = fronts.children[fronts.child_ptr[larger] : fronts.child_ptr[larger + 1]].tolist()
+        if max(shares) <= BALANCE * sum(shares) or not children or len(roots) > 16:
+            break
+        roots.remove(larger)
+        rest.append(larger)
+        roots.extend(children)
+    return Halves(sorted(one), sorted(other), first, sorted(rest)) if one and other else None
+
+
+def _dealt(roots: list[int], below: FloatArray) -> tuple[list[int], list[int]]:
+    """The roots dealt to two threads, the largest first, each to the one with less work."""
+    halves: tuple[list[int], list[int]] = ([], [])
+    load = [0.0, 0.0]
+    for root in sorted(roots, key=lambda s: -below[s]):
+        mine = 0 if load[0] <= load[1] else 1
+        halves[mine].append(root)
+        load[mine] += below[root]
+    return halves
+
+
+def eliminate_halves(
+    fronts: Fronts,
+    halves: Halves,
+    block: int,
+    workspace: FloatArray,
+    eliminate: Callable[[int, int, FloatArray], int],
+) -> int:
+    """Eliminate all supernodes by `eliminate(first, last, workspace)`, which says −1 or the unknown that failed; says
+    the first of them.
+    """
+    failed = [-1, -1]
+    aside: dict[int, FloatArray] = {}
+
+    def update(s: int, own: FloatArray) -> FloatArray:
+        size, at = (block * int(fronts.row_ptr[s + 1] - fronts.row_ptr[s])) ** 2, int(fronts.update[s])
+        return own[at : at + size]
+
+    def work(half: int, roots: list[int], own: FloatArray) -> None:
+        for root in roots:
+            failed[half] = eliminate(int(halves.first[root]), root + 1, own)
+            if failed[half] >= 0:
+                return
+            aside[root] = update(root, own).copy()
+
+    beside = Thread(target=work, args=(1, halves.other, np.empty_like(workspace)))
+    beside.start()
+    work(0, halves.one, workspace)
+    beside.join()
+    if max(failed) >= 0:
+        return min(x for x in failed if x >= 0)
+    for s in halves.rest:
+        for child in fronts.children[fronts.child_ptr[s] : fronts.child_ptr[s + 1]].tolist():
+            update(child, workspace)[:] = aside.pop(child)
+        failed_at = eliminate(s, s + 1, workspace)
+        if failed_at >= 0:
+            return failed_at
+        aside[s] = update(s, workspace).copy()
+    return -1

@@ -1,0 +1,58 @@
+"""Two threads for one factorization: the same factor, and the same word on a matrix that has none."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.core.errors import SingularError
+from pliant.core.threads import allow_threads, threads_allowed
+from pliant.solvers.linear import halves
+
+
+@pytest.fixture(scope="module")
+def body():
+    """Pattern and tangent at rest of a box of 2500 nodes."""
+    scene = pl.Scene()
+    rubber = pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3)
+    scene.add(
+        pl.Volume(pl.mesh.box((0.04, 0.02, 0.02), (20, 10, 10)), rubber, clamp=pl.regions.plane(axis="x", at=0.0))
+    )
+    model = scene.compile().volumes[0]
+    values = model.blocks()
+    model.assemble(model.rest, mass=0.0, stiffness=1.0, tangent=pl.materials.Tangent.WARPED, values=values)
+    return model.symbolic, values
+
+
+@pytest.mark.parametrize("balance", [0.7, 0.3])
+def test_two_threads_make_the_same_factor(body, balance, monkeypatch):
+    """To the last bit, whether the tree is cut at its root alone or, for a better balance, below it too."""
+    monkeypatch.setattr(halves, "LEAST", 0.0)
+    monkeypatch.setattr(halves, "BALANCE", balance)
+    symbolic, values = body
+    symbolic.__dict__.pop("halves", None)
+    cut = symbolic.halves
+    assert cut is not None
+    assert cut.one
+    assert cut.other
+    assert (len(cut.rest) > 1) == (balance < 0.5)
+    rhs = np.random.default_rng(0).normal(size=3 * symbolic.pattern.node_count)
+    alone = symbolic.factorize(values).solve(rhs)
+    with allow_threads(2):
+        assert threads_allowed() == 2
+        together = symbolic.factorize(values).solve(rhs)
+    assert threads_allowed() == 1
+    assert (alone == together).all()
+
+
+def test_two_threads_name_the_same_failure(body, monkeypatch):
+    monkeypatch.setattr(halves, "LEAST", 0.0)
+    symbolic, values = body
+    symbolic.__dict__.pop("halves", None)
+    broken = values.copy()
+    broken[symbolic.pattern.diagonal[symbolic.nodes[40]]] *= -1.0
+    rows = []
+    for count in (1, 2):
+        with allow_threads(count), pytest.raises(SingularError) as caught:
+            symbolic.factorize(broken)
+        rows.append(caught.value.row)
+    assert rows[0] == rows[1]
