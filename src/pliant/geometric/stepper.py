@@ -65,7 +65,8 @@ class Geometric:
     The paper blends shapes over one constant Laplacian; its stress is no gradient, so that energy, pressure and contact
     force have no meaning in it. Here the energy is that of the material, and the quadratic problems of the descent are
     solved with the factorized tangent, kept for several iterations and improved by their steps: rubber keeps its
-    volume, of which a Laplacian knows nothing.
+    volume, of which a Laplacian knows nothing. The Laplacian bends their steps instead, so that what turns does not
+    stretch; with that one iteration for each part of the way is enough to go on, and only its end is found in full.
 
     Chambers are closed surfaces: they have no mesh of their own, and none that could be too coarse at a large growth.
 
