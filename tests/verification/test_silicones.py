@@ -46,7 +46,7 @@ def test_the_law_meets_the_tensile_test(name, law):
 def test_a_bar_in_the_geometric_stepper_meets_it_too(name, law):
     """Reactions of a bar on rollers, pulled to stretch 3: those of the law to 0.1 %, the test's within 10 %.
 
-    Plain elements: in a uniform state nothing locks. Averaged ones were seen to leave the uniform state beyond stretch 2.4.
+    Plain elements: in a uniform state nothing locks. Averaged ones were seen to leave it beyond stretch 2.4.
     """
     material, size = material_of(name, law), np.array([0.03, 0.01, 0.01])
     scene = pl.Scene()
