@@ -13,7 +13,7 @@ efficiency and robustness of the Newton method in geometrically non-linear struc
 displacement-based finite elements, CMAME 313, 2017.)
 
 Smoothed elements feel the mean of several cells, and would let a single one turn inside out. A barrier on every linear
-tetrahedron, b(J) = −μ (J − J₀)² ln(J/J₀) below J₀ = 1/10 and nothing above, keeps them all upright; what it adds to the
+tetrahedron, b(J) = −μ (J − J₀)² ln(J/J₀) below J₀ = 2/5 and nothing above, keeps them all upright; what it adds to the
 energy vanishes as the mesh is refined.
 
 With F = Σ xₐ ⊗ Gₐ:   ∂J/∂xₐ = cof F Gₐ,   ∂²J/∂xₐ∂xᵦ = −[F (Gₐ × Gᵦ)]ₓ.
