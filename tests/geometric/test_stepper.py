@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.geometric.touching import Touching
+from pliant.models.scheme import STATIC_SCHEME
 from pliant.robots.lattice import Lattice
+from pliant.stepping.motion import Motion
 
 RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3)
 
@@ -63,6 +66,35 @@ def test_the_volume_is_met_and_its_multiplier_is_the_pressure(pressed):
     assert again.points(body) == pytest.approx(state.points(body), abs=2e-6)
 
 
+@pytest.mark.parametrize("growth", [1.06, 1.4])
+def test_neither_the_way_nor_threads_matter(pressed, growth):
+    """Passed through in other parts and on one thread the shape under the plate is the same, and so is its force."""
+    body, chamber, plate, state, info = pressed
+    stepper = pl.Geometric(growth=growth, threads=1)
+    other, found = stepper(state.world, state.world.initial_state(), {chamber: pl.VolumeRatio(1.6)})
+    moved = np.abs(state.points(body) - body.mesh.points).max()
+    assert np.abs(other.points(body) - state.points(body)).max() < 0.01 * moved
+    assert found.contact_force(body, plate)[2] == pytest.approx(info.contact_force(body, plate)[2], rel=0.01)
+    assert found.load_steps != info.load_steps
+
+
+def test_contacts_that_are_followed_are_those_that_were_found(pressed):
+    """The gaps carried over to a shape nearby are those found there, but for the curvature of the way: a plate has
+    none.
+    """
+    body, _, _, state, _ = pressed
+    motion = Motion(state.world, state, STATIC_SCHEME, state.world.controls(None))
+    touching = Touching(motion)
+    there = 1e-5 * np.random.default_rng(0).normal(size=body.mesh.points.shape)
+    touching.find(np.zeros(there.size))
+    touching.follow(there.ravel())
+    followed = touching.gap
+    motion.dx = [there]
+    touching.find(there.ravel())
+    assert len(followed)
+    assert touching.gap == pytest.approx(followed, abs=1e-12)
+
+
 def test_the_state_that_it_starts_from_stays(pressed):
     state = pressed[3].world.initial_state()
     before = state.q[0].copy()
@@ -78,7 +110,12 @@ def test_nothing_asked_for_is_nothing_done(pressed):
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"growth": 1.0}, "growth"), ({"tolerance": 0.0}, "tolerance"), ({"memory": 0}, "memory")],
+    [
+        ({"growth": 1.0}, "growth"),
+        ({"tolerance": 0.0}, "tolerance"),
+        ({"memory": 0}, "memory"),
+        ({"threads": 0}, "threads"),
+    ],
 )
 def test_bad_options_are_named(options, words):
     with pytest.raises(pl.InputError, match=words):

@@ -64,7 +64,8 @@ class Geometric:
     The paper blends shapes over one constant Laplacian; its stress is no gradient, so that energy, pressure and contact
     force have no meaning in it. Here the energy is that of the material, and the quadratic problems of the descent are
     solved with the factorized tangent, kept for several iterations and improved by their steps: rubber keeps its
-    volume, of which a Laplacian knows nothing.
+    volume, of which a Laplacian knows nothing. The Laplacian bends their steps instead, so that what turns does not
+    stretch; with that one iteration for each part of the way is enough to go on, and only its end is found in full.
 
     Chambers are closed surfaces: they have no mesh of their own, and none that could be too coarse at a large growth.
 
@@ -125,24 +126,23 @@ class _Way:
         """Part after part, shorter ones where one fails.
 
         Shapes on the way are passed through. Where it does not go on from one, that one is found in full first; where
-        that fails too, the way is gone back to the last one that was found in full, and from there on each is.
+        that fails too, the one before it, and so on back to the last that was found in full. From there to where it
+        failed each shape is found in full.
         """
         longest = np.log(self.options.growth) / max(self.path.length, 1e-12)
-        reached, part = 0.0, 1.0 / np.ceil(max(1.0, 1.0 / longest))
-        hasty, passed = True, False
-        kept = (reached, self.state, self.descent)
+        reached, part = 0.0, 1.0 / np.ceil(max(1.0, 1.0 / longest) - 1e-9)
+        steep = 0.0  # up to where shapes are found in full
+        passed: list[tuple[float, State, Descent | None]] = [(reached, self.state, self.descent)]
         while reached < 1.0:
             end = min(reached + part, 1.0) if reached + 1.001 * part < 1.0 else 1.0
-            before = self.effort.iterations
+            before, passing = self.effort.iterations, steep <= reached and end < 1.0
             try:
-                self._go(reached, end, passing=hasty and end < 1.0)
+                self._go(reached, end, passing=passing)
             except StalledError as error:
                 part = 0.5 * (end - reached)
-                if passed:
-                    passed = False
-                    if not self._settle(reached):
-                        hasty, (reached, self.state, self.descent) = False, kept
-                    kept = (reached, self.state, self.descent)
+                if len(passed) > 1:
+                    steep = reached
+                    reached = self._settled(passed)
                 elif part < SHORTEST_PART:
                     raise ConvergenceError(
                         f"no shape found beyond {reached:.1%} of the way ({self.path.text(reached)}): {error}; take "
@@ -150,17 +150,28 @@ class _Way:
                         result=self.state,
                     ) from error
                 continue
-            reached, passed = end, hasty and end < 1.0
+            reached = end
+            if not passing:
+                passed.clear()
+            passed.append((reached, self.state, self.descent))
             if self.effort.iterations - before <= EASY:
                 part = min(1.5 * part, longest)
 
-    def _settle(self, reached: float) -> bool:
-        """Find the shape that was passed through at `reached` in full; whether that worked."""
-        try:
-            self._go(reached, reached, passing=False)
-        except StalledError:
-            return False
-        return True
+    def _settled(self, passed: list[tuple[float, State, Descent | None]]) -> float:
+        """Go back over the shapes that were `passed` through to the last one that can be found in full, which is all
+        that is left of them; the first one is found already. Says where it lies.
+        """
+        while True:
+            reached, self.state, self.descent = passed.pop()
+            if not passed:
+                break
+            try:
+                self._go(reached, reached, passing=False)
+            except StalledError:
+                continue
+            break
+        passed[:] = [(reached, self.state, self.descent)]
+        return reached
 
     def _go(self, reached: float, end: float, *, passing: bool) -> None:
         """One part of the way."""
