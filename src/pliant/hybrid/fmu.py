@@ -17,7 +17,8 @@ from typing import Any
 from pliant.core.errors import InputError, MissingExtraError
 from pliant.hybrid.system import System
 
-_MAKERS = {"2.0": ("pythonfmu", "fmu_slave.py"), "3.0": ("pythonfmu3", "fmu3_slave.py")}
+_MAKERS = {"2.0": ("pythonfmu", "fmi2.py"), "3.0": ("pythonfmu3", "fmi3.py")}
+"""Who makes a unit, and the file of the folder `units` that is put into it. Those files are never imported here."""
 
 
 def export_fmu(system: System, path: str | Path, *, version: str = "2.0", **options: Any) -> Path:
@@ -43,7 +44,7 @@ def export_fmu(system: System, path: str | Path, *, version: str = "2.0", **opti
     name = (re.sub(r"\W", "_", path.stem) or "system") + "_" + mark
     with tempfile.TemporaryDirectory() as folder:
         script, data = Path(folder) / f"{name}.py", Path(folder) / "system.pkl"
-        shutil.copyfile(Path(__file__).with_name(slave), script)
+        shutil.copyfile(Path(__file__).with_name("units") / slave, script)
         data.write_bytes(content)
         built = builder.build_FMU(script, dest=folder, project_files={data}, needsExecutionTool="true")
         path.parent.mkdir(parents=True, exist_ok=True)
