@@ -66,6 +66,18 @@ def test_the_volume_is_met_and_its_multiplier_is_the_pressure(pressed):
     assert again.points(body) == pytest.approx(state.points(body), abs=2e-6)
 
 
+def test_a_pressure_leads_where_statics_lead():
+    finger = pl.robots.pneumatic_finger(cell_size=0.005)
+    scene = pl.Scene()
+    scene.add(finger)
+    world = scene.compile()
+    asked = {finger.cavity: pl.Pressure(2e3)}
+    state, info = pl.Geometric()(world, world.initial_state(), asked)
+    still, _ = pl.QuasiStatic()(world, world.initial_state(), asked)
+    assert info.actuation(finger.cavity)[1] == pytest.approx(2e3)
+    np.testing.assert_allclose(finger.tip.at(state), finger.tip.at(still), atol=1e-6)
+
+
 @pytest.mark.parametrize("growth", [1.06, 1.4])
 def test_neither_the_way_nor_threads_matter(pressed, growth):
     """Passed through in other parts and on one thread the shape under the plate is the same, and so is its force."""

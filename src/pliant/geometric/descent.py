@@ -27,7 +27,7 @@ from pliant.constraints import Assembly, Rows, forces_of
 from pliant.core.errors import SingularError
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
-from pliant.geometric.laws import lack, lengths
+from pliant.geometric.laws import imposed, lack, lengths
 from pliant.geometric.metric import TangentMetric
 from pliant.geometric.mixed import Expected
 from pliant.geometric.quadratic import Point, Quadratic, StalledError, Step
@@ -188,7 +188,7 @@ class Descent:
         if point.drives is not None:
             push = push + np.where(self.shapes.held, 0.0, point.C.T @ self.of_drives)
             lacks = lack(point.drives, self.of_drives) / lengths(point.drives)
-            lacking = float(np.abs(lacks).max(initial=0.0))
+            lacking = float(np.abs(lacks).max(initial=0.0)) if imposed(point.drives, self.of_drives) else np.inf
         scale = max(point.energy.scale, float(np.linalg.norm(push)), self.noise)
         self.residual = _ratio(float(np.linalg.norm(point.r + push)), scale)
         return self.residual <= self.settings.tolerance and lacking <= 0.1 * self.settings.tolerance * self.size

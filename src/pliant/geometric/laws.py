@@ -54,6 +54,12 @@ def lack(rows: Rows, lam: FloatArray) -> FloatArray:
     return np.where(meeting(rows, lam), missing, too_little + too_much)
 
 
+def imposed(rows: Rows, lam: FloatArray) -> bool:
+    """Whether rows with a given force have it."""
+    given = rows.law == RowLaw.IMPOSED
+    return bool(np.allclose(lam[given], rows.target[given], rtol=1e-9, atol=0.0))
+
+
 def lengths(rows: Rows) -> FloatArray:
     """Norm of each row over all models: what turns δ into metres."""
     squares = sum(np.asarray(H.multiply(H).sum(axis=1)).ravel() for H in rows.H)
