@@ -111,14 +111,15 @@ def test_a_slider_moves_the_tip(studio, page):
 
 
 def test_a_reload_keeps_the_state(studio, page):
-    held = shown_tip(page)
+    held = studio.subject.time
     page.reload()
     page.get_by_text("finger cable (mm)").wait_for(timeout=60_000)
     page.add_style_tag(content=".mantine-Notifications-root{display:none}")
     assert slider_box(page, "finger cable (mm)").input_value() == "24"
     until(lambda: page.get_by_text(" mm").count() > 0)
-    assert np.abs(shown_tip(page) - held).max() < 6.0
+    until(lambda: np.abs(shown_tip(page) - 1e3 * studio.subject.moment().tip).max() < 1.0)
     assert studio.playing
+    assert clock(page) > held - 1.0, "the simulation went on; it did not start over"
 
 
 def test_the_picture_is_not_blank_and_can_be_downloaded(studio, page):
