@@ -23,7 +23,7 @@ from pliant.viewer.look import Look
 from pliant.viewer.moment import Moment
 from pliant.viewer.stage import Stage
 
-FRAME_SECONDS = 1.0 / 30.0
+FRAME_SECONDS = 1.0 / 40.0
 """Least time between two pictures, s."""
 LOOPBACK = "127.0.0.1"
 """The address that only this machine can reach."""

@@ -1,6 +1,7 @@
 """The live viewer: a subject is simulated while it is looked at, in real time where the machine can.
 
-Two threads: one steps, the other draws what the last step left, thirty times a second. Neither waits for the other.
+Two threads: one steps, the other draws what the last step left, up to forty times a second. Neither waits for the
+other.
 """
 
 from __future__ import annotations
