@@ -14,5 +14,6 @@ def root():
 
 def pytest_generate_tests(metafunc):
     if "document" in metafunc.fixturenames:
-        documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+        pages = [page for page in sorted((ROOT / "docs").rglob("*.md")) if "_generated" not in page.parts]
+        documents = [ROOT / "README.md", *pages]
         metafunc.parametrize("document", documents, ids=lambda path: path.name)

@@ -104,7 +104,7 @@ def test_it_serves_a_page_and_ends(beam, run, kind):
     assert viewer.closed
     assert viewer.error is None
     assert is_free(port)
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("pliant")]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("pliant ")]
     viewer.close()
 
 
