@@ -43,6 +43,13 @@ class Cast:
         self._models = models
         self._rods = rods or {}
 
+    def mesh_points(self, number: int) -> FloatArray:
+        """Nodes (n, 3) m of volume `number` in the frame of its mesh, before it was placed where that is known."""
+        model, mesh = self._models.get(number), self.bodies[number].mesh
+        assert mesh is not None
+        points: FloatArray = mesh.points if model is None else model.spec.mesh.points
+        return points
+
     @classmethod
     def of_world(cls, world: World) -> Cast:
         """All of a world."""

@@ -21,6 +21,7 @@ from pliant.viewer.cast import Cast
 from pliant.viewer.driver import Driver
 from pliant.viewer.look import Look
 from pliant.viewer.moment import Moment
+from pliant.viewer.picking import pick
 from pliant.viewer.stage import Stage
 
 FRAME_SECONDS = 1.0 / 40.0
@@ -50,6 +51,9 @@ class Viewer(ABC):
         gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
         self.readout = gui.add_html("")
         self._message = gui.add_html("", visible=False)
+        self.picked = gui.add_html("", visible=False)
+        self._on_stage: tuple[Cast, Moment] | None = None
+        self.server.scene.on_click(modifier="shift")(self._show_pick)
 
     @property
     def port(self) -> int:
@@ -133,7 +137,7 @@ class Viewer(ABC):
     def _set_stage(self, cast: Cast, moment: Moment, seen: Any) -> None:
         """Build the scene anew; browsers look at all of it."""
         self.server.scene.reset()
-        self._cast = cast
+        self._cast, self._on_stage = cast, (cast, moment)
         self._stage = Stage(self.server, cast, moment, seen)
         for client in self.server.get_clients().values():
             self._stage.look_from(client.camera)
@@ -192,7 +196,16 @@ class Viewer(ABC):
 
     def _draw(self, moment: Moment, values: Any) -> None:
         assert self._stage is not None
+        self._on_stage = (self._cast, moment)
         self._stage.show(moment, self.look.shading(moment, values))
+
+    def _show_pick(self, event: Any) -> None:
+        """Say which point of a body was clicked at, with Shift."""
+        found = None if self._on_stage is None else pick(*self._on_stage, event.ray_origin, event.ray_direction)
+        self.picked.visible = found is not None
+        if found is not None:
+            style = "margin:0 1em .6em;font-size:.8em;user-select:all"
+            self.picked.content = f'<div style="{style}">{escape(found.text)}</div>'
 
     def _sleep_until(self, due: float) -> None:
         """Wait for the clock to reach `due` (s); the end of the viewer cuts it short."""
