@@ -10,6 +10,7 @@ representative-triangles", I3D 2008.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,12 @@ class CollisionSurface:
     def __post_init__(self) -> None:
         for array in vars(self).values():
             array.setflags(write=False)
+
+    @cached_property
+    def longest_edge(self) -> float:
+        """Length of the longest edge at rest, m."""
+        ends = self.rest[self.edges]
+        return float(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1).max(initial=0.0))
 
     @classmethod
     def build(cls, triangles: Any, rest: Any, *, region: Any = None) -> CollisionSurface:

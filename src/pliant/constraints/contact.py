@@ -175,9 +175,7 @@ class ContactPair:
         """
         if self.a is self.b:
             assert self.a.surface is not None
-            corners = self.a.surface.rest[self.a.surface.edges]
-            spacing = float(np.sqrt(((corners[:, 0] - corners[:, 1]) ** 2).sum(axis=1).max(initial=0.0)))
-            return _closing(*self._ends(self.a, view), self.margin, spacing) - self.margin
+            return _closing(*self._ends(self.a, view), self.margin, self.a.surface.longest_edge) - self.margin
         shifts = [end - start for start, end in (self._ends(side, view) for side in (self.a, self.b))]
         mean = shifts[1].mean(axis=0)
         approach = sum(float(np.sqrt(((shift - mean) ** 2).sum(axis=1).max())) for shift in shifts)
