@@ -71,6 +71,10 @@ class Curves:
                 moved[:, axes] = dx[:, axes] + factor.solve(np.ascontiguousarray(beyond[:, axes]))
         return np.where(self._held, dx, moved)
 
+    def rate(self, q: FloatArray, dx: FloatArray) -> float:
+        """Largest norm of the rate L of a cell along the step dx (n, 3), m, from q."""
+        return float(largest_rate(writable(q), np.ascontiguousarray(dx), *self._points[:3]))
+
 
 _CURVES: WeakKeyDictionary[VolumeModel, Curves] = WeakKeyDictionary()
 
@@ -114,6 +118,40 @@ def exponential(L, norm, X, power, product):
                 X[i, j] = product[i, j]
 
 
+@inline
+def rate_of(F, D, L):
+    """L := D F⁻¹; returns its norm, infinite where F is turned inside out."""
+    J = (
+        F[0, 0] * (F[1, 1] * F[2, 2] - F[1, 2] * F[2, 1])
+        - F[0, 1] * (F[1, 0] * F[2, 2] - F[1, 2] * F[2, 0])
+        + F[0, 2] * (F[1, 0] * F[2, 1] - F[1, 1] * F[2, 0])
+    )
+    if J <= 0.0:
+        return np.inf
+    squares = 0.0
+    for i in range(3):
+        for j in range(3):
+            total = 0.0
+            for k in range(3):
+                a, b, c, d = (j + 1) % 3, (j + 2) % 3, (k + 1) % 3, (k + 2) % 3
+                total += D[i, k] * (F[a, c] * F[b, d] - F[a, d] * F[b, c])
+            L[i, j] = total / J
+            squares += L[i, j] * L[i, j]
+    return np.sqrt(squares)
+
+
+@kernel
+def largest_rate(q, dx, ptr, nodes, G):
+    """Largest norm of D F⁻¹ over all points."""
+    F, D, L = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    largest = 0.0
+    for p in range(ptr.shape[0] - 1):
+        deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
+        deformation_gradient(dx, nodes, G, ptr[p], ptr[p + 1], D)
+        largest = max(largest, rate_of(F, D, L))
+    return largest
+
+
 @kernel
 def curvature_forces(q, dx, ptr, nodes, G, weight, force):
     """Σ w (F⁺ − F − D) Gₐ of the step dx from q added to `force` (n, 3): what the Laplacian turns into the bend."""
@@ -122,23 +160,7 @@ def curvature_forces(q, dx, ptr, nodes, G, weight, force):
     for p in range(weight.shape[0]):
         deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
         deformation_gradient(dx, nodes, G, ptr[p], ptr[p + 1], D)
-        J = (
-            F[0, 0] * (F[1, 1] * F[2, 2] - F[1, 2] * F[2, 1])
-            - F[0, 1] * (F[1, 0] * F[2, 2] - F[1, 2] * F[2, 0])
-            + F[0, 2] * (F[1, 0] * F[2, 1] - F[1, 1] * F[2, 0])
-        )
-        if J <= 0.0:
-            continue
-        squares = 0.0
-        for i in range(3):
-            for j in range(3):
-                total = 0.0
-                for k in range(3):
-                    a, b, c, d = (j + 1) % 3, (j + 2) % 3, (k + 1) % 3, (k + 2) % 3
-                    total += D[i, k] * (F[a, c] * F[b, d] - F[a, d] * F[b, c])
-                L[i, j] = total / J
-                squares += L[i, j] * L[i, j]
-        norm = np.sqrt(squares)
+        norm = rate_of(F, D, L)
         if norm > FASTEST:
             continue
         exponential(L, norm, X, power, product)

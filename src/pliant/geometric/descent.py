@@ -39,6 +39,8 @@ PATIENCE = 6
 """Iterations for which a factor may still be needed, at the present rate, before a new one is cheaper."""
 CLOSE = 1e-2
 """Relative gradient from which on a factor is kept: farther away the steps are too long to learn from."""
+FALL = 0.15
+"""Most strain of a cell in a step from an unstable shape."""
 SHORTEST = 1e-4
 """Shortest share of a step that is tried."""
 SLACK = 2e-4
@@ -88,6 +90,7 @@ class Descent:
         self.correction: list[FloatArray] = self.shapes.split(np.zeros(len(self.shapes.held)))
         self.residual, self.moved = np.inf, np.inf
         self.age, self.length = 0, 1.0
+        self.falling = False
 
     @property
     def depth(self) -> float:
@@ -108,7 +111,7 @@ class Descent:
             self._choose_metric(self.residual / last if last else 1.0)
             last = self.residual
             found = self._advance(point)
-            if found is None or (number == 0 and self.length < 1.0):
+            if found is None or (number == 0 and self.length < 1.0 and not self.falling):
                 raise StalledError("the step turns cells inside out")
             point = found
             self.age += 1
@@ -241,6 +244,10 @@ class Descent:
 
     def _search(self, point: Point, step: Step) -> Point | None:
         """The point at the end of the step, as much of it as does not overshoot nor turn cells inside out."""
+        assert self.quadratic.metric is not None
+        self.falling = self.quadratic.metric.shift > 0.0
+        if self.falling:
+            return self._fall(point, step)
         self.shapes.place(point.dx)
         with self.timers.stage("energy"):
             expected = self.shapes.expected(step.dx)
@@ -264,14 +271,43 @@ class Descent:
         self.shapes.place(point.dx)
         return None
 
-    def _take(self, point: Point, step: Step, s: float, expected: Sequence[Expected]) -> None:
+    def _fall(self, point: Point, step: Step) -> Point | None:
+        """The point along the step where the matrix had to be lifted: an unstable shape, which falls. A short way of
+        that is right to first order, along which the augmented Lagrangian itself goes down.
+        """
+        self.shapes.place(point.dx)
+        s = min(1.0, FALL / max(self.shapes.rate(step.dx), 1e-300))
+        start, slope = self._merit(point, step, point), self._slope(point, step, step.dx, point.r)
+        while s > SHORTEST:
+            self.shapes.place(point.dx)
+            with self.timers.stage("curve"):
+                way = self.shapes.curved(s * step.dx)
+            new = self._at(point.dx + way)
+            if new is not None and self._merit(new, step, point) <= start + 1e-4 * s * slope:
+                self._take(point, step, s, [None] * len(self.expected))
+                self.shapes.place(new.dx)
+                return new
+            s *= 0.5
+        self.shapes.place(point.dx)
+        return None
+
+    def _merit(self, point: Point, step: Step, start: Point) -> float:
+        """φ at `point` with the forces of `step` from `start`, J."""
+        merit = point.energy.total - float(step.pushed @ (point.dx - start.dx))
+        if len(step.of_drives):
+            assert point.drives is not None
+            missing = point.drives.gap - point.drives.target
+            merit += float(missing @ (0.5 * step.rho * missing - step.of_drives))
+        return merit
+
+    def _take(self, point: Point, step: Step, s: float, expected: Sequence[Expected | None]) -> None:
         """Note that the share s of `step` was taken."""
         self.quadratic.taken(point, step)
         self.used, self.pushed, self.of_drives = self.touching.present(point.drives), step.pushed, step.of_drives
         self.correction = self.shapes.split(s * step.dx)
         self.moved = float(np.abs(step.dx).max())
         self.expected, self.length = expected, s
-        if s < 1.0:
+        if s < 1.0 and not self.falling:
             self.shapes.place(point.dx)
             self.expected = self.shapes.expected(s * step.dx)
 

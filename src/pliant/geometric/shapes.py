@@ -63,6 +63,11 @@ class Shapes:
             [curves(model).moved(trial.evaluation_point(), part).ravel() for trial, model, part in trials]
         )
 
+    def rate(self, dx: FloatArray) -> float:
+        """Largest rate at which a step dx (N,), m, from the present shape strains or turns a cell."""
+        trials = zip(self.motion.trials, self.models, self.split(dx), strict=True)
+        return max(curves(model).rate(trial.evaluation_point(), part) for trial, model, part in trials)
+
     def expected(self, dx: FloatArray) -> list[Expected]:
         """What a step dx (N,), m, from the present shape is expected to lead to, for each body."""
         trials = zip(self.motion.trials, self.models, self.split(dx), strict=True)

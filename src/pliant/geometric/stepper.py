@@ -207,7 +207,7 @@ class _Way:
         motion, state = self.descent.motion, self.state
         volumes = list(zip(self.world.volumes, state.q, strict=True))
         residual, energy = self.descent.residual, sum(model.elastic_energy(q) for model, q in volumes)
-        upright = sum(mixed_body(model).barrier(q)[0] for model, q in volumes)
+        upright = sum(mixed_body(model).barrier(q) for model, q in volumes)
         return GeometricInfo(
             status=Status.CONVERGED,
             iterations=self.effort.iterations,
