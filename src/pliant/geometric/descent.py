@@ -39,6 +39,10 @@ PATIENCE = 6
 """Iterations for which a factor may still be needed, at the present rate, before a new one is cheaper."""
 CLOSE = 1e-2
 """Relative gradient from which on a factor is kept: farther away the steps are too long to learn from."""
+STILL = 8e-4
+"""Length of the last step, as a share of the size of the largest body, up to which a factor is kept: what is slender
+turns with a longer one, and then bends where the factor says that it stretches.
+"""
 SHORTEST = 1e-4
 """Shortest share of a step that is tried."""
 SLACK = 2e-4
@@ -195,7 +199,7 @@ class Descent:
 
     def _choose_metric(self, rate: float) -> None:
         """A new factor where the present one is too slow for what is left to do."""
-        if self.quadratic.metric is not None and self.residual < CLOSE:
+        if self.quadratic.metric is not None and self.residual < CLOSE and self.moved < STILL * self.size:
             left = np.log(self.settings.tolerance / max(self.residual, 1e-300)) / np.log(min(max(rate, 1e-9), 0.99))
             if left <= PATIENCE:
                 return
