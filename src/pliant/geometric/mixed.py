@@ -32,7 +32,7 @@ from pliant.geometric.stress import expected_stresses, stress_forces, stress_sti
 from pliant.geometric.volume_law import BARRIER, cofactor, volume_law
 from pliant.materials import Tangent
 from pliant.materials.laws import NEO_HOOKEAN, VOLUME
-from pliant.models.volume import VolumeModel, assembly
+from pliant.models.volume import VolumeModel, halved
 from pliant.models.volume.assembly import deformation_gradient
 from pliant.models.volume.model import writable
 from pliant.models.volume.points import build_points
@@ -81,7 +81,7 @@ class MixedBody:
         model, part, x = self.model, self.shape, writable(q)
         force = np.zeros_like(x)
         density = np.empty(len(part.weight))
-        energy = assembly.internal_forces(x, *part[:6], model.laws, model.table, force, density)
+        energy = halved.internal_forces(x, *part[:6], model.laws, model.table, force, density)
         energy += sum(bars.add(x, force) for bars in model.fibres)
         part = self.patches
         energy += patch_forces(x, *part[:4], part.material, model.laws, model.table, force)
@@ -128,7 +128,7 @@ class MixedBody:
         model, part, x = self.model, self.shape, writable(q)
         values[:] = 0.0
         scratch = np.zeros_like(x)
-        assembly.assemble(x, *part[:6], model.laws, model.table, int(kind), part.positions, 1.0, values, scratch)
+        halved.assemble(x, *part[:6], model.laws, model.table, int(kind), part.positions, 1.0, values, scratch)
         own = self.expected(x, scratch * 0.0)
         if expected is not None and kind is Tangent.EXACT:
             change = expected.stress - own.stress
