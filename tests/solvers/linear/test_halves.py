@@ -56,3 +56,26 @@ def test_two_threads_name_the_same_failure(body, monkeypatch):
             symbolic.factorize(broken)
         rows.append(caught.value.row)
     assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize("balance", [0.7, 0.3])
+@pytest.mark.parametrize("columns", [(), (3,)])
+def test_solving_by_halves_is_solving(body, balance, columns, monkeypatch):
+    """One column or several, on one thread and on two: what the whole tree gives."""
+    symbolic, values = body
+    monkeypatch.setattr(halves, "LEAST", np.inf)
+    symbolic.__dict__.pop("halves", None)
+    assert symbolic.halves is None
+    factor = symbolic.factorize(values)
+    rhs = np.random.default_rng(1).normal(size=(3 * symbolic.pattern.node_count, *columns))
+    whole = factor.solve(rhs)
+    monkeypatch.setattr(halves, "LEAST", 0.0)
+    monkeypatch.setattr(halves, "BALANCE", balance)
+    symbolic.__dict__.pop("halves", None)
+    assert symbolic.halves is not None
+    alone = factor.solve(rhs)
+    with allow_threads(2):
+        together = factor.solve(rhs)
+    symbolic.__dict__.pop("halves", None)
+    np.testing.assert_allclose(alone, whole, rtol=0.0, atol=1e-11 * np.abs(whole).max())
+    np.testing.assert_array_equal(alone, together)

@@ -13,7 +13,7 @@ from pliant.solvers.linear import multifrontal, substitution
 from pliant.solvers.linear.blas import blas
 from pliant.solvers.linear.compliance import condense
 from pliant.solvers.linear.condensation import csr_parts, sandwich, touched_columns
-from pliant.solvers.linear.halves import eliminate_halves
+from pliant.solvers.linear.halves import eliminate_halves, substitute_halves
 from pliant.solvers.linear.response import SolvedResponse
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class CholeskyFactor(SolvedResponse):
         if y.size == 0:
             return y[:, 0] if vector else y
         with one_blas_thread():
-            substitution.forward(self.symbolic.fronts, blas(), self._block, self._panels, y, self._rows(y.shape[1]))
+            given_to = self.symbolic.fronts, blas(), self._block, self._panels, y, self._rows(y.shape[1])
+            substitution.forward(*given_to, 0, len(self.symbolic.fronts.parent))
         return y[:, 0] if vector else y
 
     def ordered(self, x: FloatArray) -> FloatArray:
@@ -205,15 +206,38 @@ class CholeskyFactor(SolvedResponse):
         """Set x to A⁻¹ rhs; `nodes` are the places in both of the nodes in elimination order."""
         symbolic = self.symbolic
         nodes, panels = symbolic.nodes if nodes is None else nodes, self._panels if panels is None else panels
+        if symbolic.halves is not None:
+            y = rhs.reshape(-1, self._block)[nodes].reshape(-1)
+            self._solve_halves(y, panels)
+            x.reshape(-1, self._block)[nodes] = y.reshape(-1, self._block)
+            return
         work = np.empty(symbolic.unknown_count + symbolic.tallest_front)
         substitution.solve_one(symbolic.fronts, self._block, nodes, panels, rhs, x, work)
 
     def _solve_many(self, y: FloatArray) -> None:
         """Turn y (unknowns, m), in elimination order, into A⁻¹ y."""
-        work = self._rows(y.shape[1])
+        fronts = self.symbolic.fronts
+
+        def substitute(own: FloatArray, first: int, last: int, forward: bool) -> None:
+            kernel = substitution.forward if forward else substitution.backward
+            kernel(fronts, blas(), self._block, self._panels, own, self._rows(y.shape[1]), first, last)
+
         with one_blas_thread():
-            substitution.forward(self.symbolic.fronts, blas(), self._block, self._panels, y, work)
-            substitution.backward(self.symbolic.fronts, blas(), self._block, self._panels, y, work)
+            if self.symbolic.halves is not None:
+                substitute_halves(fronts, self.symbolic.halves, self._block, y, substitute)
+                return
+            substitute(y, 0, len(fronts.parent), True)
+            substitute(y, 0, len(fronts.parent), False)
+
+    def _solve_halves(self, y: FloatArray, panels: FloatArray) -> None:
+        """Turn y (unknowns,), in elimination order, into A⁻¹ y, by halves."""
+        fronts, halves, tallest = self.symbolic.fronts, self.symbolic.halves, self.symbolic.tallest_front
+
+        def substitute(own: FloatArray, first: int, last: int, forward: bool) -> None:
+            substitution.substitute_one(fronts, self._block, panels, own, np.empty(tallest), first, last, forward)
+
+        assert halves is not None
+        substitute_halves(fronts, halves, self._block, y, substitute)
 
     def _compliance(self, ptr: Any, columns: Any, values: FloatArray) -> FloatArray:
         symbolic = self.symbolic

@@ -1,4 +1,4 @@
-"""Two threads for one factorization: subtrees of the elimination tree that do not know of each other.
+"""Two threads for one factorization or solve: subtrees of the elimination tree that do not know of each other.
 
 Nested dissection cuts a body in two, and each part is eliminated without the other. The supernodes of a subtree follow
 each other, so a thread is given ranges of them and a workspace of its own. The updates of their roots are laid aside,
@@ -9,11 +9,11 @@ bit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Thread
 from typing import NamedTuple
 
 import numpy as np
 
+from pliant.core.threads import beside
 from pliant.core.types import FloatArray, IntArray
 from pliant.solvers.linear.fronts import Fronts
 
@@ -95,10 +95,7 @@ def eliminate_halves(
                 return
             aside[root] = update(root, own).copy()
 
-    beside = Thread(target=work, args=(1, halves.other, np.empty_like(workspace)))
-    beside.start()
-    work(0, halves.one, workspace)
-    beside.join()
+    beside(lambda: work(0, halves.one, workspace), lambda: work(1, halves.other, np.empty_like(workspace)))
     if max(failed) >= 0:
         return min(x for x in failed if x >= 0)
     for s in halves.rest:
@@ -109,3 +106,35 @@ def eliminate_halves(
             return failed_at
         aside[s] = update(s, workspace).copy()
     return -1
+
+
+def substitute_halves(
+    fronts: Fronts, halves: Halves, block: int, y: FloatArray, substitute: Callable[[FloatArray, int, int, bool], None]
+) -> None:
+    """Turn y (unknowns, …), in elimination order, into A⁻¹ y by `substitute(y, first, last, forward)`.
+
+    What the subtrees of one thread add to those above is summed by itself, on one thread as on two: the solution is
+    the same to the last bit.
+    """
+
+    def rows(first: int, last: int) -> slice:
+        return slice(block * int(fronts.start[first]), block * int(fronts.start[last]))
+
+    def work(roots: list[int], own: FloatArray, forward: bool) -> None:
+        for root in roots:
+            substitute(own, int(halves.first[root]), root + 1, forward)
+
+    aside = y.copy()
+    for s in halves.rest:
+        aside[rows(s, s + 1)] = 0.0
+    beside(lambda: work(halves.one, y, True), lambda: work(halves.other, aside, True))
+    for root in halves.other:
+        mine = rows(int(halves.first[root]), root + 1)
+        y[mine] = aside[mine]
+    for s in halves.rest:
+        y[rows(s, s + 1)] += aside[rows(s, s + 1)]
+    for s in halves.rest:
+        substitute(y, s, s + 1, True)
+    for s in reversed(halves.rest):
+        substitute(y, s, s + 1, False)
+    beside(lambda: work(halves.one, y, False), lambda: work(halves.other, y, False))
