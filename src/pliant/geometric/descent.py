@@ -64,11 +64,14 @@ class Settings:
 
 @dataclass(eq=False)
 class Effort:
-    """What descents took: iterations, factorizations, and the largest σ that a tangent needed."""
+    """What descents took: iterations, factorizations, the largest σ that a tangent needed, and which attempt gave the
+    last one that needed any (`metric`).
+    """
 
     iterations: int = 0
     factorizations: int = 0
     shift: float = 0.0
+    attempt: int = 0
 
 
 class Descent:
@@ -210,13 +213,15 @@ class Descent:
             self.quadratic.release()
             self.motion.assembly, self.motion.lam = self.touching.assembly, self.touching.lam
             try:
-                metric = TangentMetric(self.motion, self.expected, self.touching.given_count)
+                last = self.effort.attempt
+                metric = TangentMetric(self.motion, self.expected, self.touching.given_count, last=last)
             except SingularError as error:
                 raise StalledError(str(error)) from error
         self.quadratic.renew(metric)
         self.age = 0
         self.effort.factorizations += 1
         self.effort.shift = max(self.effort.shift, metric.shift)
+        self.effort.attempt = metric.attempt or self.effort.attempt
 
     def _advance(self, point: Point) -> Point | None:
         """The next point, with its contacts. Where a long step comes to stand in something that it did not know of,

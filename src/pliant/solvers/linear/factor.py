@@ -29,9 +29,13 @@ class CholeskyFactor(SolvedResponse):
 
     Vectors are in the caller's numbering, all nodes included: entries of nodes that are not unknowns are ignored in
     what is given and zero in what is returned. The methods only read the factor, so threads may share it.
+
+    With `lift`, a matrix that fails in its last front only is factorized with `lifted` > 0 added to the diagonal there.
     """
 
-    def __init__(self, symbolic: Symbolic, values: FloatArray, *, out: CholeskyFactor | None = None) -> None:
+    def __init__(
+        self, symbolic: Symbolic, values: FloatArray, *, out: CholeskyFactor | None = None, lift: bool = False
+    ) -> None:
         self.symbolic = symbolic
         self._block = symbolic.pattern.block
         self._memory: Any = None  # of the rounded copy
@@ -41,7 +45,8 @@ class CholeskyFactor(SolvedResponse):
             self._panels = np.empty(int(symbolic.fronts.panel[-1]))
             self._workspace = np.empty(symbolic.workspace)
         self._rounded: Any = None
-        self._factorize(self._checked_values(values))
+        self.lifted = 0.0
+        self._factorize(self._checked_values(values), lift)
 
     @property
     def size(self) -> int:
@@ -144,8 +149,8 @@ class CholeskyFactor(SolvedResponse):
     def _storage(self) -> tuple[FloatArray, FloatArray, Any]:
         return self._panels, self._workspace, self._memory
 
-    def _factorize(self, values: FloatArray) -> None:
-        symbolic = self.symbolic
+    def _factorize(self, values: FloatArray, lift: bool) -> None:
+        symbolic, count = self.symbolic, len(self.symbolic.fronts.parent)
         scale = np.empty(symbolic.unknown_count)
         multifrontal.diagonal_scale(values, symbolic.pattern.diagonal, symbolic.nodes, scale)
 
@@ -157,7 +162,14 @@ class CholeskyFactor(SolvedResponse):
             if threads_allowed() > 1 and symbolic.halves is not None:
                 failed = eliminate_halves(symbolic.fronts, symbolic.halves, self._block, self._workspace, eliminate)
             else:
-                failed = eliminate(0, len(symbolic.fronts.parent), self._workspace)
+                failed = eliminate(0, count, self._workspace)
+            if lift and failed >= self._block * symbolic.fronts.start[-2]:  # its children are in the workspace still
+                last = symbolic.pattern.diagonal[symbolic.nodes[symbolic.fronts.start[-2] :]]
+                self.lifted = float(np.abs(np.einsum("nii->ni", values[symbolic.pattern.diagonal])).max())
+                before = values[last]
+                values[last] += self.lifted * np.eye(self._block)
+                failed = eliminate(count - 1, count, self._workspace)
+                values[last] = before
         if failed >= 0:
             self._raise_singular(failed, values)
 
