@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.core.errors import InputError, SingularError
-from pliant.core.threads import one_blas_thread, threads_allowed
+from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray, IntArray
 from pliant.solvers.linear import multifrontal, substitution
 from pliant.solvers.linear.blas import blas
 from pliant.solvers.linear.compliance import condense
 from pliant.solvers.linear.condensation import csr_parts, sandwich, touched_columns
-from pliant.solvers.linear.halves import eliminate_halves, substitute_halves
+from pliant.solvers.linear.halves import eliminate_halves, eliminate_triangle, substitute_halves
 from pliant.solvers.linear.response import SolvedResponse
 
 if TYPE_CHECKING:
@@ -158,9 +158,26 @@ class CholeskyFactor(SolvedResponse):
             given = symbolic.fronts, blas(), values, scale, PIVOT_TOLERANCE, self._panels, workspace
             return int(multifrontal.factorize(*given, first, last))
 
+        def eliminate_last() -> int:
+            fronts, b = symbolic.fronts, self._block
+            at, offset = int(fronts.panel[count - 1]), b * int(fronts.start[count - 1])
+            k = b * int(fronts.start[count]) - offset
+            multifrontal.fill_triangle(fronts, count - 1, values, self._panels, self._workspace)
+            failed = eliminate_triangle(
+                k,
+                lambda *place: multifrontal.update_rows(blas(), self._panels, at, k, *place),
+                lambda *columns: int(
+                    multifrontal.factorize_columns(
+                        blas(), self._panels, at, k, *columns, scale, offset, PIVOT_TOLERANCE
+                    )
+                ),
+            )
+            return offset + failed if failed >= 0 else -1
+
         with one_blas_thread():
-            if threads_allowed() > 1 and symbolic.halves is not None:
-                failed = eliminate_halves(symbolic.fronts, symbolic.halves, self._block, self._workspace, eliminate)
+            halves, all_of_it = symbolic.halves, self._workspace
+            if halves is not None:
+                failed = eliminate_halves(symbolic.fronts, halves, self._block, all_of_it, eliminate, eliminate_last)
             else:
                 failed = eliminate(0, count, self._workspace)
             if lift and failed >= self._block * symbolic.fronts.start[-2]:  # its children are in the workspace still
