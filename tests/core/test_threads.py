@@ -1,9 +1,12 @@
-"""BLAS runs on one thread inside the block and as before after it."""
+"""BLAS runs on one thread inside the block and as before after it; work beside other work."""
+
+from threading import get_ident
 
 import numpy  # noqa: F401  (loads its BLAS)
+import pytest
 from threadpoolctl import threadpool_info
 
-from pliant.core.threads import one_blas_thread
+from pliant.core.threads import allow_threads, beside, one_blas_thread
 
 
 def blas_threads():
@@ -19,3 +22,22 @@ def test_one_thread_inside_and_restored_after():
             assert set(blas_threads()) == {1}
         assert set(blas_threads()) == {1}
     assert blas_threads() == before
+
+
+def test_a_second_thread_is_taken_where_it_is_allowed_only():
+    one, other = beside(get_ident, get_ident)
+    assert one == other == get_ident()
+    with allow_threads(2):
+        one, other = beside(get_ident, get_ident)
+    assert one == get_ident()
+    assert other != one
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("first", [True, False])
+def test_an_error_of_either_is_raised(threads, first):
+    def fail():
+        raise ValueError("of mine")
+
+    with allow_threads(threads), pytest.raises(ValueError, match="of mine"):
+        beside(fail if first else int, int if first else fail)

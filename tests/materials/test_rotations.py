@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pliant.materials.rotations import LANES, polar_lanes, signed_svd
+from pliant.materials.rotations import EIGEN, LANES, lane_svd, polar_lanes, signed_svd, stretch_lanes
 
 MATRICES = hnp.arrays(
     np.float64, (3, 3), elements=st.floats(-10.0, 10.0, allow_nan=False).map(lambda x: 0.0 if abs(x) < 1e-60 else x)
@@ -21,8 +21,22 @@ def decompose(F):
     return U, s, V
 
 
+def decompose_by_lanes(F):
+    """U, s, V of `lane_svd`, with F in the sixth of eight lanes of quite other matrices."""
+    Fs, m = np.random.default_rng(5).normal(size=(9, LANES)), np.full(EIGEN, np.inf)
+    Fs[:, 5] = F.ravel()
+    stretch_lanes(Fs.ravel(), m)
+    U, s, V = np.full((3, 3), np.inf), np.full(3, np.inf), np.full((3, 3), np.inf)
+    lane_svd(m, 5, np.ascontiguousarray(F, dtype=np.float64), U, s, V)
+    return U, s, V
+
+
 def assert_signed_svd(F, tolerance=1e-14):
-    U, s, V = decompose(F)
+    for found in (decompose(F), decompose_by_lanes(F)):
+        assert_svd(F, *found, tolerance)
+
+
+def assert_svd(F, U, s, V, tolerance):
     scale = np.abs(F).max() or 1.0
     for frame in (U, V):
         np.testing.assert_allclose(frame.T @ frame, np.eye(3), rtol=0.0, atol=tolerance)
@@ -82,7 +96,8 @@ def test_degenerate_stretches_in_random_frames(stretches):
     for _ in range(50):
         F = random_rotation(rng) @ np.diag(stretches) @ random_rotation(rng).T
         assert_signed_svd(F)
-        np.testing.assert_allclose(decompose(F)[1], stretches, rtol=0.0, atol=3e-15 * (stretches[0] or 1.0))
+        for found in (decompose(F), decompose_by_lanes(F)):
+            np.testing.assert_allclose(found[1], stretches, rtol=0.0, atol=3e-15 * (stretches[0] or 1.0))
 
 
 @pytest.mark.parametrize("axis", range(3))

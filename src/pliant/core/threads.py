@@ -1,4 +1,4 @@
-"""BLAS pinned to one thread around factor and solve.
+"""BLAS pinned to one thread around factor and solve, and two threads for work that is divided in two.
 
 Two BLAS threads on a machine whose second core is busy are up to 30 times slower than one: small fronts spend their
 time waiting for each other. Parallelism in Pliant is explicit, over bodies or copies, never hidden inside BLAS.
@@ -6,13 +6,13 @@ time waiting for each other. Parallelism in Pliant is explicit, over bodies or c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from threading import Lock
+from threading import Lock, Thread
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -24,24 +24,51 @@ def _libraries() -> list[Any]:
     return controllers
 
 
-_ALLOWED: ContextVar[int] = ContextVar("threads allowed to a factorization", default=1)
+_ALLOWED: ContextVar[int] = ContextVar("threads allowed to large work", default=1)
+_T = TypeVar("_T")
 
 
 def threads_allowed() -> int:
-    """Threads that a large factorization may take here; 1 unless inside `allow_threads`."""
+    """Threads that large work may take here; 1 unless inside `allow_threads`."""
     return _ALLOWED.get()
 
 
 @contextmanager
 def allow_threads(count: int) -> Iterator[None]:
-    """Let large factorizations inside the ``with`` block take up to `count` threads of their own, each with one BLAS
-    thread. What they compute is the same to the last bit.
+    """Let large factorizations, solves and assemblies inside the ``with`` block take up to `count` threads of their
+    own, each with one BLAS thread. What they compute is the same to the last bit.
     """
     before = _ALLOWED.set(count)
     try:
         yield
     finally:
         _ALLOWED.reset(before)
+
+
+def beside(one: Callable[[], _T], other: Callable[[], _T]) -> tuple[_T, _T]:
+    """Results of two functions that do not know of each other: on a thread each where two are allowed, which helps as
+    far as they are kernels, otherwise one after the other. An error of either is raised.
+    """
+    if threads_allowed() < 2:
+        return one(), other()
+    found: list[_T] = []
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            found.append(other())
+        except BaseException as error:  # raised below, in the thread that asked
+            failed.append(error)
+
+    thread = Thread(target=work)
+    thread.start()
+    try:
+        first = one()
+    finally:
+        thread.join()
+    if failed:
+        raise failed[0]
+    return first, found[0]
 
 
 class one_blas_thread:  # noqa: N801  reads as what it does: with one_blas_thread(): …

@@ -19,9 +19,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pliant.core.kernels import inline, kernel
+from pliant.core.threads import beside
 from pliant.core.types import FloatArray
 from pliant.models.volume import VolumeModel
 from pliant.models.volume.assembly import deformation_gradient
+from pliant.models.volume.halved import halves
 from pliant.models.volume.model import writable
 from pliant.models.volume.points import build_points
 from pliant.solvers.linear.factor import CholeskyFactor
@@ -63,13 +65,25 @@ class Curves:
 
     def moved(self, q: FloatArray, dx: FloatArray) -> FloatArray:
         """The displacement (n, 3), m, from q that the step dx (n, 3), m, curves into."""
-        beyond = np.zeros_like(q)
-        curvature_forces(writable(q), np.ascontiguousarray(dx), *self._points, beyond)
+        beyond = self._beyond(writable(q), np.ascontiguousarray(dx))
         moved = np.where(self._held, dx, 0.0)
         for axes, factor in self._axes:
             if factor is not None:
                 moved[:, axes] = dx[:, axes] + factor.solve(np.ascontiguousarray(beyond[:, axes]))
         return np.where(self._held, dx, moved)
+
+    def _beyond(self, q: FloatArray, dx: FloatArray) -> FloatArray:
+        """What the Laplacian turns into the bend, (n, 3), by halves."""
+        ptr, nodes, gradients, weight = self._points
+
+        def some(of: slice) -> FloatArray:
+            force = np.zeros_like(q)
+            curvature_forces(q, dx, ptr[of.start : of.stop + 1], nodes, gradients, weight[of], force)
+            return force
+
+        lower, upper = halves(len(weight))
+        one, other = beside(lambda: some(lower), lambda: some(upper))
+        return one + other
 
     def rate(self, q: FloatArray, dx: FloatArray) -> float:
         """Largest norm of the rate L of a cell along the step dx (n, 3), m, from q."""

@@ -39,6 +39,10 @@ PATIENCE = 6
 """Iterations for which a factor may still be needed, at the present rate, before a new one is cheaper."""
 CLOSE = 1e-2
 """Relative gradient from which on a factor is kept: farther away the steps are too long to learn from."""
+STILL = 8e-4
+"""Length of the last step, as a share of the size of the largest body, up to which a factor is kept: what is slender
+turns with a longer one, and then bends where the factor says that it stretches.
+"""
 FALL = 0.15
 """Most strain of a cell in a step from an unstable shape."""
 SHORTEST = 1e-4
@@ -62,11 +66,14 @@ class Settings:
 
 @dataclass(eq=False)
 class Effort:
-    """What descents took: iterations, factorizations, and the largest σ that a tangent needed."""
+    """What descents took: iterations, factorizations, the largest σ that a tangent needed, and which attempt gave the
+    last one that needed any (`metric`).
+    """
 
     iterations: int = 0
     factorizations: int = 0
     shift: float = 0.0
+    attempt: int = 0
 
 
 class Descent:
@@ -198,7 +205,7 @@ class Descent:
 
     def _choose_metric(self, rate: float) -> None:
         """A new factor where the present one is too slow for what is left to do."""
-        if self.quadratic.metric is not None and self.residual < CLOSE:
+        if self.quadratic.metric is not None and self.residual < CLOSE and self.moved < STILL * self.size:
             left = np.log(self.settings.tolerance / max(self.residual, 1e-300)) / np.log(min(max(rate, 1e-9), 0.99))
             if left <= PATIENCE:
                 return
@@ -209,13 +216,15 @@ class Descent:
             self.quadratic.release()
             self.motion.assembly, self.motion.lam = self.touching.assembly, self.touching.lam
             try:
-                metric = TangentMetric(self.motion, self.expected, self.touching.given_count)
+                last = self.effort.attempt
+                metric = TangentMetric(self.motion, self.expected, self.touching.given_count, last=last)
             except SingularError as error:
                 raise StalledError(str(error)) from error
         self.quadratic.renew(metric)
         self.age = 0
         self.effort.factorizations += 1
         self.effort.shift = max(self.effort.shift, metric.shift)
+        self.effort.attempt = metric.attempt or self.effort.attempt
 
     def _advance(self, point: Point) -> Point | None:
         """The next point, with its contacts. Where a long step comes to stand in something that it did not know of,

@@ -8,6 +8,7 @@ then.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from pliant.geometric.rooted import RootedFactor
 from pliant.materials import Tangent
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.trial import VolumeSystem
+from pliant.solvers.linear.factor import CholeskyFactor
+from pliant.solvers.linear.symbolic import Symbolic
 from pliant.stepping.motion import Motion
 
 _ATTEMPTS = (
@@ -35,42 +38,47 @@ class TangentMetric:
 
     It may have `negative` eigenvalues, no more than `allowed`: as many as volumes are given, which hold those
     directions (`rooted`). Otherwise σM is added with σ raised until it is positive definite, first to the exact
-    tangent, then to the projected one; `shift` says how much. The minimum does not depend on it.
+    tangent, then to the projected one; `shift` says how much. The minimum does not depend on it. `attempt` is the
+    number of the one that succeeded; where the first fails, those after it begin with the one before `last`, which
+    succeeded when it was needed last.
     """
 
-    def __init__(self, motion: Motion, expected: Sequence[Expected | None], allowed: int = 0) -> None:
+    def __init__(self, motion: Motion, expected: Sequence[Expected | None], allowed: int = 0, *, last: int = 0) -> None:
         self._ends = np.cumsum([model.size for model in motion.world.models])[:-1]
         self._factors: list[Any] = []
         self.negative = 0
-        for tangent, self.shift in _ATTEMPTS:
-            self._systems = self._assembled(motion, expected, tangent)
+        self._systems = self._assembled(motion, expected, Tangent.EXACT)
+        present: tuple[Tangent, list[Any]] | None = None
+        for self.attempt in (0, *range(max(1, last - 1), len(_ATTEMPTS))):
+            tangent, self.shift = _ATTEMPTS[self.attempt]
+            if self.shift:
+                if present is None or present[0] is not tangent:
+                    present = tangent, self._assembled(motion, expected, tangent)
+                self._systems = [replace(system, values=system.values.copy()) for system in present[1]]
+                for system in self._systems:
+                    system.add_mass(self.shift)
             try:
-                self._factors = [system.factorize() for system in self._systems]
+                self._factorize(0 if self.shift else allowed)
                 return
             except SingularError as error:
-                last = error
-            if allowed and not self.shift and self._rooted(motion, expected, allowed):
-                return
-        raise last
+                failed = error
+        raise failed
 
-    def _rooted(self, motion: Motion, expected: Sequence[Expected | None], allowed: int) -> bool:
-        """Factorize with some negative eigenvalues; whether there are few enough."""
-        self._systems = self._assembled(motion, expected, Tangent.EXACT)
-        factors = []
-        try:
-            for system in self._systems:
-                system.model.hold(system.values)
-                factors.append(RootedFactor(system.model.symbolic, system.values))
-        except SingularError:
-            return False
-        self.negative = sum(factor.negative for factor in factors)
-        if self.negative > allowed:
-            self.negative = 0
-            return False
-        self._factors = [
-            system.model.held_factor(factor) for system, factor in zip(self._systems, factors, strict=True)
-        ]
-        return True
+    def _factorize(self, allowed: int) -> None:
+        """Factorize all systems, with no more than `allowed` negative eigenvalues."""
+        self._factors, self.negative = [], 0
+        for system in self._systems:
+            model, factor = system.model, None
+            memory = model.spare_factors.pop() if model.spare_factors else None
+            try:
+                model.hold(system.values)
+                factor = _factor(model.symbolic, system.values, memory, allowed - self.negative)
+            finally:
+                if factor is None and memory is not None:
+                    model.spare_factors.append(memory)
+            self._factors.append(model.held_factor(factor))
+            if isinstance(factor, RootedFactor):
+                self.negative += factor.negative
 
     def _assembled(self, motion: Motion, expected: Sequence[Expected | None], tangent: Tangent) -> list[Any]:
         systems: list[Any] = []
@@ -80,9 +88,6 @@ class TangentMetric:
             model.add_load_stiffness(x, 1.0, motion.controls, values)
             systems.append(VolumeSystem(model, values, np.zeros_like(x), None))
         motion.add_row_stiffness(systems)
-        for system in systems:
-            if self.shift:
-                system.add_mass(self.shift)
         return systems
 
     def solve(self, rhs: FloatArray) -> FloatArray:
@@ -104,3 +109,13 @@ class TangentMetric:
         for system, factor in zip(self._systems, self._factors, strict=True):
             inner = factor.factor if isinstance(factor, HeldFactor) else factor
             system.release(inner.factor if isinstance(inner, RootedFactor) else inner)
+
+
+def _factor(symbolic: Symbolic, values: FloatArray, memory: CholeskyFactor | None, allowed: int) -> Any:
+    """Cholesky's factor, or a rooted one with some negative eigenvalues but no more than `allowed`."""
+    if not allowed:
+        return symbolic.factorize(values, out=memory)
+    rooted = RootedFactor(symbolic, values, out=memory)
+    if rooted.negative > allowed:
+        raise SingularError(f"the matrix has {rooted.negative} negative eigenvalues; no more than {allowed} are held")
+    return rooted if rooted.negative else rooted.factor

@@ -30,7 +30,7 @@ from pliant.geometric.stress import expected_stresses, stress_forces, stress_sti
 from pliant.geometric.volume_law import BARRIER
 from pliant.materials import Tangent
 from pliant.materials.laws import NEO_HOOKEAN, VOLUME
-from pliant.models.volume import VolumeModel, assembly
+from pliant.models.volume import VolumeModel, halved
 from pliant.models.volume.model import writable
 from pliant.models.volume.points import Points, build_points
 
@@ -82,7 +82,7 @@ class MixedBody:
         model, part, x = self.model, self.shape, writable(q)
         force = np.zeros_like(x)
         density = np.empty(len(part.weight))
-        energy = assembly.internal_forces(x, *part[:6], model.laws, model.table, force, density)
+        energy = halved.internal_forces(x, *part[:6], model.laws, model.table, force, density)
         energy += sum(bars.add(x, force) for bars in model.fibres)
         energy += self.patches.add_forces(x, force)
         if self.cells is not None:
@@ -118,7 +118,7 @@ class MixedBody:
         model, part, x = self.model, self.shape, writable(q)
         values[:] = 0.0
         still = np.zeros_like(x)
-        assembly.assemble(x, *part[:6], model.laws, model.table, int(kind), part.positions, 1.0, values, still.copy())
+        halved.assemble(x, *part[:6], model.laws, model.table, int(kind), part.positions, 1.0, values, still.copy())
         own = self.expected(x, still)
         if expected is not None and kind is Tangent.EXACT:
             change = expected.stress - own.stress

@@ -1,9 +1,10 @@
 """The factor of a matrix with a few negative eigenvalues, by Cholesky all the same.
 
 Under a given volume a chamber is stable beyond the largest pressure it can hold, where the matrix of its body alone is
-not positive definite: one eigenvalue is negative along the growth that the volume forbids. With the root R of the
-elimination tree held by springs τ the matrix Ã = A + τ E Eᵀ is positive definite. Its factor ends in the Schur
-complement S + τI of the root, and A⁻¹ follows from it (Sherman, Morrison, Woodbury):
+not positive definite: one eigenvalue is negative along the growth that the volume forbids. Cholesky's method notices in
+the last front, the root of the elimination tree; with that held by springs τ the matrix Ã = A + τ E Eᵀ is positive
+definite. Its factor ends in the Schur complement S + τI of the root, and A⁻¹ follows from it (Sherman, Morrison,
+Woodbury):
 
     A⁻¹ = Ã⁻¹ + Ã⁻¹ E (τI + τ² S⁻¹) Eᵀ Ã⁻¹
 
@@ -29,17 +30,17 @@ _AT_ONCE = 256  # columns that are solved together
 class RootedFactor:
     """A⁻¹ of symmetric blocks `values` (b, 3, 3) that are positive definite but for a few directions.
 
-    `negative` is the number of negative eigenvalues. Raises `SingularError` where holding the root is not enough.
+    `negative` is the number of negative eigenvalues; where it is 0 all is done by the `factor`, Cholesky's. Raises
+    `SingularError` where holding the root is not enough. `out` is a factor whose memory is used again.
     """
 
-    def __init__(self, symbolic: Symbolic, values: FloatArray) -> None:
+    def __init__(self, symbolic: Symbolic, values: FloatArray, *, out: CholeskyFactor | None = None) -> None:
+        self.factor = CholeskyFactor(symbolic, values, out=out, lift=True)
+        self.negative, self._tau = 0, self.factor.lifted
+        if not self._tau:
+            return
         block, starts = symbolic.pattern.block, symbolic.fronts.start
         nodes = symbolic.nodes[starts[-2] : starts[-1]]
-        diagonal = symbolic.pattern.diagonal
-        self._tau = float(np.abs(np.einsum("nii->ni", values[diagonal])).max())
-        held = values.copy()
-        held[diagonal[nodes]] += self._tau * np.eye(block)
-        self.factor = CholeskyFactor(symbolic, held)
         self._columns = (block * nodes[:, None] + np.arange(block)).ravel()
         S = self.factor.root()
         S[np.diag_indices_from(S)] -= self._tau
@@ -57,6 +58,8 @@ class RootedFactor:
     def solve(self, rhs: Any) -> FloatArray:
         """A⁻¹ rhs, of the shape of rhs: (n b,), (n, b) or (n b, m)."""
         first = self.factor.solve(rhs)
+        if not self._tau:
+            return first
         root = first.reshape(self.size, -1)[self._columns]
         inner, _ = lapack.dsytrs(self._schur, self._pivots, root, lower=1)
         push = np.zeros_like(first)
@@ -65,6 +68,8 @@ class RootedFactor:
 
     def compliance(self, H: Any) -> FloatArray:
         """H A⁻¹ Hᵀ, (m, m)."""
+        if not self._tau:
+            return self.factor.compliance(H)
         given = sparse.csr_matrix(H)
         m = given.shape[0]
         W = np.empty((m, m))

@@ -8,30 +8,62 @@ w (Gₐ·S Gᵦ) I. In the frames of F = U diag(s) Vᵀ, with hats for component
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pliant.core.kernels import kernel
+from pliant.core.threads import beside
+from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.materials.laws import LINEAR
-from pliant.materials.response import point_response
-from pliant.models.volume.assembly import deformation_gradient
+from pliant.materials.response import lane_response
+from pliant.materials.rotations import EIGEN, LANES, stretch_lanes
+from pliant.models.volume.assembly import deformation_gradient, gather_gradients
+from pliant.models.volume.halved import halves
+
+
+def expected_stresses(
+    q: FloatArray,
+    dx: FloatArray,
+    ptr: IndexArray,
+    nodes: IntArray,
+    G: FloatArray,
+    weight: FloatArray,
+    part: IntArray,
+    material: IntArray,
+    laws: Any,
+    table: FloatArray,
+    stress: FloatArray,
+) -> None:
+    """S + δS of each point for a step dx (n, 3), m, from q (n, 3), m, into `stress` (p, 6), Pa: 00 11 22 01 02 12; NaN
+    where F is singular or the law knows no rotation.
+    """
+
+    def some(of: slice) -> None:
+        ends = ptr[of.start : of.stop + 1]
+        point_stresses(q, dx, ends, nodes, G, weight[of], part[of], material[of], laws, table, stress[of])
+
+    lower, upper = halves(len(weight))
+    beside(lambda: some(lower), lambda: some(upper))
 
 
 @kernel
-def expected_stresses(q, dx, ptr, nodes, G, weight, part, material, laws, table, stress):
-    """S + δS of each point for a step dx from q, into `stress` (p, 6): 00 11 22 01 02 12; NaN where F is singular or
-    the law knows no rotation.
-    """
+def point_stresses(q, dx, ptr, nodes, G, weight, part, material, laws, table, stress):
+    """`expected_stresses` of some points."""
     F, D, P, T = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty(12)
+    Fs, eigen = np.empty(9 * LANES), np.empty(EIGEN)
     U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     H, A, h = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     for p in range(weight.shape[0]):
-        m = material[p]
+        m, lane = material[p], p % LANES
+        if lane == 0:
+            gather_gradients(q, ptr, nodes, G, p, Fs, F)
+            stretch_lanes(Fs, eigen)
         stress[p] = np.nan
         if laws[m] == LINEAR:
             continue
-        deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
         deformation_gradient(dx, nodes, G, ptr[p], ptr[p + 1], D)
-        point_response(laws[m], part[p], table[m], 0, F, U, s, V, P, T)
+        lane_response(laws[m], part[p], table[m], 0, Fs, eigen, lane, F, U, s, V, P, T)
         if min(abs(s[0]), abs(s[1]), abs(s[2])) < 1e-6:
             continue
         for i in range(3):

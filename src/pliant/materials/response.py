@@ -19,7 +19,7 @@ import numpy as np
 
 from pliant.core.kernels import inline, kernel
 from pliant.materials.laws import LINEAR, SHEAR, VOLUME, principal_response
-from pliant.materials.rotations import signed_svd
+from pliant.materials.rotations import LANES, lane_svd, signed_svd
 
 
 class Tangent(IntEnum):
@@ -110,6 +110,24 @@ def point_response(law, part, p, mode, F, U, s, V, P, T):
     if law == LINEAR:
         return _linear_response(part, p, F, U, s, V, P, T)
     signed_svd(F, U, s, V)
+    return _framed_response(law, part, p, mode, U, s, V, P, T)
+
+
+@inline
+def lane_response(law, part, p, mode, Fs, m, lane, F, U, s, V, P, T):
+    """`point_response` at lane `lane` of the gradients Fs (72,), whose m `stretch_lanes` found; fills F as well."""
+    for i in range(3):
+        for j in range(3):
+            F[i, j] = Fs[LANES * (3 * i + j) + lane]
+    if law == LINEAR:
+        return _linear_response(part, p, F, U, s, V, P, T)
+    lane_svd(m, lane, F, U, s, V)
+    return _framed_response(law, part, p, mode, U, s, V, P, T)
+
+
+@inline
+def _framed_response(law, part, p, mode, U, s, V, P, T):
+    """`point_response` from the frames U, V and the stretches s."""
     s0, s1, s2 = s[0], s[1], s[2]
     psi, g0, g1, g2, h00, h11, h22, h01, h02, h12 = principal_response(law, part, p, s0, s1, s2)
     T[0], T[1], T[2], T[3], T[4], T[5] = h00, h11, h22, h01, h02, h12

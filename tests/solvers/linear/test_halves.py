@@ -56,3 +56,53 @@ def test_two_threads_name_the_same_failure(body, monkeypatch):
             symbolic.factorize(broken)
         rows.append(caught.value.row)
     assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize("balance", [0.7, 0.3])
+@pytest.mark.parametrize("columns", [(), (3,)])
+def test_solving_by_halves_is_solving(body, balance, columns, monkeypatch):
+    """One column or several, on one thread and on two: what the whole tree gives."""
+    symbolic, values = body
+    monkeypatch.setattr(halves, "LEAST", np.inf)
+    symbolic.__dict__.pop("halves", None)
+    assert symbolic.halves is None
+    factor = symbolic.factorize(values)
+    rhs = np.random.default_rng(1).normal(size=(3 * symbolic.pattern.node_count, *columns))
+    whole = factor.solve(rhs)
+    monkeypatch.setattr(halves, "LEAST", 0.0)
+    monkeypatch.setattr(halves, "BALANCE", balance)
+    symbolic.__dict__.pop("halves", None)
+    assert symbolic.halves is not None
+    alone = factor.solve(rhs)
+    with allow_threads(2):
+        together = factor.solve(rhs)
+    symbolic.__dict__.pop("halves", None)
+    np.testing.assert_allclose(alone, whole, rtol=0.0, atol=1e-11 * np.abs(whole).max())
+    np.testing.assert_array_equal(alone, together)
+
+
+@pytest.mark.parametrize("strip", [40, 1000])
+def test_a_last_front_shared_by_two_threads(body, strip, monkeypatch):
+    """In strips of columns or at once: the factor of the whole tree, the same to the last bit on one thread and on two,
+    and the same unknown where it fails.
+    """
+    symbolic, values = body
+    rhs = np.random.default_rng(2).normal(size=3 * symbolic.pattern.node_count)
+    broken = values.copy()
+    broken[symbolic.pattern.diagonal[symbolic.nodes[-5]]] *= -1.0
+    solutions, rows = [], []
+    for least, threads in ((np.inf, 1), (0.0, 1), (0.0, 2)):
+        monkeypatch.setattr(halves, "LEAST", least)
+        monkeypatch.setattr(halves, "WIDE", 100)
+        monkeypatch.setattr(halves, "STRIP", strip)
+        symbolic.__dict__.pop("halves", None)
+        with allow_threads(threads):
+            solutions.append(symbolic.factorize(values).solve(rhs))
+            with pytest.raises(SingularError) as caught:
+                symbolic.factorize(broken)
+        rows.append(caught.value.row)
+    symbolic.__dict__.pop("halves", None)
+    whole, alone, together = solutions
+    np.testing.assert_allclose(alone, whole, rtol=0.0, atol=1e-11 * np.abs(whole).max())
+    np.testing.assert_array_equal(alone, together)
+    assert rows[0] == rows[1] == rows[2]

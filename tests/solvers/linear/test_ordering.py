@@ -69,6 +69,16 @@ def test_separator_is_no_larger_than_a_plane():
         assert count >= 2
 
 
+def test_a_notched_bar_is_cut_in_its_notch():
+    """A bar of 20 × 3 × 3 nodes that has only three of them in its eighth plane is cut there, not in the middle."""
+    points = np.stack(np.meshgrid(np.arange(20), np.arange(3), np.arange(3), indexing="ij"), -1).reshape(-1, 3)
+    points = points[(points[:, 0] != 7) | (points[:, 1] == 0)].astype(float)
+    near = np.abs(points[:, None] - points[None]).max(-1) <= 1
+    full = sparse.csr_matrix(near & ~np.eye(len(points), dtype=bool))
+    order = nested_dissection(full.indptr.astype(np.int64), full.indices.astype(np.int32), points, leaf=120)
+    np.testing.assert_array_equal(points[order[-3:], 0], 7.0)
+
+
 def test_adjacency_leaves_out_nodes_that_are_not_kept():
     """A path 0–1–2 without its middle has no edges."""
     pattern = BlockPattern.from_cliques(3, [0, 2, 4], [0, 1, 1, 2])

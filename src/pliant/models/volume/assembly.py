@@ -15,8 +15,8 @@ import numpy as np
 
 from pliant.core.kernels import inline, kernel
 from pliant.materials.laws import COROTATED, LINEAR, SHEAR, VOLUME
-from pliant.materials.response import point_response
-from pliant.materials.rotations import LANES, polar_lanes
+from pliant.materials.response import lane_response
+from pliant.materials.rotations import EIGEN, LANES, polar_lanes, stretch_lanes
 
 
 @inline
@@ -52,15 +52,22 @@ def _add_forces(force, nodes, G, start, stop, w, P):
 
 
 @inline
-def _gather_lanes(q, ptr, nodes, G, material, laws, first, Fs, Rs, F, U, s, V):
-    """F and its rotation R for the eight points from `first` on (the last point again beyond the end), by lanes."""
-    last = material.shape[0] - 1
+def gather_gradients(q, ptr, nodes, G, first, Fs, F):
+    """F of the eight points from `first` on (the last point again beyond the end), by lanes."""
+    last = ptr.shape[0] - 2
     for lane in range(LANES):
         p = min(first + lane, last)
         deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
         for i in range(3):
             for j in range(3):
                 Fs[LANES * (3 * i + j) + lane] = F[i, j]
+
+
+@inline
+def _gather_lanes(q, ptr, nodes, G, material, laws, first, Fs, Rs, F, U, s, V):
+    """F and its rotation R for the eight points from `first` on, by lanes."""
+    gather_gradients(q, ptr, nodes, G, first, Fs, F)
+    last = material.shape[0] - 1
     polar_lanes(Fs, Rs, F, U, s, V)
     for lane in range(LANES):
         if laws[material[min(first + lane, last)]] == LINEAR:
@@ -260,16 +267,17 @@ def assemble(q, ptr, nodes, G, weight, part, material, laws, table, mode, positi
     """Tangent of kind `mode` × `scale` added to `values`, internal forces to `force`; returns the energy, for any
     law.
     """
-    F, P, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(12)
+    Fs, eigen, F, P, T = np.empty(9 * LANES), np.empty(EIGEN), np.empty((3, 3)), np.empty((3, 3)), np.empty(12)
     U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     g = np.empty((_widest(ptr), 3))
     energy = 0.0
     pair = 0
     for p in range(weight.shape[0]):
-        start, stop = ptr[p], ptr[p + 1]
-        m = material[p]
-        deformation_gradient(q, nodes, G, start, stop, F)
-        energy += weight[p] * point_response(laws[m], part[p], table[m], mode, F, U, s, V, P, T)
+        start, stop, m, lane = ptr[p], ptr[p + 1], material[p], p % LANES
+        if lane == 0:
+            gather_gradients(q, ptr, nodes, G, p, Fs, F)
+            stretch_lanes(Fs, eigen)
+        energy += weight[p] * lane_response(laws[m], part[p], table[m], mode, Fs, eigen, lane, F, U, s, V, P, T)
         _add_forces(force, nodes, G, start, stop, weight[p], P)
         for k in range(start, stop):
             x, y, z = G[k, 0], G[k, 1], G[k, 2]
@@ -287,20 +295,25 @@ def internal_forces(q, ptr, nodes, G, weight, part, material, laws, table, force
     """
     Fs, Rs, F, P = np.empty(9 * LANES), np.empty(9 * LANES), np.empty((3, 3)), np.empty((3, 3))
     U, V, s, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.empty(12)
-    g = np.empty((_widest(ptr), 3))
+    g, eigen = np.empty((_widest(ptr), 3)), np.empty(EIGEN)
+    rotates = stretches = False
+    for law in laws:
+        rotates, stretches = rotates or law <= COROTATED, stretches or law > COROTATED
     energy = 0.0
     for p in range(weight.shape[0]):
         lane = p % LANES
-        if lane == 0:
+        if lane == 0 and rotates:
             _gather_lanes(q, ptr, nodes, G, material, laws, p, Fs, Rs, F, U, s, V)
+        if lane == 0 and stretches:
+            gather_gradients(q, ptr, nodes, G, p, Fs, F)
+            stretch_lanes(Fs, eigen)
         start, stop, w, m = ptr[p], ptr[p + 1], weight[p], material[p]
         if laws[m] <= COROTATED:  # the polar rotation is cheaper than the singular values
             mu = 0.0 if part[p] == VOLUME else table[m, 0]
             lam = 0.0 if part[p] == SHEAR else table[m, 1]
             psi = _corotated_point(laws[m], mu, lam, w, Fs, Rs, lane, nodes, G, start, stop, force, g)
         else:
-            deformation_gradient(q, nodes, G, start, stop, F)
-            psi = point_response(laws[m], part[p], table[m], 0, F, U, s, V, P, T)
+            psi = lane_response(laws[m], part[p], table[m], 0, Fs, eigen, lane, F, U, s, V, P, T)
             _add_forces(force, nodes, G, start, stop, w, P)
         density[p] = psi
         energy += w * psi
@@ -310,12 +323,14 @@ def internal_forces(q, ptr, nodes, G, weight, part, material, laws, table, force
 @kernel
 def point_stresses(q, ptr, nodes, G, weight, part, material, laws, table, stress):
     """Cauchy stress P Fᵀ / J of each point into `stress` (p, 3, 3), Pa."""
-    F, P, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(12)
+    Fs, eigen, F, P, T = np.empty(9 * LANES), np.empty(EIGEN), np.empty((3, 3)), np.empty((3, 3)), np.empty(12)
     U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     for p in range(weight.shape[0]):
-        m = material[p]
-        deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
-        point_response(laws[m], part[p], table[m], 0, F, U, s, V, P, T)
+        m, lane = material[p], p % LANES
+        if lane == 0:
+            gather_gradients(q, ptr, nodes, G, p, Fs, F)
+            stretch_lanes(Fs, eigen)
+        lane_response(laws[m], part[p], table[m], 0, Fs, eigen, lane, F, U, s, V, P, T)
         if laws[m] == LINEAR:
             stress[p] = P
             continue

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.core.errors import InputError, SingularError
-from pliant.core.threads import one_blas_thread, threads_allowed
+from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray, IntArray
 from pliant.solvers.linear import multifrontal, substitution
 from pliant.solvers.linear.blas import blas
 from pliant.solvers.linear.compliance import condense
 from pliant.solvers.linear.condensation import csr_parts, sandwich, touched_columns
-from pliant.solvers.linear.halves import eliminate_halves
+from pliant.solvers.linear.halves import eliminate_halves, eliminate_triangle, substitute_halves
 from pliant.solvers.linear.response import SolvedResponse
 
 if TYPE_CHECKING:
@@ -29,9 +29,13 @@ class CholeskyFactor(SolvedResponse):
 
     Vectors are in the caller's numbering, all nodes included: entries of nodes that are not unknowns are ignored in
     what is given and zero in what is returned. The methods only read the factor, so threads may share it.
+
+    With `lift`, a matrix that fails in its last front only is factorized with `lifted` > 0 added to the diagonal there.
     """
 
-    def __init__(self, symbolic: Symbolic, values: FloatArray, *, out: CholeskyFactor | None = None) -> None:
+    def __init__(
+        self, symbolic: Symbolic, values: FloatArray, *, out: CholeskyFactor | None = None, lift: bool = False
+    ) -> None:
         self.symbolic = symbolic
         self._block = symbolic.pattern.block
         self._memory: Any = None  # of the rounded copy
@@ -41,7 +45,8 @@ class CholeskyFactor(SolvedResponse):
             self._panels = np.empty(int(symbolic.fronts.panel[-1]))
             self._workspace = np.empty(symbolic.workspace)
         self._rounded: Any = None
-        self._factorize(self._checked_values(values))
+        self.lifted = 0.0
+        self._factorize(self._checked_values(values), lift)
 
     @property
     def size(self) -> int:
@@ -71,7 +76,8 @@ class CholeskyFactor(SolvedResponse):
         if y.size == 0:
             return y[:, 0] if vector else y
         with one_blas_thread():
-            substitution.forward(self.symbolic.fronts, blas(), self._block, self._panels, y, self._rows(y.shape[1]))
+            given_to = self.symbolic.fronts, blas(), self._block, self._panels, y, self._rows(y.shape[1])
+            substitution.forward(*given_to, 0, len(self.symbolic.fronts.parent))
         return y[:, 0] if vector else y
 
     def ordered(self, x: FloatArray) -> FloatArray:
@@ -143,8 +149,8 @@ class CholeskyFactor(SolvedResponse):
     def _storage(self) -> tuple[FloatArray, FloatArray, Any]:
         return self._panels, self._workspace, self._memory
 
-    def _factorize(self, values: FloatArray) -> None:
-        symbolic = self.symbolic
+    def _factorize(self, values: FloatArray, lift: bool) -> None:
+        symbolic, count = self.symbolic, len(self.symbolic.fronts.parent)
         scale = np.empty(symbolic.unknown_count)
         multifrontal.diagonal_scale(values, symbolic.pattern.diagonal, symbolic.nodes, scale)
 
@@ -152,11 +158,35 @@ class CholeskyFactor(SolvedResponse):
             given = symbolic.fronts, blas(), values, scale, PIVOT_TOLERANCE, self._panels, workspace
             return int(multifrontal.factorize(*given, first, last))
 
+        def eliminate_last() -> int:
+            fronts, b = symbolic.fronts, self._block
+            at, offset = int(fronts.panel[count - 1]), b * int(fronts.start[count - 1])
+            k = b * int(fronts.start[count]) - offset
+            multifrontal.fill_triangle(fronts, count - 1, values, self._panels, self._workspace)
+            failed = eliminate_triangle(
+                k,
+                lambda *place: multifrontal.update_rows(blas(), self._panels, at, k, *place),
+                lambda *columns: int(
+                    multifrontal.factorize_columns(
+                        blas(), self._panels, at, k, *columns, scale, offset, PIVOT_TOLERANCE
+                    )
+                ),
+            )
+            return offset + failed if failed >= 0 else -1
+
         with one_blas_thread():
-            if threads_allowed() > 1 and symbolic.halves is not None:
-                failed = eliminate_halves(symbolic.fronts, symbolic.halves, self._block, self._workspace, eliminate)
+            halves, all_of_it = symbolic.halves, self._workspace
+            if halves is not None:
+                failed = eliminate_halves(symbolic.fronts, halves, self._block, all_of_it, eliminate, eliminate_last)
             else:
-                failed = eliminate(0, len(symbolic.fronts.parent), self._workspace)
+                failed = eliminate(0, count, self._workspace)
+            if lift and failed >= self._block * symbolic.fronts.start[-2]:  # its children are in the workspace still
+                last = symbolic.pattern.diagonal[symbolic.nodes[symbolic.fronts.start[-2] :]]
+                self.lifted = float(np.abs(np.einsum("nii->ni", values[symbolic.pattern.diagonal])).max())
+                before = values[last]
+                values[last] += self.lifted * np.eye(self._block)
+                failed = eliminate(count - 1, count, self._workspace)
+                values[last] = before
         if failed >= 0:
             self._raise_singular(failed, values)
 
@@ -205,15 +235,38 @@ class CholeskyFactor(SolvedResponse):
         """Set x to A⁻¹ rhs; `nodes` are the places in both of the nodes in elimination order."""
         symbolic = self.symbolic
         nodes, panels = symbolic.nodes if nodes is None else nodes, self._panels if panels is None else panels
+        if symbolic.halves is not None:
+            y = rhs.reshape(-1, self._block)[nodes].reshape(-1)
+            self._solve_halves(y, panels)
+            x.reshape(-1, self._block)[nodes] = y.reshape(-1, self._block)
+            return
         work = np.empty(symbolic.unknown_count + symbolic.tallest_front)
         substitution.solve_one(symbolic.fronts, self._block, nodes, panels, rhs, x, work)
 
     def _solve_many(self, y: FloatArray) -> None:
         """Turn y (unknowns, m), in elimination order, into A⁻¹ y."""
-        work = self._rows(y.shape[1])
+        fronts = self.symbolic.fronts
+
+        def substitute(own: FloatArray, first: int, last: int, forward: bool) -> None:
+            kernel = substitution.forward if forward else substitution.backward
+            kernel(fronts, blas(), self._block, self._panels, own, self._rows(y.shape[1]), first, last)
+
         with one_blas_thread():
-            substitution.forward(self.symbolic.fronts, blas(), self._block, self._panels, y, work)
-            substitution.backward(self.symbolic.fronts, blas(), self._block, self._panels, y, work)
+            if self.symbolic.halves is not None:
+                substitute_halves(fronts, self.symbolic.halves, self._block, y, substitute)
+                return
+            substitute(y, 0, len(fronts.parent), True)
+            substitute(y, 0, len(fronts.parent), False)
+
+    def _solve_halves(self, y: FloatArray, panels: FloatArray) -> None:
+        """Turn y (unknowns,), in elimination order, into A⁻¹ y, by halves."""
+        fronts, halves, tallest = self.symbolic.fronts, self.symbolic.halves, self.symbolic.tallest_front
+
+        def substitute(own: FloatArray, first: int, last: int, forward: bool) -> None:
+            substitution.substitute_one(fronts, self._block, panels, own, np.empty(tallest), first, last, forward)
+
+        assert halves is not None
+        substitute_halves(fronts, halves, self._block, y, substitute)
 
     def _compliance(self, ptr: Any, columns: Any, values: FloatArray) -> FloatArray:
         symbolic = self.symbolic

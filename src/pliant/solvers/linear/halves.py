@@ -1,4 +1,4 @@
-"""Two threads for one factorization: subtrees of the elimination tree that do not know of each other.
+"""Two threads for one factorization or solve: subtrees of the elimination tree that do not know of each other.
 
 Nested dissection cuts a body in two, and each part is eliminated without the other. The supernodes of a subtree follow
 each other, so a thread is given ranges of them and a workspace of its own. The updates of their roots are laid aside,
@@ -9,16 +9,20 @@ bit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Thread
 from typing import NamedTuple
 
 import numpy as np
 
+from pliant.core.threads import beside, threads_allowed
 from pliant.core.types import FloatArray, IntArray
 from pliant.solvers.linear.fronts import Fronts
 
 LEAST = 1e9
 """Operations below which a factorization is not worth a second thread."""
+WIDE = 600
+"""Columns of the last front from which on two threads share it."""
+STRIP = 120
+"""Columns of the last front that one thread factorizes between products that two share."""
 BALANCE = 0.7
 """Share of the work of the larger half above which the larger subtree is cut once more."""
 
@@ -71,15 +75,42 @@ def _dealt(roots: list[int], below: FloatArray) -> tuple[list[int], list[int]]:
     return halves
 
 
+def is_wide(fronts: Fronts, block: int, s: int) -> bool:
+    """Whether two threads share the supernode s: the last one, if it has many columns."""
+    return s == len(fronts.parent) - 1 and block * int(fronts.start[s + 1] - fronts.start[s]) >= WIDE
+
+
+def eliminate_triangle(
+    k: int, update: Callable[[int, int, int, int], None], factorize: Callable[[int, int], int]
+) -> int:
+    """Cholesky of a triangle of k columns: `update(first, last, begin, end)` takes what the columns before `first`
+    contribute off the columns [first, last) in the rows [begin, end), `factorize(first, last)` says −1 or the column
+    that failed. Rows are shared in the same way on one thread: the factor is the same to the last bit.
+    """
+    for first in range(0, k, STRIP):
+        last = min(first + STRIP, k)
+        if first:
+            middle = (first + k) // 2
+            beside(
+                lambda f=first, n=last, m=middle: update(f, n, f, m),  # type: ignore[misc]
+                lambda f=first, n=last, m=middle: update(f, n, m, k),  # type: ignore[misc]
+            )
+        failed = factorize(first, last)
+        if failed >= 0:
+            return failed
+    return -1
+
+
 def eliminate_halves(
     fronts: Fronts,
     halves: Halves,
     block: int,
     workspace: FloatArray,
     eliminate: Callable[[int, int, FloatArray], int],
+    eliminate_last: Callable[[], int],
 ) -> int:
-    """Eliminate all supernodes by `eliminate(first, last, workspace)`, which says −1 or the unknown that failed; says
-    the first of them.
+    """Eliminate all supernodes by `eliminate(first, last, workspace)`, which says −1 or the unknown that failed, and a
+    wide last one by `eliminate_last()`; says the first that failed.
     """
     failed = [-1, -1]
     aside: dict[int, FloatArray] = {}
@@ -95,17 +126,47 @@ def eliminate_halves(
                 return
             aside[root] = update(root, own).copy()
 
-    beside = Thread(target=work, args=(1, halves.other, np.empty_like(workspace)))
-    beside.start()
-    work(0, halves.one, workspace)
-    beside.join()
+    beyond = workspace if threads_allowed() < 2 else np.empty_like(workspace)
+    beside(lambda: work(0, halves.one, workspace), lambda: work(1, halves.other, beyond))
     if max(failed) >= 0:
         return min(x for x in failed if x >= 0)
     for s in halves.rest:
         for child in fronts.children[fronts.child_ptr[s] : fronts.child_ptr[s + 1]].tolist():
             update(child, workspace)[:] = aside.pop(child)
-        failed_at = eliminate(s, s + 1, workspace)
+        failed_at = eliminate_last() if is_wide(fronts, block, s) else eliminate(s, s + 1, workspace)
         if failed_at >= 0:
             return failed_at
         aside[s] = update(s, workspace).copy()
     return -1
+
+
+def substitute_halves(
+    fronts: Fronts, halves: Halves, block: int, y: FloatArray, substitute: Callable[[FloatArray, int, int, bool], None]
+) -> None:
+    """Turn y (unknowns, …), in elimination order, into A⁻¹ y by `substitute(y, first, last, forward)`.
+
+    What the subtrees of one thread add to those above is summed by itself, on one thread as on two: the solution is
+    the same to the last bit.
+    """
+
+    def rows(first: int, last: int) -> slice:
+        return slice(block * int(fronts.start[first]), block * int(fronts.start[last]))
+
+    def work(roots: list[int], own: FloatArray, forward: bool) -> None:
+        for root in roots:
+            substitute(own, int(halves.first[root]), root + 1, forward)
+
+    aside = y.copy()
+    for s in halves.rest:
+        aside[rows(s, s + 1)] = 0.0
+    beside(lambda: work(halves.one, y, True), lambda: work(halves.other, aside, True))
+    for root in halves.other:
+        mine = rows(int(halves.first[root]), root + 1)
+        y[mine] = aside[mine]
+    for s in halves.rest:
+        y[rows(s, s + 1)] += aside[rows(s, s + 1)]
+    for s in halves.rest:
+        substitute(y, s, s + 1, True)
+    for s in reversed(halves.rest):
+        substitute(y, s, s + 1, False)
+    beside(lambda: work(halves.one, y, False), lambda: work(halves.other, y, False))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IntArray
-from pliant.solvers.linear.blas import Blas, address, symmetric_update
+from pliant.solvers.linear.blas import Blas, address, subtract_product, symmetric_update
 from pliant.solvers.linear.fronts import Fronts
 from pliant.solvers.linear.panel import factorize_panel
 
@@ -67,6 +67,57 @@ def _load_blocks(fronts: Fronts, s: int, height: int, values: FloatArray, panels
                     panels[at + c * height + r] = values[~number, c, r]
 
 
+@inline
+def _fill_panel(
+    fronts: Fronts, s: int, height: int, values: FloatArray, panels: FloatArray, workspace: FloatArray
+) -> None:
+    """The panel of supernode s before it is factorized: its blocks of A and the updates of its children."""
+    b = values.shape[1]
+    at = fronts.panel[s]
+    panels[at : fronts.panel[s + 1]] = 0.0
+    _load_blocks(fronts, s, height, values, panels)
+    for q in range(fronts.child_ptr[s], fronts.child_ptr[s + 1]):
+        c = fronts.children[q]
+        size = b * (fronts.row_ptr[c + 1] - fronts.row_ptr[c])
+        _add_update(fronts, c, size, workspace, fronts.run_ptr[c], fronts.run_split[c], panels, at, height, 0)
+
+
+@kernel
+def fill_triangle(fronts: Fronts, s: int, values: FloatArray, panels: FloatArray, workspace: FloatArray) -> None:
+    """The panel of a supernode s without rows below it, before it is factorized."""
+    _fill_panel(fronts, s, values.shape[1] * (fronts.start[s + 1] - fronts.start[s]), values, panels, workspace)
+
+
+@kernel
+def update_rows(lib: Blas, panels: FloatArray, at: int, k: int, first: int, last: int, begin: int, end: int) -> None:
+    """Subtract what the columns before `first` of a triangle of k columns at `at` contribute to its columns
+    [first, last), in the rows [begin, end).
+    """
+    corner = address(panels) + 8 * at
+    into = corner + 8 * (first * k + begin)
+    subtract_product(lib, end - begin, last - first, first, corner + 8 * begin, k, corner + 8 * first, k, True, into, k)
+
+
+@kernel
+def factorize_columns(
+    lib: Blas,
+    panels: FloatArray,
+    at: int,
+    k: int,
+    first: int,
+    last: int,
+    scale: FloatArray,
+    offset: int,
+    tolerance: float,
+) -> int:
+    """Cholesky of the columns [first, last) of a triangle of k columns at `at`, to which those before them have
+    contributed; the column whose pivot fails, or −1. `scale` as for `factorize`, from `offset` on.
+    """
+    corner = at + first * k + first
+    failed = factorize_panel(lib, panels, corner, k, k - first, last - first, scale, offset + first, tolerance)
+    return first + failed if failed >= 0 else -1
+
+
 @kernel
 def factorize(
     fronts: Fronts,
@@ -92,13 +143,8 @@ def factorize(
         u = b * (fronts.row_ptr[s + 1] - fronts.row_ptr[s])
         height = k + u
         at = fronts.panel[s]
-        panels[at : fronts.panel[s + 1]] = 0.0
-        _load_blocks(fronts, s, height, values, panels)
-        for q in range(fronts.child_ptr[s], fronts.child_ptr[s + 1]):
-            c = fronts.children[q]
-            size = b * (fronts.row_ptr[c + 1] - fronts.row_ptr[c])
-            _add_update(fronts, c, size, workspace, fronts.run_ptr[c], fronts.run_split[c], panels, at, height, 0)
-        failed = factorize_panel(lib, panels, at, height, k, scale, b * fronts.start[s], tolerance)
+        _fill_panel(fronts, s, height, values, panels, workspace)
+        failed = factorize_panel(lib, panels, at, height, height, k, scale, b * fronts.start[s], tolerance)
         if failed >= 0:
             return int(b * fronts.start[s] + failed)
         if u == 0:

@@ -4,7 +4,8 @@ A set of nodes is cut in two by a *separator*; both halves are numbered first an
 eliminating one half never touches the other, and each half is treated the same way (A. George, Nested dissection of a
 regular finite element mesh, SIAM J. Numer. Anal. 10, 1973). With coordinates the candidate cuts are planes normal to
 the three axes; without, they are level sets of distances in the graph (A. George & J. W. H. Liu, An automatic nested
-dissection algorithm, SIAM J. Numer. Anal. 15, 1978). The candidate with the smallest separator for its balance wins.
+dissection algorithm, SIAM J. Numer. Anal. 15, 1978). Of all places of a cut the one with the smallest separator for its
+balance wins: where a body is notched, its notch.
 Its separator is then reduced to the smallest set of nodes that meets every edge across the cut: by Kőnig's theorem, a
 maximum matching of the bipartite graph of these edges yields it.
 """
@@ -18,7 +19,7 @@ from pliant.core.types import FloatArray, IndexArray, IntArray
 
 LEAF = 16  # nodes: smaller sets are not cut
 _SMOOTHINGS = 10  # sweeps of averaging over neighbours
-_QUANTILES = np.array([0.5, 0.42, 0.58])  # cut positions tried along every direction
+_MARGIN = 0.3  # least share of the nodes on either side of a cut
 
 
 def nested_dissection(
@@ -30,7 +31,7 @@ def nested_dissection(
     """
     n = len(ptr) - 1
     where = np.empty((n, 0)) if coordinates is None else np.ascontiguousarray(coordinates, np.float64)
-    order: IntArray = _dissect(ptr, neighbours, where, leaf, _QUANTILES)
+    order: IntArray = _dissect(ptr, neighbours, where, leaf, _MARGIN)
     return order
 
 
@@ -126,37 +127,59 @@ def _lengthwise(
 
 
 @inline
-def _cut_cost(
-    ptr: IndexArray, neighbours: IntArray, nodes: IntArray, part: IntArray, level: FloatArray, cut: float
-) -> float:
-    """Size of the separator of the cut level ≤ `cut`, dearer when the halves are uneven; infinite for no cut.
+def _best_cut(
+    ptr: IndexArray,
+    neighbours: IntArray,
+    nodes: IntArray,
+    part: IntArray,
+    level: FloatArray,
+    rank: IntArray,
+    touching: IntArray,
+    margin: float,
+) -> tuple[float, float]:
+    """The level below which the cheapest cut along a direction lies, and its cost; infinite for no cut.
 
-    The size is taken as that of the smaller of the two sides of the cut.
+    The cost is the size of the separator, dearer when the halves are uneven; the size is taken as that of the smaller
+    of the two sides of the cut. With nodes in the order of their levels, a node touches the other side of all cuts
+    from its own place to that of its last neighbour, and from that of its first one to its own: one sweep over the
+    edges knows all cuts.
     """
     here = part[nodes[0]]
-    below = 0
-    low_touching = 0
-    high_touching = 0
+    count = len(nodes)
+    along = level[nodes]
+    sequence = np.argsort(along, kind="mergesort")
+    for i in range(count):
+        rank[nodes[sequence[i]]] = i
+        touching[i, 0] = touching[i, 1] = 0
     for node in nodes:
-        low = level[node] <= cut
-        below += low
+        mine = rank[node]
+        first = last = mine
         for q in range(ptr[node], ptr[node + 1]):
-            other = neighbours[q]
-            if part[other] == here and (level[other] <= cut) != low:
-                if low:
-                    low_touching += 1
-                else:
-                    high_touching += 1
-                break
-    above = len(nodes) - below
-    separator = min(low_touching, high_touching)
-    if low_touching <= high_touching:
-        below -= separator
-    else:
-        above -= separator
-    if below <= 0 or above <= 0:
-        return np.inf
-    return (separator + 1.0) * (len(nodes) / below + len(nodes) / above)
+            if part[neighbours[q]] == here:
+                other = rank[neighbours[q]]
+                first = min(first, other)
+                last = max(last, other)
+        touching[mine, 0] += 1
+        touching[last, 0] -= 1
+        touching[first, 1] += 1
+        touching[mine, 1] -= 1
+    lowest, cut = np.inf, 0.0
+    low = high = 0
+    for i in range(count - 1):
+        low += touching[i, 0]
+        high += touching[i, 1]
+        below, above = i + 1, count - i - 1
+        if min(below, above) < margin * count or along[sequence[i]] == along[sequence[i + 1]]:
+            continue
+        if low <= high:
+            below -= low
+        else:
+            above -= high
+        if below > 0 and above > 0:
+            cost = (min(low, high) + 1.0) * (count / below + count / above)
+            if cost < lowest:
+                lowest, cut = cost, along[sequence[i]]
+    return lowest, cut
 
 
 @inline
@@ -166,10 +189,11 @@ def _choose_cut(
     nodes: IntArray,
     part: IntArray,
     where: FloatArray,
-    quantiles: FloatArray,
+    margin: float,
     level: FloatArray,
     spare: FloatArray,
     queue: IntArray,
+    touching: IntArray,
     side: IntArray,
 ) -> bool:
     """Set `side` to 0 below the cheapest cut and to 1 above it; False where no cut separates anything."""
@@ -180,14 +204,11 @@ def _choose_cut(
         else:
             for node in nodes:
                 level[node] = where[node, direction]
-        ranked = np.sort(level[nodes])
-        for quantile in quantiles:
-            cut = ranked[int(quantile * (len(nodes) - 1))]
-            cost = _cut_cost(ptr, neighbours, nodes, part, level, cut)
-            if cost < lowest:
-                lowest = cost
-                for node in nodes:
-                    side[node] = 0 if level[node] <= cut else 1
+        cost, cut = _best_cut(ptr, neighbours, nodes, part, level, queue, touching, margin)
+        if cost < lowest:
+            lowest = cost
+            for node in nodes:
+                side[node] = 0 if level[node] <= cut else 1
     return lowest < np.inf
 
 
@@ -319,7 +340,7 @@ def _partition(nodes: IntArray, side: IntArray, part: IntArray, fresh: int, buff
 
 
 @kernel
-def _dissect(ptr: IndexArray, neighbours: IntArray, where: FloatArray, leaf: int, quantiles: FloatArray) -> IntArray:
+def _dissect(ptr: IndexArray, neighbours: IntArray, where: FloatArray, leaf: int, margin: float) -> IntArray:
     """Split sets of nodes until they are small; each set is one slice of `order`, partitioned in place."""
     n = len(ptr) - 1
     order = np.arange(n).astype(np.int32)
@@ -328,6 +349,7 @@ def _dissect(ptr: IndexArray, neighbours: IntArray, where: FloatArray, leaf: int
     level = np.empty(n)
     spare = np.empty(n)
     queue = np.empty(n, np.int32)
+    touching = np.empty((n, 2), np.int32)
     match = np.empty(n, np.int32)
     previous = np.empty(n, np.int32)
     stack = np.empty((n + 2, 2), np.int64)
@@ -340,7 +362,7 @@ def _dissect(ptr: IndexArray, neighbours: IntArray, where: FloatArray, leaf: int
         begin = stack[top, 0]
         nodes = order[begin : stack[top, 1]]
         small = len(nodes) <= leaf
-        if small or not _choose_cut(ptr, neighbours, nodes, part, where, quantiles, level, spare, queue, side):
+        if small or not _choose_cut(ptr, neighbours, nodes, part, where, margin, level, spare, queue, touching, side):
             continue
         _cover(ptr, neighbours, nodes, part, side, match, previous, queue)
         low, high = _partition(nodes, side, part, fresh, queue)

@@ -143,7 +143,15 @@ def _factorize_strip(
 
 @inline
 def factorize_panel(
-    lib: Blas, panels: FloatArray, at: int, height: int, k: int, scale: FloatArray, first: int, tolerance: float
+    lib: Blas,
+    panels: FloatArray,
+    at: int,
+    ld: int,
+    height: int,
+    k: int,
+    scale: FloatArray,
+    first: int,
+    tolerance: float,
 ) -> int:
     """Cholesky of a panel in place; the column whose pivot fails, or −1.
 
@@ -157,8 +165,8 @@ def factorize_panel(
         count = min(width, k - j)
         if j > 0:
             rows = begin + 8 * j
-            subtract_product(lib, height - j, count, j, rows, height, rows, height, True, rows + 8 * j * height, height)
-        failed = _factorize_strip(panels, at + j * height + j, height, height - j, count, scale, first + j, tolerance)
+            subtract_product(lib, height - j, count, j, rows, ld, rows, ld, True, rows + 8 * j * ld, ld)
+        failed = _factorize_strip(panels, at + j * ld + j, ld, height - j, count, scale, first + j, tolerance)
         if failed >= 0:
             return int(j + failed)
         j += count

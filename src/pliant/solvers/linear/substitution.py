@@ -6,11 +6,48 @@ the m × unknowns transpose: Y = L⁻¹ X becomes Yᵀ = Xᵀ L⁻ᵀ, and every
 
 from __future__ import annotations
 
-from pliant.core.kernels import kernel
+from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IntArray
 from pliant.solvers.linear.blas import Blas, address, solve_right, subtract_product
 from pliant.solvers.linear.fronts import Fronts
 from pliant.solvers.linear.panel import solve_lower, solve_upper
+
+
+@inline
+def _lower(fronts: Fronts, b: int, panels: FloatArray, y: FloatArray, side: FloatArray, first: int, last: int) -> None:
+    """Forward substitution of the supernodes [first, last) in y; `side` has room for the tallest front."""
+    for s in range(first, last):
+        begin = b * fronts.start[s]
+        k = b * fronts.start[s + 1] - begin
+        rows = fronts.rows[fronts.row_ptr[s] : fronts.row_ptr[s + 1]]
+        height = k + b * len(rows)
+        for i in range(k):
+            side[i] = y[begin + i]
+        side[k:height] = 0.0
+        solve_lower(panels, fronts.panel[s], height, k, side)
+        for i in range(k):
+            y[begin + i] = side[i]
+        for i in range(len(rows)):
+            for r in range(b):
+                y[b * rows[i] + r] += side[k + b * i + r]
+
+
+@inline
+def _upper(fronts: Fronts, b: int, panels: FloatArray, y: FloatArray, side: FloatArray, first: int, last: int) -> None:
+    """Backward substitution of the supernodes [first, last) in y; `side` has room for the tallest front."""
+    for s in range(last - 1, first - 1, -1):
+        begin = b * fronts.start[s]
+        k = b * fronts.start[s + 1] - begin
+        rows = fronts.rows[fronts.row_ptr[s] : fronts.row_ptr[s + 1]]
+        height = k + b * len(rows)
+        for i in range(k):
+            side[i] = y[begin + i]
+        for i in range(len(rows)):
+            for r in range(b):
+                side[k + b * i + r] = y[b * rows[i] + r]
+        solve_upper(panels, fronts.panel[s], height, k, side)
+        for i in range(k):
+            y[begin + i] = side[i]
 
 
 @kernel
@@ -25,46 +62,36 @@ def solve_one(
     for j in range(len(nodes)):
         for r in range(b):
             work[b * j + r] = rhs[b * nodes[j] + r]
-    for s in range(len(fronts.parent)):
-        first = b * fronts.start[s]
-        k = b * fronts.start[s + 1] - first
-        rows = fronts.rows[fronts.row_ptr[s] : fronts.row_ptr[s + 1]]
-        height = k + b * len(rows)
-        for i in range(k):
-            work[n + i] = work[first + i]
-        work[n + k : n + height] = 0.0
-        solve_lower(panels, fronts.panel[s], height, k, work[n:])
-        for i in range(k):
-            work[first + i] = work[n + i]
-        for i in range(len(rows)):
-            for r in range(b):
-                work[b * rows[i] + r] += work[n + k + b * i + r]
-    for s in range(len(fronts.parent) - 1, -1, -1):
-        first = b * fronts.start[s]
-        k = b * fronts.start[s + 1] - first
-        rows = fronts.rows[fronts.row_ptr[s] : fronts.row_ptr[s + 1]]
-        height = k + b * len(rows)
-        for i in range(k):
-            work[n + i] = work[first + i]
-        for i in range(len(rows)):
-            for r in range(b):
-                work[n + k + b * i + r] = work[b * rows[i] + r]
-        solve_upper(panels, fronts.panel[s], height, k, work[n:])
-        for i in range(k):
-            work[first + i] = work[n + i]
+    _lower(fronts, b, panels, work[:n], work[n:], 0, len(fronts.parent))
+    _upper(fronts, b, panels, work[:n], work[n:], 0, len(fronts.parent))
     for j in range(len(nodes)):
         for r in range(b):
             x[b * nodes[j] + r] = work[b * j + r]
 
 
 @kernel
-def forward(fronts: Fronts, lib: Blas, b: int, panels: FloatArray, x: FloatArray, work: FloatArray) -> None:
-    """Turn x into L⁻¹ x, for x of shape (unknowns, m); `work` has the shape (rows of the tallest front, m)."""
+def substitute_one(
+    fronts: Fronts, b: int, panels: FloatArray, y: FloatArray, side: FloatArray, first: int, last: int, down: bool
+) -> None:
+    """Forward substitution of the supernodes [first, last) in y (unknowns,) where `down`, otherwise backward."""
+    if down:
+        _lower(fronts, b, panels, y, side, first, last)
+    else:
+        _upper(fronts, b, panels, y, side, first, last)
+
+
+@kernel
+def forward(
+    fronts: Fronts, lib: Blas, b: int, panels: FloatArray, x: FloatArray, work: FloatArray, start: int, stop: int
+) -> None:
+    """Turn x into L⁻¹ x, for x of shape (unknowns, m), as far as the supernodes [start, stop) go; `work` has the shape
+    (rows of the tallest front, m).
+    """
     m = x.shape[1]
     y = address(x)
     side = address(work)
     factor = address(panels)
-    for s in range(len(fronts.parent)):
+    for s in range(start, stop):
         first = b * fronts.start[s]
         k = b * fronts.start[s + 1] - first
         rows = fronts.row_ptr[s + 1] - fronts.row_ptr[s]
@@ -85,13 +112,17 @@ def forward(fronts: Fronts, lib: Blas, b: int, panels: FloatArray, x: FloatArray
 
 
 @kernel
-def backward(fronts: Fronts, lib: Blas, b: int, panels: FloatArray, x: FloatArray, work: FloatArray) -> None:
-    """Turn x into L⁻ᵀ x, for x of shape (unknowns, m); `work` has the shape (rows of the tallest front, m)."""
+def backward(
+    fronts: Fronts, lib: Blas, b: int, panels: FloatArray, x: FloatArray, work: FloatArray, start: int, stop: int
+) -> None:
+    """Turn x into L⁻ᵀ x, for x of shape (unknowns, m), as far as the supernodes [start, stop) go; `work` has the shape
+    (rows of the tallest front, m).
+    """
     m = x.shape[1]
     y = address(x)
     side = address(work)
     factor = address(panels)
-    for s in range(len(fronts.parent) - 1, -1, -1):
+    for s in range(stop - 1, start - 1, -1):
         first = b * fronts.start[s]
         k = b * fronts.start[s + 1] - first
         rows = fronts.row_ptr[s + 1] - fronts.row_ptr[s]
