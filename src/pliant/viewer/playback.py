@@ -42,6 +42,7 @@ class Playback(Viewer):
         self.time_slider = gui.add_slider("time (s)", first, max(last, first + step), step, first)
         self.driver.guard(self.time_slider, lambda event: self._seek(event.target.value))
         self.speed = self.driver.guard(gui.add_dropdown("speed", SPEEDS, initial_value="1×"))
+        self._add_fit_button()
         self._add_look(arrows=False)
         self._widen()
         self._begin()

@@ -53,6 +53,7 @@ def write_screenshot(thing: Entry | Run | WorldSubject, path: Path, *, size: tup
             _wait(lambda: viewer.subject is not None and not viewer.building, viewer)
             if isinstance(thing, Entry):
                 strike(viewer, thing)
+                viewer.fit()
         browser = play.chromium.launch(executable_path=executable, args=list(FLAGS))
         try:
             page = browser.new_page(viewport={"width": size[0], "height": size[1]})
@@ -70,8 +71,8 @@ def write_screenshot(thing: Entry | Run | WorldSubject, path: Path, *, size: tup
 def _settled(page: Any) -> bytes:
     """What the page shows once it no longer changes: it fades in, slowly without a graphics card."""
     last = b""
-    for _ in range(20):
-        page.wait_for_timeout(2000)
+    for _ in range(60):
+        page.wait_for_timeout(500)
         now: bytes = page.screenshot(timeout=60_000)
         if now == last:
             break
@@ -91,7 +92,7 @@ def _small(picture: bytes) -> bytes:
 def strike(viewer: LiveSimulation, pose: Entry) -> None:
     """Bring the subject into the pose of its entry."""
     viewer.mode.value = pose.mode
-    viewer.speed.value = "2×"
+    viewer.hurries = True
     for sliders in viewer.inputs.sliders.values():
         for slider in sliders:
             for label, value in pose.pose.items():
@@ -106,7 +107,7 @@ def strike(viewer: LiveSimulation, pose: Entry) -> None:
     else:
         _wait(lambda: viewer.inputs.settled or not viewer.playing, viewer)
     viewer.pause()
-    viewer.speed.value = "1×"
+    viewer.hurries = False
 
 
 def _wait(done: Callable[[], bool], viewer: Viewer) -> None:

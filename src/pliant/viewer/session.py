@@ -54,6 +54,7 @@ class Viewer(ABC):
         self.picked = gui.add_html("", visible=False)
         self._on_stage: tuple[Cast, Moment] | None = None
         self.server.scene.on_click(modifier="shift")(self._show_pick)
+        self.server.on_client_connect(self._look)
 
     @property
     def port(self) -> int:
@@ -134,13 +135,25 @@ class Viewer(ABC):
         self.play_button = self.server.gui.add_button("Play", icon="player-play", color="blue")
         self.driver.press(self.play_button, lambda _: self.pause() if self._playing else self.play())
 
-    def _set_stage(self, cast: Cast, moment: Moment, seen: Any) -> None:
-        """Build the scene anew; browsers look at all of it."""
+    def _set_stage(self, cast: Cast, moment: Moment, seen: Any, way: Any = None) -> None:
+        """Build the scene anew; browsers look at all of it, from the direction `way`."""
         self.server.scene.reset()
         self._cast, self._on_stage = cast, (cast, moment)
-        self._stage = Stage(self.server, cast, moment, seen)
-        for client in self.server.get_clients().values():
-            self._stage.look_from(client.camera)
+        self._stage = Stage(self.server, cast, moment, seen, way)
+
+    def _look(self, client: Any) -> None:
+        """A browser came: its page may be wider or narrower than others."""
+        if self._stage is not None:
+            self._stage.framing.turn(client)
+
+    def fit(self, client: Any = None) -> None:
+        """Let a browser look at what is shown now, every one where `client` is None."""
+        if self._stage is not None and self._on_stage is not None:
+            self._stage.fit(self._on_stage[1], client)
+
+    def _add_fit_button(self, *, order: float | None = None) -> None:
+        self.fit_button = self.server.gui.add_button("Show all", icon="focus-2", color="gray", order=order)
+        self.fit_button.on_click(lambda event: self.fit(event.client))
 
     def _add_look(self, *, arrows: bool) -> None:
         self.look = Look(self.server.gui, self._cast, self.driver, self._ask, arrows=arrows)
