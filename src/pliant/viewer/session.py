@@ -10,6 +10,7 @@ import threading
 import time
 import traceback
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from html import escape
 from importlib import import_module
@@ -99,19 +100,21 @@ class Viewer(ABC):
         with redirect_stdout(io.StringIO()):
             self.server.stop()
 
-    def wait(self, message: str = "") -> None:
+    def wait(self, message: str = "", *, announce: Callable[[], None] | None = None) -> None:
         """Block until the viewer is closed, or closes it on Ctrl-C and SIGTERM.
 
-        `message` is printed once both are listened to.
+        `message` is printed, and `announce` called, once both are listened to.
         """
         asked = threading.Event()
         before: dict[signal.Signals, Any] = {}
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 before[number] = signal.signal(number, lambda *_: asked.set())
-        if message:
-            print(message, flush=True)
         try:
+            if message:
+                print(message, flush=True)
+            if announce is not None:
+                announce()
             while not (asked.is_set() or self._ended.wait(0.2)):
                 pass
         finally:
