@@ -83,7 +83,7 @@ def check(run: Run, bench: Bench) -> None:
 
 def surfaces(bench: Bench, run: Run) -> Shown:
     """Fingers, cube, the plate that carries the fingers, and arrows for the contact forces."""
-    shown = shown_run(run, fps=FPS, cables=False)
+    shown = shown_run(run, fps=FPS, cables=False, arrows=False)
     lifts = np.array([motion(float(t))[1] for t in shown.times])
     plate = _plate(bench, lifts)
     arrows = [_arrow(run, bench, number, shown.frames) for number in range(len(bench.robot.fingers))]

@@ -28,7 +28,7 @@ Bench = TypeVar("Bench", bound=Driven)
 
 
 def record(bench: Bench, check: Callable[[Run, Bench], None], *, until: float, progress: bool = True) -> Run:
-    """Simulate the motion to `until` (s) and `check` it; a first step, which loads or compiles kernels, is not timed."""
+    """Simulate the motion to `until` (s) and `check` it; a first step, which loads or compiles kernels, is untimed."""
     stepper = bench.stepper
     stepper(bench.world, bench.world.initial_state(), bench.control(stepper.dt, None))
     run = simulate(bench.world, stepper, until=until, control=bench.control, progress=progress)

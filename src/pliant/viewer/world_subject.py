@@ -21,6 +21,7 @@ from pliant.models.volume import Support
 from pliant.robots import Marker
 from pliant.stepping import ImplicitEuler, Run, StepInfo
 from pliant.stepping.run import Recorder
+from pliant.stepping.touches import Touches
 from pliant.viewer.cast import Cast
 from pliant.viewer.dragging import Dragged, center_of, draggable, rebuilt, with_motions
 from pliant.viewer.inputs import Range, scalar, world_ranges
@@ -284,7 +285,11 @@ def joined(runs: Sequence[Run]) -> Run:
             for name in stages
         },
         forces=tuple(
-            replace(rows[0], values=np.concatenate([rows[0].values, *(other.values[1:] for other in rows[1:])]))
+            replace(
+                rows[0],
+                values=np.concatenate([rows[0].values, *(other.values[1:] for other in rows[1:])]),
+                touches=None if rows[0].touches is None else Touches.joined([one.touches for one in rows]),
+            )
             for rows in zip(*(run.forces for run in kept))
         ),
         controls=tuple(c for run in kept for c in run.controls) if known is not None else (),
