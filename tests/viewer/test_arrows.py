@@ -1,11 +1,16 @@
 """Contact forces of runs as arrows, in files and on the page of `pliant play`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import pliant as pl
 from pliant.viewer.arrows import LENGTH, MOST, arrow_surfaces
 from pliant.viewer.export_surfaces import shown_run
+from pliant.viewer.picture import write_picture
+from pliant.viewer.shapes import ball
+from pliant.viewer.surfaces import SurfaceFrames
 
 NONE = (np.zeros((0, 3)), np.zeros((0, 3)))
 
@@ -75,3 +80,25 @@ def test_a_played_run_shows_them_too(run):
         assert viewer.look.arrows.value
         hardest = np.linalg.norm(run.contact_force("ball", "floor"), axis=1).max()
         assert viewer.look.lengthen(0.0) == pytest.approx(hardest, rel=1e-5), "one scale for the whole run"
+
+
+def test_arrows_are_seen_through_what_hides_them(tmp_path):
+    """In a picture: an arrow inside a ball is red in the middle of the picture, where it is drawn in front."""
+    image = pytest.importorskip("matplotlib.image")
+    points, triangles = ball(np.zeros(3), 0.5)
+    hiding = SurfaceFrames(triangles, points[None], color="#5b82d6")
+    (arrow,) = arrow_surfaces([(np.array([[0.0, 0.0, -0.1]]), np.array([[0.0, 0.0, 1.0]]))], reach=1.0)
+    for shown, red in ((arrow, True), (replace(arrow, in_front=False), False)):
+        path = write_picture(tmp_path / "a.png", surfaces=[hiding, shown], frames=[0], times=[0.0], size=(320, 240))
+        pixels = image.imread(path)[..., :3]
+        assert bool((pixels[..., 0] > pixels[..., 2] + 0.2).any()) is red
+
+
+def test_one_pose_is_the_last(run, tmp_path):
+    image = pytest.importorskip("matplotlib.image")
+    one, none = (
+        image.imread(pl.export(part, tmp_path / f"{k}.png", poses=1, size=(320, 180)))[..., :3]
+        for k, part in enumerate((run, replace(run, forces=())))
+    )
+    reddish = [(picture[..., 0] > picture[..., 2] + 0.2).sum() for picture in (one, none)]
+    assert reddish[0] > reddish[1], "the ball pushes at the end and not at the beginning"

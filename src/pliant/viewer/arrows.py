@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from pliant.core.types import FloatArray
 from pliant.viewer.shapes import Triangles, revolve
@@ -29,7 +30,7 @@ def arrow_surfaces(instants: Sequence[tuple[FloatArray, FloatArray]], reach: flo
     """One surface with an arrow for each of the largest forces of every instant, or none where nothing ever pushed.
 
     `instants` are points (k, 3) m and forces (k, 3) N; `reach` m is the size of what is shown. An instant with fewer
-    forces than another has arrows without length, at a point where something pushed.
+    forces than another has arrows without length, where they last were.
     """
     chosen = [_largest(*instant) for instant in instants]
     high = max((float(np.linalg.norm(forces, axis=1).max(initial=0.0)) for _, forces in chosen), default=0.0)
@@ -40,14 +41,17 @@ def arrow_surfaces(instants: Sequence[tuple[FloatArray, FloatArray]], reach: flo
     somewhere = next(points[0] for points, _ in chosen if len(points))
     scale = LENGTH * reach / high
     frames: list[FloatArray] = []
+    places = np.tile(somewhere, (count, 1))
     for points, forces in chosen:
-        somewhere = points[0] if len(points) else somewhere
-        drawn = [_arrow(point, scale * force, THICKNESS * reach) for point, force in zip(points, forces, strict=True)]
-        drawn += [_arrow(somewhere, np.zeros(3), 0.0)] * (count - len(drawn))
+        # a force that goes on keeps its arrow: the page shows what lies between two instants
+        ways = np.zeros((count, 3))
+        _, own = linear_sum_assignment(np.linalg.norm(points[:, None] - places, axis=2))
+        places[own], ways[own] = points, scale * forces
+        drawn = [_arrow(place, way, THICKNESS * reach) for place, way in zip(places, ways, strict=True)]
         frames.append(np.concatenate([one for one, _ in drawn]))
     triangles = np.concatenate([part + k * len(points) for k, (points, part) in enumerate(drawn)])
     label = f"contact forces, the longest {high:.3g} N"
-    return [SurfaceFrames(triangles, np.stack(frames), label=label, color=ARROW)]
+    return [SurfaceFrames(triangles, np.stack(frames), label=label, color=ARROW, in_front=True)]
 
 
 def _largest(points: FloatArray, forces: FloatArray) -> tuple[FloatArray, FloatArray]:
