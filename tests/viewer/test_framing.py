@@ -8,7 +8,7 @@ import pytest
 import pliant as pl
 from pliant.viewer import zoo
 from pliant.viewer.cast import LARGEST_SKIN, Cast
-from pliant.viewer.framing import FARTHEST, FIELD, Framing
+from pliant.viewer.framing import FARTHEST, FIELD, PANEL, Framing
 from pliant.viewer.subject import SLIDERS, Demand
 from pliant.viewer.world_subject import WorldSubject
 
@@ -60,7 +60,7 @@ def test_all_of_a_box_is_on_the_page_and_fills_it(aspect, way):
     seen = np.abs(on_page(camera, corners(LOWER, UPPER), aspect))
     assert np.asarray(camera.look_at) == pytest.approx(0.5 * (LOWER + UPPER))
     assert seen.max() < 1.0
-    assert (seen.max(axis=0) / [max(1 - 0.8 / aspect, 0.5), 1.0]).max() > 0.85, "no farther away than needed"
+    assert (seen.max(axis=0) / [max(1 - PANEL / aspect, 0.5), 1.0]).max() > 0.85, "no farther away than needed"
 
 
 def test_a_camera_that_nobody_turned_steps_back_and_one_that_was_stays():

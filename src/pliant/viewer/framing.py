@@ -16,7 +16,7 @@ FIELD = float(np.radians(40.0))
 """Vertical field of view, rad."""
 ASPECT = 1.6
 """Width of a page over its height, where it is not known."""
-PANEL = 0.8
+PANEL = 0.9
 """By how much of its height a page is narrower for the panel at its right: what is shown stands in the middle."""
 SPARE = 1.08
 """Distance of the eye over the least one."""

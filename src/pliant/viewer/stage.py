@@ -237,12 +237,20 @@ class _Skin:
 def _bounds(
     points: FloatArray, obstacles: Sequence[Obstacle], poses: Sequence[FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """Corners (3,) m of what is looked at: `points` (n, 3), and obstacles as far as they are near."""
+    """Corners (3,) m of what is looked at: `points` (n, 3), and obstacles as far as they are near; of a plane what lies
+    across from the points.
+    """
     lower, upper = points.min(axis=0), points.max(axis=0)
     size = float(np.linalg.norm(upper - lower))
     places = [points]
     for obstacle, pose in zip(obstacles, poses, strict=True):
-        found = None if isinstance(obstacle.shape.solid, Plane) else shape_triangles(obstacle.shape, reach=size)
+        solid = obstacle.shape.solid
+        if isinstance(solid, Plane):
+            ends, normal = np.stack([lower, upper]), pose[1:] @ solid.normal
+            across = ends - np.outer((ends - pose[0] - pose[1:] @ solid.point) @ normal, normal)
+            places.append(np.clip(across, lower - 2.0 * size, upper + 2.0 * size))
+            continue
+        found = shape_triangles(obstacle.shape, reach=size)
         if found is not None:
             places.append(np.clip(pose[0] + found[0] @ pose[1:].T, lower - 0.5 * size, upper + 0.5 * size))
     return _corners(places)

@@ -95,7 +95,7 @@ def _gripper(name: str, about: str) -> WorldSubject:
     scene, grip = Scene(gravity=DOWN), robots.gripper()
     scene.add(grip)
     grip.collide(scene)
-    return WorldSubject(scene.compile(), name=name, about=about, lifted=grip.mounts, usual_step=0.02)
+    return WorldSubject(scene.compile(), name=name, about=about, lifted=grip.mounts)
 
 
 def _chambers(make: Callable[[], Any]) -> Callable[[str, str], Subject]:
