@@ -21,10 +21,10 @@ import numpy as np
 
 from pliant import mesh
 from pliant.collision import CollisionSurface, ProximityOptions, self_contacts, surface_contacts
+from pliant.collision.candidates import candidates
 from pliant.collision.contacts import ContactKind, key_base
 from pliant.collision.edge_edge import edge_edge_contacts
 from pliant.collision.filters import arrays_of
-from pliant.collision.pairs import triangle_pairs
 from pliant.collision.proximity import history_of, limits_of
 from pliant.collision.vertex_face import vertex_face_contacts
 
@@ -63,7 +63,7 @@ def measure(cells: tuple[int, int, int]) -> dict[str, float]:
     poses = {phase: surface.at(x) for phase, x in shapes.items()}
     arrays = {phase: arrays_of(pose) for phase, pose in poses.items()}
     limits, history = limits_of(options, same=True), history_of(None)
-    pairs = {k: triangle_pairs(p, p, margin=limits.margin, facing=limits.facing) for k, p in poses.items()}
+    found = {phase: candidates(pose, pose, limits, crossed=False) for phase, pose in poses.items()}
     vertex, edge = key_base(ContactKind.VERTEX_FACE, 0), key_base(ContactKind.EDGE_EDGE, 0)
     other = surface.at(shapes[0.0] + np.array([0.0, 0.0, 0.0205]))
     result = {
@@ -72,11 +72,13 @@ def measure(cells: tuple[int, int, int]) -> dict[str, float]:
         "contacts": float(self_contacts(poses[0.0], options).count),
         "build": build,
         "refit": milliseconds(lambda s: surface.at(shapes[s])),
-        "pairs": milliseconds(lambda s: triangle_pairs(poses[s], poses[s], margin=limits.margin, facing=limits.facing)),
+        "candidates": milliseconds(lambda s: candidates(poses[s], poses[s], limits, crossed=False)),
         "vertex-face": milliseconds(
-            lambda s: vertex_face_contacts(pairs[s], arrays[s], arrays[s], limits, history, vertex)
+            lambda s: vertex_face_contacts(found[s].vertices, arrays[s], arrays[s], limits, history, vertex)
         ),
-        "edge-edge": milliseconds(lambda s: edge_edge_contacts(pairs[s], arrays[s], arrays[s], limits, history, edge)),
+        "edge-edge": milliseconds(
+            lambda s: edge_edge_contacts(found[s].edges, arrays[s], arrays[s], limits, history, edge)
+        ),
         "self": milliseconds(lambda s: self_contacts(surface.at(shapes[s]), options)),
         "two contacts": float(surface_contacts(poses[0.0], other, options).count),
         "two": milliseconds(lambda s: surface_contacts(surface.at(shapes[s]), other, options)),

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+import urllib.request
 
 import numpy as np
 import pytest
@@ -66,17 +67,31 @@ def test_films_say_what_is_missing(pliant, saved_run, monkeypatch):
 
 
 def test_play_serves_the_run_and_ends_cleanly(saved_run):
+    """The address comes as JSON on standard output, which holds nothing else; then the page is there."""
     pytest.importorskip("viser")
-    command = [sys.executable, "-c", "from pliant.cli import main; main()", "play", str(saved_run), "--port", "0"]
-    process = subprocess.Popen([*command, "--no-open"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    command = [sys.executable, "-m", "pliant", "play", str(saved_run), "--port", "0", "--no-open", "--json", "-"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        assert any("Pliant viewer at http://localhost:" in line for line in process.stdout), "it ended by itself"
+        told = "".join(iter(process.stdout.readline, "}\n")) + "}"
+        address = json.loads(told)
+        assert address["what"] == str(saved_run)
+        assert address["url"] == f"http://localhost:{address['port']}"
+        with urllib.request.urlopen(address["url"], timeout=20) as page:
+            assert b"<html" in page.read().lower()
         process.terminate()
-        assert process.wait(timeout=30) == 0
+        rest, errors = process.communicate(timeout=30)
+        assert process.returncode == 0
+        assert (rest, errors.count("Pliant viewer at")) == ("", 1)
     finally:
         process.kill()
         process.wait()
+
+
+def test_without_a_file_the_kinds_are_listed(pliant, saved_run):
+    code, out, _ = pliant("export", saved_run, "--json", "-")
+    assert code == 0
+    assert {".html", ".gif", ".glb", ".pvd"} <= set(json.loads(out))
 
 
 def test_play_refuses_what_is_no_run(pliant, scene):

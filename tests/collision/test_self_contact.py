@@ -8,9 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pliant.collision import CollisionSurface, ContactKind, ProximityOptions, self_contacts
-from pliant.collision.edge_edge import edge_edge_contacts
+from pliant.collision.candidates import candidates
 from pliant.collision.filters import arrays_of
-from pliant.collision.pairs import triangle_pairs
 from pliant.collision.proximity import history_of, limits_of
 from pliant.collision.vertex_face import vertex_face_contacts
 
@@ -94,8 +93,9 @@ def test_all_pairs_of_a_crumpled_box(shapes, oracle, seed):
     options = ProximityOptions(margin=margin, rest_factor=4.0, wall_factor=0.0, facing=2.0, sharp_angle=-1.0)
     pose = surface.at(x)
     contacts = self_contacts(pose, options)
-    pairs, arrays = triangle_pairs(pose, pose, margin=margin, facing=2.0), arrays_of(pose)
-    faces = vertex_face_contacts(pairs, arrays, arrays, limits_of(options, same=True), history_of(None), 0)
+    arrays, limits = arrays_of(pose), limits_of(options, same=True)
+    found = candidates(pose, pose, limits, crossed=False)
+    faces = vertex_face_contacts(found.vertices, arrays, arrays, limits, history_of(None), 0)
     feet = np.einsum("mk,mki->mi", faces.weights, x[triangles[faces.faces]])
     distances = np.linalg.norm(x[faces.vertices] - feet, axis=1)  # along a flush border the gap is less
     assert (np.abs(faces.gap) <= distances + 1e-12).all()
@@ -137,25 +137,3 @@ def crossing_edges(oracle, rest, x, triangles, margin, rest_distance):
         if distance <= margin and oracle.segment_segment(*(rest[p] for p in (*e, *f))) >= rest_distance:
             found[(*e, *f)] = distance
     return found
-
-
-@settings(max_examples=15, deadline=None)
-@given(SEEDS)
-def test_the_tree_loses_no_contact(shapes, seed):
-    """With all default filters: the contacts among all pairs of triangles are those among the pairs of the tree."""
-    rest, triangles = shapes.box(cells=(3, 3, 3))
-    x = rest + 0.3 * np.random.default_rng(seed).normal(size=rest.shape)
-    pose = CollisionSurface.build(triangles, rest).at(x)
-    options = ProximityOptions(margin=0.1, wall_factor=0.0)
-    arrays, limits, none = arrays_of(pose), limits_of(options, same=True), history_of(None)
-    every = [(i, j) for i, j in combinations(range(len(triangles)), 2) if not set(triangles[i]) & set(triangles[j])]
-    culled = triangle_pairs(pose, pose, margin=limits.margin, facing=limits.facing)
-    assert len(culled) < 0.7 * len(every)
-    results = []
-    for pairs in (np.array(every, dtype=np.int32), culled):
-        faces = vertex_face_contacts(pairs, arrays, arrays, limits, none, 0)
-        edges = edge_edge_contacts(pairs, arrays, arrays, limits, none, 0)
-        results.append((faces.vertices, faces.faces, faces.gap, edges.edges, edges.gap))
-    for all_pairs, tree in zip(*results):
-        np.testing.assert_array_equal(all_pairs, tree)
-    assert len(results[0][0]) > 0

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pliant.cli.errors import EXIT_CODES, Warnings, tell
-from pliant.cli.names import bench_names, demo_names, experiment_names, kind_names, robot_names
+from pliant.cli.names import bench_names, demo_names, experiment_names, kind_names, robot_names, shown_names
 
 app = typer.Typer(
     name="pliant",
@@ -159,13 +159,17 @@ def sweep(
 @app.command()
 def play(
     recorded: Annotated[Path, typer.Argument(metavar="RUN.npz", help="A saved run.")],
-    port: Annotated[int, typer.Option(help="Port on this machine; the next free one where it is taken.")] = 8080,
+    port: Annotated[
+        int | None, typer.Option(help="Port; 0 for any free one. Without it, the first free from 8080.")
+    ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", "--no-browser", help="Do not open a browser.")] = False,
+    json: Json = None,
 ) -> None:
     """Play a saved run in the browser until Ctrl-C."""
     from pliant.cli.export import show_play
+    from pliant.cli.output import Output
 
-    show_play(recorded, port=port, open_browser=not no_open)
+    show_play(Output(json), recorded, port=port, open_browser=not no_open)
 
 
 @app.command()
@@ -299,7 +303,11 @@ def reduce(
 def view(
     what: Annotated[
         str,
-        typer.Argument(help="A robot of the zoo, a saved world or run (.npz), or a SCENE.py.", metavar="[ROBOT|FILE]"),
+        typer.Argument(
+            help="A robot of the zoo, a saved world or run (.npz), or a SCENE.py.",
+            metavar="[ROBOT|FILE]",
+            autocompletion=shown_names,
+        ),
     ] = "finger",
     port: Annotated[
         int | None, typer.Option(help="Port; 0 for any free one. Without it, the first free from 8080.")
@@ -309,10 +317,10 @@ def view(
     screenshot: Annotated[
         Path | None, typer.Option(help="Write a picture of the page here and stop (needs Chromium).")
     ] = None,
+    json: Json = None,
 ) -> None:
     """Drive a robot in the browser: sliders, a target to drag, obstacles, contact forces and timings."""
-    from rich.console import Console
-
+    from pliant.cli.output import Output
     from pliant.cli.view import show_view
 
-    show_view(Console(), what, port=port, host=host, open_browser=not no_browser, screenshot=screenshot)
+    show_view(Output(json), what, port=port, host=host, open_browser=not no_browser, screenshot=screenshot)

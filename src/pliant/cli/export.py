@@ -19,6 +19,7 @@ def show_export(output: Output, source: Path, *, to: Sequence[Path], **options: 
         output.say("pliant export RUN.npz --to FILE; the ending of FILE says as what")
         for ending, line in KINDS.items():
             output.say(f"  {ending:<7}{line}")
+        output.finish(KINDS)
         return
     for file in to:
         check_kind(file)
@@ -29,11 +30,11 @@ def show_export(output: Output, source: Path, *, to: Sequence[Path], **options: 
     output.finish({"run": source, "files": list(to)})
 
 
-def show_play(source: Path, *, port: int, open_browser: bool) -> None:
+def show_play(output: Output, source: Path, *, port: int | None, open_browser: bool) -> None:
     """Play a saved run in the browser until Ctrl-C."""
-    from pliant.viewer.live import view
+    from pliant.cli.view import serve
 
-    view(saved_run(source), port=port, open_browser=open_browser, block=True)
+    serve(output, saved_run(source), what=str(source), port=port, open_browser=open_browser)
 
 
 def write_run(run: Any, file: Path, **options: Any) -> Path:

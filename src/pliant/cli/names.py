@@ -38,6 +38,13 @@ def robot_names(incomplete: str) -> list[str]:
     return _beginning(robots(), incomplete)
 
 
+def shown_names(incomplete: str) -> list[str]:
+    """What `pliant view` knows by name that begins with `incomplete`."""
+    from pliant.viewer.zoo import ZOO
+
+    return _beginning([one.name for one in ZOO], incomplete)
+
+
 def robots() -> list[str]:
     """Robots of the zoo that have one body."""
     from pliant import robots as zoo

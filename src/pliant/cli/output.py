@@ -44,6 +44,7 @@ class Output:
         text = json.dumps(data, indent=2, default=plain) + "\n"
         if self._json == STANDARD_OUTPUT:
             sys.stdout.write(text)
+            sys.stdout.flush()  # a program at the other end of the pipe may wait for it
         else:
             self._json.write_text(text, encoding="utf-8")
             self.say(f"wrote {self._json}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
+from typing import Any
 
-from rich.console import Console
-
+from pliant.cli.output import Output
 from pliant.viewer.live import has_screen, open_viewer
 from pliant.viewer.opening import opened
 from pliant.viewer.session import LOOPBACK
@@ -16,23 +16,38 @@ PORT = 8080
 
 
 def show_view(
-    console: Console, what: str, *, port: int | None, host: str, open_browser: bool, screenshot: Path | None
+    output: Output, what: str, *, port: int | None, host: str, open_browser: bool, screenshot: Path | None
 ) -> None:
-    """Serve `what` until Ctrl-C or SIGTERM; or write a picture of the page to `screenshot` and stop.
+    """Serve `what` until Ctrl-C or SIGTERM; or write a picture of the page to `screenshot` and stop."""
+    if screenshot is not None:
+        from pliant.cli.output import check_folder
+        from pliant.viewer.screenshot import write_screenshot
+
+        check_folder(screenshot)
+        picture = write_screenshot(opened(what), screenshot)
+        output.say(f"wrote {picture}")
+        output.finish({"what": what, "picture": picture})
+        return
+    serve(output, opened(what), what=what, port=port, host=host, open_browser=open_browser)
+
+
+def serve(output: Output, thing: Any, *, what: str, port: int | None, host: str = LOOPBACK, open_browser: bool) -> None:
+    """Serve `thing`, called `what`, until Ctrl-C or SIGTERM. The address is told, as JSON too, once it is served.
 
     A port that was asked for is taken or refused; without one the first free one from 8080 on is.
     """
-    thing = opened(what)
-    if screenshot is not None:
-        from pliant.viewer.screenshot import write_screenshot
-
-        console.print(f"wrote {write_screenshot(thing, screenshot)}", markup=False, soft_wrap=True)
-        return
     with open_viewer(thing, port=PORT if port is None else port, host=host, exact=port is not None) as viewer:
-        if host != LOOPBACK:
-            console.print(f"serving {host}: everyone who reaches this machine can watch and drive", style="yellow")
-        if open_browser and has_screen():
-            webbrowser.open(viewer.url)
-        viewer.wait(f"Pliant viewer at {viewer.url}, Ctrl-C ends it")
+
+        def announce() -> None:
+            if host != LOOPBACK:
+                output.console.print(
+                    f"serving {host}: everyone who reaches this machine can watch and drive", style="yellow"
+                )
+            output.say(f"Pliant viewer at {viewer.url}, Ctrl-C ends it")
+            output.finish({"what": what, "url": viewer.url, "host": host, "port": viewer.port})
+            if open_browser and has_screen():
+                webbrowser.open(viewer.url)
+
+        viewer.wait(announce=announce)
     if viewer.error is not None:
-        console.print(f"the last thing that went wrong: {viewer.error}", style="yellow", markup=False, soft_wrap=True)
+        output.say(f"the last thing that went wrong: {viewer.error}")

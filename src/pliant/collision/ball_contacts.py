@@ -88,9 +88,12 @@ def _measure_balls(
     queries: FloatArray, mesh: Sides, nearest: IntArray, gap: FloatArray, normal: FloatArray, weights: FloatArray
 ) -> None:
     """Signed distance, normal and the weights of the corners of each query's nearest triangle."""
+    y, facets, corners, triangle_edges, edge_triangles, around_start, around = mesh
     for q in range(len(queries)):
-        i, j, k = mesh.triangles[nearest[q]]
-        v, w, _ = triangle_weights(queries, q, mesh.points, i, j, k)
+        face = nearest[q]
+        v, w, _ = triangle_weights(queries, q, y, corners[face, 0], corners[face, 1], corners[face, 2])
         weights[q, 0], weights[q, 1], weights[q, 2] = 1.0 - v - w, v, w
-        n0, n1, n2, gap[q] = signed_direction(queries, q, mesh, nearest[q], v, w)
+        n0, n1, n2, gap[q] = signed_direction(
+            queries, q, y, facets, corners, triangle_edges, edge_triangles, around_start, around, face, v, w
+        )
         normal[q, 0], normal[q, 1], normal[q, 2] = n0, n1, n2

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pliant.collision.closest import PARALLEL, dot, segment_parameters
 from pliant.collision.filters import (
@@ -26,6 +25,7 @@ from pliant.collision.filters import (
     place,
 )
 from pliant.collision.surface import EDGE_LIMIT
+from pliant.core.arrays import frozen
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IntArray
 
@@ -50,13 +50,15 @@ class EdgeContacts:
 
 
 def edge_edge_contacts(
-    pairs: IntArray, a: Arrays, b: Arrays, limits: Limits, history: History, key_base: int
+    candidates: IntArray, a: Arrays, b: Arrays, limits: Limits, history: History, key_base: int
 ) -> EdgeContacts:
-    """Edges of `a` near edges of `b` among candidate `pairs` (p, 2); within one surface, the lower edge comes first."""
-    capacity = max(256, len(pairs) // 8)
+    """Contacts among `candidates` (m, 2), edges of `a` and of `b`, each pair once; within one surface, the lower edge
+    is the first.
+    """
+    capacity = max(256, len(candidates) // 8)
     while True:
         edges, values = np.empty((capacity, 2), dtype=np.int32), np.empty((capacity, 6))
-        count = _search(pairs, a, b, limits, history, key_base, edges, values)
+        count = _search(frozen(candidates), a, b, limits, history, key_base, edges, values)
         if count <= capacity:
             break
         capacity = count
@@ -67,7 +69,7 @@ def edge_edge_contacts(
 
 @kernel
 def _search(
-    pairs: IntArray,
+    candidates: IntArray,
     a: Arrays,
     b: Arrays,
     limits: Limits,
@@ -78,30 +80,20 @@ def _search(
 ) -> int:
     """Write as many contacts as there is room for, and return how many there are."""
     # arrays taken out of their tuple: a call with the whole tuple counts references, so only near pairs pay for one
-    x, y, edges_a, edges_b, sides_a, sides_b = a.points, b.points, a.edges, b.edges, a.triangle_edges, b.triangle_edges
-    mask_a, mask_b, bent_a, reach = a.edge_mask, b.edge_mask, _bent(a, limits.flat), limits.margin
-    bent_b = bent_a if limits.same else _bent(b, limits.flat)
+    x, y, edges_a, edges_b, reach = a.points, b.points, a.edges, b.edges, limits.margin
+    beside_a, beside_b, normals_a, normals_b = a.edge_triangles, b.edge_triangles, a.normals, b.normals
     count, row = 0, np.empty(6)
-    for k in range(len(pairs)):
-        p, q = pairs[k, 0], pairs[k, 1]
-        for side in range(3):
-            if not (mask_a[p] >> side) & 1:
-                continue
-            for other in range(3):
-                if not (mask_b[q] >> other) & 1:
-                    continue
-                e, f = sides_a[p, side], sides_b[q, other]
-                if limits.same and f < e:
-                    e, f = f, e
-                if not _nearest_inside(x, edges_a[e, 0], edges_a[e, 1], y, edges_b[f, 0], edges_b[f, 1], reach, row):
-                    continue
-                flat = not (((bent_a[p] >> side) | (bent_b[q] >> other)) & 1)
-                if not _is_contact(a, e, b, f, flat, limits, history, key_base, row):
-                    continue
-                if count < len(edges):
-                    edges[count, 0], edges[count, 1] = e, f
-                    values[count] = row
-                count += 1
+    for k in range(len(candidates)):
+        e, f = candidates[k, 0], candidates[k, 1]
+        if not _nearest_inside(x, edges_a[e, 0], edges_a[e, 1], y, edges_b[f, 0], edges_b[f, 1], reach, row):
+            continue
+        flat = _is_flat(beside_a, normals_a, e, limits.flat) and _is_flat(beside_b, normals_b, f, limits.flat)
+        if not _is_contact(a, e, b, f, flat, limits, history, key_base, row):
+            continue
+        if count < len(edges):
+            edges[count, 0], edges[count, 1] = e, f
+            values[count] = row
+        count += 1
     return count
 
 
@@ -120,7 +112,10 @@ def _nearest_inside(
     determinant = uu * vv - uv * uv
     if determinant <= PARALLEL * uu * vv:
         return False
-    s, t = (uv * vr - ur * vv) / determinant, (uu * vr - uv * ur) / determinant
+    s, t = uv * vr - ur * vv, uu * vr - uv * ur
+    if s <= 0.0 or s >= determinant or t <= 0.0 or t >= determinant:
+        return False
+    s, t = s / determinant, t / determinant
     if s <= _END or s >= 1.0 - _END or t <= _END or t >= 1.0 - _END:
         return False
     n0, n1, n2 = u1 * v2 - u2 * v1, u2 * v0 - u0 * v2, u0 * v1 - u1 * v0
@@ -177,18 +172,13 @@ def _rest_distance2(a: Arrays, edge: int, other: int) -> float:
 
 
 @inline
-def _bent(a: Arrays, flat: float) -> NDArray[np.uint8]:
-    """The mask of represented edges without the flat ones."""
-    mask, normals, triangle_edges, edge_triangles = a.edge_mask.copy(), a.normals, a.triangle_edges, a.edge_triangles
-    for t in range(len(mask)):
-        for side in range(3):
-            f, g = edge_triangles[triangle_edges[t, side], 0], edge_triangles[triangle_edges[t, side], 1]
-            if g < 0:
-                continue
-            n0, n1, n2 = normals[f, 0], normals[f, 1], normals[f, 2]
-            if dot(n0, n1, n2, normals[g, 0], normals[g, 1], normals[g, 2]) >= flat:
-                mask[t] &= np.uint8(7 - (1 << side))
-    return mask
+def _is_flat(beside: IntArray, normals: FloatArray, edge: int, flat: float) -> bool:
+    """Whether the two faces beside `edge` bend by less than the angle of cosine `flat`."""
+    f, g = beside[edge, 0], beside[edge, 1]
+    if g < 0:
+        return False
+    n0, n1, n2 = normals[f, 0], normals[f, 1], normals[f, 2]
+    return bool(dot(n0, n1, n2, normals[g, 0], normals[g, 1], normals[g, 2]) >= flat)
 
 
 @inline

@@ -213,7 +213,9 @@ def _look(x, y, which, table, tables, out):  # type: ignore[no-untyped-def]
                 best, reach, face, v, w = square, np.sqrt(square), t, tv, tw
         nearest[p] = face
         weights[p, 0], weights[p, 1], weights[p, 2] = 1.0 - v - w, v, w
-        n0, n1, n2, distance = signed_direction(x, p, sides, face, v, w)
+        n0, n1, n2, distance = signed_direction(
+            x, p, y, normals, triangles, triangle_edges, edge_triangles, fan_start, fan, face, v, w
+        )
         if not (v > 0.0 and w > 0.0 and v + w < 1.0):
             corner = 0 if v == 0.0 and w == 0.0 else (1 if v == 1.0 else (2 if w == 1.0 else -1))
             edge = -1 if corner >= 0 else triangle_edges[face, 0 if w == 0.0 else (2 if v == 0.0 else 1)]

@@ -158,14 +158,16 @@ def edges_touch(triangles: IntArray, beside: IntArray, edge: int, other: int) ->
 
 
 @inline
-def vertex_behind_at_rest(a: Arrays, vertex: int, face: int, wall: float) -> bool:
+def vertex_behind_at_rest(
+    rest: FloatArray, rest_normals: FloatArray, triangles: IntArray, vertex: int, face: int, wall: float
+) -> bool:
     """Whether `vertex` lies behind `face` at rest, through at most `wall` (m) of material."""
-    i, j, k = a.triangles[face]
-    v, w, squared = triangle_weights(a.rest, vertex, a.rest, i, j, k)
+    i, j, k = triangles[face, 0], triangles[face, 1], triangles[face, 2]
+    v, w, squared = triangle_weights(rest, vertex, rest, i, j, k)
     height = 0.0
     for axis in range(3):
-        foot = (1.0 - v - w) * a.rest[i, axis] + v * a.rest[j, axis] + w * a.rest[k, axis]
-        height += (a.rest[vertex, axis] - foot) * a.rest_normals[face, axis]
+        foot = (1.0 - v - w) * rest[i, axis] + v * rest[j, axis] + w * rest[k, axis]
+        height += (rest[vertex, axis] - foot) * rest_normals[face, axis]
     return bool(height <= 0.0 and squared < wall * wall)
 
 

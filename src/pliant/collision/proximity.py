@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.collision.candidates import candidates
 from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, key_base
 from pliant.collision.edge_edge import EdgeContacts, edge_edge_contacts
 from pliant.collision.filters import Arrays, History, Limits, arrays_of
-from pliant.collision.pairs import triangle_pairs
 from pliant.collision.surface import EDGE_LIMIT, Pose
 from pliant.collision.vertex_face import FaceContacts, vertex_face_contacts, without_twins
 from pliant.core.arrays import frozen
@@ -66,11 +66,11 @@ def self_contacts(
     """Contacts of a surface with itself; both sides of the set are its points."""
     limits, arrays = limits_of(options, same=True), arrays_of(pose)
     history = history_of(previous)
-    pairs = triangle_pairs(pose, pose, margin=limits.margin, facing=limits.facing)
     vertex, edge = key_base(ContactKind.VERTEX_FACE, pair), key_base(ContactKind.EDGE_EDGE, pair)
-    faces = vertex_face_contacts(pairs, arrays, arrays, limits, history, vertex)
+    found = candidates(pose, pose, limits, crossed=_has_edges(history, edge))
+    faces = vertex_face_contacts(found.vertices, arrays, arrays, limits, history, vertex)
     faces, _ = without_twins(faces, faces)
-    edges = edge_edge_contacts(pairs, arrays, arrays, limits, history, edge)
+    edges = edge_edge_contacts(found.edges, arrays, arrays, limits, history, edge)
     check_capacity(len(faces.gap) + len(edges.gap), options.capacity)
     return _joined([_face_part(faces, arrays, arrays, vertex), _edge_part(edges, arrays, arrays, edge)], arrays, arrays)
 
@@ -83,13 +83,13 @@ def surface_contacts(
         raise InputError("both sides are the same pose of the same surface; use self_contacts")
     limits, on_a, on_b = limits_of(options, same=False), arrays_of(a), arrays_of(b)
     history = history_of(previous)
-    pairs = triangle_pairs(a, b, margin=limits.margin, facing=limits.facing)
     bases = [key_base(kind, pair) for kind in (ContactKind.VERTEX_FACE, ContactKind.FACE_VERTEX, ContactKind.EDGE_EDGE)]
     flipped = history._replace(normals=frozen(-history.normals))
-    faces = vertex_face_contacts(pairs, on_a, on_b, limits, history, bases[0])
-    back = vertex_face_contacts(pairs, on_b, on_a, limits, flipped, bases[1], column=1)
+    found = candidates(a, b, limits, crossed=_has_edges(history, bases[2]))
+    faces = vertex_face_contacts(found.vertices, on_a, on_b, limits, history, bases[0])
+    back = vertex_face_contacts(found.others, on_b, on_a, limits, flipped, bases[1])
     faces, back = without_twins(faces, back)
-    edges = edge_edge_contacts(pairs, on_a, on_b, limits, history, bases[2])
+    edges = edge_edge_contacts(found.edges, on_a, on_b, limits, history, bases[2])
     check_capacity(len(faces.gap) + len(back.gap) + len(edges.gap), options.capacity)
     parts = [
         _face_part(faces, on_a, on_b, bases[0]),
@@ -115,6 +115,12 @@ def limits_of(options: ProximityOptions, *, same: bool) -> Limits:
 def history_of(previous: ContactSet | None) -> History:
     """Keys and normals of the last step's contacts for kernels, none where there is no last step."""
     return _NO_HISTORY if previous is None else History(previous.key, previous.normal)
+
+
+def _has_edges(history: History, base: int) -> bool:
+    """Whether edges touched in the last step, whose keys begin at `base`."""
+    first = int(np.searchsorted(history.keys, base))
+    return first < len(history.keys) and int(history.keys[first]) < base + EDGE_LIMIT * EDGE_LIMIT
 
 
 Part = dict[str, np.ndarray]

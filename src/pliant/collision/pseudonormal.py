@@ -41,31 +41,73 @@ class Sides(NamedTuple):
 
 @inline
 def signed_direction(
-    x: FloatArray, p: int, b: Sides, face: int, v: float, w: float
+    x: FloatArray,
+    p: int,
+    y: FloatArray,
+    facets: FloatArray,
+    triangles: IntArray,
+    triangle_edges: IntArray,
+    edge_triangles: IntArray,
+    around_start: IntArray,
+    around: IntArray,
+    face: int,
+    v: float,
+    w: float,
 ) -> tuple[float, float, float, float]:
-    """Unit normal from the mesh to x[p] and signed distance (m), for the nearest point (v, w) on `face`.
+    """Unit normal from the mesh to x[p] and signed distance (m), for the nearest point (v, w) on `face`. The arrays
+    from `y` on are those of `Sides`, one by one: a call with a tuple of arrays counts all their references.
 
     The normal is the gradient of the signed distance: negative behind the surface, where it still points outward.
     """
-    i, j, k = b.triangles[face]
+    i, j, k = triangles[face, 0], triangles[face, 1], triangles[face, 2]
     u = 1.0 - v - w
-    d0 = x[p, 0] - (u * b.points[i, 0] + v * b.points[j, 0] + w * b.points[k, 0])
-    d1 = x[p, 1] - (u * b.points[i, 1] + v * b.points[j, 1] + w * b.points[k, 1])
-    d2 = x[p, 2] - (u * b.points[i, 2] + v * b.points[j, 2] + w * b.points[k, 2])
-    n0, n1, n2 = b.normals[face]
+    d0 = x[p, 0] - (u * y[i, 0] + v * y[j, 0] + w * y[k, 0])
+    d1 = x[p, 1] - (u * y[i, 1] + v * y[j, 1] + w * y[k, 1])
+    d2 = x[p, 2] - (u * y[i, 2] + v * y[j, 2] + w * y[k, 2])
+    n0, n1, n2 = facets[face, 0], facets[face, 1], facets[face, 2]
     flat = n0 == 0.0 and n1 == 0.0 and n2 == 0.0
     if v > 0.0 and w > 0.0 and v + w < 1.0 and not flat:
         return n0, n1, n2, dot(n0, n1, n2, d0, d1, d2)
-    n0, n1, n2 = _border_normal(b, face, v, w)
     length = np.sqrt(dot(d0, d1, d2, d0, d1, d2))
-    size = abs(b.points[j, 0] - b.points[i, 0]) + abs(b.points[j, 1] - b.points[i, 1])
-    size += abs(b.points[j, 2] - b.points[i, 2])
-    if length <= _TOUCHING * size:
-        norm = max(np.sqrt(dot(n0, n1, n2, n0, n1, n2)), 1e-300)
-        n0, n1, n2 = n0 / norm, n1 / norm, n2 / norm
-        return n0, n1, n2, dot(n0, n1, n2, d0, d1, d2)
-    signed = length if dot(n0, n1, n2, d0, d1, d2) >= 0.0 else -length
+    size = abs(y[j, 0] - y[i, 0]) + abs(y[j, 1] - y[i, 1])
+    size += abs(y[j, 2] - y[i, 2])
+    corner = _corner_at(v, w)
+    side = (
+        0
+        if corner < 0 or length <= _TOUCHING * size
+        else _side_of_all(facets, around_start, around, triangles[face, corner], d0, d1, d2)
+    )
+    if side == 0:
+        n0, n1, n2 = _border_normal(
+            y, facets, triangles, triangle_edges, edge_triangles, around_start, around, face, v, w
+        )
+        if length <= _TOUCHING * size:
+            norm = max(np.sqrt(dot(n0, n1, n2, n0, n1, n2)), 1e-300)
+            n0, n1, n2 = n0 / norm, n1 / norm, n2 / norm
+            return n0, n1, n2, dot(n0, n1, n2, d0, d1, d2)
+        side = 1 if dot(n0, n1, n2, d0, d1, d2) >= 0.0 else -1
+    signed = side * length
     return d0 / signed, d1 / signed, d2 / signed, signed
+
+
+@inline
+def _corner_at(v: float, w: float) -> int:
+    """The corner of a triangle that is at (v, w), −1 for none."""
+    return 0 if v == 0.0 and w == 0.0 else (1 if v == 1.0 else (2 if w == 1.0 else -1))
+
+
+@inline
+def _side_of_all(
+    facets: FloatArray, around_start: IntArray, around: IntArray, p: int, d0: float, d1: float, d2: float
+) -> int:
+    """1 where d is in front of all triangles around point p, −1 where behind all, else 0: then angles decide."""
+    front = behind = True
+    for k in range(around_start[p], around_start[p + 1]):
+        t = around[k]
+        height = dot(facets[t, 0], facets[t, 1], facets[t, 2], d0, d1, d2)
+        front &= height > 0.0
+        behind &= height < 0.0
+    return int(front) - int(behind)
 
 
 @inline
@@ -75,7 +117,13 @@ def facing_direction(
     fan_start: IntArray,
     fan: IntArray,
     normals: FloatArray,
-    b: Sides,
+    y: FloatArray,
+    facets: FloatArray,
+    triangles: IntArray,
+    triangle_edges: IntArray,
+    edge_triangles: IntArray,
+    around_start: IntArray,
+    around: IntArray,
     face: int,
     v: float,
     w: float,
@@ -85,71 +133,85 @@ def facing_direction(
     On a border the direction to a point is noise, or sideways after the least slip: flat bodies that stand flush on
     each other would be pushed apart. The face meant is the one whose normal is most opposed to a face around the point.
     """
-    n0, n1, n2, gap = signed_direction(x, p, b, face, v, w)
+    n0, n1, n2, gap = signed_direction(
+        x, p, y, facets, triangles, triangle_edges, edge_triangles, around_start, around, face, v, w
+    )
     if v > 0.0 and w > 0.0 and v + w < 1.0:
         return n0, n1, n2, gap
-    i, j, k = b.triangles[face]
-    size = abs(b.points[j, 0] - b.points[i, 0]) + abs(b.points[j, 1] - b.points[i, 1])
-    size += abs(b.points[j, 2] - b.points[i, 2])
+    i, j, k = triangles[face, 0], triangles[face, 1], triangles[face, 2]
+    size = abs(y[j, 0] - y[i, 0]) + abs(y[j, 1] - y[i, 1])
+    size += abs(y[j, 2] - y[i, 2])
     if abs(gap) > _FLUSH * size:
         return n0, n1, n2, gap
     best, chosen = _AGAINST, -1
-    corner = 0 if v == 0.0 and w == 0.0 else (1 if v == 1.0 else (2 if w == 1.0 else -1))
+    corner = _corner_at(v, w)
     if corner >= 0:
-        first, last = b.fan_start[b.triangles[face, corner]], b.fan_start[b.triangles[face, corner] + 1]
+        first, last = around_start[triangles[face, corner]], around_start[triangles[face, corner] + 1]
     else:
         first, last = 0, 2
     side = 0 if w == 0.0 else (2 if v == 0.0 else 1)
     for m in range(first, last):
-        t = b.fan[m] if corner >= 0 else b.edge_triangles[b.triangle_edges[face, side], m]
+        t = around[m] if corner >= 0 else edge_triangles[triangle_edges[face, side], m]
         if t < 0:
             continue
         for o in range(fan_start[p], fan_start[p + 1]):
             f = fan[o]
-            product = dot(
-                normals[f, 0], normals[f, 1], normals[f, 2], b.normals[t, 0], b.normals[t, 1], b.normals[t, 2]
-            )
+            product = dot(normals[f, 0], normals[f, 1], normals[f, 2], facets[t, 0], facets[t, 1], facets[t, 2])
             if product < best - 1e-9:
                 best, chosen = product, t
     if chosen < 0:
         return n0, n1, n2, gap
-    n0, n1, n2 = b.normals[chosen]
+    n0, n1, n2 = facets[chosen, 0], facets[chosen, 1], facets[chosen, 2]
     u = 1.0 - v - w
-    d0 = x[p, 0] - (u * b.points[i, 0] + v * b.points[j, 0] + w * b.points[k, 0])
-    d1 = x[p, 1] - (u * b.points[i, 1] + v * b.points[j, 1] + w * b.points[k, 1])
-    d2 = x[p, 2] - (u * b.points[i, 2] + v * b.points[j, 2] + w * b.points[k, 2])
+    d0 = x[p, 0] - (u * y[i, 0] + v * y[j, 0] + w * y[k, 0])
+    d1 = x[p, 1] - (u * y[i, 1] + v * y[j, 1] + w * y[k, 1])
+    d2 = x[p, 2] - (u * y[i, 2] + v * y[j, 2] + w * y[k, 2])
     return n0, n1, n2, dot(n0, n1, n2, d0, d1, d2)
 
 
 @inline
-def _border_normal(b: Sides, face: int, v: float, w: float) -> tuple[float, float, float]:
+def _border_normal(
+    y: FloatArray,
+    facets: FloatArray,
+    triangles: IntArray,
+    triangle_edges: IntArray,
+    edge_triangles: IntArray,
+    around_start: IntArray,
+    around: IntArray,
+    face: int,
+    v: float,
+    w: float,
+) -> tuple[float, float, float]:
     """Pseudonormal at the point (v, w) on the border of `face`, not of unit length."""
-    corner = 0 if v == 0.0 and w == 0.0 else (1 if v == 1.0 else (2 if w == 1.0 else -1))
+    corner = _corner_at(v, w)
     if corner >= 0:
-        n0, n1, n2 = _corner_normal(b, b.triangles[face, corner])
+        n0, n1, n2 = _corner_normal(y, facets, triangles, around_start, around, triangles[face, corner])
         return n0, n1, n2
     side = 0 if w == 0.0 else (2 if v == 0.0 else 1)
-    f, g = b.edge_triangles[b.triangle_edges[face, side]]
-    n0, n1, n2 = b.normals[f]
+    edge = triangle_edges[face, side]
+    f, g = edge_triangles[edge, 0], edge_triangles[edge, 1]
+    n0, n1, n2 = facets[f, 0], facets[f, 1], facets[f, 2]
     if g >= 0:
-        n0, n1, n2 = n0 + b.normals[g, 0], n1 + b.normals[g, 1], n2 + b.normals[g, 2]
+        n0, n1, n2 = n0 + facets[g, 0], n1 + facets[g, 1], n2 + facets[g, 2]
     return n0, n1, n2
 
 
 @inline
-def _corner_normal(b: Sides, p: int) -> tuple[float, float, float]:
+def _corner_normal(
+    y: FloatArray, facets: FloatArray, triangles: IntArray, around_start: IntArray, around: IntArray, p: int
+) -> tuple[float, float, float]:
     """Σ α n over the triangles around point p, α their angle at p."""
     n0, n1, n2 = 0.0, 0.0, 0.0
-    for k in range(b.fan_start[p], b.fan_start[p + 1]):
-        t = b.fan[k]
-        here = 0 if b.triangles[t, 0] == p else (1 if b.triangles[t, 1] == p else 2)
-        q, r = b.triangles[t, (here + 1) % 3], b.triangles[t, (here + 2) % 3]
-        u0, u1, u2 = b.points[q, 0] - b.points[p, 0], b.points[q, 1] - b.points[p, 1], b.points[q, 2] - b.points[p, 2]
-        v0, v1, v2 = b.points[r, 0] - b.points[p, 0], b.points[r, 1] - b.points[p, 1], b.points[r, 2] - b.points[p, 2]
+    for k in range(around_start[p], around_start[p + 1]):
+        t = around[k]
+        here = 0 if triangles[t, 0] == p else (1 if triangles[t, 1] == p else 2)
+        q, r = triangles[t, (here + 1) % 3], triangles[t, (here + 2) % 3]
+        u0, u1, u2 = y[q, 0] - y[p, 0], y[q, 1] - y[p, 1], y[q, 2] - y[p, 2]
+        v0, v1, v2 = y[r, 0] - y[p, 0], y[r, 1] - y[p, 1], y[r, 2] - y[p, 2]
         lengths = np.sqrt(dot(u0, u1, u2, u0, u1, u2) * dot(v0, v1, v2, v0, v1, v2))
         cosine = dot(u0, u1, u2, v0, v1, v2) / lengths if lengths > 0.0 else 1.0
         angle = np.arccos(min(1.0, max(-1.0, cosine)))
-        n0 += angle * b.normals[t, 0]
-        n1 += angle * b.normals[t, 1]
-        n2 += angle * b.normals[t, 2]
+        n0 += angle * facets[t, 0]
+        n1 += angle * facets[t, 1]
+        n2 += angle * facets[t, 2]
     return n0, n1, n2

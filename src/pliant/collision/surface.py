@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.collision.tree import Bounds, median_order, refit
+from pliant.collision.notches import beside_notches
+from pliant.collision.tree import LEAF, Bounds, median_order, refit
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError, MeshError
@@ -64,6 +65,38 @@ class CollisionSurface:
             array.setflags(write=False)
 
     @cached_property
+    def corners(self) -> IntArray:
+        """Corners of the triangles of each leaf as columns, (leaves, 3, LEAF); −1 where there is none."""
+        corners = np.full((len(self.leaf_start) - 1, 3, LEAF), -1, dtype=np.int32)
+        sizes = np.diff(self.leaf_start)
+        leaf = np.repeat(np.arange(len(sizes)), sizes)
+        corners[leaf, :, np.arange(len(leaf)) - self.leaf_start[leaf]] = self.triangles[self.order]
+        return cast(IntArray, frozen(corners))
+
+    @cached_property
+    def leaf_vertices(self) -> tuple[IntArray, IntArray]:
+        """Vertices that the triangles of each leaf represent, CSR: start (leaves + 1,) and vertices (s,)."""
+        item, corner = np.nonzero(self.vertex_mask[self.order, None] >> np.arange(3) & 1)
+        start = np.searchsorted(item, self.leaf_start).astype(np.int32)
+        return frozen(start), frozen(self.triangles[self.order[item], corner])
+
+    @cached_property
+    def notched(self) -> BoolArray:
+        """Whether a triangle makes a notch at rest with one around its points, (t,)."""
+        found = beside_notches(self.triangles, self.rest, self.rest_normals, self.fan_start, self.fan)
+        return cast(BoolArray, frozen(found))
+
+    @cached_property
+    def joined(self) -> BoolArray:
+        """Whether an edge has two triangles, oriented alike: they run along it in opposite ways, (e,)."""
+        ways = np.zeros((len(self.edges), 2), bool)
+        for side in range(2):
+            corners = self.triangles[self.edge_triangles[:, side]]
+            after = np.roll(corners, -1, axis=1)
+            ways[:, side] = ((corners == self.edges[:, :1]) & (after == self.edges[:, 1:])).any(axis=1)
+        return cast(BoolArray, frozen((self.edge_triangles[:, 1] >= 0) & (ways[:, 0] != ways[:, 1])))
+
+    @cached_property
     def longest_edge(self) -> float:
         """Length of the longest edge at rest, m."""
         ends = self.rest[self.edges]
@@ -108,7 +141,7 @@ class CollisionSurface:
     def at(self, points: Any) -> Pose:
         """The surface with its points at `points` (n, 3) m: face normals and boxes refitted."""
         points = frozen(finite_array("points", points, shape=self.rest.shape))
-        return Pose(self, points, refit(points, self.triangles, self.order, self.leaf_start))
+        return Pose(self, points, refit(points, self.triangles, self.order, self.leaf_start, self.leaf_vertices[1]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
 """The bounding-volume tree of a surface: built once by median splits, refitted bottom-up whenever the points move.
 
-The tree is complete and implicit: node v has the children 2v + 1 and 2v + 2, and the leaves hold two to four triangles
-each, in a row. A node bounds the points of its triangles and, as a second box, the unit normals of all triangles that
-touch them: two nodes whose normals all point the same way cannot touch, which spares a self-query most of its work.
+The tree is complete and implicit: node v has the children 2v + 1 and 2v + 2, and a leaf holds four to eight triangles,
+in a row. A node bounds the points of its triangles and, as a second box, the unit normals of all triangles that touch
+them: two nodes whose normals all point the same way cannot touch, which spares a self-query most of its work.
 
 References: C. Ericson, "Real-Time Collision Detection", 2005, chapter 6; P. Volino and N. Magnenat-Thalmann,
 "Efficient self-collision detection on smoothly discretized surface animations", Eurographics 1994.
@@ -13,26 +13,40 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.core.kernels import inline, kernel
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IntArray
 
-LEAF = 4
-"""Most triangles of a leaf."""
+SingleArray = NDArray[np.float32]
+
+LEAF = 8
+"""Most triangles of a leaf: as many as are compared at once."""
+_THIN = 1e-10
+"""A triangle below this sin² of its first angle has a normal, but no plane that distances could be measured from."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Boxes of one pose. A row holds the lower and upper corner (m), then the lower and upper normals.
+    """Boxes of one pose, single precision. A box is its lower and upper corner (m), then the lower and upper normals.
+    What is compared at once stands together: the boxes of a block as its columns, empty ones where there is nothing.
 
-    nodes    (v, 12) boxes of the tree nodes
-    boxes    (k, 12) boxes of the triangles in the order of the tree
-    normals  (t, 3) unit normals of all triangles; 0 where there is no area
+    nodes     (v, 12) boxes of the nodes of the tree, its leaves at the end
+    leaves    (b, 12, LEAF) boxes of the leaves below each of the last nodes that have as many
+    boxes     (l, 12, LEAF) boxes of the triangles of each leaf
+    planes    (l, 4, LEAF) their unit normals n and heights n·x (m); a height is NaN where a triangle is thin
+    vertices  (s, 9) the vertices of the leaves: place (m), lower and upper normals of the triangles around
+    normals   (t, 3) unit normals of all triangles, double precision; 0 where there is no area
+    thin      (t,) triangles without a plane
     """
 
-    nodes: FloatArray
-    boxes: FloatArray
+    nodes: SingleArray
+    leaves: SingleArray
+    boxes: SingleArray
+    planes: SingleArray
+    vertices: SingleArray
     normals: FloatArray
+    thin: BoolArray
 
 
 def median_order(centers: FloatArray) -> tuple[IntArray, IntArray]:
@@ -56,14 +70,22 @@ def median_order(centers: FloatArray) -> tuple[IntArray, IntArray]:
     return order.astype(np.int32), (np.arange(leaf_count + 1) * count // leaf_count).astype(np.int32)
 
 
-def refit(points: FloatArray, triangles: IntArray, order: IntArray, leaf_start: IntArray) -> Bounds:
+def refit(
+    points: FloatArray, triangles: IntArray, order: IntArray, leaf_start: IntArray, leaf_vertices: IntArray
+) -> Bounds:
     """Bounds of the surface at `points` (n, 3) m; O(n), no search."""
+    leaf_count = len(leaf_start) - 1
+    twigs = max(1, leaf_count // LEAF)
     bounds = Bounds(
-        nodes=np.empty((2 * len(leaf_start) - 3, 12)),
-        boxes=np.empty((len(order), 12)),
+        nodes=np.empty((2 * leaf_count - 1, 12), np.float32),
+        leaves=np.empty((twigs, 12, LEAF), np.float32),
+        boxes=np.empty((leaf_count, 12, LEAF), np.float32),
+        planes=np.empty((leaf_count, 4, LEAF), np.float32),
+        vertices=np.empty((len(leaf_vertices), 9), np.float32),
         normals=np.empty((len(triangles), 3)),
+        thin=np.empty(len(triangles), bool),
     )
-    _refit(points, triangles, order, leaf_start, np.empty((len(points), 6)), bounds.normals, bounds.boxes, bounds.nodes)
+    _refit(points, triangles, order, leaf_start, leaf_vertices, np.empty((len(points), 6)), *vars(bounds).values())
     return bounds
 
 
@@ -73,70 +95,108 @@ def _refit(
     triangles: IntArray,
     order: IntArray,
     leaf_start: IntArray,
+    leaf_vertices: IntArray,
     spread: FloatArray,
+    nodes: SingleArray,
+    leaves: SingleArray,
+    boxes: SingleArray,
+    planes: SingleArray,
+    vertices: SingleArray,
     normals: FloatArray,
-    boxes: FloatArray,
-    nodes: FloatArray,
+    thin: BoolArray,
 ) -> None:
     spread[:, :3], spread[:, 3:] = np.inf, -np.inf
     for t in range(len(triangles)):
-        _fill_normal(points, triangles, t, normals)
+        thin[t] = _fill_normal(points, triangles, t, normals)
         for corner in range(3):
             p = triangles[t, corner]
             for axis in range(3):
                 spread[p, axis] = min(spread[p, axis], normals[t, axis])
                 spread[p, 3 + axis] = max(spread[p, 3 + axis], normals[t, axis])
-    for item in range(len(order)):
-        a, b, c = triangles[order[item], 0], triangles[order[item], 1], triangles[order[item], 2]
+    for k in range(len(leaf_vertices)):
         for axis in range(3):
-            boxes[item, axis] = min(points[a, axis], points[b, axis], points[c, axis])
-            boxes[item, 3 + axis] = max(points[a, axis], points[b, axis], points[c, axis])
-            boxes[item, 6 + axis] = min(spread[a, axis], spread[b, axis], spread[c, axis])
-            boxes[item, 9 + axis] = max(spread[a, 3 + axis], spread[b, 3 + axis], spread[c, 3 + axis])
-    first_leaf = len(leaf_start) - 2
-    for leaf in range(len(leaf_start) - 1):
-        nodes[first_leaf + leaf] = boxes[leaf_start[leaf]]
-        for item in range(leaf_start[leaf] + 1, leaf_start[leaf + 1]):
-            _join(boxes, item, nodes, first_leaf + leaf)
-    for node in range(first_leaf - 1, -1, -1):
-        nodes[node] = nodes[2 * node + 1]
-        _join(nodes, 2 * node + 2, nodes, node)
+            vertices[k, axis] = points[leaf_vertices[k], axis]
+            vertices[k, 3 + axis] = spread[leaf_vertices[k], axis]
+            vertices[k, 6 + axis] = spread[leaf_vertices[k], 3 + axis]
+    for leaf in range(len(boxes)):
+        first, size = leaf_start[leaf], leaf_start[leaf + 1] - leaf_start[leaf]
+        for lane in range(size):
+            t = order[first + lane]
+            a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+            height = 0.0
+            for axis in range(3):
+                boxes[leaf, axis, lane] = min(points[a, axis], points[b, axis], points[c, axis])
+                boxes[leaf, 3 + axis, lane] = max(points[a, axis], points[b, axis], points[c, axis])
+                boxes[leaf, 6 + axis, lane] = min(spread[a, axis], spread[b, axis], spread[c, axis])
+                boxes[leaf, 9 + axis, lane] = max(spread[a, 3 + axis], spread[b, 3 + axis], spread[c, 3 + axis])
+                planes[leaf, axis, lane] = normals[t, axis]
+                height += normals[t, axis] * points[a, axis]
+            planes[leaf, 3, lane] = np.nan if thin[t] else height
+        _clear(boxes, leaf, size)
+        planes[leaf, :, size:] = 0.0
+    for leaf in range(len(boxes)):
+        for bound in range(12):
+            nodes[len(boxes) - 1 + leaf, bound] = _outermost(boxes, leaf, bound)
+    for node in range(len(boxes) - 2, -1, -1):
+        for bound in range(12):
+            nodes[node, bound] = _outer(nodes[2 * node + 1, bound], nodes[2 * node + 2, bound], bound)
+    width = len(boxes) // len(leaves)
+    for twig in range(len(leaves)):
+        for lane in range(width):
+            for bound in range(12):
+                leaves[twig, bound, lane] = nodes[len(boxes) - 1 + width * twig + lane, bound]
+        _clear(leaves, twig, width)
 
 
 @inline
-def _fill_normal(points: FloatArray, triangles: IntArray, t: int, normals: FloatArray) -> None:
+def _clear(blocks: SingleArray, block: int, size: int) -> None:
+    """Make all boxes of a block from `size` on empty: what is lower than nothing and higher than nothing."""
+    for bound in range(12):
+        blocks[block, bound, size:] = np.inf if bound // 3 % 2 == 0 else -np.inf
+
+
+@inline
+def _outermost(blocks: SingleArray, block: int, bound: int) -> float:
+    """The bound of all boxes of a block."""
+    extreme = blocks[block, bound, 0]
+    for lane in range(1, LEAF):
+        extreme = _outer(extreme, blocks[block, bound, lane], bound)
+    return float(extreme)
+
+
+@inline
+def _outer(a: float, b: float, bound: int) -> float:
+    """The lower or the higher of two numbers, as they are lower or upper bounds."""
+    return min(a, b) if bound // 3 % 2 == 0 else max(a, b)
+
+
+@inline
+def _fill_normal(points: FloatArray, triangles: IntArray, t: int, normals: FloatArray) -> bool:
+    """Write the unit normal of a triangle; returns whether the triangle is thin."""
     a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
     u0, u1, u2 = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1], points[b, 2] - points[a, 2]
     v0, v1, v2 = points[c, 0] - points[a, 0], points[c, 1] - points[a, 1], points[c, 2] - points[a, 2]
     n0, n1, n2 = u1 * v2 - u2 * v1, u2 * v0 - u0 * v2, u0 * v1 - u1 * v0
-    length = np.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
+    squared = n0 * n0 + n1 * n1 + n2 * n2
+    length = np.sqrt(squared)
     scale = 1.0 / length if length > 0.0 else 0.0
     normals[t, 0], normals[t, 1], normals[t, 2] = scale * n0, scale * n1, scale * n2
+    return bool(squared <= _THIN * (u0 * u0 + u1 * u1 + u2 * u2) * (v0 * v0 + v1 * v1 + v2 * v2))
 
 
 @inline
-def _join(source: FloatArray, i: int, target: FloatArray, j: int) -> None:
-    """Grow the box target[j] to hold source[i]."""
-    for axis in range(3):
-        target[j, axis] = min(target[j, axis], source[i, axis])
-        target[j, 3 + axis] = max(target[j, 3 + axis], source[i, 3 + axis])
-        target[j, 6 + axis] = min(target[j, 6 + axis], source[i, 6 + axis])
-        target[j, 9 + axis] = max(target[j, 9 + axis], source[i, 9 + axis])
-
-
-@inline
-def near(a: FloatArray, i: int, b: FloatArray, j: int, margin: float) -> bool:
-    """Whether box a[i] is within `margin` (m) of box b[j] along each axis."""
+def near(a: SingleArray, i: int, b: SingleArray, j: int, reach: float) -> bool:
+    """Whether box a[i] is within `reach` (m) of box b[j] along each axis."""
     x = max(a[i, 0] - b[j, 3], b[j, 0] - a[i, 3])
     y = max(a[i, 1] - b[j, 4], b[j, 1] - a[i, 4])
     z = max(a[i, 2] - b[j, 5], b[j, 2] - a[i, 5])
-    return bool(max(x, y, z) <= margin)
+    return bool(max(x, y, z) <= reach)
 
 
 @inline
-def may_face(a: FloatArray, i: int, b: FloatArray, j: int, facing: float) -> bool:
+def may_face(a: SingleArray, i: int, b: SingleArray, j: int, facing: float) -> bool:
     """Whether there may be normals n in box a[i] and n′ in box b[j] with n·n′ < `facing`."""
-    least = 0.0
+    least = np.float32(0.0)
     for axis in range(3):
         low, high = a[i, 6 + axis], a[i, 9 + axis]
         other_low, other_high = b[j, 6 + axis], b[j, 9 + axis]

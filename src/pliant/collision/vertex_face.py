@@ -23,6 +23,7 @@ from pliant.collision.filters import (
     vertex_opposes,
 )
 from pliant.collision.pseudonormal import Sides, facing_direction
+from pliant.core.arrays import frozen
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
@@ -53,15 +54,12 @@ class FaceContacts:
 
 
 def vertex_face_contacts(
-    pairs: IntArray, a: Arrays, b: Arrays, limits: Limits, history: History, key_base: int, *, column: int = 0
+    candidates: IntArray, a: Arrays, b: Arrays, limits: Limits, history: History, key_base: int
 ) -> FaceContacts:
-    """Vertices of `a` near faces of `b`, among candidate `pairs` (p, 2) whose `column` names the triangles of `a`.
-
-    When `a` and `b` are one surface both triangles of a pair lend vertices.
-    """
+    """Contacts among `candidates` (m, 2), vertices of `a` and faces of `b`, in any order."""
     nearest = np.full(len(a.points), -1, dtype=np.int32)
     squared = np.full(len(a.points), np.inf)
-    _search(pairs, column, a, b, limits, history, key_base, squared, nearest)
+    _search(frozen(candidates), a, b, limits, history, key_base, squared, nearest)
     vertices = np.flatnonzero(nearest >= 0).astype(np.int32)
     faces = nearest[vertices]
     weights, normal, gap = np.empty((len(faces), 3)), np.empty((len(faces), 3)), np.empty(len(faces))
@@ -100,8 +98,7 @@ def _twins(contacts: FaceContacts, others: FaceContacts) -> IndexArray:
 
 @kernel
 def _search(
-    pairs: IntArray,
-    column: int,
+    candidates: IntArray,
     a: Arrays,
     b: Arrays,
     limits: Limits,
@@ -111,53 +108,39 @@ def _search(
     nearest: IntArray,
 ) -> None:
     # arrays taken out of their tuples: a call with a whole tuple counts all its references
-    x, y, corners, others, mask = a.points, b.points, a.triangles, b.triangles, a.vertex_mask
-    fan_start, fan, normals, normals_b, rest = a.fan_start, a.fan, a.normals, b.normals, a.rest
-    sides = Sides(y, normals_b, others, b.triangle_edges, b.edge_triangles, b.fan_start, b.fan)
+    x, y, corners = a.points, b.points, b.triangles
+    fan_start, fan, normals, normals_b = a.fan_start, a.fan, a.normals, b.normals
+    ring_start, ring, rest, rest_normals = a.ring_start, a.ring, a.rest, a.rest_normals
+    triangle_edges, edge_triangles, around_start, around = b.triangle_edges, b.edge_triangles, b.fan_start, b.fan
     same, reach, rest_reach = limits.same, limits.margin * limits.margin, limits.rest * limits.rest
-    for turn in range(2 if same else 1):
-        mine = (column + turn) % 2
-        for pair in range(len(pairs)):
-            lender, face = pairs[pair, mine], pairs[pair, 1 - mine]
-            i, j, k = others[face, 0], others[face, 1], others[face, 2]
-            for corner in range(3):
-                if not (mask[lender] >> corner) & 1:
-                    continue
-                vertex = corners[lender, corner]
-                if _beside(x, vertex, y, i, j, k, limits.margin):
-                    continue
-                v, w, distance = triangle_weights(x, vertex, y, i, j, k)
-                if distance > reach or distance > squared[vertex]:
-                    continue
-                if distance == squared[vertex] and face > nearest[vertex]:
-                    continue
-                if not vertex_faces(fan_start, fan, normals, vertex, normals_b, face, limits.facing):
-                    continue
-                if same and triangle_weights(rest, vertex, rest, i, j, k)[2] < rest_reach:
-                    continue
-                if same and touches(a.ring_start, a.ring, vertex, i, j, k):
-                    continue
-                n0, n1, n2, gap = facing_direction(x, vertex, fan_start, fan, normals, sides, face, v, w)
-                last = place(history, key_base + vertex)
-                turned = agreement(history, last, n0, n1, n2) if last >= 0 else 0.0
-                if turned < _LASTS and not vertex_opposes(fan_start, fan, normals, vertex, n0, n1, n2, limits.against):
-                    continue
-                if gap < 0.0 and last >= 0 and turned <= 0.0:
-                    continue
-                if gap < 0.0 and last < 0 and same and vertex_behind_at_rest(a, vertex, face, limits.wall):
-                    continue
-                squared[vertex], nearest[vertex] = distance, face
-
-
-@inline
-def _beside(x: FloatArray, p: int, y: FloatArray, i: int, j: int, k: int, margin: float) -> bool:
-    """Whether x[p] is out of reach of the box around a triangle: spares most distances."""
-    outside = 0.0
-    for axis in range(3):
-        low = min(y[i, axis], y[j, axis], y[k, axis]) - x[p, axis]
-        high = x[p, axis] - max(y[i, axis], y[j, axis], y[k, axis])
-        outside = max(outside, low, high)
-    return bool(outside > margin)
+    for m in range(len(candidates)):
+        vertex, face = candidates[m, 0], candidates[m, 1]
+        i, j, k = corners[face, 0], corners[face, 1], corners[face, 2]
+        v, w, distance = triangle_weights(x, vertex, y, i, j, k)
+        if distance > reach or distance > squared[vertex]:
+            continue
+        if distance == squared[vertex] and face > nearest[vertex]:
+            continue
+        if same and touches(ring_start, ring, vertex, i, j, k):
+            continue
+        if not vertex_faces(fan_start, fan, normals, vertex, normals_b, face, limits.facing):
+            continue
+        if same and triangle_weights(rest, vertex, rest, i, j, k)[2] < rest_reach:
+            continue
+        n0, n1, n2, gap = facing_direction(
+            x, vertex, fan_start, fan, normals, y, normals_b, corners, triangle_edges, edge_triangles, around_start,
+            around, face, v, w,
+        )  # fmt: skip
+        last = place(history, key_base + vertex)
+        turned = agreement(history, last, n0, n1, n2) if last >= 0 else 0.0
+        if turned < _LASTS and not vertex_opposes(fan_start, fan, normals, vertex, n0, n1, n2, limits.against):
+            continue
+        if gap < 0.0 and last >= 0 and turned <= 0.0:
+            continue
+        behind = gap < 0.0 and last < 0 and same
+        if behind and vertex_behind_at_rest(rest, rest_normals, corners, vertex, face, limits.wall):
+            continue
+        squared[vertex], nearest[vertex] = distance, face
 
 
 @kernel
@@ -174,23 +157,38 @@ def _measure(
     gap: FloatArray,
     met: IntArray,
 ) -> None:
+    y, facets, corners, triangle_edges, edge_triangles, around_start, around = b
     for m in range(len(vertices)):
-        i, j, k = b.triangles[faces[m]]
-        v, w, _ = triangle_weights(x, vertices[m], b.points, i, j, k)
+        face = faces[m]
+        v, w, _ = triangle_weights(x, vertices[m], y, corners[face, 0], corners[face, 1], corners[face, 2])
         weights[m, 0], weights[m, 1], weights[m, 2] = 1.0 - v - w, v, w
-        n0, n1, n2, gap[m] = facing_direction(x, vertices[m], fan_start, fan, normals, b, faces[m], v, w)
+        n0, n1, n2, gap[m] = facing_direction(
+            x, vertices[m], fan_start, fan, normals, y, facets, corners, triangle_edges, edge_triangles, around_start,
+            around, face, v, w,
+        )  # fmt: skip
         normal[m, 0], normal[m, 1], normal[m, 2] = n0, n1, n2
-        met[m] = _met_corner(b, faces[m], v, w, n0, n1, n2)
+        met[m] = _met_corner(facets, corners, around_start, around, face, v, w, n0, n1, n2)
 
 
 @inline
-def _met_corner(b: Sides, face: int, v: float, w: float, n0: float, n1: float, n2: float) -> int:
+def _met_corner(
+    facets: FloatArray,
+    triangles: IntArray,
+    fan_start: IntArray,
+    fan: IntArray,
+    face: int,
+    v: float,
+    w: float,
+    n0: float,
+    n1: float,
+    n2: float,
+) -> int:
     """The corner at (v, w) unless n is a normal there: vertex on vertex of flat faces would come and go by rounding."""
     if not ((v == 0.0 and w == 0.0) or v == 1.0 or w == 1.0):
         return -1
-    corner = b.triangles[face, 1 if v == 1.0 else (2 if w == 1.0 else 0)]
-    for k in range(b.fan_start[corner], b.fan_start[corner + 1]):
-        t = b.fan[k]
-        if dot(b.normals[t, 0], b.normals[t, 1], b.normals[t, 2], n0, n1, n2) > _STRAIGHT:
+    corner = triangles[face, 1 if v == 1.0 else (2 if w == 1.0 else 0)]
+    for k in range(fan_start[corner], fan_start[corner + 1]):
+        t = fan[k]
+        if dot(facets[t, 0], facets[t, 1], facets[t, 2], n0, n1, n2) > _STRAIGHT:
             return -1
     return int(corner)

@@ -15,9 +15,10 @@ import numpy as np
 from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray
 from pliant.demos.outcome import Outcome, stage_table
+from pliant.demos.recording import record, smooth
 from pliant.mesh import box
 from pliant.robots import Gripper, gripper
-from pliant.stepping import ImplicitEuler, Run, simulate
+from pliant.stepping import ImplicitEuler, Run
 from pliant.viewer.export_surfaces import Shown, shown_run
 from pliant.viewer.page import write_page
 from pliant.viewer.picture import write_picture
@@ -55,8 +56,8 @@ class Bench:
 
 def motion(t: float) -> tuple[float, float]:
     """How far the cables are pulled and the fingers raised at time t (s), m."""
-    close = _smooth((t - 0.1) / 0.4) - _smooth((t - 2.2) / 0.25)
-    lift = _smooth((t - 0.55) / 0.5) - _smooth((t - 1.6) / 0.5)
+    close = smooth((t - 0.1) / 0.4) - smooth((t - 2.2) / 0.25)
+    lift = smooth((t - 0.55) / 0.5) - smooth((t - 1.6) / 0.5)
     return PULL * close, RISE * lift
 
 
@@ -66,15 +67,6 @@ def build() -> Bench:
     robot = scene.add(gripper())
     robot.collide(scene, friction=0.8)
     return Bench(scene.compile(), robot, ImplicitEuler(dt=DT))
-
-
-def record(*, progress: bool = True) -> tuple[Bench, Run]:
-    """Simulate the motion; the first step, which loads or compiles kernels, is not timed."""
-    bench = build()
-    bench.stepper(bench.world, bench.world.initial_state(), bench.control(DT, None))
-    run = simulate(bench.world, bench.stepper, until=DURATION, control=bench.control, progress=progress)
-    check(run, bench)
-    return bench, run
 
 
 def check(run: Run, bench: Bench) -> None:
@@ -91,7 +83,7 @@ def check(run: Run, bench: Bench) -> None:
 
 def surfaces(bench: Bench, run: Run) -> Shown:
     """Fingers, cube, the plate that carries the fingers, and arrows for the contact forces."""
-    shown = shown_run(run, fps=FPS, cables=False)
+    shown = shown_run(run, fps=FPS, cables=False, arrows=False)
     lifts = np.array([motion(float(t))[1] for t in shown.times])
     plate = _plate(bench, lifts)
     arrows = [_arrow(run, bench, number, shown.frames) for number in range(len(bench.robot.fingers))]
@@ -100,7 +92,8 @@ def surfaces(bench: Bench, run: Run) -> Shown:
 
 def run(out: Path) -> Outcome:
     """Simulate, write the picture, the page and the recorded run into `out`."""
-    bench, recorded = record()
+    bench = build()
+    recorded = record(bench, check, until=DURATION)
     shown = surfaces(bench, recorded)
     cells = sum(one.body.mesh.cell_count for one in bench.robot.fingers)
     title = "A soft gripper lifts a cube"
@@ -147,9 +140,3 @@ def _arrow(run: Run, bench: Bench, number: int, frames: Any) -> SurfaceFrames:
         points, triangles = revolve(profile, head - length * along, along)
         drawn.append(points)
     return SurfaceFrames(triangles, np.stack(drawn), label="contact forces" if number == 0 else "", color=ARROW)
-
-
-def _smooth(x: float) -> float:
-    """From 0 to 1 while x does, without a jolt at either end."""
-    x = min(max(x, 0.0), 1.0)
-    return x * x * (3.0 - 2.0 * x)

@@ -13,6 +13,7 @@ import numpy as np
 
 from pliant.demos import lift, trunk
 from pliant.demos.outcome import Outcome, stages_table
+from pliant.demos.recording import record
 from pliant.viewer.export_surfaces import Shown
 from pliant.viewer.page import write_page
 from pliant.viewer.picture import write_picture
@@ -23,8 +24,9 @@ SPACING = np.array([0.16, 0.0, 0.0])
 
 def run(out: Path) -> Outcome:
     """Simulate both, write one picture, one page and both runs into `out`."""
-    reaching, reached = trunk.record()
-    lifting, lifted = lift.record()
+    reaching, lifting = trunk.build(), lift.build()
+    reached = record(reaching, trunk.check, until=trunk.DURATION)
+    lifted = record(lifting, lift.check, until=lift.DURATION)
     shown = beside(trunk.surfaces(reaching, reached), lift.surfaces(lifting, lifted), SPACING)
     bodies = [reaching.robot.body, *(one.body for one in lifting.robot.fingers)]
     cells = sum(body.mesh.cell_count for body in bodies)

@@ -16,8 +16,9 @@ from pliant.control import Effector, Inverse
 from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray
 from pliant.demos.outcome import Outcome, stage_table
+from pliant.demos.recording import record, smooth
 from pliant.robots import Robot, trunk
-from pliant.stepping import ImplicitEuler, Run, simulate
+from pliant.stepping import ImplicitEuler, Run
 from pliant.viewer.export_surfaces import Shown, shown_run, tube_frames
 from pliant.viewer.page import write_page
 from pliant.viewer.picture import write_picture
@@ -57,21 +58,12 @@ def build() -> Bench:
 
 def target(t: float) -> FloatArray:
     """Where the tip is to be at time t (s), (3,) m: out to a circle without a jolt, round it twice, and back."""
-    out = _smooth(t / START) * _smooth((DURATION - t) / 0.35)
+    out = smooth(t / START) * smooth((DURATION - t) / 0.35)
     # cables pull and never push: at the end it cannot be as long as it was made, under its own weight
     upright = np.array([0.0, 0.0, TOP if t < START else END])
     angle = 2.0 * np.pi * max(t - START, 0.0) / ROUND
     place = np.array([RADIUS * np.cos(angle), RADIUS * np.sin(angle), HEIGHT])
     return np.asarray((1.0 - out) * upright + out * place)
-
-
-def record(*, progress: bool = True) -> tuple[Bench, Run]:
-    """Simulate the motion; the first step, which loads or compiles kernels, is not timed."""
-    bench = build()
-    bench.stepper(bench.world, bench.world.initial_state(), bench.control(DT, None))
-    run = simulate(bench.world, bench.stepper, until=DURATION, control=bench.control, progress=progress)
-    check(run, bench)
-    return bench, run
 
 
 def errors(run: Run, bench: Bench) -> FloatArray:
@@ -105,7 +97,8 @@ def surfaces(bench: Bench, run: Run) -> Shown:
 
 def run(out: Path) -> Outcome:
     """Simulate, write the picture, the page and the recorded run into `out`."""
-    bench, recorded = record()
+    bench = build()
+    recorded = record(bench, check, until=DURATION)
     shown = surfaces(bench, recorded)
     worst = 1e3 * float(errors(recorded, bench)[recorded.times > START].mean())
     title = "A trunk that reaches"
@@ -127,9 +120,3 @@ def run(out: Path) -> Outcome:
     files = (picture, page, recorded.save(out / "trunk.npz"))
     table = stage_table(recorded, title=f"{bench.robot.body.mesh.cell_count} tetrahedra, 8 cables, inverse")
     return Outcome(recorded, table, files, page=page)
-
-
-def _smooth(x: float) -> float:
-    """From 0 to 1 while x does, without a jolt at either end."""
-    x = min(max(x, 0.0), 1.0)
-    return x * x * (3.0 - 2.0 * x)

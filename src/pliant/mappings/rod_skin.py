@@ -5,25 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.core.types import IntArray
-from pliant.mappings.beam_skin import STATIONS, piece_triangles
+from pliant.mappings.beam_skin import STATIONS, piece_triangles, thinned
 from pliant.mappings.rod_map import RodMap
 from pliant.models.rod import RodModel
 
 
-def rod_skin(model: RodModel) -> tuple[RodMap, IntArray]:
+def rod_skin(model: RodModel, *, stations: int = STATIONS, every: int = 1) -> tuple[RodMap, IntArray]:
     """Points (p, 3) m that ride on the rod's surface, and triangles (t, 3) over them, counter-clockwise from outside.
 
-    Every section has a closed skin of its own, so that steps of a taper need nothing else.
+    Every section has a closed skin of its own, so that steps of a taper need nothing else; `stations` and `every` as in
+    `beam_skin`.
     """
     parts, sections, fractions, triangles, count = [], [], [], [], 0
     for number, section in enumerate(model.spec.section_list):
-        outline = section.outline()
+        outline = thinned(section.outline(), every)
         around = len(outline)
         ring = np.column_stack([np.zeros(around), outline])
-        parts.append(np.concatenate([np.tile(ring, (STATIONS, 1)), np.zeros((2, 3))]))
-        fractions.append(np.concatenate([np.repeat(np.linspace(0.0, 1.0, STATIONS), around), [0.0, 1.0]]))
+        parts.append(np.concatenate([np.tile(ring, (stations, 1)), np.zeros((2, 3))]))
+        fractions.append(np.concatenate([np.repeat(np.linspace(0.0, 1.0, stations), around), [0.0, 1.0]]))
         sections.append(np.full(len(parts[-1]), number, np.int32))
-        triangles.append(count + piece_triangles(around))
+        triangles.append(count + piece_triangles(around, stations))
         count += len(parts[-1])
     skin = RodMap(
         np.concatenate(sections),

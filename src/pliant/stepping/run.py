@@ -25,6 +25,7 @@ from pliant.models.rod import RodModel
 from pliant.models.rod.rod import section_ends
 from pliant.models.volume import VolumeModel
 from pliant.stepping.info import StepInfo
+from pliant.stepping.touches import Touches
 from pliant.world import State, World
 from pliant.world.storage import decode_controls, decode_world, encode_controls, encode_world, read_archive
 
@@ -78,12 +79,13 @@ class RecordedRows:
     `names` is that of the actuator, or both of a pair. `values` (steps, 2) are displacement (m) and tension (N), or
     growth (m³) and pressure (Pa); of a pair (steps, 3) the force (N) that the second body exerts on the first, of a
     `pl.Facing` under its own name that on its points.
-    `handles` as in `RecordedBody`.
+    `handles` as in `RecordedBody`. `touches` are the single contacts of a pair, None in files of an older version.
     """
 
     names: tuple[str, ...]
     values: FloatArray
     handles: tuple[Any, ...] = ()
+    touches: Touches | None = None
 
     def concerns(self, things: tuple[Any, ...]) -> bool:
         """Whether these are the forces of `things`, given by handle or name."""
@@ -194,6 +196,15 @@ class Run:
                 return -recorded.values
         raise InputError(f"{_name(a)} and {_name(b)} do not collide in this run")
 
+    def contacts(self, instant: int) -> tuple[FloatArray, FloatArray]:
+        """Places (k, 3) m of all contacts that pushed at the instant of this number, and their forces (k, 3) N on the
+        first body of their pair; none where the run does not know them.
+        """
+        found = [recorded.touches.at(instant) for recorded in self.forces if recorded.touches is not None]
+        none = np.zeros((0, 3))
+        points, forces = (np.concatenate([none, *(one[side] for one in found)]) for side in (0, 1))
+        return points, forces
+
     def actuation(self, actuator: Any) -> tuple[FloatArray, FloatArray]:
         """Displacement (m) and tension (N) of a cable, or growth (m³) and pressure (Pa) of a cavity, (steps,) each."""
         for recorded in self.forces:
@@ -233,7 +244,9 @@ class Run:
                 arrays |= {f"skin_{k}_{name}": getattr(body.skin, name) for name in names}
             arrays |= {f"positions_{k}": self.positions[k], f"motions_{k}": self.motions[k]}
         arrays |= {f"stage_{k}": seconds for k, seconds in enumerate(self.stage_seconds.values())}
-        arrays |= {f"force_{k}": recorded.values for k, recorded in enumerate(self.forces)}
+        for k, recorded in enumerate(self.forces):
+            arrays[f"force_{k}"] = recorded.values
+            arrays |= {} if recorded.touches is None else recorded.touches.arrays(k)
         with path.open("wb") as stream:
             np.savez_compressed(stream, **arrays)
         return path
@@ -258,7 +271,10 @@ class Run:
             iterations=arrays["iterations"],
             linear_residual=arrays["linear_residual"],
             stage_seconds={name: arrays[f"stage_{k}"] for k, name in enumerate(header["stages"])},
-            forces=tuple(RecordedRows(tuple(n), arrays[f"force_{k}"]) for k, n in enumerate(header["forces"])),
+            forces=tuple(
+                RecordedRows(tuple(n), arrays[f"force_{k}"], touches=Touches.read(arrays, k))
+                for k, n in enumerate(header["forces"])
+            ),
             world=world,
             controls=() if world is None else decode_controls(world, header.get("controls", ())),
             stepper=_stepper(*header["stepper"]) if "stepper" in header else None,
@@ -356,23 +372,20 @@ class Recorder:
         )
 
     def _rows(self, maker: Any) -> RecordedRows:
-        if isinstance(maker, FacingPair):
-            totals = [info.contact_force(maker.spec) for info in self._infos]
-            return RecordedRows((maker.name,), np.stack([np.zeros(3), *totals]), (maker.spec,))
-        if _is_pair(maker):
-            a, b = maker.a.handle, maker.b.handle
-            totals = [info.contact_force(a, b) for info in self._infos]
-            return RecordedRows((a.name, b.name), np.stack([np.zeros(3), *totals]), (a, b))
+        if isinstance(maker, ContactPair):
+            things: tuple[Any, ...] = (maker.a.handle, maker.b.handle)
+            names = tuple(thing.name for thing in things)
+            if isinstance(maker, FacingPair):
+                things, names = (maker.spec,), (maker.name,)
+            found = [info.contacts(*things) for info in self._infos]
+            totals = [contacts.forces.sum(axis=0) for contacts in found]
+            return RecordedRows(names, np.stack([np.zeros(3), *totals]), things, Touches.of(found))
         values = [info.actuation(maker.spec) for info in self._infos]
         return RecordedRows((maker.spec.name,), np.array([(0.0, 0.0), *values]), (maker.spec,))
 
 
 def _is_recorded(maker: Any) -> bool:
     return isinstance(maker, (ActuatorRows, ContactPair))
-
-
-def _is_pair(maker: Any) -> bool:
-    return isinstance(maker, ContactPair)
 
 
 def _recorded(model: Any) -> RecordedBody:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from pliant.actuators import CableRows, CavityRows
 from pliant.core.types import FloatArray
 from pliant.mappings import RodMap
+from pliant.mappings.beam_skin import beam_skin
+from pliant.mappings.rod_skin import rod_skin
+from pliant.models.beam import BeamModel
 from pliant.models.rigid import Obstacle
 from pliant.models.rod import RodModel
 from pliant.models.rod import readouts as rod_readouts
@@ -17,6 +23,10 @@ from pliant.world import World
 
 PLAIN, DISPLACEMENT, STRESS = "plain", "displacement (mm)", "von Mises stress (kPa)"
 FIBRE = "fibre stress of rods (kPa)"
+LARGEST_SKIN = 6000
+"""Points of the skin of a beam or a rod that are still streamed as they are."""
+COARSER = ((3, 2), (2, 3), (2, 4))
+"""Outlines along a piece, and which of their points are kept, of ever coarser skins."""
 
 
 class Cast:
@@ -53,7 +63,8 @@ class Cast:
     @classmethod
     def of_world(cls, world: World) -> Cast:
         """All of a world."""
-        bodies = Recorder(world, world.initial_state()).run().bodies
+        recorded = Recorder(world, world.initial_state()).run().bodies
+        bodies = tuple(_drawn(body, model) for body, model in zip(recorded, world.models, strict=True))
         strands = tuple(maker for maker in world.row_makers if isinstance(maker, CableRows))
         models = {k: model for k, model in enumerate(world.models) if isinstance(model, VolumeModel)}
         rods = {k: model for k, model in enumerate(world.models) if isinstance(model, RodModel)}
@@ -94,6 +105,18 @@ class Cast:
 
     def _volumes(self) -> list[tuple[int, RecordedBody]]:
         return [(k, body) for k, body in enumerate(self.bodies) if body.mesh is not None]
+
+
+def _drawn(body: RecordedBody, model: Any) -> RecordedBody:
+    """`body` with a skin that a browser takes many times a second: hundreds of beams get a coarser one."""
+    if body.skin is None or len(body.skin.offset) <= LARGEST_SKIN:
+        return body
+    make: Any = beam_skin if isinstance(model, BeamModel) else rod_skin
+    for stations, every in COARSER:
+        skin, triangles = make(model, stations=stations, every=every)
+        if len(skin.offset) <= LARGEST_SKIN:
+            break
+    return replace(body, skin=skin, triangles=triangles)
 
 
 def _von_mises(model: VolumeModel, q: FloatArray) -> FloatArray:

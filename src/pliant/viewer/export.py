@@ -132,7 +132,8 @@ class _Job:
         if strip is not None:
             return write_strip(self.target, self.shown, count=strip, size=self.size, tick=tick)
         count = 4 if poses is None else positive_count("poses", poses)
-        frames = sorted({round(float(i)) for i in np.linspace(0, len(self.shown.times) - 1, count)})
+        last = len(self.shown.times) - 1
+        frames = sorted({round(float(i)) for i in np.linspace(0, last, count)}) if count > 1 else [last]
         return write_picture(
             self.target,
             surfaces=self.shown.surfaces,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -126,9 +127,7 @@ def _frame(surfaces: list[SurfaceFrames], number: int, scales: list[Scale], came
 def _at(surface: SurfaceFrames, number: int) -> SurfaceFrames:
     k = number if len(surface.frames) > 1 else 0
     values = None if surface.values is None else surface.values[k : k + 1]
-    return SurfaceFrames(
-        surface.triangles, surface.frames[k : k + 1], values, surface.label, surface.value_label, surface.color
-    )
+    return replace(surface, frames=surface.frames[k : k + 1], values=values)
 
 
 def _pillow() -> Any:

@@ -13,6 +13,7 @@ from pliant.core.checks import positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
 from pliant.stepping import Run
+from pliant.viewer.arrows import arrow_surfaces
 from pliant.viewer.cast import DISPLACEMENT, PLAIN, STRESS, Cast
 from pliant.viewer.palette import TINTS
 from pliant.viewer.shapes import balls, shape_triangles
@@ -52,8 +53,11 @@ def chosen_frames(times: FloatArray, fps: float | None) -> IndexArray:
     return np.unique(nearer)
 
 
-def shown_run(run: Run, *, fps: float | None = None, color: str = "stress", cables: bool = True) -> Shown:
-    """The surfaces of a `run` at `fps` (1/s) instants a second, or at every recorded one for None.
+def shown_run(
+    run: Run, *, fps: float | None = None, color: str = "stress", cables: bool = True, arrows: bool = True
+) -> Shown:
+    """The surfaces of a `run` at `fps` (1/s) instants a second, or at every recorded one for None; `cables` as tubes,
+    the largest contact forces as `arrows`.
 
     Volumes are coloured by "stress" (von Mises, where the run knows its world), "displacement" or "plain".
     """
@@ -70,6 +74,8 @@ def shown_run(run: Run, *, fps: float | None = None, color: str = "stress", cabl
         moved += _cables(cast, run, frames, moved)
     floor = None
     reach = _reach(moved)
+    if arrows and moved:
+        moved += arrow_surfaces([run.contacts(int(f)) for f in frames], reach)
     for obstacle in cast.obstacles:
         solid = obstacle.shape.solid
         if isinstance(solid, Plane) and solid.normal[2] > 0.999 and obstacle.motion is None:

@@ -64,6 +64,7 @@ class HybridSubject:
 
     timed = True
     heavy = False
+    usual_step = 0.01
 
     def __init__(self, system: System, picture: Picture, *, name: str, about: str = "") -> None:
         self.name, self.about = name, about

@@ -41,7 +41,7 @@ class Range:
     or controls of several handles, by handle.
 
     `factor` (one, or (k,)) turns SI into the `unit` that the sliders show; over `travel` s a value follows its slider
-    from end to end.
+    from end to end, or by `stride` in a step where steps have no time.
     """
 
     handle: Any
@@ -53,6 +53,7 @@ class Range:
     start: FloatArray
     control: Callable[[FloatArray], Any]
     travel: float = FULL_TRAVEL
+    stride: float | None = None
 
 
 class Inputs:
@@ -80,7 +81,7 @@ class Inputs:
         wanted: dict[Any, Any] = {}
         for number, r in enumerate(self._ranges):
             target = np.array([self._driver.value(slider) for slider in self.sliders[r.handle]]) / r.factor
-            most = (r.high - r.low) * dt / r.travel
+            most = (r.high - r.low) * dt / r.travel if r.stride is None else np.full(len(r.low), r.stride)
             moved = self._values[number] + np.clip(target - self._values[number], -most, most)
             self._values[number] = np.clip(moved, r.low, r.high)
             value = r.control(self._values[number])

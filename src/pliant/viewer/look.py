@@ -76,6 +76,11 @@ class Look:
         self._highs[mode] = max(self._highs.get(mode, 0.0), largest)
         return self._highs[mode]
 
+    def lengthen(self, force: float) -> float:
+        """The force (N) of the longest arrow once `force` (N) has one."""
+        self._highs[CONTACT] = max(self._highs.get(CONTACT, 0.0), force)
+        return self._highs[CONTACT]
+
     def forget(self) -> None:
         """Start the scales anew."""
         self._highs.clear()
@@ -103,7 +108,7 @@ class Look:
             self._legend(CONTACT, "", None)
             return 1.0, 0.0
         sizes = np.linalg.norm(moment.arrows[1], axis=1)
-        self._highs[CONTACT] = high = max(self._highs.get(CONTACT, 0.0), float(sizes.max(initial=0.0)))
+        high = self.lengthen(float(sizes.max(initial=0.0)))
         count = int((sizes > 0.01 * high).sum()) if high else 0
         if CONTACT in self._legends and self._texts.get(CONTACT) != (count, round(high, 3)):
             self._texts[CONTACT] = (count, round(high, 3))

@@ -116,6 +116,7 @@ def _surface_data(surface: SurfaceFrames, color: str, scales: list[Scale]) -> di
     data: dict[str, Any] = {
         "label": surface.label,
         "color": color,
+        "front": surface.in_front,
         "frameCount": surface.frames.shape[0],
         "vertexCount": surface.frames.shape[1],
         "lower": lower.tolist(),

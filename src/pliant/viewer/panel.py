@@ -18,8 +18,10 @@ def table_html(rows: Sequence[tuple[str, str]]) -> str:
     return f'<table style="margin:.2em 1em .6em;width:calc(100% - 2em);font-size:.85em">{cells}</table>'
 
 
-def strip_html(stages: Mapping[str, float], seconds: Sequence[float], budget: float) -> str:
-    """Stages (s) of a step as one bar with their names, and the last `seconds` of steps against their `budget` (s)."""
+def strip_html(stages: Mapping[str, float], seconds: Sequence[float], budget: float | None) -> str:
+    """Stages (s) of a step as one bar with their names, and the last `seconds` of steps against their `budget` (s),
+    None where steps have no time.
+    """
     total = max(sum(stages.values()), 1e-9)
     shown = sorted(stages.items(), key=lambda item: -item[1])
     parts: list[str] = []
@@ -37,20 +39,23 @@ def strip_html(stages: Mapping[str, float], seconds: Sequence[float], budget: fl
     )
 
 
-def _history(seconds: Sequence[float], budget: float) -> str:
+def _history(seconds: Sequence[float], budget: float | None) -> str:
     """Times of the last steps as a curve, with a line at what real time allows."""
     if len(seconds) < 2:
         return ""
-    top = max(1.2 * budget, max(seconds))
+    top = max(1.2 * (budget or 0.0), *seconds)
     width, height = 220.0, 34.0
     step = width / (len(seconds) - 1)
     curve = " ".join(f"{k * step:.1f},{height * (1.0 - s / top):.1f}" for k, s in enumerate(seconds))
-    line = height * (1.0 - budget / top)
+    line = allowed = ""
+    if budget is not None:
+        y = height * (1.0 - budget / top)
+        line = f'<line x1="0" x2="{width:g}" y1="{y:.1f}" y2="{y:.1f}" stroke="#c92a2a" stroke-dasharray="4 3"/>'
+        allowed = f"<span>– – real time: {1e3 * budget:.3g} ms a step</span>"
     return (
         f'<svg viewBox="0 0 {width:g} {height:g}" style="width:100%;height:3em;display:block" '
-        'preserveAspectRatio="none">'
-        f'<line x1="0" x2="{width:g}" y1="{line:.1f}" y2="{line:.1f}" stroke="#c92a2a" stroke-dasharray="4 3"/>'
+        f'preserveAspectRatio="none">{line}'
         f'<polyline points="{curve}" fill="none" stroke="#5b82d6" stroke-width="1.2"/></svg>'
         f'<div style="display:flex;justify-content:space-between;opacity:.7"><span>last {len(seconds)} steps</span>'
-        f"<span>– – real time: {1e3 * budget:.3g} ms a step</span></div>"
+        f"{allowed}</div>"
     )

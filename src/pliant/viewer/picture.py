@@ -6,6 +6,7 @@ Surfaces, floor and shadow are drawn by the renderer of `raster`; Matplotlib add
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -108,9 +109,7 @@ def _at(surface: SurfaceFrames, poses: list[int]) -> SurfaceFrames:
     if len(surface.frames) == 1:
         return surface
     values = None if surface.values is None else surface.values[poses]
-    return SurfaceFrames(
-        surface.triangles, surface.frames[poses], values, surface.label, surface.value_label, surface.color
-    )
+    return replace(surface, frames=surface.frames[poses], values=values)
 
 
 def _camera(

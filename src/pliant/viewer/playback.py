@@ -42,7 +42,8 @@ class Playback(Viewer):
         self.time_slider = gui.add_slider("time (s)", first, max(last, first + step), step, first)
         self.driver.guard(self.time_slider, lambda event: self._seek(event.target.value))
         self.speed = self.driver.guard(gui.add_dropdown("speed", SPEEDS, initial_value="1×"))
-        self._add_look(arrows=False)
+        self._add_fit_button()
+        self._add_look(arrows=any(rows.touches is not None for rows in run.forces))
         self._widen()
         self._begin()
 
@@ -92,7 +93,8 @@ class Playback(Viewer):
         run, instant = self.run, float(self.run.times[frame])
         obstacles = () if run.world is None else tuple(one.pose(instant) for one in run.world.obstacles)
         q = tuple(positions[frame] for positions in run.positions)
-        return Moment(instant, q, obstacles, *(self._forces(kind)[frame] for kind in (Cable, Cavity)))
+        tensions, pressures = (self._forces(kind)[frame] for kind in (Cable, Cavity))
+        return Moment(instant, q, obstacles, tensions, pressures, run.contacts(frame))
 
     def _forces(self, kind: type) -> FloatArray:
         """Tensions of the cables or pressures of the chambers, (steps, k)."""
@@ -105,6 +107,9 @@ class Playback(Viewer):
             values = self._forces(kind)
             if values.size:
                 self.look.widen(mode, factor * np.abs(values).max())
+        for rows in self.run.forces:
+            if rows.touches is not None and len(rows.touches.forces):
+                self.look.lengthen(float(np.linalg.norm(rows.touches.forces, axis=1).max()))
 
     def _values(self, frame: int) -> dict[int, FloatArray]:
         mode = self.driver.value(self.look.mode)

@@ -15,6 +15,7 @@ import numpy as np
 from pliant.core.errors import InputError, MissingExtraError
 from pliant.stepping import Run
 from pliant.viewer.live import open_viewer
+from pliant.viewer.playback import Playback
 from pliant.viewer.session import Viewer
 from pliant.viewer.simulation import LiveSimulation
 from pliant.viewer.world_subject import WorldSubject
@@ -23,6 +24,8 @@ from pliant.viewer.zoo import Entry
 SIZE = (1280, 800)
 """Width and height of the page, pixels."""
 FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking")
+SECONDS = 1.0
+"""Simulated time of a scene that does not say what a picture of it shows, s."""
 PATIENCE = 180.0
 """How long building and simulating may take, s."""
 
@@ -51,8 +54,11 @@ def write_screenshot(thing: Entry | Run | WorldSubject, path: Path, *, size: tup
     with open_viewer(thing, port=0) as viewer, driver() as play:
         if isinstance(viewer, LiveSimulation):
             _wait(lambda: viewer.subject is not None and not viewer.building, viewer)
-            if isinstance(thing, Entry):
-                strike(viewer, thing)
+            strike(viewer, thing if isinstance(thing, Entry) else None)
+            viewer.fit()
+        elif isinstance(viewer, Playback):
+            viewer.pause()
+            viewer.time = float(viewer.run.times[-1])
         browser = play.chromium.launch(executable_path=executable, args=list(FLAGS))
         try:
             page = browser.new_page(viewport={"width": size[0], "height": size[1]})
@@ -70,8 +76,8 @@ def write_screenshot(thing: Entry | Run | WorldSubject, path: Path, *, size: tup
 def _settled(page: Any) -> bytes:
     """What the page shows once it no longer changes: it fades in, slowly without a graphics card."""
     last = b""
-    for _ in range(20):
-        page.wait_for_timeout(2000)
+    for _ in range(60):
+        page.wait_for_timeout(500)
         now: bytes = page.screenshot(timeout=60_000)
         if now == last:
             break
@@ -88,25 +94,32 @@ def _small(picture: bytes) -> bytes:
     return stream.getvalue()
 
 
-def strike(viewer: LiveSimulation, pose: Entry) -> None:
-    """Bring the subject into the pose of its entry."""
-    viewer.mode.value = pose.mode
-    viewer.speed.value = "2×"
+def strike(viewer: LiveSimulation, entry: Entry | None) -> None:
+    """Bring the subject into the pose of its entry in the zoo, or let something else run for a second; then hold it."""
+    seconds = SECONDS if entry is None else entry.seconds
+    viewer.hurries = True
+    if entry is not None:
+        _set(viewer, entry)
+    viewer.play()
+    if viewer.subject.timed:
+        _wait(lambda: viewer.subject.time >= seconds or not viewer.playing, viewer)
+    else:
+        _wait(lambda: viewer.inputs.settled or not viewer.playing, viewer)
+    viewer.pause()
+    viewer.hurries = False
+
+
+def _set(viewer: LiveSimulation, entry: Entry) -> None:
+    """Controls as the entry has them."""
+    viewer.mode.value = entry.mode
     for sliders in viewer.inputs.sliders.values():
         for slider in sliders:
-            for label, value in pose.pose.items():
+            for label, value in entry.pose.items():
                 if slider.label.startswith(label) and "support" not in slider.label.removeprefix(label):
                     slider.value = value
     tip = viewer.subject.moment().tip
     if tip is not None and viewer._gizmos.target is not None:
-        viewer.driver.move(viewer._gizmos.target, tip + np.array(pose.target))
-    viewer.play()
-    if viewer.subject.timed:
-        _wait(lambda: viewer.subject.time >= pose.seconds or not viewer.playing, viewer)
-    else:
-        _wait(lambda: viewer.inputs.settled or not viewer.playing, viewer)
-    viewer.pause()
-    viewer.speed.value = "1×"
+        viewer.driver.move(viewer._gizmos.target, tip + np.array(entry.target))
 
 
 def _wait(done: Callable[[], bool], viewer: Viewer) -> None:

@@ -10,6 +10,7 @@ import threading
 import time
 import traceback
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from html import escape
 from importlib import import_module
@@ -54,6 +55,7 @@ class Viewer(ABC):
         self.picked = gui.add_html("", visible=False)
         self._on_stage: tuple[Cast, Moment] | None = None
         self.server.scene.on_click(modifier="shift")(self._show_pick)
+        self.server.on_client_connect(self._look)
 
     @property
     def port(self) -> int:
@@ -98,19 +100,21 @@ class Viewer(ABC):
         with redirect_stdout(io.StringIO()):
             self.server.stop()
 
-    def wait(self, message: str = "") -> None:
+    def wait(self, message: str = "", *, announce: Callable[[], None] | None = None) -> None:
         """Block until the viewer is closed, or closes it on Ctrl-C and SIGTERM.
 
-        `message` is printed once both are listened to.
+        `message` is printed, and `announce` called, once both are listened to.
         """
         asked = threading.Event()
         before: dict[signal.Signals, Any] = {}
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 before[number] = signal.signal(number, lambda *_: asked.set())
-        if message:
-            print(message, flush=True)
         try:
+            if message:
+                print(message, flush=True)
+            if announce is not None:
+                announce()
             while not (asked.is_set() or self._ended.wait(0.2)):
                 pass
         finally:
@@ -134,13 +138,25 @@ class Viewer(ABC):
         self.play_button = self.server.gui.add_button("Play", icon="player-play", color="blue")
         self.driver.press(self.play_button, lambda _: self.pause() if self._playing else self.play())
 
-    def _set_stage(self, cast: Cast, moment: Moment, seen: Any) -> None:
-        """Build the scene anew; browsers look at all of it."""
+    def _set_stage(self, cast: Cast, moment: Moment, seen: Any, way: Any = None) -> None:
+        """Build the scene anew; browsers look at all of it, from the direction `way`."""
         self.server.scene.reset()
         self._cast, self._on_stage = cast, (cast, moment)
-        self._stage = Stage(self.server, cast, moment, seen)
-        for client in self.server.get_clients().values():
-            self._stage.look_from(client.camera)
+        self._stage = Stage(self.server, cast, moment, seen, way)
+
+    def _look(self, client: Any) -> None:
+        """A browser came: its page may be wider or narrower than others."""
+        if self._stage is not None:
+            self._stage.framing.turn(client)
+
+    def fit(self, client: Any = None) -> None:
+        """Let a browser look at what is shown now, every one where `client` is None."""
+        if self._stage is not None and self._on_stage is not None:
+            self._stage.fit(self._on_stage[1], client)
+
+    def _add_fit_button(self, *, order: float | None = None) -> None:
+        self.fit_button = self.server.gui.add_button("Show all", icon="focus-2", color="gray", order=order)
+        self.fit_button.on_click(lambda event: self.fit(event.client))
 
     def _add_look(self, *, arrows: bool) -> None:
         self.look = Look(self.server.gui, self._cast, self.driver, self._ask, arrows=arrows)

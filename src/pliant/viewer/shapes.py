@@ -59,15 +59,15 @@ def plate(point: FloatArray, normal: FloatArray, reach: float) -> Triangles:
     return corners, np.array([[0, 1, 2], [0, 2, 3]])
 
 
-def revolve(profile: FloatArray, start: FloatArray, axis: FloatArray) -> Triangles:
+def revolve(profile: FloatArray, start: FloatArray, axis: FloatArray, *, around: int = _AROUND) -> Triangles:
     """The surface that `profile` (k, 2), radius and height in m, sweeps about `axis` (3,), a unit vector from `start`
-    (3,) m. Outward if the profile rises along the axis.
+    (3,) m, with `around` points round it. Outward if the profile rises along the axis.
     """
     first, second = across(axis)
-    angle = np.linspace(0.0, 2.0 * np.pi, _AROUND, endpoint=False)
-    around = np.cos(angle)[:, None] * first + np.sin(angle)[:, None] * second
-    points = start + profile[:, :1, None] * around + profile[:, 1:, None] * axis
-    number = np.arange(len(profile) * _AROUND).reshape(len(profile), _AROUND)
+    angle = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
+    rays = np.cos(angle)[:, None] * first + np.sin(angle)[:, None] * second
+    points = start + profile[:, :1, None] * rays + profile[:, 1:, None] * axis
+    number = np.arange(len(profile) * around).reshape(len(profile), around)
     a, b = number[:-1], np.roll(number[:-1], -1, axis=1)
     c, d = np.roll(number[1:], -1, axis=1), number[1:]
     triangles = np.concatenate([np.stack(t, axis=-1).reshape(-1, 3) for t in ((a, b, c), (a, c, d))])

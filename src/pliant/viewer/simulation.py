@@ -54,6 +54,8 @@ class LiveSimulation(Viewer):
         self._steps = 0
         self._reset = False
         self._due = self._read = 0.0
+        self.hurries = False
+        """Whether steps follow each other without regard to the clock."""
         self._pace = Pace()
         self._catalogue = dict(catalogue or {})
         self._builder: threading.Thread | None = None
@@ -147,6 +149,7 @@ class LiveSimulation(Viewer):
         self.once = gui.add_button_group("", ("Step", "Reset"), order=_PLAY + 1.0)
         driver.press(self.once, lambda event: self.step() if event.target.value == "Step" else self.reset())
         self.speed = driver.guard(gui.add_dropdown("speed", SPEEDS, initial_value="1×", order=_PLAY + 2.0))
+        self._add_fit_button(order=_PLAY + 3.0)
         self.mode: Any = None
         with gui.add_folder("Forces", order=_VALUES):
             self.forces = gui.add_html("")
@@ -168,12 +171,14 @@ class LiveSimulation(Viewer):
             self.driver.forget()
             self.subject = subject
             moment = subject.moment()
-            self._set_stage(subject.cast, moment, subject.seen())
+            self._set_stage(subject.cast, moment, subject.seen(), getattr(subject, "view", None))
             assert self._stage is not None
             self._gizmos = Gizmos(self.server, self.driver, self._stage.size, moment.tip, subject.handles)
             self._add_parts(subject)
+            usual = f"{1e3 * subject.usual_step:g} ms"
+            self.driver.set(self.dt, usual if usual in STEPS else "10 ms")
+            self.dt.visible = subject.timed
             self._pace, self._due = Pace(), time.perf_counter()
-            self._look_at(getattr(subject, "view", None))
         self._change_mode()
         self._ask()
 
@@ -207,11 +212,6 @@ class LiveSimulation(Viewer):
         self._gizmos.aim(aims, self.subject.moment().tip if aims else None)
         self.inputs.set_disabled(self.subject.actuators, self.driver.value(self.mode) != SLIDERS)
         self._ask()
-
-    def _look_at(self, way: Any) -> None:
-        if way is not None and self._stage is not None:
-            for camera in (self.server.initial_camera, *(c.camera for c in self.server.get_clients().values())):
-                self._stage.look_from(camera, way=way)
 
     def _build(self, build: Callable[[], Subject], name: str) -> None:
         if self.building:
@@ -289,7 +289,7 @@ class LiveSimulation(Viewer):
         self._pace.add(dt, end - begin, end, subject.stage_times)
         if self.keeping.due(subject.time):
             self.keeping.add(subject.moment())
-        self._due = self._due + dt / speed if end - self._due <= LARGEST_LAG else end
+        self._due = self._due + dt / speed if end - self._due <= LARGEST_LAG and not self.hurries else end
 
     # drawing
     def _frame(self) -> None:
@@ -308,7 +308,9 @@ class LiveSimulation(Viewer):
             self.readout.content = table_html(self._readings(moment))
             self.forces.content = table_html(moment.readings)
             if self._pace.count:
-                self._strip.content = strip_html(self._pace.stages, self._pace.seconds, self._pace.step)
+                self._strip.content = strip_html(
+                    self._pace.stages, self._pace.seconds, self._pace.step if subject.timed else None
+                )
             if self._playing and self.driver.value(self.mode) == TARGET:
                 for actuator, amount in subject.found().items():
                     self.inputs.follow(actuator, amount)

@@ -16,6 +16,7 @@ from pliant.models.rigid import Obstacle
 from pliant.stepping.run import RecordedBody
 from pliant.viewer.bands import color_bands
 from pliant.viewer.cast import Cast
+from pliant.viewer.framing import Framing
 from pliant.viewer.look import BAND_COUNT, Shading
 from pliant.viewer.moment import Moment
 from pliant.viewer.palette import TINTS, map_colors
@@ -31,17 +32,17 @@ _OBSTACLE, _ARROW = (168, 175, 186), (201, 42, 42)
 
 
 class Stage:
-    """Draws a cast, one moment after the other. `center` (3,) m and `size` m are those of what is looked at."""
+    """Draws a cast, one moment after the other. `size` m is that of what is looked at, `framing` where from."""
 
-    def __init__(self, server: Any, cast: Cast, moment: Moment, seen: Sequence[FloatArray]) -> None:
-        """`seen` are points (n, 3) m that camera and floor are to take in."""
+    def __init__(self, server: Any, cast: Cast, moment: Moment, seen: Sequence[FloatArray], way: Any = None) -> None:
+        """`seen` are points (n, 3) m that camera and floor are to take in, `way` the direction to the eye."""
         self._server = server
         self._cast = cast
-        self._lower, self._upper = _bounds(np.concatenate(seen), cast.obstacles, moment)
-        self.center: FloatArray = 0.5 * (self._lower + self._upper)
-        self.size = max(float(np.linalg.norm(self._upper - self._lower)), 1e-6)
+        self.framing = Framing(server, *_bounds(np.concatenate(seen), cast.obstacles, moment.obstacles), way)
+        self.size = self.framing.size
         self._skins: dict[int, _Skin] = {}
         self._solids: dict[int, Any] = {}
+        self._boxes: dict[int, tuple[FloatArray, FloatArray]] = {}
         for number, body in enumerate(cast.bodies):
             self._add_body(number, body, moment.q[number])
         self._obstacles = [self._add_obstacle(k, thing, moment) for k, thing in enumerate(cast.obstacles)]
@@ -53,9 +54,10 @@ class Stage:
     def show(self, moment: Moment, shading: Shading) -> None:
         """Draw `moment`, coloured by `shading`."""
         opacity, q = SEE_THROUGH if shading.see_through else None, moment.q
+        places = self._places(moment)
         with self._server.atomic():
             for number, skin in self._skins.items():
-                skin.show(self._cast.bodies[number].surface_points(q[number]), shading.bodies.get(number), opacity)
+                skin.show(places[number], shading.bodies.get(number), opacity)
             for number, handle in self._solids.items():
                 _place(handle, q[number])
             for obstacle, handle, pose in zip(self._cast.obstacles, self._obstacles, moment.obstacles, strict=False):
@@ -70,12 +72,23 @@ class Stage:
             ):
                 handle.vertices, handle.color = q[chamber.number][nodes], tuple(int(x) for x in _map_rgb(part))
             self._show_arrows(moment.arrows, shading)
+            if self.framing.follow(*_corners(list(places.values()))):
+                self._set_floor()
 
-    def look_from(self, camera: Any, *, way: Any = (0.45, -0.82, 0.36)) -> None:
-        """Let `camera` see everything, from the direction `way`."""
-        camera.look_at = self.center
-        camera.position = self.center + 1.65 * self.size * np.asarray(way)
-        camera.near, camera.far = 0.01 * self.size, 100.0 * self.size
+    def fit(self, moment: Moment, client: Any = None) -> None:
+        """Look at what there is in `moment`, no more and no less: one browser, or all where `client` is None."""
+        points = np.concatenate(list(self._places(moment).values()))
+        self.framing.show(*_bounds(points, self._cast.obstacles, moment.obstacles), client)
+        self._set_floor()
+
+    def _places(self, moment: Moment) -> dict[int, FloatArray]:
+        """Points (n, 3) m of the surface of each body by its number; of rigid ones the corners of a box around."""
+        found = {k: self._cast.bodies[k].surface_points(moment.q[k]) for k in self._skins}
+        for number, (lower, upper) in self._boxes.items():
+            pose = moment.q[number]
+            corners = np.array(np.meshgrid(*np.stack([lower, upper], axis=1))).reshape(3, -1).T
+            found[number] = pose[0] + corners @ pose[1:].T
+        return found
 
     def _show_arrows(self, arrows: tuple[FloatArray, FloatArray], shading: Shading) -> None:
         points, forces = arrows
@@ -112,6 +125,7 @@ class Stage:
                 return
             points, triangles = balls(points, body.radius)
         self._solids[number] = self._add_surface(name, points, triangles, color)
+        self._boxes[number] = _corners([points])
         _place(self._solids[number], q)
 
     def _add_obstacle(self, number: int, obstacle: Obstacle, moment: Moment) -> Any:
@@ -158,15 +172,18 @@ class Stage:
             solid = obstacle.shape.solid
             if isinstance(solid, Plane) and solid.normal[2] > 0.999 and obstacle.motion is None:
                 return float(solid.point[2])
-        return floor_height(self._lower, self._upper)
+        return floor_height(self.framing.lower, self.framing.upper)
 
     def _set_scene(self) -> None:
-        scene, size = self._server.scene, self.size
+        scene = self._server.scene
         scene.set_up_direction("+z")
-        self._server.initial_camera.fov = np.radians(40.0)
-        self.look_from(self._server.initial_camera)
         scene.add_light_directional("/light", intensity=1.2, position=(0.3, -1.0, 0.5))
-        spacing, floor = grid_spacing(self._lower, self._upper), self._floor()
+        self._set_floor()
+
+    def _set_floor(self) -> None:
+        """A grid below what is looked at; one that is there goes away."""
+        scene, size = self._server.scene, self.framing.size
+        spacing, floor = grid_spacing(self.framing.lower, self.framing.upper), self._floor()
         width = spacing * 2.0 * np.ceil(1.5 * size / spacing)
         scene.add_grid(
             "/floor",
@@ -176,7 +193,7 @@ class Stage:
             section_size=5.0 * spacing,
             cell_color=(214, 218, 224),
             section_color=(182, 188, 198),
-            position=(*np.round(self.center[:2] / spacing) * spacing, floor + 1e-3 * size),
+            position=(*np.round(self.framing.center[:2] / spacing) * spacing, floor + 1e-3 * size),
         )
 
 
@@ -217,17 +234,31 @@ class _Skin:
         )
 
 
-def _bounds(points: FloatArray, obstacles: Sequence[Obstacle], moment: Moment) -> tuple[FloatArray, FloatArray]:
-    """Corners (3,) m of what is looked at: `points` (n, 3), and obstacles as far as they are near."""
+def _bounds(
+    points: FloatArray, obstacles: Sequence[Obstacle], poses: Sequence[FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Corners (3,) m of what is looked at: `points` (n, 3), and obstacles as far as they are near; of a plane what lies
+    across from the points.
+    """
     lower, upper = points.min(axis=0), points.max(axis=0)
     size = float(np.linalg.norm(upper - lower))
     places = [points]
-    for obstacle, pose in zip(obstacles, moment.obstacles, strict=True):
-        found = None if isinstance(obstacle.shape.solid, Plane) else shape_triangles(obstacle.shape, reach=size)
+    for obstacle, pose in zip(obstacles, poses, strict=True):
+        solid = obstacle.shape.solid
+        if isinstance(solid, Plane):
+            ends, normal = np.stack([lower, upper]), pose[1:] @ solid.normal
+            across = ends - np.outer((ends - pose[0] - pose[1:] @ solid.point) @ normal, normal)
+            places.append(np.clip(across, lower - 2.0 * size, upper + 2.0 * size))
+            continue
+        found = shape_triangles(obstacle.shape, reach=size)
         if found is not None:
             places.append(np.clip(pose[0] + found[0] @ pose[1:].T, lower - 0.5 * size, upper + 0.5 * size))
-    everything = np.concatenate(places)
-    return everything.min(axis=0), everything.max(axis=0)
+    return _corners(places)
+
+
+def _corners(places: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Corners (3,) m of the box around points (n, 3) m."""
+    return np.min([one.min(axis=0) for one in places], axis=0), np.max([one.max(axis=0) for one in places], axis=0)
 
 
 def _segments(path: FloatArray) -> FloatArray:

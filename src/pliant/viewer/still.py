@@ -40,8 +40,9 @@ def render_poses(
     `stage` are two corners (3,) [m] of what the floor belongs to: None takes these surfaces; a film gives those of the
     whole motion, so that its floor stays. Returns sRGB in 0…1, shape (height, width, 3).
     """
-    still = [i for i, surface in enumerate(surfaces) if len(surface.frames) == 1]
-    moving = [i for i, surface in enumerate(surfaces) if len(surface.frames) > 1]
+    still = [i for i, surface in enumerate(surfaces) if len(surface.frames) == 1 and not surface.in_front]
+    moving = [i for i, surface in enumerate(surfaces) if len(surface.frames) > 1 and not surface.in_front]
+    front = [i for i, surface in enumerate(surfaces) if surface.in_front]
     count = max(len(surface.frames) for surface in surfaces)
     large = camera.scaled(_SUPERSAMPLING)
     image = _background(camera)
@@ -52,7 +53,8 @@ def render_poses(
         # Opacity rises with time so that the eye reads the order of the poses.
         opacity = 0.16 + 0.26 * pose / max(count - 2, 1)
         image = _over(image, _draw_pose(surfaces, moving, pose, scales, large, near.copy(), opacity))
-    return _over(image, _draw_pose(surfaces, moving, count - 1, scales, large, near))
+    image = _over(image, _draw_pose(surfaces, moving, count - 1, scales, large, near))
+    return _over(image, _draw_pose(surfaces, front, count - 1, scales, large, np.zeros_like(near))) if front else image
 
 
 def _over(image: FloatArray, layer: FloatArray) -> FloatArray:
@@ -188,6 +190,8 @@ def _shadow(
     cell = float(np.max(box[1][:2] - box[0][:2]) + 0.32 * extent) / _SHADOW_PIXELS
     near, dark = np.zeros((_SHADOW_PIXELS, _SHADOW_PIXELS)), np.zeros((_SHADOW_PIXELS, _SHADOW_PIXELS, 1))
     for surface in surfaces:
+        if surface.in_front:
+            continue
         points = surface.frame(-1)
         rise = np.maximum(points[:, 2] - floor, 0.0) / extent
         screen = np.column_stack([(points[:, :2] - corner) / cell, 1.0 / (1.0 + rise)])

@@ -52,6 +52,8 @@ class Subject(Protocol):
     """Whether steps take simulated time; otherwise a step finds a shape."""
     heavy: bool
     """Whether there is gravity to be switched off."""
+    usual_step: float
+    """Length of a step to begin with, s: one that an ordinary machine keeps up with."""
 
     @property
     def modes(self) -> tuple[str, ...]:

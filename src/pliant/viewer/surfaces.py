@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ class SurfaceFrames:
         What `values` are, with their unit: "von Mises stress (kPa)". Surfaces with the same label share a colour scale.
     color
         Plain colour as '#rrggbb', used where `values` is None; None picks one.
+    in_front
+        Drawn over everything else, as though nothing hid it.
     """
 
     triangles: IndexArray
@@ -46,6 +48,7 @@ class SurfaceFrames:
     label: str = ""
     value_label: str = ""
     color: str | None = None
+    in_front: bool = False
 
     def __post_init__(self) -> None:
         name = f"surface {self.label!r}: "
@@ -64,9 +67,7 @@ class SurfaceFrames:
         """The same surface without the vertices that no triangle uses."""
         used, triangles = np.unique(self.triangles, return_inverse=True)
         values = None if self.values is None else self.values[:, used]
-        return SurfaceFrames(
-            triangles.reshape(-1, 3), self.frames[:, used], values, self.label, self.value_label, self.color
-        )
+        return replace(self, triangles=triangles.reshape(-1, 3), frames=self.frames[:, used], values=values)
 
     def frame(self, index: int) -> FloatArray:
         """Positions at instant `index` [m], shape (n, 3); a surface that never moves has only one."""

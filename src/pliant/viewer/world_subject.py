@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import time as clock
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +14,14 @@ from pliant.actuators import Actuator, ActuatorRows, Cavity
 from pliant.actuators.values import Displacement, VolumeRatio
 from pliant.constraints.contact import ContactPair
 from pliant.control import Effector, Inverse
+from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
 from pliant.geometric import Geometric
-from pliant.models.rigid import RigidModel
 from pliant.models.volume import Support
 from pliant.robots import Marker
-from pliant.stepping import ImplicitEuler, QuasiStatic, Run, StepInfo
+from pliant.stepping import ImplicitEuler, Run, StepInfo
 from pliant.stepping.run import Recorder
+from pliant.stepping.touches import Touches
 from pliant.viewer.cast import Cast
 from pliant.viewer.dragging import Dragged, center_of, draggable, rebuilt, with_motions
 from pliant.viewer.inputs import Range, scalar, world_ranges
@@ -33,8 +33,10 @@ DRAG_SPEED = 0.25
 """Fastest motion of a dragged obstacle, m/s: faster ones would jump past contacts."""
 TARGET_SPEED = 0.25
 """Fastest approach of a target by the tip, m/s."""
-LARGEST_RATIO = 3.0
+LEAST_RATIO, LARGEST_RATIO = 0.6, 3.0
 """Of the volume of a chamber in geometric simulation."""
+STRIDE = 0.1
+"""By which that ratio changes from one shape to the next: a longer way takes hardly longer, but shows less of it."""
 LARGEST_LIFT = 0.04
 """By which supports are raised together, m."""
 _PIECE = 50
@@ -45,7 +47,7 @@ class WorldSubject:
     """A world with a point that matters (`tip`) and the `actuators` that an inverse may use for it.
 
     `geometric` drives chambers by their volume with `pl.Geometric`, without time. The supports in `lifted` are raised
-    together. `state` and `info` are those of the last step.
+    together. `usual_step` (s) is the length of a step to begin with. `state` and `info` are those of the last step.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class WorldSubject:
         actuators: Sequence[Any] = (),
         geometric: bool = False,
         lifted: Sequence[Support] = (),
+        usual_step: float = 0.01,
     ) -> None:
         self.name = name or ", ".join(model.name for model in world.models)
         self.about = about
@@ -66,12 +69,12 @@ class WorldSubject:
         self.timed = not geometric
         self.heavy = bool(np.any(world.gravity)) and not geometric
         self.lifted = tuple(lifted)
+        self.usual_step = usual_step
         self._dragged = {k: Dragged() for k, one in enumerate(world.obstacles) if draggable(one)}
         self.world = with_motions(world, self._dragged)
         self.cast = Cast.of_world(self.world)
         self.state: State = self.world.initial_state()
         self.info: StepInfo | None = None
-        self.seconds = 0.0
         self._effector = None if tip is None else Effector(tip, name="tip")
         self._recorder: Recorder | None = None
         self._recorded: tuple[Any, int] = (None, 0)
@@ -79,9 +82,8 @@ class WorldSubject:
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """By sliders; by a target too where an inverse has something to move and to use, and no body flies free."""
-        free = any(isinstance(model, RigidModel) for model in self.world.models)
-        return (SLIDERS,) if free or self.tip is None or not self.actuators or not self.timed else (SLIDERS, TARGET)
+        """By sliders; by a target too where an inverse has something to move and to use."""
+        return (SLIDERS,) if self.tip is None or not self.actuators or not self.timed else (SLIDERS, TARGET)
 
     @property
     def ranges(self) -> list[Range]:
@@ -143,15 +145,32 @@ class WorldSubject:
             controls[effector] = demand.target
         else:
             stepper = ImplicitEuler(dt)
-        begin = clock.perf_counter()
-        state, info = stepper(self.world, self.state, controls)
-        self.seconds = clock.perf_counter() - begin
-        if demand.mode == TARGET:
-            # statics have no time of their own: the target is followed at the pace of the clock, at rest in each step
-            state = replace(state, time=self.state.time + dt, v=tuple(np.zeros_like(v) for v in state.v))
+        state, info = self._stepped(stepper, controls)
+        if self._recorder is not None and info.inverse is not None:
+            # what is recorded are the forces that were found: the step that they make is the one that a replay takes
+            controls, stepper = info.inverse.commands(controls, info), ImplicitEuler(dt)
+            state, info = self._stepped(stepper, controls)
         before, self.state, self.info = self.state, state, info
         if self._recorder is not None:
             self._record(before, stepper, info, controls)
+
+    def _stepped(self, stepper: Any, controls: Mapping[Any, Any]) -> tuple[State, StepInfo]:
+        """One step; motions that grow beyond all bounds are told apart from other errors."""
+        try:
+            state, info = stepper(self.world, self.state, controls)
+        except InputError as error:
+            if "must be finite" not in str(error):
+                raise
+            raise ConvergenceError(self._runaway()) from error
+        if not all(np.isfinite(q).all() for q in state.q):
+            raise ConvergenceError(self._runaway())
+        return state, info
+
+    def _runaway(self) -> str:
+        return (
+            f"at {self.state.time:.2f} s the motion grew beyond all bounds: more pressure or pull than {self.name} "
+            "bears, or too long a time step; reset it, and ask for less or take a shorter step"
+        )
 
     def moment(self) -> Moment:
         """What there is to draw now."""
@@ -178,16 +197,19 @@ class WorldSubject:
         world, (tip, actuators, lifted) = rebuilt(self.original, stiffness=stiffness, friction=friction, others=others)
         return WorldSubject(
             world, name=self.name, about=self.about, tip=tip, actuators=actuators, geometric=not self.timed,
-            lifted=lifted,
+            lifted=lifted, usual_step=self.usual_step,
         )  # fmt: skip
 
     def begin_recording(self) -> None:
-        """Record from now on."""
+        """Record from now on; the next step starts without the forces of the last one, as a replay does."""
+        self.state = replace(self.state, lam=np.zeros(0), keys=None)
         self._pieces, self._recorded = [], (None, 0)
         self._recorder = Recorder(self.world, self.state)
 
     def end_recording(self) -> Run | None:
-        """What was recorded, None where no step was; it can be replayed where all of it was driven by sliders."""
+        """What was recorded, None where no step was; replayed it is the same to the last bit, unless the length of the
+        step was changed on the way or there is no time.
+        """
         if self._recorder is None:
             return None
         run = joined([*self._pieces, self._recorder.run()])
@@ -213,13 +235,13 @@ class WorldSubject:
             length = float(np.linalg.norm(way))
             motion.go(self.state.time, self.state.time + dt, motion.place + way * min(1.0, most / max(length, 1e-300)))
 
-    def _inverse(self, dt: float) -> tuple[Effector, QuasiStatic]:
+    def _inverse(self, dt: float) -> tuple[Effector, ImplicitEuler]:
         """Effector and stepper of the inverse, made once for each step length."""
         if self._effector is None or self._effector.max_step != TARGET_SPEED * dt:
             assert self.tip is not None
             self._effector = Effector(self.tip, max_step=TARGET_SPEED * dt, name="tip")
             inverse = Inverse(effectors=[self._effector], actuators=self.actuators)
-            self._inverter = QuasiStatic(newton_iterations=1, solver=inverse)
+            self._inverter = ImplicitEuler(dt, solver=inverse)
         return self._effector, self._inverter
 
 
@@ -263,7 +285,11 @@ def joined(runs: Sequence[Run]) -> Run:
             for name in stages
         },
         forces=tuple(
-            replace(rows[0], values=np.concatenate([rows[0].values, *(other.values[1:] for other in rows[1:])]))
+            replace(
+                rows[0],
+                values=np.concatenate([rows[0].values, *(other.values[1:] for other in rows[1:])]),
+                touches=None if rows[0].touches is None else Touches.joined([one.touches for one in rows]),
+            )
             for rows in zip(*(run.forces for run in kept))
         ),
         controls=tuple(c for run in kept for c in run.controls) if known is not None else (),
@@ -283,7 +309,8 @@ def _lift_range(supports: Sequence[Support]) -> Range:
 def _volume_range(r: Range) -> Range:
     if not isinstance(r.handle, Cavity):
         return r
-    return scalar(r.handle, "× volume", 1.0, (0.6, LARGEST_RATIO, 1.0), VolumeRatio, travel=25.0)
+    whole = scalar(r.handle, "× volume", 1.0, (LEAST_RATIO, LARGEST_RATIO, 1.0), VolumeRatio)
+    return replace(whole, stride=STRIDE)
 
 
 def _written(save: Any) -> bytes:

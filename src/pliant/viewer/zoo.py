@@ -5,7 +5,7 @@ hybrid systems.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ class Entry:
     """A name in the picker.
 
     `pose` is what a picture of it shows: a way to drive, values of sliders by the beginning of their label, how far the
-    target stands from the tip (3,) m, and the simulated time in s.
+    target stands from the tip (3,) m, and the simulated time in s, where there is time.
     """
 
     name: str
@@ -63,13 +63,19 @@ def catalogue() -> dict[str, Callable[[], Subject]]:
 
 
 def _robot(
-    make: Callable[[], Robot], *, obstacle: Obstacle | None = None, touches_itself: bool = False, friction: float = 0.4,
-    gravity: Any = DOWN, geometric: bool = False,
+    make: Callable[[], Robot], *, obstacle: Obstacle | None = None, touches_itself: bool = False, friction: float = 0.0,
+    gravity: Any = DOWN, geometric: bool = False, pressure: tuple[float, float] | None = None, usual_step: float = 0.01,
 ) -> Callable[[str, str], Subject]:  # fmt: skip
-    """A builder of a scene with one robot, and an obstacle that it may touch."""
+    """A builder of a scene with one robot, and an obstacle that it may touch. Its chambers bear a `pressure` (Pa) of
+    this range: beyond it they would bulge at one place and burst.
+    """
 
     def build(name: str, about: str) -> WorldSubject:
         scene, robot = Scene(gravity=gravity), make()
+        if pressure is not None:
+            low, high = pressure
+            chambers = (replace(cavity, min_pressure=low, max_pressure=high) for cavity in robot.cavities)
+            robot = replace(robot, cavities=tuple(chambers))
         scene.add(robot)
         if touches_itself:
             scene.collide(robot, robot)
@@ -78,8 +84,9 @@ def _robot(
             scene.collide(robot, obstacle, friction=friction)
         actuators = (*robot.cables, *robot.cavities)
         return WorldSubject(
-            scene.compile(), name=name, about=about, tip=robot.tip, actuators=actuators, geometric=geometric
-        )
+            scene.compile(), name=name, about=about, tip=robot.tip, actuators=actuators, geometric=geometric,
+            usual_step=usual_step,
+        )  # fmt: skip
 
     return build
 
@@ -89,6 +96,19 @@ def _gripper(name: str, about: str) -> WorldSubject:
     scene.add(grip)
     grip.collide(scene)
     return WorldSubject(scene.compile(), name=name, about=about, lifted=grip.mounts)
+
+
+def _chambers(make: Callable[[], Any]) -> Callable[[str, str], Subject]:
+    """A builder of a geometric robot of several bodies that knows what of it may touch."""
+
+    def build(name: str, about: str) -> WorldSubject:
+        scene, robot = Scene(), make()
+        scene.add(robot)
+        robot.collide(scene)
+        tip = getattr(robot, "tip", None)
+        return WorldSubject(scene.compile(), name=name, about=about, tip=tip, actuators=robot.cavities, geometric=True)
+
+    return build
 
 
 def _tubes(name: str, about: str) -> WorldSubject:
@@ -150,7 +170,7 @@ def _ball(center: Any, radius: float) -> Obstacle:
 ZOO: tuple[Entry, ...] = (
     Entry(
         "finger", "one cable curls it; drag the ball into its way",
-        _robot(robots.finger, obstacle=_ball((0.075, 0.0, -0.045), 0.014), touches_itself=True, friction=0.5),
+        _robot(robots.finger, obstacle=_ball((0.075, 0.0, -0.045), 0.014), touches_itself=True),
         pose={"finger cable": 20.0}, seconds=1.5,
     ),
     Entry(
@@ -159,33 +179,48 @@ ZOO: tuple[Entry, ...] = (
     ),
     Entry(
         "trunk", "eight cables; drag the target and the inverse finds their pull",
-        _robot(robots.trunk, obstacle=_ball((0.05, 0.03, 0.13), 0.02), friction=0.0),
+        _robot(robots.trunk, obstacle=_ball((0.05, 0.03, 0.13), 0.02)),
         mode=TARGET, target=(0.06, -0.045, -0.045), seconds=2.0,
     ),
     Entry(
         "tower", "four chambers tip it towards +x, −x, +y and −y",
-        _robot(robots.tower, touches_itself=True), pose={"tower chamber 0": 6.0, "tower chamber 2": 9.0},
+        _robot(robots.tower, touches_itself=True, pressure=(0.0, 15e3)),
+        pose={"tower chamber 0": 6.0, "tower chamber 2": 9.0},
     ),
     Entry(
         "pneunet", "a row of linked chambers over a stiff sole, meshed by Gmsh",
-        _robot(lambda: robots.pneunet(cell_size=0.004)), pose={"pneunet air": 20.0},
+        _robot(lambda: robots.pneunet(cell_size=0.005), pressure=(0.0, 16e3), usual_step=0.02),
+        pose={"pneunet air": 16.0},
     ),
-    Entry("bellows", "air makes it longer, suction shorter", _robot(robots.bellows), pose={"bellows air": 10.0}),
+    Entry(
+        "bellows", "air makes it longer, suction shorter",
+        _robot(robots.bellows, pressure=(-2e3, 6e3), usual_step=0.02), pose={"bellows air": 6.0},
+    ),
     Entry(
         "spine", "thirty vertebrae, nine tendons, 1350 contact points between the ribs",
-        _robot(robots.spine, gravity=(0.0, 0.0, 0.0)), pose={"spine": 20.0},
+        _robot(robots.spine, gravity=(0.0, 0.0, 0.0), usual_step=0.02),
+        pose={"spine tendon 1a": 20.0, "spine tendon 2a": 25.0, "spine tendon 3b": 30.0},
     ),
     Entry(
         "pneumatic-finger", "geometric: the shape at a volume of its chamber, without time",
         _robot(
             lambda: robots.pneumatic_finger(cell_size=4e-3), touches_itself=True, gravity=(0.0,) * 3, geometric=True
         ),
-        pose={"pneumatic finger air": 1.5}, seconds=10.0,
+        pose={"pneumatic finger air": 1.7},
     ),
     Entry(
         "twister", "geometric: a helical chamber winds it up",
         _robot(lambda: robots.twister(cells=(1, 1, 24), side=3), gravity=(0.0, 0.0, 0.0), geometric=True),
-        pose={"twister air": 2.0}, seconds=10.0,
+        pose={"twister air": 3.0},
+    ),
+    Entry(
+        "membrane", "geometric: four round chambers push a sheet into a shape",
+        _chambers(lambda: robots.membrane(cells=(20, 1), side=6, layers=(1, 1, 1))),
+        pose={"membrane chamber 0": 2.5, "membrane chamber 3": 1.6},
+    ),
+    Entry(
+        "pneumatic-gripper", "geometric: three fingers close on a ball when their air grows",
+        _chambers(lambda: robots.pneumatic_gripper(cell_size=5e-3)), pose={"pneumatic gripper": 1.6},
     ),
     Entry(
         "tubes", "two pre-bent tubes in each other: push and turn them at their bases", _tubes,

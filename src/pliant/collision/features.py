@@ -1,0 +1,91 @@
+"""A pose for the search of near features, and which of its edges bend.
+
+Of the edges only few can touch. Where two faces meet smoothly, the direction of a contact is that of their normals up
+to φ = α + β: the bend β below which an edge is flat, and the slack α that the direction has against the faces. Two flat
+edges touch once they have run through each other. So their faces are opposed within 2φ, and neither is in front of the
+plane of the other as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.collision.filters import Limits
+from pliant.collision.lanes import Reach
+from pliant.collision.surface import Pose
+from pliant.collision.tree import SingleArray
+from pliant.core.kernels import kernel
+from pliant.core.types import BoolArray, FloatArray, IntArray
+
+
+class Features(NamedTuple):
+    """One side for kernels: names as in `Bounds` and `CollisionSurface`; leaf_first and leaf_vertices are the parts of
+    `CollisionSurface.leaf_vertices`, `bends` (e,) the edges that are not smooth.
+    """
+
+    points: FloatArray
+    nodes: SingleArray
+    boxes: SingleArray
+    planes: SingleArray
+    vertices: SingleArray
+    normals: FloatArray
+    triangles: IntArray
+    corners: IntArray
+    order: IntArray
+    leaf_start: IntArray
+    leaf_first: IntArray
+    leaf_vertices: IntArray
+    edges: IntArray
+    triangle_edges: IntArray
+    edge_triangles: IntArray
+    edge_mask: NDArray[np.uint8]
+    bends: BoolArray
+
+
+class Smooth(NamedTuple):
+    """Limits of edges that do not bend: most that the unit normals of their faces may have as a product, and the height
+    (m) above the plane of the other face from which they cannot touch.
+    """
+
+    opposed: np.float32
+    front: np.float32
+
+
+def features_of(pose: Pose, flat: float) -> Features:
+    """The arrays of `pose`; edges bend whose two unit normals have a product below `flat`."""
+    s, b = pose.surface, pose.bounds
+    bends = np.empty(len(s.edges), bool)
+    _find_bends(s.edge_triangles, b.normals, b.thin, s.joined, flat, bends)
+    return Features(
+        pose.points, b.nodes, b.boxes, b.planes, b.vertices, b.normals, s.triangles, s.corners, s.order, s.leaf_start,
+        *s.leaf_vertices, s.edges, s.triangle_edges, s.edge_triangles, s.edge_mask, bends,
+    )  # fmt: skip
+
+
+def smooth_limits(limits: Limits, reach: Reach, crossed: bool) -> Smooth:
+    """What holds of flat edges that touch, see above; `crossed`: some may be remembered that were pushed apart since.
+
+    Opposed faces that are in front of each other do not penetrate for any direction within φ where 3φ < 90°; faces that
+    look the same way, within 2φ, do not face each other where 2φ + 2β is below the angle of `facing`.
+    """
+    bend = float(np.arccos(np.clip(limits.flat, -1.0, 1.0)))
+    turn = float(np.arcsin(min(limits.facing, 1.0))) + bend
+    if limits.facing >= 1.0 or 3.0 * turn >= 0.5 * np.pi or 2.0 * (turn + bend) >= np.arccos(limits.facing):
+        return Smooth(np.float32(np.inf), np.float32(np.inf))
+    return Smooth(np.float32(1e-6 - np.cos(2.0 * turn)), np.float32(np.inf) if crossed else reach.front)
+
+
+@kernel
+def _find_bends(
+    edge_triangles: IntArray, normals: FloatArray, thin: BoolArray, joined: BoolArray, flat: float, bends: BoolArray
+) -> None:
+    """Edges that bend, are at a border, or between faces that say nothing about directions."""
+    for e in range(len(bends)):
+        f, g = edge_triangles[e, 0], edge_triangles[e, 1]
+        bends[e] = True
+        if joined[e] and not (thin[f] | thin[g]):
+            product = normals[f, 0] * normals[g, 0] + normals[f, 1] * normals[g, 1] + normals[f, 2] * normals[g, 2]
+            bends[e] = product < flat

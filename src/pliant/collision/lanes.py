@@ -1,0 +1,200 @@
+"""One feature against the triangles of a leaf, all of them at once: which may be near it and face it, as bits.
+
+The loops have a fixed number of turns, no branches, and sum into a number instead of writing to memory: so compilers
+turn them into instructions that work on all triangles together. Blocks of boxes, planes and corners are those of
+`Bounds` and of `CollisionSurface`. Numbers are single, limits are widened by more than rounding can hide.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pliant.collision.tree import LEAF, Bounds, SingleArray
+from pliant.core.kernels import inline
+from pliant.core.types import IntArray
+
+Single = tuple[np.float32, ...]
+Corners = tuple[np.int32, np.int32, np.int32]
+
+_ROUNDING = 2.0**-22
+"""Two boxes in single precision are off by less than this part of the largest coordinate, a height above a plane by
+less than eight times as much."""
+_NORMALS = 1e-6
+"""More than rounding changes the product of two unit normals in single precision."""
+
+
+LOWEST = np.array([0] + [(bits & -bits).bit_length() - 1 for bits in range(1, 1 << LEAF)], np.uint8)
+"""The lowest of up to LEAF bits."""
+
+
+class Reach(NamedTuple):
+    """Limits for single precision: `near` (m) of boxes, `plane` (m) of heights, the least height `front` (m) in front
+    of a plane, `facing` of products of normals.
+    """
+
+    near: np.float32
+    plane: np.float32
+    front: np.float32
+    facing: np.float32
+
+
+def reach_of(a: Bounds, b: Bounds, margin: float, facing: float) -> Reach:
+    """`margin` (m) and `facing` for boxes of `a` and `b`, with what rounding may hide."""
+    largest = margin + max(float(np.abs(a.nodes[0, :6]).max()), float(np.abs(b.nodes[0, :6]).max()))
+    off = _ROUNDING * largest
+    return Reach(*map(np.float32, (margin + off, margin + 8.0 * off, 8.0 * off, facing + _NORMALS)))
+
+
+@inline
+def box_of(boxes: SingleArray, i: int, k: int) -> Single:
+    """Column k of block i of `boxes`."""
+    return (
+        boxes[i, 0, k], boxes[i, 1, k], boxes[i, 2, k], boxes[i, 3, k], boxes[i, 4, k], boxes[i, 5, k],
+        boxes[i, 6, k], boxes[i, 7, k], boxes[i, 8, k], boxes[i, 9, k], boxes[i, 10, k], boxes[i, 11, k],
+    )  # fmt: skip
+
+
+@inline
+def _least(a: np.float32, b: np.float32, c: np.float32, d: np.float32) -> np.float32:
+    """The least product of a number in [a, b] and one in [c, d]."""
+    return min(min(a * c, a * d), min(b * c, b * d))
+
+
+@inline
+def near_facing(box: Single, boxes: SingleArray, j: int, near: np.float32, facing: np.float32) -> int:
+    """Triangles of block j whose boxes are near `box` and hold a normal that may face one in it."""
+    l0, l1, l2, h0, h1, h2, m0, m1, m2, n0, n1, n2 = box
+    l0, l1, l2, h0, h1, h2 = l0 - near, l1 - near, l2 - near, h0 + near, h1 + near, h2 + near
+    found = 0
+    for lane in range(LEAF):
+        is_near = (boxes[j, 0, lane] <= h0) & (boxes[j, 1, lane] <= h1) & (boxes[j, 2, lane] <= h2)
+        is_near &= (boxes[j, 3, lane] >= l0) & (boxes[j, 4, lane] >= l1) & (boxes[j, 5, lane] >= l2)
+        least = _least(m0, n0, boxes[j, 6, lane], boxes[j, 9, lane]) + _least(
+            m1, n1, boxes[j, 7, lane], boxes[j, 10, lane]
+        )
+        least += _least(m2, n2, boxes[j, 8, lane], boxes[j, 11, lane])
+        found += (1 << lane) if is_near & (least < facing) else 0
+    return found
+
+
+@inline
+def above(
+    vertex: int,
+    x: Single,
+    spread: Single,
+    boxes: SingleArray,
+    planes: SingleArray,
+    corners: IntArray,
+    j: int,
+    reach: Reach,
+) -> int:
+    """Triangles of block j without the point `vertex` at x (m) whose box and whose plane are near it, and whose
+    normal may face one of those in the box `spread` around it.
+    """
+    x0, x1, x2 = x
+    l0, l1, l2, h0, h1, h2 = (
+        x0 - reach.near,
+        x1 - reach.near,
+        x2 - reach.near,
+        x0 + reach.near,
+        x1 + reach.near,
+        x2 + reach.near,
+    )
+    m0, m1, m2, n0, n1, n2 = spread
+    found = 0
+    for lane in range(LEAF):
+        is_near = (boxes[j, 0, lane] <= h0) & (boxes[j, 1, lane] <= h1) & (boxes[j, 2, lane] <= h2)
+        is_near &= (boxes[j, 3, lane] >= l0) & (boxes[j, 4, lane] >= l1) & (boxes[j, 5, lane] >= l2)
+        p0, p1, p2 = planes[j, 0, lane], planes[j, 1, lane], planes[j, 2, lane]
+        height = p0 * x0 + p1 * x1 + p2 * x2 - planes[j, 3, lane]
+        is_far = (height > reach.plane) | (height < -reach.plane)  # neither where the triangle is thin
+        is_far |= (corners[j, 0, lane] == vertex) | (corners[j, 1, lane] == vertex) | (corners[j, 2, lane] == vertex)
+        least = min(m0 * p0, n0 * p0) + min(m1 * p1, n1 * p1) + min(m2 * p2, n2 * p2)
+        found += (1 << lane) if is_near & (not is_far) & (least < reach.facing) else 0
+    return found
+
+
+@inline
+def crossing(
+    box: Single,
+    normal: Single,
+    places: Single,
+    own: Corners,
+    boxes: SingleArray,
+    planes: SingleArray,
+    corners: IntArray,
+    j: int,
+    reach: Reach,
+    opposed: np.float32,
+    front: np.float32,
+) -> tuple[int, int]:
+    """Triangles of block j near `box` whose normal has a product of at most `opposed` with `normal`, and whose
+    plane is neither out of reach of all three `places` (9,) m of the corners nor farther than `front` (m) behind them:
+    those that have none of the `own` corners, and those that have one.
+    """
+    near, far = reach.near, reach.plane
+    l0, l1, l2, h0, h1, h2 = box[0] - near, box[1] - near, box[2] - near, box[3] + near, box[4] + near, box[5] + near
+    n0, n1, n2 = normal
+    above = min(front, far)
+    x0, x1, x2, y0, y1, y2, z0, z1, z2 = places
+    a, b, c = own
+    found = shared = 0
+    for lane in range(LEAF):
+        is_near = (boxes[j, 0, lane] <= h0) & (boxes[j, 1, lane] <= h1) & (boxes[j, 2, lane] <= h2)
+        is_near &= (boxes[j, 3, lane] >= l0) & (boxes[j, 4, lane] >= l1) & (boxes[j, 5, lane] >= l2)
+        p0, p1, p2, height = planes[j, 0, lane], planes[j, 1, lane], planes[j, 2, lane], planes[j, 3, lane]
+        x = p0 * x0 + p1 * x1 + p2 * x2 - height
+        y = p0 * y0 + p1 * y1 + p2 * y2 - height
+        z = p0 * z0 + p1 * z1 + p2 * z2 - height
+        is_far = ((x > above) & (y > above) & (z > above)) | (
+            (x < -far) & (y < -far) & (z < -far)
+        )  # not where it is thin
+        d, e, f = corners[j, 0, lane], corners[j, 1, lane], corners[j, 2, lane]
+        shares = (a == d) | (a == e) | (a == f) | (b == d) | (b == e) | (b == f) | (c == d) | (c == e) | (c == f)
+        near_one = is_near & (not is_far) & (p0 * n0 + p1 * n1 + p2 * n2 <= opposed)
+        found += (1 << lane) if near_one & (not shares) else 0
+        shared += (1 << lane) if near_one & shares else 0
+    return found, shared
+
+
+@inline
+def beside(
+    around: SingleArray,
+    ends: SingleArray,
+    k: int,
+    own: Corners,
+    boxes: SingleArray,
+    planes: SingleArray,
+    corners: IntArray,
+    j: int,
+    reach: Reach,
+) -> tuple[int, int]:
+    """Triangles of block j whose boxes are near the box around[k] and hold a normal that may face one in it, and whose
+    plane is not out of reach of both ends[k] (6,) m: those with none of the `own` corners, and those with one.
+    """
+    near, far = reach.near, reach.plane
+    l0, l1, l2 = around[k, 0] - near, around[k, 1] - near, around[k, 2] - near
+    h0, h1, h2 = around[k, 3] + near, around[k, 4] + near, around[k, 5] + near
+    m0, m1, m2, n0, n1, n2 = around[k, 6], around[k, 7], around[k, 8], around[k, 9], around[k, 10], around[k, 11]
+    x0, x1, x2, y0, y1, y2 = ends[k, 0], ends[k, 1], ends[k, 2], ends[k, 3], ends[k, 4], ends[k, 5]
+    a, b, c = own
+    found = shared = 0
+    for lane in range(LEAF):
+        is_near = (boxes[j, 0, lane] <= h0) & (boxes[j, 1, lane] <= h1) & (boxes[j, 2, lane] <= h2)
+        is_near &= (boxes[j, 3, lane] >= l0) & (boxes[j, 4, lane] >= l1) & (boxes[j, 5, lane] >= l2)
+        least = _least(m0, n0, boxes[j, 6, lane], boxes[j, 9, lane]) + _least(
+            m1, n1, boxes[j, 7, lane], boxes[j, 10, lane]
+        )
+        least += _least(m2, n2, boxes[j, 8, lane], boxes[j, 11, lane])
+        p0, p1, p2, height = planes[j, 0, lane], planes[j, 1, lane], planes[j, 2, lane], planes[j, 3, lane]
+        x = p0 * x0 + p1 * x1 + p2 * x2 - height
+        y = p0 * y0 + p1 * y1 + p2 * y2 - height
+        is_far = ((x > far) & (y > far)) | ((x < -far) & (y < -far))  # neither where the triangle is thin
+        d, e, f = corners[j, 0, lane], corners[j, 1, lane], corners[j, 2, lane]
+        shares = (a == d) | (a == e) | (a == f) | (b == d) | (b == e) | (b == f) | (c == d) | (c == e) | (c == f)
+        near_one = is_near & (not is_far) & (least < reach.facing)
+        found += (1 << lane) if near_one & (not shares) else 0
+        shared += (1 << lane) if near_one & shares else 0
+    return found, shared

@@ -1,0 +1,59 @@
+"""Vertices that may touch faces, from pairs of leaves: a vertex near a leaf is compared with all its triangles at once.
+
+What passes a test is appended to a list without a branch, and the next test goes over that list: half of the branches
+would be mispredicted, which costs more than the tests.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.collision.features import Features
+from pliant.collision.lanes import LOWEST, Reach, above
+from pliant.collision.tree import LEAF
+from pliant.core.kernels import kernel
+from pliant.core.types import IntArray
+
+CHUNK = 32
+"""Pairs of leaves that are worked on together; what is near of them stays in the cache."""
+
+
+@kernel
+def find_vertices(
+    leaves: IntArray, column: int, a: Features, b: Features, same: bool, reach: Reach, found: IntArray
+) -> int:
+    """Write the vertices of `a` and the faces of `b` that may touch, as many as there is room for, from pairs of
+    `leaves` (m, 2) whose `column` names those of `a`; returns how many there are.
+    """
+    # arrays taken out of their tuples: a call with a whole tuple counts all its references
+    vertices, leaf_first, numbers = a.vertices, a.leaf_first, a.leaf_vertices
+    nodes, boxes, planes, corners, order, start = b.nodes, b.boxes, b.planes, b.corners, b.order, b.leaf_start
+    count, room, near, leaf = 0, len(found) - 1, reach.near, len(boxes) - 1
+    close, hits = np.empty((6 * LEAF * CHUNK, 2), np.int32), np.empty((6 * LEAF * CHUNK, 3), np.int32)
+    for begin in range(0, len(leaves), CHUNK):
+        close_count = hit_count = 0
+        for m in range(begin, min(begin + CHUNK, len(leaves))):
+            for turn in range(2 if same and leaves[m, 0] != leaves[m, 1] else 1):
+                i, j = leaves[m, (column + turn) % 2], leaves[m, (column + turn + 1) % 2]
+                l0, l1, l2 = nodes[leaf + j, 0] - near, nodes[leaf + j, 1] - near, nodes[leaf + j, 2] - near
+                h0, h1, h2 = nodes[leaf + j, 3] + near, nodes[leaf + j, 4] + near, nodes[leaf + j, 5] + near
+                for k in range(leaf_first[i], leaf_first[i + 1]):
+                    x0, x1, x2 = vertices[k, 0], vertices[k, 1], vertices[k, 2]
+                    close[close_count, 0], close[close_count, 1] = k, j
+                    close_count += (x0 >= l0) & (x1 >= l1) & (x2 >= l2) & (x0 <= h0) & (x1 <= h1) & (x2 <= h2)
+        for m in range(close_count):
+            k, j = close[m, 0], close[m, 1]
+            x = vertices[k, 0], vertices[k, 1], vertices[k, 2]
+            spread = vertices[k, 3], vertices[k, 4], vertices[k, 5], vertices[k, 6], vertices[k, 7], vertices[k, 8]
+            own = numbers[k] if same else np.int32(-1)
+            bits = above(own, x, spread, boxes, planes, corners, j, reach)
+            hits[hit_count, 0], hits[hit_count, 1], hits[hit_count, 2] = numbers[k], start[j], bits
+            hit_count += bits != 0
+        for m in range(hit_count):
+            bits = hits[m, 2]
+            while bits:
+                at = min(count, room)
+                found[at, 0], found[at, 1] = hits[m, 0], order[hits[m, 1] + LOWEST[bits]]
+                count += 1
+                bits &= bits - 1
+    return count

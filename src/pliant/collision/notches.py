@@ -1,0 +1,46 @@
+"""Notches: triangles that share a point and stand in front of each other at rest, as sides do from the bottom up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.core.kernels import inline, kernel
+from pliant.core.types import BoolArray, FloatArray, IntArray
+
+_LEVEL = 1e-3
+"""Triangles stand in front of each other from this sine on; below they lie in one plane."""
+
+
+def beside_notches(
+    triangles: IntArray, rest: FloatArray, normals: FloatArray, fan_start: IntArray, fan: IntArray
+) -> BoolArray:
+    """Which triangles (t,) make a notch with one of those around their points; arrays as in `CollisionSurface`."""
+    found = np.zeros(len(triangles), bool)
+    _find_notches(triangles, rest, normals, fan_start, fan, found)
+    return found
+
+
+@kernel
+def _find_notches(
+    triangles: IntArray, rest: FloatArray, normals: FloatArray, fan_start: IntArray, fan: IntArray, found: BoolArray
+) -> None:
+    for t in range(len(triangles)):
+        for corner in range(3):
+            p = triangles[t, corner]
+            for k in range(fan_start[p], fan_start[p + 1]):
+                found[t] |= make_notch(triangles, rest, normals, t, fan[k])
+
+
+@inline
+def make_notch(triangles: IntArray, rest: FloatArray, normals: FloatArray, i: int, j: int) -> bool:
+    """Whether two triangles stand in front of each other at rest, as the sides of a notch do from its bottom up."""
+    towards_j = towards_i = squared = 0.0
+    for axis in range(3):
+        apart = 0.0
+        for corner in range(3):
+            apart += rest[triangles[j, corner], axis] - rest[triangles[i, corner], axis]
+        towards_j += apart * normals[i, axis]
+        towards_i -= apart * normals[j, axis]
+        squared += apart * apart
+    least = _LEVEL * np.sqrt(squared)
+    return bool(towards_j > least and towards_i > least)

@@ -1,0 +1,72 @@
+"""Contact forces as arrows in pages, films and pictures: surfaces that keep their triangles from frame to frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from pliant.core.types import FloatArray
+from pliant.viewer.shapes import Triangles, revolve
+from pliant.viewer.surfaces import SurfaceFrames
+
+ARROW = "#c92a2a"
+LENGTH = 0.2
+"""Of the longest arrow, as a share of the size of what is shown."""
+THICKNESS = 0.004
+"""Radius of a shaft, as a share of the same."""
+MOST = 24
+"""Arrows of one instant: the largest forces."""
+LEAST = 0.03
+"""Smallest force that has an arrow, as a share of the largest."""
+_AROUND = 8
+"""Points round an arrow."""
+_PROFILE = np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 0.6), (2.6, 0.6), (0.0, 1.0)])
+"""Radius in shafts, and place along an arrow, 0 to 1."""
+
+
+def arrow_surfaces(instants: Sequence[tuple[FloatArray, FloatArray]], reach: float) -> list[SurfaceFrames]:
+    """One surface with an arrow for each of the largest forces of every instant, or none where nothing ever pushed.
+
+    `instants` are points (k, 3) m and forces (k, 3) N; `reach` m is the size of what is shown. An instant with fewer
+    forces than another has arrows without length, where they last were.
+    """
+    chosen = [_largest(*instant) for instant in instants]
+    high = max((float(np.linalg.norm(forces, axis=1).max(initial=0.0)) for _, forces in chosen), default=0.0)
+    if high == 0.0:
+        return []
+    chosen = [_above(points, forces, LEAST * high) for points, forces in chosen]
+    count = max(len(points) for points, _ in chosen)
+    somewhere = next(points[0] for points, _ in chosen if len(points))
+    scale = LENGTH * reach / high
+    frames: list[FloatArray] = []
+    places = np.tile(somewhere, (count, 1))
+    for points, forces in chosen:
+        # a force that goes on keeps its arrow: the page shows what lies between two instants
+        ways = np.zeros((count, 3))
+        _, own = linear_sum_assignment(np.linalg.norm(points[:, None] - places, axis=2))
+        places[own], ways[own] = points, scale * forces
+        drawn = [_arrow(place, way, THICKNESS * reach) for place, way in zip(places, ways, strict=True)]
+        frames.append(np.concatenate([one for one, _ in drawn]))
+    triangles = np.concatenate([part + k * len(points) for k, (points, part) in enumerate(drawn)])
+    label = f"contact forces, the longest {high:.3g} N"
+    return [SurfaceFrames(triangles, np.stack(frames), label=label, color=ARROW, in_front=True)]
+
+
+def _largest(points: FloatArray, forces: FloatArray) -> tuple[FloatArray, FloatArray]:
+    order = np.argsort(-np.linalg.norm(forces, axis=1), kind="stable")[:MOST]
+    return points[order], forces[order]
+
+
+def _above(points: FloatArray, forces: FloatArray, least: float) -> tuple[FloatArray, FloatArray]:
+    seen = np.linalg.norm(forces, axis=1) >= least
+    return points[seen], forces[seen]
+
+
+def _arrow(point: FloatArray, way: FloatArray, radius: float) -> Triangles:
+    """From `point` (3,) m along `way` (3,) m; a short one is thinner too."""
+    length = float(np.linalg.norm(way))
+    axis = way / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
+    profile = _PROFILE * np.array([min(radius, 0.12 * length), length])
+    return revolve(profile, point, axis, around=_AROUND)

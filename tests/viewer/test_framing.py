@@ -1,0 +1,128 @@
+"""Where cameras stand: everything is in the picture, and only cameras that nobody turned are moved."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.viewer import zoo
+from pliant.viewer.cast import LARGEST_SKIN, Cast
+from pliant.viewer.framing import FARTHEST, FIELD, PANEL, Framing
+from pliant.viewer.subject import SLIDERS, Demand
+from pliant.viewer.world_subject import WorldSubject
+
+LOWER, UPPER = np.array([0.0, -0.01, 0.0]), np.array([0.1, 0.01, 0.02])
+WAYS = [None, (0.12, -1.0, 0.12), (1.0, 0.2, 0.9)]
+
+
+class Camera(SimpleNamespace):
+    """As viser's: a new position takes the place that is looked at along."""
+
+    def __setattr__(self, name, value):
+        if name == "position" and hasattr(self, "position") and hasattr(self, "look_at"):
+            super().__setattr__("look_at", self.look_at + np.asarray(value) - self.position)
+        super().__setattr__(name, value)
+
+
+def a_server(*aspects):
+    clients = {
+        k: SimpleNamespace(client_id=k, camera=Camera(aspect=a, position=np.ones(3), look_at=np.zeros(3)))
+        for k, a in enumerate(aspects)
+    }
+    return SimpleNamespace(initial_camera=SimpleNamespace(), get_clients=lambda: clients)
+
+
+def on_page(camera, points, aspect):
+    """Where points (n, 3) are on the page: −1 … 1 from edge to edge."""
+    back = camera.position - camera.look_at
+    distance = np.linalg.norm(back)
+    back = back / distance
+    right = np.cross((0.0, 0.0, 1.0), back)
+    right = right / np.linalg.norm(right)
+    away = points - camera.position
+    depth = -away @ back
+    assert (depth > 0.0).all()
+    slope = np.tan(0.5 * FIELD)
+    return np.column_stack([away @ right / depth / slope / aspect, away @ np.cross(back, right) / depth / slope])
+
+
+def corners(lower, upper):
+    return np.array(np.meshgrid(*np.stack([lower, upper], axis=1))).reshape(3, -1).T
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("aspect", [0.6, 1.6, 2.8])
+def test_all_of_a_box_is_on_the_page_and_fills_it(aspect, way):
+    server = a_server(aspect)
+    Framing(server, LOWER, UPPER, way)
+    camera = server.get_clients()[0].camera
+    seen = np.abs(on_page(camera, corners(LOWER, UPPER), aspect))
+    assert np.asarray(camera.look_at) == pytest.approx(0.5 * (LOWER + UPPER))
+    assert seen.max() < 1.0
+    assert (seen.max(axis=0) / [max(1 - PANEL / aspect, 0.5), 1.0]).max() > 0.85, "no farther away than needed"
+
+
+def test_a_camera_that_nobody_turned_steps_back_and_one_that_was_stays():
+    server = a_server(1.6, 1.6)
+    framing = Framing(server, LOWER, UPPER)
+    still, turned = (client.camera for client in server.get_clients().values())
+    turned.position = turned.position + np.array([0.02, 0.0, 0.0])
+    place = turned.position
+    assert not framing.follow(LOWER, UPPER)
+    below = np.array([0.02, -0.01, -0.07])
+    assert framing.follow(below, UPPER)
+    assert np.abs(on_page(still, corners(below, UPPER), 1.6)).max() < 1.0
+    assert np.array_equal(turned.position, place)
+    assert not framing.follow(below, UPPER), "with room to spare"
+    framing.show(below, UPPER, server.get_clients()[1])
+    assert np.abs(on_page(turned, corners(below, UPPER), 1.6)).max() < 1.0
+
+
+def test_what_flies_off_is_not_followed_for_ever():
+    framing = Framing(a_server(), LOWER, UPPER)
+    size = framing.size
+    framing.follow(np.array([-1e9, np.nan, 0.0]), UPPER)
+    assert np.isfinite(framing.size)
+    assert framing.size < 2.0 * FARTHEST * size
+
+
+@pytest.mark.parametrize("name", ["pneunet", "bellows"])
+def test_chambers_bear_what_their_sliders_ask_for(name):
+    """At the upper end of its pressure a robot comes to rest; its page is told a step that it keeps up with."""
+    subject = zoo.entry(name).made()
+    (air,) = subject.ranges
+    for k in range(70):
+        pressure = air.control(air.high * min(1.0, k / 20))
+        subject.step(subject.usual_step, Demand(SLIDERS, {air.handle: pressure}, np.zeros(3), np.zeros((0, 3))))
+    assert max(np.abs(v).max() for v in subject.state.v) < 0.01
+    assert subject.state.volume(air.handle) < 3.0 * subject.world.initial_state().volume(air.handle)
+
+
+def test_a_body_that_bursts_is_said_to():
+    scene = pl.Scene()
+    bellows = scene.add(pl.robots.bellows(cells=(2, 4)))
+    subject = WorldSubject(scene.compile(), name="bellows")
+    blown = Demand(SLIDERS, {bellows.cavity: pl.Pressure(60e3)}, np.zeros(3), np.zeros((0, 3)))
+
+    def blow():
+        for _ in range(100):
+            subject.step(0.02, blown)
+
+    with pytest.raises(pl.ConvergenceError, match=r"than bellows bears.*reset it"):
+        blow()
+
+
+def test_a_network_of_beams_gets_a_coarser_skin_of_the_same_shape():
+    scene = pl.Scene()
+    spine = scene.add(pl.robots.spine())
+    world = scene.compile()
+    full = pl.simulate(world, pl.ImplicitEuler(0.01), until=0.01).bodies[0]
+    thin = Cast.of_world(world).bodies[0]
+    assert len(full.skin.offset) > 5 * LARGEST_SKIN
+    q = world.initial_state().q[0]
+    points, fine = thin.surface_points(q), full.surface_points(q)
+    assert 1000 < len(points) <= LARGEST_SKIN
+    assert thin.surface_triangles().max() == len(points) - 1
+    assert points.min(axis=0) == pytest.approx(fine.min(axis=0), abs=0.2 * spine.body.section.radius)
+    assert points.max(axis=0) == pytest.approx(fine.max(axis=0), abs=0.2 * spine.body.section.radius)
