@@ -104,6 +104,11 @@ class StiffnessRows(DriveRow):
         number = self.model_number(models)
         model = models[number]
         assert isinstance(model, VolumeModel)
+        if model.split is not None:
+            raise InputError(
+                f'the stiffness of {model.name!r} cannot be an actuator with anti_locking="volume": take '
+                "anti_locking=True"
+            )
         own = model.points.material == (0 if self.spec.inclusion is None else self.spec.inclusion + 1)
         weight = np.where(own, model.points.weight / float(self.spec.material.young), 0.0)
         nothing = replace(model.mass, nodal=np.zeros_like(model.mass.nodal), blocks=None)

@@ -19,32 +19,20 @@ energy vanishes as the mesh is refined.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.geometric.patches import Patches
+from pliant.core.types import FloatArray
 from pliant.geometric.stress import expected_stresses, stress_forces, stress_stiffness
-from pliant.geometric.volume_law import BARRIER
 from pliant.materials import Tangent
-from pliant.materials.laws import NEO_HOOKEAN, VOLUME
 from pliant.models.volume import VolumeModel, halved
 from pliant.models.volume.model import writable
-from pliant.models.volume.points import Points, build_points
-
-
-class Part(NamedTuple):
-    """Some integration points of a body, as kernels take them, and the places of their blocks in the matrix."""
-
-    ptr: IndexArray
-    nodes: IntArray
-    gradients: FloatArray
-    weight: FloatArray
-    part: IntArray
-    material: IntArray
-    positions: IntArray
+from pliant.models.volume.patches import Patches
+from pliant.models.volume.points import build_points
+from pliant.models.volume.split import Split
+from pliant.models.volume.volume_law import BARRIER
 
 
 class Expected(NamedTuple):
@@ -57,32 +45,24 @@ class Expected(NamedTuple):
 
 
 class MixedBody:
-    """A volume with its points sorted into those of shape and the patches whose pressure is an unknown, m of them.
-
-    The volume energy of the neo-Hookean and of the isochoric laws is a function of J, and its pressure is unknown; that
-    of the others is taken as it is.
+    """A volume with its points sorted into those of shape and the patches whose pressure is an unknown, m of them
+    (`models.volume.split`). The volume energy of laws that know no such function of J is taken as it is.
     """
 
     def __init__(self, model: VolumeModel) -> None:
         self.model = model
-        p = model.points
-        patch = (p.part == VOLUME) & (model.laws[p.material] >= NEO_HOOKEAN)
-        self.shape = _selected(model, ~patch)
-        grains = build_points(model.mesh, model.spec.cell_materials(), anti_locking=False)
-        number = np.where(patch, np.cumsum(patch) - 1, -1)
-        of_cell = np.full(len(model.mesh.cells), -1)
-        of_patches = patch[p.owner_point]
-        of_cell[p.owner_cell[of_patches]] = number[p.owner_point[of_patches]]
-        of_grain = of_cell[grains.owner_cell]
-        self.patches = Patches(model, grains, of_grain, p.material[patch], model.laws, model.table)
-        self.cells = _barrier(model, grains) if model.mesh.element == "tet4" else None
+        split = model.split or Split.by_means(model.points, model.pattern, model.laws, model.table)
+        self.patches, self._positions = split.patches, split.positions
+        p = split.shape
+        self._shape = p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material
+        self.cells = _barrier(model) if model.mesh.element == "tet4" else None
 
     def energy(self, q: FloatArray) -> tuple[float, FloatArray]:
         """Energy (J, infinite where a material is undefined) and internal forces (n, 3), N, at q (n, 3) m."""
-        model, part, x = self.model, self.shape, writable(q)
+        model, x = self.model, writable(q)
         force = np.zeros_like(x)
-        density = np.empty(len(part.weight))
-        energy = halved.internal_forces(x, *part[:6], model.laws, model.table, force, density)
+        density = np.empty(len(self._shape[3]))
+        energy = halved.internal_forces(x, *self._shape, model.laws, model.table, force, density)
         energy += sum(bars.add(x, force) for bars in model.fibres)
         energy += self.patches.add_forces(x, force)
         if self.cells is not None:
@@ -95,17 +75,16 @@ class MixedBody:
 
     def expected(self, q: FloatArray, dx: FloatArray) -> Expected:
         """What a step dx (n, 3) m from q is expected to lead to, to first order."""
-        model, part = self.model, self.shape
+        model = self.model
         x, step = writable(q), np.ascontiguousarray(dx)
-        stress = np.empty((len(part.weight), 6))
-        expected_stresses(x, step, *part[:6], model.laws, model.table, stress)
+        stress = np.empty((len(self._shape[3]), 6))
+        expected_stresses(x, step, *self._shape, model.laws, model.table, stress)
         return Expected(stress, self.patches.pressures(x, step))
 
     def forces(self, q: FloatArray, expected: Expected) -> FloatArray:
         """Internal forces (n, 3), N, at q under the `expected` stresses and pressures."""
         x, force = writable(q), np.zeros_like(q)
-        part = self.shape
-        stress_forces(x, *part[:4], expected.stress, force)
+        stress_forces(x, *self._shape[:4], expected.stress, force)
         for bars in self.model.fibres:
             bars.add(x, force)
         self.patches.add_pressure_forces(x, expected.pressure, force)
@@ -115,17 +94,18 @@ class MixedBody:
 
     def tangent(self, q: FloatArray, expected: Expected | None, kind: Tangent, values: FloatArray) -> None:
         """Set the blocks `values` (b, 3, 3) to the matrix at q under the `expected` stresses, its own where None."""
-        model, part, x = self.model, self.shape, writable(q)
+        model, x = self.model, writable(q)
         values[:] = 0.0
         still = np.zeros_like(x)
-        halved.assemble(x, *part[:6], model.laws, model.table, int(kind), part.positions, 1.0, values, still.copy())
+        halved.assemble(x, *self._shape, model.laws, model.table, int(kind), self._positions, 1.0, values, still.copy())
         own = self.expected(x, still)
         if expected is not None and kind is Tangent.EXACT:
             change = expected.stress - own.stress
-            stress_stiffness(part.ptr, part.gradients, part.weight, change, part.positions, values)
-        self.patches.add_stiffness(x, (own if expected is None else expected).pressure, values)
+            ptr, _, gradients, weight, _, _ = self._shape
+            stress_stiffness(ptr, gradients, weight, change, self._positions, values)
+        self.patches.add_stiffness(x, (own if expected is None else expected).pressure, 1.0, values)
         if self.cells is not None:
-            self.cells.add_stiffness(x, self.cells.pressures(x, still), values)
+            self.cells.add_stiffness(x, self.cells.pressures(x, still), 1.0, values)
         for bars in model.fibres:
             bars.add_stiffness(x, 1.0, kind, values)
 
@@ -140,19 +120,10 @@ def mixed_body(model: VolumeModel) -> MixedBody:
     return _BODIES[model]
 
 
-def _selected(model: VolumeModel, which: Any) -> Part:
-    p, size = model.points, np.diff(model.points.ptr)
-    pairs = size * (size + 1) // 2
-    of_node, of_pair = np.repeat(which, size), np.repeat(which, pairs)
-    ptr = np.concatenate([[0], np.cumsum(size[which])]).astype(np.int64)
-    arrays = p.nodes[of_node], p.gradients[of_node], p.weight[which], p.part[which], p.material[which]
-    nodes, gradients, weight, part, material = (np.ascontiguousarray(a) for a in arrays)
-    return Part(ptr, nodes, gradients, weight, part, material, np.ascontiguousarray(model.positions[of_pair]))
-
-
-def _barrier(model: VolumeModel, grains: Points) -> Patches:
+def _barrier(model: VolumeModel) -> Patches:
     """Every linear tetrahedron as a patch of its own that must not turn inside out."""
     materials = model.spec.materials
+    cells = build_points(model.mesh, model.spec.cell_materials(), anti_locking=False)
     codes = np.full(len(materials), BARRIER, np.int32)
     moduli = np.array([[material.shear_modulus] for material in materials])
-    return Patches(model, grains, np.arange(grains.count), grains.material, codes, moduli)
+    return Patches(model.pattern, cells, np.arange(cells.count), cells.material, codes, moduli)

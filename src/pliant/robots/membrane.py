@@ -24,6 +24,7 @@ from pliant.mesh import Mesh, regions
 from pliant.mesh.elements import ElementName
 from pliant.mesh.structured import cell_counts
 from pliant.models.volume import Rayleigh, Volume
+from pliant.models.volume.points import AntiLocking
 from pliant.robots.lattice import Lattice, round_keys, stacked_rounds
 from pliant.robots.robot import DAMPING, Marker, Robot, hollows, volume_ratios
 from pliant.world import Scene
@@ -90,7 +91,7 @@ def membrane(
     layers: Any = (2, 2, 2),
     element: ElementName = "tet4",
     material: Material | None = None,
-    anti_locking: bool = True,
+    anti_locking: AntiLocking = True,
     damping: Rayleigh = DAMPING,
     name: str = "membrane",
 ) -> Membrane:

@@ -18,6 +18,7 @@ from pliant.materials.silicones import ecoflex_00_30
 from pliant.mesh import Mesh, regions
 from pliant.mesh.elements import ElementName
 from pliant.models.volume import Rayleigh, Volume
+from pliant.models.volume.points import AntiLocking
 from pliant.robots.lattice import Lattice
 from pliant.robots.robot import DAMPING, Marker, Robot, hollows, silicone
 
@@ -34,7 +35,7 @@ def pneumatic_finger(
     element: ElementName = "tet4",
     material: Material | None = None,
     sole_material: Material | None = None,
-    anti_locking: bool = True,
+    anti_locking: AntiLocking = True,
     damping: Rayleigh = DAMPING,
     name: str = "pneumatic finger",
 ) -> Robot:

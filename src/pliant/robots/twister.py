@@ -18,6 +18,7 @@ from pliant.materials import Material, MooneyRivlin
 from pliant.mesh import Mesh, drop_unused_nodes, regions
 from pliant.mesh.elements import ElementName
 from pliant.models.volume import Rayleigh, Volume
+from pliant.models.volume.points import AntiLocking
 from pliant.robots.lattice import Lattice, round_section
 from pliant.robots.robot import DAMPING, Marker, Robot, hollows
 
@@ -35,7 +36,7 @@ def twister(
     side: int = 5,
     element: ElementName = "tet4",
     material: Material | None = None,
-    anti_locking: bool = True,
+    anti_locking: AntiLocking = "volume",
     damping: Rayleigh = DAMPING,
     name: str = "twister",
 ) -> Robot:

@@ -24,6 +24,7 @@ from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support, surface_facets
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.points import Points, build_points
+from pliant.models.volume.split import Split, volume_points
 from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.turning import node_rotations
 from pliant.models.volume.volume import Volume
@@ -43,6 +44,7 @@ class VolumeModel:
     table: FloatArray
     pattern: BlockPattern
     positions: IntArray
+    split: Split | None
     mass: Mass
     held: BoolArray
     held_unknowns: IndexArray
@@ -76,16 +78,22 @@ class VolumeModel:
         coupled = [*couplings, *(nodes for bar in bars for nodes in bar.segments.node_sets())]
         pattern = BlockPattern.from_cliques(mesh.node_count, *_cliques(points, mesh.cells, coupled))
         _, positions = pattern.clique_positions(points.ptr, points.nodes)
+        laws = np.array([int(m.law) for m in spec.materials], np.int32)
+        table = np.stack([m.parameters for m in spec.materials])
+        split = None
+        if spec.anti_locking == "volume" and volume_points(points, laws).any():
+            split = Split.by_cells(placed, material, points, pattern, laws, table)
         density = np.array([m.density for m in spec.materials])[material]
         held, partly, held_nodes = _held(spec, supports)
         return cls(
             spec=spec,
             mesh=placed,
             points=points,
-            laws=np.array([int(m.law) for m in spec.materials], np.int32),
-            table=np.stack([m.parameters for m in spec.materials]),
+            laws=laws,
+            table=table,
             pattern=pattern,
             positions=positions,
+            split=split,
             mass=build_mass(mesh, pattern, density, spec.mass, lumped=spec.lumped_mass),
             held=held,
             held_unknowns=np.flatnonzero(held),
@@ -149,19 +157,25 @@ class VolumeModel:
         """Values := mass × M + stiffness × K(q). Returns the elastic energy (J) and the internal forces ∂E/∂q (n, 3)
         in N.
         """
-        p = self.points
+        p, positions = self._own_points()
         if self.mass.blocks is None:
             assembly.set_mass(values, self.pattern.diagonal, self.mass.nodal, mass)
         else:
             values[:] = 0.0
             self.mass.add_to(values, mass)
         force = np.zeros_like(self.rest)
-        common = (writable(q), p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, self.laws, self.table)
+        x = writable(q)
+        common = (x, p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, self.laws, self.table)
         if self.warps(tangent):
-            energy = assembly.assemble_corotated(*common, self.positions, stiffness, values, force)
+            energy = assembly.assemble_corotated(*common, positions, stiffness, values, force)
         else:  # a warped tangent has no meaning for the other laws
             mode = Tangent.EXACT if tangent is Tangent.WARPED else tangent
-            energy = assembly.assemble(*common, int(mode), self.positions, stiffness, values, force)
+            energy = assembly.assemble(*common, int(mode), positions, stiffness, values, force)
+        if self.split is not None:
+            patches = self.split.patches
+            bent = patches.pressures(x, np.zeros_like(x)) * (tangent is not Tangent.PROJECTED)
+            patches.add_stiffness(x, bent, stiffness, values)
+            energy += patches.add_forces(x, force)
         for bars in self.fibres:
             bars.add_stiffness(q, stiffness, tangent, values)
         return float(energy) + self._fibre_forces(q, force), force
@@ -172,10 +186,10 @@ class VolumeModel:
 
     def internal(self, q: FloatArray) -> tuple[float, FloatArray]:
         """Elastic energy (J), inf where an element is inverted beyond its law, and internal forces (n, 3) in N."""
-        force = np.zeros_like(self.rest)
-        p = self.points
+        force, x = np.zeros_like(self.rest), writable(q)
+        p, _ = self._own_points()
         energy = assembly.internal_forces(
-            writable(q),
+            x,
             p.ptr,
             p.nodes,
             p.gradients,
@@ -187,7 +201,15 @@ class VolumeModel:
             force,
             np.empty(p.count),
         )
+        if self.split is not None:
+            energy += self.split.patches.add_forces(x, force)
         return float(energy) + self._fibre_forces(q, force), force
+
+    def _own_points(self) -> tuple[Points, IntArray]:
+        """The points that are taken as they are, and the positions of their blocks: all, unless patches are split off
+        them.
+        """
+        return (self.points, self.positions) if self.split is None else (self.split.shape, self.split.positions)
 
     def _fibre_forces(self, q: FloatArray, force: FloatArray) -> float:
         """Add the internal forces of the fibres to `force`; returns their energy, J."""

@@ -9,6 +9,7 @@ of a point are sorted, so that the pairs (a ≥ b) of a point are blocks of the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from pliant.mesh import Mesh
 from pliant.mesh.elements import shape_gradients
 from pliant.mesh.quadrature import gauss
 from pliant.models.volume.smoothing import Domains, edge_domains, star_domains
+
+AntiLocking = bool | Literal["volume"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +49,11 @@ class Points:
         return len(self.weight)
 
 
-def build_points(mesh: Mesh, material: IntArray, *, anti_locking: bool) -> Points:
+def build_points(mesh: Mesh, material: IntArray, *, anti_locking: AntiLocking) -> Points:
     """The integration points of `mesh` with a material number for each cell (m,).
 
     Anti-locking: tet4 smoothed over edges (shear) and edge stars (volume); hex8 with the volume part on the mean of the
-    cell; tet10 as it is, being of degree 2.
+    cell; tet10 as it is, being of degree 2. "volume" leaves the shear of tet4 to its cells.
     """
     gradients, weights = cell_gradients(mesh)
     if not anti_locking or mesh.element == "tet10":
@@ -61,7 +64,10 @@ def build_points(mesh: Mesh, material: IntArray, *, anti_locking: bool) -> Point
         volume = _gauss_points(mesh, mean, weights.sum(axis=1, keepdims=True), material, Part.VOLUME)
         return _joined(shear, volume)
     volumes = weights[:, 0]
-    shear = _smoothed(mesh, gradients[:, 0], edge_domains(mesh.cells, volumes, material), material, Part.SHEAR)
+    if anti_locking == "volume":
+        shear = _gauss_points(mesh, gradients, weights, material, Part.SHEAR)
+    else:
+        shear = _smoothed(mesh, gradients[:, 0], edge_domains(mesh.cells, volumes, material), material, Part.SHEAR)
     stars = star_domains(mesh.points, mesh.cells, volumes, material)
     return _joined(shear, _smoothed(mesh, gradients[:, 0], stars, material, Part.VOLUME))
 

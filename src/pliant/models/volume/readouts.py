@@ -18,6 +18,10 @@ def cell_stress(model: VolumeModel, q: FloatArray) -> FloatArray:
     assembly.point_stresses(
         writable(q), p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, model.laws, model.table, stress
     )
+    if model.split is not None:
+        x = writable(q)
+        pressure = model.split.patches.pressures(x, np.zeros_like(x))
+        stress[model.split.of_patch] = pressure[:, None, None] * np.eye(3)
     return _by_cell(model, stress.reshape(-1, 9)).reshape(-1, 3, 3)
 
 
@@ -48,6 +52,8 @@ def cell_energy(model: VolumeModel, q: FloatArray) -> FloatArray:
         np.zeros_like(q),
         density,
     )
+    if model.split is not None:
+        density[model.split.of_patch] = model.split.patches.densities(writable(q))
     return sum_by(p.owner_cell, p.owner_volume * density[p.owner_point], model.mesh.cell_count)
 
 

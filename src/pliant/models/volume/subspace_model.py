@@ -42,6 +42,11 @@ class SubspaceModel(VolumeModel):
     @classmethod
     def of(cls, model: VolumeModel, subspace: Subspace) -> SubspaceModel:
         """`model` confined to `subspace`, which was made for it."""
+        if model.split is not None:
+            raise InputError(
+                f'{model.name!r} has anti_locking="volume", whose patches are no points that a reduced body '
+                "could visit: reduce the body with anti_locking=True"
+            )
         modes = _held_away(model, np.array(subspace.modes, np.float64, order="C"))
         if subspace.curvature is not None:
             _check_curved(model, modes)

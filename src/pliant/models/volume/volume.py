@@ -14,6 +14,7 @@ from pliant.core.types import IntArray
 from pliant.materials import Material
 from pliant.mesh import Mesh
 from pliant.mesh.regions import Region
+from pliant.models.volume.points import AntiLocking
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,10 @@ class Volume:
     clamp
         Nodes held at rest; they are removed from the unknowns.
     anti_locking
-        Smoothed strains for tet4 and mean dilatation for hex8 (`models.volume.smoothing`); False is the plain element.
+        True: smoothed strains for tet4 and mean dilatation for hex8 (`models.volume.smoothing`), the most accurate up
+        to twice the length. "volume": the strains of the cells, but volumes of patches of tet4 and of whole hex8
+        (`models.volume.patches`), for rubber stretched beyond that; tet4 are stiffer in bending, and much faster to
+        factorize. False: the plain element.
     mass
         Total in kg, or kg at each node (n,); None takes it from the density.
     inclusions
@@ -58,12 +62,18 @@ class Volume:
     material: Material
     _: KW_ONLY
     clamp: Region | None = None
-    anti_locking: bool = True
+    anti_locking: AntiLocking = True
     mass: Any = None
     inclusions: Sequence[tuple[Region, Material]] = ()
     damping: Rayleigh = Rayleigh()
     lumped_mass: bool = True
     name: str = "volume"
+
+    def __post_init__(self) -> None:
+        if self.anti_locking not in (True, False, "volume"):
+            raise InputError(
+                f'anti_locking of {self.name!r} must be True, False or "volume", got {self.anti_locking!r}'
+            )
 
     @property
     def materials(self) -> list[Material]:

@@ -15,17 +15,19 @@ import numpy as np
 
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.geometric.volume_law import cofactor, volume_law
-from pliant.models.volume import VolumeModel
 from pliant.models.volume.assembly import deformation_gradient
 from pliant.models.volume.points import Points
+from pliant.models.volume.volume_law import cofactor, volume_law
+from pliant.solvers.linear.pattern import BlockPattern
 
 
 class Patches:
     """Patches of a body, m of them, with an energy U(J) each of its law.
 
+    pattern
+        Of the matrix; it couples all nodes of a patch.
     grains
-        Points of plain elements.
+        Points at which F is taken.
     patch
         (grains,) the patch of each, −1 for none.
     material
@@ -34,7 +36,7 @@ class Patches:
 
     def __init__(
         self,
-        model: VolumeModel,
+        pattern: BlockPattern,
         grains: Points,
         patch: IndexArray,
         material: IntArray,
@@ -44,24 +46,20 @@ class Patches:
         self.count = len(material)
         order = np.argsort(patch, kind="stable")
         order = order[patch[order] >= 0]
-        owner, width = patch[order], int(grains.ptr[1]) if grains.count else 0
-        nodes = grains.nodes.reshape(-1, width)[order] if width else np.zeros((0, 0), np.int32)
-        self._grains = (
-            np.searchsorted(owner, np.arange(self.count + 1)).astype(np.int64),
-            np.arange(len(order) + 1, dtype=np.int64) * width,
-            np.ascontiguousarray(nodes.ravel()),
-            np.ascontiguousarray(grains.gradients.reshape(-1, width, 3)[order].reshape(-1, 3)),
-            grains.weight[order],
-        )
+        owner, size = patch[order], np.diff(grains.ptr)[order]
+        ptr = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+        chosen = np.repeat(grains.ptr[:-1][order] - ptr[:-1], size) + np.arange(ptr[-1])
+        nodes = np.ascontiguousarray(grains.nodes[chosen])
+        start = np.searchsorted(owner, np.arange(self.count + 1)).astype(np.int64)
+        self._grains = start, ptr, nodes, np.ascontiguousarray(grains.gradients[chosen]), grains.weight[order]
         self._laws = np.ascontiguousarray(material, np.int32), laws, table
-        keys = (owner[:, None] * np.int64(model.mesh.node_count) + nodes).ravel()
-        unique, local = np.unique(keys, return_inverse=True)
-        ends = np.searchsorted(unique // model.mesh.node_count, np.arange(self.count + 1)).astype(np.int64)
-        of_patch = (unique % model.mesh.node_count).astype(np.int32)
-        self._ends = ends
-        self._local = (local.ravel() - np.repeat(ends[owner], width)).astype(np.int32)
-        _, self._pairs = model.pattern.clique_positions(ends, of_patch)
-        _, self._grain_pairs = model.pattern.clique_positions(self._grains[1], self._grains[2])
+        of_entry = np.repeat(owner, size)
+        unique, entry = np.unique(of_entry * np.int64(pattern.node_count) + nodes, return_inverse=True)
+        ends = np.searchsorted(unique // pattern.node_count, np.arange(self.count + 1)).astype(np.int64)
+        local = (entry.ravel() - ends[of_entry]).astype(np.int32)
+        _, pairs = pattern.clique_positions(ends, (unique % pattern.node_count).astype(np.int32))
+        _, grain_pairs = pattern.clique_positions(ptr, nodes)
+        self._blocks = ends, local, pairs, grain_pairs
 
     def add_forces(self, q: FloatArray, force: FloatArray) -> float:
         """Add the forces at q (n, 3) m to `force` (n, 3), N; returns the energy, J, infinite where J ≤ 0."""
@@ -77,11 +75,15 @@ class Patches:
         """Add the forces of given pressures (m,), Pa, at q to `force`."""
         pressure_forces(q, *self._grains, pressure, force)
 
-    def add_stiffness(self, q: FloatArray, pressure: FloatArray, values: FloatArray) -> None:
-        """Add the matrix at q under given pressures (m,), Pa, to the blocks `values` (b, 3, 3)."""
-        patch_stiffness(
-            q, *self._grains, *self._laws, pressure, self._ends, self._local, self._pairs, self._grain_pairs, values
-        )
+    def add_stiffness(self, q: FloatArray, pressure: FloatArray, scale: float, values: FloatArray) -> None:
+        """Add the matrix at q under given pressures (m,), Pa, times `scale` to the blocks `values` (b, 3, 3)."""
+        patch_stiffness(q, *self._grains, *self._laws, pressure, *self._blocks, scale, values)
+
+    def densities(self, q: FloatArray) -> FloatArray:
+        """U of each patch at q, (m,), J/m³."""
+        density = np.empty(self.count)
+        patch_densities(q, *self._grains, *self._laws, density)
+        return density
 
 
 @kernel
@@ -109,6 +111,19 @@ def patch_forces(q, start, ptr, nodes, G, weight, material, laws, table, force):
                 for i in range(3):
                     force[n, i] += a * (C[i, 0] * G[k, 0] + C[i, 1] * G[k, 1] + C[i, 2] * G[k, 2])
     return energy
+
+
+@kernel
+def patch_densities(q, start, ptr, nodes, G, weight, material, laws, table, density):
+    """U of each patch into `density`."""
+    F, C = np.empty((3, 3)), np.empty((3, 3))
+    for p in range(material.shape[0]):
+        J, whole = 0.0, 0.0
+        for g in range(start[p], start[p + 1]):
+            deformation_gradient(q, nodes, G, ptr[g], ptr[g + 1], F)
+            J += weight[g] * cofactor(F, C)
+            whole += weight[g]
+        density[p] = volume_law(laws[material[p]], table[material[p]], J / whole)[0]
 
 
 @kernel
@@ -147,7 +162,7 @@ def patch_pressures(q, dx, start, ptr, nodes, G, weight, material, laws, table, 
 
 @kernel
 def patch_stiffness(
-    q, start, ptr, nodes, G, weight, material, laws, table, pressure, ends, local, pairs, grain_pairs, values
+    q, start, ptr, nodes, G, weight, material, laws, table, pressure, ends, local, pairs, grain_pairs, scale, values
 ):
     """Blocks W U″ gₐ gᵦᵀ, g = Σ w cof F G / W, of the patches, and −w π [F (Gₐ × Gᵦ)]ₓ of their grains, added to
     `values`.
@@ -172,7 +187,7 @@ def patch_stiffness(
                     slope[local[k], i] += weight[g] * part
         m = material[p]
         _, _, stiffness = volume_law(laws[m], table[m], J / whole)
-        u = max(stiffness, 0.0) / whole
+        u = scale * max(stiffness, 0.0) / whole
         if u == 0.0:
             pair += count * (count + 1) // 2
         else:
@@ -189,7 +204,7 @@ def patch_stiffness(
                 grain_pair += size * (size + 1) // 2
                 continue
             deformation_gradient(q, nodes, G, ptr[g], ptr[g + 1], F)
-            v = weight[g] * pressure[p]
+            v = scale * weight[g] * pressure[p]
             for a in range(ptr[g], ptr[g + 1]):
                 A = G[a]
                 for b in range(ptr[g], a + 1):

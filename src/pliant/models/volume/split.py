@@ -1,0 +1,86 @@
+"""Points of shape and patches of volume: the energy of a body whose volume is that of patches of cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.materials.laws import NEO_HOOKEAN, VOLUME
+from pliant.mesh import Mesh
+from pliant.models.volume.patches import Patches
+from pliant.models.volume.points import Points, build_points
+from pliant.solvers.linear.pattern import BlockPattern
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Points of a body sorted: `shape` are those taken as they are, with the `positions` of their blocks; `of_patch`
+    (p,) says which of the body's points are `patches`, whose energy is a function of their volume.
+    """
+
+    shape: Points
+    positions: IntArray
+    patches: Patches
+    of_patch: BoolArray
+
+    @classmethod
+    def by_cells(
+        cls,
+        mesh: Mesh,
+        cell_materials: IntArray,
+        points: Points,
+        pattern: BlockPattern,
+        laws: IntArray,
+        table: FloatArray,
+    ) -> Split:
+        """Patches that have the volume of the cells that their points speak for."""
+        of_patch = volume_points(points, laws)
+        grains = build_points(mesh, cell_materials, anti_locking=False)
+        number = np.where(of_patch, np.cumsum(of_patch) - 1, -1)
+        of_cell = np.full(mesh.cell_count, -1)
+        spoken = of_patch[points.owner_point]
+        of_cell[points.owner_cell[spoken]] = number[points.owner_point[spoken]]
+        patches = Patches(pattern, grains, of_cell[grains.owner_cell], points.material[of_patch], laws, table)
+        return cls(*_shape(points, pattern, of_patch), patches, of_patch)
+
+    @classmethod
+    def by_means(cls, points: Points, pattern: BlockPattern, laws: IntArray, table: FloatArray) -> Split:
+        """Patches that have the determinant of the mean F of their points for a volume."""
+        of_patch = volume_points(points, laws)
+        some = chosen_points(points, of_patch)
+        patches = Patches(pattern, some, np.arange(some.count), some.material, laws, table)
+        return cls(*_shape(points, pattern, of_patch), patches, of_patch)
+
+
+def volume_points(points: Points, laws: IntArray) -> BoolArray:
+    """Points (p,) of the volume energy of laws for which that is a function of J alone: the neo-Hookean and the
+    isochoric ones.
+    """
+    found: BoolArray = (points.part == VOLUME) & (laws[points.material] >= NEO_HOOKEAN)
+    return found
+
+
+def chosen_points(points: Points, which: BoolArray) -> Points:
+    """Some of the points (p,), without the cells that they speak for."""
+    size = np.diff(points.ptr)
+    of_node = np.repeat(which, size)
+    nobody = np.zeros(0, np.int64)
+    return Points(
+        ptr=np.concatenate([[0], np.cumsum(size[which])]).astype(np.int64),
+        nodes=np.ascontiguousarray(points.nodes[of_node]),
+        gradients=np.ascontiguousarray(points.gradients[of_node]),
+        weight=points.weight[which],
+        part=points.part[which],
+        material=points.material[which],
+        owner_point=nobody,
+        owner_cell=nobody,
+        owner_volume=np.zeros(0),
+    )
+
+
+def _shape(points: Points, pattern: BlockPattern, of_patch: BoolArray) -> tuple[Points, IntArray]:
+    shape = chosen_points(points, ~of_patch)
+    _, positions = pattern.clique_positions(shape.ptr, shape.nodes)
+    return shape, positions
