@@ -17,7 +17,7 @@ as long as nothing is crossed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,10 @@ from pliant.constraints import Assembly, Rows, forces_of
 from pliant.core.errors import SingularError
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
-from pliant.geometric.laws import imposed, lack, lengths
+from pliant.geometric.laws import imposed, lack, lengths, unbounded
 from pliant.geometric.metric import TangentMetric
 from pliant.geometric.mixed import Expected
-from pliant.geometric.quadratic import Point, Quadratic, StalledError, Step
+from pliant.geometric.quadratic import LeapError, Point, Quadratic, StalledError, Step
 from pliant.geometric.shapes import Shapes
 from pliant.geometric.touching import Touching
 from pliant.stepping.motion import Motion
@@ -45,6 +45,10 @@ turns with a longer one, and then bends where the factor says that it stretches.
 """
 FALL = 0.15
 """Most strain of a cell in a step from an unstable shape."""
+FALLS = 60
+"""Most steps from unstable shapes."""
+LEAP = 0.6
+"""Strain of a cell in the first step of a part of the way beyond which that part is too long."""
 SHORTEST = 1e-4
 """Shortest share of a step that is tried."""
 SLACK = 2e-4
@@ -74,6 +78,7 @@ class Effort:
     factorizations: int = 0
     shift: float = 0.0
     attempt: int = 0
+    lifts: list[list[int]] = field(default_factory=list)
 
 
 class Descent:
@@ -98,6 +103,9 @@ class Descent:
         self.residual, self.moved = np.inf, np.inf
         self.age, self.length = 0, 1.0
         self.falling = False
+        self.rate: float | None = None
+        if not effort.lifts:
+            effort.lifts = [[] for _ in self.shapes.models]
 
     @property
     def depth(self) -> float:
@@ -112,7 +120,8 @@ class Descent:
             self.expected = before.expected
         point, last = self._start(), np.inf
         self._find(point)
-        for number in range(self.settings.maximum_iterations + 1):
+        number = falls = 0
+        while number - falls <= self.settings.maximum_iterations and falls <= FALLS:
             if self._arrived(point) or (passing and number and self.depth <= self.touching.reach):
                 return
             self._choose_metric(self.residual / last if last else 1.0)
@@ -121,11 +130,10 @@ class Descent:
             if found is None or (number == 0 and self.length < 1.0 and not self.falling):
                 raise StalledError("the step turns cells inside out")
             point = found
+            number, falls = number + 1, falls + self.falling
             self.age += 1
             self.effort.iterations += 1
-        raise StalledError(
-            f"the gradient is still {self.residual:.1e} after {self.settings.maximum_iterations} iterations"
-        )
+        raise StalledError(f"the gradient is still {self.residual:.1e} after {number} iterations")
 
     def outcome(self) -> tuple[Assembly | None, FloatArray]:
         """The rows of the last quadratic problem and their λ; those of the start where none was solved."""
@@ -216,15 +224,22 @@ class Descent:
             self.quadratic.release()
             self.motion.assembly, self.motion.lam = self.touching.assembly, self.touching.lam
             try:
-                last = self.effort.attempt
-                metric = TangentMetric(self.motion, self.expected, self.touching.given_count, last=last)
+                rows, last = self.effort.lifts, self.effort.attempt
+                metric = TangentMetric(self.motion, self.expected, self._given(), rows, last=last)
             except SingularError as error:
                 raise StalledError(str(error)) from error
         self.quadratic.renew(metric)
         self.age = 0
         self.effort.factorizations += 1
         self.effort.shift = max(self.effort.shift, metric.shift)
-        self.effort.attempt = metric.attempt or self.effort.attempt
+        self.effort.attempt = metric.attempt
+
+    def _given(self) -> sparse.csr_matrix:
+        """Rows that have to meet their target at the present shape, over the free unknowns, (m, N)."""
+        drives, free = self.touching.drives(), sparse.diags((~self.shapes.held).astype(float))
+        if drives is None:
+            return sparse.csr_matrix((0, len(self.shapes.held)))
+        return (_matrix(drives)[unbounded(drives)] @ free).tocsr()
 
     def _advance(self, point: Point) -> Point | None:
         """The next point, with its contacts. Where a long step comes to stand in something that it did not know of,
@@ -254,11 +269,15 @@ class Descent:
     def _search(self, point: Point, step: Step) -> Point | None:
         """The point at the end of the step, as much of it as does not overshoot nor turn cells inside out."""
         assert self.quadratic.metric is not None
-        self.falling = self.quadratic.metric.shift > 0.0
+        self.falling = self.quadratic.metric.attempt > 0 or self.quadratic.metric.unstable > 0
         if self.falling:
             return self._fall(point, step)
         self.shapes.place(point.dx)
         with self.timers.stage("energy"):
+            if self.rate is None:
+                self.rate = self.shapes.rate(step.dx)
+                if self.rate > LEAP:
+                    raise LeapError(f"a step strains cells by {self.rate:.2g}", self.rate)
             expected = self.shapes.expected(step.dx)
             slope = self._slope(point, step, step.dx, self.shapes.forces(expected))
         s = 1.0

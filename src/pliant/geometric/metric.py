@@ -13,72 +13,114 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from pliant.core.errors import SingularError
 from pliant.core.types import FloatArray
+from pliant.geometric.lifted import LiftedFactor
 from pliant.geometric.mixed import Expected, mixed_body
-from pliant.geometric.rooted import RootedFactor
 from pliant.materials import Tangent
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.trial import VolumeSystem
-from pliant.solvers.linear.factor import CholeskyFactor
-from pliant.solvers.linear.symbolic import Symbolic
 from pliant.stepping.motion import Motion
 
 _ATTEMPTS = (
-    (Tangent.EXACT, 0.0),
-    *((Tangent.EXACT, 10.0**power) for power in (-6, -5, -4, -3, -2)),
-    *((Tangent.PROJECTED, 10.0**power) for power in (-3, -2, -1, 0, 1)),
+    (0.0, 0.0),
+    *((share, 0.0) for share in (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)),
+    *((1.0, 10.0**power) for power in (-3, -2, -1, 0, 1)),
 )
-"""Tangents and shares of the mass, from the best to the last resort."""
+"""Shares of the projected tangent, and of the mass, from the best to the last resort."""
 
 
 class TangentMetric:
     """The second derivative of the Lagrangian at one shape, with each body under expected stresses.
 
-    It may have `negative` eigenvalues, no more than `allowed`: as many as volumes are given, which hold those
-    directions (`rooted`). Otherwise σM is added with σ raised until it is positive definite, first to the exact
-    tangent, then to the projected one; `shift` says how much. The minimum does not depend on it. `attempt` is the
-    number of the one that succeeded; where the first fails, those after it begin with the one before `last`, which
-    succeeded when it was needed last.
+    It may have negative eigenvalues (`lifted`). Rows C (m, N) whose δ is given hold some of their directions; along the
+    others the shape is unstable, `unstable` of them. There A⁻¹ is taken with its sign turned, so that steps go down:
+
+        A⁻¹ + Σ 2 |μ| w wᵀ,        P w = μ D w,  μ < 0,  C w = 0        (P: A⁻¹ under given δ, D: the diagonal of M)
+
+    Where there are too many of them a share of what the projected tangent has more is added, at last σM too; `attempt`
+    is the number of what succeeded, `shift` is σ. Attempts begin with the one before `last`, which succeeded the
+    last time. The minimum does not depend on any of this. `rows` are unknowns to be lifted, one list for each body,
+    which grow as needed.
     """
 
-    def __init__(self, motion: Motion, expected: Sequence[Expected | None], allowed: int = 0, *, last: int = 0) -> None:
+    def __init__(
+        self,
+        motion: Motion,
+        expected: Sequence[Expected | None],
+        C: sparse.csr_matrix,
+        rows: Sequence[list[int]],
+        *,
+        last: int = 0,
+    ) -> None:
         self._ends = np.cumsum([model.size for model in motion.world.models])[:-1]
         self._factors: list[Any] = []
-        self.negative = 0
-        self._systems = self._assembled(motion, expected, Tangent.EXACT)
-        present: tuple[Tangent, list[Any]] | None = None
-        for self.attempt in (0, *range(max(1, last - 1), len(_ATTEMPTS))):
-            tangent, self.shift = _ATTEMPTS[self.attempt]
-            if self.shift:
-                if present is None or present[0] is not tangent:
-                    present = tangent, self._assembled(motion, expected, tangent)
-                self._systems = [replace(system, values=system.values.copy()) for system in present[1]]
+        self._falls: tuple[FloatArray, FloatArray] | None = None
+        self.unstable = 0
+        exact = self._systems = self._assembled(motion, expected, Tangent.EXACT)
+        projected: list[Any] = []
+        for self.attempt in range(max(0, last - 1), len(_ATTEMPTS)):
+            share, self.shift = _ATTEMPTS[self.attempt]
+            if share:
+                projected = projected or self._assembled(motion, expected, Tangent.PROJECTED)
+                self._systems = [
+                    replace(one, values=(1.0 - share) * one.values + share * other.values)
+                    for one, other in zip(exact, projected, strict=True)
+                ]
                 for system in self._systems:
                     system.add_mass(self.shift)
             try:
-                self._factorize(0 if self.shift else allowed)
+                self._factorize(rows)
+                self._turn(C)
                 return
             except SingularError as error:
                 failed = error
         raise failed
 
-    def _factorize(self, allowed: int) -> None:
-        """Factorize all systems, with no more than `allowed` negative eigenvalues."""
-        self._factors, self.negative = [], 0
-        for system in self._systems:
+    def _factorize(self, rows: Sequence[list[int]]) -> None:
+        """Factorize all systems, with the unknowns `rows` lifted."""
+        self._factors = []
+        for number, system in enumerate(self._systems):
             model, factor = system.model, None
             memory = model.spare_factors.pop() if model.spare_factors else None
             try:
                 model.hold(system.values)
-                factor = _factor(model.symbolic, system.values, memory, allowed - self.negative)
+                factor = LiftedFactor(model.symbolic, system.values, rows[number], out=memory)
             finally:
                 if factor is None and memory is not None:
                     model.spare_factors.append(memory)
             self._factors.append(model.held_factor(factor))
-            if isinstance(factor, RootedFactor):
-                self.negative += factor.negative
+
+    def _turn(self, C: sparse.csr_matrix) -> None:
+        """Find the directions along which the shape falls."""
+        negative = sum(_inner(factor).negative for factor in self._factors)
+        if not negative:
+            return
+        Z = self.solve(C.T.toarray())
+        S = C @ Z
+        size, frame = np.linalg.eigh(0.5 * (S + S.T)) if len(S) else (np.zeros(0), np.zeros((0, 0)))
+        self.unstable = max(0, negative - int(np.count_nonzero(size < 0.0)))
+        if not self.unstable:
+            return
+        root = np.sqrt(np.concatenate([np.repeat(system.model.mass.nodal, 3) for system in self._systems]))
+        inverse = (frame / size) @ frame.T
+
+        def response(x: FloatArray) -> FloatArray:
+            y = self.solve((root * x.ravel())[:, None])[:, 0]
+            back: FloatArray = root * (y - Z @ (inverse @ (C @ y)))
+            return back
+
+        operator = LinearOperator((len(root), len(root)), matvec=response, dtype=float)
+        start = np.random.default_rng(0).normal(size=len(root))
+        try:
+            mu, u = eigsh(operator, k=self.unstable, which="SA", v0=start, ncv=2 * self.unstable + 24, tol=1e-3)
+        except ArpackNoConvergence as error:
+            raise SingularError(f"{self.unstable} directions along which the shape falls were not found") from error
+        if not (mu < 0.0).all():
+            raise SingularError(f"not all of {self.unstable} directions along which the shape falls were found")
+        self._falls = u / root[:, None], -2.0 * mu
 
     def _assembled(self, motion: Motion, expected: Sequence[Expected | None], tangent: Tangent) -> list[Any]:
         systems: list[Any] = []
@@ -94,7 +136,11 @@ class TangentMetric:
         """A⁻¹ rhs, (N, k)."""
         parts = np.split(rhs, self._ends)
         solved = [factor.solve(part).reshape(part.shape) for factor, part in zip(self._factors, parts, strict=True)]
-        return np.concatenate(solved)
+        found: FloatArray = np.concatenate(solved)
+        if self._falls is not None:
+            w, twice = self._falls
+            found = found + w @ (twice[:, None] * (w.T @ rhs))
+        return found
 
     def compliance(self, H: Sequence[sparse.csr_matrix]) -> FloatArray:
         """H A⁻¹ Hᵀ, (rows, rows)."""
@@ -102,20 +148,18 @@ class TangentMetric:
         for factor, own in zip(self._factors, H, strict=True):
             if own.nnz:
                 W += factor.compliance(own)
+        if self._falls is not None:
+            w, twice = self._falls
+            across = np.asarray(sparse.hstack(H) @ w)
+            W += (across * twice) @ across.T
         return W
 
     def release(self) -> None:
         """Hand the memory of the factors back; the metric cannot be used any more."""
         for system, factor in zip(self._systems, self._factors, strict=True):
-            inner = factor.factor if isinstance(factor, HeldFactor) else factor
-            system.release(inner.factor if isinstance(inner, RootedFactor) else inner)
+            inner = _inner(factor)
+            system.release(inner.factor if isinstance(inner, LiftedFactor) else inner)
 
 
-def _factor(symbolic: Symbolic, values: FloatArray, memory: CholeskyFactor | None, allowed: int) -> Any:
-    """Cholesky's factor, or a rooted one with some negative eigenvalues but no more than `allowed`."""
-    if not allowed:
-        return symbolic.factorize(values, out=memory)
-    rooted = RootedFactor(symbolic, values, out=memory)
-    if rooted.negative > allowed:
-        raise SingularError(f"the matrix has {rooted.negative} negative eigenvalues; no more than {allowed} are held")
-    return rooted if rooted.negative else rooted.factor
+def _inner(factor: Any) -> Any:
+    return factor.factor if isinstance(factor, HeldFactor) else factor

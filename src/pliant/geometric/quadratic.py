@@ -32,6 +32,14 @@ class StalledError(Exception):
     """A descent that did not reach its tolerance; its text says why."""
 
 
+class LeapError(StalledError):
+    """A part of the way whose first step strains some cell by `rate`, too much."""
+
+    def __init__(self, message: str, rate: float) -> None:
+        super().__init__(message)
+        self.rate = rate
+
+
 class Point(NamedTuple):
     """A shape with all that is known of it: energy (J), r (N,) in N, the rows of drives and their matrix (m, N)."""
 
@@ -75,7 +83,7 @@ class Quadratic:
         """Take another matrix."""
         self.release()
         self.metric = metric
-        if metric.shift:
+        if metric.attempt:
             self.pairs.rebase(metric.solve)
         else:
             self.pairs.clear()

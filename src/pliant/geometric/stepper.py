@@ -22,7 +22,7 @@ from pliant.geometric.descent import Descent, Effort, Settings
 from pliant.geometric.mixed import mixed_body
 from pliant.geometric.paper_options import PUBLISHED, PaperOptions
 from pliant.geometric.path import Path
-from pliant.geometric.quadratic import StalledError
+from pliant.geometric.quadratic import LeapError, StalledError
 from pliant.geometric.shapes import inverted_cells
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.models.volume import VolumeModel
@@ -33,6 +33,8 @@ from pliant.world import State, World
 
 EASY = 7
 """Iterations up to which a part of the way was easy, so that the next may be longer."""
+STRIDE = 0.35
+"""Strain of a cell in the first step of a part that parts are made for."""
 SHORTEST_PART = 1e-3
 """Shortest part of the way of the controls that is tried."""
 
@@ -144,6 +146,7 @@ class _Way:
         """
         longest = np.log(self.options.growth) / max(self.path.length, 1e-12)
         reached, part = 0.0, 1.0 / np.ceil(max(1.0, 1.0 / longest) - 1e-9)
+        leaps = 0  # how often the present part was too long
         steep = 0.0  # up to where shapes are found in full
         passed: list[tuple[float, State, Descent | None]] = [(reached, self.state, self.descent)]
         while reached < 1.0:
@@ -153,7 +156,9 @@ class _Way:
                 self._go(reached, end, passing=passing)
             except StalledError as error:
                 part = 0.5 * (end - reached)
-                if len(passed) > 1:
+                if isinstance(error, LeapError) and leaps < 2:
+                    part, leaps = STRIDE / error.rate * (end - reached), leaps + 1
+                elif len(passed) > 1:
                     steep = reached
                     reached = self._settled(passed)
                 elif part < SHORTEST_PART:
@@ -163,12 +168,16 @@ class _Way:
                         result=self.state,
                     ) from error
                 continue
-            reached = end
+            reached, leaps = end, 0
             if not passing:
                 passed.clear()
             passed.append((reached, self.state, self.descent))
             if self.effort.iterations - before <= EASY:
-                part = min(1.5 * part, longest)
+                part = min(part * min(1.5, STRIDE / max(self._rate(), 0.01)), longest)
+
+    def _rate(self) -> float:
+        """Strain of a cell in the first step of the last part."""
+        return 0.0 if self.descent is None or self.descent.rate is None else self.descent.rate
 
     def _settled(self, passed: list[tuple[float, State, Descent | None]]) -> float:
         """Go back over the shapes that were `passed` through to the last one that can be found in full, which is all
