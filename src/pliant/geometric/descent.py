@@ -102,7 +102,8 @@ class Descent:
         self.correction: list[FloatArray] = self.shapes.split(np.zeros(len(self.shapes.held)))
         self.residual, self.moved = np.inf, np.inf
         self.age, self.length = 0, 1.0
-        self.falling = False
+        self.fall = self.falling = False
+        self.unstable = 0
         self.rate: float | None = None
         if not effort.lifts:
             effort.lifts = [[] for _ in self.shapes.models]
@@ -112,10 +113,11 @@ class Descent:
         """How deep contacts stand in each other, m."""
         return self.touching.depth
 
-    def run(self, *, before: Descent | None = None, passing: bool = False) -> None:
+    def run(self, *, before: Descent | None = None, passing: bool = False, fall: bool = False) -> None:
         """Descend to the tolerance, or no farther than needed to go on where the shape is `passing`, under the
         stresses that the descent `before` expected. Raises `StalledError` where that fails.
         """
+        self.fall = fall
         if before is not None:
             self.expected = before.expected
         point, last = self._start(), np.inf
@@ -225,7 +227,7 @@ class Descent:
             self.motion.assembly, self.motion.lam = self.touching.assembly, self.touching.lam
             try:
                 rows, last = self.effort.lifts, self.effort.attempt
-                metric = TangentMetric(self.motion, self.expected, self._given(), rows, last=last)
+                metric = TangentMetric(self.motion, self.expected, self._given(), rows, last=last, fall=self.fall)
             except SingularError as error:
                 raise StalledError(str(error)) from error
         self.quadratic.renew(metric)
@@ -233,6 +235,7 @@ class Descent:
         self.effort.factorizations += 1
         self.effort.shift = max(self.effort.shift, metric.shift)
         self.effort.attempt = metric.attempt
+        self.unstable = metric.unstable
 
     def _given(self) -> sparse.csr_matrix:
         """Rows that have to meet their target at the present shape, over the free unknowns, (m, N)."""
@@ -269,7 +272,8 @@ class Descent:
     def _search(self, point: Point, step: Step) -> Point | None:
         """The point at the end of the step, as much of it as does not overshoot nor turn cells inside out."""
         assert self.quadratic.metric is not None
-        self.falling = self.quadratic.metric.attempt > 0 or self.quadratic.metric.unstable > 0
+        metric = self.quadratic.metric
+        self.falling = metric.attempt > 0 or (self.fall and metric.unstable > 0)
         if self.falling:
             return self._fall(point, step)
         self.shapes.place(point.dx)

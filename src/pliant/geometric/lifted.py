@@ -20,50 +20,50 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.errors import SingularError
-from pliant.core.types import FloatArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.symbolic import Symbolic
 
-MOST, AT_ONCE = 12, 3
-"""Unknowns that are lifted at most, and that are added to them in one factorization."""
+MOST, AT_ONCE = 6, 3
+"""Nodes that are lifted with their neighbours at most, and that are added to them in one factorization."""
 
 
 class LiftedFactor:
     """A⁻¹ of symmetric blocks `values` (b, 3, 3) that are positive definite but for a few directions.
 
-    `rows` are the unknowns that are lifted from the start; those at which Cholesky's method fails are added to them.
+    Around the `nodes` unknowns are lifted from the start; those at which Cholesky's method fails are added to them.
     `negative` is the number of negative eigenvalues. Raises `SingularError` where there are too many. `out` is a factor
     whose memory is used again.
     """
 
     def __init__(
-        self, symbolic: Symbolic, values: FloatArray, rows: list[int], *, out: CholeskyFactor | None = None
+        self, symbolic: Symbolic, values: FloatArray, nodes: list[int], *, out: CholeskyFactor | None = None
     ) -> None:
         diagonal = symbolic.pattern.diagonal
         tau = float(np.abs(np.einsum("nii->ni", values[diagonal])).max())
-        kept = list(rows)
+        kept = list(nodes)
         while True:
-            lifted = values.copy() if rows else values
-            for row in rows:
-                lifted[diagonal[row // 3], row % 3, row % 3] += tau
+            around = _around(symbolic, nodes)
+            lifted = values.copy() if nodes else values
+            lifted[diagonal[around]] += tau * np.eye(3)
             try:
                 self.factor = symbolic.factorize(lifted, out=out)
                 break
             except SingularError as error:
-                if error.row < 0 or error.row in rows or len(rows) >= MOST or len(rows) >= len(kept) + AT_ONCE:
-                    rows[:] = kept
+                if error.row < 0 or error.row // 3 in nodes or len(nodes) >= min(MOST, len(kept) + AT_ONCE):
+                    nodes[:] = kept
                     raise
-                rows.append(error.row)
-        self._rows = list(rows)
+                nodes.append(error.row // 3)
+        rows = self._rows = (3 * around[:, None] + np.arange(3)).ravel()
         self.negative = 0
-        if rows:
+        if len(rows):
             unit = np.zeros((self.factor.size, len(rows)))
             unit[rows, np.arange(len(rows))] = 1.0
             self._X = self.factor.solve(unit).reshape(unit.shape)
             G = np.eye(len(rows)) / tau - self._X[rows]
             size, frame = np.linalg.eigh(0.5 * (G + G.T))
             if np.abs(size).min() < 1e-14 / tau:
-                raise SingularError("the matrix has a direction without stiffness", row=rows[0])
+                raise SingularError("the matrix has a direction without stiffness", row=int(rows[0]))
             self._inner = (frame / size) @ frame.T
             self.negative = int(np.count_nonzero(size < 0.0))
 
@@ -75,7 +75,7 @@ class LiftedFactor:
     def solve(self, rhs: Any) -> FloatArray:
         """A⁻¹ rhs, of the shape of rhs: (n b,), (n, b) or (n b, m)."""
         first = self.factor.solve(rhs)
-        if not self._rows:
+        if not len(self._rows):
             return first
         flat = first.reshape(self.size, -1)
         better: FloatArray = flat + self._X @ (self._inner @ flat[self._rows])
@@ -84,7 +84,20 @@ class LiftedFactor:
     def compliance(self, H: Any) -> FloatArray:
         """H A⁻¹ Hᵀ, (m, m)."""
         W = self.factor.compliance(H)
-        if self._rows:
+        if len(self._rows):
             across = sparse.csr_matrix(H) @ self._X
             W = W + across @ self._inner @ across.T
         return W
+
+
+def _around(symbolic: Symbolic, nodes: list[int]) -> IndexArray:
+    """The `nodes` and those that the matrix couples to them, but for held ones."""
+    pattern = symbolic.pattern
+    near: BoolArray = np.zeros(pattern.node_count, bool)
+    coupled = np.repeat(np.arange(pattern.node_count), np.diff(pattern.indptr))
+    near[nodes] = True
+    near[coupled[np.isin(pattern.indices, nodes)]] = True
+    near[pattern.indices[np.isin(coupled, nodes)]] = True
+    free: BoolArray = np.zeros(pattern.node_count, bool)
+    free[symbolic.nodes] = True
+    return np.flatnonzero(near & free)

@@ -36,7 +36,8 @@ class TangentMetric:
     """The second derivative of the Lagrangian at one shape, with each body under expected stresses.
 
     It may have negative eigenvalues (`lifted`). Rows C (m, N) whose δ is given hold some of their directions; along the
-    others the shape is unstable, `unstable` of them. There A⁻¹ is taken with its sign turned, so that steps go down:
+    others the shape is unstable, `unstable` of them. Where it is to `fall` A⁻¹ is taken with its sign turned there, so
+    that steps go down:
 
         A⁻¹ + Σ 2 |μ| w wᵀ,        P w = μ D w,  μ < 0,  C w = 0        (P: A⁻¹ under given δ, D: the diagonal of M)
 
@@ -54,6 +55,7 @@ class TangentMetric:
         rows: Sequence[list[int]],
         *,
         last: int = 0,
+        fall: bool = False,
     ) -> None:
         self._ends = np.cumsum([model.size for model in motion.world.models])[:-1]
         self._factors: list[Any] = []
@@ -73,7 +75,9 @@ class TangentMetric:
                     system.add_mass(self.shift)
             try:
                 self._factorize(rows)
-                self._turn(C)
+                Z = self._watch(C)
+                if fall and self.unstable:
+                    self._turn(C, Z)
                 return
             except SingularError as error:
                 failed = error
@@ -93,19 +97,21 @@ class TangentMetric:
                     model.spare_factors.append(memory)
             self._factors.append(model.held_factor(factor))
 
-    def _turn(self, C: sparse.csr_matrix) -> None:
-        """Find the directions along which the shape falls."""
+    def _watch(self, C: sparse.csr_matrix) -> FloatArray:
+        """Count the directions along which the shape falls; returns A⁻¹ Cᵀ."""
         negative = sum(_inner(factor).negative for factor in self._factors)
         if not negative:
-            return
+            return np.zeros((C.shape[1], 0))
         Z = self.solve(C.T.toarray())
         S = C @ Z
-        size, frame = np.linalg.eigh(0.5 * (S + S.T)) if len(S) else (np.zeros(0), np.zeros((0, 0)))
-        self.unstable = max(0, negative - int(np.count_nonzero(size < 0.0)))
-        if not self.unstable:
-            return
+        self.unstable = max(0, negative - int(np.count_nonzero(np.linalg.eigvalsh(0.5 * (S + S.T)) < 0.0)))
+        return Z
+
+    def _turn(self, C: sparse.csr_matrix, Z: FloatArray) -> None:
+        """Find the directions along which the shape falls."""
+        S = C @ Z
         root = np.sqrt(np.concatenate([np.repeat(system.model.mass.nodal, 3) for system in self._systems]))
-        inverse = (frame / size) @ frame.T
+        inverse = np.linalg.inv(0.5 * (S + S.T)) if len(S) else S
 
         def response(x: FloatArray) -> FloatArray:
             y = self.solve((root * x.ravel())[:, None])[:, 0]

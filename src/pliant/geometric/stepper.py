@@ -35,6 +35,10 @@ EASY = 7
 """Iterations up to which a part of the way was easy, so that the next may be longer."""
 STRIDE = 0.35
 """Strain of a cell in the first step of a part that parts are made for."""
+LONGER = 4.0
+"""Most by which a part is longer than the one before it."""
+FALL_PART = 0.1
+"""Parts shorter than this share of the longest one are allowed to fall from unstable shapes."""
 SHORTEST_PART = 1e-3
 """Shortest part of the way of the controls that is tried."""
 
@@ -46,6 +50,8 @@ class GeometricInfo(StepInfo):
     `factorizations` counts matrices; `inverted` cells turned inside out, always 0; `volume_changes` are those of the
     bodies relative to rest, one each; `depth` is how deep contacts stand in each other, m. `barrier` is the share that
     the barrier against inverted cells has in the energy: where it is not tiny the mesh is too coarse for the shape.
+    `unstable` counts directions along which the energy fell near the end: not 0 where the shape is in equilibrium but
+    not a minimum, as of a tube about to bulge elsewhere.
     """
 
     factorizations: int = 0
@@ -53,6 +59,7 @@ class GeometricInfo(StepInfo):
     volume_changes: tuple[float, ...] = ()
     depth: float = 0.0
     barrier: float = 0.0
+    unstable: int = 0
 
 
 @dataclass(frozen=True)
@@ -146,18 +153,21 @@ class _Way:
         """
         longest = np.log(self.options.growth) / max(self.path.length, 1e-12)
         reached, part = 0.0, 1.0 / np.ceil(max(1.0, 1.0 / longest) - 1e-9)
-        leaps = 0  # how often the present part was too long
+        leaps, fall = 0, False  # how often the present part was too long, and whether it may fall
         steep = 0.0  # up to where shapes are found in full
         passed: list[tuple[float, State, Descent | None]] = [(reached, self.state, self.descent)]
         while reached < 1.0:
             end = min(reached + part, 1.0) if reached + 1.001 * part < 1.0 else 1.0
-            before, passing = self.effort.iterations, steep <= reached and end < 1.0
+            stable = self.descent is None or not self.descent.unstable
+            before, passing = self.effort.iterations, steep <= reached and end < 1.0 and stable
             try:
-                self._go(reached, end, passing=passing)
+                self._go(reached, end, passing=passing, fall=fall)
             except StalledError as error:
                 part = 0.5 * (end - reached)
                 if isinstance(error, LeapError) and leaps < 2:
                     part, leaps = STRIDE / error.rate * (end - reached), leaps + 1
+                elif part < FALL_PART * longest and not fall:
+                    part, fall = end - reached, True
                 elif len(passed) > 1:
                     steep = reached
                     reached = self._settled(passed)
@@ -168,12 +178,12 @@ class _Way:
                         result=self.state,
                     ) from error
                 continue
-            reached, leaps = end, 0
+            reached, leaps, fall = end, 0, False
             if not passing:
                 passed.clear()
             passed.append((reached, self.state, self.descent))
             if self.effort.iterations - before <= EASY:
-                part = min(part * min(1.5, STRIDE / max(self._rate(), 0.01)), longest)
+                part = min(part * min(LONGER, STRIDE / max(self._rate(), 0.01)), longest)
 
     def _rate(self) -> float:
         """Strain of a cell in the first step of the last part."""
@@ -195,13 +205,13 @@ class _Way:
         passed[:] = [(reached, self.state, self.descent)]
         return reached
 
-    def _go(self, reached: float, end: float, *, passing: bool) -> None:
+    def _go(self, reached: float, end: float, *, passing: bool, fall: bool = False) -> None:
         """One part of the way."""
         motion = Motion(self.world, self.state, STATIC_SCHEME, self.path.values(end))
         motion.blend = (end - reached) / (1.0 - reached)
         descent = Descent(motion, self.settings, self.timers, self.effort)
         try:
-            descent.run(before=self.descent, passing=passing)
+            descent.run(before=self.descent, passing=passing, fall=fall)
         finally:
             descent.release()
         motion.assembly, motion.lam = descent.outcome()
@@ -235,6 +245,7 @@ class _Way:
             volume_changes=tuple(_volume_change(model, q) for model, q in volumes),
             depth=self.descent.depth,
             barrier=upright / energy if energy else 0.0,
+            unstable=self.descent.unstable,
         )
 
 
