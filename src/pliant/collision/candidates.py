@@ -40,7 +40,7 @@ def candidates(a: Pose, b: Pose, limits: Limits, *, crossed: bool) -> Candidates
     vertices, edges = [], []
     for side in [(0, on_a, on_b)] if same else [(0, on_a, on_b), (1, on_b, on_a)]:
         vertices.append(written(find_vertices, room, leaves, *side, same, reach))
-        edges.append(written(find_bent, room, leaves, *side, same, reach, *rest))
+        edges.append(written(find_bent, room, leaves, *side, same, reach, limits.margin, *rest))
     smooth = smooth_limits(limits, reach, crossed)
-    edges.append(written(find_crossing, room, leaves, on_a, on_b, same, reach, smooth, *rest))
+    edges.append(written(find_crossing, room, leaves, on_a, on_b, same, reach, smooth, limits.margin, *rest))
     return Candidates(vertices[0], vertices[0][:0] if same else vertices[1], np.concatenate(edges))

@@ -172,17 +172,18 @@ def vertex_behind_at_rest(
 
 
 @inline
-def edge_behind_at_rest(a: Arrays, edge: int, other: int, wall: float) -> bool:
+def edge_behind_at_rest(
+    rest: FloatArray, rest_normals: FloatArray, edges: IntArray, beside: IntArray, edge: int, other: int, wall: float
+) -> bool:
     """Whether two edges lie behind each other at rest, through at most `wall` (m) of material."""
-    i, j = a.edges[edge]
-    k, m = a.edges[other]
-    s, t, squared, _ = segment_parameters(a.rest, i, j, a.rest, k, m)
+    i, j, k, m = edges[edge, 0], edges[edge, 1], edges[other, 0], edges[other, 1]
+    s, t, squared, _ = segment_parameters(rest, i, j, rest, k, m)
     height = 0.0
     for axis in range(3):
-        apart = a.rest[i, axis] + s * (a.rest[j, axis] - a.rest[i, axis])
-        apart -= a.rest[k, axis] + t * (a.rest[m, axis] - a.rest[k, axis])
-        facing = outward(a.edge_triangles, a.rest_normals, other, axis)
-        height += apart * (facing - outward(a.edge_triangles, a.rest_normals, edge, axis))
+        apart = rest[i, axis] + s * (rest[j, axis] - rest[i, axis])
+        apart -= rest[k, axis] + t * (rest[m, axis] - rest[k, axis])
+        facing = outward(beside, rest_normals, other, axis)
+        height += apart * (facing - outward(beside, rest_normals, edge, axis))
     return bool(height <= 0.0 and squared < wall * wall)
 
 

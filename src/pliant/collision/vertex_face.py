@@ -116,12 +116,12 @@ def _search(
     for m in range(len(candidates)):
         vertex, face = candidates[m, 0], candidates[m, 1]
         i, j, k = corners[face, 0], corners[face, 1], corners[face, 2]
+        if same and touches(ring_start, ring, vertex, i, j, k):
+            continue
         v, w, distance = triangle_weights(x, vertex, y, i, j, k)
         if distance > reach or distance > squared[vertex]:
             continue
         if distance == squared[vertex] and face > nearest[vertex]:
-            continue
-        if same and touches(ring_start, ring, vertex, i, j, k):
             continue
         if not vertex_faces(fan_start, fan, normals, vertex, normals_b, face, limits.facing):
             continue
