@@ -94,7 +94,15 @@ def refit(
         normals=np.empty((len(triangles), 3)),
         thin=np.empty(len(triangles), bool),
     )
-    _refit(points, triangles, order, leaf_start, leaf_vertices, np.empty((len(points), 6)), *vars(bounds).values())
+    _refit(
+        points,
+        triangles,
+        order,
+        leaf_start,
+        leaf_vertices,
+        np.empty((len(points), 6), np.float32),
+        *vars(bounds).values(),
+    )
     return bounds
 
 
@@ -105,7 +113,7 @@ def _refit(
     order: IntArray,
     leaf_start: IntArray,
     leaf_vertices: IntArray,
-    spread: FloatArray,
+    spread: SingleArray,
     nodes: SingleArray,
     leaves: SingleArray,
     boxes: SingleArray,
@@ -120,8 +128,9 @@ def _refit(
         for corner in range(3):
             p = triangles[t, corner]
             for axis in range(3):
-                spread[p, axis] = min(spread[p, axis], normals[t, axis])
-                spread[p, 3 + axis] = max(spread[p, 3 + axis], normals[t, axis])
+                component = np.float32(normals[t, axis])
+                spread[p, axis] = min(spread[p, axis], component)
+                spread[p, 3 + axis] = max(spread[p, 3 + axis], component)
     for k in range(len(leaf_vertices)):
         for axis in range(3):
             vertices[k, axis] = points[leaf_vertices[k], axis]

@@ -113,6 +113,7 @@ def _search(
     ring_start, ring, rest, rest_normals = a.ring_start, a.ring, a.rest, a.rest_normals
     triangle_edges, edge_triangles, around_start, around = b.triangle_edges, b.edge_triangles, b.fan_start, b.fan
     same, reach, rest_reach = limits.same, limits.margin * limits.margin, limits.rest * limits.rest
+    remembers = len(history.keys) > 0
     for m in range(len(candidates)):
         vertex, face = candidates[m, 0], candidates[m, 1]
         i, j, k = corners[face, 0], corners[face, 1], corners[face, 2]
@@ -131,7 +132,7 @@ def _search(
             x, vertex, fan_start, fan, normals, y, normals_b, corners, triangle_edges, edge_triangles, around_start,
             around, face, v, w,
         )  # fmt: skip
-        last = place(history, key_base + vertex)
+        last = place(history, key_base + vertex) if remembers else -1
         turned = agreement(history, last, n0, n1, n2) if last >= 0 else 0.0
         if turned < _LASTS and not vertex_opposes(fan_start, fan, normals, vertex, n0, n1, n2, limits.against):
             continue
