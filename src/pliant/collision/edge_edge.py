@@ -55,13 +55,8 @@ def edge_edge_contacts(
     """Contacts among `candidates` (m, 2), edges of `a` and of `b`, each pair once; within one surface, the lower edge
     is the first.
     """
-    capacity = max(256, len(candidates))
-    while True:
-        edges, values = np.empty((capacity, 2), dtype=np.int32), np.empty((capacity, 6))
-        count = _search(frozen(candidates), a, b, limits, history, key_base, edges, values)
-        if count <= capacity:
-            break
-        capacity = count
+    edges, values = np.empty((len(candidates), 2), dtype=np.int32), np.empty((len(candidates), 6))
+    count = _search(frozen(candidates), a, b, limits, history, key_base, edges, values)
     order = np.lexsort((edges[:count, 1], edges[:count, 0]))
     edges, values = edges[order], values[order]
     return EdgeContacts(edges, values[:, :2], values[:, 2:5], values[:, 5])
@@ -78,7 +73,7 @@ def _search(
     edges: IntArray,
     values: FloatArray,
 ) -> int:
-    """Write as many contacts as there is room for, and return how many there are."""
+    """Write the contacts, and return how many there are."""
     # arrays taken out of their tuples: a call with a whole tuple counts all its references
     x, y, edges_a, edges_b, reach = a.points, b.points, a.edges, b.edges, limits.margin
     beside_a, beside_b, normals_a, normals_b = a.edge_triangles, b.edge_triangles, a.normals, b.normals
@@ -109,9 +104,8 @@ def _search(
         behind = row[5] < 0.0 and last < 0 and same
         if behind and edge_behind_at_rest(rest, rest_normals, edges_a, beside_a, e, f, limits.wall):
             continue
-        if count < len(edges):
-            edges[count, 0], edges[count, 1] = e, f
-            values[count] = row
+        edges[count, 0], edges[count, 1] = e, f
+        values[count] = row
         count += 1
     return count
 

@@ -158,17 +158,15 @@ def edges_touch(triangles: IntArray, beside: IntArray, edge: int, other: int) ->
 
 
 @inline
-def vertex_behind_at_rest(
-    rest: FloatArray, rest_normals: FloatArray, triangles: IntArray, vertex: int, face: int, wall: float
+def behind_at_rest(
+    rest: FloatArray, normals: FloatArray, vertex: int, face: int, i: int, j: int, k: int, v: float, w: float
 ) -> bool:
-    """Whether `vertex` lies behind `face` at rest, through at most `wall` (m) of material."""
-    i, j, k = triangles[face, 0], triangles[face, 1], triangles[face, 2]
-    v, w, squared = triangle_weights(rest, vertex, rest, i, j, k)
+    """Whether `vertex` lies behind `face` at rest, from the weights (v, w) of its corners j and k at the nearest point."""
     height = 0.0
     for axis in range(3):
         foot = (1.0 - v - w) * rest[i, axis] + v * rest[j, axis] + w * rest[k, axis]
-        height += (rest[vertex, axis] - foot) * rest_normals[face, axis]
-    return bool(height <= 0.0 and squared < wall * wall)
+        height += (rest[vertex, axis] - foot) * normals[face, axis]
+    return bool(height <= 0.0)
 
 
 @inline

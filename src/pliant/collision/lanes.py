@@ -1,8 +1,8 @@
 """One feature against the triangles of a leaf, all of them at once: which may be near it and face it, as bits.
 
 The loops have a fixed number of turns, no branches, and sum into a number instead of writing to memory: so compilers
-turn them into instructions that work on all triangles together. Blocks of boxes and corners are those of
-`Bounds` and of `CollisionSurface`. Numbers are single, limits are widened by more than rounding can hide.
+turn them into instructions that work on all triangles together. Blocks of boxes and corners are those of `Bounds` and
+of `CollisionSurface`. Numbers are single, limits are widened by more than rounding can hide.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ _ROUNDING = 2.0**-22
 less than eight times as much."""
 _NORMALS = 1e-6
 """More than rounding changes the product of two unit normals in single precision."""
-
-
 LOWEST = np.array([0] + [(bits & -bits).bit_length() - 1 for bits in range(1, 1 << LEAF)], np.uint8)
 """The lowest of up to LEAF bits."""
 
@@ -79,36 +77,21 @@ def near_facing(box: Single, boxes: SingleArray, j: int, near: np.float32, facin
     for lane in range(LEAF):
         is_near = (boxes[j, 0, lane] <= h0) & (boxes[j, 1, lane] <= h1) & (boxes[j, 2, lane] <= h2)
         is_near &= (boxes[j, 3, lane] >= l0) & (boxes[j, 4, lane] >= l1) & (boxes[j, 5, lane] >= l2)
-        least = _least(m0, n0, boxes[j, 6, lane], boxes[j, 9, lane]) + _least(
-            m1, n1, boxes[j, 7, lane], boxes[j, 10, lane]
-        )
+        least = _least(m0, n0, boxes[j, 6, lane], boxes[j, 9, lane])
+        least += _least(m1, n1, boxes[j, 7, lane], boxes[j, 10, lane])
         least += _least(m2, n2, boxes[j, 8, lane], boxes[j, 11, lane])
         found += (1 << lane) if is_near & (least < facing) else 0
     return found
 
 
 @inline
-def above(
-    vertex: int,
-    x: Single,
-    spread: Single,
-    boxes: SingleArray,
-    corners: IntArray,
-    j: int,
-    reach: Reach,
-) -> int:
+def above(vertex: int, x: Single, spread: Single, boxes: SingleArray, corners: IntArray, j: int, reach: Reach) -> int:
     """Triangles of block j without the point `vertex` at x (m) whose box and whose plane are near it, and whose
     normal may face one of those in the box `spread` around it.
     """
     x0, x1, x2 = x
-    l0, l1, l2, h0, h1, h2 = (
-        x0 - reach.near,
-        x1 - reach.near,
-        x2 - reach.near,
-        x0 + reach.near,
-        x1 + reach.near,
-        x2 + reach.near,
-    )
+    near, far = reach.near, reach.plane
+    l0, l1, l2, h0, h1, h2 = x0 - near, x1 - near, x2 - near, x0 + near, x1 + near, x2 + near
     m0, m1, m2, n0, n1, n2 = spread
     found = 0
     for lane in range(LEAF):
@@ -116,7 +99,7 @@ def above(
         is_near &= (boxes[j, 3, lane] >= l0) & (boxes[j, 4, lane] >= l1) & (boxes[j, 5, lane] >= l2)
         p0, p1, p2 = boxes[j, 12, lane], boxes[j, 13, lane], boxes[j, 14, lane]
         height = p0 * x0 + p1 * x1 + p2 * x2 - boxes[j, 15, lane]
-        is_far = (height > reach.plane) | (height < -reach.plane)  # neither where the triangle is thin
+        is_far = (height > far) | (height < -far)  # neither where the triangle is thin
         is_far |= (corners[j, 0, lane] == vertex) | (corners[j, 1, lane] == vertex) | (corners[j, 2, lane] == vertex)
         least = min(m0 * p0, n0 * p0) + min(m1 * p1, n1 * p1) + min(m2 * p2, n2 * p2)
         found += (1 << lane) if is_near & (not is_far) & (least < reach.facing) else 0
@@ -124,14 +107,7 @@ def above(
 
 
 @inline
-def crossing(
-    box: Single,
-    plane: Single,
-    boxes: SingleArray,
-    j: int,
-    reach: Reach,
-    smooth: Smooth,
-) -> int:
+def crossing(box: Single, plane: Single, boxes: SingleArray, j: int, reach: Reach, smooth: Smooth) -> int:
     """Triangles of block j near `box` that are opposed to `plane` (3 + 9,), a normal and three corners (m), and whose
     own plane is neither out of reach of all corners nor behind them.
     """
@@ -148,21 +124,14 @@ def crossing(
         x = p0 * x0 + p1 * x1 + p2 * x2 - height
         y = p0 * y0 + p1 * y1 + p2 * y2 - height
         z = p0 * z0 + p1 * z1 + p2 * z2 - height
-        is_far = ((x > above) & (y > above) & (z > above)) | (
-            (x < -far) & (y < -far) & (z < -far)
-        )  # not where it is thin
+        is_far = (x > above) & (y > above) & (z > above)  # not where the triangle is thin, nor below
+        is_far |= (x < -far) & (y < -far) & (z < -far)
         found += (1 << lane) if is_near & (not is_far) & (p0 * n0 + p1 * n1 + p2 * n2 <= opposed) else 0
     return found
 
 
 @inline
-def beside(
-    around: SingleArray,
-    k: int,
-    boxes: SingleArray,
-    j: int,
-    reach: Reach,
-) -> int:
+def beside(around: SingleArray, k: int, boxes: SingleArray, j: int, reach: Reach) -> int:
     """Triangles of block j whose boxes are near the box around[k] and hold a normal that may face one in it, and whose
     plane is not out of reach of both ends, around[k, 12:] m.
     """
@@ -175,9 +144,8 @@ def beside(
     for lane in range(LEAF):
         is_near = (boxes[j, 0, lane] <= h0) & (boxes[j, 1, lane] <= h1) & (boxes[j, 2, lane] <= h2)
         is_near &= (boxes[j, 3, lane] >= l0) & (boxes[j, 4, lane] >= l1) & (boxes[j, 5, lane] >= l2)
-        least = _least(m0, n0, boxes[j, 6, lane], boxes[j, 9, lane]) + _least(
-            m1, n1, boxes[j, 7, lane], boxes[j, 10, lane]
-        )
+        least = _least(m0, n0, boxes[j, 6, lane], boxes[j, 9, lane])
+        least += _least(m1, n1, boxes[j, 7, lane], boxes[j, 10, lane])
         least += _least(m2, n2, boxes[j, 8, lane], boxes[j, 11, lane])
         p0, p1, p2, height = boxes[j, 12, lane], boxes[j, 13, lane], boxes[j, 14, lane], boxes[j, 15, lane]
         x = p0 * x0 + p1 * x1 + p2 * x2 - height

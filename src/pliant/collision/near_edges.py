@@ -40,9 +40,8 @@ def find_bent(
         a.points, a.normals, a.edges, a.edge_triangles, a.edge_mask, a.triangle_edges, a.order, a.leaf_start, a.bends
     )
     x, y, edges_a, edges_b, triangles = a.points, b.points, a.edges, b.edges, b.triangles
-    order_a, start_a, sides = a.order, a.leaf_start, b.triangle_edges
-    smooth = _smooth_sides(b.edge_mask, b.triangle_edges, b.bends)
-    edge_mask = b.edge_mask
+    order_a, start_a, sides, edge_mask = a.order, a.leaf_start, b.triangle_edges, b.edge_mask
+    smooth = _smooth_sides(edge_mask, sides, b.bends)
     nodes, boxes, order, start = b.nodes, b.boxes, b.order, b.leaf_start
     count, room, near, leaf = 0, len(found) - 1, reach.near, len(nodes) - len(boxes)
     close, hits = np.empty((6 * LEAF * CHUNK, 3), np.int32), np.empty((6 * LEAF * CHUNK, 4), np.int32)
@@ -72,8 +71,8 @@ def find_bent(
                 for other in range(3):
                     f = sides[t, other]
                     pairs[pair_count, 0], pairs[pair_count, 1] = e, f
-                    sides_taken = edge_mask[t] if (e < f if same else column == 0) else smooth[t]
-                    pair_count += (sides_taken >> other) & 1
+                    taken = edge_mask[t] if (e < f if same else column == 0) else smooth[t]
+                    pair_count += (taken >> other) & 1
         for m in range(pair_count):
             e, f = pairs[m, 0], pairs[m, 1]
             at = min(count, room)
@@ -101,11 +100,10 @@ def find_crossing(
     """
     x, y, edges_a, edges_b, triangles = a.points, b.points, a.edges, b.edges, a.triangles
     facets_a, boxes_a, nodes_b, facets_b, boxes_b = a.facets, a.boxes, b.nodes, b.facets, b.boxes
-    order_a, start_a, sides_a, order_b, start_b, sides_b = (
-        a.order, a.leaf_start, a.triangle_edges, b.order, b.leaf_start, b.triangle_edges
-    )  # fmt: skip
-    smooth_a = _smooth_sides(a.edge_mask, a.triangle_edges, a.bends)
-    smooth_b = smooth_a if same else _smooth_sides(b.edge_mask, b.triangle_edges, b.bends)
+    order_a, start_a, sides_a = a.order, a.leaf_start, a.triangle_edges
+    order_b, start_b, sides_b = b.order, b.leaf_start, b.triangle_edges
+    smooth_a = _smooth_sides(a.edge_mask, sides_a, a.bends)
+    smooth_b = smooth_a if same else _smooth_sides(b.edge_mask, sides_b, b.bends)
     count, room, near, leaf = 0, len(found) - 1, reach.near, len(nodes_b) - len(boxes_b)
     close, hits = np.empty((LEAF * CHUNK, 3), np.int32), np.empty((LEAF * CHUNK, 3), np.int32)
     pairs = np.empty((9 * LEAF * len(hits) + 1, 2), np.int32)

@@ -94,15 +94,8 @@ def refit(
         normals=np.empty((len(triangles), 3)),
         thin=np.empty(len(triangles), bool),
     )
-    _refit(
-        points,
-        triangles,
-        order,
-        leaf_start,
-        leaf_vertices,
-        np.empty((len(points), 6), np.float32),
-        *vars(bounds).values(),
-    )
+    spread = np.empty((len(points), 6), np.float32)
+    _refit(points, triangles, order, leaf_start, leaf_vertices, spread, *vars(bounds).values())
     return bounds
 
 
