@@ -18,13 +18,13 @@ from pliant.collision.filters import Limits
 from pliant.collision.lanes import Reach, Smooth
 from pliant.collision.surface import Pose
 from pliant.collision.tree import SingleArray
-from pliant.core.kernels import kernel
+from pliant.core.kernels import inline
 from pliant.core.types import BoolArray, FloatArray, IntArray
 
 
 class Features(NamedTuple):
     """One side for kernels: names as in `Bounds` and `CollisionSurface`; leaf_first and leaf_vertices are the parts of
-    `CollisionSurface.leaf_vertices`, `bends` (e,) the edges that are not smooth.
+    `CollisionSurface.leaf_vertices`.
     """
 
     points: FloatArray
@@ -43,17 +43,20 @@ class Features(NamedTuple):
     triangle_edges: IntArray
     edge_triangles: IntArray
     edge_mask: NDArray[np.uint8]
-    bends: BoolArray
+    thin: BoolArray
+    joined: BoolArray
+    rest: FloatArray
+    rest_normals: FloatArray
+    notched: BoolArray
 
 
-def features_of(pose: Pose, flat: float) -> Features:
-    """The arrays of `pose`; edges bend whose two unit normals have a product below `flat`."""
+def features_of(pose: Pose) -> Features:
+    """The arrays of `pose`."""
     s, b = pose.surface, pose.bounds
-    bends = np.empty(len(s.edges), bool)
-    _find_bends(s.edge_triangles, b.normals, b.thin, s.joined, flat, bends)
     return Features(
         pose.points, b.nodes, b.boxes, b.facets, b.vertices, b.normals, s.triangles, s.corners, s.order, s.leaf_start,
-        *s.leaf_vertices, s.edges, s.triangle_edges, s.edge_triangles, s.edge_mask, bends,
+        *s.leaf_vertices, s.edges, s.triangle_edges, s.edge_triangles, s.edge_mask, b.thin, s.joined, s.rest,
+        s.rest_normals, s.notched,
     )  # fmt: skip
 
 
@@ -70,14 +73,18 @@ def smooth_limits(limits: Limits, reach: Reach, crossed: bool) -> Smooth:
     return Smooth(np.float32(1e-6 - cos(2.0 * turn)), np.float32(np.inf) if crossed else reach.front)
 
 
-@kernel
-def _find_bends(
-    edge_triangles: IntArray, normals: FloatArray, thin: BoolArray, joined: BoolArray, flat: float, bends: BoolArray
-) -> None:
-    """Edges that bend, are at a border, or between faces that say nothing about directions."""
+@inline
+def find_bends(
+    edge_triangles: IntArray, normals: FloatArray, thin: BoolArray, joined: BoolArray, flat: float
+) -> BoolArray:
+    """Edges (e,) whose two unit normals have a product below `flat`, that are at a border, or between faces that say
+    nothing about directions; arrays as in `Features`.
+    """
+    bends = np.empty(len(edge_triangles), np.bool_)
     for e in range(len(bends)):
         f, g = edge_triangles[e, 0], edge_triangles[e, 1]
         bends[e] = True
         if joined[e] and not (thin[f] | thin[g]):
             product = normals[f, 0] * normals[g, 0] + normals[f, 1] * normals[g, 1] + normals[f, 2] * normals[g, 2]
             bends[e] = product < flat
+    return bends

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.collision.closest import dot, segment_parameters, triangle_weights
+from pliant.collision.closest import dot, segment_parameters
 from pliant.collision.surface import Pose
 from pliant.core.kernels import inline
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -161,7 +161,7 @@ def edges_touch(triangles: IntArray, beside: IntArray, edge: int, other: int) ->
 def behind_at_rest(
     rest: FloatArray, normals: FloatArray, vertex: int, face: int, i: int, j: int, k: int, v: float, w: float
 ) -> bool:
-    """Whether `vertex` lies behind `face` at rest, from the weights (v, w) of its corners j and k at the nearest point."""
+    """Whether `vertex` lies behind `face` at rest, whose nearest point has weights (v, w) at its corners j and k."""
     height = 0.0
     for axis in range(3):
         foot = (1.0 - v - w) * rest[i, axis] + v * rest[j, axis] + w * rest[k, axis]

@@ -14,34 +14,80 @@ from pliant.collision.lanes import LOWEST, Reach, Single, Smooth, beside, box_of
 from pliant.collision.near_vertices import CHUNK
 from pliant.collision.notches import make_notch, share_point
 from pliant.collision.tree import LEAF, SingleArray
-from pliant.core.kernels import inline, kernel
+from pliant.core.kernels import inline
 from pliant.core.types import BoolArray, FloatArray, IntArray
 
 
-@kernel
+@inline
 def find_bent(
     leaves: IntArray,
     column: int,
     a: Features,
+    bends_a: BoolArray,
     b: Features,
+    bends_b: BoolArray,
     same: bool,
     reach: Reach,
     margin: float,
-    rest: FloatArray,
-    rest_normals: FloatArray,
-    notched: BoolArray,
+) -> IntArray:
+    """Edges of `a` that bend and edges of `b` that they may touch, (m, 2), from pairs of `leaves` (k, 2) whose `column`
+    names those of `a`. Two edges that both bend make one pair: within a surface with the lower as the first, between
+    two for column 0. `bends_a` (e,) are the edges of `a` that bend, `bends_b` those of `b`.
+    """
+    room = 2 * len(leaves) + LEAF
+    while True:
+        found = np.empty((room + 1, 2), np.int32)  # the last row takes what does not count
+        count = _write_bent(leaves, column, a, bends_a, b, bends_b, same, reach, margin, found)
+        if count <= room:
+            return found[:count]
+        room = count
+
+
+@inline
+def find_crossing(
+    leaves: IntArray,
+    a: Features,
+    bends_a: BoolArray,
+    b: Features,
+    bends_b: BoolArray,
+    same: bool,
+    reach: Reach,
+    smooth: Smooth,
+    margin: float,
+) -> IntArray:
+    """Edges of `a` and of `b` that do not bend and may touch, (m, 2), from pairs of `leaves` (k, 2). Within a surface
+    the lower is the first.
+    """
+    room = 2 * len(leaves) + LEAF
+    while True:
+        found = np.empty((room + 1, 2), np.int32)
+        count = _write_crossing(leaves, a, bends_a, b, bends_b, same, reach, smooth, margin, found)
+        if count <= room:
+            return found[:count]
+        room = count
+
+
+@inline
+def _write_bent(
+    leaves: IntArray,
+    column: int,
+    a: Features,
+    bends_a: BoolArray,
+    b: Features,
+    bends_b: BoolArray,
+    same: bool,
+    reach: Reach,
+    margin: float,
     found: IntArray,
 ) -> int:
-    """Write edges of `a` that bend and edges of `b` that they may touch, as many as there is room for, from pairs of
-    `leaves` (m, 2) whose `column` names those of `a`; returns how many there are. Two edges that both bend make one
-    pair: within a surface with the lower as the first, between two for column 0.
-    """
+    """Write as many as there is room for, and return how many there are."""
     first, numbers, lanes, around = _bent_of_leaves(
-        a.points, a.normals, a.edges, a.edge_triangles, a.edge_mask, a.triangle_edges, a.order, a.leaf_start, a.bends
+        a.points, a.normals, a.edges, a.edge_triangles, a.edge_mask, a.triangle_edges, a.order, a.leaf_start, bends_a
     )
+    rest, rest_normals, notched = a.rest, a.rest_normals, a.notched
     x, y, edges_a, edges_b, triangles = a.points, b.points, a.edges, b.edges, b.triangles
     order_a, start_a, sides, edge_mask = a.order, a.leaf_start, b.triangle_edges, b.edge_mask
-    smooth = _smooth_sides(edge_mask, sides, b.bends)
+    smooth = _smooth_sides(edge_mask, sides, bends_b)
     nodes, boxes, order, start = b.nodes, b.boxes, b.order, b.leaf_start
     count, room, near, leaf = 0, len(found) - 1, reach.near, len(nodes) - len(boxes)
     close, hits = np.empty((6 * LEAF * CHUNK, 3), np.int32), np.empty((6 * LEAF * CHUNK, 4), np.int32)
@@ -81,29 +127,27 @@ def find_bent(
     return count
 
 
-@kernel
-def find_crossing(
+@inline
+def _write_crossing(
     leaves: IntArray,
     a: Features,
+    bends_a: BoolArray,
     b: Features,
+    bends_b: BoolArray,
     same: bool,
     reach: Reach,
     smooth: Smooth,
     margin: float,
-    rest: FloatArray,
-    rest_normals: FloatArray,
-    notched: BoolArray,
     found: IntArray,
 ) -> int:
-    """Write edges of `a` and of `b` that do not bend and may touch, as many as there is room for, from pairs of
-    `leaves` (m, 2); returns how many there are. Within a surface the lower is the first.
-    """
+    """Write as many as there is room for, and return how many there are."""
+    rest, rest_normals, notched = a.rest, a.rest_normals, a.notched
     x, y, edges_a, edges_b, triangles = a.points, b.points, a.edges, b.edges, a.triangles
     facets_a, boxes_a, nodes_b, facets_b, boxes_b = a.facets, a.boxes, b.nodes, b.facets, b.boxes
     order_a, start_a, sides_a = a.order, a.leaf_start, a.triangle_edges
     order_b, start_b, sides_b = b.order, b.leaf_start, b.triangle_edges
-    smooth_a = _smooth_sides(a.edge_mask, sides_a, a.bends)
-    smooth_b = smooth_a if same else _smooth_sides(b.edge_mask, sides_b, b.bends)
+    smooth_a = _smooth_sides(a.edge_mask, sides_a, bends_a)
+    smooth_b = smooth_a if same else _smooth_sides(b.edge_mask, sides_b, bends_b)
     count, room, near, leaf = 0, len(found) - 1, reach.near, len(nodes_b) - len(boxes_b)
     close, hits = np.empty((LEAF * CHUNK, 3), np.int32), np.empty((LEAF * CHUNK, 3), np.int32)
     pairs = np.empty((9 * LEAF * len(hits) + 1, 2), np.int32)

@@ -11,20 +11,32 @@ import numpy as np
 from pliant.collision.features import Features
 from pliant.collision.lanes import LOWEST, Reach, above
 from pliant.collision.tree import LEAF
-from pliant.core.kernels import kernel
+from pliant.core.kernels import inline
 from pliant.core.types import IntArray
 
 CHUNK = 32
 """Pairs of leaves that are worked on together; what is near of them stays in the cache."""
 
 
-@kernel
-def find_vertices(
+@inline
+def find_vertices(leaves: IntArray, column: int, a: Features, b: Features, same: bool, reach: Reach) -> IntArray:
+    """Vertices of `a` and faces of `b` that may touch, (m, 2), from pairs of `leaves` (k, 2) whose `column` names those
+    of `a`.
+    """
+    room = 2 * len(leaves) + LEAF
+    while True:
+        found = np.empty((room, 2), np.int32)
+        count = _write_vertices(leaves, column, a, b, same, reach, found)
+        if count <= room:
+            return found[:count]
+        room = count
+
+
+@inline
+def _write_vertices(
     leaves: IntArray, column: int, a: Features, b: Features, same: bool, reach: Reach, found: IntArray
 ) -> int:
-    """Write the vertices of `a` and the faces of `b` that may touch, as many as there is room for, from pairs of
-    `leaves` (m, 2) whose `column` names those of `a`; returns how many there are.
-    """
+    """Write as many as there is room for, and return how many there are."""
     # arrays taken out of their tuples: a call with a whole tuple counts all its references
     vertices, leaf_first, numbers = a.vertices, a.leaf_first, a.leaf_vertices
     nodes, boxes, corners, order, start = b.nodes, b.boxes, b.corners, b.order, b.leaf_start
