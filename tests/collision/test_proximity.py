@@ -11,11 +11,9 @@ from pliant.collision import (
     ContactKind,
     MeshObstacle,
     ProximityOptions,
+    candidates,
     edge_edge,
-    features,
     mesh_obstacle,
-    near_edges,
-    near_vertices,
     notches,
     pairs,
     self_contacts,
@@ -374,9 +372,8 @@ def test_kernels_compile_once(shapes):
         self_contacts(poses[0], options, previous=previous)
         MeshObstacle(points, triangles).distance(np.asarray(points))
     for function in (
-        tree._refit, pairs._find_leaves, features._find_bends, notches._find_notches, near_vertices.find_vertices,
-        near_edges.find_bent, near_edges.find_crossing, vertex_face._search, vertex_face._measure, edge_edge._search,
-        mesh_obstacle._measure,
+        tree._refit, pairs._find_leaves, candidates._find, notches._find_notches, vertex_face._search,
+        vertex_face._measure, edge_edge._search, mesh_obstacle._measure,
     ):  # fmt: skip
         assert len(function.signatures) == 1, function.__name__
 

@@ -6,14 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.collision.features import features_of, smooth_limits
+from pliant.collision.features import Features, features_of, find_bends, smooth_limits
 from pliant.collision.filters import Limits
-from pliant.collision.lanes import reach_of
+from pliant.collision.lanes import Reach, Smooth, reach_of
 from pliant.collision.near_edges import find_bent, find_crossing
 from pliant.collision.near_vertices import find_vertices
-from pliant.collision.pairs import leaf_pairs, written
+from pliant.collision.pairs import leaf_pairs
 from pliant.collision.surface import Pose
 from pliant.core.arrays import frozen
+from pliant.core.kernels import kernel
 from pliant.core.types import IntArray
 
 
@@ -30,17 +31,33 @@ class Candidates(NamedTuple):
 
 def candidates(a: Pose, b: Pose, limits: Limits, *, crossed: bool) -> Candidates:
     """What may touch within `limits`; `crossed`: whether edges that have run through each other are remembered."""
-    same = a is b
     reach = reach_of(a.bounds, b.bounds, limits.margin, limits.facing)
-    on_a = features_of(a, limits.flat)
-    on_b = on_a if same else features_of(b, limits.flat)
-    leaves = frozen(leaf_pairs(a, b, reach))
-    room = 2 * len(leaves) + 8
-    rest = a.surface.rest, a.surface.rest_normals, a.surface.notched
-    vertices, edges = [], []
-    for side in [(0, on_a, on_b)] if same else [(0, on_a, on_b), (1, on_b, on_a)]:
-        vertices.append(written(find_vertices, room, leaves, *side, same, reach))
-        edges.append(written(find_bent, room, leaves, *side, same, reach, *rest))
+    leaves = leaf_pairs(a, b, reach)
+    if not len(leaves):
+        return Candidates(leaves, leaves, leaves)
+    on_a = features_of(a)
+    on_b = on_a if a is b else features_of(b)
     smooth = smooth_limits(limits, reach, crossed)
-    edges.append(written(find_crossing, room, leaves, on_a, on_b, same, reach, smooth, *rest))
-    return Candidates(vertices[0], vertices[0][:0] if same else vertices[1], np.concatenate(edges))
+    return Candidates(*_find(frozen(leaves), on_a, on_b, a is b, reach, smooth, limits.margin, limits.flat))
+
+
+@kernel
+def _find(
+    leaves: IntArray,
+    a: Features,
+    b: Features,
+    same: bool,
+    reach: Reach,
+    smooth: Smooth,
+    margin: float,
+    flat: float,
+) -> tuple[IntArray, IntArray, IntArray]:
+    bends_a = find_bends(a.edge_triangles, a.normals, a.thin, a.joined, flat)
+    bends_b = bends_a if same else find_bends(b.edge_triangles, b.normals, b.thin, b.joined, flat)
+    none = np.empty((0, 2), np.int32)
+    vertices = find_vertices(leaves, 0, a, b, same, reach)
+    others = none if same else find_vertices(leaves, 1, b, a, same, reach)
+    bent = find_bent(leaves, 0, a, bends_a, b, bends_b, same, reach, margin)
+    back = none if same else find_bent(leaves, 1, b, bends_b, a, bends_a, same, reach, margin)
+    crossing = find_crossing(leaves, a, bends_a, b, bends_b, same, reach, smooth, margin)
+    return vertices, others, np.concatenate((bent, back, crossing))

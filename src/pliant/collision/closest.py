@@ -92,6 +92,24 @@ def segment_parameters(
 
 
 @inline
+def may_cross(x: FloatArray, i: int, j: int, y: FloatArray, k: int, m: int, margin: float) -> int:
+    """0 where the nearest points of the lines through x[i], x[j] and y[k], y[m] are certainly outside these segments or
+    farther apart than `margin` (m), else 1, without branches.
+    """
+    u0, u1, u2 = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
+    v0, v1, v2 = y[m, 0] - y[k, 0], y[m, 1] - y[k, 1], y[m, 2] - y[k, 2]
+    r0, r1, r2 = x[i, 0] - y[k, 0], x[i, 1] - y[k, 1], x[i, 2] - y[k, 2]
+    uu, vv, uv = dot(u0, u1, u2, u0, u1, u2), dot(v0, v1, v2, v0, v1, v2), dot(u0, u1, u2, v0, v1, v2)
+    ur, vr = dot(u0, u1, u2, r0, r1, r2), dot(v0, v1, v2, r0, r1, r2)
+    determinant = uu * vv - uv * uv
+    s, t = uv * vr - ur * vv, uu * vr - uv * ur
+    volume = dot(u1 * v2 - u2 * v1, u2 * v0 - u0 * v2, u0 * v1 - u1 * v0, r0, r1, r2)
+    inside = (s >= 0.0) & (s <= determinant) & (t >= 0.0) & (t <= determinant)
+    # |u × v|² is the determinant, to 1e-11 of it where the segments are not `PARALLEL`
+    return int(inside & (volume * volume <= (1.0 + 1e-6) * margin * margin * determinant))
+
+
+@inline
 def clamp(value: float) -> float:
     """`value` limited to [0, 1]."""
     return min(1.0, max(0.0, value))

@@ -55,13 +55,8 @@ def edge_edge_contacts(
     """Contacts among `candidates` (m, 2), edges of `a` and of `b`, each pair once; within one surface, the lower edge
     is the first.
     """
-    capacity = max(256, len(candidates) // 8)
-    while True:
-        edges, values = np.empty((capacity, 2), dtype=np.int32), np.empty((capacity, 6))
-        count = _search(frozen(candidates), a, b, limits, history, key_base, edges, values)
-        if count <= capacity:
-            break
-        capacity = count
+    edges, values = np.empty((len(candidates), 2), dtype=np.int32), np.empty((len(candidates), 6))
+    count = _search(frozen(candidates), a, b, limits, history, key_base, edges, values)
     order = np.lexsort((edges[:count, 1], edges[:count, 0]))
     edges, values = edges[order], values[order]
     return EdgeContacts(edges, values[:, :2], values[:, 2:5], values[:, 5])
@@ -78,21 +73,39 @@ def _search(
     edges: IntArray,
     values: FloatArray,
 ) -> int:
-    """Write as many contacts as there is room for, and return how many there are."""
-    # arrays taken out of their tuple: a call with the whole tuple counts references, so only near pairs pay for one
+    """Write the contacts, and return how many there are."""
+    # arrays taken out of their tuples: a call with a whole tuple counts all its references
     x, y, edges_a, edges_b, reach = a.points, b.points, a.edges, b.edges, limits.margin
     beside_a, beside_b, normals_a, normals_b = a.edge_triangles, b.edge_triangles, a.normals, b.normals
+    triangles_a, triangles_b, rest, rest_normals = a.triangles, b.triangles, a.rest, a.rest_normals
+    same, rest_reach, remembers = limits.same, limits.rest * limits.rest, len(history.keys) > 0
     count, row = 0, np.empty(6)
     for k in range(len(candidates)):
         e, f = candidates[k, 0], candidates[k, 1]
         if not _nearest_inside(x, edges_a[e, 0], edges_a[e, 1], y, edges_b[f, 0], edges_b[f, 1], reach, row):
             continue
+        last = place(history, key_base + e * EDGE_LIMIT + f) if remembers else -1
+        if last >= 0 and agreement(history, last, row[2], row[3], row[4]) < 0.0:
+            row[2:6] *= -1.0
         flat = _is_flat(beside_a, normals_a, e, limits.flat) and _is_flat(beside_b, normals_b, f, limits.flat)
-        if not _is_contact(a, e, b, f, flat, limits, history, key_base, row):
+        if not _faces(beside_a, normals_a, e, beside_b, normals_b, f, flat, last, limits, row):
             continue
-        if count < len(edges):
-            edges[count, 0], edges[count, 1] = e, f
-            values[count] = row
+        if not _leaves_faces(x, edges_a, triangles_a, beside_a, e, row, 1.0, limits.facing):
+            continue
+        if not _leaves_faces(y, edges_b, triangles_b, beside_b, f, row, -1.0, limits.facing):
+            continue
+        crossed = last >= 0 or (flat and row[5] < -_CROSSED * limits.margin)
+        if (
+            same
+            and not crossed
+            and (edges_touch(triangles_a, beside_a, e, f) or _rest_distance2(rest, edges_a, e, f) < rest_reach)
+        ):
+            continue
+        behind = row[5] < 0.0 and last < 0 and same
+        if behind and edge_behind_at_rest(rest, rest_normals, edges_a, beside_a, e, f, limits.wall):
+            continue
+        edges[count, 0], edges[count, 1] = e, f
+        values[count] = row
         count += 1
     return count
 
@@ -112,10 +125,7 @@ def _nearest_inside(
     determinant = uu * vv - uv * uv
     if determinant <= PARALLEL * uu * vv:
         return False
-    s, t = uv * vr - ur * vv, uu * vr - uv * ur
-    if s <= 0.0 or s >= determinant or t <= 0.0 or t >= determinant:
-        return False
-    s, t = s / determinant, t / determinant
+    s, t = (uv * vr - ur * vv) / determinant, (uu * vr - uv * ur) / determinant
     if s <= _END or s >= 1.0 - _END or t <= _END or t >= 1.0 - _END:
         return False
     n0, n1, n2 = u1 * v2 - u2 * v1, u2 * v0 - u0 * v2, u0 * v1 - u1 * v0
@@ -127,48 +137,39 @@ def _nearest_inside(
 
 
 @inline
-def _is_contact(
-    a: Arrays, e: int, b: Arrays, f: int, flat: bool, limits: Limits, history: History, key_base: int, row: FloatArray
+def _faces(
+    beside_a: IntArray,
+    normals_a: FloatArray,
+    e: int,
+    beside_b: IntArray,
+    normals_b: FloatArray,
+    f: int,
+    flat: bool,
+    last: int,
+    limits: Limits,
+    row: FloatArray,
 ) -> bool:
-    """Whether near edges, both `flat` or not, may touch; turns the normal and the sign of the gap in `row` the right
-    way.
+    """Whether near edges, both `flat` or not, face each other, and have run through each other where they have to;
+    turns the normal and the sign of the gap in `row` the right way, unless the edges were a contact, `last` ≥ 0.
     """
-    beside_a, beside_b = a.edge_triangles, b.edge_triangles
-    if not edge_faces(beside_a, a.normals, e, beside_b, b.normals, f, limits.facing):
+    if not edge_faces(beside_a, normals_a, e, beside_b, normals_b, f, limits.facing):
         return False
-    last = place(history, key_base + e * EDGE_LIMIT + f)
-    if last >= 0:
-        side = agreement(history, last, row[2], row[3], row[4])
-    else:
+    if last < 0:
         side = 0.0
         for axis in range(3):
-            towards_a = outward(beside_b, b.normals, f, axis) - outward(beside_a, a.normals, e, axis)
+            towards_a = outward(beside_b, normals_b, f, axis) - outward(beside_a, normals_a, e, axis)
             side += row[2 + axis] * towards_a
         if abs(side) < _UNDECIDED:
             side = row[5]
-    if side < 0.0:
-        row[2:6] *= -1.0
-    crossed = last >= 0 or (flat and row[5] < -_CROSSED * limits.margin)
-    if flat and not crossed:
-        return False
-    if not _leaves_faces(a.points, a.edges, a.triangles, beside_a, e, row, 1.0, limits.facing):
-        return False
-    if not _leaves_faces(b.points, b.edges, b.triangles, beside_b, f, row, -1.0, limits.facing):
-        return False
-    if (
-        limits.same
-        and not crossed
-        and (edges_touch(a.triangles, beside_a, e, f) or _rest_distance2(a, e, f) < limits.rest * limits.rest)
-    ):
-        return False
-    return not (row[5] < 0.0 and last < 0 and limits.same and edge_behind_at_rest(a, e, f, limits.wall))
+        if side < 0.0:
+            row[2:6] *= -1.0
+    return bool(last >= 0 or not flat or row[5] < -_CROSSED * limits.margin)
 
 
 @inline
-def _rest_distance2(a: Arrays, edge: int, other: int) -> float:
-    i, j = a.edges[edge]
-    k, m = a.edges[other]
-    return float(segment_parameters(a.rest, i, j, a.rest, k, m)[2])
+def _rest_distance2(rest: FloatArray, edges: IntArray, edge: int, other: int) -> float:
+    i, j, k, m = edges[edge, 0], edges[edge, 1], edges[other, 0], edges[other, 1]
+    return float(segment_parameters(rest, i, j, rest, k, m)[2])
 
 
 @inline

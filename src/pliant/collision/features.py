@@ -8,28 +8,29 @@ plane of the other as a whole.
 
 from __future__ import annotations
 
+from math import acos, asin, cos, pi
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.collision.filters import Limits
-from pliant.collision.lanes import Reach
+from pliant.collision.lanes import Reach, Smooth
 from pliant.collision.surface import Pose
 from pliant.collision.tree import SingleArray
-from pliant.core.kernels import kernel
+from pliant.core.kernels import inline
 from pliant.core.types import BoolArray, FloatArray, IntArray
 
 
 class Features(NamedTuple):
     """One side for kernels: names as in `Bounds` and `CollisionSurface`; leaf_first and leaf_vertices are the parts of
-    `CollisionSurface.leaf_vertices`, `bends` (e,) the edges that are not smooth.
+    `CollisionSurface.leaf_vertices`.
     """
 
     points: FloatArray
     nodes: SingleArray
     boxes: SingleArray
-    planes: SingleArray
+    facets: SingleArray
     vertices: SingleArray
     normals: FloatArray
     triangles: IntArray
@@ -42,26 +43,20 @@ class Features(NamedTuple):
     triangle_edges: IntArray
     edge_triangles: IntArray
     edge_mask: NDArray[np.uint8]
-    bends: BoolArray
+    thin: BoolArray
+    joined: BoolArray
+    rest: FloatArray
+    rest_normals: FloatArray
+    notched: BoolArray
 
 
-class Smooth(NamedTuple):
-    """Limits of edges that do not bend: most that the unit normals of their faces may have as a product, and the height
-    (m) above the plane of the other face from which they cannot touch.
-    """
-
-    opposed: np.float32
-    front: np.float32
-
-
-def features_of(pose: Pose, flat: float) -> Features:
-    """The arrays of `pose`; edges bend whose two unit normals have a product below `flat`."""
+def features_of(pose: Pose) -> Features:
+    """The arrays of `pose`."""
     s, b = pose.surface, pose.bounds
-    bends = np.empty(len(s.edges), bool)
-    _find_bends(s.edge_triangles, b.normals, b.thin, s.joined, flat, bends)
     return Features(
-        pose.points, b.nodes, b.boxes, b.planes, b.vertices, b.normals, s.triangles, s.corners, s.order, s.leaf_start,
-        *s.leaf_vertices, s.edges, s.triangle_edges, s.edge_triangles, s.edge_mask, bends,
+        pose.points, b.nodes, b.boxes, b.facets, b.vertices, b.normals, s.triangles, s.corners, s.order, s.leaf_start,
+        *s.leaf_vertices, s.edges, s.triangle_edges, s.edge_triangles, s.edge_mask, b.thin, s.joined, s.rest,
+        s.rest_normals, s.notched,
     )  # fmt: skip
 
 
@@ -71,21 +66,25 @@ def smooth_limits(limits: Limits, reach: Reach, crossed: bool) -> Smooth:
     Opposed faces that are in front of each other do not penetrate for any direction within φ where 3φ < 90°; faces that
     look the same way, within 2φ, do not face each other where 2φ + 2β is below the angle of `facing`.
     """
-    bend = float(np.arccos(np.clip(limits.flat, -1.0, 1.0)))
-    turn = float(np.arcsin(min(limits.facing, 1.0))) + bend
-    if limits.facing >= 1.0 or 3.0 * turn >= 0.5 * np.pi or 2.0 * (turn + bend) >= np.arccos(limits.facing):
+    bend = acos(min(limits.flat, 1.0))
+    turn = asin(min(limits.facing, 1.0)) + bend
+    if limits.facing >= 1.0 or 3.0 * turn >= 0.5 * pi or 2.0 * (turn + bend) >= acos(limits.facing):
         return Smooth(np.float32(np.inf), np.float32(np.inf))
-    return Smooth(np.float32(1e-6 - np.cos(2.0 * turn)), np.float32(np.inf) if crossed else reach.front)
+    return Smooth(np.float32(1e-6 - cos(2.0 * turn)), np.float32(np.inf) if crossed else reach.front)
 
 
-@kernel
-def _find_bends(
-    edge_triangles: IntArray, normals: FloatArray, thin: BoolArray, joined: BoolArray, flat: float, bends: BoolArray
-) -> None:
-    """Edges that bend, are at a border, or between faces that say nothing about directions."""
+@inline
+def find_bends(
+    edge_triangles: IntArray, normals: FloatArray, thin: BoolArray, joined: BoolArray, flat: float
+) -> BoolArray:
+    """Edges (e,) whose two unit normals have a product below `flat`, that are at a border, or between faces that say
+    nothing about directions; arrays as in `Features`.
+    """
+    bends = np.empty(len(edge_triangles), np.bool_)
     for e in range(len(bends)):
         f, g = edge_triangles[e, 0], edge_triangles[e, 1]
         bends[e] = True
         if joined[e] and not (thin[f] | thin[g]):
             product = normals[f, 0] * normals[g, 0] + normals[f, 1] * normals[g, 1] + normals[f, 2] * normals[g, 2]
             bends[e] = product < flat
+    return bends

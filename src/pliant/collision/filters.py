@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.collision.closest import dot, segment_parameters, triangle_weights
+from pliant.collision.closest import dot, segment_parameters
 from pliant.collision.surface import Pose
 from pliant.core.kernels import inline
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -158,31 +158,30 @@ def edges_touch(triangles: IntArray, beside: IntArray, edge: int, other: int) ->
 
 
 @inline
-def vertex_behind_at_rest(
-    rest: FloatArray, rest_normals: FloatArray, triangles: IntArray, vertex: int, face: int, wall: float
+def behind_at_rest(
+    rest: FloatArray, normals: FloatArray, vertex: int, face: int, i: int, j: int, k: int, v: float, w: float
 ) -> bool:
-    """Whether `vertex` lies behind `face` at rest, through at most `wall` (m) of material."""
-    i, j, k = triangles[face, 0], triangles[face, 1], triangles[face, 2]
-    v, w, squared = triangle_weights(rest, vertex, rest, i, j, k)
+    """Whether `vertex` lies behind `face` at rest, whose nearest point has weights (v, w) at its corners j and k."""
     height = 0.0
     for axis in range(3):
         foot = (1.0 - v - w) * rest[i, axis] + v * rest[j, axis] + w * rest[k, axis]
-        height += (rest[vertex, axis] - foot) * rest_normals[face, axis]
-    return bool(height <= 0.0 and squared < wall * wall)
+        height += (rest[vertex, axis] - foot) * normals[face, axis]
+    return bool(height <= 0.0)
 
 
 @inline
-def edge_behind_at_rest(a: Arrays, edge: int, other: int, wall: float) -> bool:
+def edge_behind_at_rest(
+    rest: FloatArray, rest_normals: FloatArray, edges: IntArray, beside: IntArray, edge: int, other: int, wall: float
+) -> bool:
     """Whether two edges lie behind each other at rest, through at most `wall` (m) of material."""
-    i, j = a.edges[edge]
-    k, m = a.edges[other]
-    s, t, squared, _ = segment_parameters(a.rest, i, j, a.rest, k, m)
+    i, j, k, m = edges[edge, 0], edges[edge, 1], edges[other, 0], edges[other, 1]
+    s, t, squared, _ = segment_parameters(rest, i, j, rest, k, m)
     height = 0.0
     for axis in range(3):
-        apart = a.rest[i, axis] + s * (a.rest[j, axis] - a.rest[i, axis])
-        apart -= a.rest[k, axis] + t * (a.rest[m, axis] - a.rest[k, axis])
-        facing = outward(a.edge_triangles, a.rest_normals, other, axis)
-        height += apart * (facing - outward(a.edge_triangles, a.rest_normals, edge, axis))
+        apart = rest[i, axis] + s * (rest[j, axis] - rest[i, axis])
+        apart -= rest[k, axis] + t * (rest[m, axis] - rest[k, axis])
+        facing = outward(beside, rest_normals, other, axis)
+        height += apart * (facing - outward(beside, rest_normals, edge, axis))
     return bool(height <= 0.0 and squared < wall * wall)
 
 

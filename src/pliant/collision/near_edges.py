@@ -8,135 +8,184 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.collision.features import Features, Smooth
-from pliant.collision.lanes import LOWEST, Corners, Reach, Single, beside, box_of, crossing
+from pliant.collision.closest import may_cross
+from pliant.collision.features import Features
+from pliant.collision.lanes import LOWEST, Reach, Single, Smooth, beside, box_of, crossing, opposing, opposing_boxes
 from pliant.collision.near_vertices import CHUNK
-from pliant.collision.notches import make_notch
-from pliant.collision.tree import LEAF, SingleArray, may_face
-from pliant.core.kernels import inline, kernel
+from pliant.collision.notches import make_notch, share_point
+from pliant.collision.tree import LEAF, SingleArray
+from pliant.core.kernels import inline
 from pliant.core.types import BoolArray, FloatArray, IntArray
 
 
-@kernel
+@inline
 def find_bent(
     leaves: IntArray,
     column: int,
     a: Features,
+    bends_a: BoolArray,
     b: Features,
+    bends_b: BoolArray,
     same: bool,
     reach: Reach,
-    rest: FloatArray,
-    rest_normals: FloatArray,
-    notched: BoolArray,
+    margin: float,
+) -> IntArray:
+    """Edges of `a` that bend and edges of `b` that they may touch, (m, 2), from pairs of `leaves` (k, 2) whose `column`
+    names those of `a`. Two edges that both bend make one pair: within a surface with the lower as the first, between
+    two for column 0. `bends_a` (e,) are the edges of `a` that bend, `bends_b` those of `b`.
+    """
+    room = 2 * len(leaves) + LEAF
+    while True:
+        found = np.empty((room + 1, 2), np.int32)  # the last row takes what does not count
+        count = _write_bent(leaves, column, a, bends_a, b, bends_b, same, reach, margin, found)
+        if count <= room:
+            return found[:count]
+        room = count
+
+
+@inline
+def find_crossing(
+    leaves: IntArray,
+    a: Features,
+    bends_a: BoolArray,
+    b: Features,
+    bends_b: BoolArray,
+    same: bool,
+    reach: Reach,
+    smooth: Smooth,
+    margin: float,
+) -> IntArray:
+    """Edges of `a` and of `b` that do not bend and may touch, (m, 2), from pairs of `leaves` (k, 2). Within a surface
+    the lower is the first.
+    """
+    room = 2 * len(leaves) + LEAF
+    while True:
+        found = np.empty((room + 1, 2), np.int32)
+        count = _write_crossing(leaves, a, bends_a, b, bends_b, same, reach, smooth, margin, found)
+        if count <= room:
+            return found[:count]
+        room = count
+
+
+@inline
+def _write_bent(
+    leaves: IntArray,
+    column: int,
+    a: Features,
+    bends_a: BoolArray,
+    b: Features,
+    bends_b: BoolArray,
+    same: bool,
+    reach: Reach,
+    margin: float,
     found: IntArray,
 ) -> int:
-    """Write edges of `a` that bend and edges of `b` that they may touch, as many as there is room for, from pairs of
-    `leaves` (m, 2) whose `column` names those of `a`; returns how many there are. Two edges that both bend make one
-    pair: within a surface with the lower as the first, between two for column 0.
-    """
-    first, numbers, lanes, around, ends = _bent_of_leaves(
-        a.points, a.normals, a.edges, a.edge_triangles, a.edge_mask, a.triangle_edges, a.order, a.leaf_start, a.bends
+    """Write as many as there is room for, and return how many there are."""
+    first, numbers, lanes, around = _bent_of_leaves(
+        a.points, a.normals, a.edges, a.edge_triangles, a.edge_mask, a.triangle_edges, a.order, a.leaf_start, bends_a
     )
-    triangles, corners_a, order_a, start_a, bends, edge_mask = (
-        a.triangles,
-        a.corners,
-        a.order,
-        a.leaf_start,
-        b.bends,
-        b.edge_mask,
-    )
-    nodes, boxes, planes, corners, order, start = b.nodes, b.boxes, b.planes, b.corners, b.order, b.leaf_start
-    sides, count, room, near, leaf = b.triangle_edges, 0, len(found) - 1, reach.near, len(boxes) - 1
-    close, hits = np.empty((6 * LEAF * CHUNK, 3), np.int32), np.empty((6 * LEAF * CHUNK, 5), np.int32)
+    rest, rest_normals, notched = a.rest, a.rest_normals, a.notched
+    x, y, edges_a, edges_b, triangles = a.points, b.points, a.edges, b.edges, b.triangles
+    order_a, start_a, sides, edge_mask = a.order, a.leaf_start, b.triangle_edges, b.edge_mask
+    smooth = _smooth_sides(edge_mask, sides, bends_b)
+    nodes, boxes, order, start = b.nodes, b.boxes, b.order, b.leaf_start
+    count, room, near, leaf = 0, len(found) - 1, reach.near, len(nodes) - len(boxes)
+    close, hits = np.empty((6 * LEAF * CHUNK, 3), np.int32), np.empty((6 * LEAF * CHUNK, 4), np.int32)
+    pairs = np.empty((3 * LEAF * len(hits) + 1, 2), np.int32)
     for begin in range(0, len(leaves), CHUNK):
-        close_count = hit_count = 0
+        close_count = hit_count = pair_count = 0
         for m in range(begin, min(begin + CHUNK, len(leaves))):
             for turn in range(2 if same and leaves[m, 0] != leaves[m, 1] else 1):
                 i, j = leaves[m, (column + turn) % 2], leaves[m, (column + turn + 1) % 2]
                 for k in range(first[i], first[i + 1]):
-                    close[close_count, 0], close[close_count, 1], close[close_count, 2] = i, k, j
+                    close[close_count, 0], close[close_count, 1], close[close_count, 2] = start_a[i], k, j
                     close_count += _near_box(around, k, nodes, leaf + j, near)
         for m in range(close_count):
-            i, k, j = close[m, 0], close[m, 1], close[m, 2]
-            corner = _own_corners(corners_a, i, lanes[k], same)
-            bits, shared = beside(around, ends, k, corner, boxes, planes, corners, j, reach)
-            own = order_a[start_a[i] + lanes[k]]
-            hits[hit_count, 0], hits[hit_count, 1], hits[hit_count, 2] = own, numbers[k], start[j]
-            hits[hit_count, 3], hits[hit_count, 4] = bits, shared
-            hit_count += (bits != 0) | (shared != 0 and notched[own])
+            k, j = close[m, 1], close[m, 2]
+            bits = beside(around, k, boxes, j, reach)
+            hits[hit_count, 0], hits[hit_count, 1] = order_a[close[m, 0] + lanes[k]], numbers[k]
+            hits[hit_count, 2], hits[hit_count, 3] = start[j], bits
+            hit_count += bits != 0
         for m in range(hit_count):
-            e, bits = hits[m, 1], hits[m, 3]
-            if hits[m, 4]:
-                bits |= _notches(triangles, rest, rest_normals, notched, hits[m, 0], order, hits[m, 2], hits[m, 4])
+            own, e, bits = hits[m, 0], hits[m, 1], hits[m, 3]
             while bits:
                 t = order[hits[m, 2] + LOWEST[bits]]
-                for other in range(3):
-                    f, at = sides[t, other], min(count, room)
-                    found[at, 0], found[at, 1] = (f, e) if column == 1 or (same and f < e) else (e, f)
-                    once = (e < f) if same else (column == 0)
-                    count += ((edge_mask[t] >> other) & 1) & (once | (not bends[f]))
                 bits &= bits - 1
+                shared = same and share_point(triangles, own, t)
+                if shared and not (notched[own] and make_notch(triangles, rest, rest_normals, own, t)):
+                    continue
+                for other in range(3):
+                    f = sides[t, other]
+                    pairs[pair_count, 0], pairs[pair_count, 1] = e, f
+                    taken = edge_mask[t] if (e < f if same else column == 0) else smooth[t]
+                    pair_count += (taken >> other) & 1
+        for m in range(pair_count):
+            e, f = pairs[m, 0], pairs[m, 1]
+            at = min(count, room)
+            found[at, 0], found[at, 1] = (f, e) if column == 1 or (same and f < e) else (e, f)
+            count += may_cross(x, edges_a[e, 0], edges_a[e, 1], y, edges_b[f, 0], edges_b[f, 1], margin)
     return count
 
 
-@kernel
-def find_crossing(
+@inline
+def _write_crossing(
     leaves: IntArray,
     a: Features,
+    bends_a: BoolArray,
     b: Features,
+    bends_b: BoolArray,
     same: bool,
     reach: Reach,
     smooth: Smooth,
-    rest: FloatArray,
-    rest_normals: FloatArray,
-    notched: BoolArray,
+    margin: float,
     found: IntArray,
 ) -> int:
-    """Write edges of `a` and of `b` that do not bend and may touch, as many as there is room for, from pairs of
-    `leaves` (m, 2); returns how many there are. Within a surface the lower is the first.
-    """
-    x, triangles, nodes_a, boxes_a, planes_a, corners_a = a.points, a.triangles, a.nodes, a.boxes, a.planes, a.corners
-    order_a, start_a, bends_a, mask_a, sides_a = a.order, a.leaf_start, a.bends, a.edge_mask, a.triangle_edges
-    nodes_b, boxes_b, planes_b, corners_b = b.nodes, b.boxes, b.planes, b.corners
-    order_b, start_b, bends_b, mask_b, sides_b = b.order, b.leaf_start, b.bends, b.edge_mask, b.triangle_edges
-    count, room, near, leaf_a, leaf_b = 0, len(found) - 1, reach.near, len(boxes_a) - 1, len(boxes_b) - 1
-    close, hits = np.empty((LEAF * CHUNK, 3), np.int32), np.empty((LEAF * CHUNK, 4), np.int32)
+    """Write as many as there is room for, and return how many there are."""
+    rest, rest_normals, notched = a.rest, a.rest_normals, a.notched
+    x, y, edges_a, edges_b, triangles = a.points, b.points, a.edges, b.edges, a.triangles
+    facets_a, boxes_a, nodes_b, facets_b, boxes_b = a.facets, a.boxes, b.nodes, b.facets, b.boxes
+    order_a, start_a, sides_a = a.order, a.leaf_start, a.triangle_edges
+    order_b, start_b, sides_b = b.order, b.leaf_start, b.triangle_edges
+    smooth_a = _smooth_sides(a.edge_mask, sides_a, bends_a)
+    smooth_b = smooth_a if same else _smooth_sides(b.edge_mask, sides_b, bends_b)
+    count, room, near, leaf = 0, len(found) - 1, reach.near, len(nodes_b) - len(boxes_b)
+    close, hits = np.empty((LEAF * CHUNK, 3), np.int32), np.empty((LEAF * CHUNK, 3), np.int32)
+    pairs = np.empty((9 * LEAF * len(hits) + 1, 2), np.int32)
     for begin in range(0, len(leaves), CHUNK):
-        close_count = hit_count = 0
+        close_count = hit_count = pair_count = 0
         for m in range(begin, min(begin + CHUNK, len(leaves))):
             i, j = leaves[m, 0], leaves[m, 1]
-            if may_face(nodes_a, leaf_a + i, nodes_b, leaf_b + j, smooth.opposed):
-                for p in range(start_a[i + 1] - start_a[i]):
-                    close[close_count, 0], close[close_count, 1], close[close_count, 2] = i, p, j
-                    close_count += _near_column(boxes_a, i, p, nodes_b, leaf_b + j, near)
+            if opposing_boxes(facets_a, i, facets_b, j, smooth.opposed):
+                bits = opposing(boxes_a, i, nodes_b, facets_b, leaf, j, near, smooth.opposed)
+                while bits:
+                    close[close_count, 0], close[close_count, 1], close[close_count, 2] = i, LOWEST[bits], j
+                    close_count += 1
+                    bits &= bits - 1
         for m in range(close_count):
             i, p, j = close[m, 0], close[m, 1], close[m, 2]
             t = order_a[start_a[i] + p]
-            normal = planes_a[i, 0, p], planes_a[i, 1, p], planes_a[i, 2, p]
-            bits, shared = crossing(
-                box_of(boxes_a, i, p), normal, _places(x, triangles, t), _own_corners(corners_a, i, p, same), boxes_b,
-                planes_b, corners_b, j, reach, smooth.opposed, smooth.front,
-            )  # fmt: skip
+            bits = crossing(box_of(boxes_a, i, p), _plane(boxes_a, i, p, x, triangles, t), boxes_b, j, reach, smooth)
             after = p + 1 if same and i == j else 0
-            bits, shared = (bits >> after) << after, (shared >> after) << after
+            bits = (bits >> after) << after
             hits[hit_count, 0], hits[hit_count, 1], hits[hit_count, 2] = t, start_b[j], bits
-            hits[hit_count, 3] = shared
-            hit_count += (bits != 0) | (shared != 0 and notched[t])
+            hit_count += bits != 0
         for m in range(hit_count):
             t, bits = hits[m, 0], hits[m, 2]
-            if hits[m, 3]:
-                bits |= _notches(triangles, rest, rest_normals, notched, t, order_b, hits[m, 1], hits[m, 3])
             while bits:
                 q = order_b[hits[m, 1] + LOWEST[bits]]
-                for side in range(3):
-                    e = sides_a[t, side]
-                    if not ((mask_a[t] >> side) & (not bends_a[e])) & 1:
-                        continue
-                    for other in range(3):
-                        f, at = sides_b[q, other], min(count, room)
-                        found[at, 0], found[at, 1] = (f, e) if same and f < e else (e, f)
-                        count += ((mask_b[q] >> other) & 1) & (not bends_b[f])
                 bits &= bits - 1
+                shared = same and share_point(triangles, t, q)
+                if shared and not (notched[t] and make_notch(triangles, rest, rest_normals, t, q)):
+                    continue
+                for k in range(9):
+                    side, other = k // 3, k % 3
+                    pairs[pair_count, 0], pairs[pair_count, 1] = sides_a[t, side], sides_b[q, other]
+                    pair_count += (smooth_a[t] >> side) & (smooth_b[q] >> other) & 1
+        for m in range(pair_count):
+            e, f = pairs[m, 0], pairs[m, 1]
+            at = min(count, room)
+            found[at, 0], found[at, 1] = (f, e) if same and f < e else (e, f)
+            count += may_cross(x, edges_a[e, 0], edges_a[e, 1], y, edges_b[f, 0], edges_b[f, 1], margin)
     return count
 
 
@@ -151,13 +200,13 @@ def _bent_of_leaves(
     order: IntArray,
     leaf_start: IntArray,
     bends: BoolArray,
-) -> tuple[IntArray, IntArray, IntArray, SingleArray, SingleArray]:
-    """Edges that bend by leaves, CSR, the lanes of the triangles that represent them, their boxes (m, 12) around ends
-    and normals beside, and their ends (m, 6) m.
+) -> tuple[IntArray, IntArray, IntArray, SingleArray]:
+    """Edges that bend by leaves, CSR, the lanes of the triangles that represent them, their boxes around ends
+    and normals beside, and the ends (m, 12 + 6) m.
     """
     start, most = np.empty(len(leaf_start), np.int32), int(bends.sum())
     numbers, lanes = np.empty(most, np.int32), np.empty(most, np.int32)
-    boxes, ends = np.empty((most, 12), np.float32), np.empty((most, 6), np.float32)
+    boxes = np.empty((most, 18), np.float32)
     start[0] = count = 0
     for leaf in range(len(leaf_start) - 1):
         for item in range(leaf_start[leaf], leaf_start[leaf + 1]):
@@ -173,28 +222,32 @@ def _bent_of_leaves(
                     boxes[count, 3 + axis] = max(points[i, axis], points[j, axis])
                     boxes[count, 6 + axis] = min(normals[f, axis], normals[g, axis])
                     boxes[count, 9 + axis] = max(normals[f, axis], normals[g, axis])
-                    ends[count, axis], ends[count, 3 + axis] = points[i, axis], points[j, axis]
+                    boxes[count, 12 + axis], boxes[count, 15 + axis] = points[i, axis], points[j, axis]
                 numbers[count], lanes[count] = e, item - leaf_start[leaf]
                 count += 1
         start[leaf + 1] = count
-    return start, numbers, lanes, boxes, ends
+    return start, numbers, lanes, boxes
 
 
 @inline
-def _own_corners(corners: IntArray, i: int, k: int, same: bool) -> Corners:
-    """Corners of triangle k of block i; none that the other side could have where that is another surface."""
-    none = np.int32(-1)
-    return (corners[i, 0, k], corners[i, 1, k], corners[i, 2, k]) if same else (none, none, none)
+def _smooth_sides(edge_mask: NDArray[np.uint8], triangle_edges: IntArray, bends: BoolArray) -> NDArray[np.uint8]:
+    """The mask of represented edges without those that bend, (t,)."""
+    mask = edge_mask.copy()
+    for t in range(len(mask)):
+        for side in range(3):
+            mask[t] &= ~(np.uint8(bends[triangle_edges[t, side]]) << np.uint8(side))
+    return mask
 
 
 @inline
-def _places(x: FloatArray, triangles: IntArray, t: int) -> Single:
-    """Where the corners of a triangle are, (9,) m."""
-    i, j, k = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+def _plane(boxes: SingleArray, i: int, k: int, x: FloatArray, triangles: IntArray, t: int) -> Single:
+    """Normal of triangle k of block i, whose number is t, and where its corners are, (3 + 9,) m."""
+    c, d, e = triangles[t, 0], triangles[t, 1], triangles[t, 2]
     return (
-        np.float32(x[i, 0]), np.float32(x[i, 1]), np.float32(x[i, 2]),
-        np.float32(x[j, 0]), np.float32(x[j, 1]), np.float32(x[j, 2]),
-        np.float32(x[k, 0]), np.float32(x[k, 1]), np.float32(x[k, 2]),
+        boxes[i, 12, k], boxes[i, 13, k], boxes[i, 14, k],
+        np.float32(x[c, 0]), np.float32(x[c, 1]), np.float32(x[c, 2]),
+        np.float32(x[d, 0]), np.float32(x[d, 1]), np.float32(x[d, 2]),
+        np.float32(x[e, 0]), np.float32(x[e, 1]), np.float32(x[e, 2]),
     )  # fmt: skip
 
 
@@ -204,30 +257,3 @@ def _near_box(a: SingleArray, i: int, b: SingleArray, j: int, near: float) -> in
     below = (a[i, 0] - b[j, 3] <= near) & (a[i, 1] - b[j, 4] <= near) & (a[i, 2] - b[j, 5] <= near)
     above = (b[j, 0] - a[i, 3] <= near) & (b[j, 1] - a[i, 4] <= near) & (b[j, 2] - a[i, 5] <= near)
     return int(below & above)
-
-
-@inline
-def _near_column(a: SingleArray, i: int, k: int, b: SingleArray, j: int, near: float) -> int:
-    """1 where column k of block i of the boxes `a` is within `near` (m) of box b[j], else 0."""
-    below = (a[i, 0, k] - b[j, 3] <= near) & (a[i, 1, k] - b[j, 4] <= near) & (a[i, 2, k] - b[j, 5] <= near)
-    above = (b[j, 0] - a[i, 3, k] <= near) & (b[j, 1] - a[i, 4, k] <= near) & (b[j, 2] - a[i, 5, k] <= near)
-    return int(below & above)
-
-
-@inline
-def _notches(
-    triangles: IntArray,
-    rest: FloatArray,
-    rest_normals: FloatArray,
-    notched: BoolArray,
-    t: int,
-    order: IntArray,
-    first: int,
-    shared: int,
-) -> int:
-    """Those of the `shared` lanes from `first` on that make a notch with triangle t."""
-    kept = 0
-    for lane in range(LEAF if notched[t] else 0):
-        if (shared >> lane) & 1 and make_notch(triangles, rest, rest_normals, t, order[first + lane]):
-            kept |= 1 << lane
-    return kept

@@ -11,24 +11,36 @@ import numpy as np
 from pliant.collision.features import Features
 from pliant.collision.lanes import LOWEST, Reach, above
 from pliant.collision.tree import LEAF
-from pliant.core.kernels import kernel
+from pliant.core.kernels import inline
 from pliant.core.types import IntArray
 
 CHUNK = 32
 """Pairs of leaves that are worked on together; what is near of them stays in the cache."""
 
 
-@kernel
-def find_vertices(
+@inline
+def find_vertices(leaves: IntArray, column: int, a: Features, b: Features, same: bool, reach: Reach) -> IntArray:
+    """Vertices of `a` and faces of `b` that may touch, (m, 2), from pairs of `leaves` (k, 2) whose `column` names those
+    of `a`.
+    """
+    room = 2 * len(leaves) + LEAF
+    while True:
+        found = np.empty((room, 2), np.int32)
+        count = _write_vertices(leaves, column, a, b, same, reach, found)
+        if count <= room:
+            return found[:count]
+        room = count
+
+
+@inline
+def _write_vertices(
     leaves: IntArray, column: int, a: Features, b: Features, same: bool, reach: Reach, found: IntArray
 ) -> int:
-    """Write the vertices of `a` and the faces of `b` that may touch, as many as there is room for, from pairs of
-    `leaves` (m, 2) whose `column` names those of `a`; returns how many there are.
-    """
+    """Write as many as there is room for, and return how many there are."""
     # arrays taken out of their tuples: a call with a whole tuple counts all its references
     vertices, leaf_first, numbers = a.vertices, a.leaf_first, a.leaf_vertices
-    nodes, boxes, planes, corners, order, start = b.nodes, b.boxes, b.planes, b.corners, b.order, b.leaf_start
-    count, room, near, leaf = 0, len(found) - 1, reach.near, len(boxes) - 1
+    nodes, boxes, corners, order, start = b.nodes, b.boxes, b.corners, b.order, b.leaf_start
+    count, room, near, leaf = 0, len(found) - 1, reach.near, len(nodes) - len(boxes)
     close, hits = np.empty((6 * LEAF * CHUNK, 2), np.int32), np.empty((6 * LEAF * CHUNK, 3), np.int32)
     for begin in range(0, len(leaves), CHUNK):
         close_count = hit_count = 0
@@ -46,7 +58,7 @@ def find_vertices(
             x = vertices[k, 0], vertices[k, 1], vertices[k, 2]
             spread = vertices[k, 3], vertices[k, 4], vertices[k, 5], vertices[k, 6], vertices[k, 7], vertices[k, 8]
             own = numbers[k] if same else np.int32(-1)
-            bits = above(own, x, spread, boxes, planes, corners, j, reach)
+            bits = above(own, x, spread, boxes, corners, j, reach)
             hits[hit_count, 0], hits[hit_count, 1], hits[hit_count, 2] = numbers[k], start[j], bits
             hit_count += bits != 0
         for m in range(hit_count):

@@ -44,3 +44,11 @@ def make_notch(triangles: IntArray, rest: FloatArray, normals: FloatArray, i: in
         squared += apart * apart
     least = _LEVEL * np.sqrt(squared)
     return bool(towards_j > least and towards_i > least)
+
+
+@inline
+def share_point(triangles: IntArray, i: int, j: int) -> bool:
+    """Whether triangles i and j have a corner in common."""
+    a, b, c = triangles[i, 0], triangles[i, 1], triangles[i, 2]
+    d, e, f = triangles[j, 0], triangles[j, 1], triangles[j, 2]
+    return bool((a == d) | (a == e) | (a == f) | (b == d) | (b == e) | (b == f) | (c == d) | (c == e) | (c == f))

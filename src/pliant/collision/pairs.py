@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from pliant.collision.lanes import LOWEST, Reach, box_of, near_facing, reach_of
+from pliant.collision.notches import share_point
 from pliant.collision.surface import Pose
 from pliant.collision.tree import SingleArray, may_face, near
 from pliant.core.arrays import frozen
-from pliant.core.kernels import inline, kernel
+from pliant.core.kernels import kernel
 from pliant.core.types import IntArray
 
 _STACK = 512
@@ -32,8 +33,9 @@ def triangle_pairs(a: Pose, b: Pose, *, margin: float, facing: float) -> IntArra
     """Pairs (p, 2): a triangle of `a` and one of `b`; if `a` is `b`, each two that share no point make one pair."""
     reach = reach_of(a.bounds, b.bounds, margin, facing)
     leaves = frozen(leaf_pairs(a, b, reach))
-    first, second = ((p.bounds.boxes, p.surface.corners, p.surface.order, p.surface.leaf_start) for p in (a, b))
-    return written(_find_pairs, 4 * len(leaves) + 8, leaves, *first, *second, a is b, reach.near, reach.facing)
+    first, second = ((p.bounds.boxes, p.surface.order, p.surface.leaf_start) for p in (a, b))
+    sides = *first, *second, a.surface.triangles
+    return written(_find_pairs, 4 * len(leaves) + 8, leaves, *sides, a is b, reach.near, reach.facing)
 
 
 @kernel
@@ -49,7 +51,8 @@ def _find_leaves(
 ) -> int:
     """Write as many pairs as there is room for, and return how many there are."""
     twig_a, twig_b, count, top, room = len(leaves_a) - 1, len(leaves_b) - 1, 0, 1, len(pairs) - 1
-    width_a, width_b = (len(nodes_a) + 1) // 2 // len(leaves_a), (len(nodes_b) + 1) // 2 // len(leaves_b)
+    width_a = (len(nodes_a) - 2 * twig_a - 1) // len(leaves_a)
+    width_b = (len(nodes_b) - 2 * twig_b - 1) // len(leaves_b)
     stack = np.zeros((_STACK, 2), dtype=np.int64)
     while top > 0:
         top -= 1
@@ -84,13 +87,12 @@ def _find_leaves(
 def _find_pairs(
     leaves: IntArray,
     boxes_a: SingleArray,
-    corners_a: IntArray,
     order_a: IntArray,
     start_a: IntArray,
     boxes_b: SingleArray,
-    corners_b: IntArray,
     order_b: IntArray,
     start_b: IntArray,
+    triangles: IntArray,
     same: bool,
     reach: float,
     facing: float,
@@ -105,21 +107,11 @@ def _find_pairs(
             if same and i == j:
                 found = (found >> (p + 1)) << (p + 1)
             while found:
-                at, lane = min(count, room), LOWEST[found]
-                pairs[at, 0], pairs[at, 1] = order_a[start_a[i] + p], order_b[start_b[j] + lane]
-                count += 1 - (same and _share_point(corners_a, i, p, corners_b, j, lane))
+                at, s, t = min(count, room), order_a[start_a[i] + p], order_b[start_b[j] + LOWEST[found]]
+                pairs[at, 0], pairs[at, 1] = s, t
+                count += 1 - (same and share_point(triangles, s, t))
                 found &= found - 1
     return count
-
-
-@inline
-def _share_point(a: IntArray, i: int, k: int, b: IntArray, j: int, m: int) -> bool:
-    """Whether triangle k of block i and triangle m of block j have a corner in common."""
-    shared = False
-    for corner in range(3):
-        for other in range(3):
-            shared |= a[i, corner, k] == b[j, other, m]
-    return shared
 
 
 def written(find: Callable[..., int], room: int, *arguments: Any) -> IntArray:

@@ -68,6 +68,8 @@ def self_contacts(
     history = history_of(previous)
     vertex, edge = key_base(ContactKind.VERTEX_FACE, pair), key_base(ContactKind.EDGE_EDGE, pair)
     found = candidates(pose, pose, limits, crossed=_has_edges(history, edge))
+    if not any(map(len, found)):
+        return ContactSet.empty(len(pose.points), len(pose.points))
     faces = vertex_face_contacts(found.vertices, arrays, arrays, limits, history, vertex)
     faces, _ = without_twins(faces, faces)
     edges = edge_edge_contacts(found.edges, arrays, arrays, limits, history, edge)
@@ -84,8 +86,10 @@ def surface_contacts(
     limits, on_a, on_b = limits_of(options, same=False), arrays_of(a), arrays_of(b)
     history = history_of(previous)
     bases = [key_base(kind, pair) for kind in (ContactKind.VERTEX_FACE, ContactKind.FACE_VERTEX, ContactKind.EDGE_EDGE)]
-    flipped = history._replace(normals=frozen(-history.normals))
     found = candidates(a, b, limits, crossed=_has_edges(history, bases[2]))
+    if not any(map(len, found)):
+        return ContactSet.empty(len(a.points), len(b.points))
+    flipped = history._replace(normals=frozen(-history.normals))
     faces = vertex_face_contacts(found.vertices, on_a, on_b, limits, history, bases[0])
     back = vertex_face_contacts(found.others, on_b, on_a, limits, flipped, bases[1])
     faces, back = without_twins(faces, back)

@@ -1,8 +1,9 @@
 """The bounding-volume tree of a surface: built once by median splits, refitted bottom-up whenever the points move.
 
-The tree is complete and implicit: node v has the children 2v + 1 and 2v + 2, and a leaf holds four to eight triangles,
-in a row. A node bounds the points of its triangles and, as a second box, the unit normals of all triangles that touch
-them: two nodes whose normals all point the same way cannot touch, which spares a self-query most of its work.
+The tree is complete and implicit: node v has the children 2v + 1 and 2v + 2. The last of them hold up to eight leaves
+each, and a leaf up to eight triangles, in a row. A node bounds the points of its triangles and, as a second box, the
+unit normals of all triangles that touch them: two nodes whose normals all point the same way cannot touch, which spares
+a self-query most of its work.
 
 References: C. Ericson, "Real-Time Collision Detection", 2005, chapter 6; P. Volino and N. Magnenat-Thalmann,
 "Efficient self-collision detection on smoothly discretized surface animations", Eurographics 1994.
@@ -31,10 +32,11 @@ class Bounds:
     """Boxes of one pose, single precision. A box is its lower and upper corner (m), then the lower and upper normals.
     What is compared at once stands together: the boxes of a block as its columns, empty ones where there is nothing.
 
-    nodes     (v, 12) boxes of the nodes of the tree, its leaves at the end
-    leaves    (b, 12, LEAF) boxes of the leaves below each of the last nodes that have as many
-    boxes     (l, 12, LEAF) boxes of the triangles of each leaf
-    planes    (l, 4, LEAF) their unit normals n and heights n·x (m); a height is NaN where a triangle is thin
+    nodes     (v, 12) boxes of the nodes of the tree, then those of the leaves
+    leaves    (b, 12, LEAF) boxes of the leaves of each node that holds leaves
+    boxes     (l, 16, LEAF) boxes of the triangles of each leaf, then their planes: unit normals n and heights n·x (m);
+              a height is NaN where a triangle is thin
+    facets    (l, 6) lower and upper normals of the triangles of each leaf alone
     vertices  (s, 9) the vertices of the leaves: place (m), lower and upper normals of the triangles around
     normals   (t, 3) unit normals of all triangles, double precision; 0 where there is no area
     thin      (t,) triangles without a plane
@@ -43,7 +45,7 @@ class Bounds:
     nodes: SingleArray
     leaves: SingleArray
     boxes: SingleArray
-    planes: SingleArray
+    facets: SingleArray
     vertices: SingleArray
     normals: FloatArray
     thin: BoolArray
@@ -54,38 +56,46 @@ def median_order(centers: FloatArray) -> tuple[IntArray, IntArray]:
 
     Every node is split in half across the longest side of the box around its centers.
     """
-    count, leaf_count = len(centers), 1
-    while leaf_count * LEAF < count:
-        leaf_count *= 2
-    order, parts = np.arange(count), 1
-    while parts < leaf_count:
-        start = np.arange(parts + 1) * count // parts
-        part = np.repeat(np.arange(parts), np.diff(start))
+    count, twigs = len(centers), twig_count(len(centers))
+    leaf_count = twigs * -(-count // (twigs * LEAF))
+    leaf_start = np.arange(leaf_count + 1) * count // leaf_count
+    order, bounds = np.arange(count), np.array([0, leaf_count])
+    while len(bounds) <= leaf_count:
+        start = leaf_start[bounds]
+        part = np.repeat(np.arange(len(start) - 1), np.diff(start))
         sorted_centers = centers[order]
         upper = np.maximum.reduceat(sorted_centers, start[:-1])
         lower = np.minimum.reduceat(sorted_centers, start[:-1])
         axis = np.argmax(upper - lower, axis=1)
         order = order[np.lexsort((order, sorted_centers[np.arange(count), axis[part]], part))]
-        parts *= 2
-    return order.astype(np.int32), (np.arange(leaf_count + 1) * count // leaf_count).astype(np.int32)
+        bounds = np.union1d(bounds, (bounds[1:] + bounds[:-1]) // 2)
+    return order.astype(np.int32), leaf_start.astype(np.int32)
+
+
+def twig_count(count: int) -> int:
+    """Number of nodes that hold leaves, a power of two: each holds up to LEAF leaves of LEAF of `count` items."""
+    twigs = 1
+    while twigs * LEAF * LEAF < count:
+        twigs *= 2
+    return twigs
 
 
 def refit(
     points: FloatArray, triangles: IntArray, order: IntArray, leaf_start: IntArray, leaf_vertices: IntArray
 ) -> Bounds:
     """Bounds of the surface at `points` (n, 3) m; O(n), no search."""
-    leaf_count = len(leaf_start) - 1
-    twigs = max(1, leaf_count // LEAF)
+    leaf_count, twigs = len(leaf_start) - 1, twig_count(len(order))
     bounds = Bounds(
-        nodes=np.empty((2 * leaf_count - 1, 12), np.float32),
+        nodes=np.empty((2 * twigs - 1 + leaf_count, 12), np.float32),
         leaves=np.empty((twigs, 12, LEAF), np.float32),
-        boxes=np.empty((leaf_count, 12, LEAF), np.float32),
-        planes=np.empty((leaf_count, 4, LEAF), np.float32),
+        boxes=np.empty((leaf_count, 16, LEAF), np.float32),
+        facets=np.empty((leaf_count, 6), np.float32),
         vertices=np.empty((len(leaf_vertices), 9), np.float32),
         normals=np.empty((len(triangles), 3)),
         thin=np.empty(len(triangles), bool),
     )
-    _refit(points, triangles, order, leaf_start, leaf_vertices, np.empty((len(points), 6)), *vars(bounds).values())
+    spread = np.empty((len(points), 6), np.float32)
+    _refit(points, triangles, order, leaf_start, leaf_vertices, spread, *vars(bounds).values())
     return bounds
 
 
@@ -96,11 +106,11 @@ def _refit(
     order: IntArray,
     leaf_start: IntArray,
     leaf_vertices: IntArray,
-    spread: FloatArray,
+    spread: SingleArray,
     nodes: SingleArray,
     leaves: SingleArray,
     boxes: SingleArray,
-    planes: SingleArray,
+    facets: SingleArray,
     vertices: SingleArray,
     normals: FloatArray,
     thin: BoolArray,
@@ -111,8 +121,9 @@ def _refit(
         for corner in range(3):
             p = triangles[t, corner]
             for axis in range(3):
-                spread[p, axis] = min(spread[p, axis], normals[t, axis])
-                spread[p, 3 + axis] = max(spread[p, 3 + axis], normals[t, axis])
+                component = np.float32(normals[t, axis])
+                spread[p, axis] = min(spread[p, axis], component)
+                spread[p, 3 + axis] = max(spread[p, 3 + axis], component)
     for k in range(len(leaf_vertices)):
         for axis in range(3):
             vertices[k, axis] = points[leaf_vertices[k], axis]
@@ -129,23 +140,27 @@ def _refit(
                 boxes[leaf, 3 + axis, lane] = max(points[a, axis], points[b, axis], points[c, axis])
                 boxes[leaf, 6 + axis, lane] = min(spread[a, axis], spread[b, axis], spread[c, axis])
                 boxes[leaf, 9 + axis, lane] = max(spread[a, 3 + axis], spread[b, 3 + axis], spread[c, 3 + axis])
-                planes[leaf, axis, lane] = normals[t, axis]
+                boxes[leaf, 12 + axis, lane] = normals[t, axis]
                 height += normals[t, axis] * points[a, axis]
-            planes[leaf, 3, lane] = np.nan if thin[t] else height
+            boxes[leaf, 15, lane] = np.nan if thin[t] else height
+        for axis in range(3):
+            facets[leaf, axis] = boxes[leaf, 12 + axis, :size].min()
+            facets[leaf, 3 + axis] = boxes[leaf, 12 + axis, :size].max()
         _clear(boxes, leaf, size)
-        planes[leaf, :, size:] = 0.0
-    for leaf in range(len(boxes)):
+        boxes[leaf, 12:, size:] = 0.0
+    twigs, width = len(leaves), len(boxes) // len(leaves)
+    for twig in range(twigs):
+        for lane in range(width):
+            leaf = width * twig + lane
+            for bound in range(12):
+                extreme = _outermost(boxes, leaf, bound)
+                leaves[twig, bound, lane], nodes[2 * twigs - 1 + leaf, bound] = extreme, extreme
+        _clear(leaves, twig, width)
         for bound in range(12):
-            nodes[len(boxes) - 1 + leaf, bound] = _outermost(boxes, leaf, bound)
-    for node in range(len(boxes) - 2, -1, -1):
+            nodes[twigs - 1 + twig, bound] = _outermost(leaves, twig, bound)
+    for node in range(twigs - 2, -1, -1):
         for bound in range(12):
             nodes[node, bound] = _outer(nodes[2 * node + 1, bound], nodes[2 * node + 2, bound], bound)
-    width = len(boxes) // len(leaves)
-    for twig in range(len(leaves)):
-        for lane in range(width):
-            for bound in range(12):
-                leaves[twig, bound, lane] = nodes[len(boxes) - 1 + width * twig + lane, bound]
-        _clear(leaves, twig, width)
 
 
 @inline

@@ -16,9 +16,9 @@ from pliant.collision.filters import (
     History,
     Limits,
     agreement,
+    behind_at_rest,
     place,
     touches,
-    vertex_behind_at_rest,
     vertex_faces,
     vertex_opposes,
 )
@@ -113,32 +113,34 @@ def _search(
     ring_start, ring, rest, rest_normals = a.ring_start, a.ring, a.rest, a.rest_normals
     triangle_edges, edge_triangles, around_start, around = b.triangle_edges, b.edge_triangles, b.fan_start, b.fan
     same, reach, rest_reach = limits.same, limits.margin * limits.margin, limits.rest * limits.rest
+    remembers, wall = len(history.keys) > 0, limits.wall * limits.wall
     for m in range(len(candidates)):
         vertex, face = candidates[m, 0], candidates[m, 1]
         i, j, k = corners[face, 0], corners[face, 1], corners[face, 2]
+        if same and touches(ring_start, ring, vertex, i, j, k):
+            continue
         v, w, distance = triangle_weights(x, vertex, y, i, j, k)
         if distance > reach or distance > squared[vertex]:
             continue
         if distance == squared[vertex] and face > nearest[vertex]:
             continue
-        if same and touches(ring_start, ring, vertex, i, j, k):
-            continue
         if not vertex_faces(fan_start, fan, normals, vertex, normals_b, face, limits.facing):
             continue
-        if same and triangle_weights(rest, vertex, rest, i, j, k)[2] < rest_reach:
+        rest_v, rest_w, rest_distance = triangle_weights(rest, vertex, rest, i, j, k) if same else (0.0, 0.0, np.inf)
+        if rest_distance < rest_reach:
             continue
         n0, n1, n2, gap = facing_direction(
             x, vertex, fan_start, fan, normals, y, normals_b, corners, triangle_edges, edge_triangles, around_start,
             around, face, v, w,
         )  # fmt: skip
-        last = place(history, key_base + vertex)
+        last = place(history, key_base + vertex) if remembers else -1
         turned = agreement(history, last, n0, n1, n2) if last >= 0 else 0.0
         if turned < _LASTS and not vertex_opposes(fan_start, fan, normals, vertex, n0, n1, n2, limits.against):
             continue
         if gap < 0.0 and last >= 0 and turned <= 0.0:
             continue
-        behind = gap < 0.0 and last < 0 and same
-        if behind and vertex_behind_at_rest(rest, rest_normals, corners, vertex, face, limits.wall):
+        through = gap < 0.0 and last < 0 and rest_distance < wall
+        if through and behind_at_rest(rest, rest_normals, vertex, face, i, j, k, rest_v, rest_w):
             continue
         squared[vertex], nearest[vertex] = distance, face
 
