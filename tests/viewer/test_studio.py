@@ -19,7 +19,8 @@ from pliant.viewer.dragging import Dragged, materials_of, stiffened
 from pliant.viewer.driver import Driver
 from pliant.viewer.hybrid_subject import FinishedError
 from pliant.viewer.keeping import png_bytes
-from pliant.viewer.opening import loaded, opened, scene_of, thing_of
+from pliant.viewer.live import open_viewer
+from pliant.viewer.opening import loaded, opened, thing_of
 from pliant.viewer.panel import strip_html
 from pliant.viewer.session import check_port
 from pliant.viewer.simulation import LiveSimulation, Pace
@@ -355,29 +356,7 @@ def test_files_that_can_be_viewed(tmp_path):
     assert isinstance(opened(str(world.save(tmp_path / "world.npz"))), WorldSubject)
     run = pl.simulate(world, pl.ImplicitEuler(0.02), until=0.04)
     assert isinstance(opened(str(run.save(tmp_path / "run.npz"))), pl.Run)
-    file = tmp_path / "mine.py"
-    file.write_text("import pliant as pl\nscene = pl.Scene()\nrobot = scene.add(pl.robots.finger())\n")
-    subject = opened(str(file))
-    assert subject.name == "mine"
-    assert subject.modes == (SLIDERS, TARGET)
     assert isinstance(opened("finger"), zoo.Entry)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("x = 1\n", "defines none of run, world, scene"),
-        ("import pliant\n\nscene = 1 / 0\n", r"line 3: ZeroDivisionError"),
-        ("scene = (\n", r"SyntaxError"),
-        ("raise SystemExit(3)\n", r"exit 3"),
-        ("scene = 5\n", "not a int"),
-    ],
-)
-def test_broken_scene_files_say_where(tmp_path, text, message):
-    file = tmp_path / "broken.py"
-    file.write_text(text)
-    with pytest.raises(pl.InputError, match=message):
-        thing_of(scene_of(file))
 
 
 def test_files_of_another_version_and_others_are_refused(tmp_path):
@@ -392,6 +371,8 @@ def test_files_of_another_version_and_others_are_refused(tmp_path):
     (tmp_path / "text.npz").write_text("hello")
     with pytest.raises(pl.InputError, match="not a saved world or run"):
         loaded(tmp_path / "text.npz")
+    with pytest.raises(pl.InputError, match="not something of type int"):
+        thing_of(5)
     with pytest.raises(pl.InputError, match="no file"):
         opened(str(tmp_path / "none.npz"))
 
@@ -405,6 +386,12 @@ def test_a_taken_port_is_refused_by_name():
             check_port("127.0.0.1", port)
     with pytest.raises(pl.InputError, match="65535"):
         check_port("127.0.0.1", 99999)
+
+
+def test_a_host_that_is_not_ours_is_refused_by_name():
+    scene, *_ = beam_scene()
+    with pytest.raises(pl.InputError, match=r"host '192\.0\.2\.1' cannot be served.*127\.0\.0\.1"):
+        open_viewer(thing_of(scene), host="192.0.2.1")
 
 
 # the studio as a whole

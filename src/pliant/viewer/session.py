@@ -239,6 +239,11 @@ def check_port(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
+            if port == 0:
+                raise InputError(
+                    f"host {host!r} cannot be served: {error.strerror}; give an address of this machine, such as "
+                    f"{LOOPBACK}, or 0.0.0.0 for all of them"
+                ) from error
             raise InputError(
                 f"port {port} of {host} cannot be served: {error.strerror}; it may be taken, perhaps by another "
                 "viewer: give another one, or 0 for any that is free"
