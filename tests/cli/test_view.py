@@ -2,6 +2,7 @@
 
 import socket
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ import pliant as pl
 from pliant import cli
 from pliant.cli.app import app
 from pliant.cli.new import KINDS
-from pliant.cli.view import thing_named
+from pliant.cli.output import Output
+from pliant.cli.view import keep_unsaved, thing_named
+from pliant.viewer.live import open_viewer
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand
 
 pytest.importorskip("viser")
@@ -139,3 +142,21 @@ def test_a_control_that_fails_is_blamed_on_its_line(tmp_path):
 def test_parameters_are_those_of_scene_files():
     with pytest.raises(pl.InputError, match="'finger' is none"):
         thing_named("finger", ["pull=3"])
+
+
+def test_a_recording_that_nobody_saved_is_kept(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(SCENE)
+    (tmp_path / "mine-run.npz").write_text("of another time")
+    with open_viewer(thing_named("mine.py"), port=0) as viewer:
+        viewer.keeping.toggle()
+        end = time.monotonic() + 30.0
+        while viewer.subject.time < 0.1:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+    keep_unsaved(Output(), viewer)
+    assert "mine-run-2.npz" in capsys.readouterr().out
+    run = pl.load(tmp_path / "mine-run-2.npz")
+    assert run.times[-1] > 0.05
+    assert (tmp_path / "mine-run.npz").read_text() == "of another time"
+    assert np.array_equal(run.replay().positions[0], run.positions[0])

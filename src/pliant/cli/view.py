@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from pliant.cli.output import Output
 from pliant.cli.run import one_value, split_settings
 from pliant.cli.scene_file import DT, SceneFile, compiled_world
-from pliant.core.errors import InputError
+from pliant.core.errors import InputError, PliantError
 from pliant.robots import Robot
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, Run
 from pliant.viewer.live import has_screen, open_viewer
 from pliant.viewer.opening import opened, thing_of
 from pliant.viewer.session import LOOPBACK
+from pliant.viewer.simulation import LiveSimulation
 
 PORT = 8080
 """Where the viewer is served unless told otherwise."""
@@ -98,5 +100,21 @@ def serve(output: Output, thing: Any, *, what: str, port: int | None, host: str 
                 webbrowser.open(viewer.url)
 
         viewer.wait(announce=announce)
+    keep_unsaved(output, viewer)
     if viewer.error is not None:
         output.say(f"the last thing that went wrong: {viewer.error}")
+
+
+def keep_unsaved(output: Output, viewer: Any) -> None:
+    """Write what was recorded and not saved to this folder, beside what is there."""
+    run = viewer.keeping.unsaved if isinstance(viewer, LiveSimulation) else None
+    if run is None:
+        return
+    wanted = Path(viewer.keeping.file)
+    names = (wanted if k == 1 else wanted.with_stem(f"{wanted.stem}-{k}") for k in count(1))
+    try:
+        file = run.save(next(name for name in names if not name.exists()))
+    except (PliantError, OSError) as error:
+        output.say(f"the recording that nobody saved cannot be kept: {error}")
+        return
+    output.say(f"kept the recording that nobody saved in {file}: pliant play {file}")

@@ -105,6 +105,12 @@ class LiveSimulation(Viewer):
         else:
             super().play()
 
+    def close(self) -> None:
+        """End the viewer; a recording ends with it, and stays in `keeping`."""
+        if not self.closed:
+            self.keeping.stop()
+        super().close()
+
     def step(self) -> None:
         """Hold the time, then make one step."""
         self._tell(None)
