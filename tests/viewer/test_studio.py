@@ -423,6 +423,25 @@ def test_another_robot_is_built_in_the_background(studio, capsys):
     until(lambda: studio.subject.time > start)
 
 
+def test_times_of_the_robot_before_are_not_shown(studio):
+    studio.play()
+    until(lambda: "real time: 10 ms" in studio._strip.content)
+    studio.pause()
+    studio.picker.value = "maze"
+    until(lambda: studio.subject.name == "maze" and not studio.building)
+    until(lambda: studio._strip.content == "")
+
+
+def test_a_factor_below_what_is_asked_for_is_red_and_says_so(studio, monkeypatch):
+    slow = studio.subject.step
+    monkeypatch.setattr(studio.subject, "step", lambda dt, demand: (time.sleep(0.03), slow(dt, demand)))
+    studio.play()
+    until(lambda: "slower than the 1× asked for" in studio.readout.content)
+    assert studio.readout.content.count("#e03131") == 1
+    studio.speed.value = "0.1×"
+    until(lambda: "#e03131" not in studio.readout.content)
+
+
 def test_record_replay_and_save(studio, tmp_path):
     studio.play()
     studio.keeping.toggle()

@@ -32,6 +32,7 @@ LARGEST_LAG = 0.1
 """Lag behind real time that is still caught up with, s."""
 _PICK, _PLAY, _MODE, _INPUTS, _VALUES, _LOOK, _TIME, _PROPERTIES, _KEEP = np.arange(0.0, 90.0, 10.0).tolist()
 """Order of the panel."""
+_FACTOR = "real-time factor"
 
 
 class LiveSimulation(Viewer):
@@ -185,6 +186,7 @@ class LiveSimulation(Viewer):
             self.driver.set(self.dt, usual if usual in STEPS else "10 ms")
             self.dt.visible = subject.timed
             self._pace, self._due = Pace(), time.perf_counter()
+            self._strip.content = self.forces.content = ""
         self._change_mode()
         self._ask()
 
@@ -282,7 +284,7 @@ class LiveSimulation(Viewer):
     def _advance(self) -> None:
         driver, subject = self.driver, self.subject
         dt = 1e-3 * float(driver.value(self.dt).split()[0])
-        speed = float(driver.value(self.speed).rstrip("×"))
+        speed = self._speed
         mode = driver.value(self.mode)
         begin = time.perf_counter()
         if not subject.timed and self.inputs.settled and subject.info is not None:
@@ -311,7 +313,7 @@ class LiveSimulation(Viewer):
         now = time.perf_counter()
         if not self._playing or now - self._read >= READ_SECONDS:
             self._read = now
-            self.readout.content = table_html(self._readings(moment))
+            self.readout.content = table_html(self._readings(moment), red="" if self._keeps_up else _FACTOR)
             self.forces.content = table_html(moment.readings)
             if self._pace.count:
                 self._strip.content = strip_html(
@@ -331,7 +333,7 @@ class LiveSimulation(Viewer):
         if self._pace.count:
             rows.append(("step" if subject.timed else "shape found in", _seconds_text(self._pace.step_seconds)))
         if self._playing and subject.timed and self._pace.count > 1:
-            rows.append(("real-time factor", self._factor_text()))
+            rows.append((_FACTOR, self._factor_text()))
         if moment.tip is not None:
             rows.append(("tip", ", ".join(f"{1e3 * x:.1f}" for x in moment.tip) + " mm"))
             if self.driver.value(self.mode) == TARGET:
@@ -340,9 +342,17 @@ class LiveSimulation(Viewer):
         return rows
 
     def _factor_text(self) -> str:
-        wanted = float(self.driver.value(self.speed).rstrip("×"))
         text = f"{self._pace.factor:.2f}×"
-        return text if self._pace.factor > 0.93 * wanted else f"{text}, slower than the {wanted:g}× asked for"
+        return text if self._keeps_up else f"{text}, slower than the {self._speed:g}× asked for"
+
+    @property
+    def _speed(self) -> float:
+        """How many simulated seconds a second is to have."""
+        return float(self.driver.value(self.speed).rstrip("×"))
+
+    @property
+    def _keeps_up(self) -> bool:
+        return self._pace.factor > 0.93 * self._speed
 
 
 class Pace:
