@@ -55,8 +55,8 @@ class LiveSimulation(Viewer):
         self._steps = 0
         self._reset = False
         self._due = self._read = 0.0
-        self.hurries = False
-        """Whether steps follow each other without regard to the clock."""
+        self.hurry_to: float | None = None
+        """Time to which steps follow each other without regard to the clock, and at which they stop, s."""
         self._pace = Pace()
         self._catalogue = dict(catalogue or {})
         self._builder: threading.Thread | None = None
@@ -127,6 +127,11 @@ class LiveSimulation(Viewer):
         with self._wake:
             self._reset = True
             self._wake.notify_all()
+
+    def fit(self, client: Any = None) -> None:
+        """Let a browser look at what there is now, every one where `client` is None."""
+        if self._stage is not None and self.subject is not None:
+            self._stage.fit(self.subject.moment(), client)
 
     def ask(self) -> None:
         """Have a picture drawn."""
@@ -297,7 +302,9 @@ class LiveSimulation(Viewer):
         self._pace.add(dt, end - begin, end, subject.stage_times)
         if self.keeping.due(subject.time):
             self.keeping.add(subject.moment())
-        self._due = self._due + dt / speed if end - self._due <= LARGEST_LAG and not self.hurries else end
+        self._due = self._due + dt / speed if end - self._due <= LARGEST_LAG and self.hurry_to is None else end
+        if self.hurry_to is not None and subject.timed and subject.time >= self.hurry_to - 0.5 * dt:
+            self._set_playing(False)
 
     # drawing
     def _frame(self) -> None:
