@@ -94,7 +94,7 @@ def _small(picture: bytes) -> bytes:
 
 
 def strike(viewer: LiveSimulation, entry: Entry | None) -> None:
-    """Bring the subject into the pose of its entry in the zoo, or let another one run for a second; hold and show it."""
+    """Bring the subject into the pose of its entry in the zoo, or let another one run for a second; hold and fit it."""
     viewer.pause()  # it plays from the moment it stands: the pose is to begin at the beginning
     with viewer.busy:
         viewer._restart()
