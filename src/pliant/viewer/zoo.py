@@ -189,12 +189,12 @@ ZOO: tuple[Entry, ...] = (
     ),
     Entry(
         "pneunet", "a row of linked chambers over a stiff sole, meshed by Gmsh",
-        _robot(lambda: robots.pneunet(cell_size=0.005), pressure=(0.0, 16e3), usual_step=0.02),
-        pose={"pneunet air": 16.0},
+        _robot(lambda: robots.pneunet(cell_size=0.005), pressure=(0.0, 13e3), usual_step=0.02),
+        pose={"pneunet air": 13.0},
     ),
     Entry(
         "bellows", "air makes it longer, suction shorter",
-        _robot(robots.bellows, pressure=(-2e3, 6e3), usual_step=0.02), pose={"bellows air": 6.0},
+        _robot(robots.bellows, pressure=(-2e3, 5e3), usual_step=0.02), pose={"bellows air": 5.0},
     ),
     Entry(
         "spine", "thirty vertebrae, nine tendons, 1350 contact points between the ribs",
