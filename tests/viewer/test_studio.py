@@ -126,6 +126,41 @@ def test_geometric_robots_of_several_bodies_take_the_volumes_of_their_sliders(na
     assert not subject.timed
 
 
+def test_an_obstacle_is_dragged_through_shapes_and_a_recording_of_them_is_played(tmp_path):
+    """A ball is dragged into a hollow block that has no time: it gives way, and each shape is an instant of the run."""
+    scene = pl.Scene()
+    mesh = pl.mesh.block_with_cavity((0.04, 0.04, 0.04), wall=0.012, cell_size=0.014)
+    body = scene.add(pl.Volume(mesh, RUBBER, clamp=pl.regions.plane(axis="z", at=0.0), name="hollow"))
+    scene.add(pl.Cavity(body, name="air"))
+    stamp = scene.add(pl.Obstacle.sphere(center=(0.02, 0.02, 0.061), radius=0.02, name="stamp"))
+    scene.collide(body, stamp)
+    subject = WorldSubject(scene.compile(), name="hollow", geometric=True)
+    down = np.array([[0.0, 0.0, -0.003]])
+    subject.begin_recording()
+    for _ in range(3):
+        subject.step(0.01, demand(subject, places=down))
+    assert subject.arrived(down)
+    assert not subject.arrived(0.5 * down)
+    moment = subject.moment()
+    assert moment.obstacles[0][0] == pytest.approx([0, 0, -0.003])
+    assert moment.arrows[1][:, 2].sum() < 0.0, "it is pressed down"
+    run = pl.load(subject.end_recording().save(tmp_path / "run.npz"))
+    assert run.times == pytest.approx([0.0, 0.1, 0.2, 0.3])
+    assert run.world.obstacles[0].pose(0.3)[0] == pytest.approx([0, 0, -0.003])
+    assert len(run.contacts(3)[0]) > 0
+
+
+def test_a_step_that_failed_is_dragged_again():
+    motion = Dragged()
+    motion.go(0.0, 0.1, np.array([1.0, 0, 0]))
+    motion.go(0.1, 0.2, np.array([2.0, 0, 0]))
+    motion.go(0.1, 0.2, np.array([1.5, 0, 0]))
+    assert motion.recorded().times == pytest.approx([0.0, 0.1, 0.2])
+    assert motion(0.2)[0] == pytest.approx([1.5, 0, 0])
+    motion.go(0.1, 0.2, np.array([1.0, 0, 0]))
+    assert motion.recorded().times == pytest.approx([0.0, 0.1])
+
+
 def test_the_inverse_brings_the_tip_to_its_target(touching):
     assert touching.modes == (SLIDERS, TARGET)
     (cable,) = touching.actuators
@@ -453,7 +488,8 @@ def test_record_replay_and_save(studio, tmp_path):
     assert pl.load(run.save(tmp_path / "ball.npz")).bodies[0].name == "ball"
     studio.keeping.replay(True)
     assert not studio.playing
-    held = studio.subject.time
+    with studio.busy:  # a step that had begun ends
+        held = studio.subject.time
     until(lambda: "replay" in studio.readout.content)
     seen = []
     until(lambda: seen.append(round(studio.keeping.time, 2)) or len(set(seen)) > 3)

@@ -292,7 +292,8 @@ class LiveSimulation(Viewer):
         speed = self._speed
         mode = driver.value(self.mode)
         begin = time.perf_counter()
-        if not subject.timed and self.inputs.settled and subject.info is not None:
+        settled = not subject.timed and self.inputs.settled and subject.arrived(self._gizmos.places)
+        if settled and subject.info is not None:
             self._due = begin + READ_SECONDS  # a shape does not change by itself
             return
         demand = Demand(mode, self.inputs.controls(dt), self._gizmos.aimed, self._gizmos.places,

@@ -31,6 +31,10 @@ from pliant.world import State, World
 
 DRAG_SPEED = 0.25
 """Fastest motion of a dragged obstacle, m/s: faster ones would jump past contacts."""
+DRAG_STRIDE = 0.002
+"""The same from one shape to the next, m."""
+SHAPE_SECONDS = 0.1
+"""Time that a shape is given, by which a recording of shapes is played, s."""
 TARGET_SPEED = 0.25
 """Fastest approach of a target by the tip, m/s."""
 LEAST_RATIO, LARGEST_RATIO = 0.6, 3.0
@@ -137,7 +141,8 @@ class WorldSubject:
         self.state, self.info = self.world.initial_state(), None
 
     def step(self, dt: float, demand: Demand) -> None:
-        """One step of dt (s)."""
+        """One step of dt (s); the next shape where there is no time."""
+        dt = dt if self.timed else SHAPE_SECONDS
         self._drag(dt, demand.places)
         controls = dict(demand.controls)
         if not demand.gravity:
@@ -168,7 +173,9 @@ class WorldSubject:
     def _stepped(self, stepper: Any, controls: Mapping[Any, Any]) -> tuple[State, StepInfo]:
         """One step; motions that grow beyond all bounds are told apart from other errors."""
         try:
-            state, info = stepper(self.world, self.state, controls)
+            # obstacles are dragged to where they are at the end of a step, and statics look at its beginning
+            start = self.state if self.timed else replace(self.state, time=self.state.time + SHAPE_SECONDS)
+            state, info = stepper(self.world, start, controls)
         except InputError as error:
             if "must be finite" not in str(error):
                 raise
@@ -182,6 +189,11 @@ class WorldSubject:
             f"at {self.state.time:.2f} s the motion grew beyond all bounds: more pressure or pull than {self.name} "
             "bears, or too long a time step; reset it, and ask for less or take a shorter step"
         )
+
+    def arrived(self, places: FloatArray) -> bool:
+        """Whether every obstacle is where it was dragged to, `places` (k, 3) m from where it stood."""
+        pairs = zip(self._dragged.values(), places, strict=True)
+        return all(np.array_equal(motion.place, wanted) for motion, wanted in pairs)
 
     def moment(self) -> Moment:
         """What there is to draw now."""
@@ -242,7 +254,7 @@ class WorldSubject:
         self._recorded = (stepper, count + 1)
 
     def _drag(self, dt: float, places: FloatArray) -> None:
-        most = DRAG_SPEED * dt if self.timed else np.inf
+        most = DRAG_SPEED * dt if self.timed else DRAG_STRIDE
         for motion, wanted in zip(self._dragged.values(), places, strict=True):
             way = wanted - motion.place
             length = float(np.linalg.norm(way))
