@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -257,5 +258,7 @@ def start_server(host: str, port: int, title: str) -> Any:
     except ImportError as error:
         message = "the viewer needs viser, which is not installed: pip install 'pliant[viewer]'"
         raise MissingExtraError(message) from error
+    # a browser may leave while a picture is on its way to it, and nothing is lost by that
+    warnings.filterwarnings("ignore", message="Queued a .* on a closed connection", category=UserWarning)
     with redirect_stdout(io.StringIO()):  # it greets, whatever `verbose` says
         return viser.ViserServer(host=host, port=port, label=title, verbose=False)

@@ -280,11 +280,11 @@ class LiveSimulation(Viewer):
 
     def _restart(self) -> None:
         self.keeping.stop()
-        self.subject.reset()
         self.inputs.reset()
         self._gizmos.reset()
         self.look.forget()
         self._pace = Pace()
+        self.subject.reset()  # last: who sees the time at 0 finds all of it done
 
     def _advance(self) -> None:
         driver, subject = self.driver, self.subject
