@@ -175,7 +175,7 @@ ZOO: tuple[Entry, ...] = (
     ),
     Entry(
         "gripper", "three fingers, a cube and a floor: pull the cables, then lift",
-        _gripper, pose={"gripper": 20.0, "lift": 25.0}, seconds=2.0,
+        _gripper, pose={"gripper": 16.0, "lift": 25.0}, seconds=2.0,
     ),
     Entry(
         "trunk", "eight cables; drag the target and the inverse finds their pull",
