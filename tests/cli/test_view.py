@@ -2,12 +2,20 @@
 
 import socket
 import sys
+import time
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import pliant as pl
 from pliant import cli
 from pliant.cli.app import app
+from pliant.cli.new import KINDS
+from pliant.cli.output import Output
+from pliant.cli.view import keep_unsaved, thing_named
+from pliant.viewer.live import open_viewer
+from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand
 
 pytest.importorskip("viser")
 
@@ -56,3 +64,99 @@ def test_a_picture_is_a_png(monkeypatch, capsys, tmp_path):
     code, error = fail(monkeypatch, capsys, "ball", "--screenshot", str(tmp_path / "ball.gif"))
     assert code == 1
     assert ".png" in error
+
+
+SCENE = """
+import pliant as pl
+
+pull = 0.01
+scene = pl.Scene()
+thumb = scene.add(pl.robots.finger(name="thumb"))
+stepper = pl.ImplicitEuler(dt=0.02)
+
+
+def control(t, state):
+    return {thumb.cable: pl.Displacement(pull * min(t / 0.1, 1.0))}
+"""
+
+
+def stepped(subject, mode, count=8):
+    for _ in range(count):
+        subject.step(0.02, Demand(mode, {}, np.zeros(3), np.zeros((len(subject.handles), 3))))
+    return subject
+
+
+def test_a_scene_file_is_driven_by_hand_by_a_target_and_by_its_own_control(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(SCENE)
+    subject = thing_named(str(file), ["pull=0.004"])
+    assert subject.name == "mine"
+    assert subject.modes == (SLIDERS, TARGET, AUTOMATIC)
+    assert subject.usual_step == 0.02
+    stepped(subject, AUTOMATIC)
+    assert subject.info.actuation(subject.actuators[0])[0] == pytest.approx(0.004, rel=1e-6)
+
+
+def test_a_recording_of_its_own_control_replays_bit_for_bit(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(SCENE)
+    subject = thing_named(str(file))
+    subject.begin_recording()
+    run = stepped(subject, AUTOMATIC).end_recording()
+    again = pl.load(run.save(tmp_path / "run.npz")).replay()
+    assert np.array_equal(again.positions[0], run.positions[0])
+
+
+def test_every_kind_of_new_scene_can_be_driven(pliant, tmp_path):
+    for kind in KINDS:
+        assert pliant("new", f"{kind}.py", "--kind", kind)[0] == 0
+        subject = stepped(thing_named(str(tmp_path / f"{kind}.py")), AUTOMATIC, 2)
+        assert subject.time == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\n", "defines nothing to simulate"),
+        ("import pliant\n\nscene = 1 / 0\n", r"line 3: ZeroDivisionError"),
+        ("scene = (\n", r"line 1: '\(' was never closed"),
+        ("raise SystemExit(3)\n", r"SystemExit: 3"),
+        ("scene = 5\n", "defines nothing to simulate"),
+    ],
+)
+def test_broken_scene_files_say_where(tmp_path, text, message):
+    file = tmp_path / "broken.py"
+    file.write_text(text)
+    with pytest.raises(pl.PliantError, match=message):
+        thing_named(str(file))
+
+
+def test_a_control_that_fails_is_blamed_on_its_line(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(SCENE.replace("return {", "return 1 / 0 or {"))
+    subject = thing_named(str(file))
+    with pytest.raises(pl.PliantError, match=r"mine.py, line 11, in control: ZeroDivisionError"):
+        stepped(subject, AUTOMATIC)
+
+
+def test_parameters_are_those_of_scene_files():
+    with pytest.raises(pl.InputError, match="'finger' is none"):
+        thing_named("finger", ["pull=3"])
+
+
+def test_a_recording_that_nobody_saved_is_kept(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(SCENE)
+    (tmp_path / "mine-run.npz").write_text("of another time")
+    with open_viewer(thing_named("mine.py"), port=0) as viewer:
+        viewer.keeping.toggle()
+        end = time.monotonic() + 30.0
+        while viewer.subject.time < 0.1:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+    keep_unsaved(Output(), viewer)
+    assert "mine-run-2.npz" in capsys.readouterr().out
+    run = pl.load(tmp_path / "mine-run-2.npz")
+    assert run.times[-1] > 0.05
+    assert (tmp_path / "mine-run.npz").read_text() == "of another time"
+    assert np.array_equal(run.replay().positions[0], run.positions[0])

@@ -145,6 +145,23 @@ def test_a_broken_pipe_is_still_an_error_and_not_the_end(tmp_path):
     assert result.stdout.strip() == "alive", result.stderr
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM that could be caught")
+def test_signals_are_handled_as_before():
+    """Gmsh sets SIGTERM back to what ends a process at once; a viewer that meshed a robot could not close itself."""
+    script = (
+        "import os, signal, threading, pliant as pl\n"
+        "for number in (signal.SIGTERM, signal.SIGINT):\n"
+        "    signal.signal(number, lambda number, frame: print('told', int(number)))\n"
+        "make = lambda: pl.mesh.block_with_cavity((1, 1, 1), wall=0.3, cell_size=1.0)\n"
+        "thread = threading.Thread(target=make); thread.start(); thread.join()\n"
+        "for number in (signal.SIGTERM, signal.SIGINT):\n"
+        "    os.kill(os.getpid(), number)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert result.stdout.split("\n")[:2] == ["told 15", "told 2"], result.stderr
+    assert result.returncode == 0
+
+
 def crossing():
     return joined(block((0.02, 0.02, 0.02)), block((0.02, 0.02, 0.02), (0.01, 0.01, 0.01)))
 

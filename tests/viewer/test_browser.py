@@ -182,6 +182,33 @@ def test_a_second_browser_watches_until_it_takes_over(studio, browser, page):
     assert studio.error is None, "a browser that goes away takes nothing with it"
 
 
+def test_a_camera_follows_until_a_person_turns_it(studio, page):
+    """What leaves the picture is followed by a camera that nobody turned; “Show all” brings back one that was."""
+    (client,) = studio.server.get_clients().values()
+    framing = studio._stage.framing
+    studio.fit()
+    until(lambda: np.linalg.norm(client.camera.look_at - framing.center) < 1e-3 * framing.size)
+    lower, upper, before = framing.lower, framing.upper, np.array(client.camera.position)
+    framing.follow(lower - 0.5 * (upper - lower), upper)
+    page.wait_for_timeout(1000)
+    assert np.linalg.norm(client.camera.position - before) > 0.1 * framing.size, "it stepped back"
+    page.mouse.move(200, 120)
+    page.mouse.down()
+    for k in range(8):
+        page.mouse.move(200 + 12 * k, 120)
+        page.wait_for_timeout(60)
+    page.mouse.up()
+    page.wait_for_timeout(1500)
+    turned = np.array(client.camera.position)
+    framing.follow(framing.lower - 0.5 * (upper - lower), framing.upper)
+    page.wait_for_timeout(1500)
+    assert np.linalg.norm(client.camera.position - turned) < 0.02 * framing.size, "it stays where it was turned to"
+    page.get_by_role("button", name="Show all").click()
+    until(lambda: np.linalg.norm(client.camera.look_at - framing.center) < 1e-2 * framing.size)
+    until(lambda: np.linalg.norm(client.camera.position - turned) > 0.1 * framing.size)
+    assert page.problems == []
+
+
 def children(number):
     """Processes that `number` started."""
     found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(number)], capture_output=True, text=True)

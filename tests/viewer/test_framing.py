@@ -1,5 +1,7 @@
 """Where cameras stand: everything is in the picture, and only cameras that nobody turned are moved."""
 
+import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +11,8 @@ import pliant as pl
 from pliant.viewer import zoo
 from pliant.viewer.cast import LARGEST_SKIN, Cast
 from pliant.viewer.framing import FARTHEST, FIELD, PANEL, Framing
+from pliant.viewer.screenshot import strike
+from pliant.viewer.simulation import LiveSimulation
 from pliant.viewer.subject import SLIDERS, Demand
 from pliant.viewer.world_subject import WorldSubject
 
@@ -89,14 +93,16 @@ def test_what_flies_off_is_not_followed_for_ever():
 
 @pytest.mark.parametrize("name", ["pneunet", "bellows"])
 def test_chambers_bear_what_their_sliders_ask_for(name):
-    """At the upper end of its pressure a robot comes to rest; its page is told a step that it keeps up with."""
+    """Shaken once, a robot at the upper end of its pressure comes to rest, in steps of the length it begins with."""
     subject = zoo.entry(name).made()
     (air,) = subject.ranges
-    for k in range(70):
-        pressure = air.control(air.high * min(1.0, k / 20))
-        subject.step(subject.usual_step, Demand(SLIDERS, {air.handle: pressure}, np.zeros(3), np.zeros((0, 3))))
-    assert max(np.abs(v).max() for v in subject.state.v) < 0.01
-    assert subject.state.volume(air.handle) < 3.0 * subject.world.initial_state().volume(air.handle)
+    stepper, state = pl.ImplicitEuler(subject.usual_step), subject.state
+    for k in range(110):
+        aside = 40.0 * np.sin(k) if k < 20 else 0.0
+        controls = {air.handle: air.control(air.high * min(1.0, k / 20)), "gravity": (1.0, aside, -9.81)}
+        state, _ = stepper(subject.world, state, controls)
+    assert max(np.abs(v).max() for v in state.v) < 1e-3
+    assert state.volume(air.handle) < 2.0 * subject.world.initial_state().volume(air.handle)
 
 
 def test_a_body_that_bursts_is_said_to():
@@ -126,3 +132,23 @@ def test_a_network_of_beams_gets_a_coarser_skin_of_the_same_shape():
     assert thin.surface_triangles().max() == len(points) - 1
     assert points.min(axis=0) == pytest.approx(fine.min(axis=0), abs=0.2 * spine.body.section.radius)
     assert points.max(axis=0) == pytest.approx(fine.max(axis=0), abs=0.2 * spine.body.section.radius)
+
+
+def test_a_pose_is_struck_at_once_and_taken_in():
+    """Without regard to the clock, exactly at its time, and with all of the bent robot in the picture."""
+    pytest.importorskip("viser")
+    entry = zoo.entry("ball")
+    with LiveSimulation(port=0, catalogue=zoo.catalogue(), first="ball") as viewer:
+        viewer.play()
+        end = time.monotonic() + 30.0
+        while viewer.subject is None or viewer.building:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        begin = time.monotonic()
+        strike(viewer, replace(entry, seconds=6.0))
+        assert viewer.subject.time == pytest.approx(6.0)
+        assert time.monotonic() - begin < 6.0
+        assert not viewer.playing
+        framing, height = viewer._stage.framing, viewer.subject.moment().q[0][0, 2]
+        assert framing.lower[2] <= 1e-9, "the floor is shown"
+        assert framing.upper[2] > height

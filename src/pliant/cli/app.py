@@ -309,6 +309,7 @@ def view(
             autocompletion=shown_names,
         ),
     ] = "finger",
+    set_: Settings = None,
     port: Annotated[
         int | None, typer.Option(help="Port; 0 for any free one. Without it, the first free from 8080.")
     ] = None,
@@ -323,4 +324,7 @@ def view(
     from pliant.cli.output import Output
     from pliant.cli.view import show_view
 
-    show_view(Output(json), what, port=port, host=host, open_browser=not no_browser, screenshot=screenshot)
+    show_view(
+        Output(json), what, port=port, host=host, open_browser=not no_browser, screenshot=screenshot,
+        settings=set_ or [],
+    )  # fmt: skip

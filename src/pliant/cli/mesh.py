@@ -53,6 +53,8 @@ def meshed_file(source: Path, *, unit: str, size: float | None, element: Any, ke
     from pliant.mesh.filling import CAD_ENDINGS
     from pliant.mesh.io import holds_volume
 
+    if not source.is_file():
+        raise InputError(f"{source} does not exist")
     cad = source.suffix.lower() in CAD_ENDINGS
     if not unit and not (cad and source.suffix.lower() != ".brep"):
         known = ", ".join(LENGTH_UNITS)

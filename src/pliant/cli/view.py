@@ -3,32 +3,83 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from pliant.cli.output import Output
+from pliant.cli.run import one_value, split_settings
+from pliant.cli.scene_file import DT, SceneFile, compiled_world
+from pliant.core.errors import InputError, PliantError
+from pliant.robots import Robot
+from pliant.stepping import ImplicitEuler, ImplicitMidpoint, Run
 from pliant.viewer.live import has_screen, open_viewer
-from pliant.viewer.opening import opened
+from pliant.viewer.opening import opened, thing_of
 from pliant.viewer.session import LOOPBACK
+from pliant.viewer.simulation import LiveSimulation
 
 PORT = 8080
 """Where the viewer is served unless told otherwise."""
 
 
 def show_view(
-    output: Output, what: str, *, port: int | None, host: str, open_browser: bool, screenshot: Path | None
+    output: Output,
+    what: str,
+    *,
+    port: int | None,
+    host: str,
+    open_browser: bool,
+    screenshot: Path | None,
+    settings: Sequence[str] = (),
 ) -> None:
-    """Serve `what` until Ctrl-C or SIGTERM; or write a picture of the page to `screenshot` and stop."""
+    """Serve `what` until Ctrl-C or SIGTERM; or write a picture of the page to `screenshot` and stop. `settings` are
+    NAME=VALUE for parameters of a scene file.
+    """
+    thing = thing_named(what, settings)
     if screenshot is not None:
         from pliant.cli.output import check_folder
         from pliant.viewer.screenshot import write_screenshot
 
         check_folder(screenshot)
-        picture = write_screenshot(opened(what), screenshot)
+        picture = write_screenshot(thing, screenshot)
         output.say(f"wrote {picture}")
         output.finish({"what": what, "picture": picture})
         return
-    serve(output, opened(what), what=what, port=port, host=host, open_browser=open_browser)
+    serve(output, thing, what=what, port=port, host=host, open_browser=open_browser)
+
+
+def thing_named(what: str, settings: Sequence[str] = ()) -> Any:
+    """The robot called `what`, or what the file of that name holds."""
+    values = {name: one_value(name, text) for name, text in split_settings(settings)}
+    if Path(what).suffix == ".py":
+        return scene_subject(SceneFile.read(what), values)
+    if values:
+        raise InputError(f"--set gives values to parameters of a scene file (.py), and {what!r} is none")
+    return opened(what)
+
+
+def scene_subject(file: SceneFile, values: Mapping[str, Any]) -> Any:
+    """The run that a scene file made, or its world to be driven: by hand, by a target for the tip of its first robot,
+    or by its own `control(t, state)`.
+    """
+    module = file.execute(values)
+    run = getattr(module, "run", None)
+    if isinstance(run, Run):
+        return run
+    world = compiled_world(file, module)
+    robot = next((thing for thing in vars(module).values() if isinstance(thing, Robot)), None)
+    own, stepper = getattr(module, "control", None), getattr(module, "stepper", None)
+    stepper = stepper if isinstance(stepper, (ImplicitEuler, ImplicitMidpoint)) else None
+
+    def control(t: float, state: Any) -> Any:
+        with file.blamed():
+            return own(t, state)  # type: ignore[misc]
+
+    return thing_of(
+        world, name=file.path.stem, robot=robot, control=control if callable(own) else None, stepper=stepper,
+        usual_step=DT if stepper is None else stepper.dt,
+    )  # fmt: skip
 
 
 def serve(output: Output, thing: Any, *, what: str, port: int | None, host: str = LOOPBACK, open_browser: bool) -> None:
@@ -49,5 +100,21 @@ def serve(output: Output, thing: Any, *, what: str, port: int | None, host: str 
                 webbrowser.open(viewer.url)
 
         viewer.wait(announce=announce)
+    keep_unsaved(output, viewer)
     if viewer.error is not None:
         output.say(f"the last thing that went wrong: {viewer.error}")
+
+
+def keep_unsaved(output: Output, viewer: Any) -> None:
+    """Write what was recorded and not saved to this folder, beside what is there."""
+    run = viewer.keeping.unsaved if isinstance(viewer, LiveSimulation) else None
+    if run is None:
+        return
+    wanted = Path(viewer.keeping.file)
+    names = (wanted if k == 1 else wanted.with_stem(f"{wanted.stem}-{k}") for k in count(1))
+    try:
+        file = run.save(next(name for name in names if not name.exists()))
+    except (PliantError, OSError) as error:
+        output.say(f"the recording that nobody saved cannot be kept: {error}")
+        return
+    output.say(f"kept the recording that nobody saved in {file}: pliant play {file}")

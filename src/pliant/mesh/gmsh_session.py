@@ -24,6 +24,10 @@ SYSTEM_PACKAGES = "libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libx
 MILLIMETRES = 1e3
 """Units of the drawing in one metre."""
 
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGPIPE", "SIGHUP", "SIGABRT", "SIGFPE", "SIGSEGV")
+"""What gmsh may take over."""
+_SIGACTION_BYTES = 512
+"""More than a `struct sigaction` has anywhere."""
 _LOCK = threading.Lock()
 _OPTIONS: dict[str, float] = {
     "General.Terminal": 0,
@@ -75,14 +79,17 @@ def drawing(cell_size: float) -> Iterator[Any]:
 
 def _initialize(gmsh: Any) -> None:
     """Start gmsh without letting it decide about signals: with its SIGPIPE, a browser or a program at the other end of
-    a pipe that goes away would end the process.
+    a pipe that goes away would end the process; with its SIGTERM, a program that is told to end could not tidy up.
     """
-    pipe: Any = getattr(signal, "SIGPIPE", None)  # Windows has none
-    ignored = pipe is not None and signal.getsignal(pipe) == signal.SIG_IGN
+    found = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]  # Windows has fewer
+    # not signal.signal, which only the main thread may call; what sigaction writes is put back as it is
+    library: Any = ctypes.CDLL(None) if hasattr(signal, "SIGPIPE") else None
+    kept = {int(number): ctypes.create_string_buffer(_SIGACTION_BYTES) for number in found}
+    for number, action in kept.items() if library is not None else ():
+        library.sigaction(number, None, action)
     gmsh.initialize([], readConfigFiles=False, interruptible=False)
-    if ignored and pipe is not None:
-        # not signal.signal, which only the main thread may call
-        ctypes.CDLL(None).signal(ctypes.c_int(int(pipe)), ctypes.c_void_p(int(signal.SIG_IGN)))
+    for number, action in kept.items() if library is not None else ():
+        library.sigaction(number, action, None)
 
 
 def _leave(gmsh: Any, ours: bool, before: dict[str, float], current: str) -> None:

@@ -48,7 +48,12 @@ class Dragged:
         return Waypoints(np.array(self._times[last]), np.array(self._places[last]))(time)
 
     def go(self, begin: float, end: float, place: FloatArray) -> None:
-        """Be at `place` at the time `end` (s), having rested where it was until `begin`."""
+        """Be at `place` at the time `end` (s), having rested where it was until `begin`; what was to come after that,
+        in a step that failed, is forgotten.
+        """
+        while self._times[-1] > begin and len(self._times) > 1:
+            self._times.pop()
+            self._places.pop()
         if np.array_equal(place, self._places[-1]):
             return
         if begin > self._times[-1]:

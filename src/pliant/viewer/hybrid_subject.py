@@ -137,6 +137,10 @@ class HybridSubject:
         if solution.status is Outcome.STOPPED:
             raise FinishedError(f"{self.system.name}: {solution.status.text}, after {self.time:.2f} s")
 
+    def arrived(self, places: FloatArray) -> bool:
+        """Nothing can be dragged, so nothing is on its way."""
+        return True
+
     def moment(self) -> Moment:
         """What there is to draw now."""
         point = self.point

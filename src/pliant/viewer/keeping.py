@@ -30,6 +30,8 @@ class Keeping:
         self.moments: list[Moment] = []
         self.recording = False
         self.replaying = False
+        self._name = ""
+        self._saved = True
         self._viewer = viewer
         self._clock = 0.0
         gui = viewer.server.gui
@@ -59,6 +61,7 @@ class Keeping:
             with self._viewer.busy:
                 self.moments, self.run, self.recording = [self._viewer.subject.moment()], None, True
                 self._viewer.subject.begin_recording()
+                self._name, self._saved = self._viewer.subject.name, False
             self.replay(False)
             self.record_button.label, self.record_button.color = "Stop recording", "red"
 
@@ -73,6 +76,16 @@ class Keeping:
         self.replay_button.disabled = self.slider.disabled = self.save_button.disabled = self.run is None
         if self.run is not None:
             self.slider.max = max(float(self.run.times[-1] - self.run.times[0]), 0.01)
+
+    @property
+    def unsaved(self) -> Run | None:
+        """What was recorded last and nobody has saved, None where there is nothing of the kind."""
+        return None if self._saved else self.run
+
+    @property
+    def file(self) -> str:
+        """Name of a file for what was recorded."""
+        return f"{file_name(self._name)}-run.npz"
 
     def add(self, moment: Moment) -> None:
         """A step was made."""
@@ -123,7 +136,8 @@ class Keeping:
         except PliantError as error:
             client.add_notification("The run cannot be saved", str(error), color="red")
             return
-        client.send_file_download(f"{file_name(self._viewer.subject.name)}-run.npz", content, save_immediately=True)
+        client.send_file_download(self.file, content, save_immediately=True)
+        self._saved = True
 
     def _save_state(self, client: Any) -> None:
         if client is None:

@@ -61,8 +61,7 @@ def open_viewer(
     `host` is the address that is served: by default only this machine can connect. `exact` refuses another port than
     the one asked for.
     """
-    if exact:
-        check_port(host, port)
+    check_port(host, port if exact else 0)  # where the next free port will do, the host has to be one of ours still
     viewer: Viewer
     if isinstance(thing, Run):
         viewer = Playback(thing, port=port, host=host)

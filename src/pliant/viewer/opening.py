@@ -1,9 +1,7 @@
-"""What `pliant view` is given: the name of a robot, a saved world or run, or a Python file with a scene."""
+"""What `pliant view` is given by name: a robot, or a saved world or run. Scene files are read by `cli.scene_file`."""
 
 from __future__ import annotations
 
-import runpy
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,15 +14,10 @@ from pliant.viewer.zoo import Entry, entry
 from pliant.world import Scene, World
 from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
-NAMES = ("run", "world", "scene")
-"""What a scene file may define, the first that is there counts."""
-
 
 def opened(what: str) -> Entry | Run | WorldSubject:
     """The robot called `what`, or what the file of that name holds."""
     path = Path(what)
-    if path.suffix == ".py":
-        return thing_of(scene_of(path), name=path.stem)
     if path.suffix == ".npz" or path.is_file():
         return thing_of(loaded(path), name=path.stem)
     return entry(what)
@@ -49,42 +42,19 @@ def loaded(path: Path) -> Run | World:
     return _decoded(path, lambda: Run.load(path))
 
 
-def scene_of(path: Path) -> Any:
-    """What a Python file defines as `run`, `world` or `scene`; where it fails, where and why."""
-    if not path.is_file():
-        raise InputError(f"there is no file {str(path)!r}")
-    try:
-        names = runpy.run_path(str(path), run_name="scene")
-    except InputError:
-        raise
-    except SystemExit as error:
-        raise InputError(f"{path} ended the program (exit {error.code}) instead of defining a scene") from error
-    except Exception as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-        line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else lines[-1] if lines else None
-        where = f", line {line}" if line else ""
-        raise InputError(f"{path}{where}: {type(error).__name__}: {error}") from error
-    for name in NAMES:
-        if name in names:
-            if isinstance(names.get("robot"), Robot) and isinstance(names[name], Scene):
-                return names[name], names["robot"]
-            return names[name]
-    raise InputError(f"{path} defines none of {', '.join(NAMES)}: it has to make a `scene`, a world or a run")
-
-
-def thing_of(thing: Any, *, name: str = "") -> Run | WorldSubject:
-    """A run as it is; a world or a scene as something that can be simulated, with a tip to aim with."""
-    robot = None
-    if isinstance(thing, tuple):
-        thing, robot = thing
+def thing_of(thing: Any, *, name: str = "", robot: Robot | None = None, **options: Any) -> Run | WorldSubject:
+    """A run as it is; a world or a scene as something that can be simulated, with the tip of `robot` to aim with, or
+    one that is found. `options` are those of `WorldSubject`.
+    """
     if isinstance(thing, Scene):
         thing = thing.compile()
     if isinstance(thing, Run):
         return thing
     if not isinstance(thing, World):
-        raise InputError(f"a Run, a World (scene.compile()) or a Scene can be viewed, not a {type(thing).__name__}")
+        kind = type(thing).__name__
+        raise InputError(f"a Run, a World (scene.compile()) or a Scene can be viewed, not something of type {kind}")
     tip, actuators = inferred_tip(thing) if robot is None else (robot.tip, (*robot.cables, *robot.cavities))
-    return WorldSubject(thing, name=name, tip=tip, actuators=actuators)
+    return WorldSubject(thing, name=name, tip=tip, actuators=actuators, **options)
 
 
 def _decoded(path: Path, decode: Callable[[], Run | World]) -> Run | World:

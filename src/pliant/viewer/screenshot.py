@@ -55,7 +55,6 @@ def write_screenshot(thing: Entry | Run | WorldSubject, path: Path, *, size: tup
         if isinstance(viewer, LiveSimulation):
             _wait(lambda: viewer.subject is not None and not viewer.building, viewer)
             strike(viewer, thing if isinstance(thing, Entry) else None)
-            viewer.fit()
         elif isinstance(viewer, Playback):
             viewer.pause()
             viewer.time = float(viewer.run.times[-1])
@@ -95,18 +94,19 @@ def _small(picture: bytes) -> bytes:
 
 
 def strike(viewer: LiveSimulation, entry: Entry | None) -> None:
-    """Bring the subject into the pose of its entry in the zoo, or let something else run for a second; then hold it."""
-    seconds = SECONDS if entry is None else entry.seconds
-    viewer.hurries = True
+    """Bring the subject into the pose of its entry in the zoo, or let another one run for a second; hold and fit it."""
+    viewer.pause()  # it plays from the moment it stands: the pose is to begin at the beginning
+    with viewer.busy:
+        viewer._restart()
+    viewer.hurry_to = SECONDS if entry is None else entry.seconds
     if entry is not None:
         _set(viewer, entry)
     viewer.play()
-    if viewer.subject.timed:
-        _wait(lambda: viewer.subject.time >= seconds or not viewer.playing, viewer)
-    else:
-        _wait(lambda: viewer.inputs.settled or not viewer.playing, viewer)
+    _wait(lambda: not viewer.playing or (not viewer.subject.timed and viewer.inputs.settled), viewer)
     viewer.pause()
-    viewer.hurries = False
+    viewer.hurry_to = None
+    with viewer.busy:  # the last step ends
+        viewer.fit()
 
 
 def _set(viewer: LiveSimulation, entry: Entry) -> None:

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -239,6 +240,11 @@ def check_port(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
+            if port == 0:
+                raise InputError(
+                    f"host {host!r} cannot be served: {error.strerror}; give an address of this machine, such as "
+                    f"{LOOPBACK}, or 0.0.0.0 for all of them"
+                ) from error
             raise InputError(
                 f"port {port} of {host} cannot be served: {error.strerror}; it may be taken, perhaps by another "
                 "viewer: give another one, or 0 for any that is free"
@@ -252,5 +258,7 @@ def start_server(host: str, port: int, title: str) -> Any:
     except ImportError as error:
         message = "the viewer needs viser, which is not installed: pip install 'pliant[viewer]'"
         raise MissingExtraError(message) from error
+    # a browser may leave while a picture is on its way to it, and nothing is lost by that
+    warnings.filterwarnings("ignore", message="Queued a .* on a closed connection", category=UserWarning)
     with redirect_stdout(io.StringIO()):  # it greets, whatever `verbose` says
         return viser.ViserServer(host=host, port=port, label=title, verbose=False)

@@ -32,6 +32,7 @@ LARGEST_LAG = 0.1
 """Lag behind real time that is still caught up with, s."""
 _PICK, _PLAY, _MODE, _INPUTS, _VALUES, _LOOK, _TIME, _PROPERTIES, _KEEP = np.arange(0.0, 90.0, 10.0).tolist()
 """Order of the panel."""
+_FACTOR = "real-time factor"
 
 
 class LiveSimulation(Viewer):
@@ -54,8 +55,8 @@ class LiveSimulation(Viewer):
         self._steps = 0
         self._reset = False
         self._due = self._read = 0.0
-        self.hurries = False
-        """Whether steps follow each other without regard to the clock."""
+        self.hurry_to: float | None = None
+        """Time to which steps follow each other without regard to the clock, and at which they stop, s."""
         self._pace = Pace()
         self._catalogue = dict(catalogue or {})
         self._builder: threading.Thread | None = None
@@ -105,6 +106,12 @@ class LiveSimulation(Viewer):
         else:
             super().play()
 
+    def close(self) -> None:
+        """End the viewer; a recording ends with it, and stays in `keeping`."""
+        if not self.closed:
+            self.keeping.stop()
+        super().close()
+
     def step(self) -> None:
         """Hold the time, then make one step."""
         self._tell(None)
@@ -120,6 +127,11 @@ class LiveSimulation(Viewer):
         with self._wake:
             self._reset = True
             self._wake.notify_all()
+
+    def fit(self, client: Any = None) -> None:
+        """Let a browser look at what there is now, every one where `client` is None."""
+        if self._stage is not None and self.subject is not None:
+            self._stage.fit(self.subject.moment(), client)
 
     def ask(self) -> None:
         """Have a picture drawn."""
@@ -179,6 +191,7 @@ class LiveSimulation(Viewer):
             self.driver.set(self.dt, usual if usual in STEPS else "10 ms")
             self.dt.visible = subject.timed
             self._pace, self._due = Pace(), time.perf_counter()
+            self._strip.content = self.forces.content = ""
         self._change_mode()
         self._ask()
 
@@ -267,19 +280,20 @@ class LiveSimulation(Viewer):
 
     def _restart(self) -> None:
         self.keeping.stop()
-        self.subject.reset()
         self.inputs.reset()
         self._gizmos.reset()
         self.look.forget()
         self._pace = Pace()
+        self.subject.reset()  # last: who sees the time at 0 finds all of it done
 
     def _advance(self) -> None:
         driver, subject = self.driver, self.subject
         dt = 1e-3 * float(driver.value(self.dt).split()[0])
-        speed = float(driver.value(self.speed).rstrip("×"))
+        speed = self._speed
         mode = driver.value(self.mode)
         begin = time.perf_counter()
-        if not subject.timed and self.inputs.settled and subject.info is not None:
+        settled = not subject.timed and self.inputs.settled and subject.arrived(self._gizmos.places)
+        if settled and subject.info is not None:
             self._due = begin + READ_SECONDS  # a shape does not change by itself
             return
         demand = Demand(mode, self.inputs.controls(dt), self._gizmos.aimed, self._gizmos.places,
@@ -289,7 +303,9 @@ class LiveSimulation(Viewer):
         self._pace.add(dt, end - begin, end, subject.stage_times)
         if self.keeping.due(subject.time):
             self.keeping.add(subject.moment())
-        self._due = self._due + dt / speed if end - self._due <= LARGEST_LAG and not self.hurries else end
+        self._due = self._due + dt / speed if end - self._due <= LARGEST_LAG and self.hurry_to is None else end
+        if self.hurry_to is not None and subject.timed and subject.time >= self.hurry_to - 0.5 * dt:
+            self._set_playing(False)
 
     # drawing
     def _frame(self) -> None:
@@ -305,7 +321,7 @@ class LiveSimulation(Viewer):
         now = time.perf_counter()
         if not self._playing or now - self._read >= READ_SECONDS:
             self._read = now
-            self.readout.content = table_html(self._readings(moment))
+            self.readout.content = table_html(self._readings(moment), red="" if self._keeps_up else _FACTOR)
             self.forces.content = table_html(moment.readings)
             if self._pace.count:
                 self._strip.content = strip_html(
@@ -325,7 +341,7 @@ class LiveSimulation(Viewer):
         if self._pace.count:
             rows.append(("step" if subject.timed else "shape found in", _seconds_text(self._pace.step_seconds)))
         if self._playing and subject.timed and self._pace.count > 1:
-            rows.append(("real-time factor", self._factor_text()))
+            rows.append((_FACTOR, self._factor_text()))
         if moment.tip is not None:
             rows.append(("tip", ", ".join(f"{1e3 * x:.1f}" for x in moment.tip) + " mm"))
             if self.driver.value(self.mode) == TARGET:
@@ -334,9 +350,17 @@ class LiveSimulation(Viewer):
         return rows
 
     def _factor_text(self) -> str:
-        wanted = float(self.driver.value(self.speed).rstrip("×"))
         text = f"{self._pace.factor:.2f}×"
-        return text if self._pace.factor > 0.93 * wanted else f"{text}, slower than the {wanted:g}× asked for"
+        return text if self._keeps_up else f"{text}, slower than the {self._speed:g}× asked for"
+
+    @property
+    def _speed(self) -> float:
+        """How many simulated seconds a second is to have."""
+        return float(self.driver.value(self.speed).rstrip("×"))
+
+    @property
+    def _keeps_up(self) -> bool:
+        return self._pace.factor > 0.93 * self._speed
 
 
 class Pace:

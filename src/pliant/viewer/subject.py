@@ -92,6 +92,9 @@ class Subject(Protocol):
     def step(self, dt: float, demand: Demand) -> None:
         """One step of dt (s)."""
 
+    def arrived(self, places: FloatArray) -> bool:
+        """Whether every obstacle is where it was dragged to, `places` (k, 3) m from where it stood."""
+
     def moment(self) -> Moment:
         """What there is to draw now."""
 

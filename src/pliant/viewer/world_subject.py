@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,22 @@ from pliant.core.types import FloatArray
 from pliant.geometric import Geometric
 from pliant.models.volume import Support
 from pliant.robots import Marker
-from pliant.stepping import ImplicitEuler, Run, StepInfo
+from pliant.stepping import ImplicitEuler, ImplicitMidpoint, Run, StepInfo
 from pliant.stepping.run import Recorder
 from pliant.stepping.touches import Touches
 from pliant.viewer.cast import Cast
 from pliant.viewer.dragging import Dragged, center_of, draggable, rebuilt, with_motions
 from pliant.viewer.inputs import Range, scalar, world_ranges
 from pliant.viewer.moment import Moment, world_moment
-from pliant.viewer.subject import SLIDERS, TARGET, Demand, Handle
+from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand, Handle
 from pliant.world import State, World
 
 DRAG_SPEED = 0.25
 """Fastest motion of a dragged obstacle, m/s: faster ones would jump past contacts."""
+DRAG_STRIDE = 0.002
+"""The same from one shape to the next, m."""
+SHAPE_SECONDS = 0.1
+"""Time that a shape is given, by which a recording of shapes is played, s."""
 TARGET_SPEED = 0.25
 """Fastest approach of a target by the tip, m/s."""
 LEAST_RATIO, LARGEST_RATIO = 0.6, 3.0
@@ -47,7 +51,9 @@ class WorldSubject:
     """A world with a point that matters (`tip`) and the `actuators` that an inverse may use for it.
 
     `geometric` drives chambers by their volume with `pl.Geometric`, without time. The supports in `lifted` are raised
-    together. `usual_step` (s) is the length of a step to begin with. `state` and `info` are those of the last step.
+    together. `usual_step` (s) is the length of a step to begin with. `control(t, state)` gives the controls
+    of the step that ends at t (s), for `stepper`, where the world drives itself. `state` and `info` are those of the
+    last step.
     """
 
     def __init__(
@@ -61,6 +67,8 @@ class WorldSubject:
         geometric: bool = False,
         lifted: Sequence[Support] = (),
         usual_step: float = 0.01,
+        control: Callable[[float, State], Mapping[Any, Any]] | None = None,
+        stepper: Any = None,
     ) -> None:
         self.name = name or ", ".join(model.name for model in world.models)
         self.about = about
@@ -70,6 +78,7 @@ class WorldSubject:
         self.heavy = bool(np.any(world.gravity)) and not geometric
         self.lifted = tuple(lifted)
         self.usual_step = usual_step
+        self.control, self.stepper = control, stepper
         self._dragged = {k: Dragged() for k, one in enumerate(world.obstacles) if draggable(one)}
         self.world = with_motions(world, self._dragged)
         self.cast = Cast.of_world(self.world)
@@ -82,8 +91,9 @@ class WorldSubject:
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """By sliders; by a target too where an inverse has something to move and to use."""
-        return (SLIDERS,) if self.tip is None or not self.actuators or not self.timed else (SLIDERS, TARGET)
+        """By sliders; by a target too where an inverse has something to move and to use; by a control of its own."""
+        aims = self.tip is not None and bool(self.actuators) and self.timed
+        return (SLIDERS, *((TARGET,) if aims else ()), *((AUTOMATIC,) if self.control is not None else ()))
 
     @property
     def ranges(self) -> list[Range]:
@@ -131,7 +141,8 @@ class WorldSubject:
         self.state, self.info = self.world.initial_state(), None
 
     def step(self, dt: float, demand: Demand) -> None:
-        """One step of dt (s)."""
+        """One step of dt (s); the next shape where there is no time."""
+        dt = dt if self.timed else SHAPE_SECONDS
         self._drag(dt, demand.places)
         controls = dict(demand.controls)
         if not demand.gravity:
@@ -143,12 +154,17 @@ class WorldSubject:
             effector, stepper = self._inverse(dt)
             controls = {handle: value for handle, value in controls.items() if handle not in self.actuators}
             controls[effector] = demand.target
+        elif demand.mode == AUTOMATIC:
+            assert self.control is not None
+            stepper = ImplicitEuler(dt) if self.stepper is None else replace(self.stepper, dt=dt)
+            own = dict(self.control(self.state.time + dt, self.state))
+            controls = {handle: value for handle, value in controls.items() if handle == "gravity"} | own
         else:
             stepper = ImplicitEuler(dt)
         state, info = self._stepped(stepper, controls)
         if self._recorder is not None and info.inverse is not None:
             # what is recorded are the forces that were found: the step that they make is the one that a replay takes
-            controls, stepper = info.inverse.commands(controls, info), ImplicitEuler(dt)
+            controls, stepper = info.inverse.commands(controls, info), replace(stepper, solver=None)
             state, info = self._stepped(stepper, controls)
         before, self.state, self.info = self.state, state, info
         if self._recorder is not None:
@@ -157,7 +173,9 @@ class WorldSubject:
     def _stepped(self, stepper: Any, controls: Mapping[Any, Any]) -> tuple[State, StepInfo]:
         """One step; motions that grow beyond all bounds are told apart from other errors."""
         try:
-            state, info = stepper(self.world, self.state, controls)
+            # obstacles are dragged to where they are at the end of a step, and statics look at its beginning
+            start = self.state if self.timed else replace(self.state, time=self.state.time + SHAPE_SECONDS)
+            state, info = stepper(self.world, start, controls)
         except InputError as error:
             if "must be finite" not in str(error):
                 raise
@@ -171,6 +189,11 @@ class WorldSubject:
             f"at {self.state.time:.2f} s the motion grew beyond all bounds: more pressure or pull than {self.name} "
             "bears, or too long a time step; reset it, and ask for less or take a shorter step"
         )
+
+    def arrived(self, places: FloatArray) -> bool:
+        """Whether every obstacle is where it was dragged to, `places` (k, 3) m from where it stood."""
+        pairs = zip(self._dragged.values(), places, strict=True)
+        return all(np.array_equal(motion.place, wanted) for motion, wanted in pairs)
 
     def moment(self) -> Moment:
         """What there is to draw now."""
@@ -223,13 +246,15 @@ class WorldSubject:
         known, count = self._recorded
         if count == 0 or count >= _PIECE or stepper != known:
             self._pieces += [self._recorder.run()] if count else []
-            self._recorder = Recorder(self.world, before, stepper if isinstance(stepper, ImplicitEuler) else None)
+            self._recorder = Recorder(
+                self.world, before, stepper if isinstance(stepper, (ImplicitEuler, ImplicitMidpoint)) else None
+            )
             count = 0
         self._recorder.add(self.state, info, controls)
         self._recorded = (stepper, count + 1)
 
     def _drag(self, dt: float, places: FloatArray) -> None:
-        most = DRAG_SPEED * dt if self.timed else np.inf
+        most = DRAG_SPEED * dt if self.timed else DRAG_STRIDE
         for motion, wanted in zip(self._dragged.values(), places, strict=True):
             way = wanted - motion.place
             length = float(np.linalg.norm(way))

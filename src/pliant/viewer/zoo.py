@@ -175,7 +175,7 @@ ZOO: tuple[Entry, ...] = (
     ),
     Entry(
         "gripper", "three fingers, a cube and a floor: pull the cables, then lift",
-        _gripper, pose={"gripper": 20.0, "lift": 25.0}, seconds=2.0,
+        _gripper, pose={"gripper": 16.0, "lift": 25.0}, seconds=2.0,
     ),
     Entry(
         "trunk", "eight cables; drag the target and the inverse finds their pull",
@@ -189,12 +189,12 @@ ZOO: tuple[Entry, ...] = (
     ),
     Entry(
         "pneunet", "a row of linked chambers over a stiff sole, meshed by Gmsh",
-        _robot(lambda: robots.pneunet(cell_size=0.005), pressure=(0.0, 16e3), usual_step=0.02),
-        pose={"pneunet air": 16.0},
+        _robot(lambda: robots.pneunet(cell_size=0.005), pressure=(0.0, 13e3), usual_step=0.02),
+        pose={"pneunet air": 13.0},
     ),
     Entry(
         "bellows", "air makes it longer, suction shorter",
-        _robot(robots.bellows, pressure=(-2e3, 6e3), usual_step=0.02), pose={"bellows air": 6.0},
+        _robot(robots.bellows, pressure=(-2e3, 5e3), usual_step=0.02), pose={"bellows air": 5.0},
     ),
     Entry(
         "spine", "thirty vertebrae, nine tendons, 1350 contact points between the ribs",

@@ -36,8 +36,10 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         with np.load(Path(path), allow_pickle=False) as data:
             arrays = dict(data)
         return json.loads(str(arrays.pop("header"))), arrays
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+    except OSError as error:
         raise InputError(f"{path} is not a saved world or run: {error}") from error
+    except (ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise InputError(f"{path} is not a saved world or run, or it is damaged") from error
 
 
 def encode_world(world: World) -> tuple[dict[str, Any], dict[str, Any]]:
