@@ -9,11 +9,10 @@ import numpy as np
 from pliant.core.errors import InputError, SingularError
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray, IntArray
-from pliant.solvers.linear import multifrontal, substitution
+from pliant.solvers.linear import compliance, multifrontal, substitution
 from pliant.solvers.linear.blas import blas
-from pliant.solvers.linear.compliance import condense
-from pliant.solvers.linear.condensation import csr_parts, sandwich, touched_columns
-from pliant.solvers.linear.halves import eliminate_halves, eliminate_triangle, substitute_halves
+from pliant.solvers.linear.condensation import csr_parts, mirror, sandwich, touched_columns
+from pliant.solvers.linear.halves import condense_halves, eliminate_halves, eliminate_triangle, substitute_halves
 from pliant.solvers.linear.response import SolvedResponse
 
 if TYPE_CHECKING:
@@ -269,7 +268,23 @@ class CholeskyFactor(SolvedResponse):
         substitute_halves(fronts, halves, self._block, y, substitute)
 
     def _compliance(self, ptr: Any, columns: Any, values: FloatArray) -> FloatArray:
-        symbolic = self.symbolic
+        symbolic, b = self.symbolic, self._block
+        fronts, halves = symbolic.fronts, symbolic.halves
         W = np.zeros((len(ptr) - 1, len(ptr) - 1))
-        condense(symbolic.fronts, blas(), self._block, symbolic.position, self._panels, ptr, columns, values, W)
+        if halves is None:
+            compliance.condense(fronts, blas(), b, symbolic.position, self._panels, ptr, columns, values, W)
+            return W
+        reach = compliance.reach_of(fronts, b, symbolic.position, ptr, columns)
+
+        def update(s: int) -> slice:
+            width = int(reach.active_ptr[s + 1] - reach.active_ptr[s])
+            at, below = int(reach.offset[s]), b * int(fronts.row_ptr[s + 1] - fronts.row_ptr[s])
+            return slice(at, at + width * below)
+
+        def some(into: FloatArray, workspace: FloatArray, first: int, last: int) -> None:
+            given = fronts, blas(), b, symbolic.position, self._panels, reach, columns, values
+            compliance.condense_range(*given, workspace, into, first, last)
+
+        condense_halves(fronts, halves, int(reach.sizes[0]), W, update, some)
+        mirror(W)
         return W

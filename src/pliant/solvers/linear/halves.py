@@ -170,3 +170,31 @@ def substitute_halves(
     for s in reversed(halves.rest):
         substitute(y, s, s + 1, False)
     beside(lambda: work(halves.one, y, False), lambda: work(halves.other, y, False))
+
+
+def condense_halves(
+    fronts: Fronts,
+    halves: Halves,
+    size: int,
+    W: FloatArray,
+    update: Callable[[int], slice],
+    condense: Callable[[FloatArray, FloatArray, int, int], None],
+) -> None:
+    """Add to W all that supernodes contribute by `condense(W, workspace, first, last)`, in a workspace of `size` in
+    which supernode s leaves its update at `update(s)`. What the subtrees of one thread contribute is summed by itself.
+    """
+    own, beyond, apart = np.empty(size), np.empty(size), np.zeros_like(W)
+    aside: dict[int, FloatArray] = {}
+
+    def work(roots: list[int], into: FloatArray, workspace: FloatArray) -> None:
+        for root in roots:
+            condense(into, workspace, int(halves.first[root]), root + 1)
+            aside[root] = workspace[update(root)].copy()
+
+    beside(lambda: work(halves.one, W, own), lambda: work(halves.other, apart, beyond))
+    W += apart
+    for s in halves.rest:
+        for child in fronts.children[fronts.child_ptr[s] : fronts.child_ptr[s + 1]].tolist():
+            own[update(child)] = aside.pop(child)
+        condense(W, own, s, s + 1)
+        aside[s] = own[update(s)].copy()
