@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.core.errors import InputError, SingularError
-from pliant.core.threads import one_blas_thread
+from pliant.core.threads import one_blas_thread, threads_allowed
 from pliant.core.types import FloatArray, IntArray
 from pliant.solvers.linear import compliance, multifrontal, substitution
 from pliant.solvers.linear.blas import blas
 from pliant.solvers.linear.condensation import csr_parts, mirror, sandwich, touched_columns
-from pliant.solvers.linear.halves import condense_halves, eliminate_halves, eliminate_triangle, substitute_halves
+from pliant.solvers.linear.halves import (
+    condense_halves,
+    eliminate_halves,
+    eliminate_triangle,
+    is_wide,
+    substitute_halves,
+)
 from pliant.solvers.linear.response import SolvedResponse
 
 if TYPE_CHECKING:
@@ -38,11 +44,13 @@ class CholeskyFactor(SolvedResponse):
         self.symbolic = symbolic
         self._block = symbolic.pattern.block
         self._memory: Any = None  # of the rounded copy
+        self._beyond: FloatArray | None  # workspace of a second thread
         if out is not None and out.symbolic is symbolic:
-            self._panels, self._workspace, self._memory = out._storage()
+            self._panels, self._workspace, self._beyond, self._memory = out._storage()
         else:
             self._panels = np.empty(int(symbolic.fronts.panel[-1]))
             self._workspace = np.empty(symbolic.workspace)
+            self._beyond = None
         self._rounded: Any = None
         self.lifted = 0.0
         self._factorize(self._checked_values(values), lift)
@@ -145,8 +153,8 @@ class CholeskyFactor(SolvedResponse):
         schur: FloatArray = upper.T @ upper
         return schur
 
-    def _storage(self) -> tuple[FloatArray, FloatArray, Any]:
-        return self._panels, self._workspace, self._memory
+    def _storage(self) -> tuple[FloatArray, FloatArray, FloatArray | None, Any]:
+        return self._panels, self._workspace, self._beyond, self._memory
 
     def _factorize(self, values: FloatArray, lift: bool) -> None:
         symbolic, count = self.symbolic, len(self.symbolic.fronts.parent)
@@ -174,11 +182,19 @@ class CholeskyFactor(SolvedResponse):
             return offset + failed if failed >= 0 else -1
 
         with one_blas_thread():
-            halves, all_of_it = symbolic.halves, self._workspace
-            if halves is not None:
-                failed = eliminate_halves(symbolic.fronts, halves, self._block, all_of_it, eliminate, eliminate_last)
-            else:
+            if symbolic.halves is None:
                 failed = eliminate(0, count, self._workspace)
+            elif threads_allowed() > 1:
+                if self._beyond is None:
+                    self._beyond = np.empty(symbolic.workspace)
+                both = self._workspace, self._beyond
+                given = symbolic.fronts, symbolic.halves, self._block, both
+                failed = eliminate_halves(*given, eliminate, eliminate_last)
+            else:
+                wide = is_wide(symbolic.fronts, self._block, count - 1)
+                failed = eliminate(0, count - wide, self._workspace)
+                if wide and failed < 0:
+                    failed = eliminate_last()
             if lift and failed >= self._block * symbolic.fronts.start[-2]:  # its children are in the workspace still
                 last = symbolic.pattern.diagonal[symbolic.nodes[symbolic.fronts.start[-2] :]]
                 self.lifted = float(np.abs(np.einsum("nii->ni", values[symbolic.pattern.diagonal])).max())
