@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.core.kernels import kernel
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IntArray
 from pliant.geometric.curved import curves
 from pliant.geometric.mixed import Expected, mixed_body
 from pliant.models.volume import VolumeModel
@@ -93,7 +93,7 @@ def inverted_cells(model: VolumeModel, q: FloatArray) -> int:
 
 
 @kernel
-def count_inverted(q, cells):
+def count_inverted(q: FloatArray, cells: IntArray) -> int:
     """Tetrahedra `cells` (t, 4) with a volume ≤ 0 at q (n, 3), m; what is not a number counts as such."""
     count = 0
     for t in range(cells.shape[0]):
