@@ -35,7 +35,7 @@ from pliant.models.scheme import euler_scheme
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Subspace, Support, Volume
 from pliant.reduction import nnmf
 from pliant.solvers import friction, lcp
-from pliant.solvers.linear import BlockMatrix
+from pliant.solvers.linear import BlockMatrix, BlockPattern, analyze
 from pliant.solvers.qp import compliance_problem, solve_qpcc
 from pliant.solvers.qp.pieces import Piece
 from pliant.solvers.qp.problem import scaled_problem
@@ -183,6 +183,18 @@ def _linear_core() -> None:
     factor.compliance(few)
     factor.compliance(sparse.vstack([few, few, few], format="csr"))
     BlockMatrix(model.pattern, values).matvec(np.ones(size))
+
+
+def _halved_core() -> None:
+    """A body large enough for two threads, and a last front wide enough."""
+    mesh = meshes.box((1, 1, 1), (15, 15, 15))
+    pattern = BlockPattern.from_cliques(mesh.node_count, 4 * np.arange(len(mesh.cells) + 1), mesh.cells.ravel())
+    values = np.zeros((pattern.block_count, 3, 3))
+    values[pattern.diagonal] = np.eye(3)
+    factor = analyze(pattern, coordinates=mesh.points).factorize(values)
+    factor.solve(np.ones(factor.size))
+    factor.solve(np.ones((factor.size, 2)))
+    factor.compliance(sparse.csr_matrix(([1.0], ([0], [0])), shape=(1, factor.size)))
 
 
 def _queries() -> None:
@@ -364,6 +376,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "nonlinear bodies and loads": _nonlinear,
     "reduced bodies": _reduced,
     "linear core": _linear_core,
+    "linear core on two threads": _halved_core,
     "older factors": _lagged,
     "points in meshes": _queries,
     "materials": _materials,

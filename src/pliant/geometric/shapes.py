@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.core.types import FloatArray
+from pliant.core.kernels import kernel
+from pliant.core.types import FloatArray, IntArray
 from pliant.geometric.curved import curves
 from pliant.geometric.mixed import Expected, mixed_body
 from pliant.models.volume import VolumeModel
+from pliant.models.volume.model import writable
 from pliant.models.volume.readouts import least_volume_ratio
 from pliant.stepping.motion import Motion
 
@@ -92,9 +94,21 @@ def inverted_cells(model: VolumeModel, q: FloatArray) -> int:
     """Tetrahedra of a body at q (n, 3) m with a volume ≤ 0; of other cells, 1 where some integration point has."""
     if model.mesh.element != "tet4":
         return int(least_volume_ratio(model, q) <= 0.0)
-    corners = q[model.mesh.cells]
-    a, b, c = (corners[:, k] - corners[:, 0] for k in (1, 2, 3))
-    return int(np.count_nonzero(np.einsum("ti,ti->t", np.cross(a, b), c) <= 0.0))
+    return int(count_inverted(writable(q), model.mesh.cells))
+
+
+@kernel
+def count_inverted(q: FloatArray, cells: IntArray) -> int:
+    """Tetrahedra `cells` (t, 4) with a volume ≤ 0 at q (n, 3), m; what is not a number counts as such."""
+    count = 0
+    for t in range(cells.shape[0]):
+        o, a, b, c = cells[t, 0], cells[t, 1], cells[t, 2], cells[t, 3]
+        ax, ay, az = q[a, 0] - q[o, 0], q[a, 1] - q[o, 1], q[a, 2] - q[o, 2]
+        bx, by, bz = q[b, 0] - q[o, 0], q[b, 1] - q[o, 1], q[b, 2] - q[o, 2]
+        cx, cy, cz = q[c, 0] - q[o, 0], q[c, 1] - q[o, 1], q[c, 2] - q[o, 2]
+        volume = ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
+        count += not volume > 0.0
+    return count
 
 
 def _norm(x: FloatArray) -> float:

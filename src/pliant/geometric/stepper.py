@@ -91,7 +91,7 @@ class Geometric:
         "energy": all of the above. "paper": the published method with its blends, springs and elements of air, whose
         ratio is nominal; only `tolerance` counts then, and what `paper` says (`geometric.paper`).
     threads
-        Threads that a large factorization takes, 1 or 2; the answer is the same to the last bit.
+        Threads that large bodies take, 1 or 2; the answer is the same to the last bit.
     """
 
     _: KW_ONLY

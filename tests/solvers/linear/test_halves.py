@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import pliant as pl
 from pliant.core.errors import SingularError
@@ -106,3 +107,21 @@ def test_a_last_front_shared_by_two_threads(body, strip, monkeypatch):
     np.testing.assert_allclose(alone, whole, rtol=0.0, atol=1e-11 * np.abs(whole).max())
     np.testing.assert_array_equal(alone, together)
     assert rows[0] == rows[1] == rows[2]
+
+
+@pytest.mark.parametrize("balance", [0.7, 0.3])
+def test_compliance_by_halves_is_compliance(body, balance, monkeypatch):
+    """Of rows that reach into both halves: H A⁻¹ Hᵀ by solves, the same to the last bit on one thread and on two."""
+    symbolic, values = body
+    factor = symbolic.factorize(values)
+    H = sparse.random(7, 3 * symbolic.pattern.node_count, density=2e-3, format="csr", random_state=3)
+    expected = H @ factor.solve(np.ascontiguousarray(H.toarray().T))
+    monkeypatch.setattr(halves, "LEAST", 0.0)
+    monkeypatch.setattr(halves, "BALANCE", balance)
+    symbolic.__dict__.pop("halves", None)
+    alone = factor.compliance(H)
+    with allow_threads(2):
+        together = factor.compliance(H)
+    symbolic.__dict__.pop("halves", None)
+    np.testing.assert_allclose(alone, expected, rtol=0.0, atol=1e-11 * np.abs(expected).max())
+    np.testing.assert_array_equal(alone, together)

@@ -159,27 +159,29 @@ def _scatter(reach: Reach, s: int, product: FloatArray, W: FloatArray) -> None:
                 W[j, i] += product[a * width + c]
 
 
-@kernel
-def condense(
+@inline
+def _condense_range(
     fronts: Fronts,
     lib: Blas,
     b: int,
     position: IntArray,
     panels: FloatArray,
-    h_ptr: IndexArray,
+    reach: Reach,
     h_columns: IntArray,
     h_values: FloatArray,
+    workspace: FloatArray,
     W: FloatArray,
+    first: int,
+    last: int,
 ) -> None:
-    """Add H A⁻¹ Hᵀ to W, shape (m, m), whose upper triangle is then that below it."""
-    reach = find_reach(fronts, b, position, h_ptr, h_columns)
-    workspace, front, product = np.empty(reach.sizes[0]), np.empty(reach.sizes[1]), np.empty(reach.sizes[2])
+    """Add what the supernodes [first, last) contribute to the lower triangle of W."""
+    front, product = np.empty(reach.sizes[1]), np.empty(reach.sizes[2])
     slot = np.empty(len(W), np.int64)
     factor = address(panels)
     y = address(front)
     square = address(product)
     summed = -1  # supernode whose sum is in `product`, not yet in W
-    for s in range(len(fronts.parent)):
+    for s in range(first, last):
         if reach.active_ptr[s + 1] == reach.active_ptr[s]:
             continue
         k, height, width = _gather(fronts, reach, s, b, position, h_columns, h_values, front, workspace, slot)
@@ -199,4 +201,50 @@ def condense(
         summed = s
     if summed >= 0:
         _scatter(reach, summed, product, W)
+
+
+@kernel
+def condense(
+    fronts: Fronts,
+    lib: Blas,
+    b: int,
+    position: IntArray,
+    panels: FloatArray,
+    h_ptr: IndexArray,
+    h_columns: IntArray,
+    h_values: FloatArray,
+    W: FloatArray,
+) -> None:
+    """Add H A⁻¹ Hᵀ to W, shape (m, m), whose upper triangle is then that below it."""
+    reach = find_reach(fronts, b, position, h_ptr, h_columns)
+    workspace, count = np.empty(reach.sizes[0]), len(fronts.parent)
+    _condense_range(fronts, lib, b, position, panels, reach, h_columns, h_values, workspace, W, 0, count)
     mirror(W)
+
+
+@kernel
+def reach_of(fronts: Fronts, b: int, position: IntArray, h_ptr: IndexArray, h_columns: IntArray) -> Reach:
+    """`find_reach`, for those who condense range by range."""
+    reach: Reach = find_reach(fronts, b, position, h_ptr, h_columns)
+    return reach
+
+
+@kernel
+def condense_range(
+    fronts: Fronts,
+    lib: Blas,
+    b: int,
+    position: IntArray,
+    panels: FloatArray,
+    reach: Reach,
+    h_columns: IntArray,
+    h_values: FloatArray,
+    workspace: FloatArray,
+    W: FloatArray,
+    first: int,
+    last: int,
+) -> None:
+    """Add what the supernodes [first, last) contribute to the lower triangle of W; `workspace` has the updates of their
+    children.
+    """
+    _condense_range(fronts, lib, b, position, panels, reach, h_columns, h_values, workspace, W, first, last)

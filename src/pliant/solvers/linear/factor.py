@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.core.errors import InputError, SingularError
-from pliant.core.threads import one_blas_thread
+from pliant.core.threads import one_blas_thread, threads_allowed
 from pliant.core.types import FloatArray, IntArray
-from pliant.solvers.linear import multifrontal, substitution
+from pliant.solvers.linear import compliance, multifrontal, substitution
 from pliant.solvers.linear.blas import blas
-from pliant.solvers.linear.compliance import condense
-from pliant.solvers.linear.condensation import csr_parts, sandwich, touched_columns
-from pliant.solvers.linear.halves import eliminate_halves, eliminate_triangle, substitute_halves
+from pliant.solvers.linear.condensation import csr_parts, mirror, sandwich, touched_columns
+from pliant.solvers.linear.halves import (
+    condense_halves,
+    eliminate_halves,
+    eliminate_triangle,
+    is_wide,
+    substitute_halves,
+)
 from pliant.solvers.linear.response import SolvedResponse
 
 if TYPE_CHECKING:
@@ -39,11 +44,13 @@ class CholeskyFactor(SolvedResponse):
         self.symbolic = symbolic
         self._block = symbolic.pattern.block
         self._memory: Any = None  # of the rounded copy
+        self._beyond: FloatArray | None  # workspace of a second thread
         if out is not None and out.symbolic is symbolic:
-            self._panels, self._workspace, self._memory = out._storage()
+            self._panels, self._workspace, self._beyond, self._memory = out._storage()
         else:
             self._panels = np.empty(int(symbolic.fronts.panel[-1]))
             self._workspace = np.empty(symbolic.workspace)
+            self._beyond = None
         self._rounded: Any = None
         self.lifted = 0.0
         self._factorize(self._checked_values(values), lift)
@@ -146,8 +153,8 @@ class CholeskyFactor(SolvedResponse):
         schur: FloatArray = upper.T @ upper
         return schur
 
-    def _storage(self) -> tuple[FloatArray, FloatArray, Any]:
-        return self._panels, self._workspace, self._memory
+    def _storage(self) -> tuple[FloatArray, FloatArray, FloatArray | None, Any]:
+        return self._panels, self._workspace, self._beyond, self._memory
 
     def _factorize(self, values: FloatArray, lift: bool) -> None:
         symbolic, count = self.symbolic, len(self.symbolic.fronts.parent)
@@ -175,11 +182,19 @@ class CholeskyFactor(SolvedResponse):
             return offset + failed if failed >= 0 else -1
 
         with one_blas_thread():
-            halves, all_of_it = symbolic.halves, self._workspace
-            if halves is not None:
-                failed = eliminate_halves(symbolic.fronts, halves, self._block, all_of_it, eliminate, eliminate_last)
-            else:
+            if symbolic.halves is None:
                 failed = eliminate(0, count, self._workspace)
+            elif threads_allowed() > 1:
+                if self._beyond is None:
+                    self._beyond = np.empty(symbolic.workspace)
+                both = self._workspace, self._beyond
+                given = symbolic.fronts, symbolic.halves, self._block, both
+                failed = eliminate_halves(*given, eliminate, eliminate_last)
+            else:
+                wide = is_wide(symbolic.fronts, self._block, count - 1)
+                failed = eliminate(0, count - wide, self._workspace)
+                if wide and failed < 0:
+                    failed = eliminate_last()
             if lift and failed >= self._block * symbolic.fronts.start[-2]:  # its children are in the workspace still
                 last = symbolic.pattern.diagonal[symbolic.nodes[symbolic.fronts.start[-2] :]]
                 self.lifted = float(np.abs(np.einsum("nii->ni", values[symbolic.pattern.diagonal])).max())
@@ -269,7 +284,23 @@ class CholeskyFactor(SolvedResponse):
         substitute_halves(fronts, halves, self._block, y, substitute)
 
     def _compliance(self, ptr: Any, columns: Any, values: FloatArray) -> FloatArray:
-        symbolic = self.symbolic
+        symbolic, b = self.symbolic, self._block
+        fronts, halves = symbolic.fronts, symbolic.halves
         W = np.zeros((len(ptr) - 1, len(ptr) - 1))
-        condense(symbolic.fronts, blas(), self._block, symbolic.position, self._panels, ptr, columns, values, W)
+        if halves is None:
+            compliance.condense(fronts, blas(), b, symbolic.position, self._panels, ptr, columns, values, W)
+            return W
+        reach = compliance.reach_of(fronts, b, symbolic.position, ptr, columns)
+
+        def update(s: int) -> slice:
+            width = int(reach.active_ptr[s + 1] - reach.active_ptr[s])
+            at, below = int(reach.offset[s]), b * int(fronts.row_ptr[s + 1] - fronts.row_ptr[s])
+            return slice(at, at + width * below)
+
+        def some(into: FloatArray, workspace: FloatArray, first: int, last: int) -> None:
+            given = fronts, blas(), b, symbolic.position, self._panels, reach, columns, values
+            compliance.condense_range(*given, workspace, into, first, last)
+
+        condense_halves(fronts, halves, int(reach.sizes[0]), W, update, some)
+        mirror(W)
         return W

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.core.threads import beside, threads_allowed
+from pliant.core.threads import beside
 from pliant.core.types import FloatArray, IntArray
 from pliant.solvers.linear.fronts import Fronts
 
@@ -105,15 +105,18 @@ def eliminate_halves(
     fronts: Fronts,
     halves: Halves,
     block: int,
-    workspace: FloatArray,
+    workspaces: tuple[FloatArray, FloatArray],
     eliminate: Callable[[int, int, FloatArray], int],
     eliminate_last: Callable[[], int],
 ) -> int:
     """Eliminate all supernodes by `eliminate(first, last, workspace)`, which says −1 or the unknown that failed, and a
-    wide last one by `eliminate_last()`; says the first that failed.
+    wide last one by `eliminate_last()`; says the first that failed. The first of the `workspaces` is for what both
+    halves have in common, too.
     """
+    workspace, beyond = workspaces
     failed = [-1, -1]
     aside: dict[int, FloatArray] = {}
+    in_place = len(halves.rest) == 1  # then all updates wait for the one that needs them, and none is written over
 
     def update(s: int, own: FloatArray) -> FloatArray:
         size, at = (block * int(fronts.row_ptr[s + 1] - fronts.row_ptr[s])) ** 2, int(fronts.update[s])
@@ -124,19 +127,23 @@ def eliminate_halves(
             failed[half] = eliminate(int(halves.first[root]), root + 1, own)
             if failed[half] >= 0:
                 return
-            aside[root] = update(root, own).copy()
+            if not in_place:
+                aside[root] = update(root, own).copy()
+            elif own is beyond:
+                aside[root] = update(root, own)
 
-    beyond = workspace if threads_allowed() < 2 else np.empty_like(workspace)
     beside(lambda: work(0, halves.one, workspace), lambda: work(1, halves.other, beyond))
     if max(failed) >= 0:
         return min(x for x in failed if x >= 0)
     for s in halves.rest:
         for child in fronts.children[fronts.child_ptr[s] : fronts.child_ptr[s + 1]].tolist():
-            update(child, workspace)[:] = aside.pop(child)
+            if child in aside:
+                update(child, workspace)[:] = aside.pop(child)
         failed_at = eliminate_last() if is_wide(fronts, block, s) else eliminate(s, s + 1, workspace)
         if failed_at >= 0:
             return failed_at
-        aside[s] = update(s, workspace).copy()
+        if not in_place:
+            aside[s] = update(s, workspace).copy()
     return -1
 
 
@@ -170,3 +177,31 @@ def substitute_halves(
     for s in reversed(halves.rest):
         substitute(y, s, s + 1, False)
     beside(lambda: work(halves.one, y, False), lambda: work(halves.other, y, False))
+
+
+def condense_halves(
+    fronts: Fronts,
+    halves: Halves,
+    size: int,
+    W: FloatArray,
+    update: Callable[[int], slice],
+    condense: Callable[[FloatArray, FloatArray, int, int], None],
+) -> None:
+    """Add to W all that supernodes contribute by `condense(W, workspace, first, last)`, in a workspace of `size` in
+    which supernode s leaves its update at `update(s)`. What the subtrees of one thread contribute is summed by itself.
+    """
+    own, beyond, apart = np.empty(size), np.empty(size), np.zeros_like(W)
+    aside: dict[int, FloatArray] = {}
+
+    def work(roots: list[int], into: FloatArray, workspace: FloatArray) -> None:
+        for root in roots:
+            condense(into, workspace, int(halves.first[root]), root + 1)
+            aside[root] = workspace[update(root)].copy()
+
+    beside(lambda: work(halves.one, W, own), lambda: work(halves.other, apart, beyond))
+    W += apart
+    for s in halves.rest:
+        for child in fronts.children[fronts.child_ptr[s] : fronts.child_ptr[s + 1]].tolist():
+            own[update(child)] = aside.pop(child)
+        condense(W, own, s, s + 1)
+        aside[s] = own[update(s)].copy()
