@@ -4,7 +4,8 @@
 
 A step of the finger doubles the volume of its chamber from rest, with response to contact, to a gradient of 1e-5; one
 of the twister doubles it from four times its volume. Those named `step` are single ones: by a third from 1.5, with the
-slots closed (what the released program reaches in its step to a nominal 4), and by a tenth. Of each: seconds by the
+slots closed (what the released program reaches in its step to a nominal 4), and by a tenth. Cells have their own
+strains and patches of them their volume (`anti_locking="volume"`), but for `smooth`. Of each: seconds by the
 clock and of the processor, parts, iterations, factorizations, the growth of each part, and processor seconds by stage.
 The floor is the numeric factorization and one solve of the tangent at rest on one thread, the least of five;
 floor_ratio is the step over as many floors as it has parts. Detection is the whole query of the bent finger with itself
@@ -82,9 +83,9 @@ def step(world: pl.World, cavity: pl.Cavity, ratios: tuple[float, ...], repeats:
     }
 
 
-def finger(cell: float, repeats: int, ratios: tuple[float, ...] = (2.0,)) -> dict[str, Any]:
-    """The finger of the experiment, its chamber doubled unless told otherwise."""
-    world, robot = finger_world(ECOFLEX, cell=cell, response=True)
+def finger(cell: float, repeats: int, ratios: tuple[float, ...] = (2.0,), *, smooth: bool = False) -> dict[str, Any]:
+    """The finger of the experiment, its chamber doubled unless told otherwise, with strains of cells or `smooth`."""
+    world, robot = finger_world(ECOFLEX, cell=cell, response=True, anti_locking=True if smooth else "volume")
     return step(world, robot.cavity, ratios, repeats)
 
 
@@ -114,6 +115,7 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
     "finger-17k": lambda: finger(2e-3, 3),
     "finger-77k": lambda: finger(1e-3, 2),
     "finger-77k-step": lambda: finger(1e-3, 2, (1.5, 2.0)),
+    "finger-77k-smooth": lambda: finger(1e-3, 2, smooth=True),
     "twister-28k": lambda: twister((4.0, 8.0)),
     "twister-28k-step": lambda: twister((4.0, 4.4)),
     "detection-40k": detection,

@@ -8,9 +8,10 @@ from scipy import sparse
 
 import pliant as pl
 from pliant.core.errors import SingularError
+from pliant.geometric.lifted import LiftedFactor
 from pliant.geometric.metric import TangentMetric
+from pliant.geometric.mixed import mixed_body
 from pliant.geometric.quasi_newton import QuasiNewton
-from pliant.geometric.rooted import RootedFactor
 from pliant.materials import Tangent
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.solvers.linear import BlockMatrix
@@ -47,8 +48,10 @@ def test_a_matrix_with_two_negative_eigenvalues_is_solved(model, softened):
     values, dense, free = softened
     with pytest.raises(SingularError):
         model.symbolic.factorize(values)
-    factor = RootedFactor(model.symbolic, values)
+    nodes = []
+    factor = LiftedFactor(model.symbolic, values, nodes)
     assert factor.negative == 2
+    assert nodes
     rng = np.random.default_rng(1)
     b = np.zeros((model.size, 3))
     b[free] = rng.normal(size=(len(free), 3))
@@ -57,42 +60,84 @@ def test_a_matrix_with_two_negative_eigenvalues_is_solved(model, softened):
     assert factor.compliance(sparse.csr_matrix(b.T)) == pytest.approx(b[free].T @ x, abs=1e-7 * np.abs(x).max())
 
 
-def test_a_positive_definite_matrix_needs_no_root(model):
+def test_a_positive_definite_matrix_needs_no_lift(model):
     values = model.blocks()
     model.assemble(model.rest, mass=0.0, stiffness=1.0, tangent=Tangent.EXACT, values=values)
-    factor = RootedFactor(model.symbolic, values)
-    assert factor.negative == 0
+    nodes = []
+    factor = LiftedFactor(model.symbolic, values, nodes)
+    assert (factor.negative, nodes) == (0, [])
     b = np.random.default_rng(2).normal(size=(model.size, 2))
     np.testing.assert_array_equal(factor.solve(b), model.symbolic.factorize(values).solve(b))
+    again = LiftedFactor(model.symbolic, values, [int(model.symbolic.nodes[0])])
+    assert again.negative == 0
+    assert again.solve(b) == pytest.approx(factor.solve(b), abs=1e-9 * np.abs(factor.solve(b)).max())
 
 
-def test_a_root_that_is_held_does_not_mend_a_leaf(model, softened):
-    values = softened[0].copy()
-    first = model.symbolic.nodes[0]
-    values[model.pattern.diagonal[first]] *= -1.0
-    with pytest.raises(SingularError) as caught:
-        RootedFactor(model.symbolic, values)
-    assert caught.value.row // 3 == first
+def test_a_matrix_with_many_negative_eigenvalues_is_refused(model, softened):
+    """And what was lifted before is left as it was."""
+    nodes = [int(model.symbolic.nodes[-1])]
+    with pytest.raises(SingularError):
+        LiftedFactor(model.symbolic, -softened[0], nodes)
+    assert nodes == [int(model.symbolic.nodes[-1])]
 
 
-def test_attempts_begin_where_the_last_one_succeeded(model, monkeypatch):
-    """A compressed block needs a share of its mass; asked again, only the attempt before that one is tried as well."""
+@pytest.fixture(scope="module")
+def pressed():
+    """A block pressed beyond its stability: a motion, its tangent over the free unknowns, and where those are."""
+    world = model_world()
+    start, model = world.initial_state(), world.models[0]
+    motion = Motion(world, replace(start, q=(start.q[0] * (0.93, 1.0, 1.0),)), STATIC_SCHEME, world.controls(None))
+    values = model.blocks()
+    mixed_body(model).tangent(motion.trials[0].evaluation_point(), None, Tangent.EXACT, values)
+    free = np.flatnonzero(~model.held.ravel())
+    dense = np.array([BlockMatrix(model.pattern, values).matvec(e.reshape(-1, 3)).ravel() for e in np.eye(model.size)])
+    return motion, dense[np.ix_(free, free)], free
+
+
+def test_directions_along_which_a_shape_falls_are_turned(pressed):
+    """As many as there are negative eigenvalues under what is given; there A⁻¹ changes its sign and nowhere else."""
+    motion, dense, free = pressed
+    size = len(motion.world.models[0].held.ravel())
+    negative = int(np.count_nonzero(np.linalg.eigvalsh(dense) < 0.0))
+    nothing = sparse.csr_matrix((0, size))
+    metric = TangentMetric(motion, [None], nothing, [[]])
+    assert (metric.attempt, metric.unstable) == (0, negative)
+    assert negative > 0
+    plain = metric.solve(np.eye(size)[:, free])[free]
+    assert plain == pytest.approx(np.linalg.inv(dense), abs=1e-6 * np.abs(plain).max())
+    turned = TangentMetric(motion, [None], nothing, [[]], fall=True).solve(np.eye(size)[:, free])[free]
+    assert np.linalg.eigvalsh(0.5 * (turned + turned.T)).min() > 0.0
+    assert np.linalg.matrix_rank(turned - plain, tol=1e-6 * np.abs(turned).max()) == negative
+
+
+def test_what_is_given_holds_a_direction(pressed):
+    """A row along the worst eigenvector leaves one unstable direction less, and W of that row is negative."""
+    motion, dense, free = pressed
+    values, vectors = np.linalg.eigh(dense)
+    row = np.zeros((1, len(motion.world.models[0].held.ravel())))
+    row[0, free] = vectors[:, 0]
+    metric = TangentMetric(motion, [None], sparse.csr_matrix(row), [[]])
+    assert metric.unstable == int(np.count_nonzero(values < 0.0)) - 1
+    assert metric.compliance([sparse.csr_matrix(row)])[0, 0] == pytest.approx(1.0 / values[0], rel=1e-6)
+
+
+def test_attempts_begin_where_the_last_one_succeeded(monkeypatch):
+    """A block pressed flat needs more than its exact tangent; again, those before the last are left out."""
     world = model_world()
     start = world.initial_state()
-    pressed = replace(start, q=(start.q[0] * (0.9, 1.0, 1.0),))
-    motion = Motion(world, pressed, STATIC_SCHEME, world.controls(None))
+    motion = Motion(world, replace(start, q=(start.q[0] * (0.5, 1.0, 1.0),)), STATIC_SCHEME, world.controls(None))
     tried = []
     factorize = TangentMetric._factorize
     monkeypatch.setattr(TangentMetric, "_factorize", lambda self, n: (tried.append(self.attempt), factorize(self, n)))
-    metric = TangentMetric(motion, [None])
-    assert metric.shift > 0.0
+    nothing = sparse.csr_matrix((0, world.models[0].size))
+    metric = TangentMetric(motion, [None], nothing, [[]])
+    assert metric.attempt > 0
     assert tried == list(range(metric.attempt + 1))
     tried.clear()
-    again = TangentMetric(motion, [None], last=metric.attempt)
-    assert again.attempt == metric.attempt
-    assert tried == [0, metric.attempt - 1, metric.attempt]
-    b = np.random.default_rng(4).normal(size=(model.size, 1))
-    np.testing.assert_allclose(again.solve(b), metric.solve(b), rtol=1e-9)
+    again = TangentMetric(motion, [None], nothing, [[]], last=metric.attempt)
+    assert tried[0] == metric.attempt - 1
+    b = np.random.default_rng(4).normal(size=(world.models[0].size, 1))
+    np.testing.assert_allclose(again.solve(b), metric.solve(b), rtol=1e-6, atol=1e-9 * np.abs(metric.solve(b)).max())
 
 
 def test_the_compact_form_is_that_of_bfgs():

@@ -322,10 +322,12 @@ def _channels() -> None:
 def _geometric() -> None:
     scene = Scene()
     rubber = materials.NeoHookean(young=1e5, poisson=0.49, density=1000)
-    hollow = scene.add(Volume(meshes.shell(0.01, 0.02, cells=(1, 1)), rubber, clamp=regions.plane(axis="x", at=0)))
+    clamp = regions.plane(axis="x", at=0)
+    hollow = scene.add(Volume(meshes.shell(0.01, 0.02, cells=(1, 1)), rubber, clamp=clamp, anti_locking="volume"))
     chamber = scene.add(Cavity(hollow))
     world = scene.compile()
-    Geometric()(world, world.initial_state(), {chamber: VolumeRatio(1.1)})
+    state, _ = Geometric()(world, world.initial_state(), {chamber: VolumeRatio(1.1)})
+    state.elastic_energy(hollow)
     Elements.of(hollow.mesh.points, hollow.mesh.cells, 1e5, 0.1, "elastic").forces(world.initial_state().q[0] * 1.1)
 
 

@@ -35,6 +35,7 @@ from pliant.experiments.report import Report
 from pliant.geometric import Geometric
 from pliant.materials import Material
 from pliant.materials.silicones import ecoflex_00_30
+from pliant.models.volume.points import AntiLocking
 from pliant.robots import Robot, pneumatic_finger
 from pliant.stepping import QuasiStatic
 from pliant.viewer.picture import write_picture
@@ -86,9 +87,11 @@ class Bending:
         return self.made.pressures(self.robot.cavity)
 
 
-def finger_world(material: Material, *, cell: float, response: bool) -> tuple[World, Robot]:
+def finger_world(
+    material: Material, *, cell: float, response: bool, anti_locking: AntiLocking = True
+) -> tuple[World, Robot]:
     """A world with the finger, whose chambers touch each other where `response` is on."""
-    robot = pneumatic_finger(cell_size=cell, material=material, sole_material=SOLE)
+    robot = pneumatic_finger(cell_size=cell, material=material, sole_material=SOLE, anti_locking=anti_locking)
     scene = Scene()
     scene.add(robot)
     if response:

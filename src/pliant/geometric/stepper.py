@@ -250,8 +250,7 @@ class _Way:
 
 
 def _volume_change(model: VolumeModel, q: Any) -> float:
-    surface = model.mesh.surface()
-    return replace(surface, points=np.array(q)).volume() / surface.volume() - 1.0
+    return float(replace(model.mesh, points=np.array(q)).cell_volumes().sum() / model.mesh.volume - 1.0)
 
 
 def _check(world: World) -> None:

@@ -8,6 +8,7 @@ from pliant.materials import Part
 from pliant.models.volume.points import build_points, cell_gradients
 
 KINDS = [("tet4", False), ("tet4", True), ("tet10", True), ("hex8", False), ("hex8", True)]
+KINDS += [("tet4", "volume"), ("hex8", "volume")]
 
 
 def warped(element):

@@ -7,6 +7,7 @@ import pliant as pl
 from pliant.models.volume.readouts import von_mises
 
 KINDS = [("tet4", False), ("tet4", True), ("tet10", True), ("hex8", False), ("hex8", True)]
+KINDS += [("tet4", "volume"), ("hex8", "volume")]
 NEO = pl.materials.NeoHookean(young=1e5, poisson=0.4, density=1000.0)
 F = np.array([[1.2, 0.1, 0.0], [0.0, 0.9, -0.1], [0.05, 0.0, 1.1]])
 

@@ -34,13 +34,9 @@ class CholeskyFactor(SolvedResponse):
 
     Vectors are in the caller's numbering, all nodes included: entries of nodes that are not unknowns are ignored in
     what is given and zero in what is returned. The methods only read the factor, so threads may share it.
-
-    With `lift`, a matrix that fails in its last front only is factorized with `lifted` > 0 added to the diagonal there.
     """
 
-    def __init__(
-        self, symbolic: Symbolic, values: FloatArray, *, out: CholeskyFactor | None = None, lift: bool = False
-    ) -> None:
+    def __init__(self, symbolic: Symbolic, values: FloatArray, *, out: CholeskyFactor | None = None) -> None:
         self.symbolic = symbolic
         self._block = symbolic.pattern.block
         self._memory: Any = None  # of the rounded copy
@@ -52,8 +48,7 @@ class CholeskyFactor(SolvedResponse):
             self._workspace = np.empty(symbolic.workspace)
             self._beyond = None
         self._rounded: Any = None
-        self.lifted = 0.0
-        self._factorize(self._checked_values(values), lift)
+        self._factorize(self._checked_values(values))
 
     @property
     def size(self) -> int:
@@ -145,18 +140,10 @@ class CholeskyFactor(SolvedResponse):
             total += 2.0 * float(np.log(np.diagonal(panel)).sum())
         return total
 
-    def root(self) -> FloatArray:
-        """The Schur complement of A on the unknowns of the last front, (k, k), in elimination order."""
-        fronts = self.symbolic.fronts
-        k = self._block * int(fronts.start[-1] - fronts.start[-2])
-        upper = np.triu(self._panels[fronts.panel[-2] : fronts.panel[-1]].reshape(k, -1)[:, :k])
-        schur: FloatArray = upper.T @ upper
-        return schur
-
     def _storage(self) -> tuple[FloatArray, FloatArray, FloatArray | None, Any]:
         return self._panels, self._workspace, self._beyond, self._memory
 
-    def _factorize(self, values: FloatArray, lift: bool) -> None:
+    def _factorize(self, values: FloatArray) -> None:
         symbolic, count = self.symbolic, len(self.symbolic.fronts.parent)
         scale = np.empty(symbolic.unknown_count)
         multifrontal.diagonal_scale(values, symbolic.pattern.diagonal, symbolic.nodes, scale)
@@ -195,13 +182,6 @@ class CholeskyFactor(SolvedResponse):
                 failed = eliminate(0, count - wide, self._workspace)
                 if wide and failed < 0:
                     failed = eliminate_last()
-            if lift and failed >= self._block * symbolic.fronts.start[-2]:  # its children are in the workspace still
-                last = symbolic.pattern.diagonal[symbolic.nodes[symbolic.fronts.start[-2] :]]
-                self.lifted = float(np.abs(np.einsum("nii->ni", values[symbolic.pattern.diagonal])).max())
-                before = values[last]
-                values[last] += self.lifted * np.eye(self._block)
-                failed = eliminate(count - 1, count, self._workspace)
-                values[last] = before
         if failed >= 0:
             self._raise_singular(failed, values)
 
