@@ -7,7 +7,7 @@ from pliant.experiments import fang_twisting, reproduce
 from pliant.experiments.fang_parts import ECOFLEX, inflate, pushing
 from pliant.geometric import Geometric
 
-TINY = fang_twisting.Size((1, 1, 18), 3)
+TINY = fang_twisting.Size((1, 1, 18), 3, "tet4")
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def test_the_cylinder_pushes_it_back_and_is_not_entered(wound):
     assert fang_twisting.inside(free, alone.states[-1], obstacle) > 0.2e-3
     assert fang_twisting.inside(robot, made.states[-1], obstacle) < 0.02e-3
     force = made.infos[-1].contact_force(robot.body, obstacle)
-    assert force[0] < 0.0
+    assert force[2] < 0.0
     assert np.linalg.norm(force) == pytest.approx(pushing(made.infos[-1], robot.body, obstacle), rel=0.1)
 
 
@@ -62,4 +62,7 @@ def test_the_report_has_the_papers_names(tmp_path):
     assert report.metrics["contact_area_mm2"] > report.metrics["stiffer_contact_area_at_equal_pressure_mm2"]
     assert report.metrics["max_penetration_mm"] < 0.05 < report.metrics["penetration_without_response_mm"]
     assert report.metrics["body_volume_percent"] < 2.0
+    assert report.metrics["reached_ratio"] == pytest.approx(115.0, rel=1e-4)
+    assert (report.metrics["inverted"], report.metrics["unstable"]) == (0, 0)
+    assert report.metrics["residual"] <= 1e-5
     assert all(path.exists() for path in report.pictures(tmp_path))
