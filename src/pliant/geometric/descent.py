@@ -70,8 +70,8 @@ class Settings:
 
 @dataclass(eq=False)
 class Effort:
-    """What descents took: iterations, factorizations, the largest σ that a tangent needed, and which attempt gave the
-    last one that needed any (`metric`).
+    """What descents took: iterations, factorizations, the largest σ that a tangent needed; which attempt gave the last
+    one, and the nodes that had to be lifted in each body (`metric`).
     """
 
     iterations: int = 0
@@ -226,8 +226,10 @@ class Descent:
             self.quadratic.release()
             self.motion.assembly, self.motion.lam = self.touching.assembly, self.touching.lam
             try:
-                rows, last = self.effort.lifts, self.effort.attempt
-                metric = TangentMetric(self.motion, self.expected, self._given(), rows, last=last, fall=self.fall)
+                given, effort = self._given(), self.effort
+                metric = TangentMetric(
+                    self.motion, self.expected, given, effort.lifts, last=effort.attempt, fall=self.fall
+                )
             except SingularError as error:
                 raise StalledError(str(error)) from error
         self.quadratic.renew(metric)

@@ -36,15 +36,15 @@ class TangentMetric:
     """The second derivative of the Lagrangian at one shape, with each body under expected stresses.
 
     It may have negative eigenvalues (`lifted`). Rows C (m, N) whose δ is given hold some of their directions; along the
-    others the shape is unstable, `unstable` of them. Where it is to `fall` A⁻¹ is taken with its sign turned there, so
-    that steps go down:
+    others the shape is unstable, `unstable` of them. Where it is to `fall`, or is far from a minimum, A⁻¹ is taken with
+    its sign turned there, so that steps go down:
 
         A⁻¹ + Σ 2 |μ| w wᵀ,        P w = μ D w,  μ < 0,  C w = 0        (P: A⁻¹ under given δ, D: the diagonal of M)
 
     Where there are too many of them a share of what the projected tangent has more is added, at last σM too; `attempt`
     is the number of what succeeded, `shift` is σ. Attempts begin with the one before `last`, which succeeded the
-    last time. The minimum does not depend on any of this. `rows` are unknowns to be lifted, one list for each body,
-    which grow as needed.
+    last time. The minimum does not depend on any of this. Unknowns around the nodes `lifted` are, a list for each
+    body, which grows as needed.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class TangentMetric:
         motion: Motion,
         expected: Sequence[Expected | None],
         C: sparse.csr_matrix,
-        rows: Sequence[list[int]],
+        lifted: Sequence[list[int]],
         *,
         last: int = 0,
         fall: bool = False,
@@ -74,24 +74,24 @@ class TangentMetric:
                 for system in self._systems:
                     system.add_mass(self.shift)
             try:
-                self._factorize(rows)
+                self._factorize(lifted)
                 Z = self._watch(C)
-                if fall and self.unstable:
+                if self.unstable and (fall or self.attempt):
                     self._turn(C, Z)
                 return
             except SingularError as error:
                 failed = error
         raise failed
 
-    def _factorize(self, rows: Sequence[list[int]]) -> None:
-        """Factorize all systems, with the unknowns `rows` lifted."""
+    def _factorize(self, lifted: Sequence[list[int]]) -> None:
+        """Factorize all systems, with unknowns around the nodes `lifted`."""
         self._factors = []
         for number, system in enumerate(self._systems):
             model, factor = system.model, None
             memory = model.spare_factors.pop() if model.spare_factors else None
             try:
                 model.hold(system.values)
-                factor = LiftedFactor(model.symbolic, system.values, rows[number], out=memory)
+                factor = LiftedFactor(model.symbolic, system.values, lifted[number], out=memory)
             finally:
                 if factor is None and memory is not None:
                     model.spare_factors.append(memory)
@@ -99,6 +99,7 @@ class TangentMetric:
 
     def _watch(self, C: sparse.csr_matrix) -> FloatArray:
         """Count the directions along which the shape falls; returns A⁻¹ Cᵀ."""
+        self.unstable = 0
         negative = sum(_inner(factor).negative for factor in self._factors)
         if not negative:
             return np.zeros((C.shape[1], 0))

@@ -78,6 +78,8 @@ class Geometric:
     stretch; with that one iteration for each part of the way is enough to go on, and only its end is found in full.
 
     Chambers are closed surfaces: they have no mesh of their own, and none that could be too coarse at a large growth.
+    Walls that are stretched beyond twice their length want `pl.Volume(…, anti_locking="volume")`. Where the shape
+    becomes unstable on the way, as a tube that bulges, it falls to the next stable one.
 
     tolerance
         ‖∂L/∂q‖ over the free unknowns as a fraction of the largest force norm, L the Lagrangian; usual 1e-4 … 1e-8.

@@ -17,7 +17,6 @@ from scipy import sparse
 from pliant.constraints import Assembly, Rows, assemble, forces_of
 from pliant.constraints.contact import ContactPair
 from pliant.core.types import BoolArray, FloatArray, IndexArray
-from pliant.geometric.laws import unbounded
 from pliant.stepping.motion import Motion
 
 
@@ -104,8 +103,3 @@ class Touching:
     def own(self) -> list[sparse.csr_matrix]:
         """Rows of the contacts in each model."""
         return [] if self.assembly is None else [H[self.contact] for H in self.assembly.rows.H]
-
-    @property
-    def given_count(self) -> int:
-        """Rows that have to meet their target, and so hold a direction each."""
-        return 0 if self.assembly is None else int(np.count_nonzero(unbounded(self.assembly.rows)))
