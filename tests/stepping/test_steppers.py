@@ -268,3 +268,13 @@ def test_two_bodies_are_solved_side_by_side():
         for _ in range(5):
             single, _ = pl.ImplicitEuler(dt=0.01)(world, single)
         np.testing.assert_array_equal(single.points(body), state.points(body))
+
+
+def test_an_actuator_is_not_known_by_its_name():
+    """A string is no list of actuators."""
+    scene = pl.Scene()
+    robot = scene.add(pl.robots.finger())
+    world = scene.compile()
+    _, info = pl.ImplicitEuler(0.01)(world, world.initial_state(), {robot.cable: pl.Displacement(0.001)})
+    with pytest.raises(InputError, match="cable"):
+        info.actuation("cable")

@@ -79,7 +79,7 @@ class StepInfo:
         hinge. Of several actuators, two arrays (k,).
         """
         assert self.world is not None
-        if isinstance(actuator, Sequence):
+        if isinstance(actuator, Sequence) and not isinstance(actuator, str):
             pairs = np.array([self.actuation(one) for one in actuator]).reshape(-1, 2)
             return pairs[:, 0], pairs[:, 1]
         if self.assembly is None or self.lam is None:
