@@ -119,25 +119,31 @@ class _CompileNotice(event.Listener):
 
     def __init__(self) -> None:
         self._depth = 0
-        self._count = 0
+        self.count = 0
 
     def on_start(self, event: Any) -> None:
         self._depth += 1
         function = event.data["dispatcher"].py_func
         if self._depth > 1 or not function.__module__.startswith("pliant"):
             return
-        self._count += 1
+        self.count += 1
         if sys.stderr.isatty():
-            sys.stderr.write(f"\rpliant: compiling kernels, first run only ({self._count}: {function.__name__})\033[K")
+            sys.stderr.write(f"\rpliant: compiling kernels, first run only ({self.count}: {function.__name__})\033[K")
             sys.stderr.flush()
-        elif self._count == 1:
+        elif self.count == 1:
             sys.stderr.write("pliant: compiling kernels, first run only; `pliant warmup` does it ahead\n")
 
     def on_end(self, event: Any) -> None:
         self._depth -= 1
-        if self._depth == 0 and self._count and sys.stderr.isatty():
+        if self._depth == 0 and self.count and sys.stderr.isatty():
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
 
 
-event.register("numba:compile", _CompileNotice())
+_notice = _CompileNotice()
+event.register("numba:compile", _notice)
+
+
+def compiled_count() -> int:
+    """Kernels that this process has compiled, because no earlier one had."""
+    return _notice.count
