@@ -50,7 +50,9 @@ def twister(
     side
         Cells along a side of the core; around the rod there are four times as many, two of them across the chamber.
     element
-        "tet4", "tet10" or "hex8".
+        "tet4", "tet10" or "hex8"; beyond some fifteen times the volume of the chamber "hex8".
+    anti_locking
+        As of `pl.Volume`; "volume" for the large strains of its walls.
     material
         None: the paper's Ecoflex 00-30, Mooney–Rivlin with 41.8 and 10.6 kPa, ν = 0.49, 1070 kg/m³.
     """
