@@ -69,7 +69,8 @@ class Geometric:
     min Σ ψ(F) vol − loads   over the free nodes,   with   V = α V₀ for each chamber,   gap ≥ 0 for each contact
 
     ψ is any material of the library; `pl.VolumeRatio(α)` is the control of a cavity. There is no time: the answer does
-    not depend on the way, but where contacts come to lie. λ of a chamber is its pressure, λ of a contact its force.
+    not depend on the way, but where contacts come to lie or shapes are unstable. λ of a chamber is its
+    pressure, λ of a contact its force.
 
     The paper blends shapes over one constant Laplacian; its stress is no gradient, so that energy, pressure and contact
     force have no meaning in it. Here the energy is that of the material, and the quadratic problems of the descent are

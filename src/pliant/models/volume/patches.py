@@ -3,8 +3,8 @@
 J of a patch is what its cells take up over what they took up at rest, J = Σ w det F / Σ w over their `grains`, the
 points at which F is constant (E. A. de Souza Neto, F. M. Andrade Pires, D. R. J. Owen, F-bar-based linear triangles and
 tetrahedra for finite strain analysis of nearly incompressible solids, IJNME 62, 2005). The determinant of a mean of F,
-which is the same at small strain, is not: cells that buckle against each other grow tenfold in volume under a mean
-whose determinant stays 1, and rubber stretched to three times its length would rather do that than stretch on.
+which is the same at small strain, is not: cells that buckle against each other grow in volume under a mean whose
+determinant stays 1, and rubber that is stretched far would rather do that than stretch on.
 
 With F = Σ xₐ ⊗ Gₐ:   ∂det F/∂xₐ = cof F Gₐ,   ∂²det F/∂xₐ∂xᵦ = −[F (Gₐ × Gᵦ)]ₓ.
 """
