@@ -5,7 +5,7 @@ import pytest
 
 import pliant as pl
 from pliant.core.errors import InputError
-from pliant.demos import DEMOS, bending, run_demo
+from demos import DEMOS, bending, run_demo
 
 
 def test_the_tentacle_is_round_and_tapers():
