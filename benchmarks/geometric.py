@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 import pliant as pl
+from experiments.fang_finger import ECOFLEX, finger_world
 from pliant.collision import CollisionSurface, ProximityOptions, self_contacts
 from pliant.core import timers
-from experiments.fang_finger import ECOFLEX, finger_world
 from pliant.geometric.mixed import mixed_body
 from pliant.materials import Tangent
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from demos.outcome import Outcome, stage_table
 from pliant import materials, regions
 from pliant import mesh as meshes
 from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray
-from demos.outcome import Outcome, stage_table
 from pliant.materials import Silicone
 from pliant.mesh import Mesh
 from pliant.models.volume import Rayleigh, Support, Volume

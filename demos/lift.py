@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.errors import ConvergenceError
-from pliant.core.types import FloatArray
 from demos.outcome import Outcome, stage_table
 from demos.recording import record, smooth
+from pliant.core.errors import ConvergenceError
+from pliant.core.types import FloatArray
 from pliant.mesh import box
 from pliant.robots import Gripper, gripper
 from pliant.stepping import ImplicitEuler, Run

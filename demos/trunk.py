@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from demos.outcome import Outcome, stage_table
+from demos.recording import record, smooth
 from pliant.control import Effector, Inverse
 from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray
-from demos.outcome import Outcome, stage_table
-from demos.recording import record, smooth
 from pliant.robots import Robot, trunk
 from pliant.stepping import ImplicitEuler, Run
 from pliant.viewer.export_surfaces import Shown, shown_run, tube_frames

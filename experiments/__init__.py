@@ -6,8 +6,8 @@ from importlib import import_module
 from time import perf_counter
 from typing import Any
 
-from pliant.core.errors import InputError
 from experiments.report import Report
+from pliant.core.errors import InputError
 
 EXPERIMENTS: dict[str, str] = {
     "adagolodjo-convergence": "how many sections a rod in a finger needs",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.core.types import FloatArray, IntArray
 from experiments.adagolodjo_parts import RodFinger
+from pliant.core.types import FloatArray, IntArray
 from pliant.mappings.rod_skin import rod_skin
 from pliant.models.rod import RodModel
 from pliant.viewer.picture import write_picture

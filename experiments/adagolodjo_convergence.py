@@ -10,10 +10,10 @@ from functools import partial
 
 import numpy as np
 
-from pliant.core.types import FloatArray
 from experiments.adagolodjo_bending import BentRod, write_bending
 from experiments.adagolodjo_parts import NOTES, channel_points, pulled, with_rod
 from experiments.report import Report
+from pliant.core.types import FloatArray
 
 FINEST = 80
 PULL = 0.008

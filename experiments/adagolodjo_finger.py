@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators.values import Displacement
-from pliant.control import Effector, Inverse
-from pliant.core.types import FloatArray
 from experiments.adagolodjo_parts import DT, NOTES, RodFinger, channel_points, pulled, with_cable, with_rod
 from experiments.following import Following, follow, times
 from experiments.report import Report
+from pliant.actuators.values import Displacement
+from pliant.control import Effector, Inverse
+from pliant.core.types import FloatArray
 from pliant.stepping import ImplicitEuler
 
 SECTIONS, DIRECT_SECTIONS = 15, 8

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.types import FloatArray
 from experiments.report import Report
 from experiments.threaded import Thread, Wire, thread
+from pliant.core.types import FloatArray
 from pliant.robots.gripper import Gripper, gripper
 from pliant.stepping import ImplicitEuler, Run, StepInfo
 from pliant.stepping.run import Recorder

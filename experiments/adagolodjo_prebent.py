@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from experiments.adagolodjo_parts import DT, damped_rod
+from experiments.report import Report
 from pliant.actuators import BaseDrive
 from pliant.actuators.values import Angle
 from pliant.constraints.channel import Channel
 from pliant.core.types import FloatArray
-from experiments.adagolodjo_parts import DT, damped_rod
-from experiments.report import Report
 from pliant.materials import Corotated
 from pliant.mesh import box, regions
 from pliant.models.rod import Rod, Turn

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.actuators.values import Force
-from pliant.core.types import FloatArray
 from experiments.adagolodjo_parts import NOTES, pulled, with_rod
 from experiments.report import Report
+from pliant.actuators.values import Force
+from pliant.core.types import FloatArray
 
 FORCE = 1.5
 """Pulling force, N."""

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from pliant.control import Effector, Inverse, MovedSupport, paths
-from pliant.core.types import FloatArray
 from experiments.following import Following, follow
 from experiments.report import Report
 from experiments.threaded import Thread, Wire, evenly, off_axis, thread
+from pliant.control import Effector, Inverse, MovedSupport, paths
+from pliant.core.types import FloatArray
 from pliant.robots import Robot, trunk
 from pliant.stepping import ImplicitEuler
 from pliant.world import Scene, World

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from pliant.core.types import FloatArray
 from experiments.bortoff_plots import BLUE, GREEN, GREY, INK, RED, canvas, save
 from experiments.report import Report
+from pliant.core.types import FloatArray
 from pliant.hybrid import Mode, Solution, bouncing_ball, integrate
 
 GRAVITY = 9.81

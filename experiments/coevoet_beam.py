@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from experiments.following import W_NOTE
+from experiments.inverse_run import Followed, follow, follow_blind, ramp
+from experiments.report import Report
 from pliant.actuators import Cable
 from pliant.actuators.values import Force
 from pliant.control import Effector, Inverse, cost_landscape, plot_cost_landscape
 from pliant.control.landscape import Landscape
 from pliant.core.types import FloatArray
-from experiments.following import W_NOTE
-from experiments.inverse_run import Followed, follow, follow_blind, ramp
-from experiments.report import Report
 from pliant.materials import Corotated
 from pliant.mesh import Mesh, regions
 from pliant.models.rigid import Obstacle

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from experiments.following import W_NOTE, Following, follow, times
+from experiments.report import Report
 from pliant.actuators import Cable
 from pliant.control import Effector, Inverse, MovedSupport, paths
 from pliant.core.types import FloatArray
-from experiments.following import W_NOTE, Following, follow, times
-from experiments.report import Report
 from pliant.mappings.beam_map import sampled
 from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.rigid import Obstacle

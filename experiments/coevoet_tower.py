@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from experiments.following import W_NOTE
+from experiments.inverse_run import Followed, follow, follow_blind, ramp
+from experiments.report import Report
 from pliant.actuators import Cavity
 from pliant.actuators.values import Pressure
 from pliant.control import Effector, Inverse
 from pliant.core.types import FloatArray
-from experiments.following import W_NOTE
-from experiments.inverse_run import Followed, follow, follow_blind, ramp
-from experiments.report import Report
 from pliant.materials import Corotated
 from pliant.models.volume import Volume
 from pliant.robots import tower

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from experiments.following import W_NOTE, Following, follow, times
+from experiments.report import Report
 from pliant.actuators.values import Cut
 from pliant.control import Effector, Inverse, MovedSupport, paths
 from pliant.core.types import FloatArray
-from experiments.following import W_NOTE, Following, follow, times
-from experiments.report import Report
 from pliant.models.rigid import Obstacle
 from pliant.models.volume import Support
 from pliant.robots import Robot, trunk

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from experiments.following import W_NOTE
+from experiments.inverse_run import follow, ramp
+from experiments.report import Report
 from pliant.actuators import ForcePoint
 from pliant.actuators.values import Force
 from pliant.control import Effector, Inverse
 from pliant.core.types import FloatArray
-from experiments.following import W_NOTE
-from experiments.inverse_run import follow, ramp
-from experiments.report import Report
 from pliant.materials import Corotated
 from pliant.mesh import Mesh, box, regions
 from pliant.models.volume import Rayleigh, Volume

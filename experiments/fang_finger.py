@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators.values import VolumeRatio
-from pliant.core.types import FloatArray
 from experiments.fang_parts import (
     DRAGON_SKIN,
     ECOFLEX,
@@ -32,6 +30,8 @@ from experiments.fang_parts import (
 )
 from experiments.goury_pictures import new_figure
 from experiments.report import Report
+from pliant.actuators.values import VolumeRatio
+from pliant.core.types import FloatArray
 from pliant.geometric import Geometric
 from pliant.materials import Material
 from pliant.materials.silicones import ecoflex_00_30

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.types import FloatArray
 from experiments.fang_parts import (
     DRAGON_SKIN,
     ECOFLEX,
@@ -33,6 +32,7 @@ from experiments.fang_parts import (
 )
 from experiments.goury_pictures import new_figure
 from experiments.report import Report
+from pliant.core.types import FloatArray
 from pliant.materials import Material
 from pliant.robots import PneumaticGripper, pneumatic_gripper
 from pliant.viewer.picture import write_picture

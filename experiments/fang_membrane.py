@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import LinearNDInterpolator
 
-from pliant.core.types import FloatArray
 from experiments.fang_parts import (
     DRAGON_SKIN,
     ECOFLEX,
@@ -33,6 +32,7 @@ from experiments.fang_parts import (
 )
 from experiments.goury_pictures import new_figure
 from experiments.report import Report
+from pliant.core.types import FloatArray
 from pliant.materials import Material
 from pliant.robots import Membrane, membrane
 from pliant.stepping import QuasiStatic

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators.values import Displacement
-from pliant.control import Effector, Inverse
-from pliant.core.types import FloatArray
 from experiments.goury_parts import Bench, Sizes, Timed, side_by_side, sizes
 from experiments.goury_pictures import finger_pictures
 from experiments.report import Report
+from pliant.actuators.values import Displacement
+from pliant.control import Effector, Inverse
+from pliant.core.types import FloatArray
 from pliant.reduction import ramps
 from pliant.reduction.experiments import STEPPER
 from pliant.robots import finger

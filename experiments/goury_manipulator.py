@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Cable
-from pliant.actuators.values import Force
-from pliant.constraints import RowLaw
-from pliant.core.types import FloatArray
 from experiments.every_contact import GaussSeidel, with_every_contact
 from experiments.goury_parts import DEPTH, Bench, Sizes, Timed, paces, side_by_side, sizes
 from experiments.goury_pictures import Shape, manipulator_pictures
 from experiments.report import Report
+from pliant.actuators import Cable
+from pliant.actuators.values import Force
+from pliant.constraints import RowLaw
+from pliant.core.types import FloatArray
 from pliant.reduction import plackett_burman, validate, with_symmetric_forces
 from pliant.reduction.symmetry import Symmetry
 from pliant.robots import spine

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from experiments.goury_parts import Bench, Sizes, contact_arrows
 from pliant.core.errors import MissingExtraError
 from pliant.core.types import FloatArray, IntArray
-from experiments.goury_parts import Bench, Sizes, contact_arrows
 from pliant.world import State
 
 LEAST = 1e-2

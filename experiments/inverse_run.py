@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.types import FloatArray
 from experiments.following import compliance_seconds
+from pliant.core.types import FloatArray
 from pliant.stepping import Run
 from pliant.stepping.info import StepInfo
 from pliant.stepping.run import Recorder

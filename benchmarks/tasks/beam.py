@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant import materials, mesh
 from benchmarks.tasks.measure import Measurement, measure_steps
 from benchmarks.tasks.peers import run_peers
+from pliant import materials, mesh
 from pliant.core.errors import InputError
 from pliant.materials import Material
 from pliant.mesh import Mesh, regions

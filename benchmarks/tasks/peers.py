@@ -18,6 +18,7 @@ import numpy as np
 
 from pliant.core.errors import InputError
 
+SCRIPTS = Path(__file__).parents[1] / "peers"
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _TIME_LIMIT = 300.0
 
@@ -53,14 +54,10 @@ def run_peers(
         np.savez(file, **setup)
         for name, (script, *arguments) in commands.items():
             try:
-                reports[name] = _run(python, _script(script), file, arguments)
+                reports[name] = _run(python, SCRIPTS / script, file, arguments)
             except (OSError, subprocess.SubprocessError, ValueError, InputError) as error:
                 errors[name] = str(error)
     return reports, errors
-
-
-def _script(name: str) -> Path:
-    return Path(__file__).parents[1] / "peers" / name
 
 
 def _run(python: Path, script: Path, setup: Path, arguments: Sequence[Any]) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import BaseDrive, Cable
 from benchmarks.tasks.measure import measure_steps
 from benchmarks.tasks.touch import DT, cables_of_data
+from pliant.actuators import BaseDrive, Cable
 from pliant.constraints.channel import Channel
 from pliant.core.types import FloatArray
 from pliant.models.beam import Circle

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from pliant import robots
-from pliant.actuators import Cable, CableRows
 from benchmarks.tasks.measure import measure_steps
 from benchmarks.tasks.peers import run_peers
+from pliant import robots
+from pliant.actuators import Cable, CableRows
 from pliant.control import Effector, Inverse
 from pliant.core.errors import InputError
 from pliant.materials import Corotated

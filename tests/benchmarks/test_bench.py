@@ -79,8 +79,9 @@ def test_peers_read_the_setup_and_failures_are_reported(monkeypatch, tmp_path):
     environment = tmp_path / "venv" / "bin"
     environment.mkdir(parents=True)
     (environment / "python").symlink_to(sys.executable)
-    scripts = tmp_path / "benchmarks" / "peers"
-    scripts.mkdir(parents=True)
+    scripts = tmp_path / "peers"
+    scripts.mkdir()
+    monkeypatch.setattr("benchmarks.tasks.peers.SCRIPTS", scripts)
     (scripts / "good.py").write_text(
         "import sys, json, zipfile\n"
         "names = zipfile.ZipFile(sys.argv[1]).namelist()\n"

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import types
 import warnings
 
 import pytest
@@ -139,6 +140,25 @@ def test_a_published_experiment_as_json(pliant, monkeypatch):
     assert code == 0
     assert json.loads(out)["paper"] == {"step_ms": 3.0}
     assert "chosen" in err
+
+
+@pytest.mark.parametrize("command", ["demo", "bench", "reproduce"])
+def test_outside_a_checkout_the_error_says_how_to_get_one(command, pliant, monkeypatch, tmp_path):
+    monkeypatch.setattr("pliant.cli.checkout.ROOT", tmp_path)
+    code, _, err = pliant(command)
+    assert code == 1
+    assert "source checkout" in err
+    assert "pip install --editable" in err
+    assert "Traceback" not in err
+
+
+def test_a_foreign_package_of_the_same_name_is_not_run(pliant, monkeypatch, tmp_path):
+    foreign = types.ModuleType("demos")
+    foreign.__file__ = str(tmp_path / "demos" / "__init__.py")
+    monkeypatch.setitem(sys.modules, "demos", foreign)
+    code, _, err = pliant("demo")
+    assert code == 1
+    assert "was imported under that" in " ".join(err.split())
 
 
 def test_version():

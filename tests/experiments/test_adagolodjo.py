@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.constraints.coupling import couple
-from pliant.control.kinematics import _origin, _watched, kinematics
 from experiments import EXPERIMENTS, reproduce
 from experiments import adagolodjo_parts as parts
 from experiments import adagolodjo_prebent as prebent
+from pliant.constraints.coupling import couple
+from pliant.control.kinematics import _origin, _watched, kinematics
 
 NAMES = ("finger", "convergence", "radius", "prebent")
 

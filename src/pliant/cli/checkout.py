@@ -28,8 +28,8 @@ def checkout_package(name: str) -> ModuleType:
     file = ROOT / name.replace(".", "/") / "__init__.py"
     if not file.is_file() or not (ROOT / "pyproject.toml").is_file():
         raise MissingExtraError(
-            f"`{COMMANDS[name]}` needs the folder {name.partition('.')[0]}/ of the source checkout, which this "
-            f"installation does not have (it is in {Path(__file__).parents[1]}); clone the repository of Pliant and run "
+            f"`{COMMANDS[name]}` needs the folder {name.partition('.')[0]}/ of the source checkout, which the "
+            f"installation in {Path(__file__).parents[1]} does not have; clone the repository of Pliant and run "
             "`pip install --editable .` in it"
         )
     if str(ROOT) not in sys.path:
