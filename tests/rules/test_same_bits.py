@@ -1,0 +1,49 @@
+"""Results stay as they were recorded: bit for bit on the same kind of machine, to 1e-10 elsewhere.
+
+A difference means that the change computes something else than before. Where that is meant, record the run anew with
+`python tests/rules/recorded_runs.py NAME` and say in the commit which run changed and why.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import recorded_runs
+
+from pliant.core.kernels import compiled_count
+
+RECORD = json.loads(recorded_runs.RECORD.read_text())
+ELSEWHERE = 1e-10
+"""Of the norm of each array."""
+ILL_CONDITIONED = {}
+"""Runs whose forces other last bits change by more, with the fraction that was seen."""
+NAMES = [pytest.param(name, marks=[pytest.mark.slow] * (name in recorded_runs.SLOW)) for name in recorded_runs.RUNS]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_gives_the_recorded_bits(name):
+    recorded = RECORD["runs"][name]
+    arrays = recorded_runs.arrays_of(name)
+    if recorded_runs.machine() != RECORD["machine"]:
+        _compare(recorded_runs.outline(arrays), recorded["outline"], ILL_CONDITIONED.get(name, ELSEWHERE))
+    elif recorded_runs.digest(arrays) != recorded["bits"]:
+        # A kernel that this process compiled may round differently from the same one read from the cache.
+        assert compiled_count(), f"{name} gives other results than recorded"
+        command = [sys.executable, recorded_runs.__file__, "--digest", name]
+        again = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert again.stdout.strip() == recorded["bits"], f"{name} gives other results than recorded"
+
+
+def test_every_run_is_recorded():
+    assert list(RECORD["runs"]) == list(recorded_runs.RUNS)
+
+
+def _compare(found, recorded, tolerance):
+    assert [line[0] for line in found] == [line[0] for line in recorded]
+    for (_, norm, projection), (_, known_norm, known_projection) in zip(found, recorded, strict=True):
+        assert np.allclose([norm, projection], [known_norm, known_projection], rtol=0.0, atol=tolerance * known_norm)
