@@ -25,7 +25,6 @@ from pliant.constraints.facing import Facing, FacingPair
 from pliant.control import Effector, Inverse
 from pliant.core.kernels import cache_folder
 from pliant.geometric import Geometric
-from pliant.geometric.blend import Elements
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
 from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
@@ -328,7 +327,6 @@ def _geometric() -> None:
     world = scene.compile()
     state, _ = Geometric()(world, world.initial_state(), {chamber: VolumeRatio(1.1)})
     state.elastic_energy(hollow)
-    Elements.of(hollow.mesh.points, hollow.mesh.cells, 1e5, 0.1, "elastic").forces(world.initial_state().q[0] * 1.1)
 
 
 def _complementarity() -> None:

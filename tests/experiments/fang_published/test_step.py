@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.geometric import PaperOptions
-from pliant.geometric.chambers import air, filled, mean_pressure, weighed, worst_element
+from experiments.fang_published import LocalGlobal
+from experiments.fang_published.chambers import Filling, air, filled, mean_pressure, weighed, worst_element
 from pliant.robots.lattice import Lattice
 
 pytest.importorskip("gmsh")
@@ -38,7 +38,7 @@ def world_of(*, plate=None):
 def inflated(ratio, *, plate=None, **options):
     """The box, its chamber and what a step from rest gives."""
     world, body, chamber = world_of(plate=plate)
-    stepper = pl.Geometric(mode="paper", paper=PaperOptions(**options))
+    stepper = LocalGlobal(**options)
     return body, chamber, *stepper(world, world.initial_state(), {chamber: pl.VolumeRatio(ratio)})
 
 
@@ -86,10 +86,10 @@ def test_elements_of_air_are_made_anew_where_they_are_stretched(grown):
 def test_volume_and_pressure_are_continuous_across_remeshing():
     """The same body nodes, the same volume, the same mean pressure; and the shape hardly moves afterwards."""
     world, body, chamber = world_of()
-    stepper = pl.Geometric(mode="paper", paper=PaperOptions(chamber_weight=0.1, **SOFT))
+    stepper = LocalGlobal(chamber_weight=0.1, **SOFT)
     state, info = stepper(world, world.initial_state(), {chamber: pl.VolumeRatio(8.0)})
     maker, old = world.row_makers[0], state.memories[0]
-    weight = 0.1 * PaperOptions(omega=0.2).blend_of(body.material)[1]
+    weight = 0.1 * LocalGlobal(omega=0.2).blend_of(body.material)[1]
     q, volume = state.q[0], state.volume(chamber)
     elements = air(old, weight, "elastic")
     x = np.concatenate([q[old.nodes], old.inner])
@@ -117,7 +117,7 @@ def test_a_chamber_that_crosses_itself_is_not_filled_and_the_state_stays():
     q[floor, 2] += 0.012  # through the ceiling of the chamber
     crossed = replace(state, q=(q,))
     with pytest.raises(pl.MeshError, match=r"'cavity' could not be filled .*crosses itself") as caught:
-        pl.Geometric(mode="paper")(world, crossed, {chamber: pl.VolumeRatio(2.0)})
+        LocalGlobal()(world, crossed, {chamber: pl.VolumeRatio(2.0)})
     assert caught.value.result is crossed
     assert body.mesh.node_count == len(q)
 
@@ -130,7 +130,7 @@ def test_rounds_alone_stop_early():
     world = scene.compile()
     tips = []
     for options in ({"rounds": 400, "stop_motion": 3e-5, "window": 0}, {}):
-        stepper = pl.Geometric(mode="paper", tolerance=1e-4, paper=PaperOptions(chamber_weight=0.1, **SOFT | options))
+        stepper = LocalGlobal(tolerance=1e-4, chamber_weight=0.1, **SOFT | options)
         state, info = stepper(world, world.initial_state(), {robot.cavity: pl.VolumeRatio(4.0)})
         tips.append(robot.tip.at(state)[1] - robot.tip.position[1])
         print(f"tip moved by {1e3 * tips[-1]:.3g} mm, {info.residual:.1e} of the forces left")
@@ -158,7 +158,7 @@ def test_springs_part_two_bodies():
     scene.collide(body, block, margin=0.004)
     chamber = scene.add(pl.Cavity(body))
     world = scene.compile()
-    stepper = pl.Geometric(mode="paper", paper=PaperOptions(step=2.0))
+    stepper = LocalGlobal(step=2.0)
     state, info = stepper(world, world.initial_state(), {chamber: pl.VolumeRatio(8.0)})
     assert info.springs > 1
     assert info.depth == 0.0
@@ -169,7 +169,7 @@ def test_springs_part_two_bodies():
 
 def test_a_state_is_saved_with_its_filling(tmp_path):
     world, _, chamber = world_of()
-    stepper = pl.Geometric(mode="paper")
+    stepper = LocalGlobal()
     state, _ = stepper(world, world.initial_state(), {chamber: pl.VolumeRatio(2.0)})
     again = world.load_state(state.save(tmp_path / "state.npz"))
     first, second = (stepper(world, s, {chamber: pl.VolumeRatio(3.0)})[0] for s in (state, again))
@@ -177,12 +177,19 @@ def test_a_state_is_saved_with_its_filling(tmp_path):
     assert again.memories[0].ratio == pytest.approx(2.0)
 
 
+def test_a_filling_comes_back_from_its_arrays():
+    filling = Filling(np.arange(3), np.eye(3), np.zeros((1, 4), int), np.ones((1, 3)), 1.5, 2.5, 0.5)
+    again = Filling.from_arrays(filling.arrays())
+    assert (again.growth, again.ratio, again.weight) == (1.5, 2.5, 0.5)
+    assert (again.rest == filling.rest).all()
+
+
 def test_plastic_bodies_creep():
     """The rest shape overwritten after each step, as the released program does: the chamber goes on growing."""
     growths = []
     for plastic in (False, True):
         world, _, chamber = world_of()
-        stepper = pl.Geometric(mode="paper", paper=PaperOptions(plastic=plastic, chamber_weight=0.1, **SOFT))
+        stepper = LocalGlobal(plastic=plastic, chamber_weight=0.1, **SOFT)
         state = world.initial_state()
         for _ in range(3):
             state, info = stepper(world, state, {chamber: pl.VolumeRatio(4.0)})
@@ -193,7 +200,7 @@ def test_plastic_bodies_creep():
 def test_rounds_that_do_not_settle_say_so_and_keep_the_start():
     world, _, chamber = world_of()
     state = world.initial_state()
-    stepper = pl.Geometric(mode="paper", paper=PaperOptions(rounds=3, finish=False))
+    stepper = LocalGlobal(rounds=3, finish=False)
     with pytest.raises(pl.ConvergenceError, match="finish=True") as caught:
         stepper(world, state, {chamber: pl.VolumeRatio(3.0)})
     assert caught.value.result is state
@@ -213,13 +220,11 @@ def test_rounds_that_do_not_settle_say_so_and_keep_the_start():
 )
 def test_bad_options_are_named(options, words):
     with pytest.raises(pl.InputError, match=words):
-        PaperOptions(**options)
+        LocalGlobal(**options)
 
 
 def test_what_the_method_does_not_know_is_refused():
-    with pytest.raises(pl.InputError, match="mode"):
-        pl.Geometric(mode="fast")
-    stepper = pl.Geometric(mode="paper")
+    stepper = LocalGlobal()
     world, _, chamber = world_of()
     with pytest.raises(pl.InputError, match="pressure"):
         stepper(world, world.initial_state(), {chamber: pl.Pressure(1e3)})

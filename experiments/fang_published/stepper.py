@@ -1,35 +1,43 @@
-"""What the published method leaves to choose (`pl.Geometric(mode="paper")`)."""
+"""The stepper of the published method, with what the method leaves to choose."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
+from experiments.fang_published.blend import CONSTANT, Softening, Weighting
+from experiments.fang_published.info import LocalGlobalInfo
+from experiments.fang_published.step import Step, check
 from pliant.core.checks import finite_array, positive, positive_count
 from pliant.core.errors import InputError
-from pliant.geometric.blend import CONSTANT, Softening, Weighting
+from pliant.core.threads import one_blas_thread
 from pliant.materials import Material
+from pliant.world import State, World
 
 ECOFLEX_00_30 = ((1.0, 1.0), (1.1, 0.874), (1.25, 0.736), (1.5, 0.588), (2.0, 0.43), (3.0, 0.298), (4.0, 0.238))
-DRAGON_SKIN_20 = ((1.0, 1.0), (1.1, 0.877), (1.25, 0.742), (1.5, 0.596), (2.0, 0.44), (3.0, 0.307), (4.0, 0.247))
-"""Softening of both silicones of the paper: pairs of stretch and ω over ω at rest, without unit. Fitted to its
-Mooney–Rivlin data: the formula that it refers to was never found.
+"""Softening of the softer silicone of the paper: pairs of stretch and ω over ω at rest, without unit. Fitted to its
+Mooney–Rivlin data, because the formula that the paper cites is not published.
 """
 
 
 @dataclass(frozen=True)
-class PaperOptions:
-    """How the published method runs; the defaults are its own but for the weights of elements.
+class LocalGlobal:
+    """The published local–global method as a stepper: `LocalGlobal(…)(world, state, controls)`.
 
+    Controls are `pl.VolumeRatio(α)` for chambers; α is nominal. There is no time and no gravity. The defaults are those
+    of the paper but for the weights of elements.
+
+    tolerance
+        ‖force‖ over the free nodes at which the iteration stops, as a fraction of the largest norm of a part of it.
     omega
-        Share ω of the rest shape in a blend, in (0, 1]; None takes ω = (1 − 2ν)/(1 + ν) from each material.
+        Fraction ω of the rest shape in a blend, in (0, 1]; None takes ω = (1 − 2ν)/(1 + ν) from each material.
     softening
         Pairs (stretch, ω over ω at rest), stretches rising; none: ω is constant, as in the released program.
     weighting
-        "elastic", "published" or "released" (`geometric.blend`).
+        "elastic", "published" or "released" (`blend`).
     chamber_weight
         Weight of the air over that of the body's material: nothing physical, and the shape depends on it.
     step
@@ -46,7 +54,7 @@ class PaperOptions:
     rounds
         Rounds over the Laplacian for one solution.
     finish
-        Whether what is left after the rounds is done over the elastic matrix of the blends (`geometric.blend_tangent`),
+        Whether what is left after the rounds is done over the elastic matrix of the blends (`blend_tangent`),
         which finds the same fixed point; False: rounds only, as published.
     iterations
         Most steps of the finish.
@@ -63,6 +71,7 @@ class PaperOptions:
     """
 
     _: KW_ONLY
+    tolerance: float = 1e-5
     omega: float | None = None
     softening: Sequence[tuple[float, float]] = ()
     weighting: Weighting = "elastic"
@@ -82,6 +91,7 @@ class PaperOptions:
     plastic: bool = False
 
     def __post_init__(self) -> None:
+        positive("tolerance", self.tolerance)
         if self.omega is not None and not 0.0 < self.omega <= 1.0:
             raise InputError(f"omega must lie above 0 and be at most 1, got {self.omega:g}")
         if self.weighting not in get_args(Weighting):
@@ -100,6 +110,21 @@ class PaperOptions:
         if len(self.softening):
             self.softening_table()
 
+    def __call__(
+        self, world: World, state: State, controls: Mapping[Any, Any] | None = None
+    ) -> tuple[State, LocalGlobalInfo]:
+        """The shape reached from `state`, which is left as it is, and what it took.
+
+        The new state remembers the elements of the chambers (`chambers.Filling`). A `ConvergenceError` or `MeshError`
+        has the last accepted state as its `result`.
+        """
+        values = world.controls(controls)
+        check(world, values)
+        with one_blas_thread():
+            step = Step(self, world, state, values)
+            step.walk()
+        return step.accepted, step.info()
+
     def softening_table(self) -> Softening:
         """The softening as arrays."""
         if not len(self.softening):
@@ -116,7 +141,3 @@ class PaperOptions:
         if omega > 1.0:
             raise InputError(f"a blend has a Poisson's ratio of 0 or more, but the material has {nu:g}: give an omega")
         return omega, material.shear_modulus / omega
-
-
-PUBLISHED = PaperOptions()
-"""The defaults."""

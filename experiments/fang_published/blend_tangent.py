@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from experiments.fang_published.blend import Elements
 from pliant.core.errors import SingularError
 from pliant.core.types import BoolArray, FloatArray
-from pliant.geometric.blend import Elements
 from pliant.materials.laws import COROTATED, PARAMETER_COUNT
 from pliant.models.volume import assembly
 from pliant.solvers.linear import BlockPattern, analyze

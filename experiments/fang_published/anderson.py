@@ -11,8 +11,8 @@ import numpy as np
 
 from pliant.core.types import FloatArray
 
-ILL = 1e-10
-"""Singular values of ΔR below this share of the largest are left out."""
+RANK_TOLERANCE = 1e-8
+"""Singular values of ΔR below this fraction of the largest count as zero."""
 
 
 class Anderson:
@@ -40,6 +40,6 @@ class Anderson:
         if not self._x:
             return r
         dX, dR = np.array(self._x), np.array(self._r)
-        gamma = np.linalg.lstsq(dR.T, r.ravel(), rcond=1e-8)[0]
+        gamma = np.linalg.lstsq(dR.T, r.ravel(), rcond=RANK_TOLERANCE)[0]
         step: FloatArray = r - (gamma @ (dX + dR)).reshape(r.shape)
         return step

@@ -1,4 +1,4 @@
-"""The published geometric simulation, with chambers of elements: `pl.Geometric(mode="paper")`.
+"""One step of the published geometric simulation, with chambers of elements.
 
 G. Fang, Y. Tian, A. Weightman, C. C. L. Wang, Collision-aware fast simulation for soft robots by optimization-based
 geometric computing, IROS 2022, algorithm 1. Rounds of local projections (`blend`) and one global solve go on to the
@@ -14,61 +14,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.fang_published.anderson import Anderson
+from experiments.fang_published.blend import Elements, Laplacian
+from experiments.fang_published.blend_tangent import BlendTangent
+from experiments.fang_published.chambers import Filling, air, filled, mean_pressure, swell, weighed, worst_element
+from experiments.fang_published.info import LocalGlobalInfo
+from experiments.fang_published.springs import Springs
 from pliant.actuators.cavity import CavityRows
 from pliant.actuators.limits import Command
-from pliant.constraints import assemble
+from pliant.constraints import RowView
 from pliant.constraints.contact import ContactPair
 from pliant.core.errors import ConvergenceError, InputError, MeshError
-from pliant.core.status import Status
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
-from pliant.geometric.anderson import Anderson
-from pliant.geometric.blend import Elements, Laplacian
-from pliant.geometric.blend_tangent import BlendTangent
-from pliant.geometric.chambers import air, filled, mean_pressure, swell, weighed, worst_element
-from pliant.geometric.paper_info import PaperInfo
-from pliant.geometric.paper_options import PaperOptions
-from pliant.geometric.shapes import inverted_cells
-from pliant.geometric.springs import Springs
-from pliant.mesh.chamber_filling import Filling
 from pliant.mesh.geometry import cell_volumes
-from pliant.models.scheme import STATIC_SCHEME
-from pliant.stepping.info import Measures
-from pliant.stepping.motion import Motion
+from pliant.models.volume import VolumeModel
 from pliant.world import State, World
 
+if TYPE_CHECKING:
+    from experiments.fang_published.stepper import LocalGlobal
+
 NOISE = 1e-9
-"""Forces below this share of modulus times size squared are nothing."""
+"""Forces below this fraction of modulus times size squared are nothing."""
 CLOSE, SLOW = 0.02, 0.7
 """What has to be left of the forces for the elastic matrix to be kept, at most, and after another step over it."""
 LONGEST, NEARBY = 0.05, 0.005
-"""Longest step over the elastic matrix, as a share of the size of the largest body: free, and with springs."""
+"""Longest step over the elastic matrix, as a fraction of the size of the largest body: free, and with springs."""
 
 
-def paper_step(
-    options: PaperOptions, tolerance: float, world: World, state: State, controls: Mapping[Any, Any] | None
-) -> tuple[State, PaperInfo]:
-    """The shape reached from `state`; a `ConvergenceError` or `MeshError` has the last accepted one as `result`."""
-    values = world.controls(controls)
-    _check(world, values)
-    step = _Step(options, tolerance, world, state, values)
-    step.walk()
-    return step.accepted, step.info()
+class Step:
+    """The load path from a state to the ratios asked for, in increments; `accepted` is the last solution on it."""
 
-
-class _Step:
-    """The way from a state to the ratios asked for, in parts."""
-
-    def __init__(
-        self, options: PaperOptions, tolerance: float, world: World, state: State, values: Mapping[Any, Any]
-    ) -> None:
-        self.options, self.tolerance, self.world = options, tolerance, world
+    def __init__(self, options: LocalGlobal, world: World, state: State, values: Mapping[Any, Any]) -> None:
+        self.options, self.tolerance, self.world, self.values = options, options.tolerance, world, values
         self.start = self.accepted = state
-        self.motion = Motion(world, state, STATIC_SCHEME, values)
         self.timers = StageTimers()
         self.models = world.volumes
         sizes = [len(model.rest) for model in self.models]
@@ -95,7 +78,7 @@ class _Step:
         self._lay_out()
 
     def walk(self) -> None:
-        """Part after part of the way, each at most the ratio `step` in nominal volume."""
+        """Follow the load path, in increments of at most the ratio `step` in nominal volume."""
         begin = np.array([filling.ratio for filling in self.fillings])
         length = float(np.abs(np.log(np.array(self.targets) / begin)).max()) if self.makers else 0.0
         parts = max(1, int(np.ceil(length / np.log(self.options.step) - 1e-9)))
@@ -178,10 +161,10 @@ class _Step:
         if self._rounds() or (self.options.finish and self._finish()):
             return
         raise ConvergenceError(
-            f"the published method did not settle at {along:.0%} of the way: {self.residual:.1e} of the forces are "
-            f"left, {self.tolerance:.1e} wanted; "
+            f"the published method did not converge at {along:.0%} of the load path: residual {self.residual:.1e}, "
+            f"wanted {self.tolerance:.1e}; "
             + ("raise `iterations`, take a smaller `step`, or" if self.options.finish else "set finish=True, or")
-            + " use the default mode",
+            + " use pl.Geometric",
             result=self.accepted,
         )
 
@@ -245,17 +228,16 @@ class _Step:
         return farthest
 
     def _move_supports(self) -> None:
-        """Held unknowns go where clamps and supports want them."""
+        """Constrained unknowns go where clamps and supports want them."""
         for model, start in zip(self.models, self.offsets, strict=False):
-            there = model.prescribed(self.motion.controls)
+            there = model.prescribed(self.values)
             own = self.x[start : start + len(there)]
             own[model.held] = there[model.held]
 
     def _collide(self) -> bool:
         """Look for collisions at x; whether the springs are others than before."""
         with self.timers.stage("collide"):
-            self._place()
-            changed = self.springs.update(self.motion.view())
+            changed = self.springs.update(self._view())
         if changed:
             with self.timers.stage("factorize"):
                 self._place_springs()
@@ -267,10 +249,21 @@ class _Step:
         )
         self.laplacian.spring(self.stiffness)
 
-    def _place(self) -> None:
-        """Bring x into the motion."""
+    def _view(self) -> RowView:
+        """What collision detection sees at x."""
+        start = self.start
         parts = np.split(self.x[: self.count], self.offsets[1:-1])
-        self.motion.dx = [x - q for x, q in zip(parts, self.start.q, strict=True)]
+        moved = [x - q for x, q in zip(parts, start.q, strict=True)]
+        return RowView(
+            q=[q + dx for q, dx in zip(start.q, moved, strict=True)],
+            start=start.q,
+            moved=moved,
+            sizes=[model.size for model in self.models],
+            controls=self.values,
+            time=start.time,
+            dt=0.0,
+            speeds=start.v,
+        )
 
     def _remesh(self) -> bool:
         """Fill chambers again whose elements are stretched too far; whether there were any."""
@@ -303,70 +296,53 @@ class _Step:
 
     def _accept(self) -> None:
         """Make the present shape the one that stays if what follows fails."""
-        self._place()
-        makers = self.motion.makers
-        view = self.motion.view()
-        self.motion.assembly = assemble(makers, [view] * len(makers))
-        lam = np.zeros(self.motion.assembly.rows.count)
-        memories = list(self.motion.assembly.memories)
+        memories: list[Any] = [None] * len(self.world.row_makers)
+        view, self.pressures = self._view(), []
         for number, maker in enumerate(self.makers):
             x = self.x[self.local[number]]
             filling = replace(self.fillings[number], inner=x[len(self.fillings[number].nodes) :])
-            place = self.world.row_makers.index(maker)
             volume = maker.volume(view.q[maker.number])
-            lam[self.motion.assembly.places[place]] = mean_pressure(self.air[number], filling, x, volume)
-            memories[place] = filling
-        self.motion.lam = lam
+            self.pressures.append(mean_pressure(self.air[number], filling, x, volume))
+            memories[self.world.row_makers.index(maker)] = filling
         self.parts += 1
-        self.accepted = replace(self.motion.advanced(lam), memories=tuple(memories))
+        still = tuple(np.zeros_like(v) for v in self.start.v)
+        self.accepted = State(self.world, self.start.time, tuple(view.q), still, np.zeros(0), memories=tuple(memories))
 
-    def info(self) -> PaperInfo:
-        """What the way took."""
-        motion, state = self.motion, self.accepted
-        volumes = list(zip(self.models, state.q, strict=True))
+    def info(self) -> LocalGlobalInfo:
+        """What the load path took."""
+        state = self.accepted
+        volumes = [cell_volumes(q, model.mesh.cells, "tet4") for model, q in zip(self.models, state.q, strict=True)]
         worst = [
             worst_element(elements, filling, self.x[numbers])
             for elements, filling, numbers in zip(self.air, self.fillings, self.local, strict=True)
         ]
-        reactions = [-2.0 * part for part in np.split(self.body_forces, self.offsets[1:-1])]
-        residual, world = self.residual, self.world
-
-        def reaction(body: Any) -> FloatArray:
-            number = world.index(body)
-            return np.where(world.models[number].held, -reactions[number], 0.0)
-
-        return PaperInfo(
-            status=Status.CONVERGED,
+        return LocalGlobalInfo(
+            world=self.world,
+            residual=self.residual,
             iterations=self.iterations,
-            linear_residual=0.0,
-            stage_times=self.timers.seconds,
             load_steps=self.parts,
-            lam=motion.lam,
-            assembly=motion.assembly,
-            world=world,
-            correction=tuple(np.zeros_like(q) for q in state.q),
-            end=motion.view,
-            measure=lambda: Measures(residual, float("nan"), reaction, lambda: residual),
             factorizations=self.factorizations + self.laplacian.factorizations,
-            inverted=sum(inverted_cells(model, q) for model, q in volumes),
-            volume_changes=tuple(_volume_change(model, q) for model, q in volumes),
+            stage_times=self.timers.seconds,
+            inverted=sum(int(np.count_nonzero(volume <= 0.0)) for volume in volumes),
+            volume_changes=tuple(
+                float(volume.sum() / model.mesh.volume - 1.0)
+                for model, volume in zip(self.models, volumes, strict=True)
+            ),
             depth=self.springs.depth,
+            chambers=tuple(maker.spec for maker in self.makers),
             growths=tuple(state.volume(maker.spec) / maker.rest_volume for maker in self.makers),
             nominal=tuple(self.targets),
+            pressures=tuple(self.pressures),
             remeshes=self.remeshes,
             failed_meshes=self.failed,
             springs=int(np.count_nonzero(self.springs.active)),
             worst_growth=max((growth for growth, _ in worst), default=1.0),
             worst_distortion=max((distortion for _, distortion in worst), default=0.0),
+            forces=tuple(2.0 * part for part in np.split(self.body_forces, self.offsets[1:-1])),
         )
 
 
-def _volume_change(model: Any, q: FloatArray) -> float:
-    """Change of the volume of the cells of a body at q (n, 3) m, relative to rest."""
-    return float(cell_volumes(q, model.mesh.cells, "tet4").sum() / model.mesh.volume - 1.0)
-
-
-def _body(options: PaperOptions, models: Any, rest: list[FloatArray], offsets: Any) -> Elements:
+def _body(options: LocalGlobal, models: Any, rest: list[FloatArray], offsets: Any) -> Elements:
     """The elements of all bodies over all nodes."""
     parts = []
     for model, shape, start in zip(models, rest, offsets, strict=False):
@@ -378,19 +354,26 @@ def _body(options: PaperOptions, models: Any, rest: list[FloatArray], offsets: A
     return Elements(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def _check(world: World, values: Mapping[Any, Any]) -> None:
+def check(world: World, values: Mapping[Any, Any]) -> None:
     """Raise where the world has what the published method does not know."""
+    for model in world.models:
+        if not isinstance(model, VolumeModel):
+            raise InputError(f"{model.name!r} is no volume; the published method moves volumes only")
     if np.any(values.get("gravity", world.gravity)):
-        raise InputError('mode="paper" knows no weight: its energy has no unit of force; set gravity to 0')
+        raise InputError("the published method knows no weight: its energy has no unit of force; set gravity to 0")
     for model in world.volumes:
         if model.mesh.element != "tet4":
-            raise InputError(f'{model.name!r} is made of {model.mesh.element}; mode="paper" takes tet4 only')
+            raise InputError(f"{model.name!r} is made of {model.mesh.element}; the published method takes tet4 only")
         if model.nodal_loads or model.pressure_loads or model.fibres:
-            raise InputError(f'{model.name!r} has loads or fibres, of which mode="paper" knows nothing: remove them')
+            raise InputError(
+                f"{model.name!r} has loads or fibres, which the published method does not know: remove them"
+            )
     for maker in world.row_makers:
         if not isinstance(maker, (CavityRows, ContactPair)):
             name = getattr(getattr(maker, "spec", maker), "name", type(maker).__name__)
-            raise InputError(f'{name!r} is no chamber; mode="paper" drives chambers only')
+            raise InputError(f"{name!r} is no chamber; the published method drives chambers only")
+        if isinstance(maker, ContactPair) and maker.mu:
+            raise InputError(f"{maker.name} collide with friction {maker.mu:g}; the published method has none: use 0")
     for handle, value in values.items():
         if isinstance(value, Command) and value.by_force:
-            raise InputError(f'{handle.name!r} is asked for a pressure; mode="paper" takes pl.VolumeRatio(α)')
+            raise InputError(f"{handle.name!r} is asked for a pressure; the published method takes pl.VolumeRatio(α)")

@@ -7,19 +7,55 @@ its weight is such that its mean pressure is the same too. What it forgets is th
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.fang_published.blend import Elements, Weighting
 from pliant.actuators.cavity import CavityRows
 from pliant.core.errors import MeshError
-from pliant.core.types import FloatArray
-from pliant.geometric.blend import Elements, Weighting
-from pliant.mesh.chamber_filling import Filling, fill
+from pliant.core.types import FloatArray, IntArray
+from pliant.mesh import fill
 
 COARSER = (1.0, 1.6, 2.5)
 """Cell sizes that are tried, as multiples of the one wanted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Filling:
+    """The elements of a chamber, as a state remembers them.
+
+    nodes   (s,) nodes of the body on the surface of the chamber: the first s nodes of the elements
+    rest    (k, 3) m, rest shape of the elements, of the volume that the chamber has at rest
+    cells   (m, 4) tetrahedra over those k nodes
+    inner   (k − s, 3) m, where the nodes inside the chamber are
+    growth  volume of the chamber over that at rest, when it was filled
+    ratio   the nominal ratio α that was last asked for
+    weight  what the weight of the elements is multiplied by since the first filling
+    """
+
+    nodes: IntArray
+    rest: FloatArray
+    cells: IntArray
+    inner: FloatArray
+    growth: float = 1.0
+    ratio: float = 1.0
+    weight: float = 1.0
+
+    def arrays(self) -> dict[str, Any]:
+        """Everything as arrays, for saving."""
+        numbers = np.array([self.growth, self.ratio, self.weight])
+        return {"nodes": self.nodes, "rest": self.rest, "cells": self.cells, "inner": self.inner, "numbers": numbers}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> Filling:
+        """What `arrays` gave."""
+        numbers = (float(x) for x in arrays["numbers"])
+        return cls(arrays["nodes"], arrays["rest"], arrays["cells"], arrays["inner"], *numbers)
+
+
+CavityRows.memory_type = Filling  # type: ignore[attr-defined]  # so that a state is saved with its fillings
 
 
 class Filled(NamedTuple):

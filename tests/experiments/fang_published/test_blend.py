@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.geometric.anderson import Anderson
-from pliant.geometric.blend import Elements, Laplacian, Softening
-from pliant.geometric.blend_tangent import BlendTangent
-from pliant.geometric.paper_options import ECOFLEX_00_30, PaperOptions
+from experiments.fang_published.anderson import Anderson
+from experiments.fang_published.blend import Elements, Laplacian, Softening
+from experiments.fang_published.blend_tangent import BlendTangent
+from experiments.fang_published.stepper import ECOFLEX_00_30, LocalGlobal
 
 W = 3e4
 SIZE = np.array([0.02, 0.01, 0.01])
@@ -50,7 +50,7 @@ def test_poissons_ratio_of_a_material_is_that_of_its_blend():
     for omega, nu in ((0.2, 0.364), (0.05, 0.463), (0.027, 0.48)):
         assert (1.0 - omega) / (2.0 + omega) == pytest.approx(nu, abs=5e-4)
         material = pl.materials.NeoHookean(young=1e5, poisson=(1.0 - omega) / (2.0 + omega), density=1e3)
-        found, weight = PaperOptions().blend_of(material)
+        found, weight = LocalGlobal().blend_of(material)
         assert found == pytest.approx(omega)
         assert weight * omega == pytest.approx(material.shear_modulus)
 
@@ -84,7 +84,7 @@ def test_weights_go_with_their_power_of_the_size(mesh, weighting, power):
 def test_softening_lowers_the_stress_of_a_stretched_body(mesh):
     body = Elements.of(mesh.points, mesh.cells, W, 0.1, "elastic")
     x = mesh.points * [2.0, 2.0**-0.5, 2.0**-0.5]
-    table = PaperOptions(softening=ECOFLEX_00_30).softening_table()
+    table = LocalGlobal(softening=ECOFLEX_00_30).softening_table()
     plain, soft = body.forces(x), body.forces(x, 0.0, table)
     half = body.forces(x, 0.0, Softening(np.ones(1), 0.43 * np.ones(1)))
     assert np.abs(soft).max() < 0.6 * np.abs(plain).max()
