@@ -19,8 +19,8 @@ from pliant.control import Effector, Inverse, MovedSupport, paths
 from pliant.core.types import FloatArray
 from pliant.experiments.following import W_NOTE, Following, follow, times
 from pliant.experiments.report import Report
-from pliant.mappings.beam_map import sampled
 from pliant.models.beam import Beam, BeamModel, Circle
+from pliant.models.beam.beam_map import sampled
 from pliant.models.rigid import Obstacle
 from pliant.models.volume import Rayleigh, Support
 from pliant.stepping import ImplicitEuler
