@@ -51,9 +51,8 @@ class Inverse:
         ε of the mechanical work in the cost, m/N; None: the paper's scale. It decides between actuations that reach
         the target equally well.
     globalize
-        Look for the global minimum over all contact states, with the gap that is left; for few contacts.
-    facets
-        Number of facets of the friction cone; None: the true cone.
+        Look for the global minimum over all contact states, with the gap that is left; for few contacts, all of them
+        without friction (`pl.solvers.qpcc(facets=…)` proves a minimum for a friction pyramid).
     """
 
     effectors: Sequence[AnyEffector]
@@ -61,7 +60,6 @@ class Inverse:
     _: KW_ONLY
     energy_weight: float | None = None
     globalize: bool = False
-    facets: int | None = None
     _bound: dict[int, tuple[World, _Bound]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -171,6 +171,11 @@ class Solving:
             pressed = np.maximum(self.last[contacts] - self.lam[contacts], 0.0)
             result = solve_qpcc(qpcc, warm=x, pressed=pressed, globalize=self.session.inverse.globalize)
             return result.x, result.y, result
+        if self.session.inverse.globalize:
+            raise InputError(
+                f"globalize needs pieces that are QPs, but {self.cones // 3} contacts have friction on the true cone: "
+                "leave globalize out, or make the contacts frictionless"
+            )
         padded, rows = _padded(qpcc, self.singles)
         friction = np.concatenate([np.zeros(self.singles), self.problem.mu[contacts[self.singles :: 3]]])
         result = solve_frictional(padded, friction, warm=x)

@@ -85,29 +85,9 @@ class World:
 
     def load_state(self, path: str | Path) -> State:
         """Read a state that `State.save` wrote for this world."""
-        try:
-            with np.load(Path(path), allow_pickle=False) as data:
-                arrays = dict(data)
-            q = tuple(arrays[f"q_{k}"] for k in range(len(self.models)))
-            v = tuple(arrays[f"v_{k}"] for k in range(len(self.models)))
-            memories = tuple(_memory(arrays, number, maker) for number, maker in enumerate(self.row_makers))
-            known = any(memory is not None for memory in memories) or "keys" in arrays
-            state = State(
-                self,
-                float(arrays["time"]),
-                q,
-                v,
-                arrays["lam"],
-                keys=arrays.get("keys"),
-                memories=memories if known else (),
-            )
-        except (OSError, ValueError, KeyError) as error:
-            raise InputError(f"{path} is not a saved state of this world: {error}") from error
-        for model, x in zip(self.models, q, strict=True):
-            wanted = model.initial()[0].shape
-            if x.shape != wanted:
-                raise InputError(f"{path} has positions of shape {x.shape} for {model.name!r}, this world {wanted}")
-        return state
+        from pliant.world.storage import load_state
+
+        return load_state(self, path)
 
     def maker(self, handle: Any) -> int:
         """Number of the row maker of an actuator."""
@@ -151,12 +131,6 @@ class World:
         potential = sum(model.potential_energy(q, gravity, values) for model, q, _ in triples)
         total = kinetic + elastic + potential
         return {"kinetic": kinetic, "elastic": elastic, "potential": potential, "total": total}
-
-
-def _memory(arrays: Mapping[str, Any], number: int, maker: Any) -> Any:
-    prefix = f"memory_{number}_"
-    own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    return maker.memory_type.from_arrays(own) if own else None
 
 
 def _name(handle: Any) -> str:
