@@ -1,6 +1,6 @@
 """The pneumatic finger against implicit finite elements: CalculiX on the same mesh at the same pressure.
 
-    python benchmarks/calculix.py [--cell MM] [--ratio R] [--elements C3D4 C3D10] [--limit SECONDS] [--json FILE]
+    python -m benchmarks.calculix [--cell MM] [--ratio R] [--elements C3D4 C3D10] [--limit SECONDS] [--json FILE]
 
 `pl.Geometric` inflates the finger (Mooney–Rivlin of Ecoflex 00-30 on a stiff sole, no contact) to a volume ratio; the
 pressure that it finds is handed to CalculiX (`ccx`, Debian package calculix-ccx) as a follower pressure on the faces of
