@@ -365,7 +365,7 @@ class Recorder:
             iterations=np.array([info.iterations for info in self._infos], dtype=float),
             linear_residual=np.array([info.linear_residual for info in self._infos]),
             stage_seconds={s: np.array([info.stage_times.get(s, 0.0) for info in self._infos]) for s in stages},
-            forces=tuple(self._rows(maker) for maker in self._world.row_makers if _is_recorded(maker)),
+            forces=tuple(self._rows(maker) for maker in self._world.constraints if _is_recorded(maker)),
             world=self._world,
             controls=tuple(self._controls),
             stepper=self._stepper,
