@@ -118,7 +118,7 @@ def calculix(robot: Robot, kind: str, pressure: float, limit: int) -> Shape | st
     points = robot.body.mesh.points.copy()
     points[table[:, 0].astype(int) - 1] += 1e-3 * table[:, 1:4]
     world = world_of(robot)
-    volume = world.row_makers[0].volume(points)  # type: ignore[attr-defined]
+    volume = world.constraints[0].volume(points)  # type: ignore[attr-defined]
     spent = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
     return Shape(f"ccx {kind}", tip_of(robot, points), float(volume), spent, increments)
 

@@ -32,9 +32,9 @@ EVERYWHERE = 10.0
 def with_every_contact(world: World) -> World:
     """`world` with a row for every potential contact of its facings, however far."""
     makers = [
-        replace(maker, margin=EVERYWHERE) if type(maker) is FacingPair else maker for maker in world.row_makers
+        replace(maker, margin=EVERYWHERE) if type(maker) is FacingPair else maker for maker in world.constraints
     ]  # fmt: skip
-    return replace(world, row_makers=tuple(makers))
+    return replace(world, constraints=tuple(makers))
 
 
 @dataclass(frozen=True)

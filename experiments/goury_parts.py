@@ -50,20 +50,20 @@ class Bench:
     @property
     def number(self) -> int:
         """Which maker of rows is the facing."""
-        return next(k for k, maker in enumerate(self.world.row_makers) if isinstance(maker, FacingPair))
+        return next(k for k, maker in enumerate(self.world.constraints) if isinstance(maker, FacingPair))
 
     @property
     def facing(self) -> FacingPair:
         """The rows of the potential contacts."""
-        maker = self.world.row_makers[self.number]
+        maker = self.world.constraints[self.number]
         assert isinstance(maker, FacingPair)
         return maker
 
     @property
     def without(self) -> World:
         """The world without its contacts."""
-        kept = [maker for k, maker in enumerate(self.world.row_makers) if k != self.number]
-        return replace(self.world, row_makers=tuple(kept))
+        kept = [maker for k, maker in enumerate(self.world.constraints) if k != self.number]
+        return replace(self.world, constraints=tuple(kept))
 
     def few(self, modes: FloatArray) -> World:
         """The world with its contacts in `modes` (contacts, k)."""

@@ -60,7 +60,7 @@ class Step:
         self.makers: list[CavityRows] = []
         self.targets: list[float] = []
         for handle, value in values.items():
-            maker = world.row_makers[world.maker(handle)] if isinstance(value, Command) else None
+            maker = world.constraints[world.constraint_index(handle)] if isinstance(value, Command) else None
             if isinstance(maker, CavityRows):
                 self.makers.append(maker)
                 self.targets.append(1.0 + value.amount / maker.rest_volume)
@@ -92,7 +92,7 @@ class Step:
 
     def _first(self, maker: CavityRows) -> Filling:
         """The filling that the state remembers, or a new one."""
-        number = self.world.row_makers.index(maker)
+        number = self.world.constraints.index(maker)
         known = self.start.memories[number] if self.start.memories else None
         if isinstance(known, Filling):
             return known
@@ -254,16 +254,9 @@ class Step:
         start = self.start
         parts = np.split(self.x[: self.count], self.offsets[1:-1])
         moved = [x - q for x, q in zip(parts, start.q, strict=True)]
-        return RowView(
-            q=[q + dx for q, dx in zip(start.q, moved, strict=True)],
-            start=start.q,
-            moved=moved,
-            sizes=[model.size for model in self.models],
-            controls=self.values,
-            time=start.time,
-            dt=0.0,
-            speeds=start.v,
-        )
+        q = [q + dx for q, dx in zip(start.q, moved, strict=True)]
+        options = {"start": start.q, "moved": moved, "controls": self.values, "time": start.time, "speeds": start.v}
+        return RowView.of(self.models, q, **options)
 
     def _remesh(self) -> bool:
         """Fill chambers again whose elements are stretched too far; whether there were any."""
@@ -296,14 +289,14 @@ class Step:
 
     def _accept(self) -> None:
         """Make the present shape the one that stays if what follows fails."""
-        memories: list[Any] = [None] * len(self.world.row_makers)
+        memories: list[Any] = [None] * len(self.world.constraints)
         view, self.pressures = self._view(), []
         for number, maker in enumerate(self.makers):
             x = self.x[self.local[number]]
             filling = replace(self.fillings[number], inner=x[len(self.fillings[number].nodes) :])
             volume = maker.volume(view.q[maker.number])
             self.pressures.append(mean_pressure(self.air[number], filling, x, volume))
-            memories[self.world.row_makers.index(maker)] = filling
+            memories[self.world.constraints.index(maker)] = filling
         self.parts += 1
         still = tuple(np.zeros_like(v) for v in self.start.v)
         self.accepted = State(self.world, self.start.time, tuple(view.q), still, np.zeros(0), memories=tuple(memories))
@@ -368,7 +361,7 @@ def check(world: World, values: Mapping[Any, Any]) -> None:
             raise InputError(
                 f"{model.name!r} has loads or fibres, which the published method does not know: remove them"
             )
-    for maker in world.row_makers:
+    for maker in world.constraints:
         if not isinstance(maker, (CavityRows, ContactPair)):
             name = getattr(getattr(maker, "spec", maker), "name", type(maker).__name__)
             raise InputError(f"{name!r} is no chamber; the published method drives chambers only")

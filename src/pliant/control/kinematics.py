@@ -17,13 +17,13 @@ from scipy import sparse
 from pliant.constraints import forces_of
 from pliant.constraints.channel import StiffChannelRows
 from pliant.constraints.coupling import Coupling, couple, with_couplings
-from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.control.effectors import AnyEffector, Effector
 from pliant.core.checks import positive_count
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import BoolArray, FloatArray
-from pliant.mappings import PointMap, riding
 from pliant.materials import Tangent
+from pliant.models.point_map import PointMap
 from pliant.models.rod.trial import RodSystem
 from pliant.models.scheme import STATIC_SCHEME, Scheme, euler_scheme
 from pliant.solvers.complementarity.blocks import NO_BLOCKS, equilibrating_scale
@@ -84,7 +84,7 @@ def kinematics(
     rows = [effector.bound(world) for effector in effectors]
     watched = _watched(world, state, rows, controls, dt, origins)
     places, motion = watched.places, watched.motion
-    drives = np.array([places[world.maker(actuator)].start for actuator in actuators])
+    drives = np.array([places[world.constraint_index(actuator)].start for actuator in actuators])
     first = len(places) - len(rows)
     seen = np.concatenate([np.arange(place.start, place.stop) for place in places[first:]])
     reduced = _reduced(watched, np.concatenate([seen, drives]))
@@ -112,7 +112,7 @@ def point_compliance(
     felt at the point is the inverse of it.
     """
     number = world.index(body)
-    rides = riding(world.models[number], np.asarray(point, float).reshape(1, 3), what="point")
+    rides = world.models[number].embed(np.asarray(point, float).reshape(1, 3), what="point")
     probe = _Probe(number, rides)
     watched = _watched(world, state, [probe], controls, dt, {})
     reduced = _reduced(watched, np.arange(watched.places[-1].start, watched.places[-1].stop))
@@ -173,17 +173,14 @@ def reachable_set(
 
 
 @dataclass(frozen=True, eq=False)
-class _Probe:
+class _Probe(Constraint):
     """Three rows at a riding point."""
 
     number: int
     map: PointMap
     name: str = "point"
 
-    def holds(self, number: int) -> bool:
-        return False
-
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         H = view.blank(3)
         H[self.number] = self.map.pull(view.q[self.number], sparse.identity(3, format="csr"))
         return Rows.of(H, np.zeros(3), RowLaw.IMPOSED), None
