@@ -27,7 +27,8 @@ from pliant.constraints.facing import Facing, FacingPair
 from pliant.constraints.rows import Rows, RowView, joined
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IntArray
-from pliant.mappings import BarycentricMap, FrameMap, NodeMap
+from pliant.models.rigid.frame_map import FrameMap
+from pliant.models.volume.barycentric import BarycentricMap, NodeMap
 from pliant.reduced.contact_basis import (
     HELD,
     ContactBasis,
