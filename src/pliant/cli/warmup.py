@@ -33,13 +33,14 @@ from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, RodModel, Slide
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Subspace, Support, Volume
+from pliant.record import simulate
 from pliant.reduction import nnmf
 from pliant.solvers import friction, lcp
 from pliant.solvers.linear import BlockMatrix, BlockPattern, analyze
 from pliant.solvers.qp import compliance_problem, solve_qpcc
 from pliant.solvers.qp.pieces import Piece
 from pliant.solvers.qp.problem import scaled_problem
-from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, QuasiStatic, StepInfo, simulate
+from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, QuasiStatic, StepInfo
 from pliant.viewer.raster import fit_camera
 from pliant.viewer.still import render_poses
 from pliant.viewer.surfaces import SurfaceFrames

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.stepping.curves import curves
+from pliant.record.curves import curves
 
 
 @pytest.fixture(scope="module")
