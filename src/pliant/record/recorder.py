@@ -39,7 +39,7 @@ class Recorder:
         self._stage_times: list[dict[str, float]] = []
         self._iterations: list[int] = []
         self._linear_residuals: list[float] = []
-        self._forces = [made for made in map(_force_recorder, world.row_makers) if made is not None]
+        self._forces = [made for made in map(_force_recorder, world.constraints) if made is not None]
         self._add_state(start)
 
     def add(self, state: State, info: StepInfo, controls: Mapping[Any, Any] | None = None) -> None:

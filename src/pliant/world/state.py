@@ -117,12 +117,12 @@ class State:
 
     def length(self, cable: Any) -> float:
         """Length of a cable along its via points, m."""
-        maker: Any = self.world.row_makers[self.world.maker(cable)]
+        maker: Any = self.world.constraints[self.world.constraint_index(cable)]
         return float(maker.length(self.q))
 
     def volume(self, cavity: Any) -> float:
         """Volume of a cavity, m³."""
-        maker: Any = self.world.row_makers[self.world.maker(cavity)]
+        maker: Any = self.world.constraints[self.world.constraint_index(cavity)]
         return float(maker.volume(self.q[maker.number]))
 
     def stress(self, body: Any, *, at: str = "cells") -> FloatArray:

@@ -91,7 +91,7 @@ def encode_state(state: State) -> dict[str, Any]:
 
 def decode_state(world: World, arrays: Mapping[str, Any]) -> State:
     """The state of `world` that `encode_state` described."""
-    memories = tuple(_memory(arrays, k, maker) for k, maker in enumerate(world.row_makers))
+    memories = tuple(_memory(arrays, k, maker) for k, maker in enumerate(world.constraints))
     known = any(memory is not None for memory in memories) or "keys" in arrays
     return State(
         world,

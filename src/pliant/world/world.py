@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints.contact import ContactPair
-from pliant.constraints.rows import RowMaker, StiffRowMaker
+from pliant.constraints.rows import Constraint, StiffConstraint
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Model
@@ -29,7 +29,7 @@ class World:
     models: tuple[Model, ...]
     gravity: FloatArray
     handles: frozenset[Any]
-    row_makers: tuple[RowMaker, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
     obstacles: tuple[Any, ...] = ()
     source: Any = None
     reductions: tuple[Any, ...] = ()
@@ -49,14 +49,14 @@ class World:
         raise InputError(f"{body!r} is not a body of this world; its bodies are {names}")
 
     @cached_property
-    def stiff_makers(self) -> tuple[StiffRowMaker, ...]:
-        """The row makers whose forces stiffen a model: cables and cavities."""
-        makers: Any = self.row_makers
-        return tuple(maker for maker in makers if hasattr(maker, "add_stiffness"))
+    def stiff_makers(self) -> tuple[StiffConstraint, ...]:
+        """The constraints whose forces stiffen a model: cables and cavities."""
+        constraints: Any = self.constraints
+        return tuple(one for one in constraints if hasattr(one, "add_stiffness"))
 
     @cached_property
     def stiff_keys(self) -> tuple[IndexArray, IndexArray]:
-        """The keys of the rows of all stiff makers, and where those of each but the first begin."""
+        """The keys of the rows of all stiff constraints, and where those of each but the first begin."""
         keys = [maker.keys for maker in self.stiff_makers]
         return np.concatenate(keys), np.cumsum([len(own) for own in keys])[:-1]
 
@@ -89,11 +89,11 @@ class World:
 
         return load_state(self, path)
 
-    def maker(self, handle: Any) -> int:
-        """Number of the row maker of an actuator."""
-        for number, maker in enumerate(self.row_makers):
-            if getattr(maker, "spec", None) is handle:
-                return number
+    def constraint_index(self, handle: Any) -> int:
+        """Index of the constraint of an actuator."""
+        for index, constraint in enumerate(self.constraints):
+            if getattr(constraint, "spec", None) is handle:
+                return index
         raise InputError(f"{handle!r} is not an actuator of this world")
 
     def pairs(self, a: Any, b: Any = None) -> list[tuple[int, float]]:
@@ -103,7 +103,7 @@ class World:
         if b is not None:
             a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
         found = []
-        for number, maker in enumerate(self.row_makers):
+        for number, maker in enumerate(self.constraints):
             if isinstance(maker, ContactPair):
                 sides = (maker.a.handle, maker.b.handle)
                 if (b is None and getattr(maker, "spec", None) is a) or (sides[0] is a and sides[1] is b):
