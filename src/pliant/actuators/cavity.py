@@ -23,7 +23,7 @@ from pliant.core.errors import InputError, MeshError
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh, Surface
 from pliant.mesh.chamber_filling import Filling
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.loads import PressureFacets, facet_rule, pressure_forces
 from pliant.models.volume.model import writable

@@ -27,10 +27,10 @@ from pliant.core.kernels import cache_folder
 from pliant.geometric import Geometric
 from pliant.geometric.blend import Elements
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
-from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, RodModel, Slide
+from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Subspace, Support, Volume
 from pliant.record import simulate

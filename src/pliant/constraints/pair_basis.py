@@ -36,7 +36,8 @@ from pliant.constraints.facing import Facing, FacingPair
 from pliant.constraints.rows import Rows, RowView, joined
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IntArray
-from pliant.mappings import BarycentricMap, FrameMap, NodeMap
+from pliant.models.rigid.frame_map import FrameMap
+from pliant.models.volume.barycentric import BarycentricMap, NodeMap
 
 _SAME_WAY = 0.5
 """Triangles face the same way above this product of their normals at rest: 60 degrees."""

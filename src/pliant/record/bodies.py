@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pliant.core.types import FloatArray, IntArray
-from pliant.mappings import BeamMap, RodMap
-from pliant.mappings.beam_skin import beam_skin
-from pliant.mappings.rod_skin import rod_skin
 from pliant.mesh import Mesh
 from pliant.models.beam import BeamModel
+from pliant.models.beam.beam_map import BeamMap
+from pliant.models.beam.skin import beam_skin
 from pliant.models.rod import RodModel
+from pliant.models.rod.rod_map import RodMap
+from pliant.models.rod.skin import rod_skin
 from pliant.models.volume import VolumeModel
 from pliant.world import World
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.mappings import BeamMap
+from pliant.models.beam.beam_map import BeamMap
 from pliant.models.rod.rod import section_ends
 from pliant.record.bodies import RecordedBody
 from pliant.record.forces import RecordedRows

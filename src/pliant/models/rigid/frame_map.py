@@ -1,4 +1,4 @@
-"""Points that ride on a rigid frame."""
+"""Points fixed in a rigid frame."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.arrays import csr
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.models.point_map import Following, PointMap
 
 
 @dataclass(frozen=True, eq=False)
-class FrameMap:
+class FrameMap(PointMap):
     """x_k = position + R local_k for p points `local` (p, 3), m, fixed in a frame.
 
     q (4, 3) holds the position and the rows of R; the unknowns are a translation (m) and a rotation vector (rad) about
@@ -25,6 +26,10 @@ class FrameMap:
     def selected(self, which: Any) -> FrameMap:
         """The map of some of the points, in the order of `which`."""
         return FrameMap(self.local[which])
+
+    def carrying(self, q: FloatArray, points: FloatArray) -> FrameMap:
+        """The map of points that stand at `points` (p, 3), m, when the frame is at q."""
+        return FrameMap((points - q[0]) @ q[1:])
 
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the riding points, (p, 3), m."""
@@ -59,6 +64,20 @@ class FrameMap:
         jacobian[:, 1, 3], jacobian[:, 1, 5] = -z, x
         jacobian[:, 2, 3], jacobian[:, 2, 4] = y, -x
         return jacobian
+
+    def carriers(self, q: FloatArray) -> FloatArray:
+        """The pose itself, (1, 4, 3), m."""
+        return q[None]
+
+    def carrier_velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Velocities of the points, (p, 3), m/s."""
+        return np.asarray(v[0] + np.cross(v[1], self.local @ q[1:].T))
+
+    def following(self, which: IndexArray) -> Following:
+        """The points `which` (k,) turn with the frame, each about its position."""
+        count = len(which)
+        arms = np.linalg.norm(self.local[which], axis=1)
+        return Following(np.zeros((count, 1), np.int32), np.ones(count), arms)
 
     def frames(self, q: FloatArray) -> FloatArray:
         """The frame at each of the riding points, (p, 3, 3)."""

@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from scipy.spatial.transform import Rotation
 
 import pliant as pl
-from pliant.mappings import GroupedRiders, approach_bound, riding
+from pliant.models.motion_bound import GroupedRiders, approach_bound
 from pliant.models.scheme import STATIC_SCHEME
 
 MADE = {"section": pl.sections.Circle(0.01), "young": 1e6, "poisson": 0.3, "density": 1e3}
@@ -28,7 +28,7 @@ def ridden(kind, seed):
     points = rng.uniform((-0.002, -0.002, -0.002), (0.202, 0.022, 0.022), (60, 3))
     q, v = model.initial()
     trial = model.trial(q, v, STATIC_SCHEME, world.gravity, {})
-    return model, riding(model, points, what="points", reach=0.01), q, trial, rng
+    return model, model.embed(points, what="points", reach=0.01), q, trial, rng
 
 
 def grouped(riders, count=3):

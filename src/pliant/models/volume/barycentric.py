@@ -1,4 +1,4 @@
-"""Points that ride on the nodes of a deformable model, each a weighted mean of a few nodes."""
+"""Points embedded between the nodes of a deformable model, each a weighted mean of a few nodes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from scipy import sparse
 
 from pliant.core.arrays import csr, frozen
 from pliant.core.kernels import kernel
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import Locator, Mesh
+from pliant.models.point_map import Following, PointMap
 
 
 @dataclass(frozen=True, eq=False)
-class BarycentricMap:
+class BarycentricMap(PointMap):
     """x_k = Σⱼ weights[k, j] q[nodes[k, j]]: p points on n nodes of three unknowns.
 
     `nodes` (p, j) and `weights` (p, j), which sum to one for each point.
@@ -70,6 +71,19 @@ class BarycentricMap:
         columns, ends = self._all_columns
         return csr(values, columns, ends, (1, 3 * self.node_count))
 
+    def carriers(self, q: FloatArray) -> FloatArray:
+        """Positions of the nodes, (n, 1, 3), m."""
+        return q[:, None]
+
+    def carrier_velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Velocities of the nodes, (n, 3), m/s."""
+        return v
+
+    def following(self, which: IndexArray) -> Following:
+        """The points `which` (k,) are means of nodes, which have no frames: each is a carrier of its own."""
+        stretch = np.abs(self.weights[which]).sum(axis=1)
+        return Following(self.nodes[which].reshape(-1, 1), stretch, np.zeros(len(which)))
+
     @cached_property
     def _all_columns(self) -> tuple[IntArray, IntArray]:
         columns = (3 * self.nodes[:, :, None] + np.arange(3, dtype=np.int32)).ravel()
@@ -96,12 +110,16 @@ def _mean_places(q: FloatArray, nodes: IntArray, weights: FloatArray, positions:
         positions[p, 0], positions[p, 1], positions[p, 2] = x, y, z
 
 
-class NodeMap:
+class NodeMap(PointMap):
     """The nodes of a deformable model themselves."""
 
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the nodes, (n, 3), m."""
         return q
+
+    def carrier_velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Velocities of the nodes, (n, 3), m/s."""
+        return v
 
     def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """H itself."""

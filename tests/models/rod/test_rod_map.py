@@ -7,11 +7,11 @@ from scipy.linalg import expm
 
 import pliant as pl
 from pliant.core.lie import rotation_exp, rotation_log
-from pliant.mappings import RodMap, riding
-from pliant.mappings.rod_projection import nearest_places
-from pliant.mappings.rod_skin import rod_skin
 from pliant.models.rod import RodModel, kinematics
+from pliant.models.rod.projection import nearest_places
 from pliant.models.rod.rod import STRAINS
+from pliant.models.rod.rod_map import RodMap
+from pliant.models.rod.skin import rod_skin
 
 RNG = np.random.default_rng(0)
 STENCIL = ((-2, 1), (-1, -8), (1, 8), (2, -1))
@@ -140,7 +140,7 @@ def test_tangents_are_derivatives_by_arc_length(model, bent):
 def test_points_ride_where_they_were_put(model):
     where = model.rest[0] + np.array([(0.05, 0.01, -0.012), (0.95, 0.0, 0.015)]) @ model.rest[1:4].T
     np.testing.assert_allclose(RodMap.of_points(model, where, what="x").points(model.rest), where, atol=1e-14)
-    assert riding(model, where, what="x").arc_length == pytest.approx([0.05, 0.95])
+    assert model.embed(where, what="x").arc_length == pytest.approx([0.05, 0.95])
     with pytest.raises(pl.InputError, match=r"x: point . at .* from the axis of 'rod'"):
         RodMap.of_points(model, where + np.array([0.0, 0.0, 0.1]), what="x")
     with pytest.raises(pl.InputError, match="must be in 0 … 1 m"):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pliant.core.types import FloatArray, IntArray
-from pliant.mappings.beam_map import BeamMap
-from pliant.models.beam import BeamModel
+from pliant.models.beam.beam_map import BeamMap
+
+if TYPE_CHECKING:
+    from pliant.models.beam.model import BeamModel
 
 STATIONS = 5
 """Outlines along each piece."""

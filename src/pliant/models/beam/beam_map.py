@@ -1,4 +1,4 @@
-"""Points that ride on a network of beams: between the nodes, off the axis, with a frame of their own.
+"""Points embedded in a network of beams: between the nodes, off the axis, with a frame of their own.
 
 With ξ ∈ [0, 1] along a piece, triads t₁ and t₂ at its ends (first columns e₁ and e₂), d = x₂ − x₁ and l = |d|, the
 axis is the cubic of Hermite and the frame goes round the arc from one triad to the other,
@@ -14,9 +14,9 @@ so the derivatives below are exact.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -35,11 +35,14 @@ from pliant.core.spins import (
     rotate,
 )
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.models.beam import BeamModel
+from pliant.models.point_map import Following, PointMap
+
+if TYPE_CHECKING:
+    from pliant.models.beam.model import BeamModel
 
 
 @dataclass(frozen=True, eq=False)
-class BeamMap:
+class BeamMap(PointMap):
     """p points on pieces of a network of n nodes.
 
     `nodes` (p, 2) are the ends of each point's piece, `triads` (p, 2, 3, 3) the piece's frame in the frames of its
@@ -87,6 +90,10 @@ class BeamMap:
         centers, frames, *_ = self.centered()._evaluated(q, jacobian=False)
         offset = np.einsum("pri,pr->pi", frames, points - centers)
         return BeamMap(self.nodes, self.triads, self.coordinate, offset, self.node_count)
+
+    def at_fractions(self, fractions: FloatArray) -> BeamMap:
+        """The map of the same points at `fractions` (p,) along their pieces."""
+        return replace(self, coordinate=fractions)
 
     def centered(self) -> BeamMap:
         """The map of the points on the axis beside these."""
@@ -136,6 +143,23 @@ class BeamMap:
     def pull_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the nodes, (m, 6n), from rows over the spins of the points' frames, (m, 3p)."""
         return H @ self._matrix(self._evaluated(q, jacobian=True)[3])
+
+    def carriers(self, q: FloatArray) -> FloatArray:
+        """Poses of the nodes, (n, 4, 3), m."""
+        return q
+
+    def carrier_velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Velocities of the nodes, (n, 3), m/s."""
+        return np.asarray(v[:, 0])
+
+    def following(self, which: IndexArray) -> Following:
+        """How the points `which` (k,) follow the nodes of their pieces.
+
+        The cubic's two bows sum to s (1 − s) ≤ ¼ of the length, which changes by twice what the ends move at most; the
+        frame between two triads turns no more than half again as much as the farther turned of them.
+        """
+        arms = 1.5 * np.linalg.norm(self.offset[which], axis=1)
+        return Following(self.nodes[which], np.full(len(which), 1.5), arms, 0.25)
 
     def _evaluated(self, q: FloatArray, *, jacobian: bool) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         count = len(self.coordinate)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pliant.core.types import IntArray
-from pliant.mappings.beam_skin import STATIONS, piece_triangles, thinned
-from pliant.mappings.rod_map import RodMap
-from pliant.models.rod import RodModel
+from pliant.models.beam.skin import STATIONS, piece_triangles, thinned
+from pliant.models.rod.rod_map import RodMap
+
+if TYPE_CHECKING:
+    from pliant.models.rod.model import RodModel
 
 
 def rod_skin(model: RodModel, *, stations: int = STATIONS, every: int = 1) -> tuple[RodMap, IntArray]:

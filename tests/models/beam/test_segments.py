@@ -5,8 +5,8 @@ import pytest
 
 import pliant as pl
 from pliant.constraints import RowView
-from pliant.mappings.beam_segments import BeamSegments
 from pliant.models.beam import dynamics
+from pliant.models.beam.segments import BeamSegments
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.solvers.linear.matrix import BlockMatrix
 from pliant.stepping.motion import Motion

@@ -1,4 +1,4 @@
-"""Points that ride on a rod: at arc lengths, off the axis, with a frame of their own.
+"""Points embedded in a rod: at arc lengths, off the axis, with a frame of their own.
 
 The point of arc length s with the offset o stands at x(s) + R(s) o, where x and R are the exact screw motion of its
 section: a map has no interpolation of its own. Products with the Jacobian and its transpose take one pass over the
@@ -7,9 +7,9 @@ sections, the Jacobian itself and its derivative in time N² entries.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -17,15 +17,19 @@ from scipy import sparse
 from pliant.core.arrays import csr
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.mappings.rod_projection import nearest_places
-from pliant.models.rod import RodModel, geometric, kinematics, rates
+from pliant.models.point_map import PointMap
+from pliant.models.rod import geometric, kinematics, rates
+from pliant.models.rod.projection import nearest_places
 from pliant.models.rod.stations import Stations, Sweep, section_of
+
+if TYPE_CHECKING:
+    from pliant.models.rod.model import RodModel
 
 _NO_MASS = np.zeros((0, 3))
 
 
 @dataclass(frozen=True, eq=False)
-class RodMap:
+class RodMap(PointMap):
     """p points on a rod of N sections.
 
     `section` (p,) and `fraction` (p,), in [0, 1], are where each stands, `offset` (p, 3) m the place in its frame.
@@ -39,6 +43,8 @@ class RodMap:
     lengths: FloatArray
     kinds: IntArray
     basis: FloatArray
+
+    forces_stiffen: ClassVar[bool] = True
 
     @classmethod
     def at(cls, model: RodModel, arc_length: Any, offset: Any = None) -> RodMap:
@@ -86,6 +92,10 @@ class RodMap:
         """The map whose points stand at `points` (p, 3) m when the rod is at q, at the same arc lengths."""
         frames = self._frames(q)
         return self._with(offset=np.einsum("pri,pr->pi", frames[:, 1:], points - frames[:, 0] - q[0]))
+
+    def at_fractions(self, fractions: FloatArray) -> RodMap:
+        """The map of the same points at `fractions` (p,) of their sections."""
+        return replace(self, fraction=fractions)
 
     def centered(self) -> RodMap:
         """The map of the points on the axis beside these."""
@@ -145,8 +155,12 @@ class RodMap:
         kinematics.pull(wrench, self.basis, self.kinds, sweep.stations.first, sweep.C, sweep.P, out)
         return out
 
+    def carrier_velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Those of the points themselves, (p, 3), m/s."""
+        return self.velocities(q, v)
+
     def velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """J v: velocities (p, 3) m/s of the riding points under the rates v (2 + 2N, 3), in one pass."""
+        """J v: velocities (p, 3) m/s of the embedded points under the rates v (2 + 2N, 3), in one pass."""
         sweep, x = self._sweep(q)
         twist = np.empty((len(x), 2, 3))
         given = v if v.flags.writeable else v.copy()

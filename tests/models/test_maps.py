@@ -7,7 +7,8 @@ from scipy import sparse
 import pliant as pl
 from pliant.core.errors import InputError, PliantError
 from pliant.core.lie import rotation_exp
-from pliant.mappings import BarycentricMap, FrameMap, NodeMap
+from pliant.models.rigid.frame_map import FrameMap
+from pliant.models.volume.barycentric import BarycentricMap, NodeMap
 
 MESH = pl.mesh.box((0.2, 0.1, 0.1), (4, 2, 2))
 RNG = np.random.default_rng(0)

@@ -14,8 +14,8 @@ import numpy as np
 
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
-from pliant.mappings.beam_map import BeamMap
-from pliant.models.beam import Beam
+from pliant.models.beam.beam import Beam
+from pliant.models.beam.beam_map import BeamMap
 from pliant.solvers.linear.pattern import BlockPattern
 
 _SAME = 1e-6

@@ -15,9 +15,7 @@ import numpy as np
 from pliant.core.arrays import frozen
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IntArray
-from pliant.mappings.barycentric import BarycentricMap
-from pliant.mappings.beam_map import BeamMap
-from pliant.mappings.frame import FrameMap
+from pliant.models.point_map import PointMap
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +29,7 @@ class GroupedRiders:
     bow           what the longest piece adds to the arm, as a share of its length
     """
 
-    riders: Any
+    riders: PointMap
     start: IntArray
     pieces: IntArray
     stretch: FloatArray
@@ -39,34 +37,22 @@ class GroupedRiders:
     bow: float
 
     @classmethod
-    def build(cls, riders: Any, points: Any, groups: Any, count: int) -> GroupedRiders:
+    def build(cls, riders: PointMap, points: Any, groups: Any, count: int) -> GroupedRiders:
         """Point `points[j]` of the map `riders` belongs to group `groups[j]` of `count`; it may belong to several."""
         which, own = np.asarray(points, np.int64), np.asarray(groups, np.int64)
-        stretch, arm, bow = np.ones(len(which)), np.zeros(len(which)), 0.0
-        if isinstance(riders, BeamMap):
-            # the cubic's two bows sum to s (1 − s) ≤ ¼ of the length, which changes by twice what the ends move at
-            # most; the frame between two triads turns no more than half again as much as the farther turned of them
-            ends, bow = riders.nodes[which], 0.25
-            stretch, arm = np.full(len(which), 1.5), 1.5 * np.linalg.norm(riders.offset[which], axis=1)
-        elif isinstance(riders, FrameMap):
-            ends, arm = np.zeros((len(which), 1), np.int32), np.linalg.norm(riders.local[which], axis=1)
-        elif isinstance(riders, BarycentricMap):
-            # a volume's nodes have no frames, so that each is a piece of its own
-            stretch = np.abs(riders.weights[which]).sum(axis=1)
-            ends = riders.nodes[which].reshape(-1, 1)
-        else:
-            ends = which[:, None].astype(np.int32)
+        following = riders.following(which)
+        ends, stretch, arm = following.carriers, following.stretch, following.arm
         repeats = len(ends) // max(len(which), 1)
         distinct = np.unique(np.column_stack([np.repeat(own, repeats), ends]), axis=0)
         start = np.searchsorted(distinct[:, 0], np.arange(count + 1)).astype(np.int32)
         widest, longest = np.zeros(count), np.zeros(count)
         np.maximum.at(widest, own, stretch)
         np.maximum.at(longest, own, arm)
-        return cls(riders, start, np.ascontiguousarray(distinct[:, 1:], np.int32), widest, longest, bow)
+        return cls(riders, start, np.ascontiguousarray(distinct[:, 1:], np.int32), widest, longest, following.bow)
 
     def ends(self, q: FloatArray) -> FloatArray:
         """Places and, where there are any, frames (k = 4, else 1) of the pieces' ends, (m, e, k, 3), m."""
-        places: FloatArray = self._nodes(q)[self.pieces]
+        places: FloatArray = self.riders.carriers(q)[self.pieces]
         return places
 
     def updated(self, then: FloatArray, q: FloatArray, groups: Any) -> FloatArray:
@@ -74,17 +60,10 @@ class GroupedRiders:
         rows = np.repeat(groups, np.diff(self.start))
         return np.where(rows[:, None, None, None], self.ends(q), then)
 
-    def _nodes(self, q: FloatArray) -> FloatArray:
-        if isinstance(self.riders, BeamMap):
-            return q
-        if isinstance(self.riders, FrameMap):
-            return q[None]
-        return (q if isinstance(self.riders, BarycentricMap) else self.riders.points(q))[:, None]
-
     def parts(self, q: FloatArray, then: FloatArray) -> tuple[Any, ...]:
         """What the kernel reads."""
         return (
-            frozen(self._nodes(q)),
+            frozen(self.riders.carriers(q)),
             frozen(then),
             frozen(self.start),
             frozen(self.pieces),

@@ -6,10 +6,9 @@ from scipy import sparse
 
 import pliant as pl
 from pliant.core.lie import rotation_exp, rotation_log
-from pliant.mappings import BeamMap
-from pliant.mappings.beam_map import sampled
-from pliant.mappings.beam_skin import beam_skin
 from pliant.models.beam import BeamModel, dynamics
+from pliant.models.beam.beam_map import BeamMap, sampled
+from pliant.models.beam.skin import beam_skin
 
 POINTS = np.array([(0, 0, 0), (0.1, 0, 0), (0.2, 0.05, 0.0), (0.2, 0.05, 0.1), (0.3, 0, 0.02)], float)
 EDGES = [(0, 1), (1, 2), (3, 2), (1, 4)]
