@@ -20,7 +20,6 @@ from pliant import mesh as meshes
 from pliant.actuators import BaseDrive, Cable, Cavity
 from pliant.cli.output import Output
 from pliant.constraints.channel import Channel
-from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import Facing, FacingPair
 from pliant.control import Effector, Inverse
 from pliant.core.kernels import cache_folder
@@ -32,8 +31,10 @@ from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, RodModel, Slide
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
-from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Subspace, Support, Volume
+from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
 from pliant.record import simulate
+from pliant.reduced import Subspace
+from pliant.reduced.contact_basis import ContactBasis
 from pliant.reduction import nnmf
 from pliant.solvers import friction, lcp
 from pliant.solvers.linear import BlockMatrix, BlockPattern, analyze

@@ -9,9 +9,9 @@ from scipy import linalg, sparse
 import pliant as pl
 from pliant.materials import Tangent
 from pliant.models.scheme import euler_scheme
-from pliant.models.volume import Subspace
-from pliant.models.volume.chart import rigid_motions
-from pliant.models.volume.strain_modes import StrainModes
+from pliant.reduced import Subspace
+from pliant.reduced.chart import rigid_motions
+from pliant.reduced.strain_modes import StrainModes
 from pliant.solvers.linear import BlockMatrix
 from pliant.world.reduced import reduced
 

@@ -19,15 +19,15 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Residual
 from pliant.models.scheme import Scheme
-from pliant.models.volume.chart import HeldChart, Place
 from pliant.models.volume.loads import PressureFacets
-from pliant.models.volume.modal_pieces import ModalPieces
 from pliant.models.volume.segments import Segments
 from pliant.models.volume.trial import NodalTrial
+from pliant.reduced.chart import HeldChart, Place
+from pliant.reduced.modal_pieces import ModalPieces
 from pliant.solvers.linear.matrix import BlockMatrix
 
 if TYPE_CHECKING:
-    from pliant.models.volume.subspace_model import SubspaceModel
+    from pliant.reduced.subspace_model import SubspaceModel
 
 
 _SINGULAR = 1e-14

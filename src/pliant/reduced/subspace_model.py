@@ -13,12 +13,12 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR
 from pliant.models.scheme import Scheme
-from pliant.models.volume.chart import CarriedChart, Chart, CurvedChart, HeldChart, rigid_motions
-from pliant.models.volume.modal_pieces import ModalBars, ModalFacets, ModalPieces
 from pliant.models.volume.model import VolumeModel
-from pliant.models.volume.strain_modes import StrainModes
-from pliant.models.volume.subspace import Subspace
-from pliant.models.volume.subspace_trial import SubspaceTrial
+from pliant.reduced.chart import CarriedChart, Chart, CurvedChart, HeldChart, rigid_motions
+from pliant.reduced.modal_pieces import ModalBars, ModalFacets, ModalPieces
+from pliant.reduced.strain_modes import StrainModes
+from pliant.reduced.subspace import Subspace
+from pliant.reduced.subspace_trial import SubspaceTrial
 
 OFF = 1e-6
 """How far from the subspace a state may be, as a share of the size of the body."""

@@ -7,8 +7,8 @@ import pytest
 
 import pliant as pl
 from pliant.constraints import RowView
-from pliant.constraints.contact_basis import ContactBasis, ReducedFacing
 from pliant.core.errors import InputError
+from pliant.reduced.contact_basis import ContactBasis, ReducedFacing
 from pliant.world.codec import Decoder, Encoder
 
 MESH = pl.mesh.box((0.04, 0.04, 0.04), (2, 2, 2))

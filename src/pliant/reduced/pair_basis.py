@@ -23,7 +23,13 @@ from pliant.collision.contacts import PAIR_LIMIT
 from pliant.collision.facing import FacingTable
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactMemory, ContactPair
-from pliant.constraints.contact_basis import (
+from pliant.constraints.facing import Facing, FacingPair
+from pliant.constraints.rows import Rows, RowView, joined
+from pliant.core.errors import InputError
+from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.models.rigid.frame_map import FrameMap
+from pliant.models.volume.barycentric import BarycentricMap, NodeMap
+from pliant.reduced.contact_basis import (
     HELD,
     ContactBasis,
     ReducedFacing,
@@ -32,12 +38,6 @@ from pliant.constraints.contact_basis import (
     checked_modes,
     digest_of,
 )
-from pliant.constraints.facing import Facing, FacingPair
-from pliant.constraints.rows import Rows, RowView, joined
-from pliant.core.errors import InputError
-from pliant.core.types import BoolArray, FloatArray, IntArray
-from pliant.models.rigid.frame_map import FrameMap
-from pliant.models.volume.barycentric import BarycentricMap, NodeMap
 
 _SAME_WAY = 0.5
 """Triangles face the same way above this product of their normals at rest: 60 degrees."""

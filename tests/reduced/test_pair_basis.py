@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.constraints.pair_basis import ReducedPair, facing_of
 from pliant.core.errors import InputError
+from pliant.reduced.pair_basis import ReducedPair, facing_of
 from pliant.world.codec import Decoder, Encoder
 
 WEIGHT = 9.81 * 1e3 * 0.04**3

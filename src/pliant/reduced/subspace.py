@@ -19,7 +19,7 @@ from pliant.models.volume.volume import Volume
 
 if TYPE_CHECKING:
     from pliant.models.volume.model import VolumeModel
-    from pliant.models.volume.subspace_model import SubspaceModel
+    from pliant.reduced.subspace_model import SubspaceModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class Subspace:
 
     def reduced(self, model: VolumeModel) -> SubspaceModel:
         """The model confined to the modes; an `InputError` where they were made for another mesh or place."""
-        from pliant.models.volume.subspace_model import SubspaceModel
+        from pliant.reduced.subspace_model import SubspaceModel
 
         self._check(model)
         return SubspaceModel.of(model, self)
