@@ -1,6 +1,6 @@
 """Older factors against exact ones: the linear part of a step, and whole steps of a trunk with contact.
 
-    python benchmarks/lagged.py [--cells 2,4 4,5 6,6] [--rows 0 10 50 150] [--solves 8] [--json FILE]
+    python -m benchmarks.lagged [--cells 2,4 4,5 6,6] [--rows 0 10 50 150] [--solves 8] [--json FILE]
 
 The trunk bends by its cables at dt = 20 ms, its tip moving by 0.8 mm a step, against a cylinder; matrices are those of
 successive steps. The linear part is factor, one solve, W of the given rows, one response. "Older" decides by itself

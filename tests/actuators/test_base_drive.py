@@ -33,7 +33,7 @@ def test_the_row_is_the_gradient_of_the_displacement(base):
 
     def gap(dx):
         motion.dx = [dx]
-        return motion.assemble_rows().rows.gap[world.maker(drive)]
+        return motion.assemble_rows().rows.gap[world.constraint_index(drive)]
 
     motion.dx = [at]
     predicted = (motion.assemble_rows().rows.H[0] @ step.ravel())[0]

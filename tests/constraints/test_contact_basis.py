@@ -27,20 +27,16 @@ def stack(gap=1e-4, points=POINTS, **options):
     upper = scene.add(pl.Volume(MESH, rubber, name="upper"), position=(0.0003, 0.0001, 0.04 + gap))
     facing = scene.add(pl.Facing(upper, lower, points, TOP, HALVES, margin=1e-3, **options))
     world = scene.compile()
-    return world, facing, world.row_makers[-1]
+    return world, facing, world.constraints[-1]
 
 
 def reduced(world, basis):
-    *others, maker = world.row_makers
-    return dataclasses.replace(world, row_makers=(*others, basis.reduced(maker)))
+    *others, maker = world.constraints
+    return dataclasses.replace(world, constraints=(*others, basis.reduced(maker)))
 
 
-def view_of(world, q, *, dt=0.0, moved=None, memory=None):
-    sizes = [model.size for model in world.models]
-    still = [np.zeros((model.size // 3, 3)) for model in world.models]
-    return RowView(
-        q=q, start=q, moved=moved or still, sizes=sizes, controls={}, time=dt, dt=dt, speeds=still, memory=memory
-    )
+def view_of(world, q, *, dt=0.0, **options):
+    return RowView.of(world.models, q, time=dt, dt=dt, **options)
 
 
 def run_of(world, *, until=0.5):
@@ -58,14 +54,14 @@ def test_the_identity_is_the_full_problem(friction):
     moved = [1e-4 * rng.normal(size=x.shape) for x in q]
     for dt in (0.0, 0.01):
         view = view_of(world, q, dt=dt, moved=moved)
-        (full, _), (rows, memory) = maker.rows(view), few.rows(view)
+        (full, _), (rows, memory) = maker.rows_at(view), few.rows_at(view)
         assert full.count == len(POINTS) * maker.width
         for one, other in zip(rows.H, full.H, strict=True):
             assert np.allclose(one.toarray(), other.toarray(), atol=1e-15)
         for name in ("gap", "law", "mu"):
             assert np.allclose(getattr(rows, name), getattr(full, name), atol=1e-15)
         lam = rng.random(rows.count)
-        assert np.allclose(memory.forces(lam), maker.rows(view)[1].forces(lam), atol=1e-15)
+        assert np.allclose(memory.forces(lam), maker.rows_at(view)[1].forces(lam), atol=1e-15)
 
 
 def test_a_combination_of_rows_is_that_of_the_gaps():
@@ -74,7 +70,7 @@ def test_a_combination_of_rows_is_that_of_the_gaps():
     basis = ContactBasis.of(maker, modes)
     assert np.allclose(basis.modes.sum(axis=0), 1.0)
     q = list(world.initial_state().q)
-    (full, _), (rows, memory) = maker.rows(view_of(world, q)), basis.reduced(maker).rows(view_of(world, q))
+    (full, _), (rows, memory) = maker.rows_at(view_of(world, q)), basis.reduced(maker).rows_at(view_of(world, q))
     spread = np.kron(basis.modes, np.eye(3))
     for one, other in zip(rows.H, full.H, strict=True):
         assert np.allclose(one.toarray(), spread.T @ other.toarray(), atol=1e-14)
@@ -106,11 +102,11 @@ def test_rows_are_left_out_while_all_is_far_and_every_gap_counts_when_it_is_near
     halves = np.column_stack([GRID[:, 0] < 0.02, GRID[:, 0] >= 0.02]).astype(float)
     few = ContactBasis.of(maker, halves).reduced(maker)
     q = list(world.initial_state().q)
-    rows, memory = few.rows(view_of(world, q))
+    rows, memory = few.rows_at(view_of(world, q))
     assert rows.count == 0
     assert memory.contacts.count == 0
     tilted = [q[0], q[1] - np.column_stack([np.zeros((27, 2)), 0.11 * (q[1][:, 0])])]
-    rows, memory = few.rows(view_of(world, tilted, memory=memory))
+    rows, memory = few.rows_at(view_of(world, tilted, memory=memory))
     assert rows.count == 1  # the mode of the higher half is all far
     seen = maker.gaps(view_of(world, tilted)).gap
     assert (seen[halves[:, 1] > 0] > maker.margin).any()
@@ -130,7 +126,7 @@ def test_a_contact_that_no_mode_knows_keeps_its_row():
     )  # fmt: skip
     scene.add(facing)
     world = scene.compile()
-    maker = world.row_makers[-1]
+    maker = world.constraints[-1]
     basis = ContactBasis.of(maker, (groups == 0).astype(float)[:, None])
     few, infos = run_of(reduced(world, basis))
     full, _ = run_of(world)
@@ -148,12 +144,12 @@ def test_a_point_beside_the_modes_that_goes_too_deep_gets_a_row():
     center[24] = 1.0
     few = ContactBasis.of(maker, center).reduced(maker)
     q = list(world.initial_state().q)
-    assert few.rows(view_of(world, q))[0].count == 1
+    assert few.rows_at(view_of(world, q))[0].count == 1
     sunk = [q[0], q[1] - np.array([0.0, 0.0, 2e-4])]
-    rows, memory = few.rows(view_of(world, sunk))
+    rows, memory = few.rows_at(view_of(world, sunk))
     assert memory.unknown == maker.count - 1
     assert rows.count == maker.count
-    assert set(rows.key[1:]) <= set(maker.rows(view_of(world, sunk))[0].key)
+    assert set(rows.key[1:]) <= set(maker.rows_at(view_of(world, sunk))[0].key)
 
 
 def test_guards_stop_what_modes_average_away():
@@ -216,7 +212,7 @@ def test_a_basis_and_the_state_of_a_reduced_world_are_saved(tmp_path):
     assert np.array_equal(again.modes, basis.modes)
     assert (again.facing, again.fingerprint, again.guards) == (basis.facing, basis.fingerprint, 2)
     few = reduced(world, again)
-    assert isinstance(few.row_makers[-1], ReducedFacing)
+    assert isinstance(few.constraints[-1], ReducedFacing)
     step, state = pl.ImplicitEuler(0.01), few.initial_state()
     for _ in range(5):
         state, _ = step(few, state)

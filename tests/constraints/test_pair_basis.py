@@ -26,8 +26,8 @@ def history_of(infos):
 
 
 def with_basis(world, basis):
-    *others, pair = world.row_makers
-    return dataclasses.replace(world, row_makers=(*others, basis.reduced(pair)))
+    *others, pair = world.constraints
+    return dataclasses.replace(world, constraints=(*others, basis.reduced(pair)))
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def curled():
 
 def test_forces_of_all_kinds_of_contacts_are_those_of_points(curled):
     _, world, _, _, infos = curled
-    seen = facing_of(world.row_makers[-1], history_of(infos))
+    seen = facing_of(world.constraints[-1], history_of(infos))
     kinds = {int(kind) for memory, _ in history_of(infos) for kind in memory.contacts.kind}
     assert len(kinds) > 1, "edges must be among the contacts"
     totals = np.array([lam.sum() for _, lam in history_of(infos)])
@@ -63,7 +63,7 @@ def test_forces_of_all_kinds_of_contacts_are_those_of_points(curled):
 
 def test_points_face_the_other_flank_alone(curled):
     _, world, _, _, infos = curled
-    pair = world.row_makers[-1]
+    pair = world.constraints[-1]
     seen = facing_of(pair, history_of(infos))
     rest = pair.a.surface.rest
     for group in np.unique(seen.point_group):
@@ -78,11 +78,11 @@ def test_points_face_the_other_flank_alone(curled):
 
 def test_a_curled_finger_in_modes_is_near_the_full_one(curled):
     robot, world, control, state, infos = curled
-    seen = facing_of(world.row_makers[-1], history_of(infos))
+    seen = facing_of(world.constraints[-1], history_of(infos))
     each = np.equal.outer(seen.point_group, np.unique(seen.point_group)) * seen.snapshots.sum(axis=1)[:, None]
     few = with_basis(world, seen.basis(np.column_stack([each, seen.snapshots[:, [-1, 40, 35]]])))
     reduced_state, reduced_infos = driven(few, control, steps=50)
-    free = dataclasses.replace(world, row_makers=world.row_makers[:-1])
+    free = dataclasses.replace(world, constraints=world.constraints[:-1])
     free_state, _ = driven(free, control, steps=50)
     missed = np.linalg.norm(robot.tip.at(free_state) - robot.tip.at(state))
     assert np.linalg.norm(robot.tip.at(reduced_state) - robot.tip.at(state)) < 0.25 * missed
@@ -108,11 +108,11 @@ def stacked():
 
 def test_a_block_on_a_block_keeps_its_weight_and_its_place(stacked, tmp_path):
     world, upper, lower, infos = stacked
-    seen = facing_of(world.row_makers[-1], history_of(infos))
+    seen = facing_of(world.constraints[-1], history_of(infos))
     totals = [lam[::3].sum() for _, lam in history_of(infos)]
     assert np.allclose(seen.snapshots.sum(axis=0), totals)
     few = with_basis(world, seen.basis(np.eye(len(seen.nodes))))
-    assert isinstance(few.row_makers[-1], ReducedPair)
+    assert isinstance(few.constraints[-1], ReducedPair)
     state, last = driven(few, lambda part: {}, steps=30)
     assert np.allclose(last[-1].contact_force(upper, lower), (0, 0, WEIGHT), atol=0.02 * WEIGHT)
     assert np.allclose(last[-1].contact_force(lower, upper), -last[-1].contact_force(upper, lower))
@@ -125,7 +125,7 @@ def test_a_block_on_a_block_keeps_its_weight_and_its_place(stacked, tmp_path):
 
 def test_contacts_elsewhere_keep_their_rows(stacked):
     world, _, _, infos = stacked
-    seen = facing_of(world.row_makers[-1], history_of(infos))
+    seen = facing_of(world.constraints[-1], history_of(infos))
     far = dataclasses.replace(
         seen, nodes=np.array([[26, 0, 0]], np.int32), weights=np.array([[1.0, 0.0, 0.0]]), faces=seen.faces[:1],
         point_group=seen.point_group[:1] * 0, face_group=seen.face_group[:1] * 0, snapshots=np.ones((1, 1)),
@@ -139,26 +139,26 @@ def test_contacts_elsewhere_keep_their_rows(stacked):
 
 def test_a_basis_is_saved_and_refused_for_another_robot(curled, stacked):
     world, _, _, infos = stacked
-    seen = facing_of(world.row_makers[-1], history_of(infos))
+    seen = facing_of(world.constraints[-1], history_of(infos))
     basis = seen.basis(np.ones((len(seen.nodes), 1)), guards=2)
     encoder = Encoder()
     again = Decoder(encoder.arrays).decode(encoder.encode(basis))
-    assert again.covers(world.row_makers[-1])
+    assert again.covers(world.constraints[-1])
     assert np.array_equal(again.seen.faces, seen.faces)
-    assert not again.covers(curled[1].row_makers[-1])
+    assert not again.covers(curled[1].constraints[-1])
     with pytest.raises(InputError, match="are none of 'finger – finger'"):
-        again.reduced(curled[1].row_makers[-1])
+        again.reduced(curled[1].constraints[-1])
     other = dataclasses.replace(seen, fingerprint="another").basis(basis.modes)
     with pytest.raises(InputError, match="belong to another robot or mesh"):
-        other.covers(world.row_makers[-1])
+        other.covers(world.constraints[-1])
 
 
 def test_what_makes_no_facing_is_refused(stacked):
     world, *_ = stacked
     with pytest.raises(InputError, match="nothing touched in the 0 snapshots"):
-        facing_of(world.row_makers[-1], [])
+        facing_of(world.constraints[-1], [])
     scene = pl.Scene()
     ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.1, position=(0, 0, 0.02)))
     scene.collide(ball, scene.add(pl.Obstacle.plane()))
     with pytest.raises(InputError, match="is no pair of two surfaces"):
-        facing_of(scene.compile().row_makers[0], [])
+        facing_of(scene.compile().constraints[0], [])

@@ -32,7 +32,7 @@ def added(world, q, tension):
     """The matrix (66, 66) that the cable adds at q."""
     (system,), _ = Motion(world, world.initial_state(), STATIC_SCHEME, {}).linearize(pl.materials.Tangent.EXACT)
     system.values[:] = 0.0
-    world.row_makers[0].add_stiffness([q], np.array([tension]), 1.0, [system])
+    world.constraints[0].add_stiffness([q], np.array([tension]), 1.0, [system])
     return BlockMatrix(world.models[0].pattern, system.values).to_scipy().toarray()
 
 
@@ -46,8 +46,8 @@ def test_through_the_nodes_it_is_the_derivative_of_the_force(placed):
 
     def force(dx):
         there = moved(q, dx)
-        view = RowView(q=[there], start=[there], moved=[dx], sizes=[66], controls={}, time=0.0, dt=0.0)
-        return -tension * world.row_makers[0].rows(view)[0].H[0].toarray().ravel()
+        view = RowView.of(world.models, [there], moved=[dx])
+        return -tension * world.constraints[0].rows(view)[0].H[0].toarray().ravel()
 
     units = eps * np.eye(66).reshape(66, 11, 2, 3)
     expected = np.stack([(force(u) - force(-u)) / (2 * eps) for u in units], axis=1)

@@ -264,9 +264,9 @@ class CableRows(ActuatorRows):
         """Numbers of the models."""
         return tuple(ride.number for ride in self.rides)
 
-    def holds(self, number: int) -> bool:
-        """Whether the cable may hold body `number` in its place: it ends in the world or on another body."""
-        return number in self.numbers and (len(self.numbers) > 1 or len(self.rides[0].order) < len(self.fixed))
+    def holds(self, index: int) -> bool:
+        """Whether the cable may hold body `index` in its place: it ends in the world or on another body."""
+        return index in self.numbers and (len(self.numbers) > 1 or len(self.rides[0].order) < len(self.fixed))
 
     def length(self, q: Sequence[FloatArray]) -> float:
         """Length along the via points, m."""
@@ -285,7 +285,7 @@ class CableRows(ActuatorRows):
             path[ride.order] = ride.map.points(q[ride.number])
         return path
 
-    def rows(self, view: RowView) -> tuple[Rows, CableMemory | None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, CableMemory | None]:
         """Shortening so far and its gradient; with friction the slip at each via point."""
         spec = self.spec
         lengths, units = _pieces(self.path(view.q))

@@ -157,7 +157,7 @@ class CavityRows(DriveRow):
         """How much the chamber has grown, m³."""
         return self.volume(q[self.number]) - self.rest_volume
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """One row: growth so far, and its gradient."""
         volume, gradient = self._volume_and_gradient(view.q[self.number])
         H = view.blank(1)

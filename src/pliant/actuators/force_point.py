@@ -87,7 +87,7 @@ class ForcePointRows(DriveRow):
         """How far the point has moved along its direction, m."""
         return self._moved(q[self.number])
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """How far the point has moved, and the gradient of that."""
         q = view.q[self.number]
         H = view.blank(1)

@@ -139,7 +139,7 @@ class LayerRows(DriveRow):
         """How much the layer has grown, m²."""
         return self.area(q[self.number]) - self.rest_area
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """One row: growth so far, and its gradient."""
         area, gradient = self._area_and_gradient(view.q[self.number])
         nodes = np.flatnonzero(gradient.any(axis=1))

@@ -235,9 +235,9 @@ def _touching() -> None:
     scene.collide(upper, upper)
     scene.add(Facing(hollow, lower, hollow.mesh.points[:1], block.points, block.surface().triangles, margin=1.0))
     world = scene.compile()
-    *others, facing = world.row_makers
+    *others, facing = world.constraints
     assert isinstance(facing, FacingPair)
-    few = replace(world, row_makers=(*others, ContactBasis.of(facing, np.ones((facing.count, 1))).reduced(facing)))
+    few = replace(world, constraints=(*others, ContactBasis.of(facing, np.ones((facing.count, 1))).reduced(facing)))
     QuasiStatic(newton_iterations=1)(few, few.initial_state())
     simulate(
         world, ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: {cable: Force(0.1), chamber: Pressure(10.0)}

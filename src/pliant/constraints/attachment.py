@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.core.lie import rotation_log
 from pliant.core.types import FloatArray, IndexArray
 from pliant.mappings import BarycentricMap, BeamMap, FrameMap, RodMap
@@ -37,7 +37,7 @@ class Attachment:
 
 
 @dataclass(frozen=True, eq=False)
-class AttachmentRows:
+class AttachmentRows(Constraint):
     """Rows of an attachment, three for each point, δ = x_a − x_b, and where frames are welded three more for each,
     δ = log(Q_a Q_bᵀ) in rad, with Q the rotation of a side's frame since the world began.
     """
@@ -61,11 +61,15 @@ class AttachmentRows:
         """Name of the attachment."""
         return self.spec.name
 
-    def holds(self, number: int) -> bool:
-        """Whether body `number` is attached to something."""
-        return any(number == side for side, _ in self.sides)
+    def holds(self, index: int) -> bool:
+        """Whether body `index` is attached to something."""
+        return any(index == side for side, _ in self.sides)
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def welds(self, index: int) -> bool:
+        """Whether body `index` is attached."""
+        return self.holds(index)
+
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Differences of the positions of both sides, and their gradients."""
         count = 3 * len(self.spec.points)
         H = view.blank(count)

@@ -39,8 +39,8 @@ class BorePair(SlenderPair):
     curves: tuple[Curve, ...] = ()
     bores: FloatArray | None = None
 
-    def detect(self, view: RowView, previous: ContactSet | None) -> ContactSet:
-        """Contacts within the margin at the positions of `view`."""
+    def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
+        """Contacts within the margin at the positions of `view`; those of the `previous` step keep their sides."""
         inner, outer = self.sides
         q_a, q_b, margin = inner.collider.q(view), outer.collider.q(view), self._margin(view)
         places = self._places(q_a, q_b)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints.coupling import Coupling
-from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.constraints.sliding import sliding_rows, sliding_stiffness
 from pliant.core.arrays import csr, stacked
 from pliant.core.checks import finite_array, non_negative
@@ -92,7 +92,7 @@ class Channel:
 
 
 @dataclass(frozen=True, eq=False)
-class ChannelRows:
+class ChannelRows(Constraint):
     """Rows of a channel: two for each sliding point, three with friction; three for a fixed end, two for its direction.
 
     A sliding point ahead of the tip has no rows until the tip comes.
@@ -122,11 +122,11 @@ class ChannelRows:
         """Name of the channel."""
         return self.spec.name
 
-    def holds(self, number: int) -> bool:
-        """Whether body `number` is in the channel."""
-        return number in self.numbers
+    def holds(self, index: int) -> bool:
+        """Whether body `index` is in the channel."""
+        return index in self.numbers
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Distances of the channel's points from the axis, and their gradients."""
         volume, slender = self.numbers
         x = self.map.points(view.q[volume])
@@ -179,6 +179,17 @@ class ChannelRows:
         arc, slides = self._places(view.q[slender], x)
         away = np.linalg.norm(x - self.curve.at(arc).points(view.q[slender]), axis=1)
         return np.flatnonzero(slides & (away > self._capture) & ~self._held(view))
+
+    def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
+        """Names the first of the points that the tip has passed by."""
+        missed = self.missed(view)
+        if not len(missed):
+            return ()
+        text = (
+            f"the tip of {self.spec.rod.name!r} passed by point {missed[0]} of {self.name!r}, which is too "
+            "far from its axis to be taken: aim it at the points, or raise capture"
+        )
+        return (text,)
 
     def _held(self, view: RowView) -> BoolArray:
         """Which points (k,) had rows in the step before; all where the tip is held."""
@@ -260,7 +271,7 @@ class StiffChannelRows(ChannelRows):
         """Identities of the rows of the places, three for each sliding point and three for the end."""
         return np.asarray(self._first_key + np.arange(3 * len(self.map.nodes) + 3), np.int64)
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Distances of the channel's points from the axis, and their gradients."""
         volume, slender = self.numbers
         fit, mu, width = self._fit, self.spec.friction, 3 if self.spec.friction else 2

@@ -176,6 +176,17 @@ class ReducedMemory(FacingMemory):
         return cls(base.contacts, base.frames, base.nearest, base.least, base.places, shares, unknown)
 
 
+@dataclass(frozen=True, eq=False)
+class ReducedFound:
+    """What detection finds of a reduced facing: the `memory` of the step but for the frames of its contacts, the `keys`
+    (rows,) of its rows, and the `depth` (u,) m that each of the unknown contacts may have.
+    """
+
+    memory: ReducedMemory
+    keys: IndexArray
+    depth: FloatArray
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReducedFacing(FacingPair):
     """The rows of a facing in the modes of `basis`."""
@@ -189,17 +200,17 @@ class ReducedFacing(FacingPair):
         """The same without modes."""
         return FacingPair(**{item.name: getattr(self, item.name) for item in fields(FacingPair)})
 
-    def rows(self, view: RowView) -> tuple[Rows, ReducedMemory]:
-        """Rows of the modes that have a point within the margin, and of the contacts that none touches."""
+    def detect(self, view: RowView) -> Any:
+        """All contacts that have a row or are in a mode with one; where nothing can be near nothing is looked at."""
         groups = self.stale(view)
         if not groups.any():
-            return self._none_near(view, self._still(view.memory))
+            return self._none_near(self._still(view.memory))
         seen, found = self.look(view, groups)
         near = seen.gap <= self.margin
         active = np.flatnonzero(self._touched[near].any(axis=0))
         alone, depth = self._unknown(seen.gap, near)
         if not len(active) and not len(alone):
-            return self._none_near(view, found)
+            return self._none_near(found)
         more = self._meets[:, active].any(axis=1) & ~groups
         if more.any():  # far groups, but a mode in use counts their gaps
             seen, found = self.look(replace(view, memory=found), more, seen)
@@ -210,14 +221,26 @@ class ReducedFacing(FacingPair):
         shares = np.zeros((len(points), len(active) + len(own)))
         shares[:, : len(active)] = self.basis.modes[np.ix_(points, active)]
         shares[np.searchsorted(points, own), len(active) + np.arange(len(own))] = 1.0
-        contacts = self.contacts(seen, points)
+        memory = ReducedMemory(
+            self.contacts(seen, points), found.frames, found.nearest, found.least, found.places, shares, len(alone)
+        )
+        return ReducedFound(memory, np.concatenate([self.key(_MODE_KEYS + active), self.key(own)]), depth)
+
+    def rows(self, view: RowView, found: Any) -> tuple[Rows, Any]:
+        """Rows of the modes that have a point within the margin, and of the contacts that none touches."""
+        contacts, shares = found.memory.contacts, found.memory.shares
+        if not shares.size:
+            return self.governed(view, view.blank(0), np.zeros(0), np.zeros(0, np.int64)), found.memory
         frames = self.frames_of(contacts, view.memory)
-        keys = np.concatenate([self.key(_MODE_KEYS + active), self.key(own)])
         gaps = contacts.gap @ shares
-        gaps[len(gaps) - len(alone) :] += depth
-        rows = self.governed(view, self._combined(view, contacts, frames, shares), gaps, keys)
-        memory = ReducedMemory(contacts, frames, found.nearest, found.least, found.places, shares, len(alone))
-        return rows, memory
+        gaps[len(gaps) - len(found.depth) :] += found.depth
+        rows = self.governed(view, self._combined(view, contacts, frames, shares), gaps, found.keys)
+        return rows, replace(found.memory, frames=frames)
+
+    def unknown_pushing(self, memory: Any, lam: FloatArray) -> int:
+        """How many contacts push that no mode touches."""
+        pushing: int = memory.unknown_pushing(lam)
+        return pushing
 
     def outrun(self, view: RowView) -> float:
         """How much deeper than tolerated points are at the end of the step, m, that no row of it knows."""
@@ -282,11 +305,11 @@ class ReducedFacing(FacingPair):
             points = points[np.sort(np.unique(self.table.group[points], return_index=True)[1])]
         return np.asarray(points[: self.basis.guards])
 
-    def _none_near(self, view: RowView, found: FacingMemory) -> tuple[Rows, ReducedMemory]:
-        rows = self.governed(view, view.blank(0), np.zeros(0), np.zeros(0, np.int64))
-        return rows, ReducedMemory(
+    def _none_near(self, found: FacingMemory) -> ReducedFound:
+        memory = ReducedMemory(
             found.contacts, found.frames, found.nearest, found.least, found.places, np.zeros((0, 0)), 0
         )
+        return ReducedFound(memory, np.zeros(0, np.int64), np.zeros(0))
 
     def _combined(
         self, view: RowView, contacts: Any, frames: FloatArray, shares: FloatArray

@@ -283,17 +283,28 @@ class ReducedPair(ContactPair):
 
     memory_type: ClassVar[Any] = PairMemory
 
-    def rows(self, view: RowView) -> tuple[Rows, Any]:
+    def detect(self, view: RowView) -> Any:
+        """What is found of the modes, and all contacts within the margin."""
+        memory: PairMemory | None = view.memory
+        few = self.few.detect(replace(view, memory=None if memory is None else memory.few))
+        return few, self.contact_set(view, None if memory is None else memory.found)
+
+    def rows(self, view: RowView, found: Any) -> tuple[Rows, Any]:
         """Rows of the modes, and of the contacts that are not covered by them."""
         memory: PairMemory | None = view.memory
-        modes, few = self.few.rows(replace(view, memory=None if memory is None else memory.few))
-        found = self.detect(view, None if memory is None else memory.found)
+        of_modes, found = found
+        modes, few = self.few.rows(replace(view, memory=None if memory is None else memory.few), of_modes)
         covered, tolerated = self._covered(found), self.few.tolerated
         chosen = ~covered | (found.gap <= -HELD * tolerated)
         full, depth = found.selected(chosen), np.where(covered[chosen], tolerated, 0.0)
         frames = self.frames_of(full, None if memory is None else memory.full)
         rows = joined([modes, self._rows(view, replace(full, gap=full.gap + depth), frames)])
         return rows, PairMemory(few, found, ContactMemory(full, frames), depth)
+
+    def unknown_pushing(self, memory: Any, lam: FloatArray) -> int:
+        """How many contacts push by rows of their own."""
+        pushing: int = memory.unknown_pushing(lam)
+        return pushing
 
     def end_gaps(self, memory: Any, delta: FloatArray, view: RowView) -> FloatArray:
         """Gaps (m,) m of all points that a mode in use touches, and of the other contacts, at the end of the step."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray
@@ -68,7 +68,7 @@ class Sheath:
 
 
 @dataclass(frozen=True, eq=False)
-class SheathRows:
+class SheathRows(Constraint):
     """Rows of a sheath: two for each place of the outer axis that the inner one has reached and two for the inner tip
     while it is inside, three with friction. `numbers` and `curves` are those of the outer and the inner body.
     """
@@ -104,11 +104,11 @@ class SheathRows:
         """Identities of the rows, three for each place and three for the tip."""
         return np.asarray(SHEATH_KEYS + (self.key << 20) + np.arange(3 * len(self.places) + 3), np.int64)
 
-    def holds(self, number: int) -> bool:
-        """Whether body `number` is one of the two."""
-        return number in self.numbers
+    def holds(self, index: int) -> bool:
+        """Whether body `index` is one of the two."""
+        return index in self.numbers
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Distances of the places of one axis from the other, and their gradients."""
         q, width = [view.q[number] for number in self.numbers], 3 if self.spec.friction else 2
         arcs, used = self._places(q)

@@ -80,12 +80,12 @@ class SlenderPair(ContactPair):
     sides: tuple[Side, ...] = ()
 
     @property
-    def numbers(self) -> tuple[int, ...]:
-        """Numbers of the models, whose places are no linear functions of their unknowns: contacts move with them."""
+    def direction_models(self) -> tuple[int, ...]:
+        """Indices of both models: points of their axes are no linear functions of the unknowns."""
         return tuple(side.collider.number for side in self.sides if side.collider.number is not None)
 
-    def detect(self, view: RowView, previous: ContactSet | None) -> ContactSet:
-        """Contacts within the margin at the positions of `view`."""
+    def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
+        """Contacts within the margin at the positions of `view`; those of the `previous` step keep their sides."""
         a, b = self.sides
         q_a, q_b = a.collider.q(view), b.collider.q(view)
         margin = self._margin(view)

@@ -114,7 +114,7 @@ class _Bound:
         made = cls(
             tuple(effector.bound(world) for effector in inverse.effectors),
             forces,
-            tuple(world.maker(actuator) for actuator in forces),
+            tuple(world.constraint_index(actuator) for actuator in forces),
             tuple(actuator.limits for actuator in forces),
             tuple(DrivenSupport.of(support, world) for support in moved),
         )
@@ -166,7 +166,7 @@ def _check_reach(inverse: Inverse, world: World) -> None:
         for k in joined:
             groups[k] = joined
 
-    for maker in world.row_makers:
+    for maker in world.constraints:
         numbers = [k for k in range(len(world.models)) if _acts_on(maker, world, k)]
         if numbers:
             join(numbers)

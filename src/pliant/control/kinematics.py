@@ -17,7 +17,7 @@ from scipy import sparse
 from pliant.constraints import forces_of
 from pliant.constraints.channel import StiffChannelRows
 from pliant.constraints.coupling import Coupling, couple, with_couplings
-from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.control.effectors import AnyEffector, Effector
 from pliant.core.checks import positive_count
 from pliant.core.errors import ConvergenceError, InputError
@@ -84,7 +84,7 @@ def kinematics(
     rows = [effector.bound(world) for effector in effectors]
     watched = _watched(world, state, rows, controls, dt, origins)
     places, motion = watched.places, watched.motion
-    drives = np.array([places[world.maker(actuator)].start for actuator in actuators])
+    drives = np.array([places[world.constraint_index(actuator)].start for actuator in actuators])
     first = len(places) - len(rows)
     seen = np.concatenate([np.arange(place.start, place.stop) for place in places[first:]])
     reduced = _reduced(watched, np.concatenate([seen, drives]))
@@ -173,17 +173,14 @@ def reachable_set(
 
 
 @dataclass(frozen=True, eq=False)
-class _Probe:
+class _Probe(Constraint):
     """Three rows at a riding point."""
 
     number: int
     map: PointMap
     name: str = "point"
 
-    def holds(self, number: int) -> bool:
-        return False
-
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         H = view.blank(3)
         H[self.number] = self.map.pull(view.q[self.number], sparse.identity(3, format="csr"))
         return Rows.of(H, np.zeros(3), RowLaw.IMPOSED), None

@@ -159,7 +159,7 @@ class Solving:
 
     def _displacement(self, maker: int) -> float:
         """δ of a drive at the start of the step; what turns has counted its turns."""
-        memories, rows = self.motion.start.memories, self.motion.world.row_makers
+        memories, rows = self.motion.start.memories, self.motion.world.constraints
         memory = memories[maker] if memories else None
         drive: Any = rows[maker]
         return memory.angle if isinstance(memory, JointMemory) else float(drive.displacement(self.motion.start.q))

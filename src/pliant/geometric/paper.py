@@ -20,7 +20,7 @@ import numpy as np
 
 from pliant.actuators.cavity import CavityRows
 from pliant.actuators.limits import Command
-from pliant.constraints import assemble
+from pliant.constraints import assemble, detect
 from pliant.constraints.contact import ContactPair
 from pliant.core.errors import ConvergenceError, InputError, MeshError
 from pliant.core.status import Status
@@ -77,7 +77,7 @@ class _Step:
         self.makers: list[CavityRows] = []
         self.targets: list[float] = []
         for handle, value in values.items():
-            maker = world.row_makers[world.maker(handle)] if isinstance(value, Command) else None
+            maker = world.constraints[world.constraint_index(handle)] if isinstance(value, Command) else None
             if isinstance(maker, CavityRows):
                 self.makers.append(maker)
                 self.targets.append(1.0 + value.amount / maker.rest_volume)
@@ -109,7 +109,7 @@ class _Step:
 
     def _first(self, maker: CavityRows) -> Filling:
         """The filling that the state remembers, or a new one."""
-        number = self.world.row_makers.index(maker)
+        number = self.world.constraints.index(maker)
         known = self.start.memories[number] if self.start.memories else None
         if isinstance(known, Filling):
             return known
@@ -306,13 +306,14 @@ class _Step:
         self._place()
         makers = self.motion.makers
         view = self.motion.view()
-        self.motion.assembly = assemble(makers, [view] * len(makers))
+        views = [view] * len(makers)
+        self.motion.assembly = assemble(makers, views, detect(makers, views))
         lam = np.zeros(self.motion.assembly.rows.count)
         memories = list(self.motion.assembly.memories)
         for number, maker in enumerate(self.makers):
             x = self.x[self.local[number]]
             filling = replace(self.fillings[number], inner=x[len(self.fillings[number].nodes) :])
-            place = self.world.row_makers.index(maker)
+            place = self.world.constraints.index(maker)
             volume = maker.volume(view.q[maker.number])
             lam[self.motion.assembly.places[place]] = mean_pressure(self.air[number], filling, x, volume)
             memories[place] = filling
@@ -387,7 +388,7 @@ def _check(world: World, values: Mapping[Any, Any]) -> None:
             raise InputError(f'{model.name!r} is made of {model.mesh.element}; mode="paper" takes tet4 only')
         if model.nodal_loads or model.pressure_loads or model.fibres:
             raise InputError(f'{model.name!r} has loads or fibres, of which mode="paper" knows nothing: remove them')
-    for maker in world.row_makers:
+    for maker in world.constraints:
         if not isinstance(maker, (CavityRows, ContactPair)):
             name = getattr(getattr(maker, "spec", maker), "name", type(maker).__name__)
             raise InputError(f'{name!r} is no chamber; mode="paper" drives chambers only')

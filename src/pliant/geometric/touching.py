@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints import Assembly, Rows, assemble, forces_of
+from pliant.constraints import Assembly, Rows, assemble, detect, forces_of
 from pliant.constraints.contact import ContactPair
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.stepping.motion import Motion
@@ -51,7 +51,8 @@ class Touching:
         """Rows of everything but contacts at the present shape."""
         if not self._makers:
             return None
-        return assemble(self._makers, [self._motion.view()] * len(self._makers)).rows
+        views = [self._motion.view()] * len(self._makers)
+        return assemble(self._makers, views, detect(self._makers, views)).rows
 
     def find(self, dx: FloatArray) -> None:
         """Look for contacts at the present shape, which is dx (N,), m, from the start."""
@@ -59,7 +60,7 @@ class Touching:
             return
         view = self._motion.view()
         views = [view if memory is None else replace(view, memory=memory) for memory in self._memories]
-        self.assembly = assemble(self._motion.makers, views)
+        self.assembly = assemble(self._motion.makers, views, detect(self._motion.makers, views))
         self._memories = self.assembly.memories
         rows = self.assembly.rows
         of_contacts: BoolArray = np.zeros(rows.count, bool)

@@ -10,9 +10,6 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints import Assembly, RowView
-from pliant.constraints.contact import ContactPair
-from pliant.constraints.contact_basis import ReducedMemory
-from pliant.constraints.pair_basis import PairMemory
 from pliant.core.errors import InputError
 from pliant.core.status import Status
 from pliant.core.types import FloatArray
@@ -84,7 +81,7 @@ class StepInfo:
             return pairs[:, 0], pairs[:, 1]
         if self.assembly is None or self.lam is None:
             return 0.0, 0.0
-        place = self.assembly.places[self.world.maker(actuator)].start
+        place = self.assembly.places[self.world.constraint_index(actuator)].start
         delta = self.delta
         return float(delta[place]), float(self.lam[place])
 
@@ -133,7 +130,7 @@ class StepInfo:
         assert self.lam is not None
         assert self.world is not None
         assert self.end is not None
-        maker: Any = self.world.row_makers[number]
+        maker: Any = self.world.constraints[number]
         memory, place = self.assembly.memories[number], self.assembly.places[number]
         force, found = sign * memory.forces(self.lam[place]), memory.contacts
         gaps = maker.end_gaps(memory, self.delta[place], self.end())
@@ -147,19 +144,18 @@ class StepInfo:
     @property
     def unknown_contacts(self) -> int:
         """Contacts that push and that a reduced contact model does not know: they have rows of their own."""
-        if self.assembly is None or self.lam is None:
+        if self.assembly is None or self.lam is None or self.world is None:
             return 0
-        parts = zip(self.assembly.memories, self.assembly.places, strict=True)
-        kinds = (ReducedMemory, PairMemory)
-        return sum(memory.unknown_pushing(self.lam[place]) for memory, place in parts if isinstance(memory, kinds))
+        parts = zip(self.world.constraints, self.assembly.memories, self.assembly.places, strict=False)
+        return sum(constraint.unknown_pushing(memory, self.lam[rows]) for constraint, memory, rows in parts)
 
     @cached_property
     def penetration(self) -> float:
         """How deep any point stands in what it touches at the end of the step, m. Computed when read."""
         if self.world is None or self.end is None:
             return 0.0
-        view, pairs = self.end(), (maker for maker in self.world.row_makers if isinstance(maker, ContactPair))
-        return max((pair.overlap(view) for pair in pairs), default=0.0)
+        view = self.end()
+        return max((constraint.overlap(view) for constraint in self.world.constraints), default=0.0)
 
     @property
     def residual(self) -> float:

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.constraints import Assembly, RowView, assemble, forces_of
-from pliant.constraints.channel import ChannelRows
-from pliant.constraints.contact import ContactPair
+from pliant.constraints import Assembly, RowView, assemble, detect, forces_of
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Residual, System
@@ -49,7 +47,7 @@ class Motion:
         self.world = world
         self.factors = ExactFactors() if factors is None else factors
         self.session = DirectSession() if session is None else session
-        self.makers = (*world.row_makers, *self.session.makers)
+        self.makers = (*world.constraints, *self.session.makers)
         self.start = start
         self.scheme = scheme
         self.controls = controls
@@ -134,10 +132,10 @@ class Motion:
 
     def assemble_rows(self) -> Assembly:
         """The rows of all makers at the current dx."""
-        view, known = self.view(), self.start.memories or (None,) * len(self.world.row_makers)
+        view, known = self.view(), self.start.memories or (None,) * len(self.world.constraints)
         memories = (*known, *(None for _ in self.session.makers))
         views = [view if memory is None else replace(view, memory=memory) for memory in memories]
-        self.assembly = assemble(self.makers, views)
+        self.assembly = assemble(self.makers, views, detect(self.makers, views))
         return self.assembly
 
     def view(self) -> RowView:
@@ -160,21 +158,10 @@ class Motion:
         """What went faster than contact detection can follow, and points of channels that a tip has passed by, once the
         step is done.
         """
-        view, found = self.view(), []
+        view = self.view()
         memories = (None,) * len(self.makers) if self.assembly is None else self.assembly.memories
-        for maker, memory in zip(self.world.row_makers, memories, strict=False):
-            if isinstance(maker, ContactPair) and (beyond := maker.outrun(replace(view, memory=memory))) > 0.0:
-                found.append(
-                    f"{maker.a.name!r} and {maker.b.name!r} approached by up to {1e3 * beyond:.3g} mm more in a step "
-                    "than contacts are looked for, and may have passed through each other: take a smaller dt or a "
-                    "wider margin in scene.collide"
-                )
-            if isinstance(maker, ChannelRows) and len(missed := maker.missed(view)):
-                found.append(
-                    f"the tip of {maker.spec.rod.name!r} passed by point {missed[0]} of {maker.name!r}, which is too "
-                    "far from its axis to be taken: aim it at the points, or raise capture"
-                )
-        return tuple(found)
+        pairs = zip(self.world.constraints, memories, strict=False)
+        return tuple(text for constraint, memory in pairs for text in constraint.warnings(view, memory))
 
     def must_move(self) -> bool:
         """Whether held unknowns are not yet where supports and clamps want them."""
@@ -197,7 +184,7 @@ class Motion:
             tuple(trial.velocities() for trial in self.trials),
             lam,
             keys=None if self.assembly is None else self.assembly.rows.key,
-            memories=() if self.assembly is None else self.assembly.memories[: len(self.world.row_makers)],
+            memories=() if self.assembly is None else self.assembly.memories[: len(self.world.constraints)],
         )
 
     def _gathered(self, parts: list[Residual]) -> Forces:

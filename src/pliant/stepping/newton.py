@@ -8,7 +8,6 @@ from typing import Protocol
 import numpy as np
 
 from pliant.constraints import condense
-from pliant.constraints.slender import SlenderPair
 from pliant.core.arrays import transposed_product
 from pliant.core.errors import SingularError
 from pliant.core.timers import StageTimers
@@ -137,8 +136,8 @@ class Stopping:
     def _rows_are_settled(self, correction: Correction) -> bool:
         """Whether the last correction was too small to bend the directions of cables, chambers and slender contacts."""
         world = self._motion.world
-        slender = (maker for maker in world.row_makers if isinstance(maker, SlenderPair))
-        shares = dict.fromkeys((n for maker in slender for n in maker.numbers), max(np.sqrt(self._tolerance), SETTLED))
+        turning = (index for constraint in world.constraints for index in constraint.direction_models)
+        shares = dict.fromkeys(turning, max(np.sqrt(self._tolerance), SETTLED))
         shares |= dict.fromkeys((n for maker in world.stiff_makers for n in maker.numbers), np.sqrt(self._tolerance))
         for number, share in shares.items():
             trial = self._motion.trials[number]

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from pliant.constraints.attachment import AttachmentRows
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.status import Status
@@ -130,8 +129,8 @@ class _Equilibrium:
         self.ease = 1.0
         self.stopping: Stopping | None = None
         self.modes = [_open_modes(motion.world, number, q) for number, q in enumerate(motion.start.q)]
-        attached = [maker for maker in motion.world.row_makers if isinstance(maker, AttachmentRows)]
-        self.welded = [any(m.holds(number) for m in attached) for number in range(len(motion.start.q))]
+        constraints = motion.world.constraints
+        self.welded = [any(one.welds(index) for one in constraints) for index in range(len(motion.start.q))]
 
     def fixed(self, iterations: int) -> Status:
         """`iterations` full linear solves, with the cheapest tangent that is consistent to first order: it is positive
@@ -294,4 +293,4 @@ def _open_modes(world: World, number: int, q: FloatArray) -> FreeModes | None:
     rigid motion is then bounded by σM from one linear solve to the next, until they do.
     """
     model = world.models[number]
-    return None if any(m.holds(number) for m in world.row_makers) else free_modes(model, q)
+    return None if any(m.holds(number) for m in world.constraints) else free_modes(model, q)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pliant.constraints import RowMaker, forces_of
+from pliant.constraints import Constraint, forces_of
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
 from pliant.solvers.contact import MixedProblem, solve
@@ -19,7 +19,7 @@ class Session(Protocol):
     """What finds the forces during one step."""
 
     @property
-    def makers(self) -> Sequence[RowMaker]:
+    def makers(self) -> Sequence[Constraint]:
         """Makers of rows beside those of the world."""
 
     @property
@@ -45,7 +45,7 @@ class RowSolver(Protocol):
 class DirectSession:
     """The laws of the rows decide."""
 
-    makers: Sequence[RowMaker] = ()
+    makers: Sequence[Constraint] = ()
     report: Any = None
 
     def observe(self, motion: Motion, systems: Sequence[System]) -> None:

@@ -65,10 +65,10 @@ class Cast:
         """All of a world."""
         recorded = Recorder(world, world.initial_state()).run().bodies
         bodies = tuple(_drawn(body, model) for body, model in zip(recorded, world.models, strict=True))
-        strands = tuple(maker for maker in world.row_makers if isinstance(maker, CableRows))
+        strands = tuple(maker for maker in world.constraints if isinstance(maker, CableRows))
         models = {k: model for k, model in enumerate(world.models) if isinstance(model, VolumeModel)}
         rods = {k: model for k, model in enumerate(world.models) if isinstance(model, RodModel)}
-        chambers = tuple(maker for maker in world.row_makers if isinstance(maker, CavityRows))
+        chambers = tuple(maker for maker in world.constraints if isinstance(maker, CavityRows))
         return cls(bodies, world.obstacles, strands, models, rods, chambers)
 
     @classmethod

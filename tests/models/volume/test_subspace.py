@@ -241,7 +241,7 @@ def angular(world, state):
 def test_a_tumbling_body_keeps_its_momentum(stepper, gain):
     """Two modes, thrown and spun about no principal axis: momentum and angular momentum stay, and it falls freely."""
     world, _, _ = bar(held=False, loaded=False)
-    world = replace(world, row_makers=())
+    world = replace(world, constraints=())
     model = world.models[0]
     x, y = (model.rest - model.rest.mean(axis=0)).T[:2]
     waves = np.stack([np.stack([0 * x, 0 * x, x**2], 1).ravel(), np.stack([x * 0, x * y, 0 * x], 1).ravel()], axis=1)
@@ -258,7 +258,7 @@ def test_a_tumbling_body_keeps_its_momentum(stepper, gain):
 def test_a_free_body_with_all_its_motions_is_the_whole_one():
     """Midpoint to a tolerance: carried by a frame, all modes give the motion of the full body."""
     world, _, _ = bar(held=False, loaded=False)
-    world = replace(world, row_makers=())
+    world = replace(world, constraints=())
     small = reduced(world, [subspace(world, _all_but_rigid(world.models[0]))])
     stepper = pl.ImplicitMidpoint(dt=0.005, tolerance=1e-11)
     full, few = spun(world, np.array([3.0, 10.0, 5.0])), spun(small, np.array([3.0, 10.0, 5.0]))
