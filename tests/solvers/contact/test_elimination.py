@@ -20,3 +20,17 @@ def test_further_columns_are_treated_as_the_first():
     lam = np.zeros((9, 4))
     lam[gone] = together.forces_free
     np.testing.assert_allclose((q + W @ lam)[gone], 0.0, atol=1e-10)
+
+
+def test_an_indefinite_block_is_eliminated_as_it_is():
+    """W of a chamber beyond its largest pressure is negative; the kept row behind it stays though it cannot move."""
+    rng = np.random.default_rng(5)
+    W = rng.normal(size=(5, 5))
+    W, q = W + W.T, rng.normal(size=5)
+    kept, out = np.array([0, 3]), np.array([1, 2, 4])
+    left = eliminate(W, q, kept, out, np.ones(5), allowed=np.inf, indefinite=True)
+    lam = np.zeros(5)
+    lam[kept] = rng.normal(size=2)
+    lam[out] = left.forces(lam[kept])
+    np.testing.assert_allclose((W @ lam + q)[out], 0.0, atol=1e-12)
+    np.testing.assert_allclose((W @ lam + q)[kept], left.W @ lam[kept] + left.q, atol=1e-12)
