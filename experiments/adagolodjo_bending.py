@@ -10,8 +10,8 @@ import numpy as np
 
 from experiments.adagolodjo_parts import RodFinger
 from pliant.core.types import FloatArray, IntArray
-from pliant.mappings.rod_skin import rod_skin
 from pliant.models.rod import RodModel
+from pliant.models.rod.skin import rod_skin
 from pliant.viewer.picture import write_picture
 from pliant.viewer.shapes import balls
 from pliant.viewer.surfaces import SurfaceFrames

@@ -17,10 +17,10 @@ from pliant.actuators import BaseDrive, Cable
 from pliant.actuators.values import Displacement
 from pliant.constraints.channel import Channel
 from pliant.core.types import FloatArray
-from pliant.mappings.rod_map import RodMap
 from pliant.materials import Corotated
 from pliant.models.beam import Circle
 from pliant.models.rod import Rod, RodModel, Slide
+from pliant.models.rod.rod_map import RodMap
 from pliant.models.volume import Rayleigh
 from pliant.robots import Robot, finger
 from pliant.stepping import ImplicitEuler, StepInfo

@@ -19,8 +19,8 @@ from experiments.report import Report
 from pliant.actuators import Cable
 from pliant.control import Effector, Inverse, MovedSupport, paths
 from pliant.core.types import FloatArray
-from pliant.mappings.beam_map import sampled
 from pliant.models.beam import Beam, BeamModel, Circle
+from pliant.models.beam.beam_map import sampled
 from pliant.models.rigid import Obstacle
 from pliant.models.volume import Rayleigh, Support
 from pliant.stepping import ImplicitEuler

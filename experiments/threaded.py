@@ -10,11 +10,10 @@ import numpy as np
 from pliant.constraints.channel import Channel
 from pliant.core.lie import rotation_log
 from pliant.core.types import FloatArray
-from pliant.mappings import BarycentricMap
-from pliant.mappings.curve import curve_of
 from pliant.models.beam.section import Circle
 from pliant.models.rod import Rod
 from pliant.models.volume import Rayleigh, Support, Volume
+from pliant.models.volume.barycentric import BarycentricMap
 from pliant.world import Scene, State, World
 
 
@@ -79,7 +78,7 @@ def off_axis(world: World, state: State, one: Thread) -> float:
     """Largest distance of a point of the channel from the axis of its rod in `state`, m: what a step that is solved
     once leaves.
     """
-    curve = curve_of(world.models[world.index(one.rod)])
+    curve = world.models[world.index(one.rod)].axis().chain()
     channel, q = one.channel, state.q[world.index(one.rod)]
     riding = BarycentricMap.of_points(channel.body.mesh, channel.points, what=channel.name)
     places = riding.points(state.q[world.index(channel.body)])

@@ -21,7 +21,7 @@ from pliant.constraints.rows import Rows, RowView
 from pliant.core.arrays import csr
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.rod import Rod, RodModel, Slide, Turn
 
 

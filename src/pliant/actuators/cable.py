@@ -27,12 +27,13 @@ from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.mappings import BarycentricMap, FrameMap, riding
-from pliant.mappings.beam_segments import BeamSegments, coupled_nodes
 from pliant.models.beam import Beam, BeamModel
-from pliant.models.model import Model
+from pliant.models.beam.segments import BeamSegments, coupled_nodes
+from pliant.models.body import Model
+from pliant.models.rigid.frame_map import FrameMap
 from pliant.models.rigid.model import RigidSystem
 from pliant.models.volume import Fibre, Volume, VolumeModel
+from pliant.models.volume.barycentric import BarycentricMap
 from pliant.models.volume.segments import Segments
 
 CUT = Command(by_force=True, amount=0.0, for_good=True)
@@ -241,7 +242,7 @@ class CableRows(ActuatorRows):
                 segments = segments.placed(model.pattern)
             else:
                 what = f"via points of cable {self.spec.name!r}"
-                points = riding(model, self.fixed[ride.order], what=what, reach=self.spec.reach)
+                points = model.embed(self.fixed[ride.order], what=what, reach=self.spec.reach)
             if isinstance(model, BeamModel):
                 segments = BeamSegments.of(points, ride.ends(), model.pattern)
             rides.append(replace(ride, number=number, map=points, segments=segments))

@@ -16,7 +16,7 @@ from pliant.actuators.limits import Command, Limits, command
 from pliant.actuators.values import Displacement, Force
 from pliant.constraints.rows import Constraint, RowView
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.models.model import Model
+from pliant.models.body import Model
 
 
 class Actuator:

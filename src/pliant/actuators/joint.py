@@ -22,9 +22,9 @@ from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.checks import finite_array, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
-from pliant.mappings import FrameMap
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.rigid import RigidBody
+from pliant.models.rigid.frame_map import FrameMap
 
 JOINT_KEYS = 1 << 39
 """Keys of the rows that hold joints; lower ones are those of drives, attachments and friction in guides."""

@@ -22,7 +22,7 @@ from pliant.core.checks import positive, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh.regions import Region
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.points import cell_gradients
 

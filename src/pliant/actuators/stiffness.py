@@ -22,7 +22,7 @@ from pliant.core.checks import positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.volume import Volume, VolumeModel
 
 

@@ -12,12 +12,7 @@ from scipy import sparse
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.core.lie import rotation_log
 from pliant.core.types import FloatArray, IndexArray
-from pliant.mappings import BarycentricMap, BeamMap, FrameMap, RodMap
-from pliant.models.beam import BeamModel
-from pliant.models.model import Model
-from pliant.models.rigid import RigidModel
-from pliant.models.rod import RodModel
-from pliant.models.volume import VolumeModel
+from pliant.models.body import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +48,7 @@ class AttachmentRows(Constraint):
         handles = [spec.a] if spec.b is None else [spec.a, spec.b]
         sides = tuple(_side(spec, handle, models) for handle in handles)
         start = tuple(riding.frames(models[k].initial()[0]).copy() for k, riding in sides) if spec.frames else ()
-        kind = StiffAttachmentRows if any(isinstance(models[k], RodModel) for k, _ in sides) else cls
+        kind = StiffAttachmentRows if any(riding.forces_stiffen for _, riding in sides) else cls
         return kind(spec, sides, key, start)
 
     @property
@@ -114,7 +109,7 @@ class StiffAttachmentRows(AttachmentRows):
     @property
     def numbers(self) -> tuple[int, ...]:
         """Numbers of the rods."""
-        return tuple(number for number, riding in self.sides if isinstance(riding, RodMap))
+        return tuple(number for number, riding in self.sides if riding.forces_stiffen)
 
     @property
     def keys(self) -> IndexArray:
@@ -124,7 +119,7 @@ class StiffAttachmentRows(AttachmentRows):
     def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
         """Add `scale` × (−λ ∂²δ/∂q²) to the matrices of the rods."""
         for sign, (number, riding) in zip((1.0, -1.0), self.sides, strict=False):
-            if isinstance(riding, RodMap) and lam.any():
+            if riding.forces_stiffen and lam.any():
                 K = riding.load_stiffness(q[number], sign * lam.reshape(-1, 3))
                 systems[number].add_load_stiffness(scale * K)
 
@@ -132,15 +127,5 @@ class StiffAttachmentRows(AttachmentRows):
 def _side(spec: Attachment, handle: Any, models: Sequence[Model]) -> tuple[int, Any]:
     number = next(k for k, model in enumerate(models) if model.spec is handle)
     model = models[number]
-    if isinstance(model, VolumeModel):
-        what = f"points of {spec.name!r} on {model.name!r}"
-        return number, BarycentricMap.of_points(model.mesh, spec.points, what=what, reach=spec.reach)
-    if isinstance(model, BeamModel):
-        what = f"points of {spec.name!r} on {model.name!r}"
-        return number, BeamMap.of_points(model, spec.points, what=what, reach=spec.reach)
-    if isinstance(model, RodModel):
-        what = f"points of {spec.name!r} on {model.name!r}"
-        return number, RodMap.of_points(model, spec.points, what=what, reach=spec.reach)
-    assert isinstance(model, RigidModel)
-    pose = model.initial()[0]
-    return number, FrameMap((spec.points - pose[0]) @ pose[1:])
+    what = f"points of {spec.name!r} on {model.name!r}"
+    return number, model.embed(spec.points, what=what, reach=spec.reach, placed=True)

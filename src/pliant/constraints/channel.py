@@ -23,12 +23,12 @@ from pliant.core.arrays import csr, stacked
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
-from pliant.mappings import BarycentricMap
-from pliant.mappings.curve import Curve, RodCurve, curve_of
-from pliant.models.model import Model
+from pliant.models.axis import Axis
+from pliant.models.body import Model
 from pliant.models.rod import RodModel
 from pliant.models.rod.model import writable
 from pliant.models.volume import Volume, VolumeModel
+from pliant.models.volume.barycentric import BarycentricMap
 
 CHANNEL_KEYS = 1 << 40
 """Keys of the rows of channels; those of contacts are higher."""
@@ -101,7 +101,7 @@ class ChannelRows(Constraint):
     spec: Channel
     numbers: tuple[int, int]
     map: BarycentricMap
-    curve: Curve
+    curve: Axis
     key: int
 
     @classmethod
@@ -112,8 +112,9 @@ class ChannelRows(Constraint):
         assert isinstance(volume, VolumeModel)
         points = finite_array("points", spec.points, shape=(None, 3))
         riding = BarycentricMap.of_points(spec.body.mesh, points, what=f"points of {spec.name!r}", reach=spec.reach)
-        kind = StiffChannelRows if isinstance(slender, RodModel) else cls
-        made = kind(spec, (numbers[0], numbers[1]), riding, curve_of(slender), key)
+        axis = slender.axis().chain()
+        kind = StiffChannelRows if axis.map.forces_stiffen else cls
+        made = kind(spec, (numbers[0], numbers[1]), riding, axis, key)
         made._check(riding.points(volume.initial()[0]), slender.initial()[0])
         return made
 
@@ -317,7 +318,6 @@ class StiffChannelRows(ChannelRows):
         by −t (ρ + c τ), c = F·∂t/∂s, and the place where it acts on the rod moves by τ: K = τᵀρ + ρᵀτ + c τᵀτ.
         """
         volume, slender = self.numbers
-        assert isinstance(self.curve, RodCurve)
         arc, slides = self._places(q[slender], self.map.points(q[volume]))
         there = self.curve.at(arc[slides])
         frames, turns = there.frames(q[slender]), there.jacobians(q[slender])[1]
@@ -341,7 +341,6 @@ class StiffChannelRows(ChannelRows):
 
     @cached_property
     def _fit(self) -> _Fit:
-        assert isinstance(self.curve, RodCurve)
         return _Fit.of(self.curve.model, self.map)
 
 

@@ -27,8 +27,8 @@ from pliant.constraints.rows import Rows, RowView
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IntArray
-from pliant.mappings import GroupedRiders, approach_bound, riding
-from pliant.models.model import Model
+from pliant.models.body import Model
+from pliant.models.motion_bound import GroupedRiders, approach_bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,5 +302,5 @@ class FacingPair(ContactPair):
 def _side(spec: Facing, body: Any, points: Any, what: str, models: Sequence[Model]) -> Collider:
     number = next(k for k, model in enumerate(models) if model.spec is body)
     where = np.asarray(points, np.float64)
-    riders = riding(models[number], where, what=f"{what} of {spec.name!r} on {body.name!r}", reach=spec.reach)
+    riders = models[number].embed(where, what=f"{what} of {spec.name!r} on {body.name!r}", reach=spec.reach)
     return Collider(body, number, riders, np.arange(len(where), dtype=np.int32), None, None, 0.0)

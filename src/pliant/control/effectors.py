@@ -21,9 +21,10 @@ from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
 from pliant.core.lie import cross_matrix, rotation_log
 from pliant.core.types import FloatArray
-from pliant.mappings import BarycentricMap, PointMap, riding
+from pliant.models.point_map import PointMap
 from pliant.models.rigid import RigidBody
 from pliant.models.volume import Volume
+from pliant.models.volume.barycentric import BarycentricMap
 from pliant.world import World
 
 
@@ -86,7 +87,7 @@ class Effector:
         """The rows in a world."""
         body = self.bodies[0]
         places = self._places()
-        rides = riding(world.models[world.index(body)], places, what=f"points of {self.name!r}")
+        rides = world.models[world.index(body)].embed(places, what=f"points of {self.name!r}")
         mean = sparse.csr_matrix(np.kron(np.full((1, len(places)), 1.0 / len(places)), np.eye(3)))
         measure = mean if self.barycentre else sparse.identity(3 * len(places), format="csr")
         along = self._along()

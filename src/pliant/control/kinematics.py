@@ -22,8 +22,8 @@ from pliant.control.effectors import AnyEffector, Effector
 from pliant.core.checks import positive_count
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import BoolArray, FloatArray
-from pliant.mappings import PointMap, riding
 from pliant.materials import Tangent
+from pliant.models.point_map import PointMap
 from pliant.models.rod.trial import RodSystem
 from pliant.models.scheme import STATIC_SCHEME, Scheme, euler_scheme
 from pliant.solvers.contact.blocks import NO_BLOCKS, equilibrating_scale
@@ -112,7 +112,7 @@ def point_compliance(
     felt at the point is the inverse of it.
     """
     number = world.index(body)
-    rides = riding(world.models[number], np.asarray(point, float).reshape(1, 3), what="point")
+    rides = world.models[number].embed(np.asarray(point, float).reshape(1, 3), what="point")
     probe = _Probe(number, rides)
     watched = _watched(world, state, [probe], controls, dt, {})
     reduced = _reduced(watched, np.arange(watched.places[-1].start, watched.places[-1].stop))

@@ -16,13 +16,14 @@ from pliant.constraints.facing import FacingPair
 from pliant.core.archive import decoding, read_archive, write_archive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
-from pliant.mappings import BeamMap, RodMap
-from pliant.mappings.beam_skin import beam_skin
-from pliant.mappings.rod_skin import rod_skin
 from pliant.mesh import Mesh
 from pliant.models.beam import BeamModel
+from pliant.models.beam.beam_map import BeamMap
+from pliant.models.beam.skin import beam_skin
 from pliant.models.rod import RodModel
 from pliant.models.rod.rod import section_ends
+from pliant.models.rod.rod_map import RodMap
+from pliant.models.rod.skin import rod_skin
 from pliant.models.volume import VolumeModel
 from pliant.stepping.info import StepInfo
 from pliant.stepping.touches import Touches

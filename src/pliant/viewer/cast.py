@@ -9,13 +9,13 @@ import numpy as np
 
 from pliant.actuators import CableRows, CavityRows
 from pliant.core.types import FloatArray
-from pliant.mappings import RodMap
-from pliant.mappings.beam_skin import beam_skin
-from pliant.mappings.rod_skin import rod_skin
 from pliant.models.beam import BeamModel
+from pliant.models.beam.skin import beam_skin
 from pliant.models.rigid import Obstacle
 from pliant.models.rod import RodModel
 from pliant.models.rod import readouts as rod_readouts
+from pliant.models.rod.rod_map import RodMap
+from pliant.models.rod.skin import rod_skin
 from pliant.models.volume import VolumeModel, readouts
 from pliant.stepping import Run
 from pliant.stepping.run import RecordedBody, Recorder

@@ -24,7 +24,7 @@ from pliant.core.types import FloatArray
 from pliant.mesh import Mesh
 from pliant.mesh.mesh import rotation_matrix
 from pliant.models.beam import Beam, BeamModel
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.rigid import Obstacle, RigidBody, RigidModel
 from pliant.models.rod import Rod, RodLoad, RodModel
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Support, TractionLoad, Volume, VolumeModel

@@ -14,7 +14,7 @@ from pliant.constraints.contact import ContactPair
 from pliant.constraints.rows import Constraint, StiffConstraint
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.volume import VolumeModel
 from pliant.world.controls import resolve_controls
 from pliant.world.state import State
