@@ -31,15 +31,16 @@ from pliant.models.rod import Rod, RodLoad, RodModel, Slide
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
+from pliant.record import simulate
 from pliant.reduced import Subspace
 from pliant.reduced.contact_basis import ContactBasis
 from pliant.reduction import nnmf
 from pliant.solvers import friction, lcp
+from pliant.solvers.inverse import compliance_problem, solve_qpcc
+from pliant.solvers.inverse.pieces import Piece
+from pliant.solvers.inverse.problem import scaled_problem
 from pliant.solvers.linear import BlockMatrix, BlockPattern, analyze
-from pliant.solvers.qp import compliance_problem, solve_qpcc
-from pliant.solvers.qp.pieces import Piece
-from pliant.solvers.qp.problem import scaled_problem
-from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, QuasiStatic, StepInfo, simulate
+from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, QuasiStatic, StepInfo
 from pliant.viewer.raster import fit_camera
 from pliant.viewer.still import render_poses
 from pliant.viewer.surfaces import SurfaceFrames
