@@ -39,7 +39,7 @@ from pliant.models.beam import section as sections
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, Slide, Turn
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
-from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, QuasiStatic, Run, StepInfo, simulate
+from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, Run, StepInfo, simulate
 from pliant.world import (
     Angle,
     AreaGrowth,
@@ -118,7 +118,6 @@ __all__ = [
     "InfeasibleError",
     "InputError",
     "Inverse",
-    "LaggedFactors",
     "Layer",
     "LengthEffector",
     "LengthRatio",

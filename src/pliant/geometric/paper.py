@@ -20,7 +20,7 @@ import numpy as np
 
 from pliant.actuators.cavity import CavityRows
 from pliant.actuators.limits import Command
-from pliant.constraints import assemble
+from pliant.constraints import Assembly, assemble
 from pliant.constraints.contact import ContactPair
 from pliant.core.errors import ConvergenceError, InputError, MeshError
 from pliant.core.status import Status
@@ -37,8 +37,9 @@ from pliant.geometric.springs import Springs
 from pliant.mesh.chamber_filling import Filling
 from pliant.mesh.geometry import cell_volumes
 from pliant.models.scheme import STATIC_SCHEME
-from pliant.stepping.info import Measures
-from pliant.stepping.motion import Motion
+from pliant.stepping.bodies import StepBodies
+from pliant.stepping.session import DirectSession
+from pliant.stepping.stages import Step
 from pliant.world import State, World
 
 NOISE = 1e-9
@@ -68,7 +69,9 @@ class _Step:
     ) -> None:
         self.options, self.tolerance, self.world = options, tolerance, world
         self.start = self.accepted = state
-        self.motion = Motion(world, state, STATIC_SCHEME, values)
+        self.bodies = StepBodies.begin(world, state, STATIC_SCHEME, values)
+        self.assembly: Assembly | None = None
+        self.lam: FloatArray = np.zeros(0)
         self.timers = StageTimers()
         self.models = world.volumes
         sizes = [len(model.rest) for model in self.models]
@@ -247,7 +250,7 @@ class _Step:
     def _move_supports(self) -> None:
         """Held unknowns go where clamps and supports want them."""
         for model, start in zip(self.models, self.offsets, strict=False):
-            there = model.prescribed(self.motion.controls)
+            there = model.prescribed(self.bodies.controls)
             own = self.x[start : start + len(there)]
             own[model.held] = there[model.held]
 
@@ -255,7 +258,7 @@ class _Step:
         """Look for collisions at x; whether the springs are others than before."""
         with self.timers.stage("collide"):
             self._place()
-            changed = self.springs.update(self.motion.view())
+            changed = self.springs.update(self.bodies.view())
         if changed:
             with self.timers.stage("factorize"):
                 self._place_springs()
@@ -268,9 +271,9 @@ class _Step:
         self.laplacian.spring(self.stiffness)
 
     def _place(self) -> None:
-        """Bring x into the motion."""
+        """Bring the bodies to x."""
         parts = np.split(self.x[: self.count], self.offsets[1:-1])
-        self.motion.dx = [x - q for x, q in zip(parts, self.start.q, strict=True)]
+        self.bodies = self.bodies.at([x - q for x, q in zip(parts, self.start.q, strict=True)])
 
     def _remesh(self) -> bool:
         """Fill chambers again whose elements are stretched too far; whether there were any."""
@@ -304,49 +307,41 @@ class _Step:
     def _accept(self) -> None:
         """Make the present shape the one that stays if what follows fails."""
         self._place()
-        makers = self.motion.makers
-        view = self.motion.view()
-        self.motion.assembly = assemble(makers, [view] * len(makers))
-        lam = np.zeros(self.motion.assembly.rows.count)
-        memories = list(self.motion.assembly.memories)
+        makers, view = self.world.row_makers, self.bodies.view()
+        self.assembly = assemble(makers, [view] * len(makers))
+        lam = np.zeros(self.assembly.rows.count)
+        memories = list(self.assembly.memories)
         for number, maker in enumerate(self.makers):
             x = self.x[self.local[number]]
             filling = replace(self.fillings[number], inner=x[len(self.fillings[number].nodes) :])
             place = self.world.row_makers.index(maker)
             volume = maker.volume(view.q[maker.number])
-            lam[self.motion.assembly.places[place]] = mean_pressure(self.air[number], filling, x, volume)
+            lam[self.assembly.places[place]] = mean_pressure(self.air[number], filling, x, volume)
             memories[place] = filling
-        self.motion.lam = lam
+        self.lam = lam
         self.parts += 1
-        self.accepted = replace(self.motion.advanced(lam), memories=tuple(memories))
+        self.accepted = replace(self.bodies.advanced(self.assembly, lam), memories=tuple(memories))
 
     def info(self) -> PaperInfo:
         """What the way took."""
-        motion, state = self.motion, self.accepted
+        state = self.accepted
         volumes = list(zip(self.models, state.q, strict=True))
         worst = [
             worst_element(elements, filling, self.x[numbers])
             for elements, filling, numbers in zip(self.air, self.fillings, self.local, strict=True)
         ]
-        reactions = [-2.0 * part for part in np.split(self.body_forces, self.offsets[1:-1])]
-        residual, world = self.residual, self.world
-
-        def reaction(body: Any) -> FloatArray:
-            number = world.index(body)
-            return np.where(world.models[number].held, -reactions[number], 0.0)
-
+        nothing = tuple(np.zeros_like(q) for q in state.q)
         return PaperInfo(
             status=Status.CONVERGED,
             iterations=self.iterations,
             linear_residual=0.0,
             stage_times=self.timers.seconds,
             load_steps=self.parts,
-            lam=motion.lam,
-            assembly=motion.assembly,
-            world=world,
-            correction=tuple(np.zeros_like(q) for q in state.q),
-            end=motion.view,
-            measure=lambda: Measures(residual, float("nan"), reaction, lambda: residual),
+            lam=self.lam,
+            step=Step(self.bodies, DirectSession(), self.timers, self.assembly, self.lam, nothing),
+            advanced=state,
+            gradient=self.residual,
+            reactions=tuple(2.0 * part for part in np.split(self.body_forces, self.offsets[1:-1])),
             factorizations=self.factorizations + self.laplacian.factorizations,
             inverted=sum(inverted_cells(model, q) for model, q in volumes),
             volume_changes=tuple(_volume_change(model, q) for model, q in volumes),

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
+import numpy as np
+
+from pliant.core.types import FloatArray
 from pliant.geometric.stepper import GeometricInfo
 
 
@@ -24,3 +29,15 @@ class PaperInfo(GeometricInfo):
     springs: int = 0
     worst_growth: float = 1.0
     worst_distortion: float = 0.0
+    reactions: tuple[FloatArray, ...] = ()
+    """Forces of the elements of each body on its nodes, (n, 3); they have no unit of force."""
+
+    @cached_property
+    def energy_change(self) -> float:
+        """Not a number: the published method has no energy."""
+        return float("nan")
+
+    def reaction(self, body: Any) -> FloatArray:
+        """Forces (n, 3) that clamps and supports exert on the nodes of `body`, zero at free DoFs, in no unit."""
+        index = self.world.index(body)
+        return np.where(self.world.models[index].held, self.reactions[index], 0.0)

@@ -3,7 +3,6 @@
 from pliant.stepping.implicit_euler import ImplicitEuler
 from pliant.stepping.implicit_midpoint import ImplicitMidpoint
 from pliant.stepping.info import StepInfo
-from pliant.stepping.lagged_factors import LaggedFactors
 from pliant.stepping.quasi_static import QuasiStatic
 from pliant.stepping.run import Run
 from pliant.stepping.simulate import Stepper, simulate
@@ -11,7 +10,6 @@ from pliant.stepping.simulate import Stepper, simulate
 __all__ = [
     "ImplicitEuler",
     "ImplicitMidpoint",
-    "LaggedFactors",
     "QuasiStatic",
     "Run",
     "StepInfo",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -232,7 +232,7 @@ class Run:
             header["world"], arrays = encode_world(self.world)
             if self.stepper is not None:
                 header["controls"] = encode_controls(self.world, self.controls)
-                header["stepper"] = [type(self.stepper).__name__, asdict(self.stepper)]
+                header["stepper"] = [type(self.stepper).__name__, _options(self.stepper)]
         arrays["header"] = np.array(json.dumps(header))
         for name in ("times", "step_seconds", "iterations", "linear_residual"):
             arrays[name] = getattr(self, name)
@@ -427,14 +427,17 @@ def _body(header: dict[str, Any], rest: FloatArray, cells: IntArray, skin: BeamM
     return RecordedBody(header["name"], None, rest, cells, header["radius"], skin=skin)
 
 
+def _options(stepper: Any) -> dict[str, Any]:
+    """What a stepper was made with."""
+    return {item.name: getattr(stepper, item.name) for item in fields(stepper) if item.init}
+
+
 def _stepper(kind: str, options: dict[str, Any]) -> Any:
     from pliant.stepping.implicit_euler import ImplicitEuler
     from pliant.stepping.implicit_midpoint import ImplicitMidpoint
-    from pliant.stepping.lagged_factors import LaggedFactors
 
     kinds = {known.__name__: known for known in (ImplicitEuler, ImplicitMidpoint)}
-    lagged = options.get("factors")
-    return kinds[kind](**options | {"factors": None if lagged is None else LaggedFactors(**lagged)})
+    return kinds[kind](**{name: value for name, value in options.items() if name != "factors"})  # of older files
 
 
 def _name(thing: Any) -> str:
