@@ -1,6 +1,6 @@
 """The bench beam against other simulators: sag, path of the tip, static shape.
 
-    python benchmarks/accuracy.py [--json FILE] [--fine]
+    python -m benchmarks.accuracy [--json FILE] [--fine]
 
 Prints a table, ours beside the reference. References by peers need their environment (`make bench-peers`); without it
 their column is empty. `--fine` adds felupe on 30×6×6 quadratic cells, which takes some minutes.
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import pliant as pl
-from pliant.bench.beam import DT, Variant, peer_setup, tip_sag
-from pliant.bench.peers import run_peers
+from benchmarks.tasks.beam import DT, Variant, peer_setup, tip_sag
+from benchmarks.tasks.peers import run_peers
 
 PLAIN = Variant()
 HALF_SECOND = 50  # steps

@@ -1,6 +1,6 @@
 """The pneumatic finger against implicit finite elements: CalculiX on the same mesh at the same pressure.
 
-    python benchmarks/calculix.py [--cell MM] [--ratio R] [--elements C3D4 C3D10] [--limit SECONDS] [--json FILE]
+    python -m benchmarks.calculix [--cell MM] [--ratio R] [--elements C3D4 C3D10] [--limit SECONDS] [--json FILE]
 
 `pl.Geometric` inflates the finger (Mooney–Rivlin of Ecoflex 00-30 on a stiff sole, no contact) to a volume ratio; the
 pressure that it finds is handed to CalculiX (`ccx`, Debian package calculix-ccx) as a follower pressure on the faces of
@@ -118,7 +118,7 @@ def calculix(robot: Robot, kind: str, pressure: float, limit: int) -> Shape | st
     points = robot.body.mesh.points.copy()
     points[table[:, 0].astype(int) - 1] += 1e-3 * table[:, 1:4]
     world = world_of(robot)
-    volume = world.row_makers[0].volume(points)  # type: ignore[attr-defined]
+    volume = world.constraints[0].volume(points)  # type: ignore[attr-defined]
     spent = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
     return Shape(f"ccx {kind}", tip_of(robot, points), float(volume), spent, increments)
 

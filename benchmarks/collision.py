@@ -1,6 +1,6 @@
 """Collision detection by stage: refit, broad phase, vertex–face, edge–edge, and the whole query.
 
-    python benchmarks/collision.py [--sizes 1k 10k 40k 70k] [--json FILE]
+    python -m benchmarks.collision [--sizes 1k 10k 40k 70k] [--json FILE]
 
 Self: a silicone beam coiled up like a spring, two turns half a millimetre apart, so that a third of its surface is near
 another part. Two: the same coil on top of a second one, half a millimetre above. Times are medians of process time

@@ -1,6 +1,6 @@
 """Which element for a soft body: error of the static sag against the time of a dynamic step, on the bench beam.
 
-    python benchmarks/elements.py [--poisson 0.45 0.49] [--json FILE]
+    python -m benchmarks.elements [--poisson 0.45 0.49] [--json FILE]
 
 Every element runs on meshes of 5n×n×n cubes. "step" is implicit Euler with one Newton iteration at dt = 10 ms
 (corotated law, processor time, one thread), "floor" its factorization and one solve. "error" is the relative error of
@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import pliant as pl
-from pliant.bench.beam import DT, Variant, tip_sag
-from pliant.bench.measure import measure_steps
+from benchmarks.tasks.beam import DT, Variant, tip_sag
+from benchmarks.tasks.measure import measure_steps
 
 LAWS = {"error": pl.materials.NeoHookean, "corotated": pl.materials.Corotated}
 ELEMENTS = {

@@ -1,6 +1,6 @@
 """Residual, iterations and time of the friction solver on published and synthetic problems, beside Siconos.
 
-    python benchmarks/friction.py [--data DIR] [--repeat 5] [--siconos PYTHON] [--json FILE]
+    python -m benchmarks.friction [--data DIR] [--repeat 5] [--siconos PYTHON] [--json FILE]
 
 `--data` is a folder of .npz with W, q, mu, dim (default: ../shared/data/friction beside the checkout). Times are
 medians of process time on one thread, in milliseconds, kernels compiled. The residual is that of `pl.solvers.friction`,

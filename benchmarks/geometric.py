@@ -1,6 +1,6 @@
 """Geometric steps by stage: the pneumatic finger with contact, the twister, and detection of contacts.
 
-    python benchmarks/geometric.py [--cases finger-17k finger-77k …] [--json FILE]
+    python -m benchmarks.geometric [--cases finger-17k finger-77k …] [--json FILE]
 
 A step of the finger doubles the volume of its chamber from rest, with response to contact, to a gradient of 1e-5; one
 of the twister doubles it from four times its volume. Those named `step` are single ones: by a third from 1.5, with the
@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 import pliant as pl
+from experiments.fang_finger import ECOFLEX, finger_world
 from pliant.collision import CollisionSurface, ProximityOptions, self_contacts
 from pliant.core import timers
-from pliant.experiments.fang_finger import ECOFLEX, finger_world
 from pliant.geometric.mixed import mixed_body
 from pliant.materials import Tangent
 

@@ -1,6 +1,6 @@
 """Event-driven systems against the clock: ball, maze, delta robot, many balls, three cubes.
 
-    python benchmarks/hybrid.py [--repeat 5] [--json FILE]
+    python -m benchmarks.hybrid [--repeat 5] [--json FILE]
 
 Times are the least process time of several runs, compiled and warm. The floor is what the right-hand sides alone cost:
 how many the run took, times the cost of one at the states that it went through; what is above it are steps, events and

@@ -2,7 +2,7 @@
 
 All take the same right-hand side, that of `pliant.hybrid`, with which a system of any kind comes, and do ten seconds of
 the ball with all events located, at the same tolerance. Ours also keeps samples, modes and the event log. Run it with
-`python benchmarks/hybrid_integrators.py`; times are the best of five.
+`python -m benchmarks.hybrid_integrators`; times are the best of five.
 """
 
 from time import process_time

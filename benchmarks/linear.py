@@ -1,6 +1,6 @@
 """Factorization, solve and compliance of the linear core, beside CHOLMOD.
 
-    python benchmarks/linear.py [--sizes 1.6k 6k 20k] [--rows 30 300 1500] [--json FILE]
+    python -m benchmarks.linear [--sizes 1.6k 6k 20k] [--rows 30 300 1500] [--json FILE]
 
 Matrices are A = M/h² + K of silicone boxes of tetrahedra (linear elasticity); rows of H are contacts on the bottom
 face, three rows each, nine non-zeros per row. Times are medians of process time on one thread, in milliseconds. CHOLMOD

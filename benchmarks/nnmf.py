@@ -1,6 +1,6 @@
 """Error and time of the non-negative factorization of contact forces, beside scikit-learn.
 
-    python benchmarks/nnmf.py [--seeds 3] [--repeat 5] [--quick] [--json FILE]
+    python -m benchmarks.nnmf [--seeds 3] [--repeat 5] [--quick] [--json FILE]
 
 Snapshots: contact patches that spread over the ribs of a spine under twelve Plackett–Burman runs (1290 contacts, 1440
 snapshots, as published), the same over fewer ribs, and the self-contact of the cable finger, simulated here; and small

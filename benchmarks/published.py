@@ -1,6 +1,6 @@
 """What the published geometric method does, on the pneumatic finger and the twister: `pl.Geometric(mode="paper")`.
 
-    python benchmarks/published.py [--cell MM] [--json FILE]
+    python -m benchmarks.published [--cell MM] [--json FILE]
 
 Prints, for the nominal ratio 4 of the finger: what the published stop finds and where the fixed point of the same
 equations is; how much the chamber really grows; what the weight of the air changes, which means nothing; what becomes

@@ -1,6 +1,6 @@
 """The reduced QP of a piece against the full one, rank-one updates against new factors, and whole solves.
 
-    python benchmarks/qpcc.py [--repeat 7] [--problems 12] [--json FILE]
+    python -m benchmarks.qpcc [--repeat 7] [--problems 12] [--json FILE]
 
 Pieces are those that the solver visits on random problems of (actuators, contacts). Every variant walks the same
 pieces and must reach the same costs. Times are microseconds a QP, the least of `repeat` walks, then the median over the

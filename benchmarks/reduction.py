@@ -1,6 +1,6 @@
 """Reduced bodies beside full ones: unknowns, integration points, time of a step, and how far the tip is off.
 
-    python benchmarks/reduction.py [CASE …] [--json FILE]
+    python -m benchmarks.reduction [CASE …] [--json FILE]
 
 Each case is trained by one motion and tried with others; the trunk, and the tower, which touches itself, by
 `pl.reduction.reduce` and `validate`. The inverse of the trunk runs on the reduced one, and the full one is given the
@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import pliant as pl
-from pliant.bench.beam import HEADLINE
-from pliant.models.volume import Subspace
+from benchmarks.tasks.beam import HEADLINE
+from pliant.reduced import Subspace
 from pliant.reduction import curved, ecsw, experiments, latin_hypercube, pod, reduce, validate
 from pliant.world.reduced import reduced
 

@@ -1,6 +1,6 @@
 """Why the default tetrahedron smooths shear over edges and volume over edge stars: its alternatives, linear elasticity.
 
-    python benchmarks/smoothing.py
+    python -m benchmarks.smoothing
 
 Strain is averaged over smoothing domains, once for the shear energy μ ε : ε and once for the volume energy λ/2 (tr ε)².
 Domains are the cells themselves (plain), edges (a sixth of each cell around), nodes (a quarter of each cell around), or
@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 import pliant as pl
-from pliant.bench.beam import Variant, tip_sag
+from benchmarks.tasks.beam import Variant, tip_sag
 from pliant.core.errors import MissingExtraError
 from pliant.mesh.gmsh_session import MILLIMETRES, drawing, meshed
 from pliant.models.volume.points import cell_gradients

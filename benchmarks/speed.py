@@ -1,6 +1,6 @@
 """The bench "beam" as a table: step, floor, peers.
 
-    python benchmarks/speed.py [--from FILE] [--json FILE]
+    python -m benchmarks.speed [--from FILE] [--json FILE]
 
 Runs `pliant bench beam` (or reads a report that it wrote, `--from`) and prints it as Markdown. Milliseconds are medians
 of processor time on one thread; peers ran between our two measurements of the headline.
@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pliant.bench import run_bench
+from benchmarks.tasks import run_bench
 
 
 def own_row(name: str, entry: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ A short spine, whose surface has more than 5000 vertices, is pulled to and fro b
 client is a process of its own that takes what a browser would, without drawing: how fast a browser draws depends on its
 graphics card.
 
-    python benchmarks/streaming.py --json out/streaming.json
+    python -m benchmarks.streaming --json out/streaming.json
 """
 
 import argparse

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pliant import control, materials, mesh, robots, solvers
@@ -40,6 +39,7 @@ from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, Slide, Turn
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, Run, StepInfo, simulate
+from pliant.stepping.load import load
 from pliant.world import (
     Angle,
     AreaGrowth,
@@ -61,7 +61,6 @@ from pliant.world import (
     Wrench,
     Young,
 )
-from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
 if TYPE_CHECKING:
     from pliant import geometric, hybrid, reduction
@@ -85,12 +84,6 @@ def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, blo
     from pliant.viewer.live import view as show
 
     return show(thing, port=port, open_browser=open_browser, block=block)
-
-
-def load(path: str | Path) -> Run | World:
-    """Read a saved run or world; what the file holds decides."""
-    header, arrays = read_archive(path)
-    return decode_world(header["world"], arrays) if header.get("format") == WORLD_FORMAT else Run.load(path)
 
 
 __all__ = [

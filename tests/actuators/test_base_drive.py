@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from pliant.stepping.motion import Motion
 
 import pliant as pl
 from pliant.core.errors import InputError
 from pliant.models.scheme import euler_scheme
-from pliant.stepping.motion import Motion
 from pliant.viewer.playback import reading_text
 
 ROD = {"section": pl.sections.Circle(0.005), "young": 1e7, "poisson": 0.3, "density": 1e3}
@@ -33,7 +33,7 @@ def test_the_row_is_the_gradient_of_the_displacement(base):
 
     def gap(dx):
         motion.dx = [dx]
-        return motion.assemble_rows().rows.gap[world.maker(drive)]
+        return motion.assemble_rows().rows.gap[world.constraint_index(drive)]
 
     motion.dx = [at]
     predicted = (motion.assemble_rows().rows.H[0] @ step.ravel())[0]

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from pliant.stepping.motion import Motion
 
 import pliant as pl
 from pliant.constraints import RowLaw, RowView
 from pliant.core.errors import InfeasibleError, InputError, PliantError
 from pliant.models.scheme import euler_scheme
-from pliant.stepping.motion import Motion
 
 MESH = pl.mesh.box((0.2, 0.05, 0.05), (4, 1, 1))
 RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3)
@@ -22,8 +22,7 @@ def cabled(points=PATH, **options):
 
 
 def view_of(world, q, controls=None):
-    resolved = world.controls(controls)
-    return RowView(q=[q], start=[q], moved=[0.0 * q], sizes=[q.size], controls=resolved, time=0.0, dt=0.0)
+    return RowView.of(world.models, [q], controls=world.controls(controls))
 
 
 def path_length(points):
@@ -34,7 +33,7 @@ def path_length(points):
 def test_the_row_is_the_gradient_of_the_shortening(pull_point):
     """Virtual work: dL = −H·dx, by central differences at a deformed shape; δ = L₀ − L."""
     world, _, _ = cabled(pull_point=pull_point)
-    maker, rng = world.row_makers[0], np.random.default_rng(0)
+    maker, rng = world.constraints[0], np.random.default_rng(0)
     path = PATH if pull_point is None else [pull_point, *PATH]
     assert maker.rest_length == pytest.approx(path_length(path))
     q = MESH.points + 0.01 * rng.normal(size=MESH.points.shape)
@@ -50,18 +49,18 @@ def test_the_forces_of_a_cable_balance():
     """Between via points of one body Hᵀλ has no resultant force and no moment; a pull point in the world takes both."""
     world, _, _ = cabled()
     q = MESH.points + 0.005 * np.random.default_rng(1).normal(size=MESH.points.shape)
-    rows, _ = world.row_makers[0].rows(view_of(world, q))
+    rows, _ = world.constraints[0].rows(view_of(world, q))
     force = rows.H[0].toarray().reshape(-1, 3)
     np.testing.assert_allclose(force.sum(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(np.cross(q, force).sum(axis=0), 0.0, atol=1e-12)
     pulled, _, _ = cabled(pull_point=(-0.05, 0.02, 0.02))
-    rows, _ = pulled.row_makers[0].rows(view_of(pulled, MESH.points))
+    rows, _ = pulled.constraints[0].rows(view_of(pulled, MESH.points))
     np.testing.assert_allclose(rows.H[0].toarray().reshape(-1, 3).sum(axis=0), [-1, 0, 0], atol=1e-12)
 
 
 def test_laws_of_the_controls():
     world, _, cable = cabled(min_force=0.2, max_force=5.0)
-    maker = world.row_makers[0]
+    maker = world.constraints[0]
 
     def law(controls):
         rows, _ = maker.rows(view_of(world, MESH.points, controls))
@@ -78,7 +77,7 @@ def test_a_cable_follows_the_placement_of_its_body():
     body = scene.add(pl.Volume(MESH, RUBBER), position=(1.0, 2.0, 3.0), rotation=(0.0, 0.0, 0.7))
     scene.add(pl.Cable(body, PATH))
     world = scene.compile()
-    assert world.row_makers[0].rest_length == pytest.approx(path_length(PATH))
+    assert world.constraints[0].rest_length == pytest.approx(path_length(PATH))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +165,7 @@ def test_a_cable_through_several_bodies_and_the_world():
     points = [PATH[0], PATH[2], (0.0, 0.01, 0.0), (0.4, 0.0, 0.1), (0.0, 0.0, 0.01)]
     scene.add(pl.Cable([body, body, ball, None, ball], points, pull_point=(0.0, 0.0, 0.1)))
     world = scene.compile()
-    maker, rng, state = world.row_makers[0], np.random.default_rng(0), world.initial_state()
+    maker, rng, state = world.constraints[0], np.random.default_rng(0), world.initial_state()
     motion = Motion(world, state, euler_scheme(0.01), {})
     rows = motion.assemble_rows().rows
     assert rows.gap[0] == pytest.approx(0.0, abs=1e-12)

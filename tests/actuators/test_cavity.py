@@ -20,15 +20,14 @@ def hollow(element="tet4", **options):
 
 
 def view_of(world, q, controls=None):
-    resolved = world.controls(controls)
-    return RowView(q=[q], start=[q], moved=[0.0 * q], sizes=[q.size], controls=resolved, time=0.0, dt=0.0)
+    return RowView.of(world.models, [q], controls=world.controls(controls))
 
 
 @pytest.mark.parametrize("element", ["tet4", "tet10", "hex8"])
 def test_the_row_is_the_gradient_of_the_volume(element):
     """H = +∂V/∂q by central differences at a deformed shape; δ = V − V₀."""
     world, body, _ = hollow(element)
-    maker, rng = world.row_makers[0], np.random.default_rng(0)
+    maker, rng = world.constraints[0], np.random.default_rng(0)
     assert 0.7 < maker.rest_volume / (4 / 3 * np.pi * 0.01**3) < 1.01
     q = body.mesh.points + 5e-4 * rng.normal(size=body.mesh.points.shape)
     rows, _ = maker.rows(view_of(world, q))
@@ -42,7 +41,7 @@ def test_the_row_is_the_gradient_of_the_volume(element):
 def test_a_uniform_pressure_in_a_closed_chamber_has_no_resultant():
     world, body, _ = hollow()
     q = body.mesh.points + 5e-4 * np.random.default_rng(0).normal(size=body.mesh.points.shape)
-    rows, _ = world.row_makers[0].rows(view_of(world, q))
+    rows, _ = world.constraints[0].rows(view_of(world, q))
     force = rows.H[0].toarray().reshape(-1, 3)
     np.testing.assert_allclose(force.sum(axis=0), 0.0, atol=1e-15)
     np.testing.assert_allclose(np.cross(q, force).sum(axis=0), 0.0, atol=1e-16)
@@ -51,7 +50,7 @@ def test_a_uniform_pressure_in_a_closed_chamber_has_no_resultant():
 
 def test_scaling_a_chamber_scales_its_volume_by_the_cube():
     world, body, _ = hollow()
-    maker = world.row_makers[0]
+    maker = world.constraints[0]
     assert maker.volume(1.5 * body.mesh.points) == pytest.approx(1.5**3 * maker.rest_volume)
 
 
@@ -59,7 +58,7 @@ def test_laws_of_the_controls():
     world, body, cavity = hollow(min_pressure=-10.0, max_pressure=1e4)
 
     def law(controls):
-        rows, _ = world.row_makers[0].rows(view_of(world, body.mesh.points, controls))
+        rows, _ = world.constraints[0].rows(view_of(world, body.mesh.points, controls))
         return int(rows.law[0]), rows.lower[0], rows.upper[0], rows.target[0]
 
     assert law({cavity: pl.VolumeGrowth(1e-7)}) == (RowLaw.BOUNDED, -10.0, 1e4, 1e-7)

@@ -36,7 +36,7 @@ def hollow():
 
 def test_a_chamber_inside_its_body_is_taken(hollow):
     body, surface = hollow
-    assert compiled(body, surface).row_makers[0].rest_volume == pytest.approx(8e-6)
+    assert compiled(body, surface).constraints[0].rest_volume == pytest.approx(8e-6)
 
 
 def test_an_open_surface_is_refused(hollow):

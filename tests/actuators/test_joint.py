@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from pliant.stepping.motion import Motion
 
 import pliant as pl
 from pliant.core.errors import InputError
 from pliant.models.scheme import euler_scheme
-from pliant.stepping.motion import Motion
 
 
 def box(position=(0.0, 0.0, 0.0), mass=0.5, **options):

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from pliant.stepping.motion import Motion
 
 import pliant as pl
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.models.volume.trial import VolumeSystem
 from pliant.solvers.linear import BlockMatrix
-from pliant.stepping.motion import Motion
 
 RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.3, density=1e3)
 TOP = pl.regions.box((-1.0, -1.0, 0.01), (1.0, 1.0, 1.0))
@@ -24,7 +24,7 @@ def layered(element="tet4", **options):
 @pytest.mark.parametrize("element", ["tet4", "tet10", "hex8"])
 def test_area_gradient_and_second_derivative_agree(element):
     world, body, _ = layered(element)
-    maker, model = world.row_makers[0], world.models[0]
+    maker, model = world.constraints[0], world.models[0]
     rng = np.random.default_rng(0)
     q = body.mesh.points + 1e-3 * rng.normal(size=body.mesh.points.shape)
     d, e = rng.normal(size=q.shape), 1e-7
@@ -42,7 +42,7 @@ def test_area_gradient_and_second_derivative_agree(element):
 def test_the_area_at_rest_is_that_of_the_sheet_and_follows_its_plane():
     world, body, layer = layered()
     assert layer.rest_area == pytest.approx(0.04 * 0.03)
-    assert world.row_makers[0].area(body.mesh.points * [1.5, 2.0, 0.3]) == pytest.approx(3.0 * 0.04 * 0.03)
+    assert world.constraints[0].area(body.mesh.points * [1.5, 2.0, 0.3]) == pytest.approx(3.0 * 0.04 * 0.03)
     motion = Motion(world, world.initial_state(), STATIC_SCHEME, {})
     assert motion.assemble_rows().rows.gap == pytest.approx([0.0], abs=1e-15)
 
@@ -61,7 +61,7 @@ def test_ratio_and_pressure_are_two_ways_to_one_shape(stepper):
 def test_a_world_with_a_layer_is_saved_and_loaded(tmp_path):
     world, _, layer = layered()
     again = pl.load(world.save(tmp_path / "layer.npz"))
-    assert again.row_makers[0].rest_area == pytest.approx(layer.rest_area)
+    assert again.constraints[0].rest_area == pytest.approx(layer.rest_area)
 
 
 def test_bad_layers_and_bad_controls_are_named():

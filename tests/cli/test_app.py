@@ -4,13 +4,17 @@ import json
 import os
 import subprocess
 import sys
+import types
 import warnings
 
 import pytest
 from typer.testing import CliRunner
 
+import demos
+import experiments
 import pliant
-from pliant import bench, cli, demos
+from benchmarks import tasks
+from pliant import cli
 from pliant.cli.app import app
 from pliant.cli.info import extras
 from pliant.core import errors as pliant_errors
@@ -100,13 +104,13 @@ def test_completion_knows_commands_and_names():
 
 def test_json_of_lists_and_facts(pliant):
     assert json.loads(pliant("demo", "--json", "-")[1]) == demos.DEMOS
-    assert set(json.loads(pliant("bench", "--json", "-")[1])) == set(bench.BENCHES)
+    assert set(json.loads(pliant("bench", "--json", "-")[1])) == set(tasks.BENCHES)
     assert "coevoet-trunk" in json.loads(pliant("reproduce", "--json", "-")[1])
     assert set(json.loads(pliant("info", "--json", "-")[1])["extras"]) == set(extras())
 
 
 def test_a_demo_tells_its_files_as_json(pliant, monkeypatch, tmp_path, saved_run):
-    from pliant.demos.outcome import Outcome, stage_table
+    from demos.outcome import Outcome, stage_table
 
     recorded = Run.load(saved_run)
     outcome = Outcome(recorded, stage_table(recorded, title="a demo"), (tmp_path / "a.html",), tmp_path / "a.html")
@@ -130,14 +134,31 @@ def test_warmup_reports_its_parts_as_json(pliant, monkeypatch, tmp_path):
 
 
 def test_a_published_experiment_as_json(pliant, monkeypatch):
-    from pliant import experiments
-
     report = experiments.Report("a title", {"step_ms": 1.5}, {"step_ms": 3.0}, notes=("chosen",))
     monkeypatch.setattr(experiments, "reproduce", lambda name, full: report)
     code, out, err = pliant("reproduce", "coevoet-trunk", "--json", "-")
     assert code == 0
     assert json.loads(out)["paper"] == {"step_ms": 3.0}
     assert "chosen" in err
+
+
+@pytest.mark.parametrize("command", ["demo", "bench", "reproduce"])
+def test_outside_a_checkout_the_error_says_how_to_get_one(command, pliant, monkeypatch, tmp_path):
+    monkeypatch.setattr("pliant.cli.checkout.ROOT", tmp_path)
+    code, _, err = pliant(command)
+    assert code == 1
+    assert "source checkout" in err
+    assert "pip install --editable" in err
+    assert "Traceback" not in err
+
+
+def test_a_foreign_package_of_the_same_name_is_not_run(pliant, monkeypatch, tmp_path):
+    foreign = types.ModuleType("demos")
+    foreign.__file__ = str(tmp_path / "demos" / "__init__.py")
+    monkeypatch.setitem(sys.modules, "demos", foreign)
+    code, _, err = pliant("demo")
+    assert code == 1
+    assert "was imported under that" in " ".join(err.split())
 
 
 def test_version():
@@ -177,14 +198,14 @@ def test_an_unwritable_folder_is_one_line(monkeypatch, capsys, tmp_path):
 
 def test_bench_writes_json(monkeypatch, tmp_path):
     report = {"step_ms": 1.5, "stages_ms": {"solve": 0.5}, "peers": {}}
-    monkeypatch.setattr(bench, "BENCHES", {"beam": None})
-    monkeypatch.setattr(bench, "run_bench", lambda name: report)
+    monkeypatch.setattr(tasks, "BENCHES", {"beam": None})
+    monkeypatch.setattr(tasks, "run_bench", lambda name: report)
     assert "step_ms" in run("bench", "beam", "--json", str(tmp_path / "beam.json"))
     assert json.loads((tmp_path / "beam.json").read_text()) == report
 
 
 def test_bench_says_before_it_runs_that_the_file_cannot_be_written(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(bench, "run_bench", lambda name: pytest.fail("ran"))
+    monkeypatch.setattr(tasks, "run_bench", lambda name: pytest.fail("ran"))
     code, error = fail(monkeypatch, capsys, "bench", "beam", "--json", str(tmp_path / "nowhere" / "beam.json"))
     assert code == 1
     assert "does not exist" in error

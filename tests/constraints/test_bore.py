@@ -14,11 +14,7 @@ WIRE = {"section": pl.sections.Circle(0.002), **STUFF}
 
 
 def view_of(world, q):
-    v = [model.initial()[1] for model in world.models]
-    return RowView(
-        q=q, start=q, moved=[np.zeros_like(x) for x in v], sizes=[m.size for m in world.models], controls={},
-        time=0.0, dt=0.0, speeds=v,
-    )  # fmt: skip
+    return RowView.of(world.models, q)
 
 
 def made(inner, outer, **options):
@@ -42,8 +38,8 @@ def bent_pair(kind="rod"):
 @pytest.mark.parametrize("kind", ["rod", "beam"])
 def test_no_row_feels_a_rigid_motion_of_both(kind):
     world = bent_pair(kind)
-    pair, q = world.row_makers[0], [model.initial()[0] for model in world.models]
-    rows, _ = pair.rows(view_of(world, q))
+    pair, q = world.constraints[0], [model.initial()[0] for model in world.models]
+    rows, _ = pair.rows_at(view_of(world, q))
     assert rows.count > 3 * 8 * 4
     for axis in range(6):
         shift, turn = np.eye(6)[axis].reshape(2, 3)
@@ -62,9 +58,9 @@ def test_gaps_are_those_of_the_octagon_around_the_clearance():
     """Straight and 0.4 mm off the axis towards a wall: the gaps are c − d cos of the angle from that wall."""
     inner = pl.Rod(0.06, 2, position=(0.02, 4e-4, 0), name="inner", **WIRE)
     world = made(inner, pl.Rod(0.1, 4, name="outer", **TUBE))
-    pair = world.row_makers[0]
+    pair = world.constraints[0]
     assert isinstance(pair, BorePair)
-    contacts = pair.detect(view_of(world, [model.initial()[0] for model in world.models]), None)
+    contacts = pair.contact_set(view_of(world, [model.initial()[0] for model in world.models]), None)
     assert contacts.count == 9 * 8
     expected = 1e-3 - 4e-4 * np.cos(0.25 * np.pi * np.arange(8))
     np.testing.assert_allclose(contacts.gap.reshape(9, 8), np.tile(expected, (9, 1)), atol=1e-12)
@@ -74,15 +70,15 @@ def test_gaps_are_those_of_the_octagon_around_the_clearance():
 def test_mouths_touch_between_the_points_of_the_inner_body_and_what_is_outside_does_not():
     inner = pl.Rod(0.2, 1, contact_points=2, position=(-0.05, 0, 0), name="inner", **WIRE)
     world = made(inner, pl.Rod(0.08, 2, name="outer", **TUBE))
-    contacts = world.row_makers[0].detect(view_of(world, [model.initial()[0] for model in world.models]), None)
+    contacts = world.constraints[0].contact_set(view_of(world, [model.initial()[0] for model in world.models]), None)
     assert contacts.count == 3 * 8, "the middle of the wire, and two mouths"
     np.testing.assert_allclose(np.unique(contacts.point_b[:, 0].round(9)), (0.0, 0.05, 0.08))
 
 
 def test_which_pairs_are_in_a_bore():
     tube = pl.Rod(0.1, 4, name="outer", **TUBE)
-    assert isinstance(made(tube, pl.Rod(0.1, 4, **WIRE)).row_makers[0], BorePair)
-    beside = made(tube, pl.Rod(0.1, 4, position=(0, 0.007, 0), **WIRE)).row_makers[0]
+    assert isinstance(made(tube, pl.Rod(0.1, 4, **WIRE)).constraints[0], BorePair)
+    beside = made(tube, pl.Rod(0.1, 4, position=(0, 0.007, 0), **WIRE)).constraints[0]
     assert isinstance(beside, SlenderPair)
     assert not isinstance(beside, BorePair)
     with pytest.raises(pl.InputError, match="overlaps"):
@@ -106,4 +102,4 @@ def test_a_wire_falls_out_of_an_upright_tube_and_is_saved(tmp_path):
     assert state.velocities(inner)[0, 2] == pytest.approx(-9.81 * 0.15, rel=1e-6)
     assert counts[0] > counts[-1] == 0
     again = pl.load(world.save(tmp_path / "world.npz"))
-    assert isinstance(again.row_makers[0], BorePair)
+    assert isinstance(again.constraints[0], BorePair)

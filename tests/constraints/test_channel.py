@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from pliant.stepping.motion import Motion
 
 import pliant as pl
 from pliant.constraints.channel import ChannelRows
 from pliant.core.errors import InputError
 from pliant.models.scheme import euler_scheme
-from pliant.stepping.motion import Motion
 
 MESH = pl.mesh.box((0.1, 0.02, 0.02), (10, 2, 2))
 RUBBER = pl.materials.Corotated(young=5e5, poisson=0.4, density=1e3)

@@ -21,10 +21,7 @@ def world():
 
 
 def view_of(world, **options):
-    q = list(world.initial_state().q)
-    sizes = [model.size for model in world.models]
-    still = [np.zeros((size // 3, 3)) for size in sizes]
-    return RowView(q=q, start=q, moved=still, sizes=sizes, controls={}, **{"time": 0.0, "dt": 0.0, **options})
+    return RowView.of(world.models, list(world.initial_state().q), **options)
 
 
 def test_a_volume_touches_with_its_surface(world):

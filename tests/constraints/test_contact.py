@@ -17,12 +17,8 @@ RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3)
 MESH = pl.mesh.box((0.04, 0.04, 0.04), (2, 2, 2))
 
 
-def view_of(world, q, *, moved=None, dt=0.01, time=0.01, memory=None):
-    sizes = [model.size for model in world.models]
-    still = [np.zeros((model.size // 3, 3)) for model in world.models]
-    return RowView(
-        q=q, start=q, moved=moved or still, sizes=sizes, controls={}, time=time, dt=dt, speeds=still, memory=memory
-    )
+def view_of(world, q, **options):
+    return RowView.of(world.models, q, **{"time": 0.01, "dt": 0.01, **options})
 
 
 def pair_of(first, second, *, place=(0, 0, 0), **options):
@@ -34,7 +30,7 @@ def pair_of(first, second, *, place=(0, 0, 0), **options):
             scene.add(thing)
     scene.collide(first, second, **{"allow_overlap": True, **options})
     world = scene.compile()
-    return world, world.row_makers[0], list(world.initial_state().q)
+    return world, world.constraints[0], list(world.initial_state().q)
 
 
 def block(**options):
@@ -88,14 +84,14 @@ def test_normal_rows_are_the_gradient_of_the_gaps(case):
     """δ(q + dx) − δ(q) = H dx to second order, with contacts matched by their keys."""
     first, second, place = CASES[case]()
     world, maker, q = pair_of(first, second, place=place)
-    rows, _ = maker.rows(view_of(world, q, dt=0.0))
+    rows, _ = maker.rows_at(view_of(world, q, dt=0.0))
     assert rows.count > 0
     rng = np.random.default_rng(0)
     eps = 1e-7
     kick = [rng.normal(size=(model.size // 3, 3)) for model in world.models]
     ends = []
     for sign in (1.0, -1.0):
-        other, _ = maker.rows(view_of(world, nudged(world, q, [sign * eps * k for k in kick]), dt=0.0))
+        other, _ = maker.rows_at(view_of(world, nudged(world, q, [sign * eps * k for k in kick]), dt=0.0))
         ends.append(dict(zip(other.key, other.gap, strict=True)))
     slope = sum(h @ k.ravel() for h, k in zip(rows.H, kick, strict=True))
     compared = 0
@@ -116,7 +112,7 @@ def test_friction_rows_measure_the_slip_of_the_step(case):
     for model, d in zip(world.models, moved, strict=True):
         if isinstance(model.spec, pl.RigidBody):
             d[1] = 0.0
-    rows, memory = maker.rows(view_of(world, q, moved=moved))
+    rows, memory = maker.rows_at(view_of(world, q, moved=moved))
     assert (rows.law == RowLaw.COULOMB).all()
     assert (rows.mu == 0.5).all()
     count = memory.contacts.count
@@ -135,7 +131,7 @@ def test_a_moving_obstacle_drags():
     """δ of the tangential rows of a body at rest on a conveyor is minus the motion of the belt in the step."""
     belt = pl.Obstacle.plane(motion=lambda t: ((0.3 * t, 0.0, 0.0), (0, 0, 0)))
     world, maker, q = pair_of(block(), belt, friction=0.5)
-    rows, memory = maker.rows(view_of(world, q, dt=0.01, time=0.02))
+    rows, memory = maker.rows_at(view_of(world, q, dt=0.01, time=0.02))
     slip = np.einsum("mk,mki->mi", rows.gap.reshape(-1, 3)[:, 1:], memory.frames[:, 1:])
     np.testing.assert_allclose(slip, np.tile([-0.003, 0, 0], (len(slip), 1)), atol=1e-12)
 
@@ -143,7 +139,7 @@ def test_a_moving_obstacle_drags():
 def test_a_turning_obstacle_drags_by_its_lever():
     table = pl.Obstacle.plane(motion=lambda t: ((0.0, 0.0, 0.0), (0.0, 0.0, 2.0 * t)))
     world, maker, q = pair_of(block(), table, friction=0.5)
-    rows, memory = maker.rows(view_of(world, q, dt=1e-4, time=1e-4))
+    rows, memory = maker.rows_at(view_of(world, q, dt=1e-4, time=1e-4))
     slip = np.einsum("mk,mki->mi", rows.gap.reshape(-1, 3)[:, 1:], memory.frames[:, 1:])
     expected = -2e-4 * np.cross([0, 0, 1.0], memory.contacts.point_a)
     np.testing.assert_allclose(slip, expected, atol=1e-8)
@@ -152,15 +148,15 @@ def test_a_turning_obstacle_drags_by_its_lever():
 def test_penetration_is_undone_at_a_bounded_speed():
     """In dynamics a gap is never below −speed × dt; in statics it is the gap itself."""
     world, maker, q = pair_of(block(), pl.Obstacle.plane(), place=(0, 0, -0.005))
-    dynamic, _ = maker.rows(view_of(world, q, dt=0.01))
-    static, _ = maker.rows(view_of(world, q, dt=0.0))
+    dynamic, _ = maker.rows_at(view_of(world, q, dt=0.01))
+    static, _ = maker.rows_at(view_of(world, q, dt=0.0))
     assert dynamic.gap.min() == pytest.approx(-RECOVERY_SPEED * 0.01)
     assert static.gap.min() == pytest.approx(-0.005)
 
 
 def test_without_friction_rows_are_signorini():
     world, maker, q = pair_of(block(), pl.Obstacle.plane())
-    rows, memory = maker.rows(view_of(world, q))
+    rows, memory = maker.rows_at(view_of(world, q))
     assert (rows.law == RowLaw.SIGNORINI).all()
     assert rows.count == memory.contacts.count == 9
     assert (rows.key >= 0).all()
@@ -169,15 +165,15 @@ def test_without_friction_rows_are_signorini():
 
 def test_keys_and_frames_last_from_step_to_step():
     world, maker, q = pair_of(block(), pl.Obstacle.plane(), friction=0.5)
-    rows, memory = maker.rows(view_of(world, q))
-    later, again = maker.rows(view_of(world, [q[0] + (1e-3, 2e-3, 1e-4)], memory=memory))
+    rows, memory = maker.rows_at(view_of(world, q))
+    later, again = maker.rows_at(view_of(world, [q[0] + (1e-3, 2e-3, 1e-4)], memory=memory))
     np.testing.assert_array_equal(rows.key, later.key)
     np.testing.assert_allclose(again.frames, memory.frames, atol=1e-12)
 
 
 def test_contact_forces_in_world_axes():
     world, maker, q = pair_of(block(), pl.Obstacle.plane(), friction=0.5)
-    _, memory = maker.rows(view_of(world, q))
+    _, memory = maker.rows_at(view_of(world, q))
     lam = np.random.default_rng(0).uniform(size=3 * memory.contacts.count)
     forces = memory.forces(lam)
     np.testing.assert_allclose(forces[:, 2], lam[::3], atol=1e-12)
@@ -186,7 +182,7 @@ def test_contact_forces_in_world_axes():
 
 def test_bodies_far_apart_make_no_rows():
     world, maker, q = pair_of(block(), pl.Obstacle.plane(), place=(0, 0, 1.0), friction=0.3)
-    rows, _ = maker.rows(view_of(world, q))
+    rows, _ = maker.rows_at(view_of(world, q))
     assert rows.count == 0
     state, info = pl.ImplicitEuler(dt=0.01)(world, world.initial_state())
     assert info.contact_force(*world_pair(world)).tolist() == [0, 0, 0]
@@ -194,14 +190,14 @@ def test_bodies_far_apart_make_no_rows():
 
 
 def world_pair(world):
-    maker = world.row_makers[0]
+    maker = world.constraints[0]
     return maker.a.handle, maker.b.handle
 
 
 def test_more_contacts_than_the_capacity():
     world, maker, q = pair_of(block(), pl.Obstacle.plane(), capacity=4)
     with pytest.raises(CapacityError, match="9 contacts found, but the capacity is 4"):
-        maker.rows(view_of(world, q))
+        maker.rows_at(view_of(world, q))
 
 
 @pytest.mark.parametrize(
@@ -245,7 +241,7 @@ def test_a_step_faster_than_detection_is_reported():
 def test_excluded_regions_do_not_touch():
     exclude = pl.regions.box((-1, -1, -1), (0.001, 1, 1))
     world, maker, q = pair_of(block(), pl.Obstacle.plane(), exclude=exclude)
-    rows, memory = maker.rows(view_of(world, q))
+    rows, memory = maker.rows_at(view_of(world, q))
     assert 0 < rows.count < 9
     assert (memory.contacts.point_a[:, 0] > 0.001).all()
 

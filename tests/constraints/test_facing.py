@@ -20,9 +20,7 @@ HALVES = np.array([(0, 1, 2), (0, 2, 3)])
 
 
 def view_of(world, q, *, dt=0.0, memory=None):
-    sizes = [model.size for model in world.models]
-    still = [np.zeros((model.size // 3, 3)) for model in world.models]
-    return RowView(q=q, start=q, moved=still, sizes=sizes, controls={}, time=dt, dt=dt, speeds=still, memory=memory)
+    return RowView.of(world.models, q, time=dt, dt=dt, memory=memory)
 
 
 def stack(gap=1e-4, young=1e5, **options):
@@ -33,7 +31,7 @@ def stack(gap=1e-4, young=1e5, **options):
     upper = scene.add(pl.Volume(MESH, rubber, name="upper"), position=(0.0003, 0.0001, 0.04 + gap))
     facing = scene.add(pl.Facing(upper, lower, POINTS, TOP, HALVES, margin=1e-3, **options))
     world = scene.compile()
-    return world, facing, world.row_makers[-1]
+    return world, facing, world.constraints[-1]
 
 
 BODIES = {
@@ -73,8 +71,8 @@ def test_the_gradient_is_that_of_the_gap(kind):
     trials = [m.trial(*s, STATIC_SCHEME, world.gravity, {}) for m, s in zip(world.models, states, strict=True)]
     steps = [1e-6 * rng.normal(size=trial.dx.shape) for trial in trials]
     q = [trial.positions() for trial in trials]
-    for maker in world.row_makers:
-        rows, memory = maker.rows(view_of(world, q))
+    for maker in world.constraints:
+        rows, memory = maker.rows_at(view_of(world, q))
         assert memory.contacts.count > 20
         gaps = []
         for sign in (1.0, -1.0):
@@ -117,8 +115,8 @@ def test_a_penetration_is_undone_at_a_bounded_speed_in_dynamics_and_at_once_in_s
     world, _, maker = stack()
     q = list(world.initial_state().q)
     q[1] = q[1] - (0, 0, 2e-3)
-    dynamic, _ = maker.rows(view_of(world, q, dt=0.01))
-    static, _ = maker.rows(view_of(world, q))
+    dynamic, _ = maker.rows_at(view_of(world, q, dt=0.01))
+    static, _ = maker.rows_at(view_of(world, q))
     assert np.allclose(dynamic.gap, -RECOVERY_SPEED * 0.01)
     assert np.allclose(static.gap, -1.9e-3)
 
@@ -126,39 +124,39 @@ def test_a_penetration_is_undone_at_a_bounded_speed_in_dynamics_and_at_once_in_s
 def test_nothing_is_looked_at_while_nothing_can_be_near(monkeypatch):
     world, _, maker = stack(gap=5e-3)
     q = list(world.initial_state().q)
-    rows, memory = maker.rows(view_of(world, q))
+    rows, memory = maker.rows_at(view_of(world, q))
     assert rows.count == 0
     assert memory.least == pytest.approx([5e-3])
     looked = []
     monkeypatch.setattr(type(maker), "look", lambda *given: looked.append(1) or pytest.fail("looked"))
     near = list(q)
     near[1] = q[1] - (0, 0, 3.9e-3)
-    rows, kept = maker.rows(view_of(world, near, memory=memory))
+    rows, kept = maker.rows_at(view_of(world, near, memory=memory))
     assert rows.count == 0
     assert kept.least == memory.least
     monkeypatch.undo()
     near[1] = q[1] - (0, 0, 4.1e-3)
-    assert maker.rows(view_of(world, near, memory=memory))[0].count == len(POINTS)
+    assert maker.rows_at(view_of(world, near, memory=memory))[0].count == len(POINTS)
 
 
 def test_a_memory_of_another_facing_is_refused():
     world, _, maker = stack(gap=5e-3)
     q = list(world.initial_state().q)
-    _, memory = maker.rows(view_of(world, q))
+    _, memory = maker.rows_at(view_of(world, q))
     for wrong in ({"least": memory.least[:0]}, {"places": (memory.places[0][:-1], memory.places[1])}):
         with pytest.raises(InputError, match="of another facing"):
-            maker.rows(view_of(world, q, memory=replace(memory, **wrong)))
+            maker.rows_at(view_of(world, q, memory=replace(memory, **wrong)))
 
 
 def test_what_came_from_beyond_the_margin_is_reported():
     world, _, maker = stack(gap=5e-3)
     start = list(world.initial_state().q)
-    _, memory = maker.rows(view_of(world, start))
+    _, memory = maker.rows_at(view_of(world, start))
     deep, near = ([start[0], start[1] - np.array([0, 0, down])] for down in (7e-3, 4e-3))
     assert maker.outrun(view_of(world, deep, memory=memory)) == pytest.approx(2e-3)
     assert maker.outrun(view_of(world, near, memory=memory)) <= 0.0
     close = [start[0], start[1] - np.array([0, 0, 4.5e-3])]
-    _, memory = maker.rows(view_of(world, close))
+    _, memory = maker.rows_at(view_of(world, close))
     assert maker.outrun(view_of(world, deep, memory=memory)) <= 0.0  # every point had a row
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import pliant as pl
-from pliant.constraints import RowLaw, Rows, RowView, assemble, condense
+from pliant.constraints import Constraint, RowLaw, Rows, RowView, assemble, condense, detect
 from pliant.core.errors import InfeasibleError
 from pliant.solvers.linear.dense import DenseFactor
 
@@ -15,7 +15,7 @@ RUBBER = pl.materials.NeoHookean(young=5e5, poisson=0.4, density=1e3)
 
 
 @dataclasses.dataclass(frozen=True)
-class Pin:
+class Pin(Constraint):
     """Holds one node of the first model at `target` by three bilateral rows."""
 
     node: int
@@ -23,11 +23,7 @@ class Pin:
 
     name = "pin"
 
-    def holds(self, number):
-        """Nothing by itself."""
-        return False
-
-    def rows(self, view):
+    def rows(self, view, found=None):
         """Gap q − target with the identity as its gradient."""
         H = view.blank(3)
         columns = 3 * self.node + np.arange(3)
@@ -36,7 +32,7 @@ class Pin:
 
 
 @dataclasses.dataclass(frozen=True)
-class Joint:
+class Joint(Constraint):
     """Keeps node `a` of model 0 on node `b` of model 1."""
 
     a: int
@@ -44,11 +40,7 @@ class Joint:
 
     name = "pin"
 
-    def holds(self, number):
-        """Nothing by itself."""
-        return False
-
-    def rows(self, view):
+    def rows(self, view, found=None):
         """Gap q_a − q_b."""
         H, q = [], view.q
         for x, node, sign in ((q[0], self.a, 1.0), (q[1], self.b, -1.0)):
@@ -61,9 +53,10 @@ def view_of(q):
     return RowView(q=q, start=q, moved=[0.0 * x for x in q], sizes=[x.size for x in q], controls={}, time=0.0, dt=0.0)
 
 
-def test_rows_stack_in_the_order_of_their_makers():
+def test_rows_stack_in_the_order_of_their_constraints():
     q = [np.arange(12.0).reshape(4, 3), np.zeros((2, 3))]
-    assembly = assemble((Pin(1, (0, 0, 0)), Pin(3, (1, 1, 1))), [view_of(q), view_of(q)])
+    pins, views = (Pin(1, (0, 0, 0)), Pin(3, (1, 1, 1))), [view_of(q), view_of(q)]
+    assembly = assemble(pins, views, detect(pins, views))
     rows = assembly.rows
     assert rows.count == 6
     assert assembly.places == (slice(0, 3), slice(3, 6))
@@ -100,7 +93,7 @@ def pinned_worlds(law=RUBBER, displacement=(0.01, 0.0, 0.02)):
             scene.add(pl.Support(body, pl.regions.nodes([node]), displacement=displacement))
         worlds.append(scene.compile())
     target = tuple(mesh.points[node] + displacement)
-    worlds[1] = dataclasses.replace(worlds[1], row_makers=(Pin(node, target),))
+    worlds[1] = dataclasses.replace(worlds[1], constraints=(Pin(node, target),))
     return worlds, node
 
 
@@ -143,7 +136,7 @@ def test_rows_appear_among_the_stages():
 
 def test_contradicting_pins_raise_and_name_the_remedy():
     (_, rowed), node = pinned_worlds()
-    twice = dataclasses.replace(rowed, row_makers=(Pin(node, (0.2, 0, 0)), Pin(node, (0.3, 0, 0))))
+    twice = dataclasses.replace(rowed, constraints=(Pin(node, (0.2, 0, 0)), Pin(node, (0.3, 0, 0))))
     with pytest.raises(InfeasibleError, match="'pin', 'pin' cannot be satisfied together"):
         pl.ImplicitEuler(dt=0.01)(twice, twice.initial_state())
 
@@ -159,7 +152,7 @@ def test_joined_bodies_fall_together_and_stay_joined():
     b = int(np.argmin(mesh.points.sum(axis=1)))
     rest = world.initial_state()
     np.testing.assert_allclose(rest.points(first)[a], rest.points(second)[b], atol=1e-12)
-    world = dataclasses.replace(world, row_makers=(Joint(a, b),))
+    world = dataclasses.replace(world, constraints=(Joint(a, b),))
     start = world.initial_state()
     spin = np.cross([0.0, 8.0, 0.0], start.q[0] - start.q[0][a])
     state = pl.State(world, 0.0, start.q, (spin, start.v[1]), start.lam)

@@ -11,11 +11,7 @@ WIRE = {"section": pl.sections.Circle(0.003), "young": 1e7, "poisson": 0.3, "den
 
 
 def view_of(world, q):
-    v = [model.initial()[1] for model in world.models]
-    return RowView(
-        q=q, start=q, moved=[np.zeros_like(x) for x in v], sizes=[m.size for m in world.models], controls={},
-        time=0.0, dt=0.01, speeds=v,
-    )  # fmt: skip
+    return RowView.of(world.models, q, dt=0.01)
 
 
 def bent_pair(outer_kind="rod"):
@@ -36,7 +32,7 @@ def bent_pair(outer_kind="rod"):
 def test_no_row_feels_a_rigid_motion_of_both(kind):
     world, *_ = bent_pair(kind)
     q = [model.initial()[0] for model in world.models]
-    rows, _ = world.row_makers[0].rows(view_of(world, q))
+    rows, _ = world.constraints[0].rows(view_of(world, q))
     assert rows.count >= 6
     for axis in range(6):
         shift, turn = np.eye(6)[axis].reshape(2, 3)
@@ -53,7 +49,7 @@ def test_no_row_feels_a_rigid_motion_of_both(kind):
 
 def test_rows_are_the_derivatives_of_the_distances():
     world, *_ = bent_pair()
-    maker, q = world.row_makers[0], [model.initial()[0] for model in world.models]
+    maker, q = world.constraints[0], [model.initial()[0] for model in world.models]
     rows, _ = maker.rows(view_of(world, q))
     across = np.arange(rows.count) % 3 < 2
     rng = np.random.default_rng(0)
@@ -74,7 +70,7 @@ def test_rows_are_the_derivatives_of_the_distances():
 def test_stiffness_is_the_derivative_of_the_forces():
     """−∂(Hᵀλ)/∂q of dead forces: against differences of the pull with the forces and places held."""
     world, *_ = bent_pair()
-    maker, q = world.row_makers[0], [model.initial()[0] for model in world.models]
+    maker, q = world.constraints[0], [model.initial()[0] for model in world.models]
     lam = np.zeros(len(maker.keys))
     used = np.isin(maker.keys, maker.rows(view_of(world, q))[0].key)
     lam[used] = np.random.default_rng(1).normal(size=used.sum())
@@ -131,7 +127,7 @@ def test_a_wire_is_drawn_back_out_of_its_tube_and_saved(tmp_path):
     base = scene.add(pl.Support(inner, [0], rotation=(0, 0, 0)))
     sheath = scene.add(pl.Sheath(outer, inner, name="fit"))
     world = scene.compile()
-    assert world.row_makers[0].spec is sheath
+    assert world.constraints[0].spec is sheath
     counts, state = [], world.initial_state()
     for back in np.linspace(0, 0.06, 13):
         state, info = pl.QuasiStatic()(world, state, {base: pl.Displacement((-back, 0, 0))})

@@ -11,11 +11,7 @@ OPTIONS = {"section": pl.sections.Circle(0.004), "young": 1e7, "poisson": 0.3, "
 
 
 def view_of(world, q, memory=None):
-    v = [model.initial()[1] for model in world.models]
-    return RowView(
-        q=q, start=q, moved=[np.zeros_like(x) for x in v], sizes=[m.size for m in world.models], controls={},
-        time=0.0, dt=0.0, speeds=v, memory=memory,
-    )  # fmt: skip
+    return RowView.of(world.models, q, memory=memory)
 
 
 def bent_pair(kind, friction=0.5):
@@ -45,14 +41,15 @@ def moved(world, q, dx):
 @pytest.mark.parametrize("kind", ["rod", "beam"])
 def test_rows_are_the_derivatives_of_the_gaps(kind):
     world, *_ = bent_pair(kind, friction=0.0)
-    pair, q = world.row_makers[0], [model.initial()[0] for model in world.models]
-    rows, memory = pair.rows(view_of(world, q))
+    pair, q = world.constraints[0], [model.initial()[0] for model in world.models]
+    rows, memory = pair.rows_at(view_of(world, q))
     assert rows.count > 6
     rng = np.random.default_rng(0)
     for _ in range(4):
         dx = [np.where(m.held, 0.0, rng.normal(size=m.held.shape)) for m in world.models]
         ahead, behind = (
-            pair.detect(view_of(world, moved(world, q, [s * 1e-6 * x for x in dx])), memory.contacts) for s in (1, -1)
+            pair.contact_set(view_of(world, moved(world, q, [s * 1e-6 * x for x in dx])), memory.contacts)
+            for s in (1, -1)
         )
         keys = [(c.key * 3) for c in (ahead, behind)]
         same = np.isin(rows.key, keys[0]) & np.isin(rows.key, keys[1])
@@ -67,8 +64,8 @@ def test_rows_are_the_derivatives_of_the_gaps(kind):
 def test_no_row_feels_a_rigid_motion_of_both(kind):
     """Action and reaction, forces and moments: translations and rotations of both together change no gap or slip."""
     world, *_ = bent_pair(kind)
-    pair, q = world.row_makers[0], [model.initial()[0] for model in world.models]
-    rows, _ = pair.rows(view_of(world, q))
+    pair, q = world.constraints[0], [model.initial()[0] for model in world.models]
+    rows, _ = pair.rows_at(view_of(world, q))
     for axis in range(6):
         shift, turn = np.eye(6)[axis].reshape(2, 3)
         change = 0.0
@@ -90,7 +87,7 @@ def test_a_rod_bent_onto_itself_stops_there():
     load = scene.add(pl.RodLoad(rod, length, (0, 0, 0)))
     scene.collide(rod, rod)
     world = scene.compile()
-    assert isinstance(world.row_makers[0], SlenderPair)
+    assert isinstance(world.constraints[0], SlenderPair)
     state, step, least = world.initial_state(), pl.ImplicitEuler(0.01), 1.0
     for k in range(150):
         moment = 1.1 * bending * 2 * np.pi / length * min(1.0, k / 120)
@@ -126,7 +123,7 @@ def test_pairs_are_saved_with_their_world_and_states(tmp_path):
     state, _ = pl.ImplicitEuler(0.001)(world, world.initial_state())
     world.save(tmp_path / "world.npz")
     again = pl.load(tmp_path / "world.npz")
-    assert isinstance(again.row_makers[0], SlenderPair)
+    assert isinstance(again.constraints[0], SlenderPair)
     other, _ = pl.ImplicitEuler(0.001)(again, again.initial_state())
     np.testing.assert_array_equal(other.q[0], state.q[0])
 
@@ -148,7 +145,7 @@ def test_exclude_leaves_out_a_region_and_capacity_is_a_limit():
         scene.collide(one, two, **options)
         world = scene.compile()
         q = [model.initial()[0] for model in world.models]
-        return world.row_makers[0].rows(view_of(world, q))[0].count
+        return world.constraints[0].rows_at(view_of(world, q))[0].count
 
     whole = made()
     assert made(exclude=pl.regions.box((0.05, -1, -1), (1, 1, 1))) < 0.6 * whole

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from pliant.stepping.motion import Motion
 
 import pliant as pl
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.models.scheme import euler_scheme
-from pliant.stepping.motion import Motion
 from pliant.stepping.session import DirectSession
 
 MESH = pl.mesh.box((0.1, 0.03, 0.03), (5, 2, 2))

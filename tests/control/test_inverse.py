@@ -169,6 +169,20 @@ def test_what_is_refused():
         pl.QuasiStatic()(world, world.initial_state())[1].error(tip)
 
 
+def test_globalize_is_refused_beside_friction():
+    """Pieces of the true cone are not QPs: no silent local minimum, neither in a step nor in the array solver."""
+    scene, body, cables = beam()
+    ball = scene.add(pl.Obstacle.sphere(center=(0.2, 0.015, 0.0405), radius=0.01))
+    scene.collide(body, ball, friction=0.3, margin=0.004)
+    tip, world = pl.Effector(body, TIP), scene.compile()
+    target = np.add(TIP, (0.0, 0.0, 0.01))
+    with pytest.raises(InputError, match="globalize needs pieces that are QPs"):
+        inverse([tip], cables, globalize=True)(world, world.initial_state(), {tip: target})
+    arrays = {"W_ea": [[1.0]], "W_aa": [[1.0]], "W_ac": np.zeros((1, 3)), "W_ec": np.zeros((1, 3)), "W_cc": np.eye(3)}
+    with pytest.raises(InputError, match="globalize needs pieces that are QPs"):
+        pl.solvers.qpcc(**arrays, delta_e=[1.0], delta_c=np.ones(3), mu=0.3, globalize=True)
+
+
 def test_a_cut_cable_is_left_alone_and_the_others_take_over():
     scene, body, cables = beam()
     tip, world = pl.Effector(body, TIP, directions=[(0, 1, 0), (0, 0, 1)]), scene.compile()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from demos import DEMOS, bending, run_demo
 from pliant.core.errors import InputError
-from pliant.demos import DEMOS, bending, run_demo
 
 
 def test_the_tentacle_is_round_and_tapers():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.demos import lift, run_demo, tour, trunk
+from demos import lift, run_demo, tour, trunk
 from pliant.stepping import simulate
 from pliant.viewer.surfaces import SurfaceFrames
 

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from experiments import EXPERIMENTS, reproduce
+from experiments import adagolodjo_parts as parts
+from experiments import adagolodjo_prebent as prebent
 from pliant.constraints.coupling import couple
 from pliant.control.kinematics import _origin, _watched, kinematics
-from pliant.experiments import EXPERIMENTS, reproduce
-from pliant.experiments import adagolodjo_parts as parts
-from pliant.experiments import adagolodjo_prebent as prebent
 
 NAMES = ("finger", "convergence", "radius", "prebent")
 
@@ -108,7 +108,7 @@ def test_equation_14_takes_both_schur_complements(coupled):
     watched = _watched(bench.world, state, [rows], pull(bench, 1e-3), None, {tip: _origin(tip)})
     channel, _spring = watched.couplings
     W, places = couple(watched.W[:-1, :-1], [channel]), watched.places
-    a = [places[bench.world.maker(bench.drive)].start]
+    a = [places[bench.world.constraint_index(bench.drive)].start]
     e = list(range(places[-1].start, places[-1].stop))
     s = [k for k in range(len(W)) if k not in {*a, *e}]
     assert len(s) == 2 * 14 + 3
@@ -122,8 +122,8 @@ def test_equation_14_takes_both_schur_complements(coupled):
 
 def test_rods_are_drawn_beside_each_other_in_the_colours_of_their_bending(tmp_path):
     """Figure 6: the skin carries the bending of its section, and the picture has all rods with their targets."""
-    from pliant.experiments.adagolodjo_bending import BentRod, write_bending
-    from pliant.experiments.adagolodjo_parts import channel_points, with_rod
+    from experiments.adagolodjo_bending import BentRod, write_bending
+    from experiments.adagolodjo_parts import channel_points, with_rod
 
     bench = with_rod(3, points=channel_points(in_base=2, in_phalanx=2))
     start = bench.world.initial_state()

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from pliant.experiments import EXPERIMENTS, reproduce
-from pliant.experiments import adagolodjo_grasper as grasper
-from pliant.experiments import adagolodjo_trunk as trunk
-from pliant.experiments.threaded import Wire, off_axis
+from experiments import EXPERIMENTS, reproduce
+from experiments import adagolodjo_grasper as grasper
+from experiments import adagolodjo_trunk as trunk
+from experiments.threaded import Wire, off_axis
 
 
 @pytest.fixture(scope="module")

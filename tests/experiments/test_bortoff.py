@@ -2,7 +2,7 @@
 
 import pytest
 
-from pliant.experiments import reproduce
+from experiments import reproduce
 
 
 def test_the_ball(tmp_path):

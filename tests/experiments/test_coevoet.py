@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from experiments import coevoet_beam, coevoet_tower, coevoet_two_bodies
+from experiments.inverse_run import distance, follow, follow_blind
 from pliant.cli.app import app
 from pliant.control import cost_landscape
-from pliant.experiments import coevoet_beam, coevoet_tower, coevoet_two_bodies
-from pliant.experiments.inverse_run import distance, follow, follow_blind
 from pliant.solvers import lcp
 
 

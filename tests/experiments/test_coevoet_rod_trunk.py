@@ -2,9 +2,9 @@
 
 import pytest
 
-from pliant.experiments import EXPERIMENTS, reproduce
-from pliant.experiments import coevoet_rod as rod
-from pliant.experiments import coevoet_trunk as trunk
+from experiments import EXPERIMENTS, reproduce
+from experiments import coevoet_rod as rod
+from experiments import coevoet_trunk as trunk
 
 
 @pytest.fixture(scope="module")

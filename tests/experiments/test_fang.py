@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.experiments import EXPERIMENTS, fang_finger, reproduce
+from experiments import EXPERIMENTS, fang_finger, reproduce
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.experiments import fang_gripper, reproduce
-from pliant.experiments.fang_parts import DRAGON_SKIN, ECOFLEX, at_pressure, inflate, touching_area
+from experiments import fang_gripper, reproduce
+from experiments.fang_parts import DRAGON_SKIN, ECOFLEX, at_pressure, inflate, touching_area
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pliant.experiments import fang_membrane, reproduce
-from pliant.experiments.fang_parts import DRAGON_SKIN, inflate, pushing
+from experiments import fang_membrane, reproduce
+from experiments.fang_parts import DRAGON_SKIN, inflate, pushing
 
 TINY = fang_membrane.Size((16, 1), 6, (1, 1, 1))
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pliant.experiments import fang_twisting, reproduce
-from pliant.experiments.fang_parts import ECOFLEX, inflate, pushing
+from experiments import fang_twisting, reproduce
+from experiments.fang_parts import ECOFLEX, inflate, pushing
 from pliant.geometric import Geometric
 
 TINY = fang_twisting.Size((1, 1, 18), 3, "tet4")

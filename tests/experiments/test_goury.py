@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.experiments import EXPERIMENTS, goury_finger, goury_manipulator
-from pliant.experiments.every_contact import GaussSeidel, with_every_contact
-from pliant.experiments.goury_parts import Sizes, contact_arrows, sizes
-from pliant.experiments.goury_pictures import mode_picture, size_picture
+from experiments import EXPERIMENTS, goury_finger, goury_manipulator
+from experiments.every_contact import GaussSeidel, with_every_contact
+from experiments.goury_parts import Sizes, contact_arrows, sizes
+from experiments.goury_pictures import mode_picture, size_picture
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pliant.stepping.motion import Motion
 from scipy import sparse
 
 import pliant as pl
@@ -15,7 +16,6 @@ from pliant.geometric.quasi_newton import QuasiNewton
 from pliant.materials import Tangent
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.solvers.linear import BlockMatrix
-from pliant.stepping.motion import Motion
 
 
 def model_world():

@@ -88,7 +88,7 @@ def test_volume_and_pressure_are_continuous_across_remeshing():
     world, body, chamber = world_of()
     stepper = pl.Geometric(mode="paper", paper=PaperOptions(chamber_weight=0.1, **SOFT))
     state, info = stepper(world, world.initial_state(), {chamber: pl.VolumeRatio(8.0)})
-    maker, old = world.row_makers[0], state.memories[0]
+    maker, old = world.constraints[0], state.memories[0]
     weight = 0.1 * PaperOptions(omega=0.2).blend_of(body.material)[1]
     q, volume = state.q[0], state.volume(chamber)
     elements = air(old, weight, "elastic")

@@ -86,7 +86,7 @@ def test_snapshots_survive_a_file(seen, tmp_path):
     assert again.provenance == snapshots.provenance
     assert again.provenance["plan"]["actuators"] == ["cable"]
     (tmp_path / "other.npz").write_bytes(b"nothing")
-    with pytest.raises(pl.InputError, match="does not hold snapshots"):
+    with pytest.raises(pl.InputError, match="is not a file of snapshots"):
         Snapshots.load(tmp_path / "other.npz")
 
 

@@ -18,7 +18,7 @@ def pressed():
     for pull in np.linspace(0.002, 0.032, 32):
         state, info = pl.QuasiStatic(newton_iterations=3)(world, state, {finger.cable: pl.Displacement(float(pull))})
         infos.append(info)
-    assert isinstance(world.row_makers[-1], FacingPair)
+    assert isinstance(world.constraints[-1], FacingPair)
     return infos
 
 

@@ -24,7 +24,7 @@ def test_the_published_model_has_495_points_that_see_across_the_notch():
     scene = pl.Scene()
     scene.add(robot)
     world = scene.compile()
-    maker = next(maker for maker in world.row_makers if isinstance(maker, FacingPair))
+    maker = next(maker for maker in world.constraints if isinstance(maker, FacingPair))
     q = world.initial_state().q[0]
     seen = maker.table.gaps(maker.a.map.points(q), maker.b.map.points(q))
     assert maker.count == 495
@@ -55,7 +55,7 @@ def test_fingers_of_a_gripper_take_it_along():
     scene = pl.Scene()
     scene.add(grip)
     world = scene.compile()
-    assert sum(isinstance(maker, FacingPair) and maker.count == 60 for maker in world.row_makers) == 3
+    assert sum(isinstance(maker, FacingPair) and maker.count == 60 for maker in world.constraints) == 3
 
 
 @pytest.mark.parametrize("count", [7, 100, 3 * 13])

@@ -8,7 +8,7 @@ import pytest
 
 import pliant as pl
 from pliant import robots
-from pliant.mappings import BarycentricMap
+from pliant.models.volume.barycentric import BarycentricMap
 
 BUILDERS = ("finger", "trunk", "tower", "bellows", "pneunet")
 PUBLISHED = {"finger": (158, 389), "trunk": (709, 1972), "tower": (560, None)}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import FacingPair
+from pliant.reduced.contact_basis import ContactBasis
 from pliant.world.reduced import reduced
 
 
@@ -28,7 +28,7 @@ def test_potential_contacts_stand_at_the_clearance(points, count):
     scene = pl.Scene()
     scene.add(robot, position=(1.0, 2.0, 3.0), rotation=(0.3, -0.2, 0.5))
     world = scene.compile()
-    (maker,) = (maker for maker in world.row_makers if isinstance(maker, FacingPair))
+    (maker,) = (maker for maker in world.constraints if isinstance(maker, FacingPair))
     assert maker.count == count
     state = world.initial_state()
     points, corners = maker.a.map.points(state.q[0]), maker.b.map.points(state.q[0])
@@ -120,21 +120,22 @@ def test_no_contact_is_missed_where_nothing_is_looked_at(modes, looks, monkeypat
     scene = pl.Scene()
     scene.add(robot)
     world = scene.compile()
-    (maker,) = (maker for maker in world.row_makers if isinstance(maker, FacingPair))
+    (maker,) = (maker for maker in world.constraints if isinstance(maker, FacingPair))
     if modes:
         bells = np.random.default_rng(0).random((maker.count, 8)) * (maker.table.group[:, None] % 8 == np.arange(8))
         world = reduced(world, [ContactBasis.of(maker, bells)])
-    rows, near = type(world.row_makers[-1]).rows, []
+    rows, near = type(world.constraints[-1]).rows, []
 
-    def checked(self, view):
-        made, memory = rows(self, view)
-        fresh, _ = rows(self, replace(view, memory=None))
+    def checked(self, view, found):
+        made, memory = rows(self, view, found)
+        blank = replace(view, memory=None)
+        fresh, _ = rows(self, blank, self.detect(blank))
         assert np.array_equal(made.key, fresh.key)
         assert np.allclose(made.gap, fresh.gap, atol=1e-13)
         near.append(made.count)
         return made, memory
 
-    monkeypatch.setattr(type(world.row_makers[-1]), "rows", checked)
+    monkeypatch.setattr(type(world.constraints[-1]), "rows", checked)
     state, step = world.initial_state(), pl.ImplicitEuler(0.02)
     for number in range(120):
         pull = pl.Force(9.0 * np.sin(0.08 * number) ** 2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.constraints.contact_basis import ContactBasis
+from pliant.reduced.contact_basis import ContactBasis
 
 
 def static(world, robot, tendons, forces=(4.0, 8.0, 12.0)):
@@ -26,22 +26,22 @@ def spines():
     scene.add(robot)
     world = scene.compile()
     _, infos = static(world, robot, (0, 3, 6), np.linspace(4.0, 12.0, 5))
-    maker, snapshots = world.row_makers[-1], []
+    maker, snapshots = world.constraints[-1], []
     for info in infos:
         contacts, lam = info.assembly.memories[-1].contacts, info.lam[info.assembly.places[-1]]
         column = np.zeros(maker.count)
         column[contacts.nodes_a[:, 0]] = lam
         snapshots.append(column)
-    free = dataclasses.replace(world, row_makers=world.row_makers[:-1])
+    free = dataclasses.replace(world, constraints=world.constraints[:-1])
     return robot, world, free, np.array(snapshots).T
 
 
 def in_modes(world, snapshots, **options):
-    *others, maker = world.row_makers
+    *others, maker = world.constraints
     last = snapshots.sum(axis=1)
     each = np.equal.outer(maker.table.group, np.unique(maker.table.group[last > 0.0])) * last[:, None]
     basis = ContactBasis.of(maker, each, **options)
-    return dataclasses.replace(world, row_makers=(*others, basis.reduced(maker))), basis.count
+    return dataclasses.replace(world, constraints=(*others, basis.reduced(maker))), basis.count
 
 
 @pytest.mark.parametrize("guards", [0, 40])

@@ -28,6 +28,8 @@ import pliant as pl
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = Path(__file__).with_suffix(".json")
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))  # experiments and benchmarks stand at the root
 STEPPERS = (pl.ImplicitEuler, pl.ImplicitMidpoint, pl.QuasiStatic, pl.Geometric)
 
 
@@ -59,7 +61,7 @@ def trace(run, count):
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         stack.enter_context(contextlib.chdir(folder))
         records = Path(folder) / "records"  # experiments keep what they computed offline: here nothing is kept
-        stack.enter_context(mock.patch("pliant.experiments.goury_parts.cache_folder", return_value=records))
+        stack.enter_context(mock.patch("experiments.goury_parts.cache_folder", return_value=records))
         stack.enter_context(contextlib.suppress(Enough))
         run()
     return [array for state in states for array in state]
@@ -70,13 +72,13 @@ def example(name):
 
 
 def bench(name):
-    from pliant.bench import run_bench
+    from benchmarks.tasks import run_bench
 
     run_bench(name)
 
 
 def experiment(name):
-    from pliant.experiments import reproduce
+    from experiments import reproduce
 
     reproduce(name)
 
@@ -193,7 +195,7 @@ def _runs():
             runs[f"example {path.stem}"] = (partial(example, path.stem), counts.get(path.stem, 8))
     for name in ("beam", "block", "finger", "gripper", "rod", "trunk"):
         runs[f"bench {name}"] = (partial(bench, name), 30)
-    from pliant.experiments import EXPERIMENTS
+    from experiments import EXPERIMENTS
 
     for name in EXPERIMENTS:
         if name not in _HYBRID:

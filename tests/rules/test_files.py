@@ -6,7 +6,7 @@ import pytest
 
 LONGEST = 600
 KINDS = {".py", ".md", ".toml", ".html", ".yml", ".yaml", ".txt", ""}
-FOLDERS = ("src", "tests", "examples", "benchmarks", "docs", ".ci")
+FOLDERS = ("src", "tests", "examples", "benchmarks", "demos", "experiments", "docs", ".ci")
 LEFT_OVER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX)\b")
 MACHINE = re.compile(r"(?<![\w.~])/(" + "|".join(("ho" + "me", "ro" + "ot", "Us" + "ers", "wo" + "rk")) + r")/\w")
 

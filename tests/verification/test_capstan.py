@@ -27,7 +27,7 @@ def tensions(world, info):
 
 
 def turns(world, state):
-    path = world.row_makers[0].path(state.q)
+    path = world.constraints[0].path(state.q)
     u = np.diff(path, axis=0)
     u /= np.linalg.norm(u, axis=1)[:, None]
     return np.arccos(np.clip(np.einsum("si,si->s", u[1:], u[:-1]), -1, 1))

@@ -48,7 +48,7 @@ def test_small_inflation_is_the_one_of_lame():
     expected = 3.0 * opening / INNER
     _, info = inflate(world, {chamber: pl.Pressure(pressure)})
     growth, measured = info.actuation(chamber)
-    relative = growth / world.row_makers[0].rest_volume
+    relative = growth / world.constraints[0].rest_volume
     print(f"ΔV/V {relative:.5e}, Lamé {expected:.5e}")
     assert measured == pytest.approx(pressure)
     assert relative == pytest.approx(expected, rel=0.01)
@@ -58,7 +58,7 @@ def test_large_inflation_is_the_neo_hookean_one():
     """ν = 0.499, inner stretch 1.3: growth of the chamber within 1 %."""
     world, _, chamber = sphere(0.499)
     _, info = inflate(world, {chamber: pl.Pressure(neo_hookean_pressure(1.3))})
-    growth = info.actuation(chamber)[0] / world.row_makers[0].rest_volume
+    growth = info.actuation(chamber)[0] / world.constraints[0].rest_volume
     print(f"ΔV/V {growth:.4f}, closed form {1.3**3 - 1.0:.4f}")
     assert growth == pytest.approx(1.3**3 - 1.0, rel=0.01)
 
@@ -109,7 +109,7 @@ def test_a_sealed_chamber_keeps_its_volume_in_dynamics():
         state, step = world.initial_state(), pl.ImplicitEuler(dt=0.01)
         for _ in range(60):
             state, info = step(world, state, control)
-        volumes[name] = world.row_makers[0].volume(state.q[0]) / world.row_makers[0].rest_volume - 1.0
+        volumes[name] = world.constraints[0].volume(state.q[0]) / world.constraints[0].rest_volume - 1.0
     print(f"{volumes}, pressure {info.actuation(chamber)[1]:.2f} Pa")
     assert volumes["open"] < -1e-4
     assert abs(volumes["sealed"]) < 1e-7

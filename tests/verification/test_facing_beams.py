@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.constraints.contact_basis import ContactBasis
+from pliant.reduced.contact_basis import ContactBasis
 
 LENGTH, AT, RADIUS, YOUNG, GAP, LOAD = 0.2, 0.15, 0.002, 1e9, 1e-4, 5e-3
 STIFFNESS = 3.0 * YOUNG * np.pi / 4.0 * RADIUS**4 / AT**3
@@ -35,9 +35,9 @@ def cantilevers(across):
 def test_two_cantilevers_share_a_load(modes):
     world, facing = cantilevers(1 if modes is None else 5)
     if modes:
-        maker = world.row_makers[-1]
+        maker = world.constraints[-1]
         basis = ContactBasis.of(maker, np.ones((maker.count, modes)))
-        world = dataclasses.replace(world, row_makers=(basis.reduced(maker),))
+        world = dataclasses.replace(world, constraints=(basis.reduced(maker),))
     state, info = pl.QuasiStatic()(world, world.initial_state())
     wanted = 0.5 * (LOAD - STIFFNESS * GAP)
     force = info.contact_force(facing)

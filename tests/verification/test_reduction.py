@@ -11,7 +11,7 @@ import pytest
 from scipy import linalg
 
 import pliant as pl
-from pliant.bench.beam import HEADLINE
+from benchmarks.tasks.beam import HEADLINE
 from pliant.materials import Tangent
 from pliant.reduction import curved, ecsw, experiments, latin_hypercube, pod, reduce, validate
 from pliant.solvers.linear import BlockMatrix

@@ -395,7 +395,10 @@ def test_files_that_can_be_viewed(tmp_path):
 
 
 def test_files_of_another_version_and_others_are_refused(tmp_path):
-    for kind, message in (("pliant run 7", "another version of Pliant"), ("recipe", "neither a saved world nor a run")):
+    for kind, message in (
+        ("pliant run 7", "another version of Pliant"),
+        ("recipe", "not a saved world or run: it holds 'recipe'"),
+    ):
         path = tmp_path / "file.npz"
         np.savez(path, header=np.array(json.dumps({"format": kind})))
         with pytest.raises(pl.InputError, match=message):

@@ -90,3 +90,11 @@ def test_a_state_of_another_mesh_is_refused(tmp_path):
     path = other.initial_state().save(tmp_path / "other.npz")
     with pytest.raises(InputError, match=r"has positions of shape \(12, 3\) for 'volume', this world \(45, 3\)"):
         world.load_state(path)
+
+
+def test_states_of_files_without_a_header_still_load(tmp_path):
+    world, _ = build()
+    state = stepped(world, world.initial_state(), 3)
+    with np.load(state.save(tmp_path / "state.npz")) as data:
+        np.savez(tmp_path / "old.npz", **{name: data[name] for name in data.files if name != "header"})
+    np.testing.assert_array_equal(world.load_state(tmp_path / "old.npz").q[0], state.q[0])

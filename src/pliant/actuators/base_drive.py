@@ -21,7 +21,7 @@ from pliant.constraints.rows import Rows, RowView
 from pliant.core.arrays import csr
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.rod import Rod, RodModel, Slide, Turn
 
 
@@ -124,7 +124,7 @@ class BaseDriveRows(DriveRow):
         relative = self.axes.T @ pose[1:] @ self.start[1:].T @ self.axes
         return float(np.arctan2(relative[2, 1] - relative[1, 2], relative[1, 1] + relative[2, 2]))
 
-    def rows(self, view: RowView) -> tuple[Rows, JointMemory | None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, JointMemory | None]:
         """How far the base has moved, and the gradient of that."""
         memory: JointMemory | None = view.memory
         turns, moved = self.spec.turns, self.displacement(view.q)

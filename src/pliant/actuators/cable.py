@@ -27,12 +27,13 @@ from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.mappings import BarycentricMap, FrameMap, riding
-from pliant.mappings.beam_segments import BeamSegments, coupled_nodes
 from pliant.models.beam import Beam, BeamModel
-from pliant.models.model import Model
+from pliant.models.beam.segments import BeamSegments, coupled_nodes
+from pliant.models.body import Model
+from pliant.models.rigid.frame_map import FrameMap
 from pliant.models.rigid.model import RigidSystem
 from pliant.models.volume import Fibre, Volume, VolumeModel
+from pliant.models.volume.barycentric import BarycentricMap
 from pliant.models.volume.segments import Segments
 
 CUT = Command(by_force=True, amount=0.0, for_good=True)
@@ -241,7 +242,7 @@ class CableRows(ActuatorRows):
                 segments = segments.placed(model.pattern)
             else:
                 what = f"via points of cable {self.spec.name!r}"
-                points = riding(model, self.fixed[ride.order], what=what, reach=self.spec.reach)
+                points = model.embed(self.fixed[ride.order], what=what, reach=self.spec.reach)
             if isinstance(model, BeamModel):
                 segments = BeamSegments.of(points, ride.ends(), model.pattern)
             rides.append(replace(ride, number=number, map=points, segments=segments))
@@ -264,9 +265,9 @@ class CableRows(ActuatorRows):
         """Numbers of the models."""
         return tuple(ride.number for ride in self.rides)
 
-    def holds(self, number: int) -> bool:
-        """Whether the cable may hold body `number` in its place: it ends in the world or on another body."""
-        return number in self.numbers and (len(self.numbers) > 1 or len(self.rides[0].order) < len(self.fixed))
+    def holds(self, index: int) -> bool:
+        """Whether the cable may hold body `index` in its place: it ends in the world or on another body."""
+        return index in self.numbers and (len(self.numbers) > 1 or len(self.rides[0].order) < len(self.fixed))
 
     def length(self, q: Sequence[FloatArray]) -> float:
         """Length along the via points, m."""
@@ -285,7 +286,7 @@ class CableRows(ActuatorRows):
             path[ride.order] = ride.map.points(q[ride.number])
         return path
 
-    def rows(self, view: RowView) -> tuple[Rows, CableMemory | None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, CableMemory | None]:
         """Shortening so far and its gradient; with friction the slip at each via point."""
         spec = self.spec
         lengths, units = _pieces(self.path(view.q))

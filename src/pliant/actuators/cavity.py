@@ -23,7 +23,7 @@ from pliant.core.errors import InputError, MeshError
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh, Surface
 from pliant.mesh.chamber_filling import Filling
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.loads import PressureFacets, facet_rule, pressure_forces
 from pliant.models.volume.model import writable
@@ -157,7 +157,7 @@ class CavityRows(DriveRow):
         """How much the chamber has grown, m³."""
         return self.volume(q[self.number]) - self.rest_volume
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """One row: growth so far, and its gradient."""
         volume, gradient = self._volume_and_gradient(view.q[self.number])
         H = view.blank(1)

@@ -14,9 +14,9 @@ import numpy as np
 
 from pliant.actuators.limits import Command, Limits, command
 from pliant.actuators.values import Displacement, Force
-from pliant.constraints.rows import RowView
+from pliant.constraints.rows import Constraint, RowView
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.models.model import Model
+from pliant.models.body import Model
 
 
 class Actuator:
@@ -54,7 +54,7 @@ class Actuator:
         return self.kinds[1][0](amount)
 
 
-class ActuatorRows:
+class ActuatorRows(Constraint):
     """What every maker of the rows of an actuator is: the row `key` of `spec`, and what comes with it."""
 
     spec: Any
@@ -87,10 +87,6 @@ class DriveRow(ActuatorRows):
     def numbers(self) -> tuple[int, ...]:
         """Number of the model."""
         return (self.number,)
-
-    def holds(self, number: int) -> bool:
-        """One row does not hold a body in its place."""
-        return False
 
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """δ with the models at q."""

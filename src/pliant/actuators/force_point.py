@@ -18,8 +18,8 @@ from pliant.constraints.rows import Rows, RowView
 from pliant.core.checks import finite_array, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.mappings import PointMap, riding
-from pliant.models.model import Model
+from pliant.models.body import Model
+from pliant.models.point_map import PointMap
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +80,14 @@ class ForcePointRows(DriveRow):
         """The row in a world of `models`."""
         number = self.model_number(models)
         point = finite_array("point", self.spec.point, shape=(3,))[None]
-        made = replace(self, number=number, map=riding(models[number], point, what=f"point of {self.name!r}"))
+        made = replace(self, number=number, map=models[number].embed(point, what=f"point of {self.name!r}"))
         return replace(made, start=made._moved(models[number].initial()[0]))
 
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """How far the point has moved along its direction, m."""
         return self._moved(q[self.number])
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """How far the point has moved, and the gradient of that."""
         q = view.q[self.number]
         H = view.blank(1)

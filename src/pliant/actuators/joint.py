@@ -22,9 +22,9 @@ from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.checks import finite_array, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
-from pliant.mappings import FrameMap
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.rigid import RigidBody
+from pliant.models.rigid.frame_map import FrameMap
 
 JOINT_KEYS = 1 << 39
 """Keys of the rows that hold joints; lower ones are those of drives, attachments and friction in guides."""
@@ -203,15 +203,15 @@ class JointRows(ActuatorRows):
         """Name of the joint."""
         return self.spec.name
 
-    def holds(self, number: int) -> bool:
-        """Whether the joint holds body `number`."""
-        return number in self.numbers
+    def holds(self, index: int) -> bool:
+        """Whether the joint holds body `index`."""
+        return index in self.numbers
 
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """The way along the axis, m, or the angle about it within half a turn, rad."""
         return float(self._along(q)[0]) if isinstance(self.spec, Slider) else float(self._turned(q)[0])
 
-    def rows(self, view: RowView) -> tuple[Rows, JointMemory | None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, JointMemory | None]:
         """The drive and what the joint forbids."""
         memory: JointMemory | None = view.memory
         before = 0.0 if memory is None else memory.angle

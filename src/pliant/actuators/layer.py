@@ -22,7 +22,7 @@ from pliant.core.checks import positive, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh.regions import Region
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.points import cell_gradients
 
@@ -139,7 +139,7 @@ class LayerRows(DriveRow):
         """How much the layer has grown, m²."""
         return self.area(q[self.number]) - self.rest_area
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """One row: growth so far, and its gradient."""
         area, gradient = self._area_and_gradient(view.q[self.number])
         nodes = np.flatnonzero(gradient.any(axis=1))

@@ -22,7 +22,7 @@ from pliant.core.checks import positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.volume import Volume, VolumeModel
 
 
@@ -120,7 +120,7 @@ class StiffnessRows(DriveRow):
         assert self.part is not None
         return -self.part.internal(q[self.number])[0]
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Minus the energy at E = 1, and its gradient."""
         assert self.part is not None
         energy, force = self.part.internal(view.q[self.number])

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pliant.cli.checkout import checkout_names
+
 
 def demo_names(incomplete: str) -> list[str]:
     """Demos that begin with `incomplete`."""
-    from pliant.demos import DEMOS
-
-    return _beginning(DEMOS, incomplete)
+    return _beginning(checkout_names("demos", "DEMOS"), incomplete)
 
 
 def bench_names(incomplete: str) -> list[str]:
     """Benchmarks that begin with `incomplete`."""
-    from pliant.bench import BENCHES
-
-    return _beginning(BENCHES, incomplete)
+    return _beginning(checkout_names("benchmarks.tasks", "BENCHES"), incomplete)
 
 
 def experiment_names(incomplete: str) -> list[str]:
     """Published experiments that begin with `incomplete`."""
-    from pliant.experiments import EXPERIMENTS
-
-    return _beginning(EXPERIMENTS, incomplete)
+    return _beginning(checkout_names("experiments", "EXPERIMENTS"), incomplete)
 
 
 def kind_names(incomplete: str) -> list[str]:

@@ -8,6 +8,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
+from pliant.cli.checkout import checkout_package
 from pliant.cli.output import Output
 from pliant.cli.run import run_summary
 from pliant.core.errors import InputError
@@ -15,16 +16,12 @@ from pliant.core.errors import InputError
 
 def show_demos(output: Output) -> None:
     """The names of the demos, each with one line."""
-    from pliant.demos import DEMOS
-
-    _names(output, DEMOS, usage="pliant demo NAME")
+    _names(output, checkout_package("demos").DEMOS, usage="pliant demo NAME")
 
 
 def show_demo(output: Output, name: str, *, out: Path, open_page: bool) -> None:
     """Run a demo, print its table and its files, and open its page where a screen is there."""
-    from pliant.demos import run_demo
-
-    outcome = run_demo(name, out=out)
+    outcome = checkout_package("demos").run_demo(name, out=out)
     output.console.print(outcome.table)
     for file in outcome.files:
         output.say(f"wrote {file}")
@@ -37,34 +34,28 @@ def show_demo(output: Output, name: str, *, out: Path, open_page: bool) -> None:
 
 def show_benches(output: Output) -> None:
     """The names of the benchmarks."""
-    from pliant.bench import BENCHES
-
-    _names(output, {name: _first_line(bench) for name, bench in BENCHES.items()}, usage="pliant bench NAME --json FILE")
+    benches = checkout_package("benchmarks.tasks").BENCHES
+    _names(output, {name: _first_line(bench) for name, bench in benches.items()}, usage="pliant bench NAME --json FILE")
 
 
 def show_bench(output: Output, name: str, *, data: Path | None) -> None:
     """Run a benchmark and report its numbers."""
-    from pliant.bench import BENCHES, run_bench
-
-    if name not in BENCHES:
-        raise InputError(f"there is no benchmark {name!r}; the benchmarks are {', '.join(BENCHES)}")
-    result: dict[str, Any] = run_bench(name) if data is None else run_bench(name, data=data)
+    tasks = checkout_package("benchmarks.tasks")
+    if name not in tasks.BENCHES:
+        raise InputError(f"there is no benchmark {name!r}; the benchmarks are {', '.join(tasks.BENCHES)}")
+    result: dict[str, Any] = tasks.run_bench(name) if data is None else tasks.run_bench(name, data=data)
     output.table(name, result)
     output.finish(result)
 
 
 def show_experiments(output: Output) -> None:
     """The names of the published experiments, each with one line."""
-    from pliant.experiments import EXPERIMENTS
-
-    _names(output, EXPERIMENTS, usage="pliant reproduce NAME --json FILE")
+    _names(output, checkout_package("experiments").EXPERIMENTS, usage="pliant reproduce NAME --json FILE")
 
 
 def show_experiment(output: Output, name: str, *, full: bool, view_run: bool, out: Path | None = None) -> None:
     """Run a published experiment, print its numbers beside the paper's, write and show them where asked."""
-    from pliant.experiments import reproduce
-
-    report = reproduce(name, full=full)
+    report = checkout_package("experiments").reproduce(name, full=full)
     output.console.print(report.table())
     for note in report.notes:
         output.console.print(f"- {note}", markup=False, highlight=False)

@@ -20,19 +20,20 @@ from pliant import mesh as meshes
 from pliant.actuators import BaseDrive, Cable, Cavity
 from pliant.cli.output import Output
 from pliant.constraints.channel import Channel
-from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import Facing, FacingPair
 from pliant.control import Effector, Inverse
 from pliant.core.kernels import cache_folder
 from pliant.geometric import Geometric
 from pliant.geometric.blend import Elements
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
-from pliant.mappings import RodMap
 from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, RodModel, Slide
+from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
-from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Subspace, Support, Volume
+from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
+from pliant.reduced import Subspace
+from pliant.reduced.contact_basis import ContactBasis
 from pliant.reduction import nnmf
 from pliant.solvers import friction, lcp
 from pliant.solvers.linear import BlockMatrix, BlockPattern, analyze
@@ -224,9 +225,9 @@ def _touching() -> None:
     scene.collide(upper, upper)
     scene.add(Facing(hollow, lower, hollow.mesh.points[:1], block.points, block.surface().triangles, margin=1.0))
     world = scene.compile()
-    *others, facing = world.row_makers
+    *others, facing = world.constraints
     assert isinstance(facing, FacingPair)
-    few = replace(world, row_makers=(*others, ContactBasis.of(facing, np.ones((facing.count, 1))).reduced(facing)))
+    few = replace(world, constraints=(*others, ContactBasis.of(facing, np.ones((facing.count, 1))).reduced(facing)))
     QuasiStatic(newton_iterations=1)(few, few.initial_state())
     simulate(
         world, ImplicitEuler(dt=0.01), until=0.02, control=lambda t, s: {cable: Force(0.1), chamber: Pressure(10.0)}

@@ -1,6 +1,27 @@
-"""Rows and their condensation to δ = δ_free + W λ."""
+"""Constraints, their rows, and the condensation of these to δ = δ_free + W λ."""
 
 from pliant.constraints.condense import condense
-from pliant.constraints.rows import Assembly, RowLaw, RowMaker, Rows, RowView, StiffRowMaker, assemble, forces_of
+from pliant.constraints.rows import (
+    Assembly,
+    Constraint,
+    RowLaw,
+    Rows,
+    RowView,
+    StiffConstraint,
+    assemble,
+    detect,
+    forces_of,
+)
 
-__all__ = ["Assembly", "RowLaw", "RowMaker", "RowView", "Rows", "StiffRowMaker", "assemble", "condense", "forces_of"]
+__all__ = [
+    "Assembly",
+    "Constraint",
+    "RowLaw",
+    "RowView",
+    "Rows",
+    "StiffConstraint",
+    "assemble",
+    "condense",
+    "detect",
+    "forces_of",
+]

@@ -9,15 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.core.lie import rotation_log
 from pliant.core.types import FloatArray, IndexArray
-from pliant.mappings import BarycentricMap, BeamMap, FrameMap, RodMap
-from pliant.models.beam import BeamModel
-from pliant.models.model import Model
-from pliant.models.rigid import RigidModel
-from pliant.models.rod import RodModel
-from pliant.models.volume import VolumeModel
+from pliant.models.body import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +32,7 @@ class Attachment:
 
 
 @dataclass(frozen=True, eq=False)
-class AttachmentRows:
+class AttachmentRows(Constraint):
     """Rows of an attachment, three for each point, δ = x_a − x_b, and where frames are welded three more for each,
     δ = log(Q_a Q_bᵀ) in rad, with Q the rotation of a side's frame since the world began.
     """
@@ -53,7 +48,7 @@ class AttachmentRows:
         handles = [spec.a] if spec.b is None else [spec.a, spec.b]
         sides = tuple(_side(spec, handle, models) for handle in handles)
         start = tuple(riding.frames(models[k].initial()[0]).copy() for k, riding in sides) if spec.frames else ()
-        kind = StiffAttachmentRows if any(isinstance(models[k], RodModel) for k, _ in sides) else cls
+        kind = StiffAttachmentRows if any(riding.forces_stiffen for _, riding in sides) else cls
         return kind(spec, sides, key, start)
 
     @property
@@ -61,11 +56,15 @@ class AttachmentRows:
         """Name of the attachment."""
         return self.spec.name
 
-    def holds(self, number: int) -> bool:
-        """Whether body `number` is attached to something."""
-        return any(number == side for side, _ in self.sides)
+    def holds(self, index: int) -> bool:
+        """Whether body `index` is attached to something."""
+        return any(index == side for side, _ in self.sides)
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def welds(self, index: int) -> bool:
+        """Whether body `index` is attached."""
+        return self.holds(index)
+
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Differences of the positions of both sides, and their gradients."""
         count = 3 * len(self.spec.points)
         H = view.blank(count)
@@ -110,7 +109,7 @@ class StiffAttachmentRows(AttachmentRows):
     @property
     def numbers(self) -> tuple[int, ...]:
         """Numbers of the rods."""
-        return tuple(number for number, riding in self.sides if isinstance(riding, RodMap))
+        return tuple(number for number, riding in self.sides if riding.forces_stiffen)
 
     @property
     def keys(self) -> IndexArray:
@@ -120,7 +119,7 @@ class StiffAttachmentRows(AttachmentRows):
     def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
         """Add `scale` × (−λ ∂²δ/∂q²) to the matrices of the rods."""
         for sign, (number, riding) in zip((1.0, -1.0), self.sides, strict=False):
-            if isinstance(riding, RodMap) and lam.any():
+            if riding.forces_stiffen and lam.any():
                 K = riding.load_stiffness(q[number], sign * lam.reshape(-1, 3))
                 systems[number].add_load_stiffness(scale * K)
 
@@ -128,15 +127,5 @@ class StiffAttachmentRows(AttachmentRows):
 def _side(spec: Attachment, handle: Any, models: Sequence[Model]) -> tuple[int, Any]:
     number = next(k for k, model in enumerate(models) if model.spec is handle)
     model = models[number]
-    if isinstance(model, VolumeModel):
-        what = f"points of {spec.name!r} on {model.name!r}"
-        return number, BarycentricMap.of_points(model.mesh, spec.points, what=what, reach=spec.reach)
-    if isinstance(model, BeamModel):
-        what = f"points of {spec.name!r} on {model.name!r}"
-        return number, BeamMap.of_points(model, spec.points, what=what, reach=spec.reach)
-    if isinstance(model, RodModel):
-        what = f"points of {spec.name!r} on {model.name!r}"
-        return number, RodMap.of_points(model, spec.points, what=what, reach=spec.reach)
-    assert isinstance(model, RigidModel)
-    pose = model.initial()[0]
-    return number, FrameMap((spec.points - pose[0]) @ pose[1:])
+    what = f"points of {spec.name!r} on {model.name!r}"
+    return number, model.embed(spec.points, what=what, reach=spec.reach, placed=True)

@@ -20,27 +20,19 @@ from pliant.collision.surface import EDGE_LIMIT
 from pliant.constraints.colliders import Collider
 from pliant.constraints.rows import RowView
 from pliant.constraints.slender import Side, SlenderPair
-from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IntArray
-from pliant.mappings.curve import Curve, curve_of
-from pliant.models.beam import BeamModel
-from pliant.models.model import Model
-from pliant.models.rod import RodModel
+from pliant.models.axis import Axis
+from pliant.models.body import Model
 
 _ANGLES = 0.25 * np.pi * np.arange(8)
 
 
 @dataclass(frozen=True, eq=False)
 class BorePair(SlenderPair):
-    """The slender body `a` inside the hollow one, `b`; `curves` are their axes, `bores` (S,) m the inner radii of the
-    segments of the outer one.
-    """
+    """The slender body `a` inside the hollow one, `b`."""
 
-    curves: tuple[Curve, ...] = ()
-    bores: FloatArray | None = None
-
-    def detect(self, view: RowView, previous: ContactSet | None) -> ContactSet:
-        """Contacts within the margin at the positions of `view`."""
+    def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
+        """Contacts within the margin at the positions of `view`; those of the `previous` step keep their sides."""
         inner, outer = self.sides
         q_a, q_b, margin = inner.collider.q(view), outer.collider.q(view), self._margin(view)
         places = self._places(q_a, q_b)
@@ -56,11 +48,11 @@ class BorePair(SlenderPair):
         inner = self.sides[0]
         nodes = inner.segments.surface.nodes
         x = inner.collider.map.points(q_a)[nodes]
-        on_outer = self.curves[1].nearest(q_b, x)
-        inside = _within(on_outer, self.curves[1])
-        ends = np.array([0.0, self.curves[1].length])
-        on_inner = self.curves[0].nearest(q_a, self.curves[1].at(ends).points(q_b))
-        through = _within(on_inner, self.curves[0])
+        on_outer = self.sides[1].strand.nearest(q_b, x)
+        inside = _within(on_outer, self.sides[1].strand)
+        ends = np.array([0.0, self.sides[1].strand.length])
+        on_inner = self.sides[0].strand.nearest(q_a, self.sides[1].strand.at(ends).points(q_b))
+        through = _within(on_inner, self.sides[0].strand)
         names = np.concatenate([nodes[inside], len(inner.segments.owner) + np.flatnonzero(through)]).astype(np.int32)
         arc_a = np.concatenate([self._arcs[nodes[inside]], on_inner[through]])
         return names, arc_a, np.concatenate([on_outer[inside], ends[through]])
@@ -81,10 +73,10 @@ class BorePair(SlenderPair):
         (segment_a, place_a), (segment_b, place_b) = (
             _on_segments(side, arc) for side, arc in ((inner, arc_a), (outer, arc_b))
         )
-        there = outer.strand.at(segment_b, place_b)
-        x, p = inner.strand.at(segment_a, place_a).points(q_a), there.points(q_b)
-        assert self.bores is not None
-        bore, radius = self.bores[segment_b], inner.strand.radii[segment_a]
+        there = outer.strand.on_segments(segment_b, place_b)
+        x, p = inner.strand.on_segments(segment_a, place_a).points(q_a), there.points(q_b)
+        assert outer.strand.bores is not None
+        bore, radius = outer.strand.bores[segment_b], inner.strand.radii[segment_a]
         frames = there.frames(q_b)
         walls = np.einsum("kia,aj->kji", frames[:, :, 1:], np.stack([np.cos(_ANGLES), np.sin(_ANGLES)]))
         outward = walls.reshape(-1, 3)
@@ -126,50 +118,34 @@ def slender_pair(
         return SlenderPair(a, b, mu, margin, pair, capacity, (side, side))
     sides = [Side.of(collider, _model(collider, models)) for collider in (a, b)]
     for inner, outer in ((sides[0], sides[1]), (sides[1], sides[0])):
-        bores = bore_radii(_model(outer.collider, models))
-        curves = axes_of_bore(inner, _model(inner.collider, models), _model(outer.collider, models), bores)
-        if curves is not None and bores is not None:
+        bores = outer.strand.bores
+        if bores is not None and begins_inside(inner, outer):
             play = float(bores.max() - inner.strand.radii.min())
             margin = max(margin, min(2.0 * play, inner.collider.radius))  # a snug bore is seen all round
-            return BorePair(inner.collider, outer.collider, mu, margin, pair, capacity, (inner, outer), curves, bores)
+            return BorePair(inner.collider, outer.collider, mu, margin, pair, capacity, (inner, outer))
     return SlenderPair(a, b, mu, margin, pair, capacity, tuple(sides))
 
 
-def _model(collider: Collider, models: Sequence[Model]) -> RodModel | BeamModel:
+def _model(collider: Collider, models: Sequence[Model]) -> Model:
     assert collider.number is not None
-    model = models[collider.number]
-    assert isinstance(model, (RodModel, BeamModel))
-    return model
+    return models[collider.number]
 
 
-def bore_radii(model: RodModel | BeamModel) -> FloatArray | None:
-    """Inner radius of each segment of a hollow body, (S,) m; None where a part of it is solid."""
-    sections = model.spec.section_list if isinstance(model, RodModel) else (model.spec.section,)
-    inner = np.array([getattr(section, "inner", 0.0) for section in sections])
-    if not (inner > 0.0).all():
-        return None
-    pieces = model.spec.sections if isinstance(model, RodModel) else len(model.elements.edges)
-    return np.repeat(np.broadcast_to(inner, (pieces,)), model.spec.contact_points)
+def begins_inside(inner: Side, outer: Side) -> bool:
+    """Whether `inner` begins in the bore of the hollow body `outer`: it is thinner, and a point of it is in there. A
+    network that branches has no one axis, and no bore.
+    """
+    axis, bores = outer.strand, outer.strand.bores
+    if bores is None or bores.min() <= inner.strand.radii.max() or not (inner.strand.is_chain and axis.is_chain):
+        return False
+    q = axis.model.initial()[0]
+    x = inner.collider.map.points(inner.strand.model.initial()[0])[inner.segments.surface.nodes]
+    arc = axis.nearest(q, x)
+    away = np.linalg.norm(axis.at(arc).points(q) - x, axis=1)
+    return bool((_within(arc, axis) & (away < bores.max())).any())
 
 
-def axes_of_bore(
-    inner: Side, inner_model: RodModel | BeamModel, outer_model: RodModel | BeamModel, bores: FloatArray | None
-) -> tuple[Curve, Curve] | None:
-    """Both axes where `inner` begins in the bore of the outer body: it is thinner, and a point of it is in there."""
-    if bores is None or bores.min() <= inner.strand.radii.max():
-        return None
-    try:
-        curves = curve_of(inner_model), curve_of(outer_model)
-    except InputError:  # a network that branches has no one axis
-        return None
-    q = outer_model.initial()[0]
-    x = inner.collider.map.points(inner_model.initial()[0])[inner.segments.surface.nodes]
-    arc = curves[1].nearest(q, x)
-    away = np.linalg.norm(curves[1].at(arc).points(q) - x, axis=1)
-    return curves if (_within(arc, curves[1]) & (away < bores.max())).any() else None
-
-
-def _within(arc: FloatArray, curve: Curve) -> BoolArray:
+def _within(arc: FloatArray, curve: Axis) -> BoolArray:
     """Which places are between the ends of a curve, not beyond them."""
     inside: BoolArray = (arc > 1e-9 * curve.length) & (arc < (1.0 - 1e-9) * curve.length)
     return inside

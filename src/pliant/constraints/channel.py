@@ -17,18 +17,18 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints.coupling import Coupling
-from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.constraints.sliding import sliding_rows, sliding_stiffness
 from pliant.core.arrays import csr, stacked
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
-from pliant.mappings import BarycentricMap
-from pliant.mappings.curve import Curve, RodCurve, curve_of
-from pliant.models.model import Model
+from pliant.models.axis import Axis
+from pliant.models.body import Model
 from pliant.models.rod import RodModel
 from pliant.models.rod.model import writable
 from pliant.models.volume import Volume, VolumeModel
+from pliant.models.volume.barycentric import BarycentricMap
 
 CHANNEL_KEYS = 1 << 40
 """Keys of the rows of channels; those of contacts are higher."""
@@ -92,7 +92,7 @@ class Channel:
 
 
 @dataclass(frozen=True, eq=False)
-class ChannelRows:
+class ChannelRows(Constraint):
     """Rows of a channel: two for each sliding point, three with friction; three for a fixed end, two for its direction.
 
     A sliding point ahead of the tip has no rows until the tip comes.
@@ -101,7 +101,7 @@ class ChannelRows:
     spec: Channel
     numbers: tuple[int, int]
     map: BarycentricMap
-    curve: Curve
+    curve: Axis
     key: int
 
     @classmethod
@@ -112,8 +112,9 @@ class ChannelRows:
         assert isinstance(volume, VolumeModel)
         points = finite_array("points", spec.points, shape=(None, 3))
         riding = BarycentricMap.of_points(spec.body.mesh, points, what=f"points of {spec.name!r}", reach=spec.reach)
-        kind = StiffChannelRows if isinstance(slender, RodModel) else cls
-        made = kind(spec, (numbers[0], numbers[1]), riding, curve_of(slender), key)
+        axis = slender.axis().chain()
+        kind = StiffChannelRows if axis.map.forces_stiffen else cls
+        made = kind(spec, (numbers[0], numbers[1]), riding, axis, key)
         made._check(riding.points(volume.initial()[0]), slender.initial()[0])
         return made
 
@@ -122,11 +123,11 @@ class ChannelRows:
         """Name of the channel."""
         return self.spec.name
 
-    def holds(self, number: int) -> bool:
-        """Whether body `number` is in the channel."""
-        return number in self.numbers
+    def holds(self, index: int) -> bool:
+        """Whether body `index` is in the channel."""
+        return index in self.numbers
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Distances of the channel's points from the axis, and their gradients."""
         volume, slender = self.numbers
         x = self.map.points(view.q[volume])
@@ -179,6 +180,17 @@ class ChannelRows:
         arc, slides = self._places(view.q[slender], x)
         away = np.linalg.norm(x - self.curve.at(arc).points(view.q[slender]), axis=1)
         return np.flatnonzero(slides & (away > self._capture) & ~self._held(view))
+
+    def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
+        """Names the first of the points that the tip has passed by."""
+        missed = self.missed(view)
+        if not len(missed):
+            return ()
+        text = (
+            f"the tip of {self.spec.rod.name!r} passed by point {missed[0]} of {self.name!r}, which is too "
+            "far from its axis to be taken: aim it at the points, or raise capture"
+        )
+        return (text,)
 
     def _held(self, view: RowView) -> BoolArray:
         """Which points (k,) had rows in the step before; all where the tip is held."""
@@ -260,7 +272,7 @@ class StiffChannelRows(ChannelRows):
         """Identities of the rows of the places, three for each sliding point and three for the end."""
         return np.asarray(self._first_key + np.arange(3 * len(self.map.nodes) + 3), np.int64)
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Distances of the channel's points from the axis, and their gradients."""
         volume, slender = self.numbers
         fit, mu, width = self._fit, self.spec.friction, 3 if self.spec.friction else 2
@@ -306,7 +318,6 @@ class StiffChannelRows(ChannelRows):
         by −t (ρ + c τ), c = F·∂t/∂s, and the place where it acts on the rod moves by τ: K = τᵀρ + ρᵀτ + c τᵀτ.
         """
         volume, slender = self.numbers
-        assert isinstance(self.curve, RodCurve)
         arc, slides = self._places(q[slender], self.map.points(q[volume]))
         there = self.curve.at(arc[slides])
         frames, turns = there.frames(q[slender]), there.jacobians(q[slender])[1]
@@ -330,7 +341,6 @@ class StiffChannelRows(ChannelRows):
 
     @cached_property
     def _fit(self) -> _Fit:
-        assert isinstance(self.curve, RodCurve)
         return _Fit.of(self.curve.model, self.map)
 
 

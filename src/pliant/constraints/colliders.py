@@ -12,13 +12,15 @@ from scipy import sparse
 from pliant.collision import CollisionSurface, MeshObstacle
 from pliant.constraints.rows import RowView
 from pliant.core.types import FloatArray, IntArray
-from pliant.mappings import BeamMap, FrameMap, NodeMap, RodMap
-from pliant.mappings.beam_map import sampled
 from pliant.models.beam import BeamModel
-from pliant.models.model import Model
+from pliant.models.beam.beam_map import BeamMap, sampled
+from pliant.models.body import Model
 from pliant.models.rigid import Obstacle, RigidModel
+from pliant.models.rigid.frame_map import FrameMap
 from pliant.models.rod import RodModel
+from pliant.models.rod.rod_map import RodMap
 from pliant.models.volume import VolumeModel
+from pliant.models.volume.barycentric import NodeMap
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ the start is not undone at once, which would throw bodies apart, but at a bounde
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from pliant.collision import (
     surface_contacts,
 )
 from pliant.constraints.colliders import Collider
-from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.core.types import FloatArray, IndexArray
 
 RECOVERY_SPEED = 0.1
@@ -69,7 +69,7 @@ class ContactMemory:
 
 
 @dataclass(frozen=True, eq=False)
-class ContactPair:
+class ContactPair(Constraint):
     """Two sides that collide with friction `mu`, detected within `margin` (m); `pair` is the number of the pair."""
 
     a: Collider
@@ -86,16 +86,18 @@ class ContactPair:
         """Names of both sides."""
         return f"{self.a.name} – {self.b.name}"
 
-    def holds(self, number: int) -> bool:
-        """Whether body `number` may rest on another."""
-        return self.a is not self.b and number in (self.a.number, self.b.number)
+    def holds(self, index: int) -> bool:
+        """Whether body `index` may rest on another."""
+        return self.a is not self.b and index in (self.a.number, self.b.number)
 
-    def rows(self, view: RowView) -> tuple[Rows, ContactMemory]:
-        """Normal rows, with two tangential ones each where there is friction."""
-        memory: ContactMemory | None = view.memory
-        contacts = self.detect(view, None if memory is None else memory.contacts)
-        frames = self.frames_of(contacts, memory)
-        return self._rows(view, contacts, frames), ContactMemory(contacts, frames)
+    def detect(self, view: RowView) -> Any:
+        """Contacts within the margin at the positions of `view`."""
+        return self.contact_set(view, None if view.memory is None else view.memory.contacts)
+
+    def rows(self, view: RowView, found: Any) -> tuple[Rows, Any]:
+        """Normal rows of the contacts `found`, with two tangential ones each where there is friction."""
+        frames = self.frames_of(found, view.memory)
+        return self._rows(view, found, frames), ContactMemory(found, frames)
 
     def frames_of(self, contacts: ContactSet, memory: ContactMemory | None) -> FloatArray:
         """Normals and, where there is friction, tangents of `contacts`, carried along from those remembered."""
@@ -107,8 +109,8 @@ class ContactPair:
             frames = contact_frames(contacts, previous=memory.contacts, previous_frames=memory.frames)
         return frames
 
-    def detect(self, view: RowView, previous: ContactSet | None) -> ContactSet:
-        """Contacts within the margin at the positions of `view`."""
+    def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
+        """Contacts within the margin at the positions of `view`; those of the `previous` step keep their sides."""
         a, b = self.a, self.b
         margin = self._margin(view)
         if a is b:
@@ -181,9 +183,21 @@ class ContactPair:
         approach = sum(float(np.sqrt(((shift - mean) ** 2).sum(axis=1).max())) for shift in shifts)
         return approach - self._margin(view)
 
+    def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
+        """Says by how much detection was outrun."""
+        beyond = self.outrun(replace(view, memory=memory))
+        if beyond <= 0.0:
+            return ()
+        text = (
+            f"{self.a.name!r} and {self.b.name!r} approached by up to {1e3 * beyond:.3g} mm more in a step "
+            "than contacts are looked for, and may have passed through each other: take a smaller dt or a "
+            "wider margin in scene.collide"
+        )
+        return (text,)
+
     def overlap(self, view: RowView) -> float:
         """How deep the two sides stand in each other at the positions of `view`, m; 0 where they do not."""
-        gaps = self.detect(view, None).gap
+        gaps = self.contact_set(view, None).gap
         depth = max(0.0, -float(gaps.min())) if len(gaps) else 0.0
         if self.a is not self.b:
             depth = max(depth, self.a.depth_of(self.b, view), self.b.depth_of(self.a, view))

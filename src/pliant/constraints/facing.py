@@ -23,12 +23,12 @@ from pliant.collision.contacts import check_capacity, key_base
 from pliant.collision.facing import FacingGaps, FacingTable
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactMemory, ContactPair
-from pliant.constraints.rows import RowView
+from pliant.constraints.rows import Rows, RowView
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IntArray
-from pliant.mappings import GroupedRiders, approach_bound, riding
-from pliant.models.model import Model
+from pliant.models.body import Model
+from pliant.models.motion_bound import GroupedRiders, approach_bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,9 +152,9 @@ class FacingPair(ContactPair):
         """Number of potential contacts."""
         return len(self.a.nodes)
 
-    def holds(self, number: int) -> bool:
-        """Whether body `number` may rest on another."""
-        return self.a.number != self.b.number and number in (self.a.number, self.b.number)
+    def holds(self, index: int) -> bool:
+        """Whether body `index` may rest on another."""
+        return self.a.number != self.b.number and index in (self.a.number, self.b.number)
 
     def gaps(self, view: RowView, nearest: IntArray | None = None) -> FacingGaps:
         """What every point sees, however far; `nearest` (p,) are the triangles it saw before."""
@@ -219,18 +219,23 @@ class FacingPair(ContactPair):
         """Rows of a contact."""
         return 3 if self.mu else 1
 
-    def rows(self, view: RowView) -> tuple[Any, FacingMemory]:
-        """Rows of the points within the margin; where nothing can be near nothing is looked at."""
-        memory: FacingMemory | None = view.memory
+    def detect(self, view: RowView) -> Any:
+        """Contacts of the points within the margin, as a memory without frames; where nothing can be near nothing is
+        looked at.
+        """
         groups = self.stale(view)
         if not groups.any():
-            none = np.zeros((0, self.width, 3))
-            return self._rows(view, self._none, none), self._still(memory)
+            return self._still(view.memory)
         seen, found = self.look(view, groups)
         contacts = self.contacts(seen, np.flatnonzero(seen.gap <= self.margin))
         check_capacity(contacts.count, self.capacity)
-        frames = self.frames_of(contacts, memory)
-        return self._rows(view, contacts, frames), replace(found, contacts=contacts, frames=frames)
+        return replace(found, contacts=contacts)
+
+    def rows(self, view: RowView, found: Any) -> tuple[Rows, Any]:
+        """Rows of the contacts `found`."""
+        contacts = found.contacts
+        frames = self.frames_of(contacts, view.memory) if contacts.count else found.frames
+        return self._rows(view, contacts, frames), replace(found, frames=frames)
 
     def _still(self, memory: FacingMemory | None) -> FacingMemory:
         """The memory of a step in which nothing was looked at."""
@@ -260,7 +265,7 @@ class FacingPair(ContactPair):
             point_count_b=len(self.table.surface.rest),
         )
 
-    def detect(self, view: RowView, previous: ContactSet | None) -> ContactSet:
+    def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
         """Contacts within the margin at the positions of `view`."""
         seen = self.gaps(view)
         return self.contacts(seen, np.flatnonzero(seen.gap <= self.margin))
@@ -297,5 +302,5 @@ class FacingPair(ContactPair):
 def _side(spec: Facing, body: Any, points: Any, what: str, models: Sequence[Model]) -> Collider:
     number = next(k for k, model in enumerate(models) if model.spec is body)
     where = np.asarray(points, np.float64)
-    riders = riding(models[number], where, what=f"{what} of {spec.name!r} on {body.name!r}", reach=spec.reach)
+    riders = models[number].embed(where, what=f"{what} of {spec.name!r} on {body.name!r}", reach=spec.reach)
     return Collider(body, number, riders, np.arange(len(where), dtype=np.int32), None, None, 0.0)

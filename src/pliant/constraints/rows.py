@@ -82,7 +82,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class RowView:
-    """What makers of rows see of a step in the making.
+    """What constraints see of a step.
 
     `q` are the positions or poses of the models at the displacement so far, `start` those at the start of the step;
     `moved` is the displacement so far. `time` (s) is that of the end of the step, `dt` (s) its length, 0 in statics;
@@ -102,6 +102,16 @@ class RowView:
     last_keys: IndexArray | None = None
     last_lam: FloatArray | None = None
     memory: Any = None
+
+    @classmethod
+    def of(cls, models: Sequence[Any], q: Sequence[FloatArray] | None = None, **options: Any) -> RowView:
+        """A view of `models` at `q` (their initial positions by default) outside of a step: everything at rest, no
+        controls, time and dt 0. `options` are fields of the view that differ.
+        """
+        now = [model.initial()[0] for model in models] if q is None else q
+        still = [np.zeros_like(model.initial()[1]) for model in models]
+        rest: dict[str, Any] = {"start": now, "moved": still, "speeds": still, "controls": {}, "time": 0.0, "dt": 0.0}
+        return cls(q=now, sizes=[model.size for model in models], **rest | options)
 
     def blank(self, count: int) -> list[sparse.csr_matrix]:
         """Empty rows (count, unknowns) for every model."""
@@ -145,22 +155,62 @@ def _constant(count: int, value: float, kind: Any) -> Any:
     return made
 
 
-class RowMaker(Protocol):
-    """Anything that contributes rows: an actuator, an attachment, a colliding pair."""
+class Constraint:
+    """Anything that contributes rows: an actuator, an attachment, a contact pair.
 
-    def rows(self, view: RowView) -> tuple[Rows, Any]:
-        """Rows at the positions of `view`, and what the maker wants to remember for the next step (None: nothing)."""
+    A step calls `detect`, then `rows` with what was detected. A new kind of constraint provides `name` and `rows`; the
+    rest has defaults.
+    """
 
     @property
     def name(self) -> str:
-        """How a person calls what makes the rows."""
+        """Name of the constraint, for people."""
+        raise NotImplementedError
 
-    def holds(self, number: int) -> bool:
-        """Whether the rows may hold body `number` in its place, so that statics need not."""
+    def detect(self, view: RowView) -> Any:
+        """Collision detection and other geometric queries at the positions of `view`; None where there are none."""
+        return None
+
+    def rows(self, view: RowView, found: Any) -> tuple[Rows, Any]:
+        """Rows at the positions of `view` from what `detect` has `found` there, and the memory for the next step (None:
+        nothing is kept).
+        """
+        raise NotImplementedError
+
+    def rows_at(self, view: RowView) -> tuple[Rows, Any]:
+        """Detection and rows in one call."""
+        return self.rows(view, self.detect(view))
+
+    def holds(self, index: int) -> bool:
+        """Whether the rows may constrain all rigid motions of body `index`, so that a quasi-static solve need not."""
+        return False
+
+    def welds(self, index: int) -> bool:
+        """Whether the rows constrain body `index` bilaterally, from the first linear solve on."""
+        return False
+
+    @property
+    def direction_models(self) -> tuple[int, ...]:
+        """Indices of the models whose motion turns the directions of the rows, although λ adds no stiffness: Newton's
+        iteration goes on until its last correction of them is small.
+        """
+        return ()
+
+    def overlap(self, view: RowView) -> float:
+        """Largest penetration at the positions of `view`, m; 0 without contacts."""
+        return 0.0
+
+    def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
+        """What the step may have missed, for people; `view` is at its end, `memory` what `rows` left in it."""
+        return ()
+
+    def unknown_pushing(self, memory: Any, lam: FloatArray) -> int:
+        """Contacts outside all modes of a reduced contact model that push, for λ (rows,) N of the constraint's rows."""
+        return 0
 
 
-class StiffRowMaker(RowMaker, Protocol):
-    """A maker of the rows `keys` whose λ adds stiffness to the models `numbers`."""
+class StiffConstraint(Protocol):
+    """A constraint with the rows `keys` whose λ adds stiffness to the models `numbers`."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -176,16 +226,21 @@ class StiffRowMaker(RowMaker, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """All rows of a step: `rows`, the place of each maker's rows, and what the makers remember."""
+    """All rows of a step: `rows`, the range of each constraint's rows in them, and the memories of the constraints."""
 
     rows: Rows
     places: tuple[slice, ...]
     memories: tuple[Any, ...]
 
 
-def assemble(makers: Sequence[RowMaker], views: Sequence[RowView]) -> Assembly:
-    """All rows of a step, in the order of their makers."""
-    made = [maker.rows(view) for maker, view in zip(makers, views, strict=True)]
+def detect(constraints: Sequence[Constraint], views: Sequence[RowView]) -> tuple[Any, ...]:
+    """What collision detection finds for each constraint at the positions of its view."""
+    return tuple(constraint.detect(view) for constraint, view in zip(constraints, views, strict=True))
+
+
+def assemble(constraints: Sequence[Constraint], views: Sequence[RowView], found: Sequence[Any]) -> Assembly:
+    """All rows of a step, in the order of their constraints, from what `detect` has `found`."""
+    made = [one.rows(view, seen) for one, view, seen in zip(constraints, views, found, strict=True)]
     parts = [rows for rows, _ in made]
     ends = np.cumsum([0, *(part.count for part in parts)])
     places = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))

@@ -16,14 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray
-from pliant.mappings.curve import Curve, curve_of
-from pliant.models.beam import Beam
-from pliant.models.model import Model
-from pliant.models.rod import Rod, RodModel
+from pliant.models.axis import Axis
+from pliant.models.body import Model
 
 SHEATH_KEYS = 1 << 41
 """Keys of the rows of sheaths, above those of channels and below those of contacts."""
@@ -53,7 +51,7 @@ class Sheath:
 
     def __post_init__(self) -> None:
         for body in self.bodies:
-            if not isinstance(body, (Rod, Beam)):
+            if not getattr(body, "slender", False):
                 raise InputError(f"{self.name!r} joins rods and beams, got {body!r}")
         if self.outer is self.inner:
             raise InputError(f"{self.name!r} has {self.outer.name!r} on both sides; a body is not inside itself")
@@ -68,14 +66,14 @@ class Sheath:
 
 
 @dataclass(frozen=True, eq=False)
-class SheathRows:
+class SheathRows(Constraint):
     """Rows of a sheath: two for each place of the outer axis that the inner one has reached and two for the inner tip
     while it is inside, three with friction. `numbers` and `curves` are those of the outer and the inner body.
     """
 
     spec: Sheath
     numbers: tuple[int, int]
-    curves: tuple[Curve, Curve]
+    curves: tuple[Axis, Axis]
     places: FloatArray
     stiff: tuple[bool, bool]
     key: int
@@ -84,12 +82,12 @@ class SheathRows:
     def build(cls, spec: Sheath, models: Sequence[Model], key: int) -> SheathRows:
         """The rows of `spec` in a world of `models`; axes that begin apart are an error."""
         first, second = (next(k for k, model in enumerate(models) if model.spec is body) for body in spec.bodies)
-        curves = curve_of(models[first]), curve_of(models[second])
-        places = _ends(models[first].spec) if spec.places is None else finite_array("places", spec.places)
+        curves = models[first].axis().chain(), models[second].axis().chain()
+        places = curves[0].ends if spec.places is None else finite_array("places", spec.places)
         low, high, length = places.min(initial=np.inf), places.max(initial=-np.inf), curves[0].length
         if not len(places) or low < 0.0 or high > (1.0 + 1e-12) * length:
             raise InputError(f"places of {spec.name!r} must be in 0 … {length:g} m, got {low:g} … {high:g}")
-        stiff = isinstance(models[first], RodModel), isinstance(models[second], RodModel)
+        stiff = curves[0].map.forces_stiffen, curves[1].map.forces_stiffen
         made = cls(spec, (first, second), curves, np.sort(places), stiff, key)
         made._check([model.initial()[0] for model in models])
         return made
@@ -104,11 +102,11 @@ class SheathRows:
         """Identities of the rows, three for each place and three for the tip."""
         return np.asarray(SHEATH_KEYS + (self.key << 20) + np.arange(3 * len(self.places) + 3), np.int64)
 
-    def holds(self, number: int) -> bool:
-        """Whether body `number` is one of the two."""
-        return number in self.numbers
+    def holds(self, index: int) -> bool:
+        """Whether body `index` is one of the two."""
+        return index in self.numbers
 
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Distances of the places of one axis from the other, and their gradients."""
         q, width = [view.q[number] for number in self.numbers], 3 if self.spec.friction else 2
         arcs, used = self._places(q)
@@ -176,15 +174,7 @@ class SheathRows:
             )
 
 
-def _near(x: FloatArray, curve: Curve, arc: FloatArray, q: FloatArray) -> BoolArray:
+def _near(x: FloatArray, curve: Axis, arc: FloatArray, q: FloatArray) -> BoolArray:
     """Whether points x (k, 3) lie within a hundredth of its length of the place `arc` (k,) of a curve."""
     near: BoolArray = np.linalg.norm(curve.at(arc).points(q) - x, axis=1) < 0.01 * curve.length
     return near
-
-
-def _ends(spec: Any) -> FloatArray:
-    """Arc lengths of the ends of the sections of a rod, or of the pieces of a beam, but the base, m."""
-    if isinstance(spec, Rod):
-        return np.cumsum(spec.lengths)
-    ends = spec.node_points[spec.element_nodes]
-    return np.asarray(np.cumsum(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)))

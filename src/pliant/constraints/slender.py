@@ -20,9 +20,8 @@ from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.rows import RowView
 from pliant.core.types import BoolArray, FloatArray, IntArray
-from pliant.mappings.strands import Strand
-from pliant.models.beam import BeamModel
-from pliant.models.rod import RodModel
+from pliant.models.axis import Axis
+from pliant.models.body import Model
 
 _ROUNDS = 2  # of Newton's iteration from the chords to the axes; each squares the error
 _ALONG = 1e-9  # axes nearer than this share of the radii have no direction between them
@@ -33,13 +32,13 @@ class Side:
     """A slender collider with the segments of its axis."""
 
     collider: Collider
-    strand: Strand
+    strand: Axis
     segments: SegmentSet
 
     @classmethod
-    def of(cls, collider: Collider, model: RodModel | BeamModel) -> Side:
+    def of(cls, collider: Collider, model: Model) -> Side:
         """The segments between those points of `collider` that take part."""
-        strand = Strand.of(model)
+        strand = model.axis()
         rest = collider.map.points(model.initial()[0])
         taking_part: BoolArray = np.asarray(np.isin(strand.segments, collider.nodes).all(axis=1))
         return cls(collider, strand, SegmentSet.build(strand.segments, strand.radii, rest, taking_part))
@@ -53,7 +52,7 @@ class Side:
 
     def axis(self, q: FloatArray, segments: IntArray, places: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Positions (m, 3) on the axis, m, and their derivatives by the places, m."""
-        there = self.strand.at(segments, places)
+        there = self.strand.on_segments(segments, places)
         return there.points(q), there.frames(q)[:, :, 0] * self.strand.lengths[segments, None]
 
     def nodes(self, segments: IntArray, places: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -69,7 +68,7 @@ class Side:
         cross-sections at the places of `nodes` and `weights`.
         """
         q = self.collider.q(view)
-        there = self.strand.at(self.segments.number(nodes), weights[:, 1])
+        there = self.strand.on_segments(self.segments.number(nodes), weights[:, 1])
         return there.carrying(q, points).pull_along(q, directions)
 
 
@@ -80,12 +79,12 @@ class SlenderPair(ContactPair):
     sides: tuple[Side, ...] = ()
 
     @property
-    def numbers(self) -> tuple[int, ...]:
-        """Numbers of the models, whose places are no linear functions of their unknowns: contacts move with them."""
+    def direction_models(self) -> tuple[int, ...]:
+        """Indices of both models: points of their axes are no linear functions of the unknowns."""
         return tuple(side.collider.number for side in self.sides if side.collider.number is not None)
 
-    def detect(self, view: RowView, previous: ContactSet | None) -> ContactSet:
-        """Contacts within the margin at the positions of `view`."""
+    def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
+        """Contacts within the margin at the positions of `view`; those of the `previous` step keep their sides."""
         a, b = self.sides
         q_a, q_b = a.collider.q(view), b.collider.q(view)
         margin = self._margin(view)

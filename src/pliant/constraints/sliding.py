@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.core.kernels import inline, kernel
-from pliant.mappings.rod_projection import project
 from pliant.models.rod.geometric import subtract_load_stiffness
 from pliant.models.rod.kinematics import columns_in_section, pose_in_section, sweep
+from pliant.models.rod.projection import project
 
 
 @inline

@@ -15,15 +15,16 @@ import numpy as np
 from scipy import sparse
 
 from pliant.actuators import Cable, Cavity
-from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.core.arrays import add_product
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
 from pliant.core.lie import cross_matrix, rotation_log
 from pliant.core.types import FloatArray
-from pliant.mappings import BarycentricMap, PointMap, riding
+from pliant.models.point_map import PointMap
 from pliant.models.rigid import RigidBody
 from pliant.models.volume import Volume
+from pliant.models.volume.barycentric import BarycentricMap
 from pliant.world import World
 
 
@@ -86,7 +87,7 @@ class Effector:
         """The rows in a world."""
         body = self.bodies[0]
         places = self._places()
-        rides = riding(world.models[world.index(body)], places, what=f"points of {self.name!r}")
+        rides = world.models[world.index(body)].embed(places, what=f"points of {self.name!r}")
         mean = sparse.csr_matrix(np.kron(np.full((1, len(places)), 1.0 / len(places)), np.eye(3)))
         measure = mean if self.barycentre else sparse.identity(3 * len(places), format="csr")
         along = self._along()
@@ -131,7 +132,7 @@ class LengthEffector:
 
     def bound(self, world: World) -> EffectorRows:
         """The rows in a world."""
-        return EffectorRows(self, _Drive(world, world.maker(self.cable), -1.0, "length"))
+        return EffectorRows(self, _Drive(world, world.constraint_index(self.cable), -1.0, "length"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +161,8 @@ class VolumeEffector:
 
     def bound(self, world: World) -> EffectorRows:
         """The rows in a world."""
-        maker: Any = world.row_makers[world.maker(self.cavity)]
-        measure = _Drive(world, world.maker(self.cavity), 1.0, "volume")
+        maker: Any = world.constraints[world.constraint_index(self.cavity)]
+        measure = _Drive(world, world.constraint_index(self.cavity), 1.0, "volume")
         if self.weight is None:  # (m³ to m by the face of a cube of that volume)²
             return EffectorRows(replace(self, weight=float(maker.rest_volume ** (-4.0 / 3.0))), measure, handle=self)
         return EffectorRows(self, measure)
@@ -249,7 +250,7 @@ class EffectorMemory:
 
 
 @dataclass(frozen=True, eq=False)
-class EffectorRows:
+class EffectorRows(Constraint):
     """The rows of an effector in a world."""
 
     spec: Any
@@ -266,11 +267,7 @@ class EffectorRows:
         """Name of the effector."""
         return str(self.spec.name)
 
-    def holds(self, number: int) -> bool:
-        """Without force nothing is held."""
-        return False
-
-    def rows(self, view: RowView) -> tuple[Rows, EffectorMemory]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, EffectorMemory]:
         """δ to the target of the step, and its gradient."""
         wanted = view.controls[self.effector]
         error, H = self.measure.at(view, wanted)
@@ -322,11 +319,11 @@ class _Drive:
     reading: str
 
     def at(self, view: RowView, wanted: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
-        rows, _ = self.world.row_makers[self.maker].rows(replace(view, controls={}, memory=None))
+        rows, _ = self.world.constraints[self.maker].rows_at(replace(view, controls={}, memory=None))
         return self.error(view.q, wanted), [self.sign * h[:1] for h in rows.H]
 
     def error(self, q: Sequence[FloatArray], wanted: FloatArray) -> FloatArray:
-        maker: Any = self.world.row_makers[self.maker]
+        maker: Any = self.world.constraints[self.maker]
         read = maker.length(q) if self.reading == "length" else maker.volume(q[maker.number])
         return np.array([read]) - wanted
 

@@ -52,9 +52,8 @@ class Inverse:
         ε of the mechanical work in the cost, m/N; None: the paper's scale. It decides between actuations that reach
         the target equally well.
     globalize
-        Look for the global minimum over all contact states, with the gap that is left; for few contacts.
-    facets
-        Number of facets of the friction cone; None: the true cone.
+        Look for the global minimum over all contact states, with the gap that is left; for few contacts, all of them
+        without friction (`pl.solvers.qpcc(facets=…)` proves a minimum for a friction pyramid).
     """
 
     effectors: Sequence[AnyEffector]
@@ -62,7 +61,6 @@ class Inverse:
     _: KW_ONLY
     energy_weight: float | None = None
     globalize: bool = False
-    facets: int | None = None
 
     def __post_init__(self) -> None:
         if not self.effectors or not self.actuators:
@@ -110,7 +108,7 @@ class _Bound:
         made = cls(
             tuple(effector.bound(world) for effector in inverse.effectors),
             forces,
-            tuple(world.maker(actuator) for actuator in forces),
+            tuple(world.constraint_index(actuator) for actuator in forces),
             tuple(actuator.limits for actuator in forces),
             tuple(DrivenSupport.of(support, world) for support in moved),
         )
@@ -162,7 +160,7 @@ def _check_reach(inverse: Inverse, world: World) -> None:
         for k in joined:
             groups[k] = joined
 
-    for maker in world.row_makers:
+    for maker in world.constraints:
         numbers = [k for k in range(len(world.models)) if _acts_on(maker, world, k)]
         if numbers:
             join(numbers)

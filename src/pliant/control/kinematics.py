@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints import assemble, forces_of
+from pliant.constraints import assemble, detect, forces_of
 from pliant.constraints.channel import StiffChannelRows
 from pliant.constraints.coupling import Coupling, couple, with_couplings
-from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.control.effectors import AnyEffector, Effector
 from pliant.core.checks import positive_count
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import BoolArray, FloatArray
-from pliant.mappings import PointMap, riding
 from pliant.materials import Tangent
+from pliant.models.point_map import PointMap
 from pliant.models.rod.trial import RodSystem
 from pliant.models.scheme import STATIC_SCHEME, Scheme, euler_scheme
 from pliant.solvers.complementarity.blocks import NO_BLOCKS, equilibrating_scale
@@ -77,7 +77,7 @@ def kinematics(
     rows = [effector.bound(world) for effector in effectors]
     watched = _watched(world, state, rows, controls, dt, origins)
     places = watched.places
-    drives = np.array([places[world.maker(actuator)].start for actuator in actuators])
+    drives = np.array([places[world.constraint_index(actuator)].start for actuator in actuators])
     first = len(places) - len(rows)
     seen = np.concatenate([np.arange(place.start, place.stop) for place in places[first:]])
     reduced = _reduced(watched, np.concatenate([seen, drives]))
@@ -104,7 +104,7 @@ def point_compliance(
     felt at the point is the inverse of it.
     """
     number = world.index(body)
-    rides = riding(world.models[number], np.asarray(point, float).reshape(1, 3), what="point")
+    rides = world.models[number].embed(np.asarray(point, float).reshape(1, 3), what="point")
     probe = _Probe(number, rides)
     watched = _watched(world, state, [probe], controls, dt, {})
     reduced = _reduced(watched, np.arange(watched.places[-1].start, watched.places[-1].stop))
@@ -165,17 +165,14 @@ def reachable_set(
 
 
 @dataclass(frozen=True, eq=False)
-class _Probe:
+class _Probe(Constraint):
     """Three rows at a riding point."""
 
     number: int
     map: PointMap
     name: str = "point"
 
-    def holds(self, number: int) -> bool:
-        return False
-
-    def rows(self, view: RowView) -> tuple[Rows, None]:
+    def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         H = view.blank(3)
         H[self.number] = self.map.pull(view.q[self.number], sparse.identity(3, format="csr"))
         return Rows.of(H, np.zeros(3), RowLaw.IMPOSED), None
@@ -218,7 +215,8 @@ def _watched(
         if dt is None and isinstance(system, RodSystem) and system.model.turned_basis:
             couplings.append(_unsprung(number, *system.hold_base(), sizes))
     factors = [system.factorize() for system in systems]
-    assembly = assemble((*world.row_makers, *makers), bodies.views(len(makers)))
+    constraints, views = (*world.constraints, *makers), bodies.views(len(makers))
+    assembly = assemble(constraints, views, detect(constraints, views))
     W = with_couplings(assembly.rows.H, factors, couplings)
     return _Watched(W, assembly.places, assembly.rows, state, couplings)
 

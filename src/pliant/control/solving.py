@@ -153,7 +153,7 @@ class Solving:
 
     def _displacement(self, maker: int) -> float:
         """δ of a drive at the start of the step; what turns has counted its turns."""
-        memories, rows = self.bodies.start.memories, self.bodies.world.row_makers
+        memories, rows = self.bodies.start.memories, self.bodies.world.constraints
         memory = memories[maker] if memories else None
         drive: Any = rows[maker]
         return memory.angle if isinstance(memory, JointMemory) else float(drive.displacement(self.bodies.start.q))
@@ -167,6 +167,11 @@ class Solving:
             pressed = np.maximum(self.last[contacts] - self.lam[contacts], 0.0)
             result = solve_qpcc(qpcc, warm=x, pressed=pressed, globalize=self.session.inverse.globalize)
             return result.x, result.y, result
+        if self.session.inverse.globalize:
+            raise InputError(
+                f"globalize needs pieces that are QPs, but {self.cones // 3} contacts have friction on the true cone: "
+                "leave globalize out, or make the contacts frictionless"
+            )
         padded, rows = _padded(qpcc, self.singles)
         friction = np.concatenate([np.zeros(self.singles), self.problem.mu[contacts[self.singles :: 3]]])
         result = solve_frictional(padded, friction, warm=x)

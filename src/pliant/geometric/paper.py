@@ -20,7 +20,7 @@ import numpy as np
 
 from pliant.actuators.cavity import CavityRows
 from pliant.actuators.limits import Command
-from pliant.constraints import Assembly, assemble
+from pliant.constraints import Assembly, assemble, detect
 from pliant.constraints.contact import ContactPair
 from pliant.core.errors import ConvergenceError, InputError, MeshError
 from pliant.core.status import Status
@@ -80,7 +80,7 @@ class _Step:
         self.makers: list[CavityRows] = []
         self.targets: list[float] = []
         for handle, value in values.items():
-            maker = world.row_makers[world.maker(handle)] if isinstance(value, Command) else None
+            maker = world.constraints[world.constraint_index(handle)] if isinstance(value, Command) else None
             if isinstance(maker, CavityRows):
                 self.makers.append(maker)
                 self.targets.append(1.0 + value.amount / maker.rest_volume)
@@ -112,7 +112,7 @@ class _Step:
 
     def _first(self, maker: CavityRows) -> Filling:
         """The filling that the state remembers, or a new one."""
-        number = self.world.row_makers.index(maker)
+        number = self.world.constraints.index(maker)
         known = self.start.memories[number] if self.start.memories else None
         if isinstance(known, Filling):
             return known
@@ -307,14 +307,15 @@ class _Step:
     def _accept(self) -> None:
         """Make the present shape the one that stays if what follows fails."""
         self._place()
-        makers, view = self.world.row_makers, self.bodies.view()
-        self.assembly = assemble(makers, [view] * len(makers))
+        makers, view = self.world.constraints, self.bodies.view()
+        views = [view] * len(makers)
+        self.assembly = assemble(makers, views, detect(makers, views))
         lam = np.zeros(self.assembly.rows.count)
         memories = list(self.assembly.memories)
         for number, maker in enumerate(self.makers):
             x = self.x[self.local[number]]
             filling = replace(self.fillings[number], inner=x[len(self.fillings[number].nodes) :])
-            place = self.world.row_makers.index(maker)
+            place = self.world.constraints.index(maker)
             volume = maker.volume(view.q[maker.number])
             lam[self.assembly.places[place]] = mean_pressure(self.air[number], filling, x, volume)
             memories[place] = filling
@@ -382,7 +383,7 @@ def _check(world: World, values: Mapping[Any, Any]) -> None:
             raise InputError(f'{model.name!r} is made of {model.mesh.element}; mode="paper" takes tet4 only')
         if model.nodal_loads or model.pressure_loads or model.fibres:
             raise InputError(f'{model.name!r} has loads or fibres, of which mode="paper" knows nothing: remove them')
-    for maker in world.row_makers:
+    for maker in world.constraints:
         if not isinstance(maker, (CavityRows, ContactPair)):
             name = getattr(getattr(maker, "spec", maker), "name", type(maker).__name__)
             raise InputError(f'{name!r} is no chamber; mode="paper" drives chambers only')

@@ -48,7 +48,7 @@ class Path:
         return ", ".join(ratios) or "no chamber has a volume to reach"
 
     def _note(self, world: World, state: State, handle: Any, command: Command) -> None:
-        maker: Any = world.row_makers[world.maker(handle)]
+        maker: Any = world.constraints[world.constraint_index(handle)]
         if command.by_force:
             self._begin[handle] = float(forces_of(maker.keys[:1], state.keys, state.lam)[0])
             return

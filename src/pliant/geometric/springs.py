@@ -29,7 +29,7 @@ class Springs:
     """
 
     def __init__(self, world: World, offsets: IndexArray, count: int, distance: float) -> None:
-        self._pairs = [maker for maker in world.row_makers if isinstance(maker, ContactPair)]
+        self._pairs = [maker for maker in world.constraints if isinstance(maker, ContactPair)]
         self._previous: list[ContactSet | None] = [None] * len(self._pairs)
         self._offsets = offsets
         self._distance = distance
@@ -66,7 +66,7 @@ class Springs:
 
     def _vertices(self, number: int, pair: ContactPair, view: RowView) -> tuple[Any, FloatArray, FloatArray]:
         """Nodes, gaps (m) and outward directions (k, 3), of length ½ where the other side moves too."""
-        contacts = self._previous[number] = pair.detect(view, self._previous[number])
+        contacts = self._previous[number] = pair.contact_set(view, self._previous[number])
         kind, both = contacts.kind, pair.a.number is not None and pair.b.number is not None
         first = (kind == ContactKind.VERTEX_FACE) | (kind == ContactKind.VERTEX_OBSTACLE)
         second = kind == ContactKind.FACE_VERTEX

@@ -274,7 +274,7 @@ def _check(world: World) -> None:
                 f"{model.name!r} is no volume; pl.Geometric moves volumes only: make it an obstacle or a stiff volume, "
                 "or use pl.QuasiStatic"
             )
-    for maker in world.row_makers:
+    for maker in world.constraints:
         if isinstance(maker, ContactPair) and maker.mu:
             raise InputError(
                 f"{maker.name} collide with friction {maker.mu:g}; a geometric step has no slip, since it has no way: "

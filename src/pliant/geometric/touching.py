@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints import Assembly, Rows, assemble, forces_of
+from pliant.constraints import Assembly, Rows, assemble, detect, forces_of
 from pliant.constraints.contact import ContactPair
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.geometric.shapes import Shapes
@@ -28,7 +28,7 @@ class Touching:
     def __init__(self, shapes: Shapes) -> None:
         self._shapes = shapes
         world, start = shapes.bodies.world, shapes.bodies.start
-        self._all = world.row_makers
+        self._all = world.constraints
         self._is_contact = np.array([isinstance(each, ContactPair) for each in self._all], bool)
         self._makers = [each for each, contact in zip(self._all, self._is_contact, strict=True) if not contact]
         self._memories: tuple[Any, ...] = start.memories or (None,) * len(self._all)
@@ -53,7 +53,8 @@ class Touching:
         """Rows of everything but contacts at the present shape."""
         if not self._makers:
             return None
-        return assemble(self._makers, [self._shapes.bodies.view()] * len(self._makers)).rows
+        views = [self._shapes.bodies.view()] * len(self._makers)
+        return assemble(self._makers, views, detect(self._makers, views)).rows
 
     def find(self, dx: FloatArray) -> None:
         """Look for contacts at the present shape, which is dx (N,), m, from the start."""
@@ -61,7 +62,7 @@ class Touching:
             return
         view = self._shapes.bodies.view()
         views = [view if memory is None else replace(view, memory=memory) for memory in self._memories]
-        self.assembly = assemble(self._all, views)
+        self.assembly = assemble(self._all, views, detect(self._all, views))
         self._memories = self.assembly.memories
         rows = self.assembly.rows
         of_contacts: BoolArray = np.zeros(rows.count, bool)

@@ -1,22 +1,19 @@
-"""The contract between models and steppers: what a model is, and a step of it in the making.
+"""The contract between models and steppers: a step of a model in the making.
 
-A model is frozen; its state is a pair of arrays (q, v) whose shapes are its own affair. A trial is one step of one
+What a model is says `models.body`. A trial is one step of one
 model: it holds the displacement dx found so far and gives the residual and the matrix there. Rows act on models
 through dx alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from scipy import sparse
 
-from pliant.core.types import BoolArray, FloatArray
+from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.scheme import Scheme
-from pliant.models.workspace import Workspace
 
 
 class Factor(Protocol):
@@ -162,46 +159,3 @@ class TrialBase:
 
     def ended(self, q: FloatArray) -> None:
         """Nothing to remember of q."""
-
-
-class Model(Protocol):
-    """What has unknowns of its own."""
-
-    @property
-    def name(self) -> str:
-        """How the body is called."""
-
-    @property
-    def spec(self) -> Any:
-        """What a person wrote: the handle of the body."""
-
-    @property
-    def held(self) -> BoolArray:
-        """Held unknowns, of the shape of dx."""
-
-    @property
-    def size(self) -> int:
-        """Number of scalar unknowns."""
-
-    def initial(self) -> tuple[FloatArray, FloatArray]:
-        """(q, v) at the start."""
-
-    def trial(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace | None = None,
-    ) -> Trial:
-        """A step from (q, v), with the memory of `workspace`."""
-
-    def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
-        """Kinetic energy, J."""
-
-    def elastic_energy(self, q: FloatArray) -> float:
-        """Elastic energy, J."""
-
-    def potential_energy(self, q: FloatArray, gravity: FloatArray, controls: Mapping[Any, FloatArray]) -> float:
-        """Potential of gravity and loads, J, up to a constant."""

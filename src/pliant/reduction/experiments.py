@@ -48,7 +48,7 @@ def experiments(
         Record of frictionless contacts the most even forces that push alike, which bases can know, instead of those of
         the solver, which puts the load on as few of them as it needs; see `pliant.reduction.spread`.
     """
-    known = {id(getattr(maker, "spec", None)) for maker in world.row_makers}
+    known = {id(getattr(maker, "spec", None)) for maker in world.constraints}
     for actuator in plan.actuators:
         if id(actuator) not in known:
             raise InputError(
@@ -112,7 +112,7 @@ def _joined(world: World, results: list[dict[str, Any]], origin: dict[str, Any])
 
     return Snapshots(
         bodies=tuple(model.name for model in world.models),
-        makers=tuple(maker.name for maker in world.row_makers),
+        makers=tuple(maker.name for maker in world.constraints),
         q=tuple(all_of(f"q_{k}") for k in range(len(world.models))),
         starts=np.concatenate([[0], np.cumsum(all_of("counts"))]).astype(np.int64),
         provenance=origin,

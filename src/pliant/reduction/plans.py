@@ -291,7 +291,7 @@ def _spread(name: str, value: Any, count: int) -> FloatArray:
 
 
 def _actuators(world: World, wanted: Sequence[Any] | None) -> tuple[Actuator, ...]:
-    known = tuple(spec for maker in world.row_makers if isinstance(spec := getattr(maker, "spec", None), Actuator))
+    known = tuple(spec for maker in world.constraints if isinstance(spec := getattr(maker, "spec", None), Actuator))
     if wanted is None:
         ramped = tuple(actuator for actuator in known if not isinstance(actuator, Stiffness))  # never 0
         if not ramped:
@@ -307,7 +307,7 @@ def _actuators(world: World, wanted: Sequence[Any] | None) -> tuple[Actuator, ..
 
 
 def _by_name(world: World, name: str) -> Actuator:
-    for maker in world.row_makers:
+    for maker in world.constraints:
         spec = getattr(maker, "spec", None)
         if isinstance(spec, Actuator) and spec.name == name:
             return spec

@@ -21,13 +21,13 @@ import numpy as np
 
 from pliant.collision import ContactSet
 from pliant.constraints.contact import ContactMemory, ContactPair
-from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import FacingPair
-from pliant.constraints.pair_basis import PairBasis, facing_of
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, PliantError, PliantWarning
 from pliant.core.types import FloatArray
-from pliant.models.volume import Subspace
+from pliant.reduced import Subspace
+from pliant.reduced.contact_basis import ContactBasis
+from pliant.reduced.pair_basis import PairBasis, facing_of
 from pliant.reduction.choose import choose_basis
 from pliant.reduction.choose_modes import HELD_OUT, choose_modes, is_rich
 from pliant.reduction.cone import cone_basis
@@ -121,7 +121,7 @@ def contact_bases(
 ) -> list[ContactBasis | PairBasis]:
     """Contact modes of every pair of surfaces that pushes in the snapshots; see `reduce`."""
     found: list[ContactBasis | PairBasis] = []
-    for number, maker in enumerate(world.row_makers):
+    for number, maker in enumerate(world.constraints):
         if not _reducible(maker):
             continue
         _, forces = snapshots.forces(number)
@@ -169,7 +169,7 @@ def subspaces(
 
 def contact_history(world: World, snapshots: Snapshots, number: int) -> list[tuple[ContactMemory, FloatArray]]:
     """Contacts of the pair that maker `number` is and their normal forces λ (N), at every snapshot."""
-    pair = world.row_makers[number]
+    pair = world.constraints[number]
     assert isinstance(pair, ContactPair)
     assert pair.a.surface is not None
     assert pair.b.surface is not None
@@ -214,7 +214,7 @@ def _check_follows(fast: World, seen: Snapshots, stepper: Any) -> None:
     """An error where the reduced world cannot follow the recorded run with most contacts: rows of a body that is left
     few motions may contradict each other, and what actuators want.
     """
-    touching = [number for number, maker in enumerate(fast.row_makers) if isinstance(maker, ContactPair)]
+    touching = [number for number, maker in enumerate(fast.constraints) if isinstance(maker, ContactPair)]
     pushing = np.concatenate([[0], np.cumsum(np.isin(seen.maker, touching) & (seen.lam > 0.0))])
     at_once = np.diff(pushing[seen.starts])
     if not at_once.any():
@@ -237,7 +237,7 @@ def _check_follows(fast: World, seen: Snapshots, stepper: Any) -> None:
 
 
 def _check_own(world: World, snapshots: Snapshots) -> None:
-    bodies, makers = (tuple(part.name for part in parts) for parts in (world.models, world.row_makers))
+    bodies, makers = (tuple(part.name for part in parts) for parts in (world.models, world.constraints))
     shapes = tuple(model.initial()[0].shape for model in world.models)
     if (bodies, makers) != (snapshots.bodies, snapshots.makers) or shapes != tuple(x.shape[1:] for x in snapshots.q):
         raise InputError(

@@ -7,7 +7,6 @@ never by its place in the order of detection; forces are in newtons, whatever th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from pliant.core.archive import decoding, read_archive, write_archive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.sweep import write_archive
 
 FORMAT = "pliant snapshots 1"
 ROWS = ("keys", "lam", "maker", "normal", "nodes", "weights")
@@ -139,23 +138,18 @@ class Snapshots:
     def save(self, path: str | Path) -> Path:
         """Write everything to `path` (.npz, no pickle), whole or not at all."""
         arrays = {name: getattr(self, name) for name in _ARRAYS} | {f"q_{k}": x for k, x in enumerate(self.q)}
-        header = {"format": FORMAT, "bodies": self.bodies, "makers": self.makers, "provenance": self.provenance}
-        return write_archive(Path(path), header, arrays)
+        header = {"bodies": self.bodies, "makers": self.makers, "provenance": self.provenance}
+        return write_archive(path, FORMAT, arrays, header=header)
 
     @classmethod
     def load(cls, path: str | Path) -> Snapshots:
         """What `save` wrote."""
-        try:
-            with np.load(Path(path), allow_pickle=False) as data:
-                arrays = dict(data)
-            header = json.loads(str(arrays["header"]))
-            if header["format"] != FORMAT:
-                raise ValueError(f"its format is {header['format']!r}")
+        what = "a file of snapshots"
+        header, arrays = read_archive(path, FORMAT, what=what)
+        with decoding(path, what):
             q = tuple(arrays[f"q_{k}"] for k in range(len(header["bodies"])))
             own = {name: arrays[name] for name in _ARRAYS}
-        except (OSError, ValueError, KeyError) as error:
-            raise InputError(f"{path} does not hold snapshots: {error}") from error
-        return cls(tuple(header["bodies"]), tuple(header["makers"]), q, provenance=header["provenance"], **own)
+            return cls(tuple(header["bodies"]), tuple(header["makers"]), q, provenance=header["provenance"], **own)
 
 
 def _pair_name(maker: Any, makers: Sequence[str]) -> Any:

@@ -195,7 +195,7 @@ def _farthest(one: State, other: State) -> float:
 def _normal_force(info: Any) -> float:
     """Sum of the normal forces of all contacts, N."""
     total = 0.0
-    for number, maker in enumerate(info.world.row_makers):
+    for number, maker in enumerate(info.world.constraints):
         if isinstance(maker, ContactPair) and info.assembly is not None:
             memory = info.assembly.memories[number]
             forces = memory.forces(info.lam[info.assembly.places[number]])
@@ -207,7 +207,7 @@ def _contact_rows(info: Any) -> int:
     """How many rows the contacts of a step have."""
     if info.assembly is None:
         return 0
-    parts = zip(info.world.row_makers, info.assembly.places, strict=False)
+    parts = zip(info.world.constraints, info.assembly.places, strict=False)
     return sum(place.stop - place.start for maker, place in parts if isinstance(maker, ContactPair))
 
 

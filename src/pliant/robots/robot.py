@@ -16,12 +16,12 @@ from pliant.constraints.facing import Facing
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.mappings import BarycentricMap
 from pliant.materials import Corotated, Material
 from pliant.mesh import Mesh
 from pliant.mesh.regions import Region
 from pliant.models.beam import Beam
 from pliant.models.volume import Rayleigh, Volume
+from pliant.models.volume.barycentric import BarycentricMap
 
 DAMPING = Rayleigh(stiffness=0.01)
 """Of every robot unless told otherwise: soft rubber stops swinging within a few periods."""

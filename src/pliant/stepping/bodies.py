@@ -178,7 +178,7 @@ class StepBodies:
 
     def views(self, session_count: int) -> list[RowView]:
         """`view` for each constraint of the world, with what it remembers, and for `session_count` others."""
-        view, known = self.view(), self.start.memories or (None,) * len(self.world.row_makers)
+        view, known = self.view(), self.start.memories or (None,) * len(self.world.constraints)
         return [
             *(view if memory is None else replace(view, memory=memory) for memory in known),
             *(view for _ in range(session_count)),
@@ -196,7 +196,7 @@ class StepBodies:
             tuple(trial.velocities() for trial in self.trials),
             lam,
             keys=None if assembly is None else assembly.rows.key,
-            memories=() if assembly is None else assembly.memories[: len(self.world.row_makers)],
+            memories=() if assembly is None else assembly.memories[: len(self.world.constraints)],
         )
 
     @property

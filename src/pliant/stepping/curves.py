@@ -117,7 +117,7 @@ def _actuators(run: Run) -> list[Any]:
     from pliant.actuators import ActuatorRows
 
     assert run.world is not None
-    return [maker for maker in run.world.row_makers if isinstance(maker, ActuatorRows)]
+    return [maker for maker in run.world.constraints if isinstance(maker, ActuatorRows)]
 
 
 def _actuation(name: str, spec: Any, values: FloatArray) -> list[Curve]:

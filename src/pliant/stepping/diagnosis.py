@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pliant.constraints.channel import ChannelRows
-from pliant.constraints.contact import ContactPair
 from pliant.core.types import FloatArray
 from pliant.stepping.newton import relative_residual
 from pliant.stepping.stages import Step
@@ -56,25 +54,12 @@ def reaction(step: Step, body: Any) -> FloatArray:
 def penetration(step: Step) -> float:
     """Largest penetration of any contact point at the end of the step, m."""
     view = step.bodies.view()
-    pairs = (each for each in step.world.row_makers if isinstance(each, ContactPair))
-    return max((pair.overlap(view) for pair in pairs), default=0.0)
+    return max((each.overlap(view) for each in step.world.constraints), default=0.0)
 
 
 def warnings(step: Step) -> tuple[str, ...]:
     """Bodies that approached faster than contact detection follows, and points of channels that a tip passed by."""
-    view, found = step.bodies.view(), []
-    constraints = step.world.row_makers
+    view, constraints = step.bodies.view(), step.world.constraints
     memories = (None,) * len(constraints) if step.assembly is None else step.assembly.memories
-    for each, memory in zip(constraints, memories, strict=False):
-        if isinstance(each, ContactPair) and (beyond := each.outrun(replace(view, memory=memory))) > 0.0:
-            found.append(
-                f"{each.a.name!r} and {each.b.name!r} approached by up to {1e3 * beyond:.3g} mm more in a step "
-                "than contacts are looked for, and may have passed through each other: take a smaller dt or a "
-                "wider margin in scene.collide"
-            )
-        if isinstance(each, ChannelRows) and len(missed := each.missed(view)):
-            found.append(
-                f"the tip of {each.spec.rod.name!r} passed by point {missed[0]} of {each.name!r}, which is too "
-                "far from its axis to be taken: aim it at the points, or raise capture"
-            )
-    return tuple(found)
+    pairs = zip(constraints, memories, strict=False)
+    return tuple(text for each, memory in pairs for text in each.warnings(view, memory))

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints import Assembly
-from pliant.constraints.contact_basis import ReducedMemory
-from pliant.constraints.pair_basis import PairMemory
 from pliant.core.errors import InputError
 from pliant.core.status import Status
 from pliant.core.types import FloatArray
@@ -94,7 +92,7 @@ class StepInfo:
             return pairs[:, 0], pairs[:, 1]
         if self.assembly is None or self.lam is None:
             return 0.0, 0.0
-        row = self.assembly.places[self.world.maker(actuator)].start
+        row = self.assembly.places[self.world.constraint_index(actuator)].start
         return float(self.delta[row]), float(self.lam[row])
 
     def error(self, effector: Any) -> float:
@@ -129,7 +127,7 @@ class StepInfo:
         assembly = self.assembly
         assert assembly is not None
         assert self.lam is not None
-        pair: Any = self.world.row_makers[index]
+        pair: Any = self.world.constraints[index]
         memory, rows = assembly.memories[index], assembly.places[index]
         force, found = sign * memory.forces(self.lam[rows]), memory.contacts
         gaps = pair.end_gaps(memory, self.delta[rows], self.step.bodies.view())
@@ -146,9 +144,8 @@ class StepInfo:
         assembly = self.assembly
         if assembly is None or self.lam is None:
             return 0
-        parts = zip(assembly.memories, assembly.places, strict=True)
-        kinds = (ReducedMemory, PairMemory)
-        return sum(memory.unknown_pushing(self.lam[place]) for memory, place in parts if isinstance(memory, kinds))
+        parts = zip(self.world.constraints, assembly.memories, assembly.places, strict=False)
+        return sum(constraint.unknown_pushing(memory, self.lam[rows]) for constraint, memory, rows in parts)
 
     def diagnose(self) -> Diagnosis:
         """Everything that costs another pass over elements or contacts: residuals, energy change, penetration and

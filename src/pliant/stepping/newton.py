@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from pliant.constraints.slender import SlenderPair
 from pliant.core.errors import ConvergenceError
 from pliant.core.status import Status
 from pliant.core.types import FloatArray
@@ -82,8 +81,8 @@ class Convergence:
     def _rows_are_settled(self, correction: Correction, step: Step) -> bool:
         """Whether the last correction was too small to bend the directions of cables, chambers and slender contacts."""
         world = step.world
-        slender = (each for each in world.row_makers if isinstance(each, SlenderPair))
-        limits = dict.fromkeys((n for each in slender for n in each.numbers), max(np.sqrt(self._tolerance), SETTLED))
+        turning = (index for each in world.constraints for index in each.direction_models)
+        limits = dict.fromkeys(turning, max(np.sqrt(self._tolerance), SETTLED))
         limits |= dict.fromkeys((n for each in world.stiff_makers for n in each.numbers), np.sqrt(self._tolerance))
         for index, fraction in limits.items():
             trial = step.bodies.trials[index]

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from pliant.constraints.attachment import AttachmentRows
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.status import Status
@@ -124,8 +123,7 @@ class _Equilibrium:
         self.increment_count = 0
         self.shift = 0.0
         self.ease = 1.0
-        attached = [each for each in world.row_makers if isinstance(each, AttachmentRows)]
-        self.welded = [any(each.holds(index) for each in attached) for index in range(len(start.q))]
+        self.welded = [any(each.welds(index) for each in world.constraints) for index in range(len(start.q))]
 
     def fixed(self, iterations: int) -> Status:
         """`iterations` full linear solves, with the cheapest tangent that is consistent to first order: it is positive
@@ -294,4 +292,4 @@ def _open_modes(world: World, index: int, q: FloatArray) -> FreeModes | None:
     """Rigid motions of a body that nothing resists. Where contacts or attachments may hold the body they have to: its
     rigid motion is then bounded by σM from one linear solve to the next, until they do.
     """
-    return None if any(each.holds(index) for each in world.row_makers) else free_modes(world.models[index], q)
+    return None if any(each.holds(index) for each in world.constraints) else free_modes(world.models[index], q)

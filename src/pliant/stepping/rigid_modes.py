@@ -11,7 +11,7 @@ import numpy as np
 from pliant.core.checks import finite_array
 from pliant.core.types import FloatArray
 from pliant.models.beam import BeamModel
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.rod import RodModel
 from pliant.models.volume import VolumeModel
 

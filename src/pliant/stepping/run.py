@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -14,22 +13,24 @@ import numpy as np
 from pliant.actuators import ActuatorRows
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.facing import FacingPair
+from pliant.core.archive import decoding, read_archive, write_archive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
-from pliant.mappings import BeamMap, RodMap
-from pliant.mappings.beam_skin import beam_skin
-from pliant.mappings.rod_skin import rod_skin
 from pliant.mesh import Mesh
 from pliant.models.beam import BeamModel
+from pliant.models.beam.beam_map import BeamMap
+from pliant.models.beam.skin import beam_skin
 from pliant.models.rod import RodModel
 from pliant.models.rod.rod import section_ends
+from pliant.models.rod.rod_map import RodMap
+from pliant.models.rod.skin import rod_skin
 from pliant.models.volume import VolumeModel
 from pliant.stepping.info import StepInfo
 from pliant.stepping.touches import Touches
 from pliant.world import State, World
-from pliant.world.storage import decode_controls, decode_world, encode_controls, encode_world, read_archive
+from pliant.world.storage import decode_controls, decode_world, encode_controls, encode_world
 
-_FORMAT = "pliant run 1"
+RUN_FORMAT = "pliant run 1"
 _SKINS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (BeamMap, ("nodes", "triads", "coordinate", "offset", "node_count")),
     (RodMap, ("section", "fraction", "offset", "lengths", "kinds", "basis")),
@@ -220,9 +221,7 @@ class Run:
 
     def save(self, path: str | Path) -> Path:
         """Write the run to `path` (.npz, no pickle) and return the path."""
-        path = Path(path)
         header: dict[str, Any] = {
-            "format": _FORMAT,
             "bodies": [_described(body) for body in self.bodies],
             "stages": list(self.stage_seconds),
             "forces": [list(recorded.names) for recorded in self.forces],
@@ -233,7 +232,6 @@ class Run:
             if self.stepper is not None:
                 header["controls"] = encode_controls(self.world, self.controls)
                 header["stepper"] = [type(self.stepper).__name__, _options(self.stepper)]
-        arrays["header"] = np.array(json.dumps(header))
         for name in ("times", "step_seconds", "iterations", "linear_residual"):
             arrays[name] = getattr(self, name)
         for k, body in enumerate(self.bodies):
@@ -247,16 +245,18 @@ class Run:
         for k, recorded in enumerate(self.forces):
             arrays[f"force_{k}"] = recorded.values
             arrays |= {} if recorded.touches is None else recorded.touches.arrays(k)
-        with path.open("wb") as stream:
-            np.savez_compressed(stream, **arrays)
-        return path
+        return write_archive(path, RUN_FORMAT, arrays, header=header)
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
         """Read a run that `save` wrote."""
-        header, arrays = read_archive(path)
-        if header.get("format") != _FORMAT:
-            raise InputError(f"{path} holds {header.get('format')!r}, not {_FORMAT!r}")
+        header, arrays = read_archive(path, RUN_FORMAT, what="a saved run")
+        with decoding(path, "a saved run"):
+            return cls.decoded(header, arrays)
+
+    @classmethod
+    def decoded(cls, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Run:
+        """The run that `save` described by header and arrays."""
         world = decode_world(header["world"], arrays) if "world" in header else None
         bodies = tuple(
             _body(b, arrays[f"rest_{k}"], arrays[f"cells_{k}"], _skin(arrays, k))
@@ -365,7 +365,7 @@ class Recorder:
             iterations=np.array([info.iterations for info in self._infos], dtype=float),
             linear_residual=np.array([info.linear_residual for info in self._infos]),
             stage_seconds={s: np.array([info.stage_times.get(s, 0.0) for info in self._infos]) for s in stages},
-            forces=tuple(self._rows(maker) for maker in self._world.row_makers if _is_recorded(maker)),
+            forces=tuple(self._rows(maker) for maker in self._world.constraints if _is_recorded(maker)),
             world=self._world,
             controls=tuple(self._controls),
             stepper=self._stepper,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pliant.constraints import Assembly, RowMaker, forces_of
+from pliant.constraints import Assembly, Constraint, forces_of
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
 from pliant.models.workspace import Workspace
@@ -46,7 +46,7 @@ class Session(Protocol):
     """What finds the constraint forces during one step."""
 
     @property
-    def constraints(self) -> Sequence[RowMaker]:
+    def constraints(self) -> Sequence[Constraint]:
         """Constraints beside those of the world."""
 
     def observe(self, systems: Sequence[System]) -> Any:
@@ -69,7 +69,7 @@ class RowSolver(Protocol):
 class DirectSession:
     """The laws of the rows decide; `constraints` are rows beside those of the world."""
 
-    constraints: Sequence[RowMaker] = ()
+    constraints: Sequence[Constraint] = ()
 
     def observe(self, systems: Sequence[System]) -> Any:
         """Nothing is needed."""

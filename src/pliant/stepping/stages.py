@@ -17,9 +17,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pliant.constraints import Assembly, RowMaker
+from pliant.constraints import Assembly, Constraint, RowView
 from pliant.constraints import assemble as assemble_rows
 from pliant.constraints import condense as condense_rows
+from pliant.constraints import detect as detect_contacts
 from pliant.core.arrays import transposed_product
 from pliant.core.errors import SingularError
 from pliant.core.timers import StageTimers
@@ -63,9 +64,9 @@ class Step:
         return self.bodies.world
 
     @property
-    def constraints(self) -> tuple[RowMaker, ...]:
+    def constraints(self) -> tuple[Constraint, ...]:
         """Constraints of the world, then those of the session."""
-        return (*self.world.row_makers, *self.session.constraints)
+        return (*self.world.constraints, *self.session.constraints)
 
     def balanced(self, forces: Forces) -> Forces:
         """`forces` less those that only accelerate free bodies."""
@@ -87,6 +88,13 @@ class Regularization(Protocol):
 
     def constrain(self, factors: Sequence[Factor], dx: list[FloatArray]) -> None:
         """Remove the free rigid motion from dx (in place)."""
+
+
+class Detection(NamedTuple):
+    """What each constraint sees of the step, and what it found there: contacts of colliding pairs, None of others."""
+
+    views: Sequence[RowView]
+    found: tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,20 +154,21 @@ def begin(
     return Step(StepBodies.begin(world, state, scheme, values, workspace), session, StageTimers())
 
 
-def detect(step: Step) -> tuple[Any, ...]:
-    """What every constraint finds at the present positions: contacts of colliding pairs, None of others."""
-    if not step.constraints:
-        return ()
-    with step.timers.stage("detect"):
-        return tuple(step.bodies.views(len(step.session.constraints)))
-
-
-def assemble(step: Step, contacts: Sequence[Any]) -> Assembly | None:
-    """The rows of all constraints; None where the world has none."""
+def detect(step: Step) -> Detection | None:
+    """What every constraint finds at the present positions; None where the world has none."""
     if not step.constraints:
         return None
+    with step.timers.stage("detect"):
+        views = step.bodies.views(len(step.session.constraints))
+        return Detection(views, detect_contacts(step.constraints, views))
+
+
+def assemble(step: Step, contacts: Detection | None) -> Assembly | None:
+    """The rows of all constraints; None where the world has none."""
+    if contacts is None:
+        return None
     with step.timers.stage("rows"):
-        return assemble_rows(step.constraints, contacts)
+        return assemble_rows(step.constraints, contacts.views, contacts.found)
 
 
 def linearize(step: Step, tangent: Tangent, regularization: Regularization | None = None) -> Linearization:

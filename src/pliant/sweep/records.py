@@ -8,15 +8,13 @@ import os
 import platform
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from pliant.core.archive import read_archive, write_archive
 from pliant.core.errors import InputError, PliantWarning
 
 FORMAT = "pliant sweep 1"
@@ -31,24 +29,6 @@ def digest_of(value: Any) -> str:
             f"a case of a sweep must be plain values that JSON can hold, got {value!r}: {error}"
         ) from error
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def write_archive(path: Path, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Path:
-    """Write `header` (as JSON) and `arrays` to `path` (.npz, no pickle) such that the file is whole or not there."""
-    for name, array in arrays.items():
-        if np.asarray(array).dtype.hasobject:
-            raise InputError(f"result {name!r} must be an array of numbers to be kept in a file, got {array!r}")
-    half = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with half.open("wb") as stream:
-            np.savez_compressed(stream, header=np.array(json.dumps(header)), **arrays)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(half, path)
-    finally:
-        with suppress(FileNotFoundError):
-            half.unlink()
-    return path
 
 
 @dataclass(frozen=True)
@@ -91,11 +71,9 @@ class Records:
         if not path.exists():
             return None
         try:
-            with np.load(path, allow_pickle=False) as data:
-                arrays = dict(data)
-            header = json.loads(str(arrays.pop("header")))
-        except (OSError, ValueError, KeyError, EOFError) as error:
-            warnings.warn(f"{path} cannot be read ({error}) and is computed again", PliantWarning, stacklevel=2)
+            header, arrays = read_archive(path, FORMAT, what="a finished case of a sweep")
+        except InputError as error:
+            warnings.warn(f"{error}. The case is computed again", PliantWarning, stacklevel=2)
             return None
         if header["case_digest"] != digest_of(case) or header["identity"] != self.identity:
             raise InputError(
@@ -107,7 +85,6 @@ class Records:
     def write(self, number: int, case: Any, arrays: Mapping[str, Any], seconds: float) -> Path:
         """Keep the results of case `number`, with where they come from."""
         header = {
-            "format": FORMAT,
             "number": number,
             "case": case,
             "case_digest": digest_of(case),
@@ -115,7 +92,7 @@ class Records:
             "seconds": seconds,
             **provenance(),
         }
-        return write_archive(self.path(number), header, arrays)
+        return write_archive(self.path(number), FORMAT, arrays, header=header)
 
 
 def provenance() -> dict[str, Any]:

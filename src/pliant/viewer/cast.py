@@ -9,13 +9,13 @@ import numpy as np
 
 from pliant.actuators import CableRows, CavityRows
 from pliant.core.types import FloatArray
-from pliant.mappings import RodMap
-from pliant.mappings.beam_skin import beam_skin
-from pliant.mappings.rod_skin import rod_skin
 from pliant.models.beam import BeamModel
+from pliant.models.beam.skin import beam_skin
 from pliant.models.rigid import Obstacle
 from pliant.models.rod import RodModel
 from pliant.models.rod import readouts as rod_readouts
+from pliant.models.rod.rod_map import RodMap
+from pliant.models.rod.skin import rod_skin
 from pliant.models.volume import VolumeModel, readouts
 from pliant.stepping import Run
 from pliant.stepping.run import RecordedBody, Recorder
@@ -65,10 +65,10 @@ class Cast:
         """All of a world."""
         recorded = Recorder(world, world.initial_state()).run().bodies
         bodies = tuple(_drawn(body, model) for body, model in zip(recorded, world.models, strict=True))
-        strands = tuple(maker for maker in world.row_makers if isinstance(maker, CableRows))
+        strands = tuple(maker for maker in world.constraints if isinstance(maker, CableRows))
         models = {k: model for k, model in enumerate(world.models) if isinstance(model, VolumeModel)}
         rods = {k: model for k, model in enumerate(world.models) if isinstance(model, RodModel)}
-        chambers = tuple(maker for maker in world.row_makers if isinstance(maker, CavityRows))
+        chambers = tuple(maker for maker in world.constraints if isinstance(maker, CavityRows))
         return cls(bodies, world.obstacles, strands, models, rods, chambers)
 
     @classmethod

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.archive import write_stream
 from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray
 from pliant.hybrid import Continuous, Outcome, Point, Sampled, System, integrate
@@ -165,7 +166,8 @@ class HybridSubject:
         """Time, coordinates, velocities and modes."""
         stream, point = io.BytesIO(), self.point
         q, v, modes = (self.system.q0, self.system.v0, ()) if point is None else (point.q, point.v, point.modes)
-        np.savez(stream, time=np.array(self.time), q=q, v=v, modes=np.asarray(modes))
+        arrays = {"time": np.array(self.time), "q": q, "v": v, "modes": np.asarray(modes)}
+        write_stream(stream, "pliant hybrid state 1", arrays, compress=False)
         return f"{self.name}-state.npz", stream.getvalue()
 
     def begin_recording(self) -> None:

@@ -139,7 +139,7 @@ def _step(span: float) -> float:
 
 def world_ranges(world: World) -> Iterator[Range]:
     """Of every actuator, load and support of a world."""
-    for maker in world.row_makers:
+    for maker in world.constraints:
         handle = getattr(maker, "spec", None)
         if isinstance(handle, Cable):
             high = handle.max_displacement if np.isfinite(handle.max_displacement) else CABLE_TRAVEL

@@ -55,12 +55,12 @@ def world_moment(state: State, info: StepInfo | None, tip: FloatArray | None = N
     world = state.world
     obstacles = tuple(obstacle.pose(state.time) for obstacle in world.obstacles)
     if info is None or info.assembly is None or info.lam is None:
-        return Moment(state.time, state.q, obstacles, *_still(world.row_makers), tip=tip)
+        return Moment(state.time, state.q, obstacles, *_still(world.constraints), tip=tip)
     delta, lam = info.delta, info.lam
     readings, points, forces = [], [], []
     tensions: list[float] = []
     pressures: list[float] = []
-    for number, maker in enumerate(world.row_makers):
+    for number, maker in enumerate(world.constraints):
         if isinstance(maker, ContactPair):
             name, found = _contacts(maker, info)
             points.append(found.points)

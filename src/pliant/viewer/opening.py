@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pliant.core.errors import InputError
 from pliant.robots import Robot
 from pliant.stepping import Run
+from pliant.stepping.load import load
 from pliant.viewer.world_subject import WorldSubject, inferred_tip
 from pliant.viewer.zoo import Entry, entry
 from pliant.world import Scene, World
-from pliant.world.storage import WORLD_FORMAT, decode_world, read_archive
 
 
 def opened(what: str) -> Entry | Run | WorldSubject:
@@ -27,19 +26,7 @@ def loaded(path: Path) -> Run | World:
     """A saved run or world; a file of another version is said to be one."""
     if not path.is_file():
         raise InputError(f"there is no file {str(path)!r}")
-    header, arrays = read_archive(path)
-    kind = str(header.get("format"))
-    if kind == WORLD_FORMAT:
-        return _decoded(path, lambda: decode_world(header["world"], arrays))
-    known = ("pliant world", "pliant run")
-    if kind.startswith(known) and kind not in (WORLD_FORMAT, "pliant run 1"):
-        raise InputError(
-            f"{path} was written by another version of Pliant ({kind!r}; this one reads {WORLD_FORMAT!r} and "
-            "'pliant run 1'): open it with that version, or make it again"
-        )
-    if not kind.startswith(known):
-        raise InputError(f"{path} holds {kind!r}, which is neither a saved world nor a run")
-    return _decoded(path, lambda: Run.load(path))
+    return load(path)
 
 
 def thing_of(thing: Any, *, name: str = "", robot: Robot | None = None, **options: Any) -> Run | WorldSubject:
@@ -55,13 +42,3 @@ def thing_of(thing: Any, *, name: str = "", robot: Robot | None = None, **option
         raise InputError(f"a Run, a World (scene.compile()) or a Scene can be viewed, not something of type {kind}")
     tip, actuators = inferred_tip(thing) if robot is None else (robot.tip, (*robot.cables, *robot.cavities))
     return WorldSubject(thing, name=name, tip=tip, actuators=actuators, **options)
-
-
-def _decoded(path: Path, decode: Callable[[], Run | World]) -> Run | World:
-    try:
-        return decode()
-    except (KeyError, TypeError, IndexError) as error:
-        raise InputError(
-            f"{path} lacks what this version of Pliant expects ({type(error).__name__}: {error}); it was probably "
-            "written by another one, or is damaged"
-        ) from error

@@ -29,7 +29,7 @@ class Playback(Viewer):
         self._time = float(run.times[0])
         self._clock: float | None = None
         self._shown = -1
-        makers = () if run.world is None else run.world.row_makers
+        makers = () if run.world is None else run.world.constraints
         actuators = [maker.spec for maker in makers if isinstance(maker, ActuatorRows)]
         self._actuators = {actuator.name: actuator for actuator in actuators}
         self._cache: dict[tuple[str, int], dict[int, FloatArray]] = {}

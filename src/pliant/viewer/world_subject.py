@@ -120,7 +120,7 @@ class WorldSubject:
     @property
     def has_contacts(self) -> bool:
         """Whether anything collides."""
-        return any(isinstance(maker, ContactPair) for maker in self.world.row_makers)
+        return any(isinstance(maker, ContactPair) for maker in self.world.constraints)
 
     def seen(self) -> list[FloatArray]:
         """The bodies, rigid balls and beams with their radius, (n, 3) m."""
@@ -274,7 +274,7 @@ def inferred_tip(world: World) -> tuple[Marker | None, tuple[Any, ...]]:
     """A point to aim with in a world that does not say: the node of the first body with actuators that is farthest
     from where it is held; and the actuators.
     """
-    actuators = tuple(m.spec for m in world.row_makers if isinstance(m, ActuatorRows) and isinstance(m.spec, Actuator))
+    actuators = tuple(m.spec for m in world.constraints if isinstance(m, ActuatorRows) and isinstance(m.spec, Actuator))
     for actuator in actuators:
         for body in actuator.bodies:
             model = world.models[world.index(body)]

@@ -11,10 +11,10 @@ from pliant.world.world import World
 
 
 class Reduction(Protocol):
-    """What makes models or makers of rows smaller: a `Subspace` of a volume, a basis of contacts."""
+    """What makes models or constraints smaller: a `Subspace` of a volume, a basis of contacts."""
 
     def covers(self, part: Any) -> bool:
-        """Whether it reduces this model or maker of rows."""
+        """Whether it reduces this model or constraint."""
 
     def reduced(self, part: Any) -> Any:
         """The smaller one."""
@@ -36,14 +36,14 @@ class Training:
 
 
 def reduced(world: World, reductions: Sequence[Reduction]) -> World:
-    """`world` with every model and maker of rows that one of `reductions` covers replaced by its smaller one.
+    """`world` with every model and constraint that one of `reductions` covers replaced by its smaller one.
 
     States keep their shapes: positions (n, 3), m, of all nodes. Reductions are saved with the world.
     """
-    models, makers = list(world.models), list(world.row_makers)
+    models, constraints = list(world.models), list(world.constraints)
     for reduction in reductions:
         found = False
-        for parts in (models, makers):
+        for parts in (models, constraints):
             for number, part in enumerate(parts):
                 if reduction.covers(part):
                     found = True
@@ -53,6 +53,6 @@ def reduced(world: World, reductions: Sequence[Reduction]) -> World:
     return replace(
         world,
         models=tuple(models),
-        row_makers=tuple(makers),
+        constraints=tuple(constraints),
         reductions=(*world.reductions, *reductions),
     )

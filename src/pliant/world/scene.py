@@ -16,7 +16,7 @@ from pliant.constraints.channel import Channel, ChannelRows
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.facing import Facing, FacingPair
-from pliant.constraints.rows import RowMaker, RowView
+from pliant.constraints.rows import Constraint, RowView
 from pliant.constraints.sheath import Sheath, SheathRows
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
@@ -24,7 +24,7 @@ from pliant.core.types import FloatArray
 from pliant.mesh import Mesh
 from pliant.mesh.mesh import rotation_matrix
 from pliant.models.beam import Beam, BeamModel
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.rigid import Obstacle, RigidBody, RigidModel
 from pliant.models.rod import Rod, RodLoad, RodModel
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Support, TractionLoad, Volume, VolumeModel
@@ -184,10 +184,10 @@ class Scene:
             raise InputError("the scene is empty; add a body, for example pl.Volume(mesh, material)")
         actuators = [actuator.row_maker(key) for key, actuator in enumerate(self._actuators)]
         models = tuple(self._model(body, actuators) for body in self._bodies)
-        makers: list[RowMaker] = [rows.bound(models) for rows in actuators]
-        makers += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(self._attachments, start=1)]
-        makers += [ChannelRows.build(spec, models, k) for k, spec in enumerate(self._channels)]
-        makers += [SheathRows.build(spec, models, k) for k, spec in enumerate(self._sheaths)]
+        constraints: list[Constraint] = [rows.bound(models) for rows in actuators]
+        constraints += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(self._attachments, start=1)]
+        constraints += [ChannelRows.build(spec, models, k) for k, spec in enumerate(self._channels)]
+        constraints += [SheathRows.build(spec, models, k) for k, spec in enumerate(self._sheaths)]
         pairs = [self._contact_pair(pair, models, number) for number, pair in enumerate(self._pairs, start=1)]
         facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(self._facings, start=len(pairs) + 1)]
         apart = [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap]
@@ -196,7 +196,7 @@ class Scene:
             models=models,
             gravity=self.gravity.copy(),
             handles=frozenset([*self._loads, *self._supports, *self._actuators]),
-            row_makers=(*makers, *pairs, *facings),
+            constraints=(*constraints, *pairs, *facings),
             obstacles=tuple(self._obstacles),
             source=self,
         )
@@ -292,11 +292,7 @@ class Scene:
 
 def _check_apart(models: Sequence[Model], pairs: Sequence[ContactPair]) -> None:
     """Colliding bodies have to stand apart, or touch, when the world begins."""
-    q = [model.initial()[0] for model in models]
-    speeds = [model.initial()[1] for model in models]
-    moved = [np.zeros_like(v) for v in speeds]
-    sizes = [model.size for model in models]
-    view = RowView(q=q, start=q, moved=moved, sizes=sizes, controls={}, time=0.0, dt=0.0, speeds=speeds)
+    view = RowView.of(models, speeds=[model.initial()[1] for model in models])
     for pair in pairs:
         depth = pair.overlap(view)
         if depth > OVERLAP * pair.margin:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.beam import BeamModel
@@ -119,12 +117,12 @@ class State:
 
     def length(self, cable: Any) -> float:
         """Length of a cable along its via points, m."""
-        maker: Any = self.world.row_makers[self.world.maker(cable)]
+        maker: Any = self.world.constraints[self.world.constraint_index(cable)]
         return float(maker.length(self.q))
 
     def volume(self, cavity: Any) -> float:
         """Volume of a cavity, m³."""
-        maker: Any = self.world.row_makers[self.world.maker(cavity)]
+        maker: Any = self.world.constraints[self.world.constraint_index(cavity)]
         return float(maker.volume(self.q[maker.number]))
 
     def stress(self, body: Any, *, at: str = "cells") -> FloatArray:
@@ -156,17 +154,9 @@ class State:
 
     def save(self, path: str | Path) -> Path:
         """Write the state to `path` (.npz, no pickle); `world.load_state` gives the same bits back."""
-        path = Path(path)
-        arrays: dict[str, Any] = {"time": np.array(self.time), "lam": self.lam}
-        arrays |= {f"q_{k}": q for k, q in enumerate(self.q)} | {f"v_{k}": v for k, v in enumerate(self.v)}
-        if self.keys is not None:
-            arrays["keys"] = self.keys
-        for number, memory in enumerate(self.memories):
-            if memory is not None:
-                arrays |= {f"memory_{number}_{name}": array for name, array in memory.arrays().items()}
-        with path.open("wb") as stream:
-            np.savez(stream, **arrays)
-        return path
+        from pliant.world.storage import save_state
+
+        return save_state(self, path)
 
     def _read(self, body: Any, read: Any, at: str) -> FloatArray:
         number, model = self._volume(body)

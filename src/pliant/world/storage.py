@@ -1,45 +1,32 @@
-"""Worlds and recorded controls in files: .npz with a JSON header, no pickle."""
+"""Worlds, states and recorded controls as JSON headers and arrays of archives, and back."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from pliant.actuators.values import KINDS
+from pliant.core.archive import decoding, read_archive, write_archive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.world.codec import Decoder, Encoder
 from pliant.world.reduced import reduced
 from pliant.world.scene import Pair, Scene
+from pliant.world.state import State
 from pliant.world.world import World
 
 WORLD_FORMAT = "pliant world 1"
+STATE_FORMAT = "pliant state 1"
 _CONTROLS = {kind.__name__: kind for kind in KINDS}
 
 
 def save_world(world: World, path: Path) -> Path:
     """Write `world` to `path`."""
     header, arrays = encode_world(world)
-    with path.open("wb") as stream:
-        np.savez_compressed(stream, header=np.array(json.dumps({"format": WORLD_FORMAT, "world": header})), **arrays)
-    return path
-
-
-def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Header and arrays of a file that Pliant wrote."""
-    try:
-        with np.load(Path(path), allow_pickle=False) as data:
-            arrays = dict(data)
-        return json.loads(str(arrays.pop("header"))), arrays
-    except OSError as error:
-        raise InputError(f"{path} is not a saved world or run: {error}") from error
-    except (ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise InputError(f"{path} is not a saved world or run, or it is damaged") from error
+    return write_archive(path, WORLD_FORMAT, arrays, header={"world": header})
 
 
 def encode_world(world: World) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -72,6 +59,51 @@ def decode_world(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> World:
     return reduced(world, reductions) if reductions else world
 
 
+def save_state(state: State, path: str | Path) -> Path:
+    """Write `state` to `path`, uncompressed."""
+    return write_archive(path, STATE_FORMAT, encode_state(state), compress=False)
+
+
+def load_state(world: World, path: str | Path) -> State:
+    """The state of `world` that `save_state` wrote to `path`."""
+    what = "a saved state of this world"
+    _, arrays = read_archive(path, STATE_FORMAT, what=what, untagged=True)
+    with decoding(path, what):
+        state = decode_state(world, arrays)
+    for model, q in zip(world.models, state.q, strict=True):
+        wanted = model.initial()[0].shape
+        if q.shape != wanted:
+            raise InputError(f"{path} has positions of shape {q.shape} for {model.name!r}, this world {wanted}")
+    return state
+
+
+def encode_state(state: State) -> dict[str, Any]:
+    """A state as arrays by name: time, positions, velocities, multipliers, their keys, memories of the constraints."""
+    arrays: dict[str, Any] = {"time": np.array(state.time), "lam": state.lam}
+    arrays |= {f"q_{k}": q for k, q in enumerate(state.q)} | {f"v_{k}": v for k, v in enumerate(state.v)}
+    if state.keys is not None:
+        arrays["keys"] = state.keys
+    for k, memory in enumerate(state.memories):
+        if memory is not None:
+            arrays |= {f"memory_{k}_{name}": array for name, array in memory.arrays().items()}
+    return arrays
+
+
+def decode_state(world: World, arrays: Mapping[str, Any]) -> State:
+    """The state of `world` that `encode_state` described."""
+    memories = tuple(_memory(arrays, k, maker) for k, maker in enumerate(world.constraints))
+    known = any(memory is not None for memory in memories) or "keys" in arrays
+    return State(
+        world,
+        float(arrays["time"]),
+        tuple(arrays[f"q_{k}"] for k in range(len(world.models))),
+        tuple(arrays[f"v_{k}"] for k in range(len(world.models))),
+        arrays["lam"],
+        keys=arrays.get("keys"),
+        memories=memories if known else (),
+    )
+
+
 def encode_controls(world: World, controls: Sequence[Mapping[Any, Any]]) -> list[list[list[Any]]]:
     """Controls of each step as [number of the thing, kind, value]."""
     number = {id(thing): k for k, (thing, _) in enumerate(world.source.things())}
@@ -92,6 +124,12 @@ def decode_controls(world: World, encoded: Sequence[Sequence[Sequence[Any]]]) ->
         return ("gravity", np.array(value)) if k < 0 else (things[k], _CONTROLS[kind](_value(value)))
 
     return tuple(dict(decoded(*control) for control in step) for step in encoded)
+
+
+def _memory(arrays: Mapping[str, Any], index: int, maker: Any) -> Any:
+    prefix = f"memory_{index}_"
+    own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    return maker.memory_type.from_arrays(own) if own else None
 
 
 def _value(value: Any) -> float | FloatArray:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints.contact import ContactPair
-from pliant.constraints.rows import RowMaker, StiffRowMaker
+from pliant.constraints.rows import Constraint, StiffConstraint
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
-from pliant.models.model import Model
+from pliant.models.body import Model
 from pliant.models.volume import VolumeModel
 from pliant.world.controls import resolve_controls
 from pliant.world.state import State
@@ -29,7 +29,7 @@ class World:
     models: tuple[Model, ...]
     gravity: FloatArray
     handles: frozenset[Any]
-    row_makers: tuple[RowMaker, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
     obstacles: tuple[Any, ...] = ()
     source: Any = None
     reductions: tuple[Any, ...] = ()
@@ -49,14 +49,14 @@ class World:
         raise InputError(f"{body!r} is not a body of this world; its bodies are {names}")
 
     @cached_property
-    def stiff_makers(self) -> tuple[StiffRowMaker, ...]:
-        """The row makers whose forces stiffen a model: cables and cavities."""
-        makers: Any = self.row_makers
-        return tuple(maker for maker in makers if hasattr(maker, "add_stiffness"))
+    def stiff_makers(self) -> tuple[StiffConstraint, ...]:
+        """The constraints whose forces stiffen a model: cables and cavities."""
+        constraints: Any = self.constraints
+        return tuple(one for one in constraints if hasattr(one, "add_stiffness"))
 
     @cached_property
     def stiff_keys(self) -> tuple[IndexArray, IndexArray]:
-        """The keys of the rows of all stiff makers, and where those of each but the first begin."""
+        """The keys of the rows of all stiff constraints, and where those of each but the first begin."""
         keys = [maker.keys for maker in self.stiff_makers]
         return np.concatenate(keys), np.cumsum([len(own) for own in keys])[:-1]
 
@@ -85,35 +85,15 @@ class World:
 
     def load_state(self, path: str | Path) -> State:
         """Read a state that `State.save` wrote for this world."""
-        try:
-            with np.load(Path(path), allow_pickle=False) as data:
-                arrays = dict(data)
-            q = tuple(arrays[f"q_{k}"] for k in range(len(self.models)))
-            v = tuple(arrays[f"v_{k}"] for k in range(len(self.models)))
-            memories = tuple(_memory(arrays, number, maker) for number, maker in enumerate(self.row_makers))
-            known = any(memory is not None for memory in memories) or "keys" in arrays
-            state = State(
-                self,
-                float(arrays["time"]),
-                q,
-                v,
-                arrays["lam"],
-                keys=arrays.get("keys"),
-                memories=memories if known else (),
-            )
-        except (OSError, ValueError, KeyError) as error:
-            raise InputError(f"{path} is not a saved state of this world: {error}") from error
-        for model, x in zip(self.models, q, strict=True):
-            wanted = model.initial()[0].shape
-            if x.shape != wanted:
-                raise InputError(f"{path} has positions of shape {x.shape} for {model.name!r}, this world {wanted}")
-        return state
+        from pliant.world.storage import load_state
 
-    def maker(self, handle: Any) -> int:
-        """Number of the row maker of an actuator."""
-        for number, maker in enumerate(self.row_makers):
-            if getattr(maker, "spec", None) is handle:
-                return number
+        return load_state(self, path)
+
+    def constraint_index(self, handle: Any) -> int:
+        """Index of the constraint of an actuator."""
+        for index, constraint in enumerate(self.constraints):
+            if getattr(constraint, "spec", None) is handle:
+                return index
         raise InputError(f"{handle!r} is not an actuator of this world")
 
     def pairs(self, a: Any, b: Any = None) -> list[tuple[int, float]]:
@@ -123,7 +103,7 @@ class World:
         if b is not None:
             a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
         found = []
-        for number, maker in enumerate(self.row_makers):
+        for number, maker in enumerate(self.constraints):
             if isinstance(maker, ContactPair):
                 sides = (maker.a.handle, maker.b.handle)
                 if (b is None and getattr(maker, "spec", None) is a) or (sides[0] is a and sides[1] is b):
@@ -151,12 +131,6 @@ class World:
         potential = sum(model.potential_energy(q, gravity, values) for model, q, _ in triples)
         total = kinetic + elastic + potential
         return {"kinetic": kinetic, "elastic": elastic, "potential": potential, "total": total}
-
-
-def _memory(arrays: Mapping[str, Any], number: int, maker: Any) -> Any:
-    prefix = f"memory_{number}_"
-    own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    return maker.memory_type.from_arrays(own) if own else None
 
 
 def _name(handle: Any) -> str:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.mappings import RodMap
 from pliant.materials import Tangent
 from pliant.models.rod import RodModel
+from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import STATIC_SCHEME, euler_scheme, midpoint_scheme
 
 GRAVITY = np.array([0.0, 0.0, -9.81])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,13 +14,14 @@ from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import regions
 from pliant.mesh.regions import Region
 from pliant.models.beam.section import Section
+from pliant.models.body import Body
 from pliant.models.volume.volume import Rayleigh
 
 NO_DAMPING = Rayleigh()
 
 
 @dataclass(frozen=True, eq=False)
-class Beam:
+class Beam(Body):
     """A slender elastic body: straight pieces of one cross-section between nodes that have a position and a frame.
 
     points
@@ -63,6 +64,8 @@ class Beam:
     damping: Rayleigh = NO_DAMPING
     contact_points: int = 4
     name: str = "beam"
+
+    slender: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         name = self.name

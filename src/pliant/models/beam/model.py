@@ -18,9 +18,12 @@ from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.models.beam import dynamics, element
+from pliant.models.beam.axis import BeamAxis
 from pliant.models.beam.beam import Beam
+from pliant.models.beam.beam_map import BeamMap
 from pliant.models.beam.factor import BeamFactor, Twists
 from pliant.models.beam.trial import BeamTrial
+from pliant.models.body import Model
 from pliant.models.scheme import Scheme
 from pliant.models.volume import assembly
 from pliant.models.volume.held_factor import HeldFactor
@@ -51,7 +54,7 @@ class Elements:
 
 
 @dataclass(frozen=True, eq=False)
-class BeamModel:
+class BeamModel(Model):
     """A compiled `Beam` with its loads and supports. Everything here is computed once; a step only reads it.
 
     `rest` (n, 4, 3) is q at rest, `mass` (n,) kg and `inertia` (n, 3, 3) kg·m² those of each node, in its frame;
@@ -112,16 +115,6 @@ class BeamModel:
         )
 
     @property
-    def name(self) -> str:
-        """Name of the body."""
-        return self.spec.name
-
-    @property
-    def size(self) -> int:
-        """Number of scalar unknowns, six for each node, held ones included."""
-        return self.held.size
-
-    @property
     def node_count(self) -> int:
         """Number of nodes."""
         return len(self.rest)
@@ -141,6 +134,18 @@ class BeamModel:
     ) -> BeamTrial:
         """A step from q (n, 4, 3) and v (n, 2, 3)."""
         return BeamTrial(self, q, v, scheme, gravity, controls, workspace or Workspace())
+
+    def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> BeamMap:
+        """The map of points (p, 3), m, each on the nearest piece."""
+        if not placed:
+            first, spec = self.initial()[0][0], self.spec
+            turned = first[1:] @ spec.node_frames[0].T
+            points = first[0] + (points - spec.node_points[0]) @ turned.T
+        return BeamMap.of_points(self, points, what=what, reach=reach)
+
+    def axis(self) -> BeamAxis:
+        """The axes of all pieces."""
+        return BeamAxis.of(self)
 
     def momentum(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Linear (kg·m/s) and angular momentum (kg·m²/s, about the node) of each node, (n, 2, 3)."""

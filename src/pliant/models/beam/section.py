@@ -9,6 +9,7 @@ shear coefficient in Timoshenko's beam theory", J. Appl. Mech. 33, 1966.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -179,3 +180,13 @@ class Rectangle:
 def _ring(radius: float) -> FloatArray:
     angle = np.linspace(0.0, 2.0 * np.pi, _AROUND, endpoint=False)
     return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def inner_radii(sections: Sequence[Section], elements: int, segments: int) -> FloatArray | None:
+    """Radii (elements × segments,), m, of the bore of a hollow body of `elements` with `segments` each; None where one
+    of its `sections`, one or one for each element, is solid.
+    """
+    inner = np.array([getattr(section, "inner", 0.0) for section in sections])
+    if not (inner > 0.0).all():
+        return None
+    return np.repeat(np.broadcast_to(inner, (elements,)), segments)

@@ -14,6 +14,7 @@ from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Surface
+from pliant.models.body import Body
 from pliant.models.rigid.inertia import box_triangles, solid_moments
 
 _UNMOVED = np.vstack([np.zeros(3), np.eye(3)])
@@ -55,7 +56,7 @@ def mesh_shape(surface: Surface) -> Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class RigidBody:
+class RigidBody(Body):
     """A free rigid body: its shape, mass (kg), inertia (3, 3) kg·m² about its centre of mass, and where it starts.
 
     Made by `RigidBody.sphere`, `.box` and `.mesh`. `position` (m) is that of the centre of mass, `rotation` a rotation

@@ -8,8 +8,7 @@ gyroscopic torque −ω × Iω is a bias on the right. Rotations are updated by 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,10 @@ import numpy as np
 from pliant.core.lie import orthonormal, rotation_exp, rotation_log
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
+from pliant.models.body import Model
 from pliant.models.model import Residual, TrialBase
 from pliant.models.rigid.body import RigidBody
+from pliant.models.rigid.frame_map import FrameMap
 from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.dense import DenseFactor
@@ -30,25 +31,11 @@ solve.
 
 
 @dataclass(frozen=True, eq=False)
-class RigidModel:
-    """A compiled `RigidBody`."""
+class RigidModel(Model):
+    """A compiled `RigidBody`. None of its six unknowns is constrained."""
 
     spec: RigidBody
-
-    @property
-    def name(self) -> str:
-        """Name of the body."""
-        return self.spec.name
-
-    @property
-    def size(self) -> int:
-        """Six unknowns."""
-        return 6
-
-    @cached_property
-    def held(self) -> BoolArray:
-        """No unknown of a free body is held."""
-        return np.zeros((2, 3), bool)
+    held: BoolArray = field(default_factory=lambda: np.zeros((2, 3), bool))
 
     def initial(self) -> tuple[FloatArray, FloatArray]:
         """Pose (4, 3) and velocities (2, 3) at the start."""
@@ -66,6 +53,11 @@ class RigidModel:
         """A step from pose q and velocities v."""
         return RigidTrial(self, q, v, scheme, gravity)
 
+    def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> FrameMap:
+        """The map of points (p, 3), m, fixed in the body."""
+        pose = self.initial()[0]
+        return FrameMap((points - pose[0]) @ pose[1:] if placed else points)
+
     def mass_matrix(self, q: FloatArray) -> FloatArray:
         """M (6, 6) in world axes, kg and kg·m²."""
         M = np.zeros((6, 6))
@@ -76,10 +68,6 @@ class RigidModel:
     def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
         """Kinetic energy, J."""
         return 0.5 * float(v.ravel() @ self.mass_matrix(q) @ v.ravel())
-
-    def elastic_energy(self, q: FloatArray) -> float:
-        """None: 0 J."""
-        return 0.0
 
     def potential_energy(self, q: FloatArray, gravity: FloatArray, controls: Mapping[Any, FloatArray]) -> float:
         """Potential of gravity, J."""

@@ -19,8 +19,11 @@ import numpy as np
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.models.body import Model
 from pliant.models.rod import inertia
+from pliant.models.rod.axis import RodAxis
 from pliant.models.rod.rod import Rod, Slide, Turn, freedom_basis, section_ends
+from pliant.models.rod.rod_map import RodMap
 from pliant.models.rod.stations import Loaded, Stations, Sweep, build_stations
 from pliant.models.rod.trial import RodTrial
 from pliant.models.scheme import Scheme
@@ -29,7 +32,7 @@ from pliant.models.workspace import Workspace
 
 
 @dataclass(frozen=True, eq=False)
-class RodModel:
+class RodModel(Model):
     """A compiled `Rod` with its loads and supports. Everything here is computed once; a step only reads it.
 
     `rest` (4 + 2N, 3) is q at rest, `start` when the world begins, `stiffness` (2N, 3) N·m and N/m that of each
@@ -77,16 +80,6 @@ class RodModel:
             supports=listed,
         )
 
-    @property
-    def name(self) -> str:
-        """Name of the body."""
-        return self.spec.name
-
-    @property
-    def size(self) -> int:
-        """Number of scalar unknowns, six for the base and six for each section, held ones included."""
-        return self.held.size
-
     @cached_property
     def free(self) -> IndexArray:
         """Unknowns that may move, among all."""
@@ -127,6 +120,17 @@ class RodModel:
     ) -> RodTrial:
         """A step from q (4 + 2N, 3) and v (2 + 2N, 3)."""
         return RodTrial(self, q, v, scheme, gravity, controls)
+
+    def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> RodMap:
+        """The map of points (p, 3), m, each at the nearest place of the axis."""
+        if not placed:
+            made, base = self.spec.pose, self.rest
+            points = base[0] + (points - made[0]) @ made[1:] @ base[1:4].T
+        return RodMap.of_points(self, points, what=what, reach=reach)
+
+    def axis(self) -> RodAxis:
+        """The axis of the rod."""
+        return RodAxis.of(self)
 
     def sweep(self, q: FloatArray) -> Sweep:
         """Poses and Jacobian at q."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from pliant.mesh import regions
 from pliant.mesh.mesh import rotation_matrix
 from pliant.mesh.regions import Region
 from pliant.models.beam.section import Section
+from pliant.models.body import Body
 from pliant.models.rod import kinematics
 from pliant.models.volume.volume import Rayleigh
 
@@ -45,7 +46,7 @@ class Turn:
 
 
 @dataclass(frozen=True, eq=False)
-class Rod:
+class Rod(Body):
     """A Cosserat rod of sections of constant strain; its unknowns are the strains.
 
     length
@@ -97,6 +98,8 @@ class Rod:
     damping: Rayleigh = NO_DAMPING
     contact_points: int = 4
     name: str = "rod"
+
+    slender: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         name = self.name

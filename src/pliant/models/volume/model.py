@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
+from pliant.models.body import Model
 from pliant.models.scheme import Scheme
 from pliant.models.volume import assembly
+from pliant.models.volume.barycentric import BarycentricMap
 from pliant.models.volume.fibre import Fibre, FibreBars
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support, surface_facets
@@ -34,7 +36,7 @@ from pliant.solvers.linear.symbolic import Symbolic, analyze
 
 
 @dataclass(frozen=True, eq=False)
-class VolumeModel:
+class VolumeModel(Model):
     """A compiled `Volume` with its loads and supports. Everything here is computed once; a step only reads it."""
 
     spec: Volume
@@ -54,6 +56,8 @@ class VolumeModel:
     supports: tuple[tuple[Support, IntArray, str | None], ...]
     fibres: tuple[FibreBars, ...]
     symbolic: Symbolic
+
+    has_frames: ClassVar[bool] = False
 
     @classmethod
     def build(
@@ -111,19 +115,9 @@ class VolumeModel:
         return self.mesh.points
 
     @property
-    def name(self) -> str:
-        """Name of the body."""
-        return self.spec.name
-
-    @property
     def is_linear_law(self) -> bool:
         """Whether every material is linear or corotated, so that the closed-form warped tangent applies."""
         return all(law in LINEAR_LAWS for law in self.laws)
-
-    @property
-    def size(self) -> int:
-        """Number of scalar unknowns, held ones included."""
-        return self.rest.size
 
     def initial(self) -> tuple[FloatArray, FloatArray]:
         """Positions and velocities (n, 3) at rest."""
@@ -140,6 +134,10 @@ class VolumeModel:
     ) -> VolumeTrial:
         """A step from positions q and velocities v (n, 3)."""
         return VolumeTrial(self, q, v, scheme, gravity, controls, workspace or Workspace())
+
+    def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> BarycentricMap:
+        """The map of points (p, 3), m, inside the mesh; one outside is extrapolated from the nearest cell."""
+        return BarycentricMap.of_points(self.mesh if placed else self.spec.mesh, points, what=what, reach=reach)
 
     def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
         """Kinetic energy, J."""

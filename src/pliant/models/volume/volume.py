@@ -14,6 +14,7 @@ from pliant.core.types import IntArray
 from pliant.materials import Material
 from pliant.mesh import Mesh
 from pliant.mesh.regions import Region
+from pliant.models.body import Body
 from pliant.models.volume.points import AntiLocking
 
 
@@ -32,7 +33,7 @@ class Rayleigh:
 
 
 @dataclass(frozen=True, eq=False)
-class Volume:
+class Volume(Body):
     """A deformable body: a mesh of tetrahedra or hexahedra and a material.
 
     mesh

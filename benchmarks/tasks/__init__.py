@@ -1,0 +1,42 @@
+"""Benches: how fast a named task runs, beside its floor and beside other simulators on the same task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.tasks.beam import run_beam
+from benchmarks.tasks.rod import run_rod
+from benchmarks.tasks.touch import run_block, run_finger, run_gripper, run_trunk
+from pliant.core.errors import InputError
+
+BENCHES: dict[str, Callable[..., dict[str, Any]]] = {
+    "beam": run_beam,
+    "block": run_block,
+    "finger": run_finger,
+    "gripper": run_gripper,
+    "rod": run_rod,
+    "trunk": run_trunk,
+}
+"""Function of each bench by name."""
+
+__all__ = ["BENCHES", "run_bench"]
+
+
+def run_bench(name: str, *, data: Path | None = None) -> dict[str, Any]:
+    """Run the bench `name` and return its report, ready for JSON.
+
+    data
+        Folder of side-by-side meshes to use in place of the procedural ones.
+
+    The report has "step_ms", the median processor time of a step on one thread ("step_wall_ms" and the medians in
+    "stages_ms" by the clock); "floor_ms", the same of the numeric factorization and one solve of the same matrices, and
+    "floor_ratio", step over floor; "nodes", "tets", "rows"; "residual", the largest ‖A dx − r‖/‖r‖ of a step, and
+    "nonlinear_residual", the largest residual of the nonlinear problem over its force scale; "peers" by name, each with
+    "step_ms" measured in the same run, empty where the peers' environment does not exist, and in "peer_errors" why one
+    failed; "variants" with the same entries for variants of the task.
+    """
+    if name not in BENCHES:
+        raise InputError(f"there is no bench {name!r}; choose one of {', '.join(sorted(BENCHES))}")
+    return {"name": name} | BENCHES[name](data=data)

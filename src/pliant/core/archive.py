@@ -1,0 +1,117 @@
+"""The one file format of the library: an .npz archive of named arrays with a JSON header, without pickle.
+
+The header holds under "format" a tag with a version, such as "pliant run 1". A file is written whole or not at all: to
+a temporary file beside the target, flushed to the disk, then renamed. An interrupted write leaves the previous file
+as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from pliant.core.errors import InputError
+
+_HEADER = "header"
+
+
+def write_archive(
+    path: str | Path,
+    format_tag: str,
+    arrays: Mapping[str, Any],
+    *,
+    header: Mapping[str, Any] | None = None,
+    compress: bool = True,
+) -> Path:
+    """Write `arrays` by name and `header` (values that JSON can hold) to `path` (.npz) and return the path."""
+    path = Path(path)
+    target = path.resolve()  # a link keeps pointing to the file, whose content is replaced
+    partial = target.with_name(f"{target.name}.{os.getpid()}.{threading.get_ident()}.part")
+    try:
+        with partial.open("wb") as stream:
+            write_stream(stream, format_tag, arrays, header=header, compress=compress)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(partial, target)
+    finally:
+        with suppress(FileNotFoundError):
+            partial.unlink()
+    return path
+
+
+def write_stream(
+    stream: BinaryIO,
+    format_tag: str,
+    arrays: Mapping[str, Any],
+    *,
+    header: Mapping[str, Any] | None = None,
+    compress: bool = True,
+) -> None:
+    """Write the same archive to an open binary `stream`."""
+    if _HEADER in arrays:
+        raise InputError(f"an array cannot be called {_HEADER!r}: that name holds the format of the file")
+    text = np.array(json.dumps({"format": format_tag, **(header or {})}))
+    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        for name, value in {_HEADER: text, **arrays}.items():
+            array = np.asanyarray(value)
+            if array.dtype.hasobject:
+                raise InputError(f"{name!r} must be an array of numbers to be kept in a file, got {value!r}")
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)  # type: ignore[no-untyped-call]
+
+
+def read_archive(
+    path: str | Path, *format_tags: str, what: str, untagged: bool = False
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Header and arrays of a file that `write_archive` wrote with one of `format_tags`.
+
+    `what` says in errors what was looked for, such as "a saved state". `untagged` accepts a file without a header, such
+    as a state that was saved before states had one: its header is empty.
+    """
+    path = Path(path)
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            arrays = dict(data)
+        text = str(arrays.pop(_HEADER)) if _HEADER in arrays or not untagged else "{}"
+        header = dict(json.loads(text))
+    except OSError as error:
+        raise InputError(f"{path} is not {what}: {error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"{path} is not {what}, or it is damaged: write it again") from error
+    _check_format(path, str(header.get("format")), format_tags, what, untagged and not header)
+    return header, arrays
+
+
+@contextmanager
+def decoding(path: str | Path, what: str) -> Iterator[None]:
+    """Turn what goes wrong while the content of `path` is interpreted into an `InputError` that names the file."""
+    try:
+        yield
+    except (KeyError, TypeError, IndexError) as error:
+        raise InputError(
+            f"{path} is not {what}: it lacks what this version of Pliant expects ({type(error).__name__}: {error}); it "
+            "was probably written by another one, or is damaged"
+        ) from error
+
+
+def _check_format(path: Path, found: str, known: tuple[str, ...], what: str, accepted: bool) -> None:
+    if found in known or accepted:
+        return
+    reads = " or ".join(repr(tag) for tag in known)
+    kind, _, version = found.rpartition(" ")
+    if version.isdigit() and kind in {tag.rpartition(" ")[0] for tag in known}:
+        raise InputError(
+            f"{path} was written by another version of Pliant ({found!r}; this one reads {reads}): open it with that "
+            "version, or make it again"
+        )
+    raise InputError(f"{path} is not {what}: it holds {found!r}, not {reads}")

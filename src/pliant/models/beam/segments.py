@@ -1,0 +1,101 @@
+"""Straight pieces between points that ride on a beam: what the tension of a cable stiffens the beam by.
+
+A piece x₁ − x₀ moves by J dx with J from the map of its ends. Its tension T over its length ℓ adds Jᵀ P J with
+P = T/ℓ (I − u uᵀ), positive semi-definite. The bending of the ends' own paths, of the order of T times an offset, is
+left out, as it is for rigid bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.core.kernels import kernel
+from pliant.core.types import FloatArray, IntArray
+from pliant.models.beam.beam import Beam
+from pliant.models.beam.beam_map import BeamMap
+from pliant.solvers.linear.pattern import BlockPattern
+
+_SAME = 1e-6
+"""Pieces of a beam whose distances from a point differ by less than this share of the beam's size are equally near."""
+
+Ends = Sequence[tuple[int, float]]
+"""The ends of a piece that ride on the body: place among the riding points, and −1 for the first or 1 for the last."""
+
+
+@dataclass(frozen=True, eq=False)
+class BeamSegments:
+    """s pieces with ends among the points of `map`.
+
+    `ends` (s, 2) are the places of both ends among the points, −1 for one that rides elsewhere; `places` (s, 8, 8) are
+    those of their blocks in the matrix (node 1 then 2 of the first end, then of the last, translation and spin each),
+    −1 above the diagonal and where there is none.
+    """
+
+    map: BeamMap
+    ends: IntArray
+    places: IntArray
+
+    @classmethod
+    def of(cls, riding: BeamMap, pieces: Sequence[Ends], pattern: BlockPattern) -> BeamSegments:
+        """Pieces of a compiled beam whose matrix has `pattern`."""
+        ends = np.full((len(pieces), 2), -1, np.int32)
+        for s, piece in enumerate(pieces):
+            for place, sign in piece:
+                ends[s, int(sign > 0.0)] = place
+        rows = (2 * riding.nodes[:, :, None] + np.arange(2)).reshape(-1, 4)
+        mine = np.where(ends[:, :, None] >= 0, rows[ends], -1).reshape(-1, 8)
+        places = np.full((len(pieces), 8, 8), -1, np.int32)
+        for s, a, b in np.ndindex(places.shape):
+            row, column = mine[s, a], mine[s, b]
+            if row >= column >= 0:
+                first, last = pattern.indptr[row : row + 2]
+                place = first + np.searchsorted(pattern.indices[first:last], column)
+                assert place < last
+                assert pattern.indices[place] == column
+                places[s, a, b] = place
+        return cls(riding, ends, places)
+
+    def add_blocks(self, q: FloatArray, across: FloatArray, units: FloatArray, values: FloatArray) -> None:
+        """Add Jᵀ across (I − u uᵀ) J, with `across` (s,) N/m and directions `units` (s, 3), to the blocks `values`."""
+        _add_blocks(self.map.moves(q), self.ends, self.places, across, units, values)
+
+
+def coupled_nodes(spec: Beam, points: FloatArray, pieces: Sequence[Ends]) -> list[IntArray]:
+    """Nodes that each piece between riding `points` (p, 3), m, may couple; as the beam was made."""
+    ends = spec.node_points[spec.element_nodes]
+    start, chord = ends[:, 0], ends[:, 1] - ends[:, 0]
+    away = points[:, None] - start
+    along = np.clip(np.einsum("pmi,mi->pm", away, chord) / np.einsum("mi,mi->m", chord, chord), 0.0, 1.0)
+    distance = np.linalg.norm(away - along[:, :, None] * chord, axis=2)
+    limit = distance.min(axis=1, keepdims=True) + _SAME * float(np.ptp(spec.node_points, axis=0).max())
+    near = [np.unique(spec.element_nodes[row]) for row in distance <= limit]
+    return [np.unique(np.concatenate([near[place] for place, _ in piece])).astype(np.int32) for piece in pieces]
+
+
+@kernel
+def _add_blocks(
+    moves: FloatArray, ends: IntArray, places: IntArray, across: FloatArray, units: FloatArray, values: FloatArray
+) -> None:
+    """Blocks Jᵀ across (I − u uᵀ) J of each piece; J is −moves of its first end and +moves of its last."""
+    J, PJ = np.empty((3, 24)), np.empty((3, 24))
+    for s in range(len(ends)):
+        for end in range(2):
+            sign = -1.0 if end == 0 else 1.0
+            for c in range(12):
+                for r in range(3):
+                    J[r, 12 * end + c] = sign * moves[ends[s, end], r, c] if ends[s, end] >= 0 else 0.0
+        for c in range(24):
+            along = units[s, 0] * J[0, c] + units[s, 1] * J[1, c] + units[s, 2] * J[2, c]
+            for r in range(3):
+                PJ[r, c] = across[s] * (J[r, c] - along * units[s, r])
+        for a in range(8):
+            for b in range(8):
+                if places[s, a, b] >= 0:
+                    K = values[places[s, a, b]]
+                    for r in range(3):
+                        for c in range(3):
+                            i, j = 3 * a + r, 3 * b + c
+                            K[r, c] += J[0, i] * PJ[0, j] + J[1, i] * PJ[1, j] + J[2, i] * PJ[2, j]

@@ -1,0 +1,101 @@
+"""The contract of a body: what every kind offers to constraints, steppers, states, recordings and files.
+
+A body is written by a person as a frozen `Body` (`pl.Volume`, `pl.Beam`…) and compiled into a frozen `Model`. The state
+of a model is a pair of arrays (q, v) whose shapes are its own affair; others read it through the members below. A kind
+lives in a folder of its own, `models/<kind>/`, and is made known by one line in `models/kinds.py` or, outside the
+library, by one call of `models.kinds.register`. What a kind does not offer raises an `InputError` that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from pliant.core.errors import InputError
+from pliant.core.types import BoolArray, FloatArray
+from pliant.models.scheme import Scheme
+from pliant.models.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pliant.models.axis import Axis
+    from pliant.models.model import Trial
+    from pliant.models.point_map import PointMap
+
+
+class Body:
+    """A body as a person writes it, to be added to a scene; the handle by which it is named ever after."""
+
+    name: str
+
+    slender: ClassVar[bool] = False
+    """Whether it has an axis, along which others slide and with which it touches them."""
+
+
+class Model:
+    """A compiled body: what has unknowns of its own.
+
+    `spec` is what a person wrote, the handle of the body; `held` are the constrained unknowns, of the shape of dx.
+    """
+
+    spec: Any
+    held: BoolArray
+
+    has_frames: ClassVar[bool] = True
+    """Whether its embedded points have frames, which turn with the body."""
+
+    @property
+    def name(self) -> str:
+        """How the body is called."""
+        return str(self.spec.name)
+
+    @property
+    def size(self) -> int:
+        """Number of scalar unknowns, constrained ones included."""
+        return self.held.size
+
+    # Steps
+
+    def initial(self) -> tuple[FloatArray, FloatArray]:
+        """(q, v) when the world begins."""
+        raise NotImplementedError
+
+    def trial(
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        scheme: Scheme,
+        gravity: FloatArray,
+        controls: Mapping[Any, FloatArray],
+        workspace: Workspace | None = None,
+    ) -> Trial:
+        """A step from (q, v), with the memory of `workspace`."""
+        raise NotImplementedError
+
+    def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
+        """Kinetic energy, J."""
+        raise NotImplementedError
+
+    def elastic_energy(self, q: FloatArray) -> float:
+        """Elastic energy, J."""
+        return 0.0
+
+    def potential_energy(self, q: FloatArray, gravity: FloatArray, controls: Mapping[Any, FloatArray]) -> float:
+        """Potential of gravity and loads, J, up to a constant."""
+        raise NotImplementedError
+
+    # Points and lines on the body
+
+    def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> PointMap:
+        """The map of embedded points (p, 3), m, given in the frame in which the body was made (its mesh, the points of
+        a beam, the axes of a rigid body), or with `placed` where they stand when the world begins.
+
+        A point farther outside a mesh, or off a beam or a rod, than `reach` (m) is an error that names it as `what`.
+        """
+        raise NotImplementedError
+
+    def axis(self) -> Axis:
+        """The axis of a slender body; an error for the others."""
+        raise InputError(f"{self.name!r} has no axis to slide on; beams and rods have")
+
+    def _lacks(self, kind: str) -> NoReturn:
+        raise InputError(f"{self.name!r} is not a {kind}, so it has no such read-out")

@@ -1,0 +1,145 @@
+"""How far riding points can have moved against each other, without asking where they are: from their bodies alone.
+
+Points come in groups, each with points of two sides that may meet, as the two flanks of a gap. A rigid motion brings
+nobody nearer: of what the ends of a group's pieces moved since `then`, that of the group's first end is taken off, with
+the turn of its frame where it has one. What remains bounds the change of any distance between the two sides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.core.arrays import frozen
+from pliant.core.kernels import inline, kernel
+from pliant.core.types import FloatArray, IntArray
+from pliant.models.point_map import PointMap
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedRiders:
+    """One side of g groups: which ends of which pieces its riding points follow, and how they may exaggerate that.
+
+    pieces        (m, e) ends of the pieces that a group's points ride on, those of group k from `start[k]` on: two
+                  nodes of a beam, one node of a volume, the frame of a rigid body, on a rod the point itself
+    stretch       (g,) how far a point moves at most when all ends move by one
+    arm           (g,) m, the same when the frames at the ends turn by one
+    bow           what the longest piece adds to the arm, as a share of its length
+    """
+
+    riders: PointMap
+    start: IntArray
+    pieces: IntArray
+    stretch: FloatArray
+    arm: FloatArray
+    bow: float
+
+    @classmethod
+    def build(cls, riders: PointMap, points: Any, groups: Any, count: int) -> GroupedRiders:
+        """Point `points[j]` of the map `riders` belongs to group `groups[j]` of `count`; it may belong to several."""
+        which, own = np.asarray(points, np.int64), np.asarray(groups, np.int64)
+        following = riders.following(which)
+        ends, stretch, arm = following.carriers, following.stretch, following.arm
+        repeats = len(ends) // max(len(which), 1)
+        distinct = np.unique(np.column_stack([np.repeat(own, repeats), ends]), axis=0)
+        start = np.searchsorted(distinct[:, 0], np.arange(count + 1)).astype(np.int32)
+        widest, longest = np.zeros(count), np.zeros(count)
+        np.maximum.at(widest, own, stretch)
+        np.maximum.at(longest, own, arm)
+        return cls(riders, start, np.ascontiguousarray(distinct[:, 1:], np.int32), widest, longest, following.bow)
+
+    def ends(self, q: FloatArray) -> FloatArray:
+        """Places and, where there are any, frames (k = 4, else 1) of the pieces' ends, (m, e, k, 3), m."""
+        places: FloatArray = self.riders.carriers(q)[self.pieces]
+        return places
+
+    def updated(self, then: FloatArray, q: FloatArray, groups: Any) -> FloatArray:
+        """`then`, but as `ends` of the body at q for the `groups` (g,) that are True."""
+        rows = np.repeat(groups, np.diff(self.start))
+        return np.where(rows[:, None, None, None], self.ends(q), then)
+
+    def parts(self, q: FloatArray, then: FloatArray) -> tuple[Any, ...]:
+        """What the kernel reads."""
+        return (
+            frozen(self.riders.carriers(q)),
+            frozen(then),
+            frozen(self.start),
+            frozen(self.pieces),
+            frozen(self.stretch),
+            frozen(self.arm),
+            self.bow,
+        )
+
+
+def approach_bound(
+    sides: tuple[GroupedRiders, GroupedRiders],
+    now: tuple[FloatArray, FloatArray],
+    then: tuple[FloatArray, FloatArray],
+) -> FloatArray:
+    """(g,) m: no point of one side of a group has come nearer to one of the other by more than this since `then`.
+
+    `now` are the positions q of the two bodies, `then` what `ends` gave of them.
+    """
+    bound = np.empty(len(sides[0].stretch))
+    first, second = (side.parts(q, ends) for side, q, ends in zip(sides, now, then, strict=True))
+    lead = 1 if then[0].shape[2] < then[1].shape[2] else 0
+    _bound(first, second, lead, bound)
+    return bound
+
+
+@kernel
+def _bound(first, second, lead, bound):  # type: ignore[no-untyped-def]
+    turn, shift = np.empty((3, 3)), np.empty(3)
+    for g in range(len(bound)):
+        if first[2][g] == first[2][g + 1] or second[2][g] == second[2][g + 1]:
+            bound[g] = 0.0
+            continue
+        if lead == 0:
+            _carry(first, g, turn, shift)
+        else:
+            _carry(second, g, turn, shift)
+        bound[g] = _farthest(first, g, turn, shift) + _farthest(second, g, turn, shift)
+
+
+@inline
+def _carry(side, g, turn, shift):  # type: ignore[no-untyped-def]
+    """The rigid motion x ↦ turn x + shift of the first end of group g."""
+    nodes, then, start, pieces = side[0], side[1], side[2], side[3]
+    now, before = nodes[pieces[start[g], 0]], then[start[g], 0]
+    for r in range(3):
+        for c in range(3):
+            turn[r, c] = 1.0 if r == c else 0.0
+            if len(before) > 1:
+                turn[r, c] = now[1 + r, 0] * before[1 + c, 0]
+                turn[r, c] += now[1 + r, 1] * before[1 + c, 1] + now[1 + r, 2] * before[1 + c, 2]
+    for r in range(3):
+        shift[r] = now[0, r] - (turn[r, 0] * before[0, 0] + turn[r, 1] * before[0, 1] + turn[r, 2] * before[0, 2])
+
+
+@inline
+def _farthest(side, g, turn, shift):  # type: ignore[no-untyped-def]
+    """How far a point of group g can be from where that motion alone would have brought it, m."""
+    nodes, then, start, pieces, stretch, arm, bow = side
+    moved = turned = longest = 0.0
+    for m in range(start[g], start[g + 1]):
+        for e in range(pieces.shape[1]):
+            now, before = nodes[pieces[m, e]], then[m, e]
+            away = 0.0
+            for r in range(3):
+                x = turn[r, 0] * before[0, 0] + turn[r, 1] * before[0, 1] + turn[r, 2] * before[0, 2]
+                away += (now[0, r] - x - shift[r]) ** 2
+            moved = max(moved, away)
+            if len(before) > 1:
+                away = 0.0
+                for r in range(3):
+                    for c in range(3):
+                        x = turn[r, 0] * before[1, c] + turn[r, 1] * before[2, c] + turn[r, 2] * before[3, c]
+                        away += (now[1 + r, c] - x) ** 2
+                turned = max(turned, 0.5 * away)  # the 2-norm of a difference of rotations, from that of Frobenius
+        if pieces.shape[1] > 1:
+            i, j = pieces[m, 0], pieces[m, 1]
+            chord = (nodes[i, 0, 0] - nodes[j, 0, 0]) ** 2 + (nodes[i, 0, 1] - nodes[j, 0, 1]) ** 2
+            longest = max(longest, chord + (nodes[i, 0, 2] - nodes[j, 0, 2]) ** 2)
+    return stretch[g] * np.sqrt(moved) + (arm[g] + bow * np.sqrt(longest)) * np.sqrt(turned)

@@ -1,0 +1,81 @@
+"""The contract of a map of embedded points: where they are, and how rows over them become rows over the model's
+unknowns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from pliant.core.types import FloatArray, IndexArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Following:
+    """How k embedded points follow what carries them: each the e `carriers` (k e', e) of its element.
+
+    `stretch` (k,) is how far a point moves at most when all its carriers move by one, `arm` (k,) m the same when their
+    frames turn by one, and `bow` what the longest element adds to the arm, as a fraction of its length.
+    """
+
+    carriers: IntArray
+    stretch: FloatArray
+    arm: FloatArray
+    bow: float = 0.0
+
+
+class PointMap:
+    """p points embedded in one model whose positions or pose are q."""
+
+    forces_stiffen: ClassVar[bool] = False
+    """Whether a force at a point adds stiffness to the model, since the point is a strongly curved function of its
+    unknowns; the map then has `load_stiffness`.
+    """
+
+    def points(self, q: FloatArray) -> FloatArray:
+        """Positions of the embedded points, (p, 3), m."""
+        raise NotImplementedError
+
+    def selected(self, which: Any) -> PointMap:
+        """The map of some of the points, in the order of `which`."""
+        raise NotImplementedError
+
+    def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Rows over the unknowns of the model, (m, unknowns), from rows H over the points' coordinates, (m, 3p)."""
+        raise NotImplementedError
+
+    def pull_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
+        """Rows over the unknowns, (p w, unknowns), of each point along its own `directions` (p, w, 3)."""
+        raise NotImplementedError
+
+    def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
+        """The row over the unknowns, (1, unknowns), of one row over all points, `slope` (p, 3)."""
+        raise NotImplementedError
+
+    def blocks(self, q: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Derivatives (p, 3, b) of the points by b unknowns each, and the indices of those, (p, b)."""
+        raise NotImplementedError
+
+    def carrying(self, q: FloatArray, points: FloatArray) -> PointMap:
+        """The map of points that stand at `points` (p, 3), m, when the model is at q, each moving with the material at
+        the point that it replaces.
+        """
+        raise NotImplementedError
+
+    def carriers(self, q: FloatArray) -> FloatArray:
+        """Positions and, where there are any, frames (k = 4, else 1) of what carries the points, (n, k, 3), m: the
+        nodes of a volume or a beam, the frame of a rigid body, else the points themselves.
+        """
+        return self.points(q)[:, None]
+
+    def carrier_velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Velocities (n, 3), m/s, of the same carriers, or of the points."""
+        raise NotImplementedError
+
+    def following(self, which: IndexArray) -> Following:
+        """How the points `which` (k,) follow their carriers."""
+        count = len(which)
+        return Following(which[:, None].astype(np.int32), np.ones(count), np.zeros(count))

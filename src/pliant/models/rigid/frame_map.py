@@ -1,0 +1,89 @@
+"""Points fixed in a rigid frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pliant.core.arrays import csr
+from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.models.point_map import Following, PointMap
+
+
+@dataclass(frozen=True, eq=False)
+class FrameMap(PointMap):
+    """x_k = position + R local_k for p points `local` (p, 3), m, fixed in a frame.
+
+    q (4, 3) holds the position and the rows of R; the unknowns are a translation (m) and a rotation vector (rad) about
+    the position, both in world axes.
+    """
+
+    local: FloatArray
+
+    def selected(self, which: Any) -> FrameMap:
+        """The map of some of the points, in the order of `which`."""
+        return FrameMap(self.local[which])
+
+    def carrying(self, q: FloatArray, points: FloatArray) -> FrameMap:
+        """The map of points that stand at `points` (p, 3), m, when the frame is at q."""
+        return FrameMap((points - q[0]) @ q[1:])
+
+    def points(self, q: FloatArray) -> FloatArray:
+        """Positions of the riding points, (p, 3), m."""
+        positions: FloatArray = q[0] + self.local @ q[1:].T
+        return positions
+
+    def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Rows over translation and rotation, (m, 6): δx = δp + δθ × R local."""
+        return sparse.csr_matrix(H @ self.jacobian(q).reshape(-1, 6))
+
+    def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
+        """The row over translation and rotation, (1, 6), of one row over all riding points, `slope` (p, 3)."""
+        return sparse.csr_matrix(slope.reshape(1, -1) @ self.jacobian(q).reshape(-1, 6))
+
+    def pull_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
+        """Rows over translation and rotation, (p w, 6), of each point along its own `directions` (p, w, 3)."""
+        count = directions.shape[0] * directions.shape[1]
+        values = np.einsum("pwr,prc->pwc", directions, self.jacobian(q)).ravel()
+        columns = np.tile(np.arange(6, dtype=np.int32), count)
+        return csr(values, columns, 6 * np.arange(count + 1, dtype=np.int32), (count, 6))
+
+    def blocks(self, q: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Derivatives (p, 3, 6) of the riding points by translation and rotation, and their columns (p, 6)."""
+        return self.jacobian(q), np.tile(np.arange(6, dtype=np.int32), (len(self.local), 1))
+
+    def jacobian(self, q: FloatArray) -> FloatArray:
+        """Derivatives of the positions by translation and rotation, (p, 3, 6)."""
+        x, y, z = (self.local @ q[1:].T).T
+        jacobian = np.zeros((len(self.local), 3, 6))
+        jacobian[:, range(3), range(3)] = 1.0
+        jacobian[:, 0, 4], jacobian[:, 0, 5] = z, -y
+        jacobian[:, 1, 3], jacobian[:, 1, 5] = -z, x
+        jacobian[:, 2, 3], jacobian[:, 2, 4] = y, -x
+        return jacobian
+
+    def carriers(self, q: FloatArray) -> FloatArray:
+        """The pose itself, (1, 4, 3), m."""
+        return q[None]
+
+    def carrier_velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Velocities of the points, (p, 3), m/s."""
+        return np.asarray(v[0] + np.cross(v[1], self.local @ q[1:].T))
+
+    def following(self, which: IndexArray) -> Following:
+        """The points `which` (k,) turn with the frame, each about its position."""
+        count = len(which)
+        arms = np.linalg.norm(self.local[which], axis=1)
+        return Following(np.zeros((count, 1), np.int32), np.ones(count), arms)
+
+    def frames(self, q: FloatArray) -> FloatArray:
+        """The frame at each of the riding points, (p, 3, 3)."""
+        return np.broadcast_to(q[1:], (len(self.local), 3, 3))
+
+    def pull_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Rows over translation and rotation, (m, 6), from rows over the spins of the points' frames, (m, 3p)."""
+        spins = np.tile(np.hstack([np.zeros((3, 3)), np.eye(3)]), (len(self.local), 1))
+        return sparse.csr_matrix(H @ spins)

@@ -1,0 +1,126 @@
+"""Points embedded between the nodes of a deformable model, each a weighted mean of a few nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pliant.core.arrays import csr, frozen
+from pliant.core.kernels import kernel
+from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.mesh import Locator, Mesh
+from pliant.models.point_map import Following, PointMap
+
+
+@dataclass(frozen=True, eq=False)
+class BarycentricMap(PointMap):
+    """x_k = Σⱼ weights[k, j] q[nodes[k, j]]: p points on n nodes of three unknowns.
+
+    `nodes` (p, j) and `weights` (p, j), which sum to one for each point.
+    """
+
+    nodes: IntArray
+    weights: FloatArray
+    node_count: int
+
+    @classmethod
+    def of_points(cls, mesh: Mesh, points: FloatArray, *, what: str, reach: float = 0.0) -> BarycentricMap:
+        """Riding points (p, 3), m, inside `mesh`; one farther outside than `reach` (m) is an error that names it.
+
+        A point outside rides on the nearest cell, by extrapolation.
+        """
+        locator = Locator(mesh)
+        where = locator.locate(points)
+        if (where.distance > reach).any():
+            locator.locate(points, outside="error", what=what)
+        return cls(np.ascontiguousarray(where.nodes, np.int32), where.weights, mesh.node_count)
+
+    def selected(self, which: Any) -> BarycentricMap:
+        """The map of some of the points, in the order of `which`."""
+        return BarycentricMap(np.ascontiguousarray(self.nodes[which]), self.weights[which], self.node_count)
+
+    def points(self, q: FloatArray) -> FloatArray:
+        """Positions of the riding points, (p, 3), m."""
+        positions = np.empty((len(self.nodes), 3))
+        _mean_places(frozen(q), frozen(self.nodes), frozen(self.weights), positions)
+        return positions
+
+    def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Rows over the nodes, (m, 3n)."""
+        return H @ self._matrix
+
+    def pull_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
+        """Rows over the nodes, (p w, 3n), of each riding point along its own `directions` (p, w, 3)."""
+        count, each = directions.shape[0] * directions.shape[1], 3 * self.nodes.shape[1]
+        values = (self.weights[:, None, :, None] * directions[:, :, None, :]).ravel()
+        columns = np.repeat(self._all_columns[0].reshape(-1, each), directions.shape[1], axis=0).ravel()
+        return csr(values, columns, each * np.arange(count + 1, dtype=np.int32), (count, 3 * self.node_count))
+
+    def blocks(self, q: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Derivatives (p, 3, 3j) of the riding points by the coordinates of their nodes, and their columns (p, 3j)."""
+        values = (self.weights[:, None, :, None] * np.eye(3)[:, None]).reshape(len(self.nodes), 3, -1)
+        return values, self._all_columns[0].reshape(len(self.nodes), -1)
+
+    def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
+        """The row over the nodes, (1, 3n), of one row over all riding points, `slope` (p, 3); nodes may occur twice."""
+        values = (self.weights[:, :, None] * slope[:, None, :]).ravel()
+        columns, ends = self._all_columns
+        return csr(values, columns, ends, (1, 3 * self.node_count))
+
+    def carriers(self, q: FloatArray) -> FloatArray:
+        """Positions of the nodes, (n, 1, 3), m."""
+        return q[:, None]
+
+    def carrier_velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Velocities of the nodes, (n, 3), m/s."""
+        return v
+
+    def following(self, which: IndexArray) -> Following:
+        """The points `which` (k,) are means of nodes, which have no frames: each is a carrier of its own."""
+        stretch = np.abs(self.weights[which]).sum(axis=1)
+        return Following(self.nodes[which].reshape(-1, 1), stretch, np.zeros(len(which)))
+
+    @cached_property
+    def _all_columns(self) -> tuple[IntArray, IntArray]:
+        columns = (3 * self.nodes[:, :, None] + np.arange(3, dtype=np.int32)).ravel()
+        return columns, np.array([0, len(columns)], np.int32)
+
+    @cached_property
+    def _matrix(self) -> sparse.csr_matrix:
+        count, width = self.nodes.shape
+        ptr = np.arange(count + 1) * width
+        by_point = sparse.csr_matrix((self.weights.ravel(), self.nodes.ravel(), ptr), shape=(count, self.node_count))
+        return sparse.kron(by_point, sparse.eye(3), format="csr")
+
+
+@kernel
+def _mean_places(q: FloatArray, nodes: IntArray, weights: FloatArray, positions: FloatArray) -> None:
+    """Weighted means of the nodes' places into `positions` (p, 3)."""
+    for p in range(len(nodes)):
+        x = y = z = 0.0
+        for j in range(nodes.shape[1]):
+            n, w = nodes[p, j], weights[p, j]
+            x += w * q[n, 0]
+            y += w * q[n, 1]
+            z += w * q[n, 2]
+        positions[p, 0], positions[p, 1], positions[p, 2] = x, y, z
+
+
+class NodeMap(PointMap):
+    """The nodes of a deformable model themselves."""
+
+    def points(self, q: FloatArray) -> FloatArray:
+        """Positions of the nodes, (n, 3), m."""
+        return q
+
+    def carrier_velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Velocities of the nodes, (n, 3), m/s."""
+        return v
+
+    def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+        """H itself."""
+        return H

@@ -1,0 +1,156 @@
+"""The bench reports: documented keys on a tiny beam, errors, peers by a stand-in environment."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import pliant as pl
+from benchmarks.tasks import BENCHES, rod, rod_finger, run_bench
+from benchmarks.tasks.beam import Variant, peer_setup, run_beam
+from benchmarks.tasks.peers import peer_python, run_peers
+from benchmarks.tasks.rod import run_rod
+
+DOCUMENTED = {
+    "step_ms",
+    "floor_ms",
+    "floor_ratio",
+    "stages_ms",
+    "nodes",
+    "tets",
+    "rows",
+    "residual",
+    "nonlinear_residual",
+}
+TINY = Variant((4, 1, 1), steps=3)
+
+
+@pytest.fixture
+def no_peers(monkeypatch, tmp_path):
+    monkeypatch.delenv("PLIANT_PEERS", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("no_peers")
+def test_report_of_a_tiny_beam_has_the_documented_keys(monkeypatch):
+    variants = {"default_element": Variant((4, 1, 1), steps=3, anti_locking=True)}
+    monkeypatch.setitem(BENCHES, "beam", lambda **options: run_beam(headline=TINY, variants=variants, **options))
+    report = run_bench("beam")
+    assert report["name"] == "beam"
+    assert report["peers"] == {}
+    for entry in (report, report["variants"]["default_element"]):
+        assert set(entry) >= DOCUMENTED
+        assert entry["nodes"] == 20
+        assert entry["tets"] == 24
+        assert entry["rows"] == 0
+        assert entry["residual"] < 1e-10
+        assert 0.0 < entry["nonlinear_residual"] < 1.0
+        assert 0.0 < entry["floor_ms"] < entry["step_ms"]
+        assert entry["floor_ratio"] == pytest.approx(entry["step_ms"] / entry["floor_ms"])
+        assert set(entry["stages_ms"]) >= {"linearize", "factorize", "solve"}
+    assert report["variants"]["default_element"]["blocks"] > report["blocks"]
+    assert json.loads(json.dumps(report)) == report
+
+
+def test_unknown_bench_names_the_known_ones():
+    with pytest.raises(pl.InputError, match=r"no bench 'beem'.*beam"):
+        run_bench("beem")
+
+
+def test_data_is_refused_where_a_bench_reads_none(tmp_path):
+    with pytest.raises(pl.InputError, match="reads no data"):
+        run_bench("beam", data=tmp_path)
+
+
+@pytest.mark.usefixtures("no_peers")
+def test_no_environment_means_no_peers():
+    assert peer_python() is None
+    assert run_peers({"any": ("mujoco_beam.py",)}, {}) == ({}, {})
+
+
+def test_a_named_environment_must_exist(monkeypatch, tmp_path):
+    monkeypatch.setenv("PLIANT_PEERS", str(tmp_path / "nowhere"))
+    with pytest.raises(pl.InputError, match="nowhere"):
+        peer_python()
+
+
+def test_peers_read_the_setup_and_failures_are_reported(monkeypatch, tmp_path):
+    environment = tmp_path / "venv" / "bin"
+    environment.mkdir(parents=True)
+    (environment / "python").symlink_to(sys.executable)
+    scripts = tmp_path / "peers"
+    scripts.mkdir()
+    monkeypatch.setattr("benchmarks.tasks.peers.SCRIPTS", scripts)
+    (scripts / "good.py").write_text(
+        "import sys, json, zipfile\n"
+        "names = zipfile.ZipFile(sys.argv[1]).namelist()\n"
+        "print('noise'); print(json.dumps({'step_ms': float(sys.argv[2]), 'points': 'points.npy' in names}))\n"
+    )
+    (scripts / "bad.py").write_text("raise SystemExit('it went wrong')\n")
+    monkeypatch.setenv("PLIANT_PEERS", str(environment.parent))
+    monkeypatch.chdir(tmp_path)
+    commands = {"good": ("good.py", 1.5), "bad": ("bad.py",), "gone": ("gone.py",)}
+    reports, errors = run_peers(commands, peer_setup(TINY.mesh()))
+    assert reports == {"good": {"step_ms": 1.5, "points": True}}
+    assert "it went wrong" in errors["bad"]
+    assert "gone.py" in errors["gone"]
+    assert Path.cwd() == tmp_path
+
+
+@pytest.mark.usefixtures("no_peers")
+@pytest.mark.parametrize("name", ["finger", "trunk", "block", "gripper"])
+def test_benches_of_what_pushes_report_rows_and_both_elements(name):
+    report = BENCHES[name](steps=2)
+    default = report["variants"]["default_element"]
+    for entry in (report, default):
+        assert entry["step_ms"] > 0.0
+        assert entry["residual"] < 1e-6
+        assert {"rows", "condense", "constraints"} <= set(entry["stages_ms"])
+    least = {"finger": 1, "trunk": 8, "block": 3 * 64, "gripper": 120}[name]
+    assert report["rows"] >= least
+    assert default["rows"] >= least
+    if name in ("finger", "trunk"):
+        assert report["variants"]["inverse"]["rows"] == least + 3  # the cables and the tip
+
+
+def test_side_by_side_data_that_is_missing_is_named(tmp_path):
+    with pytest.raises(pl.InputError, match=r"holds no finger\.json"):
+        run_bench("finger", data=tmp_path)
+
+
+@pytest.mark.usefixtures("no_peers")
+def test_the_bench_of_a_rod_reports_its_accuracy():
+    report = run_rod(steps=3, variants={}, fingers=False)
+    assert report["peers"] == report["peer_errors"] == {}
+    assert report["static_sag_mm"] == pytest.approx(29.4, abs=0.1)
+    assert set(report) >= DOCUMENTED | {"accurate_ms", "accurate_dt", "accurate_error"}
+    assert report["unknowns"] == 24
+    assert report["residual"] < 1e-10
+    assert 0.0 < report["accurate_error"] < 1e-3
+
+
+def test_the_finger_with_a_rod_as_its_cable_comes_to_rest(tmp_path):
+    """At every pull, also at 20 mm, which curls it up."""
+    with pytest.raises(pl.InputError, match=r"holds no finger\.json"):
+        run_rod(data=tmp_path, steps=1, variants={})
+    report = rod_finger.rod_finger_reports(None, 2)
+    assert list(report) == ["finger_0_mm", "finger_10_mm", "finger_20_mm"]
+    assert all(one["rest_speed"] < 1e-5 for one in report.values())
+    forces = [one["force_N"] for one in report.values()]
+    assert forces[0] < 0.01 < forces[1] < forces[2]
+
+
+def test_the_bench_of_a_rod_hands_its_rod_to_the_peers(monkeypatch):
+    """Each named script is there, and gets the same rod: length, radius, material, gravity and step."""
+    asked = {}
+    monkeypatch.setattr(
+        rod, "run_peers", lambda commands, setup: asked.update(commands=commands, setup=setup) or ({}, {})
+    )
+    run_rod(steps=3, variants={}, fingers=False)
+    assert set(asked["commands"]) == {"pyelastica", "soromox"}
+    for script, *_ in asked["commands"].values():
+        assert (Path(__file__).parents[2] / "benchmarks" / "peers" / script).is_file()
+    setup = asked["setup"]
+    assert setup["radius"] ** 4 * 3.14159265 / 4 == pytest.approx(0.04**4 / 12, rel=1e-6)
+    assert (setup["length"], setup["young"], setup["gravity"], setup["dt"]) == (0.2, 0.5e6, 9.81, 0.01)

@@ -1,0 +1,121 @@
+"""Archives: whole or not at all, without pickle, with a format that is checked."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from pliant.core import archive
+from pliant.core.archive import decoding, read_archive, write_archive
+from pliant.core.errors import InputError
+
+TAG = "pliant thing 2"
+WHAT = "a saved thing"
+
+
+def arrays():
+    return {"x": np.arange(6.0).reshape(2, 3), "empty": np.zeros((0, 3), np.float32), "file": np.array(True)}
+
+
+@pytest.mark.parametrize("compress", [True, False])
+def test_what_is_written_is_read_to_the_bit(tmp_path, compress):
+    path = write_archive(tmp_path / "a.npz", TAG, arrays(), header={"names": ["é", None]}, compress=compress)
+    header, found = read_archive(path, "other 1", TAG, what=WHAT)
+    assert header == {"format": TAG, "names": ["é", None]}
+    assert list(found) == ["x", "empty", "file"]
+    for name, array in arrays().items():
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_numpy_reads_the_file(tmp_path):
+    path = write_archive(tmp_path / "a.npz", TAG, arrays())
+    with np.load(path, allow_pickle=False) as data:
+        np.testing.assert_array_equal(data["x"], arrays()["x"])
+        assert json.loads(str(data["header"])) == {"format": TAG}
+
+
+class Fails:
+    """An array whose content cannot be had: the write is interrupted in the middle."""
+
+    def __array__(self, *args, **kwargs):
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path):
+    path = write_archive(tmp_path / "a.npz", TAG, arrays())
+    before = path.read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        write_archive(path, TAG, {"x": np.zeros(1000), "y": Fails()})
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["a.npz"]
+
+
+@pytest.mark.parametrize("stage", ["fsync", "replace"])
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch, stage):
+    path = write_archive(tmp_path / "a.npz", TAG, arrays())
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(archive.os, stage, full)
+    with pytest.raises(OSError, match="No space left"):
+        write_archive(path, TAG, {"x": np.zeros(3)})
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["a.npz"]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "kept").mkdir()
+    target = write_archive(tmp_path / "kept" / "a.npz", TAG, {"x": np.zeros(3)})
+    link = tmp_path / "link.npz"
+    link.symlink_to(target)
+    assert write_archive(link, TAG, arrays()) == link
+    assert link.is_symlink()
+    assert "empty" in read_archive(target, TAG, what=WHAT)[1]
+
+
+def test_objects_are_not_pickled(tmp_path):
+    with pytest.raises(InputError, match="'x' must be an array of numbers"):
+        write_archive(tmp_path / "a.npz", TAG, {"x": np.array([object()])})
+    np.savez(tmp_path / "b.npz", header=np.array(json.dumps({"format": TAG})), x=np.array([object()]))
+    with pytest.raises(InputError, match=r"b\.npz is not a saved thing, or it is damaged"):
+        read_archive(tmp_path / "b.npz", TAG, what=WHAT)
+    with pytest.raises(InputError, match="cannot be called 'header'"):
+        write_archive(tmp_path / "a.npz", TAG, {"header": np.zeros(1)})
+    assert not (tmp_path / "a.npz").exists()
+
+
+def test_formats_are_checked(tmp_path):
+    path = write_archive(tmp_path / "a.npz", "pliant thing 3", arrays())
+    with pytest.raises(InputError, match=r"another version .* \('pliant thing 3'; this one reads 'pliant thing 2'"):
+        read_archive(path, TAG, what=WHAT)
+    with pytest.raises(InputError, match="is not a saved thing: it holds 'pliant thing 3', not 'pliant run 1'"):
+        read_archive(path, "pliant run 1", what=WHAT)
+    np.savez(tmp_path / "plain.npz", x=np.zeros(3))
+    with pytest.raises(InputError, match="is not a saved thing, or it is damaged"):
+        read_archive(tmp_path / "plain.npz", TAG, what=WHAT)
+    assert read_archive(tmp_path / "plain.npz", TAG, what=WHAT, untagged=True)[0] == {}
+    with pytest.raises(InputError, match="it holds 'pliant thing 3'"):
+        read_archive(path, "pliant run 1", what=WHAT, untagged=True)
+
+
+def test_damaged_and_missing_files_are_named(tmp_path):
+    whole = write_archive(tmp_path / "a.npz", TAG, {"x": np.random.default_rng(0).random(999)}).read_bytes()
+    changed = bytearray(whole)
+    changed[len(whole) // 2] ^= 255
+    one = tmp_path / "one.npy"
+    np.save(one, np.zeros(3))
+    for content in (b"", b"hello", whole[: len(whole) // 2], bytes(changed), one.read_bytes()):
+        (tmp_path / "b.npz").write_bytes(content)
+        with pytest.raises(InputError, match=r"b\.npz is not a saved thing"):
+            read_archive(tmp_path / "b.npz", TAG, what=WHAT)
+    with pytest.raises(InputError, match="No such file"):
+        read_archive(tmp_path / "missing.npz", TAG, what=WHAT)
+
+
+def test_content_that_is_missing_names_the_file():
+    with pytest.raises(InputError, match=r"a\.npz is not a saved thing: .*KeyError: 'q_0'"), decoding("a.npz", WHAT):
+        {}["q_0"]
