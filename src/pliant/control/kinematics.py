@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints import assemble, detect, forces_of
+from pliant.constraints import forces_of
 from pliant.constraints.channel import StiffChannelRows
 from pliant.constraints.coupling import Coupling, couple, with_couplings
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
@@ -215,8 +215,7 @@ def _watched(
         if dt is None and isinstance(system, RodSystem) and system.model.turned_basis:
             couplings.append(_unsprung(number, *system.hold_base(), sizes))
     factors = [system.factorize() for system in systems]
-    constraints, views = (*world.constraints, *makers), bodies.views(len(makers))
-    assembly = assemble(constraints, views, detect(constraints, views))
+    assembly = bodies.assembled(makers)
     W = with_couplings(assembly.rows.H, factors, couplings)
     return _Watched(W, assembly.places, assembly.rows, state, couplings)
 

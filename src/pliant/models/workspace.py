@@ -20,6 +20,10 @@ class Workspace:
         self._spare: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
         self._derived: WeakKeyDictionary[Any, dict[int, tuple[Any, Any]]] = WeakKeyDictionary()
 
+    def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
+        """A copy, in this process or another, begins empty."""
+        return Workspace, ()
+
     def take(self, owner: Any, kind: str) -> Any:
         """Memory of `kind` that `give` left for `owner`, or None; it is the caller's from now on."""
         spare = self._spare.get(owner)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.constraints import Assembly, RowView, forces_of
+from pliant.constraints import Assembly, Constraint, RowView, assemble, detect, forces_of
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.model import Residual, System, Trial
@@ -183,6 +183,11 @@ class StepBodies:
             *(view if memory is None else replace(view, memory=memory) for memory in known),
             *(view for _ in range(session_count)),
         ]
+
+    def assembled(self, more: Sequence[Constraint] = ()) -> Assembly:
+        """The rows of all constraints of the world, and of `more`, at the present displacement."""
+        constraints, views = (*self.world.constraints, *more), self.views(len(more))
+        return assemble(constraints, views, detect(constraints, views))
 
     def advanced(self, assembly: Assembly | None, lam: FloatArray) -> State:
         """The state at the end of the step, whose last rows were those of `assembly` with forces `lam` (N)."""
