@@ -18,9 +18,9 @@ from pliant.constraints.facing import FacingPair
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.models.workspace import Workspace
-from pliant.solvers.complementarity import Law, MixedProblem
-from pliant.solvers.complementarity.blocks import Blocks, natural_map
-from pliant.solvers.complementarity.gauss_seidel import gauss_seidel
+from pliant.solvers.contact import Law, MixedProblem
+from pliant.solvers.contact.blocks import Blocks, natural_map
+from pliant.solvers.contact.gauss_seidel import gauss_seidel
 from pliant.stepping.session import Condensed, DirectSession, Session, Solution, warm_start
 from pliant.world import State, World
 

@@ -6,8 +6,8 @@ import pytest
 import pliant as pl
 from pliant.geometric.shapes import Shapes
 from pliant.geometric.touching import Touching
+from pliant.mesh.lattice import Lattice
 from pliant.models.scheme import STATIC_SCHEME
-from pliant.robots.lattice import Lattice
 from pliant.stepping.bodies import StepBodies
 
 RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3)

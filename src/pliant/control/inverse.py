@@ -32,8 +32,8 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.models.model import System
 from pliant.models.workspace import Workspace
-from pliant.solvers.complementarity import MixedProblem
-from pliant.solvers.qp import QpccProblem, QpccResult
+from pliant.solvers.contact import MixedProblem
+from pliant.solvers.inverse import QpccProblem, QpccResult
 from pliant.stepping.info import StepInfo
 from pliant.stepping.session import Condensed, Solution
 from pliant.world import State, World

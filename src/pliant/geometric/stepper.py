@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from pliant.core.threads import allow_threads, one_blas_thread
 from pliant.core.timers import StageTimers
 from pliant.geometric.descent import Descent, Effort, Settings
 from pliant.geometric.mixed import mixed_body
-from pliant.geometric.paper_options import PUBLISHED, PaperOptions
 from pliant.geometric.path import Path
 from pliant.geometric.quadratic import LeapError, StalledError
 from pliant.geometric.shapes import inverted_cells
@@ -103,9 +102,6 @@ class Geometric:
         Steps that improve the kept factor.
     iterations
         Most iterations for a part of the way.
-    mode
-        "energy": all of the above. "paper": the published method with its blends, springs and elements of air, whose
-        ratio is nominal; only `tolerance` counts then, and what `paper` says (`geometric.paper`).
     threads
         Threads that large bodies take, 1 or 2; the answer is the same to the last bit.
     """
@@ -115,8 +111,6 @@ class Geometric:
     growth: float = 1.15
     memory: int = 8
     iterations: int = 15
-    mode: Literal["energy", "paper"] = "energy"
-    paper: PaperOptions = PUBLISHED
     threads: int = 2
     workspace: Workspace = field(default_factory=Workspace, init=False, repr=False, compare=False)
 
@@ -127,8 +121,6 @@ class Geometric:
         positive_count("threads", self.threads)
         if not positive("growth", self.growth) > 1.0:
             raise InputError(f"growth must be above 1, got {self.growth:g}")
-        if self.mode not in ("energy", "paper"):
-            raise InputError(f'mode must be "energy" or "paper", got {self.mode!r}')
 
     def __call__(
         self, world: World, state: State, controls: Mapping[Any, Any] | None = None
@@ -137,11 +129,6 @@ class Geometric:
         `ConvergenceError` has the last shape that was accepted as its `result`.
         """
         _check(world)
-        if self.mode == "paper":
-            from pliant.geometric.paper import paper_step
-
-            with one_blas_thread():
-                return paper_step(self.paper, self.tolerance, world, state, controls)
         way = _Way(self, world, state, Path(world, state, world.controls(controls)))
         with one_blas_thread(), allow_threads(self.threads):
             way.walk()

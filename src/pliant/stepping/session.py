@@ -10,7 +10,7 @@ from pliant.constraints import Assembly, Constraint, forces_of
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
 from pliant.models.workspace import Workspace
-from pliant.solvers.complementarity import MixedProblem, solve
+from pliant.solvers.contact import MixedProblem, solve
 from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
 

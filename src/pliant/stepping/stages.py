@@ -29,7 +29,7 @@ from pliant.materials import Tangent
 from pliant.models.model import Factor, System
 from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
-from pliant.solvers.complementarity import ConflictingRowsError, MixedProblem
+from pliant.solvers.contact import ConflictingRowsError, MixedProblem
 from pliant.stepping.bodies import Forces, Reactions, StepBodies
 from pliant.stepping.rigid_modes import FreeModes
 from pliant.stepping.session import Condensed, RowSolver, Session, Solution, begin_session
