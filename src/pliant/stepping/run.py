@@ -12,7 +12,6 @@ import numpy as np
 
 from pliant.actuators import ActuatorRows
 from pliant.constraints.contact import ContactPair
-from pliant.constraints.facing import FacingPair
 from pliant.core.archive import decoding, read_archive, write_archive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
@@ -373,10 +372,8 @@ class Recorder:
 
     def _rows(self, maker: Any) -> RecordedRows:
         if isinstance(maker, ContactPair):
-            things: tuple[Any, ...] = (maker.a.handle, maker.b.handle)
+            things = maker.handles
             names = tuple(thing.name for thing in things)
-            if isinstance(maker, FacingPair):
-                things, names = (maker.spec,), (maker.name,)
             found = [info.contacts(*things) for info in self._infos]
             totals = [contacts.forces.sum(axis=0) for contacts in found]
             return RecordedRows(names, np.stack([np.zeros(3), *totals]), things, Touches.of(found))
