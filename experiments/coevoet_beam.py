@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.following import W_NOTE
-from experiments.inverse_run import Followed, follow, follow_blind, ramp
+from experiments.following import W_NOTE, Following, follow_blind, follow_effector, ramp, times
 from experiments.report import Report
 from pliant.actuators import Cable
 from pliant.actuators.values import Force
@@ -24,15 +23,15 @@ from pliant.control.landscape import Landscape
 from pliant.core.types import FloatArray
 from pliant.materials import Corotated
 from pliant.mesh import Mesh, regions
+from pliant.mesh.lattice import Lattice
 from pliant.models.rigid import Obstacle
 from pliant.models.volume import Volume
-from pliant.robots.lattice import Lattice
-from pliant.solvers.qp import QpccProblem, QpccResult
-from pliant.solvers.qp.branch_and_bound import BETTER
-from pliant.solvers.qp.descent import boundary_order
-from pliant.solvers.qp.pieces import Piece, PiecePoint
-from pliant.solvers.qp.problem import scaled_problem
-from pliant.solvers.qp.start import first_point
+from pliant.solvers.inverse import QpccProblem, QpccResult
+from pliant.solvers.inverse.branch_and_bound import BETTER
+from pliant.solvers.inverse.descent import boundary_order
+from pliant.solvers.inverse.pieces import Piece, PiecePoint
+from pliant.solvers.inverse.problem import scaled_problem
+from pliant.solvers.inverse.start import first_point
 from pliant.stepping import QuasiStatic
 from pliant.world import Scene, World
 
@@ -117,7 +116,7 @@ def run(*, full: bool) -> Report:
     landscape = cost_landscape(problem, resolution=41)
     path = _path(beam.target, steps=120)
     exploiting = exploit(beam, landscape, path)
-    local = follow(beam.world, beam.stepper(), beam.world.initial_state(), beam.tip, path)
+    local = follow_effector(beam.world, beam.stepper(), beam.world.initial_state(), beam.tip, path)
     blind, _ = follow_blind(
         beam.world, beam.without, beam.stepper(), beam.world.initial_state(), beam.tip, path
     )  # fmt: skip
@@ -125,7 +124,7 @@ def run(*, full: bool) -> Report:
     regions_seen = cost_landscape(other, resolution=41)
     ends = ends_of_all_orders(other)
     metrics: dict[str, Any] = {
-        **exploiting.timings(),
+        **times(exploiting),
         "dofs": 3 * beam.body.mesh.node_count,
         "final_error_mm": 1e3 * exploiting.errors[-1],
         "error_of_local_minimum_mm": 1e3 * local.errors[-1],
@@ -164,7 +163,7 @@ _NOTES = (
 )
 
 
-def exploit(beam: Beam, landscape: Landscape, path: FloatArray, *, count: int = 10) -> Followed:
+def exploit(beam: Beam, landscape: Landscape, path: FloatArray, *, count: int = 10) -> Following:
     """Bring the cables to the global minimum in `count` steps, then follow the `path` (k, 3) m with the inverse."""
     forces = landscape.minima[0]
     controls = [
@@ -172,7 +171,7 @@ def exploit(beam: Beam, landscape: Landscape, path: FloatArray, *, count: int = 
         for k in range(1, count + 1)
     ]
     state = ramp(beam.world, beam.stepper(), beam.world.initial_state(), controls)
-    return follow(beam.world, beam.stepper(), state, beam.tip, path)
+    return follow_effector(beam.world, beam.stepper(), state, beam.tip, path)
 
 
 def ends_of_all_orders(problem: QpccProblem) -> list[tuple[float, FloatArray]]:
