@@ -22,11 +22,10 @@ from pliant.core.threads import one_blas_thread
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
+from pliant.models.free_modes import FreeModes
 from pliant.models.model import Factor, System
 from pliant.models.rigid.model import RigidSystem
 from pliant.models.scheme import STATIC_SCHEME
-from pliant.models.volume import VolumeModel
-from pliant.models.volume.readouts import least_volume_ratio
 from pliant.stepping.dynamics import check_finite, measure
 from pliant.stepping.info import Measures, RigidMotion, StepInfo
 from pliant.stepping.lagged_factors import LaggedFactors, begin_factors
@@ -39,7 +38,6 @@ from pliant.stepping.newton import (
     relative_residual,
     solve_once,
 )
-from pliant.stepping.rigid_modes import FreeModes, free_modes, open_base_share
 from pliant.stepping.session import RowSolver, begin
 from pliant.world import State, World
 
@@ -208,15 +206,14 @@ class _Equilibrium:
         return False
 
     def _inside_out(self) -> bool:
-        """Whether this equilibrium has inverted elements, as some laws allow; small strain knows no inversion."""
-        trials = (trial for trial in self.motion.trials if isinstance(trial.model, VolumeModel))
-        return any(t.model.laws.any() and least_volume_ratio(t.model, t.evaluation_point()) <= 0.0 for t in trials)
+        """Whether this equilibrium has inverted elements."""
+        return any(trial.model.is_inverted(trial.evaluation_point()) for trial in self.motion.trials)
 
     def _correct(self, tangent: Tangent = Tangent.EXACT) -> Correction:
         """One linear solve, with σ raised until the matrix is positive definite."""
         for number, (trial, mode) in enumerate(zip(self.motion.trials, self.modes, strict=True)):
-            if mode is not None and not isinstance(trial.model, VolumeModel):  # frames turn: their motions with them
-                self.modes[number] = free_modes(self.motion.world.models[number], trial.positions())
+            if mode is not None and trial.model.has_frames:  # frames turn: their motions with them
+                self.modes[number] = self.motion.world.models[number].free_modes(trial.positions())
         for _ in range(14):
             try:
                 correction = solve_once(self.motion, tangent, self.timers, self)
@@ -245,9 +242,7 @@ class _Equilibrium:
             if isinstance(system, RigidSystem) and self.welded[number]:
                 system.add_mass(0.0, ease=self.ease)
                 continue
-            shift = max(
-                self.shift, 1e-8 if mode is not None else 0.0, open_base_share(self.motion.world.models[number])
-            )
+            shift = max(self.shift, 1e-8 if mode is not None else 0.0, self.motion.world.models[number].least_mass)
             if shift:
                 system.add_mass(shift)
             if mode is not None:
@@ -293,4 +288,4 @@ def _open_modes(world: World, number: int, q: FloatArray) -> FreeModes | None:
     rigid motion is then bounded by σM from one linear solve to the next, until they do.
     """
     model = world.models[number]
-    return None if any(m.holds(number) for m in world.constraints) else free_modes(model, q)
+    return None if any(m.holds(number) for m in world.constraints) else model.free_modes(q)
