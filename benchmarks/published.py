@@ -1,4 +1,4 @@
-"""What the published geometric method does, on the pneumatic finger and the twister: `pl.Geometric(mode="paper")`.
+"""What the published local–global method does, on the pneumatic finger and the twister (`experiments.fang_published`).
 
     python -m benchmarks.published [--cell MM] [--json FILE]
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pliant as pl
-from pliant.geometric import PaperInfo, PaperOptions
+from experiments.fang_published import LocalGlobal, LocalGlobalInfo
 from pliant.robots import Robot, pneumatic_finger, twister
 
 OMEGA = 0.2
@@ -35,16 +35,14 @@ def world_of(robot: Robot) -> pl.World:
 
 def stepped(
     world: pl.World, robot: Robot, ratio: float, state: pl.State | None = None, **options: Any
-) -> tuple[pl.State, PaperInfo]:
+) -> tuple[pl.State, LocalGlobalInfo]:
     """One step of the published method."""
-    stepper = pl.Geometric(mode="paper", tolerance=1e-4, paper=PaperOptions(omega=OMEGA, **options))
+    stepper = LocalGlobal(tolerance=1e-4, omega=OMEGA, **options)
     start = world.initial_state() if state is None else state
-    new, info = stepper(world, start, {robot.cavity: pl.VolumeRatio(ratio)})
-    assert isinstance(info, PaperInfo)
-    return new, info
+    return stepper(world, start, {robot.cavity: pl.VolumeRatio(ratio)})
 
 
-def line(robot: Robot, name: str, state: pl.State, info: PaperInfo) -> dict[str, Any]:
+def line(robot: Robot, name: str, state: pl.State, info: LocalGlobalInfo) -> dict[str, Any]:
     x, y, _ = 1e3 * robot.tip.at(state)
     volume = 100.0 * info.volume_changes[0]
     print(

@@ -12,7 +12,7 @@ problems, on one thread with kernels compiled.
 - touching: the forces of touching contacts stay variables
 - full: all contact forces are variables, eq. (8)–(13) of Coevoet, Escande, Duriez, IEEE RA-L 2017, whose ratios of full
   to reduced are 1.25, 1.88 and 7.82 at (3, 3), (3, 10) and (3, 50), and 1.2 to 1.25 of new factor to update
-- naive: the reduced QP by NumPy with an explicit inverse, checked and scaled each time
+- naive: the reduced QP by NumPy with an explicit inverse
 
 The first table is what a caller of Python gets: about 5 µs of each QP are calls. The second one is the paper's
 comparison, compiled code alone and one QP code for all: daqp by its own clock (set-up and solution), plus for the
@@ -25,6 +25,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -35,11 +36,11 @@ import daqp
 import numpy as np
 
 from pliant.core.threads import one_blas_thread
-from pliant.solvers.qp import QpccProblem, compliance_problem, quadratic_program, solve_qpcc
-from pliant.solvers.qp.pieces import Piece
-from pliant.solvers.qp.problem import ScaledProblem, scaled_problem
-from pliant.solvers.qp.programs import enter_contact, enter_contacts, leave_contact, reduced_program
-from pliant.solvers.qp.quadratic import EQUAL, FREE, solve_scaled
+from pliant.solvers.inverse import QpccProblem, compliance_problem, solve_qpcc
+from pliant.solvers.inverse.pieces import Piece
+from pliant.solvers.inverse.problem import ScaledProblem, scaled_problem
+from pliant.solvers.inverse.programs import enter_contact, enter_contacts, leave_contact, reduced_program
+from pliant.solvers.inverse.quadratic import EQUAL, FREE, solve_scaled
 
 SIZES = ((3, 3), (3, 10), (3, 50))
 SOLVES = ((2, 16), (4, 21), (5, 47), (8, 76))
@@ -100,26 +101,30 @@ def naive_cost(p: ScaledProblem, active: np.ndarray) -> float:
     gaps = p.Q[still] + p.W[np.ix_(still, touching)] @ Y
     E = p.E + p.Ec[:, touching] @ Y
     rows = np.vstack([Y, gaps])
-    result = quadratic_program(
-        E[:, :na].T @ E[:, :na] + p.G, E[:, :na].T @ E[:, na], rows[:, :na], row_lower=-rows[:, na],
-        lower=p.lower[:na], upper=p.upper[:na],
+    low, high = -rows[:, na], np.full(len(rows), FREE)
+    x, *_ = solve_scaled(
+        E[:, :na].T @ E[:, :na] + p.G, E[:, :na].T @ E[:, na], rows[:, :na].copy(),
+        np.concatenate([p.lower[:na], low]), np.concatenate([p.upper[:na], high]),
     )  # fmt: skip
-    rest = E[:, :na] @ result.solution + E[:, na]
-    return float(0.5 * rest @ rest + 0.5 * result.solution @ p.G @ result.solution)
+    rest = E[:, :na] @ x + E[:, na]
+    return float(0.5 * rest @ rest + 0.5 * x @ p.G @ x)
 
 
 def walks(p: ScaledProblem, path: list[np.ndarray]) -> dict[str, Callable[[], list[float]]]:
     """For each variant the walk over the pieces of `path`, returning their costs."""
     flips = [int(np.flatnonzero(a != b)[0]) for a, b in pairwise(path)]
 
-    def by_piece(**options: bool) -> Callable[[], list[float]]:
-        piece = Piece(p, **options)
+    def by_piece(problem: ScaledProblem, *, anew: bool = False) -> Callable[[], list[float]]:
+        piece = Piece(problem)
 
         def walk() -> list[float]:
             piece.set(path[0])
             costs = [piece.minimum().cost]
-            for i in flips:
-                piece.flip(i)
+            for i, active in zip(flips, path[1:], strict=True):
+                if anew:
+                    piece.set(active)
+                else:
+                    piece.flip(i)
                 costs.append(piece.minimum().cost)
             return costs
 
@@ -127,9 +132,9 @@ def walks(p: ScaledProblem, path: list[np.ndarray]) -> dict[str, Callable[[], li
 
     full = FullQp(p)
     return {
-        "reduced": by_piece(),
-        "new factor": by_piece(updated=False),
-        "touching": by_piece(reduced=False),
+        "reduced": by_piece(p),
+        "new factor": by_piece(p, anew=True),
+        "touching": by_piece(replace(p, symmetric=False)),
         "full": lambda: [full.cost(active) for active in path],
         "naive": lambda: [naive_cost(p, active) for active in path],
     }

@@ -22,7 +22,7 @@ import numpy as np
 
 import pliant as pl
 from benchmarks.tasks.beam import HEADLINE
-from pliant.models.volume import Subspace
+from pliant.reduced import Subspace
 from pliant.reduction import curved, ecsw, experiments, latin_hypercube, pod, reduce, validate
 from pliant.world.reduced import reduced
 

@@ -27,12 +27,12 @@ from pliant.mesh import Mesh, regions
 from pliant.models.rigid import Obstacle
 from pliant.models.volume import Volume
 from pliant.robots.lattice import Lattice
-from pliant.solvers.qp import QpccProblem, QpccResult
-from pliant.solvers.qp.branch_and_bound import BETTER
-from pliant.solvers.qp.descent import boundary_order
-from pliant.solvers.qp.pieces import Piece, PiecePoint
-from pliant.solvers.qp.problem import scaled_problem
-from pliant.solvers.qp.start import first_point
+from pliant.solvers.inverse import QpccProblem, QpccResult
+from pliant.solvers.inverse.branch_and_bound import BETTER
+from pliant.solvers.inverse.descent import boundary_order
+from pliant.solvers.inverse.pieces import Piece, PiecePoint
+from pliant.solvers.inverse.problem import scaled_problem
+from pliant.solvers.inverse.start import first_point
 from pliant.stepping import QuasiStatic
 from pliant.world import Scene, World
 

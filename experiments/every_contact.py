@@ -18,9 +18,9 @@ from pliant.constraints.facing import FacingPair
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.models.model import Factor
-from pliant.solvers.complementarity import Law, MixedProblem
-from pliant.solvers.complementarity.blocks import Blocks, natural_map
-from pliant.solvers.complementarity.gauss_seidel import gauss_seidel
+from pliant.solvers.contact import Law, MixedProblem
+from pliant.solvers.contact.blocks import Blocks, natural_map
+from pliant.solvers.contact.gauss_seidel import gauss_seidel
 from pliant.stepping.motion import Motion
 from pliant.stepping.session import DirectSession, Session, warm_start
 from pliant.world import State, World

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 import pliant
-from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import FacingPair
 from pliant.core.errors import ConvergenceError
 from pliant.core.kernels import cache_folder
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray, IndexArray
+from pliant.reduced.contact_basis import ContactBasis
 from pliant.reduction import Factorization, Plan, Snapshots, experiments, fit_error, nnmf_family
 from pliant.robots import Robot
 from pliant.stepping import StepInfo

@@ -5,7 +5,7 @@ import pytest
 
 import pliant as pl
 from pliant.control import cost_landscape, landscape_plot, plot_cost_landscape
-from pliant.solvers.qp import QpccStatus, compliance_problem, solve_qpcc
+from pliant.solvers.inverse import QpccStatus, compliance_problem, solve_qpcc
 
 OBSTACLES = (
     (0.167, -1, 1e-4), (0.208, -1, 4e-4), (0.333, -1, 8e-4), (0.375, -1, 6e-4), (0.417, -1, 1.3e-3), (0.583, 1, 1.3e-3),

@@ -6,7 +6,7 @@ import pytest
 import pliant as pl
 from pliant.core.lie import rotation_exp
 from pliant.materials import Tangent
-from pliant.models.volume.chart import rigid_motions
+from pliant.reduced.chart import rigid_motions
 from pliant.reduction import pod
 from pliant.solvers.linear import BlockMatrix
 

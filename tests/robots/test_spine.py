@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import FacingPair
+from pliant.reduced.contact_basis import ContactBasis
 from pliant.world.reduced import reduced
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.constraints.contact_basis import ContactBasis
+from pliant.reduced.contact_basis import ContactBasis
 
 
 def static(world, robot, tendons, forces=(4.0, 8.0, 12.0)):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.constraints.contact_basis import ContactBasis
+from pliant.reduced.contact_basis import ContactBasis
 
 LENGTH, AT, RADIUS, YOUNG, GAP, LOAD = 0.2, 0.15, 0.002, 1e9, 1e-4, 5e-3
 STIFFNESS = 3.0 * YOUNG * np.pi / 4.0 * RADIUS**4 / AT**3

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from pliant.core.checks import positive
 from pliant.core.errors import InputError, MeshError
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh, Surface
-from pliant.mesh.chamber_filling import Filling
 from pliant.models.body import Model
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.loads import PressureFacets, facet_rule, pressure_forces
@@ -92,12 +91,7 @@ class Cavity(Actuator):
 
 @dataclass(frozen=True, eq=False)
 class CavityRows(DriveRow):
-    """The row of one cavity. `rest_volume` is V₀, m³; `key` identifies the row.
-
-    A state may remember a `Filling` of the chamber, for steppers that treat air as elements; the row makes none.
-    """
-
-    memory_type: ClassVar[type[Filling]] = Filling
+    """The row of one cavity. `rest_volume` is V₀, m³; `key` identifies the row."""
 
     surface: Surface | None = None
     facets: PressureFacets | None = None

@@ -20,26 +20,27 @@ from pliant import mesh as meshes
 from pliant.actuators import BaseDrive, Cable, Cavity
 from pliant.cli.output import Output
 from pliant.constraints.channel import Channel
-from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import Facing, FacingPair
 from pliant.control import Effector, Inverse
 from pliant.core.kernels import cache_folder
 from pliant.geometric import Geometric
-from pliant.geometric.blend import Elements
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
 from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, RodModel, Slide
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
-from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Subspace, Support, Volume
+from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
+from pliant.record import simulate
+from pliant.reduced import Subspace
+from pliant.reduced.contact_basis import ContactBasis
 from pliant.reduction import nnmf
 from pliant.solvers import friction, lcp
+from pliant.solvers.inverse import compliance_problem, solve_qpcc
+from pliant.solvers.inverse.pieces import Piece
+from pliant.solvers.inverse.problem import scaled_problem
 from pliant.solvers.linear import BlockMatrix, BlockPattern, analyze
-from pliant.solvers.qp import compliance_problem, solve_qpcc
-from pliant.solvers.qp.pieces import Piece
-from pliant.solvers.qp.problem import scaled_problem
-from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, QuasiStatic, StepInfo, simulate
+from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, QuasiStatic, StepInfo
 from pliant.viewer.raster import fit_camera
 from pliant.viewer.still import render_poses
 from pliant.viewer.surfaces import SurfaceFrames
@@ -328,7 +329,6 @@ def _geometric() -> None:
     world = scene.compile()
     state, _ = Geometric()(world, world.initial_state(), {chamber: VolumeRatio(1.1)})
     state.elastic_energy(hollow)
-    Elements.of(hollow.mesh.points, hollow.mesh.cells, 1e5, 0.1, "elastic").forces(world.initial_state().q[0] * 1.1)
 
 
 def _complementarity() -> None:

@@ -10,7 +10,7 @@ from pliant.constraints.rows import Rows
 from pliant.core.arrays import add_product
 from pliant.core.types import FloatArray
 from pliant.models.model import Factor
-from pliant.solvers.complementarity import MixedProblem
+from pliant.solvers.contact import MixedProblem
 
 
 def condense(rows: Rows, factors: Sequence[Factor], dx_free: Sequence[FloatArray]) -> MixedProblem:

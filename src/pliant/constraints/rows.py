@@ -16,10 +16,10 @@ from scipy import sparse
 from pliant.core.arrays import empty_csr, frozen, stacked
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.solvers.complementarity import Law
+from pliant.solvers.contact import Law
 
 RowLaw = Law
-"""How λ and δ of a row relate; see `solvers.complementarity.Law`."""
+"""How λ and δ of a row relate; see `solvers.contact.Law`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Rows:
 
     `H` holds one CSR matrix (m, unknowns) for each model; `gap` (m,) is δ at the linearisation point, so that
     δ = gap + Σ H dx, in m (m³ for chambers). `law` (m,), `mu` (m,), `lower` and `upper` (m,) in N and `target` (m,) are
-    those of `solvers.complementarity.MixedProblem`. `key` (m,) identifies a row from step to step.
+    those of `solvers.contact.MixedProblem`. `key` (m,) identifies a row from step to step.
     """
 
     H: tuple[sparse.csr_matrix, ...]

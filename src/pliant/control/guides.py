@@ -18,7 +18,7 @@ import numpy as np
 
 from pliant.constraints.rows import RowLaw
 from pliant.core.types import BoolArray, FloatArray, IndexArray
-from pliant.solvers.complementarity import MixedProblem, solve
+from pliant.solvers.contact import MixedProblem, solve
 
 ROUNDS = 12
 """Turns of inverse and laws at most."""

@@ -31,8 +31,8 @@ from pliant.core.checks import non_negative
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.models.model import Factor, System
-from pliant.solvers.complementarity import MixedProblem
-from pliant.solvers.qp import QpccProblem, QpccResult
+from pliant.solvers.contact import MixedProblem
+from pliant.solvers.inverse import QpccProblem, QpccResult
 from pliant.stepping.info import StepInfo
 from pliant.stepping.motion import Motion
 from pliant.world import State, World

@@ -8,59 +8,46 @@ import numpy as np
 
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.solvers.complementarity import Law
+from pliant.solvers.contact.laws import BOX, CONE, EQUALITY, GIVEN
+from pliant.solvers.inverse.energy import ENERGY, paper_weight
 
-ENERGY = 1e-3
-"""The paper's ε, relative to ‖W_eaᵀW_ea‖∞ / ‖W_aa‖∞."""
-_BILATERAL, _SIGNORINI, _COULOMB, _IMPOSED, _BOUNDED = (
-    int(law) for law in (Law.BILATERAL, Law.SIGNORINI, Law.COULOMB, Law.IMPOSED, Law.BOUNDED)
-)
-_OPEN, _ZERO, _SINGLE, _CONE, _GIVEN = 0, 1, 2, 3, 4  # parts of a row: to be found, δ = 0, δ ≥ 0, friction, λ given
+_OPEN, _SINGLE, _CONE, _ZERO, _GIVEN = 0, 1, 2, 3, 4  # parts of a row: to be found, δ ≥ 0, friction, δ = 0, λ given
 
 
 @kernel
 def sort_rows(
-    law: IntArray, limits: FloatArray, delta_free: FloatArray, W: FloatArray, drives: IndexArray, first: int,
-    order: IndexArray, lam: FloatArray, q: FloatArray,
+    role: IntArray, lam: FloatArray, lower: FloatArray, upper: FloatArray, target: FloatArray, delta_free: FloatArray,
+    W: FloatArray, drives: IndexArray, first: int, order: IndexArray, q: FloatArray,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Rows by their part in an inverse: those of drives and effectors, contacts, contacts with friction, δ = 0.
 
-    `limits` (3, m) are `lower`, `upper` and `target` of the rows with a `law` (m,); `drives` are rows of the inverse,
-    as are all from `first` on, of the effectors. Fills `order` (m,) with the rows part by part, `lam` (m,) with forces
-    that are given, N, and q (m,) with the gaps that these leave, less the targets, m. Returns how many rows there are
-    of the first three parts and how many with δ = 0; the first −1 where a law is not one an inverse can treat.
+    `role`, the forces `lam` that are given, `lower` and `upper` (m,), N, are the parts of `Roles`; `drives` are rows of
+    the inverse, as are all from `first` on, of the effectors. Fills `order` (m,) with the rows part by part, `lam` with
+    the lower bounds of boxes, from which their forces are counted, and q (m,) with the gaps that all these leave, less
+    the targets, m. Returns how many rows there are of each part; the first −1 where a row has an upper bound or one
+    that depends on other forces, which no inverse can treat.
     """
-    lower, upper, target = limits[0], limits[1], limits[2]
-    m = len(law)
+    m = len(role)
     part = np.empty(m, np.int8)
-    for i in range(m):
-        kind = law[i]
-        lam[i] = 0.0
-        part[i] = _OPEN
-        if i >= first:
-            continue
-        if kind == _BILATERAL:
-            part[i] = _ZERO
-        elif kind == _SIGNORINI:
-            part[i] = _SINGLE
-        elif kind == _COULOMB:
-            part[i] = _CONE
-        elif kind == _IMPOSED:
+    part[first:] = _OPEN
+    lam[first:] = 0.0
+    for i in range(first):
+        if role[i] == GIVEN:
             part[i] = _GIVEN
+        elif role[i] == EQUALITY:
+            part[i] = _ZERO
+        elif role[i] == CONE:
+            part[i] = _CONE
         else:
-            part[i] = -1
-            if kind == _BOUNDED and upper[i] == np.inf:
-                part[i] = _ZERO if lower[i] == -np.inf else _SINGLE
-                lam[i] = 0.0 if lower[i] == -np.inf else lower[i]
+            part[i] = _SINGLE if role[i] == BOX and upper[i] == np.inf else -1
+            lam[i] = lower[i]
     for i in drives:
         part[i], lam[i] = _OPEN, 0.0
     for i in range(m):
         if part[i] < 0:
             return -1, 0, 0, 0
-        if part[i] == _GIVEN:
-            lam[i] = target[i]
     for i in range(m):
-        q[i] = delta_free[i] - (target[i] if part[i] == _ZERO or part[i] == _SINGLE else 0.0)
+        q[i] = delta_free[i] - (0.0 if part[i] == _OPEN or part[i] == _GIVEN else target[i])
     for j in range(m):
         if lam[j] != 0.0:
             for i in range(m):
@@ -123,17 +110,7 @@ def _energy(
         if not of_one_kind and diagonal > 0.0:
             D[i] = 1.0 / sqrt(diagonal)
     if np.isnan(epsilon):
-        work = reach = 0.0
-        for i in range(na):
-            work_row = reach_row = 0.0
-            for j in range(na):
-                work_row += abs(D[i] * W[actuators[i], actuators[j]] * D[j])
-                product = 0.0
-                for k in range(len(E)):
-                    product += E[k, i] * E[k, j]
-                reach_row += abs(D[i] * product * D[j])
-            work, reach = max(work, work_row), max(reach, reach_row)
-        epsilon = ENERGY * reach / work if work > 0.0 else 0.0
+        epsilon = paper_weight(W, actuators, E, D)
     for i in range(na):
         for j in range(na):
             G[i, j] = 0.5 * epsilon * (W[actuators[i], actuators[j]] + W[actuators[j], actuators[i]])

@@ -26,8 +26,8 @@ from pliant.materials import Tangent
 from pliant.models.point_map import PointMap
 from pliant.models.rod.trial import RodSystem
 from pliant.models.scheme import STATIC_SCHEME, Scheme, euler_scheme
-from pliant.solvers.complementarity.blocks import NO_BLOCKS, equilibrating_scale
-from pliant.solvers.complementarity.elimination import eliminate
+from pliant.solvers.contact.blocks import NO_BLOCKS, equilibrating_scale
+from pliant.solvers.contact.elimination import eliminate
 from pliant.stepping import QuasiStatic
 from pliant.stepping.motion import Motion
 from pliant.stepping.session import DirectSession, warm_start

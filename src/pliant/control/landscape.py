@@ -17,10 +17,10 @@ import numpy as np
 from pliant.core.checks import finite_array, positive_count
 from pliant.core.errors import CapacityError, InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray
-from pliant.solvers.qp.descent import descend
-from pliant.solvers.qp.pieces import Piece
-from pliant.solvers.qp.problem import QpccProblem, ScaledProblem, scaled_problem
-from pliant.solvers.qp.start import touching_at
+from pliant.solvers.inverse.descent import descend
+from pliant.solvers.inverse.pieces import Piece
+from pliant.solvers.inverse.problem import QpccProblem, ScaledProblem, scaled_problem
+from pliant.solvers.inverse.start import touching_at
 
 _BEYOND = 1e-7  # how far beyond an edge the neighbour is looked for, relative to the window
 _SAME = 1e-6  # minima closer than this fraction of the window are one

@@ -11,8 +11,8 @@ import numpy as np
 from pliant.control.landscape import Landscape, cost_landscape
 from pliant.core.errors import MissingExtraError
 from pliant.core.types import FloatArray
-from pliant.solvers.qp.problem import QpccProblem
-from pliant.solvers.qp.result import QpccResult
+from pliant.solvers.inverse.problem import QpccProblem
+from pliant.solvers.inverse.result import QpccResult
 
 _DPI = 150
 _INK = "#222222"

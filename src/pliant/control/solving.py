@@ -15,11 +15,12 @@ from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.models.model import Factor
-from pliant.solvers.complementarity import MixedProblem
-from pliant.solvers.complementarity.blocks import NO_BLOCKS, equilibrating_scale
-from pliant.solvers.complementarity.elimination import Elimination, eliminate
-from pliant.solvers.qp import QpccProblem, QpccResult, solve_qpcc
-from pliant.solvers.qp.friction import solve_frictional
+from pliant.solvers.contact import MixedProblem
+from pliant.solvers.contact.blocks import NO_BLOCKS, equilibrating_scale
+from pliant.solvers.contact.elimination import Elimination, eliminate
+from pliant.solvers.contact.laws import Roles
+from pliant.solvers.inverse import QpccProblem, QpccResult, solve_qpcc
+from pliant.solvers.inverse.friction import solve_frictional
 from pliant.stepping.motion import Motion
 
 if TYPE_CHECKING:
@@ -48,11 +49,12 @@ class Solving:
         count, first = len(rows.gap), len(places) - len(session.makers)
         self.drives = np.array([places[k].start for k in self.bound.makers], np.int64)
         self.effector_places = places[first:]
-        self.order, self.lam, self.q = np.empty(count, np.int64), np.empty(count), np.empty(count)
-        limits = np.stack([problem.lower, problem.upper, problem.target])
+        self.order, self.q = np.empty(count, np.int64), np.empty(count)
+        roles = Roles.of(problem)
+        self.lam = roles.given
         self.free, self.singles, self.cones, self.zeros = sort_rows(
-            frozen(problem.law), limits, problem.delta_free, problem.W, self.drives, places[first].start,
-            self.order, self.lam, self.q,
+            *roles, frozen(problem.target), problem.delta_free, problem.W, self.drives, places[first].start,
+            self.order, self.q,
         )  # fmt: skip
         if self.free < 0:
             raise InputError(

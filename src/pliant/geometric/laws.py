@@ -6,33 +6,30 @@ import numpy as np
 
 from pliant.constraints import RowLaw, Rows
 from pliant.core.types import BoolArray, FloatArray
-from pliant.solvers.complementarity import MixedProblem, solve
+from pliant.solvers.contact import MixedProblem, solve
+from pliant.solvers.contact.elimination import eliminate
+from pliant.solvers.contact.laws import EQUALITY, Roles
 
 
-def solved(p: MixedProblem, fixed: BoolArray, warm: FloatArray) -> FloatArray:
-    """λ of a problem whose rows `fixed` have to meet their target."""
+def solved(p: MixedProblem, warm: FloatArray) -> FloatArray:
+    """λ of a problem whose W is indefinite at rows that have to meet their target: these are eliminated first."""
+    fixed = unbounded(p)
     if not fixed.any():
         return solve(p, warm).lam if len(warm) else warm
-    rest = ~fixed
-    right = np.column_stack([(p.delta_free - p.target)[fixed], p.W[np.ix_(fixed, rest)]])
-    solution = np.linalg.solve(p.W[np.ix_(fixed, fixed)], right)
+    kept, eliminated = np.flatnonzero(~fixed), np.flatnonzero(fixed)
+    q = p.delta_free - np.where(fixed, p.target, 0.0)
+    left = eliminate(p.W, q, kept, eliminated, np.ones(len(q)), allowed=np.inf, indefinite=True)
     lam = np.zeros(len(warm))
-    if rest.any():
-        across = p.W[np.ix_(rest, fixed)]
-        W = p.W[np.ix_(rest, rest)] - across @ solution[:, 1:]
-        given = p.delta_free[rest] - across @ solution[:, 0]
-        kept = MixedProblem(
-            0.5 * (W + W.T), given, p.law[rest], p.mu[rest], p.lower[rest], p.upper[rest], p.target[rest]
-        )
-        lam[rest] = solve(kept, warm[rest]).lam
-    lam[fixed] = -solution[:, 0] - solution[:, 1:] @ lam[rest]
+    if len(kept):
+        laws = (getattr(p, name)[kept] for name in ("law", "mu", "lower", "upper", "target"))
+        lam[kept] = solve(MixedProblem(0.5 * (left.W + left.W.T), left.q, *laws), warm[kept]).lam
+    lam[eliminated] = left.forces(lam[kept])
     return lam
 
 
-def unbounded(rows: Rows) -> BoolArray:
+def unbounded(rows: Rows | MixedProblem) -> BoolArray:
     """Rows that have to meet their target, whatever force it takes."""
-    open_ones = (rows.law == RowLaw.BOUNDED) & (rows.lower == -np.inf) & (rows.upper == np.inf)
-    found: BoolArray = (rows.law == RowLaw.BILATERAL) | open_ones
+    found: BoolArray = Roles.of(rows).role == EQUALITY
     return found
 
 

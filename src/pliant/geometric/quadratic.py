@@ -15,12 +15,12 @@ from pliant.constraints import Rows
 from pliant.core.errors import ConvergenceError
 from pliant.core.timers import StageTimers
 from pliant.core.types import BoolArray, FloatArray, IndexArray
-from pliant.geometric.laws import meeting, solved, unbounded
+from pliant.geometric.laws import meeting, solved
 from pliant.geometric.metric import TangentMetric
 from pliant.geometric.quasi_newton import QuasiNewton
 from pliant.geometric.shapes import Energy
 from pliant.geometric.touching import Touching
-from pliant.solvers.complementarity import MixedProblem
+from pliant.solvers.contact import MixedProblem
 
 ROUNDS = 12
 """How often crossed contacts may join the problem."""
@@ -170,10 +170,9 @@ class Quadratic:
             rows.upper[picked],
             rows.target[picked],
         )
-        fixed = unbounded(rows)[picked]
         with self._timers.stage("constraints"):
             try:
-                return solved(p, fixed, warm[picked])
+                return solved(p, warm[picked])
             except (ConvergenceError, np.linalg.LinAlgError) as error:
                 raise StalledError(str(error)) from error
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from pliant.core.threads import allow_threads, one_blas_thread
 from pliant.core.timers import StageTimers
 from pliant.geometric.descent import Descent, Effort, Settings
 from pliant.geometric.mixed import mixed_body
-from pliant.geometric.paper_options import PUBLISHED, PaperOptions
 from pliant.geometric.path import Path
 from pliant.geometric.quadratic import LeapError, StalledError
 from pliant.geometric.shapes import inverted_cells
@@ -90,9 +89,6 @@ class Geometric:
         Steps that improve the kept factor.
     iterations
         Most iterations for a part of the way.
-    mode
-        "energy": all of the above. "paper": the published method with its blends, springs and elements of air, whose
-        ratio is nominal; only `tolerance` counts then, and what `paper` says (`geometric.paper`).
     threads
         Threads that large bodies take, 1 or 2; the answer is the same to the last bit.
     """
@@ -102,8 +98,6 @@ class Geometric:
     growth: float = 1.15
     memory: int = 8
     iterations: int = 15
-    mode: Literal["energy", "paper"] = "energy"
-    paper: PaperOptions = PUBLISHED
     threads: int = 2
 
     def __post_init__(self) -> None:
@@ -113,8 +107,6 @@ class Geometric:
         positive_count("threads", self.threads)
         if not positive("growth", self.growth) > 1.0:
             raise InputError(f"growth must be above 1, got {self.growth:g}")
-        if self.mode not in ("energy", "paper"):
-            raise InputError(f'mode must be "energy" or "paper", got {self.mode!r}')
 
     def __call__(
         self, world: World, state: State, controls: Mapping[Any, Any] | None = None
@@ -123,11 +115,6 @@ class Geometric:
         `ConvergenceError` has the last shape that was accepted as its `result`.
         """
         _check(world)
-        if self.mode == "paper":
-            from pliant.geometric.paper import paper_step
-
-            with one_blas_thread():
-                return paper_step(self.paper, self.tolerance, world, state, controls)
         way = _Way(self, world, state, Path(world, state, world.controls(controls)))
         with one_blas_thread(), allow_threads(self.threads):
             way.walk()

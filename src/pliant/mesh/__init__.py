@@ -1,7 +1,6 @@
 """Meshes: tetrahedra and hexahedra, their surfaces, structured and generated shapes, files, regions and queries."""
 
 from pliant.mesh import regions
-from pliant.mesh.chamber_filling import fill
 from pliant.mesh.curved import cylinder, shell, tube
 from pliant.mesh.elements import (
     ELEMENTS,
@@ -12,7 +11,7 @@ from pliant.mesh.elements import (
     shape,
     shape_gradients,
 )
-from pliant.mesh.filling import tetrahedralize
+from pliant.mesh.filling import fill, tetrahedralize
 from pliant.mesh.generation import block_with_cavity, capsule_with_cavity, chambered_finger, sphere_with_cavity
 from pliant.mesh.io import load, load_surface, save
 from pliant.mesh.mesh import Mesh, drop_unused_nodes

@@ -1,7 +1,8 @@
 """Tetrahedra from a closed surface (STL, OBJ, PLY…) or a CAD file (STEP, IGES, BREP), made by Gmsh (extra `mesh`).
 
-Shells inside the outer one are hollows and stay empty, whichever way their triangles are turned; `mesh.surface()` has
-them as components after the first, and `pl.Cavity` finds them.
+`tetrahedralize` meshes a part. Shells inside the outer one are hollows and stay empty, whichever way their triangles
+are turned; `mesh.surface()` has them as components after the first, and `pl.Cavity` finds them. `fill` meshes the
+inside of a surface whose nodes belong to another mesh, such as the air in a chamber: they come first and do not move.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import positive
+from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError, MeshError
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IntArray
 from pliant.core.units import metres_per
 from pliant.mesh.elements import ElementName, element_table
 from pliant.mesh.gmsh_session import MILLIMETRES, drawing, meshed, taken
@@ -25,6 +26,8 @@ CAD_ENDINGS = (".step", ".stp", ".iges", ".igs", ".brep")
 """Endings of CAD files; the first four say their unit themselves."""
 _CREASE = np.radians(40.0)
 """Faces that meet at a sharper angle keep an edge between them when a surface is meshed anew."""
+_LEAST_QUALITY = 1e-4
+"""Cells of a lower quality make a filling useless."""
 
 
 def tetrahedralize(
@@ -188,3 +191,56 @@ def _from_cad(path: Path, cell_size: float, unit: str | None, element: ElementNa
 
 def _short(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def fill(points: Any, triangles: Any, *, cell_size: float | None = None) -> Mesh:
+    """A mesh of tetrahedra inside the closed surface of `triangles` (t, 3), outward, over `points` (s, 3) m.
+
+    Its first s nodes are `points`, its boundary is `triangles`. `cell_size` (m) is the wanted length of edges inside;
+    None takes the mean edge of the surface. Raises a `MeshError` where the surface crosses itself.
+    """
+    given = finite_array("points", points, shape=(None, 3))
+    shell = Surface.from_triangles(given, np.asarray(triangles, np.int32))
+    shell.check_closed()
+    volume = shell.volume()
+    if volume <= 0.0:
+        raise MeshError(f"the surface bounds {volume:.3g} m³: its triangles face inward; turn them round")
+    edges = np.linalg.norm(given[shell.triangles] - given[np.roll(shell.triangles, 1, axis=1)], axis=2)
+    size = float(edges.mean()) if cell_size is None else positive("cell_size", cell_size, unit="m")
+    mesh = Mesh.oriented(*_inside(given, shell.triangles, size), "tet4")
+    if mesh.node_count < len(given) or np.abs(mesh.points[: len(given)] - given).max() > 1e-9 * np.ptp(given):
+        raise MeshError("gmsh moved nodes of the surface; try another cell_size")
+    if abs(mesh.volume - volume) > 1e-6 * volume or len(mesh.surface().triangles) != len(shell.triangles):
+        raise MeshError(
+            f"the surface of {volume:.6g} m³ was filled with {mesh.volume:.6g} m³: it crosses itself; move it apart"
+        )
+    mesh.check_quality(minimum=_LEAST_QUALITY)
+    return mesh
+
+
+def _inside(points: FloatArray, triangles: IntArray, size: float) -> tuple[FloatArray, IntArray]:
+    """Nodes and cells that Gmsh makes, the given nodes first."""
+    with drawing(size) as gmsh:
+        mesh, geometry = gmsh.model.mesh, gmsh.model.geo
+        gmsh.option.setNumber("Mesh.MeshSizeExtendFromBoundary", 0)
+        gmsh.model.addDiscreteEntity(2, 1)
+        mesh.addNodes(2, 1, np.arange(1, len(points) + 1), (MILLIMETRES * points).ravel())
+        mesh.addElementsByType(1, 2, np.arange(1, len(triangles) + 1), (triangles + 1).ravel())
+        geometry.addVolume([geometry.addSurfaceLoop([1])])
+        geometry.synchronize()
+        try:
+            mesh.generate(3)
+        except Exception as error:
+            raise MeshError(
+                f"gmsh could not fill the surface of {len(triangles)} triangles ({error}); where facets overlap it "
+                "crosses itself: deform it less, or let it touch itself by contact"
+            ) from error
+        tags, coordinates, _ = mesh.getNodes()
+        _, corners = mesh.getElementsByType(4)
+    if len(corners) == 0:
+        raise MeshError("gmsh made no tetrahedra inside the surface; check that it bounds a volume")
+    order = np.argsort(tags)
+    number = np.zeros(int(tags.max()) + 1, np.int32)
+    number[tags[order].astype(np.int64)] = np.arange(len(tags), dtype=np.int32)
+    made = coordinates.reshape(-1, 3)[order] / MILLIMETRES
+    return made, number[corners.astype(np.int64)].reshape(-1, 4)

@@ -16,8 +16,9 @@ import numpy as np
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, PliantWarning
 from pliant.core.types import FloatArray
-from pliant.models.volume import Subspace, VolumeModel
-from pliant.models.volume.chart import CurvedChart
+from pliant.models.volume import VolumeModel
+from pliant.reduced import Subspace
+from pliant.reduced.chart import CurvedChart
 from pliant.reduction.choose import SLACK
 from pliant.reduction.curved import curved
 from pliant.reduction.pod import Pod, displacements, pod

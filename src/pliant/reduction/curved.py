@@ -18,7 +18,7 @@ from pliant.core.checks import positive
 from pliant.core.errors import InputError
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray
-from pliant.models.volume import Subspace
+from pliant.reduced import Subspace
 from pliant.reduction.pod import Pod, displacements
 
 

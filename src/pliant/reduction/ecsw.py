@@ -22,7 +22,8 @@ from pliant.core.errors import InputError
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.volume import Subspace, SubspaceModel, VolumeModel
+from pliant.models.volume import VolumeModel
+from pliant.reduced import Subspace, SubspaceModel
 from pliant.reduction.nnls import sparse_nnls
 from pliant.reduction.pod import displacements
 

@@ -13,7 +13,7 @@ from pliant.core.types import IndexArray
 from pliant.reduction.plans import Plan
 from pliant.reduction.snapshots import ROWS, STEPS, Snapshots
 from pliant.reduction.spread import spread_forces
-from pliant.solvers.complementarity import Law
+from pliant.solvers.contact import Law
 from pliant.stepping import QuasiStatic, StepInfo
 from pliant.sweep import digest_of, run, world_digest
 from pliant.sweep.records import provenance

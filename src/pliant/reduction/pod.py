@@ -18,8 +18,9 @@ from pliant.core.checks import finite_array, positive, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
-from pliant.models.volume import Subspace, VolumeModel
-from pliant.models.volume.chart import carried_shape
+from pliant.models.volume import VolumeModel
+from pliant.reduced import Subspace
+from pliant.reduced.chart import carried_shape
 from pliant.solvers.linear import BlockMatrix
 
 PRODUCTS = ("mass", "energy", "plain")

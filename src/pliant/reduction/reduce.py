@@ -21,13 +21,13 @@ import numpy as np
 
 from pliant.collision import ContactSet
 from pliant.constraints.contact import ContactMemory, ContactPair
-from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import FacingPair
-from pliant.constraints.pair_basis import PairBasis, facing_of
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, PliantError, PliantWarning
 from pliant.core.types import FloatArray
-from pliant.models.volume import Subspace
+from pliant.reduced import Subspace
+from pliant.reduced.contact_basis import ContactBasis
+from pliant.reduced.pair_basis import PairBasis, facing_of
 from pliant.reduction.choose import choose_basis
 from pliant.reduction.choose_modes import HELD_OUT, choose_modes, is_rich
 from pliant.reduction.cone import cone_basis

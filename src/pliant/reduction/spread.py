@@ -14,7 +14,7 @@ import numpy as np
 
 from pliant.constraints.contact import ContactPair
 from pliant.core.types import FloatArray
-from pliant.solvers.complementarity import Law, lcp
+from pliant.solvers.contact import Law, lcp
 from pliant.stepping import StepInfo
 
 EVENNESS = 1e-2

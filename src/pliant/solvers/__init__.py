@@ -1,7 +1,7 @@
 """Solvers that know no robot: arrays in, arrays out."""
 
-from pliant.solvers.complementarity.friction import friction
-from pliant.solvers.complementarity.lcp import lcp
-from pliant.solvers.qp.qpcc import qpcc
+from pliant.solvers.contact.friction import friction
+from pliant.solvers.contact.lcp import lcp
+from pliant.solvers.inverse.qpcc import qpcc
 
 __all__ = ["friction", "lcp", "qpcc"]

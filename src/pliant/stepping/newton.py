@@ -14,7 +14,7 @@ from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Factor, System
-from pliant.solvers.complementarity import ConflictingRowsError
+from pliant.solvers.contact import ConflictingRowsError
 from pliant.solvers.linear import LateSingularError
 from pliant.stepping.motion import Forces, Motion
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pliant.constraints import Constraint, forces_of
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
-from pliant.solvers.complementarity import MixedProblem, solve
+from pliant.solvers.contact import MixedProblem, solve
 from pliant.world import State, World
 
 if TYPE_CHECKING:

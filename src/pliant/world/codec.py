@@ -18,9 +18,7 @@ from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer,
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.constraints.attachment import Attachment
 from pliant.constraints.channel import Channel
-from pliant.constraints.contact_basis import ContactBasis
 from pliant.constraints.facing import Facing
-from pliant.constraints.pair_basis import PairBasis, PairFacing
 from pliant.constraints.sheath import Sheath
 from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
@@ -28,7 +26,10 @@ from pliant.mesh import Mesh, Surface, regions
 from pliant.models.beam import Beam, Circle, Rectangle, Tube
 from pliant.models.rigid import Obstacle, RigidBody, Shape, Waypoints
 from pliant.models.rod import Rod, RodLoad, Slide, Turn
-from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Subspace, Support, TractionLoad, Volume
+from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
+from pliant.reduced import Subspace
+from pliant.reduced.contact_basis import ContactBasis
+from pliant.reduced.pair_basis import PairBasis, PairFacing
 from pliant.world.reduced import Training
 
 _KNOWN: dict[str, type] = {

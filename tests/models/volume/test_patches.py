@@ -8,8 +8,8 @@ import pytest
 import pliant as pl
 from pliant.core.errors import InputError
 from pliant.materials import Tangent
-from pliant.models.volume.subspace import Subspace
-from pliant.models.volume.subspace_model import SubspaceModel
+from pliant.reduced.subspace import Subspace
+from pliant.reduced.subspace_model import SubspaceModel
 from pliant.solvers.linear import BlockMatrix
 
 STEP = 1e-6

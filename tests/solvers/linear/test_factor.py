@@ -55,12 +55,6 @@ def test_half_solve_is_a_square_root_of_the_inverse(grid):
     np.testing.assert_allclose(factor.half_solve(rhs[:, 0].copy()), y[:, 0], rtol=1e-12, atol=1e-13)
 
 
-def test_log_determinant(grid):
-    """Equal to NumPy's."""
-    factor = analyze(grid.pattern).factorize(grid.matrix.values)
-    assert factor.log_determinant() == pytest.approx(np.linalg.slogdet(grid.dense)[1], rel=1e-12)
-
-
 def test_memory_of_an_earlier_factor_is_reused(grid):
     """`out` gives the same bits as fresh memory, whatever it held before."""
     symbolic = analyze(grid.pattern, coordinates=grid.coordinates)

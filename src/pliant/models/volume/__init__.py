@@ -3,9 +3,6 @@
 from pliant.models.volume.fibre import Fibre
 from pliant.models.volume.loads import PointLoad, PressureLoad, Support, TractionLoad
 from pliant.models.volume.model import VolumeModel
-from pliant.models.volume.subspace import Subspace
-from pliant.models.volume.subspace_model import SubspaceModel
-from pliant.models.volume.subspace_trial import SubspaceTrial
 from pliant.models.volume.volume import Rayleigh, Volume
 
 __all__ = [
@@ -13,9 +10,6 @@ __all__ = [
     "PointLoad",
     "PressureLoad",
     "Rayleigh",
-    "Subspace",
-    "SubspaceModel",
-    "SubspaceTrial",
     "Support",
     "TractionLoad",
     "Volume",

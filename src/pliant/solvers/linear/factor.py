@@ -131,15 +131,6 @@ class CholeskyFactor(SolvedResponse):
             inner = self._compliance(np.arange(len(touched) + 1, dtype=np.int64), touched, ones)
         return sandwich(ptr, local, values, inner)
 
-    def log_determinant(self) -> float:
-        """Logarithm of det A over the unknowns."""
-        fronts, b, total = self.symbolic.fronts, self._block, 0.0
-        for s in range(len(fronts.parent)):
-            k = b * int(fronts.start[s + 1] - fronts.start[s])
-            panel = self._panels[fronts.panel[s] : fronts.panel[s + 1]].reshape(k, -1)
-            total += 2.0 * float(np.log(np.diagonal(panel)).sum())
-        return total
-
     def _storage(self) -> tuple[FloatArray, FloatArray, FloatArray | None, Any]:
         return self._panels, self._workspace, self._beyond, self._memory
 

@@ -1,0 +1,84 @@
+"""Run a stepper over a span of time and record what happened; do so again with a recorded run."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from rich.progress import Progress
+
+from pliant.core.checks import positive
+from pliant.core.errors import InputError, PliantWarning
+from pliant.record.recorder import Recorder
+from pliant.record.run import Run
+from pliant.stepping import StepInfo
+from pliant.world import State, World
+
+Control = Callable[[float, State], Mapping[Any, Any]]
+
+
+def simulate(
+    world: World,
+    stepper: Any,
+    *,
+    until: float,
+    control: Control | None = None,
+    callback: Callable[[State, StepInfo], None] | None = None,
+    start: State | None = None,
+    progress: bool = False,
+) -> Run:
+    """Step from `start` (default: the initial state) to time `until` (s) and return the recorded run.
+
+    control
+        ``control(t, state)`` gives the controls of the step that ends at t (s).
+    callback
+        Called after each step with the new state and the step's info.
+    progress
+        Show a progress bar.
+    """
+    dt = getattr(stepper, "dt", None)
+    if dt is None:
+        raise InputError(
+            f"{type(stepper).__name__} has no dt; call it yourself for each load, or use a dynamic stepper"
+        )
+    state = world.initial_state() if start is None else start
+    span = positive("until − start time", until - state.time, unit="s")
+    count = max(1, round(span / dt))
+    recorder = Recorder(world, state, stepper)
+    first = state.time
+    with Progress(disable=not progress, transient=True) as bar:
+        task = bar.add_task("simulate", total=count)
+        for number in range(1, count + 1):
+            controls = control(first + number * dt, state) if control else None
+            state, info = stepper(world, state, controls)
+            recorder.add(state, info, controls)
+            for text in info.warnings:
+                warnings.warn(f"at {state.time:g} s: {text}", PliantWarning, stacklevel=2)
+            if callback:
+                callback(state, info)
+            bar.advance(task)
+    return recorder.run()
+
+
+def replay(run: Run) -> Run:
+    """Simulate `run` again from its first state, with its world, controls and stepper; bit for bit the same."""
+    if run.world is None or run.stepper is None:
+        raise InputError("this run does not know its world and stepper, so it cannot be replayed")
+    state = _first_state(run, run.world)
+    recorder = Recorder(run.world, state, run.stepper)
+    for controls in run.controls:
+        state, info = run.stepper(run.world, state, controls)
+        recorder.add(state, info, controls)
+    return recorder.run()
+
+
+def _first_state(run: Run, world: World) -> State:
+    """The whole first state; in files of an older version its multipliers and memories were not kept."""
+    if run.start is not None:
+        return replace(run.start, world=world)
+    q = tuple(positions[0].copy() for positions in run.positions)
+    v = tuple(motions[0].copy() for motions in run.motions)
+    return State(world, float(run.times[0]), q, v, np.zeros(0))

@@ -1,0 +1,110 @@
+"""A few modes that a deformable volume may move in, and a few of its integration points: what reduces it.
+
+The state of a reduced volume stays the positions of its nodes, so that whatever rides on it or touches it does not
+change; its motion is confined to dx = Φ y. With A → ΦᵀAΦ and H → HΦ the step is that of the full body, with
+W = HΦ (ΦᵀAΦ)⁻¹ ΦᵀHᵀ (Goury, Carrez, Duriez, IEEE RA-L 2021, equations 14 to 16).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.core.checks import finite_array
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.models.volume.volume import Volume
+
+if TYPE_CHECKING:
+    from pliant.models.volume.model import VolumeModel
+    from pliant.reduced.subspace_model import SubspaceModel
+
+
+@dataclass(frozen=True, eq=False)
+class Subspace:
+    """The motions left to a deformable body, as a reduction of a world: ``reduction.reduced(world, [subspace])``.
+
+    body
+        The volume.
+    modes
+        Displacements Φ (3n, k) of its n nodes, m per unit of their coordinates; zero at held nodes. A body that nothing
+        holds moves rigidly beside them: they need no rigid motion, and are carried by the frame of the body.
+    curvature
+        Displacements Ψ (3n, k + k(k+1)/2), m per unit, by the coordinates y and their products yᵢyⱼ (i ≤ j): with them
+        the body moves in a curved space, x = X + Φ y + Ψ (y, y ⊗ y), which follows far bending with few coordinates.
+        The modes are then orthonormal in the nodal masses.
+    rest
+        Rest positions (n, 3), m, of the nodes in the world that the modes were made for.
+    points, weights
+        The integration points (c,) that internal forces visit, and by what their weights are multiplied, (c,) ≥ 0;
+        None visits all.
+    point_count
+        How many integration points the body has.
+    """
+
+    body: Volume
+    modes: Any
+    _: KW_ONLY
+    rest: Any
+    curvature: Any = None
+    points: Any = None
+    weights: Any = None
+    point_count: int = 0
+
+    def __post_init__(self) -> None:
+        name = f"{self.body.name!r}"
+        modes = finite_array(f"modes of the subspace of {name}", self.modes, shape=(None, None))
+        rest = finite_array(f"rest positions of the subspace of {name}", self.rest, shape=(None, 3))
+        if not modes.shape[1] or modes.shape[0] != rest.size:
+            raise InputError(f"modes of the subspace of {name} must be (3n, k) with n = {len(rest)}, got {modes.shape}")
+        if self.curvature is not None:
+            wanted = (rest.size, self.size + self.size * (self.size + 1) // 2)
+            finite_array(f"curvature of the subspace of {name}", self.curvature, shape=wanted)
+        if (self.points is None) != (self.weights is None):
+            raise InputError(f"the subspace of {name} needs both points and weights, or none of them")
+        if self.points is not None:
+            weights = finite_array(f"weights of the subspace of {name}", self.weights, shape=(None,))
+            points = np.asarray(self.points)
+            if points.shape != weights.shape or not len(points) or (weights < 0.0).any():
+                raise InputError(f"the subspace of {name} needs a weight ≥ 0 for each of its points, (c,) both")
+            if points.min() < 0 or points.max() >= self.point_count:
+                raise InputError(f"points of the subspace of {name} must lie in [0, {self.point_count})")
+
+    def __repr__(self) -> str:
+        visited = self.point_count if self.points is None else len(self.points)
+        kind = "modes" if self.curvature is None else "curved modes"
+        return f"Subspace({self.body.name!r}, {self.size} {kind}, {visited} of {self.point_count} points)"
+
+    @property
+    def size(self) -> int:
+        """Number of modes."""
+        return int(np.shape(self.modes)[1])
+
+    def covers(self, model: Any) -> bool:
+        """Whether `model`, or a maker of rows, is what this reduces."""
+        from pliant.models.volume.model import VolumeModel
+
+        return isinstance(model, VolumeModel) and model.spec is self.body
+
+    def reduced(self, model: VolumeModel) -> SubspaceModel:
+        """The model confined to the modes; an `InputError` where they were made for another mesh or place."""
+        from pliant.reduced.subspace_model import SubspaceModel
+
+        self._check(model)
+        return SubspaceModel.of(model, self)
+
+    def _check(self, model: VolumeModel) -> None:
+        rest: FloatArray = np.asarray(self.rest, np.float64)
+        if rest.shape != model.rest.shape or self.point_count != model.points.count:
+            raise InputError(
+                f"the subspace of {model.name!r} was made for {len(rest)} nodes and {self.point_count} integration "
+                f"points, the body has {len(model.rest)} and {model.points.count}: reduce this one anew"
+            )
+        away = float(np.abs(rest - model.rest).max())
+        if away > 1e-9 * float(np.ptp(rest, axis=0).max()):
+            raise InputError(
+                f"the subspace of {model.name!r} was made for nodes up to {1e3 * away:.3g} mm away from those of this "
+                "world: put the body where it stood, or reduce this world anew"
+            )

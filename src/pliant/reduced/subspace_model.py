@@ -1,0 +1,197 @@
+"""A deformable volume confined to a subspace, as the steppers see it: again a volume, with k unknowns to solve for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.materials import Tangent
+from pliant.materials.laws import LINEAR
+from pliant.models.scheme import Scheme
+from pliant.models.volume.model import VolumeModel
+from pliant.reduced.chart import CarriedChart, Chart, CurvedChart, HeldChart, rigid_motions
+from pliant.reduced.modal_pieces import ModalBars, ModalFacets, ModalPieces
+from pliant.reduced.strain_modes import StrainModes
+from pliant.reduced.subspace import Subspace
+from pliant.reduced.subspace_trial import SubspaceTrial
+
+OFF = 1e-6
+"""How far from the subspace a state may be, as a share of the size of the body."""
+
+
+@dataclass(frozen=True, eq=False)
+class SubspaceModel(VolumeModel):
+    """A `VolumeModel` that moves in the modes of `subspace`; all that does not move it reads the volume as before.
+
+    `chart` says where the modes take the nodes, `strain` what they do at the integration points that are visited.
+    """
+
+    subspace: Subspace
+    chart: Chart
+    strain: StrainModes
+    bars: tuple[ModalBars, ...]
+    dead: tuple[FloatArray, ...]
+    projected: dict[int, tuple[Any, Any]]
+    known: list[FloatArray]
+
+    @classmethod
+    def of(cls, model: VolumeModel, subspace: Subspace) -> SubspaceModel:
+        """`model` confined to `subspace`, which was made for it."""
+        if model.split is not None:
+            raise InputError(
+                f'{model.name!r} has anti_locking="volume", whose patches are no points that a reduced body '
+                "could visit: reduce the body with anti_locking=True"
+            )
+        modes = _held_away(model, np.array(subspace.modes, np.float64, order="C"))
+        if subspace.curvature is not None:
+            _check_curved(model, modes)
+            curvature = _held_away(model, np.array(subspace.curvature, np.float64, order="C"))
+            chart: Chart = CurvedChart.of(model.rest, modes, curvature, model.mass)
+        elif not model.held.any():
+            modes = _orthonormal(model, modes)
+            _check_carried(model)
+            chart = CarriedChart.of(model.rest, modes, model.mass)
+        else:
+            chart = HeldChart.of(model.rest, _orthonormal(model, modes), model.mass)
+        if model.held.any():
+            _check_held(model)
+        chosen = None if subspace.points is None else np.asarray(subspace.points, np.int64)
+        weights = None if subspace.weights is None else np.asarray(subspace.weights, np.float64)
+        parts = chart.modes.reshape(len(model.rest), 3, -1)
+        loads = [model.mass.nodal, *(share for _, share in model.nodal_loads)]
+        return cls(
+            **{own.name: getattr(model, own.name) for own in fields(VolumeModel)},
+            subspace=subspace,
+            chart=chart,
+            strain=StrainModes.of(model.points, chart.modes, model.laws, model.table, chosen, weights),
+            bars=tuple(ModalBars.of(bar, model.rest, chart.modes) for bar in model.fibres),
+            dead=tuple(np.einsum("n,nik->ik", share, parts) for share in loads),
+            projected={},
+            known=[],
+        )
+
+    def trial(  # type: ignore[override]
+        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+    ) -> SubspaceTrial:
+        """A step from positions q and velocities v (n, 3)."""
+        if not any(q is known for known in self.known):
+            self._check_on(q)
+        return SubspaceTrial(self, q, v, scheme, gravity, controls)
+
+    def whole_trial(
+        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+    ) -> Any:
+        """The same step of the volume with all its unknowns and integration points: what supports have to bear."""
+        return super().trial(q, v, scheme, gravity, controls)
+
+    def elastic_energy(self, q: FloatArray) -> float:
+        """Elastic energy, J, as the visited integration points have it."""
+        return self.strained(self.chart.place(q).y, Tangent.EXACT, 0.0)[0]
+
+    def strained(self, y: FloatArray, tangent: Tangent, scale: float) -> tuple[float, FloatArray, FloatArray]:
+        """Energy (J), internal forces (k,) and `scale` × stiffness (k, k) along the modes at y, fibres included."""
+        parts, slopes = self.chart.parts(y)
+        exact = tangent is Tangent.WARPED and not self.is_linear_law  # for the other laws warping has no meaning
+        energy, force, K = self.strain.response(parts, Tangent.EXACT if exact else tangent, scale)
+        for bars in self.bars:
+            energy += bars.add(parts, tangent, scale, force, K)
+        return (energy, force, K) if slopes is None else (energy, force @ slopes, slopes.T @ K @ slopes)
+
+    def work(self, y: FloatArray) -> FloatArray:
+        """Virtual work of each visited integration point on each motion at y (k,): (k, p)."""
+        parts, slopes = self.chart.parts(y)
+        work = self.strain.work(parts)
+        return work if slopes is None else slopes.T @ work
+
+    def pieces(self, segments: Any) -> ModalPieces:
+        """Pieces of a cable as the modes move them; for a body that is held, where they never change."""
+        found = self.projected.get(id(segments))
+        if found is None:
+            found = (segments, ModalPieces.of(segments, self.chart.modes))
+            self.projected[id(segments)] = found
+        pieces: ModalPieces = found[1]
+        return pieces
+
+    def modal_facets(self, facets: Any) -> ModalFacets:
+        """Facets under pressure over the nodes they have."""
+        found = self.projected.get(id(facets))
+        if found is None:
+            found = (facets, ModalFacets.of(facets))
+            self.projected[id(facets)] = found
+        own: ModalFacets = found[1]
+        return own
+
+    def nearest(self, q: FloatArray) -> FloatArray:
+        """The positions (n, 3), m, of the subspace that are nearest to q (n, 3)."""
+        return self.chart.positions(self.chart.place(q))
+
+    def reached(self, q: FloatArray) -> None:
+        """Note that a step has led to q, so that the next one need not look whether it lies in the subspace."""
+        self.known[:] = [*self.known[-1:], q]
+
+    def _check_on(self, q: FloatArray) -> None:
+        away = float(np.abs(self.nearest(q) - q).max())
+        if away > OFF * float(np.ptp(self.rest, axis=0).max()):
+            raise InputError(
+                f"{self.name!r} stands {1e3 * away:.3g} mm away from what its {self.subspace.size} modes can reach: "
+                "begin from the initial state of the reduced world, or from model.nearest(q)"
+            )
+        self.reached(q)
+
+
+def _held_away(model: VolumeModel, modes: FloatArray) -> FloatArray:
+    """The modes (3n, k), zero where nodes are held."""
+    held = modes[model.held_unknowns]
+    if held.size and np.abs(held).max() > 1e-9 * np.abs(modes).max():
+        raise InputError(
+            f"a mode of {model.name!r} moves nodes that are held; take snapshots of the body with the same supports"
+        )
+    modes[model.held_unknowns] = 0.0
+    return modes
+
+
+def _orthonormal(model: VolumeModel, modes: FloatArray) -> FloatArray:
+    """The modes made orthonormal in the nodal masses (kg), for accuracy; they span the same motions. Consistent masses
+    of quadratic tetrahedra are negative at corners: any weight does here.
+    """
+    root = np.repeat(np.sqrt(np.abs(model.mass.nodal)), 3)[:, None]
+    length = np.sqrt(((root * modes) ** 2).sum(axis=0))
+    triangle: Any = np.linalg.qr(root * modes / np.where(length > 0.0, length, 1.0), mode="r")
+    if not (np.abs(np.diagonal(triangle)) > 1e-10).all():
+        raise InputError(f"the {modes.shape[1]} modes of {model.name!r} are linearly dependent; leave the others out")
+    return np.ascontiguousarray(np.linalg.solve(triangle.T, (modes / length).T).T)
+
+
+def _check_curved(model: VolumeModel, modes: FloatArray) -> None:
+    if not model.held.any():
+        raise InputError(f"nothing holds {model.name!r}; a curved subspace is for bodies that are held: leave it plane")
+    off = modes.T @ (np.repeat(model.mass.nodal, 3)[:, None] * modes) - np.eye(modes.shape[1])
+    if np.abs(off).max() > 1e-8:
+        raise InputError(
+            f"the modes of the curved subspace of {model.name!r} are not orthonormal in its nodal masses (off by "
+            f"{np.abs(off).max():.1e}), but its curvature counts in their coordinates"
+        )
+
+
+def _check_carried(model: VolumeModel) -> None:
+    if (model.laws == LINEAR).any():
+        raise InputError(
+            f"nothing holds {model.name!r}, and its small-strain material knows no rotation, so it cannot be reduced: "
+            "use materials.Corotated"
+        )
+
+
+def _check_held(model: VolumeModel) -> None:
+    """A held body must be held against all rigid motions."""
+    motions = rigid_motions(model.rest - model.rest.mean(axis=0))
+    motions[:, 3:] /= float(np.ptp(model.rest, axis=0).max())
+    if np.linalg.matrix_rank(motions[model.held_unknowns], tol=1e-9 * np.sqrt(len(motions))) < 6:
+        raise InputError(
+            f"the supports of {model.name!r} leave a rigid motion open, which modes cannot follow far: hold the body, "
+            "or release it wholly"
+        )

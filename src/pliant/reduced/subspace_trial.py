@@ -1,0 +1,272 @@
+"""A step of a confined volume in the making: residual and matrix along the motions that are left to it.
+
+Forces are handed on as nodal ones, Z ĝ with the same work ĝ on the motions and none on others, so that residuals vanish
+where the confined body balances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lapack
+
+from pliant.core.errors import InputError, SingularError
+from pliant.core.types import FloatArray
+from pliant.materials import Tangent
+from pliant.models.model import Residual
+from pliant.models.scheme import Scheme
+from pliant.models.volume.loads import PressureFacets
+from pliant.models.volume.segments import Segments
+from pliant.models.volume.trial import NodalTrial
+from pliant.reduced.chart import HeldChart, Place
+from pliant.reduced.modal_pieces import ModalPieces
+from pliant.solvers.linear.matrix import BlockMatrix
+
+if TYPE_CHECKING:
+    from pliant.reduced.subspace_model import SubspaceModel
+
+
+_SINGULAR = 1e-14
+"""A pivot below this fraction of its diagonal entry is rounding."""
+
+Pairing = tuple[Any, FloatArray]
+"""A nodal array, and what it is along the motions: looked up by identity, it need not be projected again."""
+
+
+class SubspaceFactor:
+    """D Â⁻¹ Dᵀ of the motions D (3n, m) of a confined volume, by Cholesky's factor of Â (m, m).
+
+    `known` is a nodal force whose part along the motions is known.
+    """
+
+    def __init__(self, name: str, place: Place, A: FloatArray, known: Pairing) -> None:
+        lower, info = lapack.dpotrf(A, lower=1, clean=0)
+        if info or not (lower.diagonal() ** 2 > _SINGULAR * A.diagonal()).all():
+            raise SingularError(
+                f"the matrix of {name!r} over its {len(A)} motions is not positive definite: take a smaller dt, or "
+                "hold the body"
+            )
+        self._place, self._lower, self._known = place, lower, known
+        self.solved: Pairing = (None, np.zeros(0))
+        self._rows: tuple[Any, FloatArray] = (None, np.zeros((0, 0)))
+
+    def solve(self, rhs: Any) -> FloatArray:
+        """The motion under forces `rhs` (n, 3) or (3n, c), of its shape."""
+        along = self._known[1] if rhs is self._known[0] else self._place.forces(np.asarray(rhs, np.float64))
+        z = self._back(along)
+        moved: FloatArray = (self._place.motions @ z).reshape(np.shape(rhs))
+        self.solved = (moved, z)
+        return moved
+
+    def compliance(self, H: sparse.csr_matrix) -> FloatArray:
+        """H D Â⁻¹ Dᵀ Hᵀ, (rows, rows)."""
+        along = H @ self._place.motions
+        self._rows = (H, along)
+        half = lapack.dtrtrs(self._lower, along.T, lower=1)[0]
+        W: FloatArray = half.T @ half
+        return W
+
+    def response(self, H: sparse.csr_matrix, lam: FloatArray) -> FloatArray:
+        """The motion (3n,) under Hᵀλ."""
+        along = self._rows[1] if self._rows[0] is H else H @ self._place.motions
+        moved: FloatArray = self._place.motions @ self._back(lam @ along)
+        return moved
+
+    def _back(self, along: FloatArray) -> FloatArray:
+        z: FloatArray = lapack.dpotrs(self._lower, along, lower=1)[0]
+        return z
+
+
+@dataclass(eq=False)
+class SubspaceSystem:
+    """Â ẑ = Dᵀr of a confined volume: A (m, m) over its motions, r (n, 3) in N; see `VolumeSystem`."""
+
+    model: SubspaceModel
+    place: Place
+    A: FloatArray
+    r: FloatArray
+    known: Pairing
+    warped: bool
+    held_dx: FloatArray | None = None
+    factor: SubspaceFactor | None = None
+
+    def factorize(self) -> SubspaceFactor:
+        """Numeric factor of Â."""
+        self.factor = SubspaceFactor(self.model.name, self.place, self.A, self.known)
+        return self.factor
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """Nodal forces (n, 3) of the motion x (n, 3)."""
+        known = self.factor is not None and self.factor.solved[0] is x
+        z = self.factor.solved[1] if known and self.factor is not None else self.place.dual @ x.ravel()
+        return self.place.spread(self.A @ z)
+
+    def add_mass(self, share: float) -> None:
+        """Â += σ DᵀMD."""
+        self.A += (
+            share * float(np.abs(np.diagonal(self.A)).mean() / np.diagonal(self.place.mass).mean()) * (self.place.mass)
+        )
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal of Z Â Zᵀ, which takes motions to nodal forces, (n, 3)."""
+        dual = self.place.dual
+        diagonal: FloatArray = ((self.A @ dual) * dual).sum(axis=0).reshape(-1, 3)
+        return diagonal
+
+    def release(self, factor: Any) -> None:
+        """Nothing to hand back."""
+
+    def add_pieces(self, segments: Segments, along: FloatArray, across: FloatArray, units: FloatArray) -> None:
+        """Add the stiffness of pieces of a cable or a fibre, N/m; see `Segments.add_blocks`."""
+        model, place = self.model, self.place
+        fixed = place.motions is model.chart.modes
+        pieces = model.pieces(segments) if fixed else ModalPieces.of(segments, place.motions)
+        pieces.add_stiffness(along, across, units, self.A)
+
+    def add_pressure(self, facets: PressureFacets, pressure: float, q: FloatArray, scale: float) -> None:
+        """Add −`scale` × the stiffness of a follower pressure, Pa, at q (n, 3)."""
+        self.model.modal_facets(facets).add_stiffness(pressure, q, scale, self.place.motions, self.A)
+
+    def add_blocks(self, values: FloatArray) -> None:
+        """Add a matrix given by its blocks (b, 3, 3) in the pattern of the whole volume."""
+        D = self.place.motions
+        self.A += D.T @ (BlockMatrix(self.model.pattern, values).to_scipy() @ D)
+
+
+class SubspaceTrial(NodalTrial):
+    """One step of a `SubspaceModel` from positions q and velocities v (n, 3); see `models.model.Trial`."""
+
+    def __init__(
+        self,
+        model: SubspaceModel,
+        q: FloatArray,
+        v: FloatArray,
+        scheme: Scheme,
+        gravity: FloatArray,
+        controls: Mapping[Any, FloatArray],
+    ) -> None:
+        super().__init__(q, v, scheme, gravity, controls)
+        self.model = model
+        self._start: Place | None = None
+        self._start_stiffness: FloatArray | None = None
+        if model.supports and model.prescribed(controls) is not model.rest:
+            raise InputError(
+                f"a support of {model.name!r} moves, but the modes of a reduced body hold its supports: leave the body "
+                "whole, or move it by a cable, a force point or an attachment"
+            )
+
+    def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
+        """dx followed by scale × step, (n, 3), m; a body that nothing holds turns by exp."""
+        if isinstance(self.model.chart, HeldChart):
+            return dx + scale * step
+        at = self._q + self._scheme.theta * dx
+        return self.model.chart.moved(self._q + dx, scale * step, at) - self._q
+
+    def residual(self) -> Residual:
+        """Residual at dx, by a pass over the visited points without stiffness."""
+        x = self.evaluation_point()
+        place = self._place(x)
+        energy, internal, _ = self.model.strained(place.y, Tangent.EXACT, 0.0)
+        along, scale = self._balance(x, place, energy, internal)
+        return Residual(place.spread(along), scale)
+
+    def linearize(self, tangent: Tangent) -> tuple[SubspaceSystem, Residual]:
+        """A and r at dx."""
+        model, scheme, x = self.model, self._scheme, self.evaluation_point()
+        place, first = self._place(x), model.chart.rigid
+        damping = model.spec.damping
+        rate = damping.stiffness * scheme.rate
+        once = tangent is Tangent.WARPED  # one pass does for a solve that is not repeated: K(x) is K(q) or near it
+        energy, internal, K = model.strained(place.y, tangent, scheme.theta + rate if once else scheme.theta)
+        if rate and not once:
+            K += rate * self._damping_stiffness()
+        A = (scheme.inertia + damping.mass * scheme.rate) * place.mass
+        A[first:, first:] += K
+        along, scale = self._balance(x, place, energy, internal)
+        r = place.spread(along)
+        system = SubspaceSystem(model, place, A, r, (r, along), model.warps(tangent))
+        if not system.warped:
+            for load, facets in model.pressure_loads:
+                system.add_pressure(facets, float(self._controls.get(load, load.value)), x, scheme.theta)
+        return system, Residual(r, scale)
+
+    def confined(self, force: FloatArray) -> FloatArray:
+        """What nodal forces (n, 3), N, do along the motions, as nodal forces."""
+        place = self._place(self.evaluation_point())
+        return place.spread(place.forces(force))
+
+    def whole(self, along: Residual, push: FloatArray | None) -> Residual:
+        """The residual (n, 3), N, of the volume with all its unknowns and integration points, and the forces `push` of
+        rows: that along the motions knows nothing of supports, nor of what the motions cannot balance.
+        """
+        model = self.model
+        trial = model.whole_trial(self._q, self._v, self._scheme, self._gravity, self._controls)
+        trial.dx = self.dx
+        own: Residual = trial.residual()
+        return own if push is None else Residual(own.r + push, max(own.scale, float(np.linalg.norm(push))))
+
+    def ended(self, q: FloatArray) -> None:
+        """The step has led to q (n, 3), which therefore lies in the subspace."""
+        self.model.reached(q)
+
+    def drive(self, motion: FloatArray) -> None:
+        """A reduced body keeps its supports: an error."""
+        raise InputError(f"supports of {self.model.name!r} cannot move: its modes hold them; leave the body whole")
+
+    def must_move(self) -> bool:
+        """Whether held nodes are not yet where supports and clamps want them: never."""
+        return False
+
+    def _place(self, x: FloatArray) -> Place:
+        return self.model.chart.place(x)
+
+    def _balance(self, x: FloatArray, place: Place, energy: float, internal: FloatArray) -> tuple[FloatArray, float]:
+        """Residual (m,) along the motions from the internal forces (k,) along the modes, and the largest norm in it."""
+        model, scheme, first = self.model, self._scheme, self.model.chart.rigid
+        external = self._external(x, place)
+        momentum = self._momentum(place, scheme.momentum * self._v)
+        along = external + momentum
+        along[first:] -= internal
+        parts = np.zeros((3, len(along)))
+        parts[0], parts[1], parts[2, first:] = external, momentum, internal
+        if scheme.inertia and self.dx.any():
+            damping = model.spec.damping
+            along -= self._momentum(place, (scheme.inertia + damping.mass * scheme.rate) * self.dx)
+            if damping.stiffness:
+                change = self._place(self._q + self.dx).y - self._begin().y
+                along[first:] -= damping.stiffness * scheme.rate * (self._damping_stiffness() @ change)
+        return along, place.norm(parts) if np.isfinite(energy) else np.inf
+
+    def _external(self, x: FloatArray, place: Place) -> FloatArray:
+        """Gravity and loads along the motions, (m,)."""
+        model = self.model
+        if model.chart.rigid or model.pressure_loads:
+            return place.forces(model.external_forces(x, self._gravity, self._controls))
+        along: FloatArray = self._gravity @ model.dead[0]
+        for (load, _), share in zip(model.nodal_loads, model.dead[1:], strict=True):
+            along = along + self._controls.get(load, load.value) @ share
+        return along if place.slopes is None else along @ place.slopes
+
+    def _momentum(self, place: Place, speed: FloatArray) -> FloatArray:
+        """DᵀM times nodal velocities or displacements (n, 3)."""
+        mass = self.model.mass
+        if isinstance(self.model.chart, HeldChart) or (mass.blocks is None and place.slopes is None):
+            along: FloatArray = place.mass @ (place.dual @ speed.ravel())
+            return along
+        return place.forces(mass.apply(speed))
+
+    def _begin(self) -> Place:
+        if self._start is None:
+            self._start = self._place(self._q)
+        return self._start
+
+    def _damping_stiffness(self) -> FloatArray:
+        """K(q) of Rayleigh damping along the modes, (k, k), positive semi-definite: it takes energy and never gives."""
+        if self._start_stiffness is None:
+            tangent = Tangent.WARPED if self.model.is_linear_law else Tangent.PROJECTED
+            self._start_stiffness = self.model.strained(self._begin().y, tangent, 1.0)[2]
+        return self._start_stiffness

@@ -1,0 +1,66 @@
+"""Curves of a run: units, columns and the plot."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.record.curves import curves
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return pl.robots.finger()
+
+
+@pytest.fixture(scope="module")
+def run(robot):
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    scene.add(robot)
+    ball = scene.add(pl.Obstacle.sphere(center=(0.09, 0.0, -0.02), radius=0.015, name="ball"))
+    scene.collide(robot, ball)
+    return pl.simulate(
+        scene.compile(),
+        pl.ImplicitEuler(dt=0.01),
+        until=0.1,
+        control=lambda t, state: {robot.cable: pl.Displacement(0.05 * t)},
+    )
+
+
+def test_curves_carry_the_numbers_of_the_run(run, robot):
+    found = {curve.label: curve.values for curve in curves(run, robot.tip)}
+    path = 1e3 * robot.tip.along(run.points(robot))
+    np.testing.assert_allclose(found["place: tip z (mm)"], path[:, 2])
+    displacement, force = run.actuation(robot.cable)
+    np.testing.assert_allclose(found["actuator displacement: finger cable (mm)"], 1e3 * displacement)
+    np.testing.assert_allclose(found["actuator force: finger cable (N)"], force)
+    contact = np.linalg.norm(run.contact_force(robot, "ball"), axis=1)
+    np.testing.assert_allclose(found["contact force: finger – ball (N)"], contact)
+
+
+def test_chambers_are_in_millilitres_and_kilopascals():
+    scene = pl.Scene()
+    bellows = scene.add(pl.robots.bellows(cells=(2, 2), fold_count=2))
+    stepper = pl.ImplicitEuler(dt=0.01)
+    run = pl.simulate(scene.compile(), stepper, until=0.02, control=lambda t, s: {bellows.cavity: pl.Pressure(500.0)})
+    found = {curve.label: curve.values for curve in curves(run)}
+    assert found["pressure: bellows air (kPa)"][-1] == pytest.approx(0.5)
+    assert found["growth: bellows air (mL)"][-1] == pytest.approx(1e6 * run.actuation(bellows.cavity)[0][-1])
+
+
+def test_the_plot_has_a_panel_for_each_kind(run, robot, tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = run.plot(tmp_path / "curves.png", points={"tip": robot.tip})
+    labels = [axes.get_ylabel() for axes in figure.axes]
+    assert labels == [
+        "place\n(mm)",
+        "largest displacement\n(mm)",
+        "actuator displacement\n(mm)",
+        "actuator force\n(N)",
+        "contact force\n(N)",
+    ]
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_points_must_be_markers(run):
+    with pytest.raises(pl.InputError, match=r"robot\.tip"):
+        run.plot(points={"tip": (0.0, 0.0, 0.0)})
