@@ -5,8 +5,8 @@ import pytest
 
 import pliant as pl
 from pliant.geometric.touching import Touching
+from pliant.mesh.lattice import Lattice
 from pliant.models.scheme import STATIC_SCHEME
-from pliant.robots.lattice import Lattice
 from pliant.stepping.motion import Motion
 
 RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3)
