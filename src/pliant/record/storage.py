@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from pliant.record.bodies import decode_body, encode_body
 from pliant.record.forces import RecordedRows
 from pliant.record.run import Run
 from pliant.record.touches import Touches
-from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, QuasiStatic
+from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic
 from pliant.world import World
 from pliant.world.storage import (
     WORLD_FORMAT,
@@ -60,7 +60,7 @@ def _encode(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
         header["world"], arrays = encode_world(run.world)
         if type(run.stepper).__name__ in _STEPPERS:
             header["controls"] = encode_controls(run.world, run.controls)
-            header["stepper"] = [type(run.stepper).__name__, asdict(run.stepper)]
+            header["stepper"] = [type(run.stepper).__name__, _options(run.stepper)]
         if run.start is not None:
             arrays |= {f"{_START}{name}": array for name, array in encode_state(run.start).items()}
     bodies = [encode_body(body, k) for k, body in enumerate(run.bodies)]
@@ -100,6 +100,11 @@ def _decode(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Run:
     )
 
 
+def _options(stepper: Any) -> dict[str, Any]:
+    """What a stepper was made with."""
+    return {item.name: getattr(stepper, item.name) for item in fields(stepper) if item.init}
+
+
 def _decoded_stepper(kind: str, options: Mapping[str, Any]) -> Any:
     """The saved stepper; None where this version has no such stepper, or lacks an option that it used."""
     stepper = _STEPPERS.get(kind)
@@ -109,6 +114,4 @@ def _decoded_stepper(kind: str, options: Mapping[str, Any]) -> Any:
     if any(value is not None for name, value in options.items() if name not in known):
         return None
     own = {name: value for name, value in options.items() if name in known}
-    if own.get("factors") is not None:
-        own["factors"] = LaggedFactors(**own["factors"])
     return stepper(**own)

@@ -22,6 +22,7 @@ from pliant.models.scheme import Scheme
 from pliant.models.volume.loads import PressureFacets
 from pliant.models.volume.segments import Segments
 from pliant.models.volume.trial import NodalTrial
+from pliant.models.workspace import Workspace
 from pliant.reduced.chart import HeldChart, Place
 from pliant.reduced.modal_pieces import ModalPieces
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -90,6 +91,7 @@ class SubspaceSystem:
     A: FloatArray
     r: FloatArray
     known: Pairing
+    workspace: Workspace
     warped: bool
     held_dx: FloatArray | None = None
     factor: SubspaceFactor | None = None
@@ -124,12 +126,12 @@ class SubspaceSystem:
         """Add the stiffness of pieces of a cable or a fibre, N/m; see `Segments.add_blocks`."""
         model, place = self.model, self.place
         fixed = place.motions is model.chart.modes
-        pieces = model.pieces(segments) if fixed else ModalPieces.of(segments, place.motions)
+        pieces = model.pieces(segments, self.workspace) if fixed else ModalPieces.of(segments, place.motions)
         pieces.add_stiffness(along, across, units, self.A)
 
     def add_pressure(self, facets: PressureFacets, pressure: float, q: FloatArray, scale: float) -> None:
         """Add −`scale` × the stiffness of a follower pressure, Pa, at q (n, 3)."""
-        self.model.modal_facets(facets).add_stiffness(pressure, q, scale, self.place.motions, self.A)
+        self.model.modal_facets(facets, self.workspace).add_stiffness(pressure, q, scale, self.place.motions, self.A)
 
     def add_blocks(self, values: FloatArray) -> None:
         """Add a matrix given by its blocks (b, 3, 3) in the pattern of the whole volume."""
@@ -148,8 +150,9 @@ class SubspaceTrial(NodalTrial):
         scheme: Scheme,
         gravity: FloatArray,
         controls: Mapping[Any, FloatArray],
+        workspace: Workspace,
     ) -> None:
-        super().__init__(q, v, scheme, gravity, controls)
+        super().__init__(q, v, scheme, gravity, controls, workspace)
         self.model = model
         self._start: Place | None = None
         self._start_stiffness: FloatArray | None = None
@@ -188,7 +191,7 @@ class SubspaceTrial(NodalTrial):
         A[first:, first:] += K
         along, scale = self._balance(x, place, energy, internal)
         r = place.spread(along)
-        system = SubspaceSystem(model, place, A, r, (r, along), model.warps(tangent))
+        system = SubspaceSystem(model, place, A, r, (r, along), self.workspace, model.warps(tangent))
         if not system.warped:
             for load, facets in model.pressure_loads:
                 system.add_pressure(facets, float(self._controls.get(load, load.value)), x, scheme.theta)
@@ -204,16 +207,15 @@ class SubspaceTrial(NodalTrial):
         rows: that along the motions knows nothing of supports, nor of what the motions cannot balance.
         """
         model = self.model
-        trial = model.whole_trial(self._q, self._v, self._scheme, self._gravity, self._controls)
-        trial.dx = self.dx
-        own: Residual = trial.residual()
+        trial = model.whole_trial(self._q, self._v, self._scheme, self._gravity, self._controls, self.workspace)
+        own: Residual = trial.at(self.dx).residual()
         return own if push is None else Residual(own.r + push, max(own.scale, float(np.linalg.norm(push))))
 
     def ended(self, q: FloatArray) -> None:
         """The step has led to q (n, 3), which therefore lies in the subspace."""
-        self.model.reached(q)
+        self.model.reached(q, self.workspace)
 
-    def drive(self, motion: FloatArray) -> None:
+    def driven(self, motion: FloatArray) -> SubspaceTrial:
         """A reduced body keeps its supports: an error."""
         raise InputError(f"supports of {self.model.name!r} cannot move: its modes hold them; leave the body whole")
 

@@ -3,7 +3,6 @@
 from pliant.stepping.implicit_euler import ImplicitEuler
 from pliant.stepping.implicit_midpoint import ImplicitMidpoint
 from pliant.stepping.info import StepInfo
-from pliant.stepping.lagged_factors import LaggedFactors
 from pliant.stepping.quasi_static import QuasiStatic
 
-__all__ = ["ImplicitEuler", "ImplicitMidpoint", "LaggedFactors", "QuasiStatic", "StepInfo"]
+__all__ = ["ImplicitEuler", "ImplicitMidpoint", "QuasiStatic", "StepInfo"]
