@@ -119,7 +119,7 @@ class Motion:
 
     def add_row_stiffness(self, systems: list[System]) -> None:
         """Geometric stiffness −λ ∂²δ/∂q² of the rows that have one, at the last λ, of this step or the one before."""
-        if not self.world.stiff_makers:
+        if not self.world.stiff_constraints:
             return
         x = [trial.evaluation_point() for trial in self.trials]
         known = (self.start.keys, self.start.lam)
@@ -127,8 +127,9 @@ class Motion:
             known = (self.assembly.rows.key, self.lam)
         keys, ends = self.world.stiff_keys
         forces = np.split(forces_of(keys, *known), ends)
-        for maker, lam in zip(self.world.stiff_makers, forces, strict=True):
-            maker.add_stiffness(x, lam, self.scheme.theta, systems)
+        for maker, lam in zip(self.world.stiff_constraints, forces, strict=True):
+            for index, K in maker.stiffness(x, lam, self.scheme.theta):
+                systems[index].add_stiffness(K)
 
     def assemble_rows(self) -> Assembly:
         """The rows of all makers at the current dx."""

@@ -138,7 +138,9 @@ class Stopping:
         world = self._motion.world
         turning = (index for constraint in world.constraints for index in constraint.direction_models)
         shares = dict.fromkeys(turning, max(np.sqrt(self._tolerance), SETTLED))
-        shares |= dict.fromkeys((n for maker in world.stiff_makers for n in maker.numbers), np.sqrt(self._tolerance))
+        shares |= dict.fromkeys(
+            (n for maker in world.stiff_constraints for n in maker.stiff_models), np.sqrt(self._tolerance)
+        )
         for number, share in shares.items():
             trial = self._motion.trials[number]
             last = float(np.abs(correction.dx[number]).max())

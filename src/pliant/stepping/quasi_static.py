@@ -23,7 +23,6 @@ from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Factor, System
-from pliant.models.rigid.model import RigidSystem
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.models.volume import VolumeModel
 from pliant.models.volume.readouts import least_volume_ratio
@@ -242,14 +241,14 @@ class _Equilibrium:
         if self.stopping is not None:
             self.stopping.regularize(systems)
         for number, (system, mode) in enumerate(zip(systems, self.modes, strict=True)):
-            if isinstance(system, RigidSystem) and self.welded[number]:
-                system.add_mass(0.0, ease=self.ease)
+            if not system.elastic and self.welded[number]:
+                system.add_mass(self.ease)
                 continue
             shift = max(
                 self.shift, 1e-8 if mode is not None else 0.0, open_base_share(self.motion.world.models[number])
             )
             if shift:
-                system.add_mass(shift)
+                system.add_mass(shift if system.elastic else 1.0)
             if mode is not None:
                 system.r = np.where(self.motion.world.models[number].held, 0.0, mode.balanced(system.r))
 

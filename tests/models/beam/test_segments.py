@@ -32,7 +32,8 @@ def added(world, q, tension):
     """The matrix (66, 66) that the cable adds at q."""
     (system,), _ = Motion(world, world.initial_state(), STATIC_SCHEME, {}).linearize(pl.materials.Tangent.EXACT)
     system.values[:] = 0.0
-    world.constraints[0].add_stiffness([q], np.array([tension]), 1.0, [system])
+    for _, K in world.constraints[0].stiffness([q], np.array([tension]), 1.0):
+        system.add_stiffness(K)
     return BlockMatrix(world.models[0].pattern, system.values).to_scipy().toarray()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.factor import BeamFactor, Twists
-from pliant.models.model import Residual, WholeTrial
+from pliant.models.model import GeometricStiffness, Residual, WholeTrial
 from pliant.models.scheme import Scheme
 from pliant.solvers.linear.matrix import BlockMatrix
 
@@ -34,6 +34,7 @@ class BeamSystem:
     held_dx: FloatArray | None
     q: FloatArray
     twists: Twists | None = None
+    elastic: ClassVar[bool] = True
 
     def factorize(self) -> BeamFactor:
         """Numeric factor of A."""
@@ -52,6 +53,10 @@ class BeamSystem:
         model = self.model
         typical = float(np.abs(self.diagonal()[:, 0]).mean()) / float(model.mass.mean())
         dynamics.add_mass(self.q, model.mass, model.inertia, share * typical, model.pattern.diagonal, self.values)
+
+    def add_stiffness(self, K: GeometricStiffness) -> None:
+        """A += K."""
+        K.add_to(self.values)
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, (n, 2, 3)."""
