@@ -22,7 +22,8 @@ from pliant.core.types import FloatArray
 from pliant.materials import Silicone
 from pliant.mesh import Mesh
 from pliant.models.volume import Rayleigh, Support, Volume
-from pliant.stepping import ImplicitEuler, Run, StepInfo, simulate
+from pliant.record import Run, simulate
+from pliant.stepping import ImplicitEuler, StepInfo
 from pliant.viewer.page import write_page
 from pliant.viewer.picture import write_picture
 from pliant.viewer.surfaces import SurfaceFrames

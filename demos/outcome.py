@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from pliant.stepping import Run
+from pliant.record import Run
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from pliant.core.kernels import compiled_count
-from pliant.stepping import ImplicitEuler, Run, simulate
+from pliant.record import Run, simulate
+from pliant.stepping import ImplicitEuler
 from pliant.world import World
 
 

@@ -17,8 +17,9 @@ from demos.recording import record, smooth
 from pliant.control import Effector, Inverse
 from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray
+from pliant.record import Run
 from pliant.robots import Robot, trunk
-from pliant.stepping import ImplicitEuler, Run
+from pliant.stepping import ImplicitEuler
 from pliant.viewer.export_surfaces import Shown, shown_run, tube_frames
 from pliant.viewer.page import write_page
 from pliant.viewer.picture import write_picture

@@ -1,5 +1,8 @@
 """Offline once, then real time: the self-contacts of a finger in a few modes, and how far they can be trusted."""
 
+import tempfile
+from pathlib import Path
+
 import pliant as pl
 
 scene = pl.Scene(gravity=(0, 0, -9.81))
@@ -13,8 +16,11 @@ print(found)
 
 basis = fast.reductions[0]
 print(f"{basis.modes.shape[1]} modes of {basis.modes.shape[0]} contacts")
-fast.save("fast_finger.npz")
 
+with tempfile.TemporaryDirectory() as folder:  # a file of your own, in real use
+    again = pl.load(fast.save(Path(folder) / "fast_finger.npz"))
+
+assert again.reductions[0].modes.shape == basis.modes.shape, "a reduced world is saved and loaded as any other"
 assert found.error < 0.01, "the reduced finger moves like the full one on actuations it was not trained on"
 assert found.force.max() > 0.0, "and it touches itself there"
 assert not found.unknown.any(), "in contacts that its modes know"

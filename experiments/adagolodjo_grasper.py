@@ -17,9 +17,9 @@ import numpy as np
 from experiments.report import Report
 from experiments.threaded import Thread, Wire, thread
 from pliant.core.types import FloatArray
+from pliant.record import Recorder, Run
 from pliant.robots.gripper import Gripper, gripper
-from pliant.stepping import ImplicitEuler, Run, StepInfo
-from pliant.stepping.run import Recorder
+from pliant.stepping import ImplicitEuler, StepInfo
 from pliant.world import Displacement, Scene, State, World
 
 DT = 0.01

@@ -20,8 +20,8 @@ from pliant.materials import Corotated
 from pliant.mesh import box, regions
 from pliant.models.rod import Rod, Turn
 from pliant.models.volume import Rayleigh, Volume
-from pliant.stepping import ImplicitEuler, Run
-from pliant.stepping.run import Recorder
+from pliant.record import Recorder, Run
+from pliant.stepping import ImplicitEuler
 from pliant.world import Scene, State, World
 
 LENGTH, WIDTH = 0.1, 0.012

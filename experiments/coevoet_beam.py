@@ -24,9 +24,9 @@ from pliant.control.landscape import Landscape
 from pliant.core.types import FloatArray
 from pliant.materials import Corotated
 from pliant.mesh import Mesh, regions
+from pliant.mesh.lattice import Lattice
 from pliant.models.rigid import Obstacle
 from pliant.models.volume import Volume
-from pliant.robots.lattice import Lattice
 from pliant.solvers.inverse import QpccProblem, QpccResult
 from pliant.solvers.inverse.branch_and_bound import BETTER
 from pliant.solvers.inverse.descent import boundary_order

@@ -20,8 +20,8 @@ from pliant.control import Effector, Inverse
 from pliant.core.types import FloatArray
 from pliant.materials import Corotated
 from pliant.mesh import Mesh, box, regions
+from pliant.mesh.lattice import round_keys, stacked_rounds
 from pliant.models.volume import Rayleigh, Volume
-from pliant.robots.lattice import round_keys, stacked_rounds
 from pliant.stepping import ImplicitEuler
 from pliant.world import Scene, State, World
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from pliant.constraints import RowLaw
 from pliant.core.types import FloatArray
-from pliant.stepping import Run, StepInfo
-from pliant.stepping.run import Recorder
+from pliant.record import Recorder, Run
+from pliant.stepping import StepInfo
 from pliant.world import State, World
 
 Place = Callable[[State], FloatArray]

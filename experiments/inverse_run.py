@@ -10,9 +10,8 @@ import numpy as np
 
 from experiments.following import compliance_seconds
 from pliant.core.types import FloatArray
-from pliant.stepping import Run
+from pliant.record import Recorder, Run
 from pliant.stepping.info import StepInfo
-from pliant.stepping.run import Recorder
 from pliant.world import State, World
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from pliant.stepping import Run
+from pliant.record import Run
 
 
 @dataclass(frozen=True, eq=False)

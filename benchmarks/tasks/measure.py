@@ -16,8 +16,9 @@ import numpy as np
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.scheme import euler_scheme
+from pliant.models.workspace import Workspace
 from pliant.stepping import ImplicitEuler
-from pliant.stepping.motion import Motion
+from pliant.stepping.bodies import StepBodies
 from pliant.stepping.session import RowSolver
 from pliant.world import State, World
 
@@ -88,7 +89,8 @@ def measure_steps(
         wall, begin = perf_counter(), process_time()
         following, info = stepper(world, state, controls)
         taken, taken_wall = process_time() - begin, perf_counter() - wall
-        floor = _floor(world, state, dt, controls if solver is None else {}, projected=info.tangents_projected > 0)
+        given = controls if solver is None else {}
+        floor = _floor(world, state, dt, given, stepper.workspace, projected=info.tangents_projected > 0)
         if number >= WARM_UP:
             times.append(taken)
             walls.append(taken_wall)
@@ -110,10 +112,12 @@ def size_of(world: World) -> dict[str, int]:
     }
 
 
-def _floor(world: World, state: State, dt: float, controls: Mapping[Any, Any] | None, *, projected: bool) -> float:
+def _floor(
+    world: World, state: State, dt: float, controls: Mapping[Any, Any] | None, space: Workspace, *, projected: bool
+) -> float:
     """Seconds of the numeric factorization and one solve of the matrices of the step from `state`."""
     tangent = Tangent.PROJECTED if projected else Tangent.WARPED
-    systems, _ = Motion(world, state, euler_scheme(dt), world.controls(controls)).linearize(tangent)
+    systems, _ = StepBodies.begin(world, state, euler_scheme(dt), world.controls(controls), space).linearized(tangent)
     begin = process_time()
     factors = [system.factorize() for system in systems]
     for factor, system in zip(factors, systems, strict=True):

@@ -38,8 +38,8 @@ from pliant.models.beam import section as sections
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, Slide, Turn
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
-from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, QuasiStatic, Run, StepInfo, simulate
-from pliant.stepping.load import load
+from pliant.record import Run, load, simulate
+from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, StepInfo
 from pliant.world import (
     Angle,
     AreaGrowth,
@@ -111,7 +111,6 @@ __all__ = [
     "InfeasibleError",
     "InputError",
     "Inverse",
-    "LaggedFactors",
     "Layer",
     "LengthEffector",
     "LengthRatio",

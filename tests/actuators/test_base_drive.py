@@ -6,7 +6,7 @@ import pytest
 import pliant as pl
 from pliant.core.errors import InputError
 from pliant.models.scheme import euler_scheme
-from pliant.stepping.motion import Motion
+from pliant.stepping.bodies import StepBodies
 from pliant.viewer.playback import reading_text
 
 ROD = {"section": pl.sections.Circle(0.005), "young": 1e7, "poisson": 0.3, "density": 1e3}
@@ -26,17 +26,17 @@ def test_the_row_is_the_gradient_of_the_displacement(base):
     """H against central differences about a bent rod with a moved base, which is turned in the world too."""
     world, _, drive = driven(base, rod={"rotation": (0.3, -0.2, 1.0)})
     v = world.models[0].initial()[1]
-    motion = Motion(world, world.initial_state(), euler_scheme(0.01), {})
+    motion = StepBodies.begin(world, world.initial_state(), euler_scheme(0.01), {})
     rng = np.random.default_rng(1)
     step = np.where(world.models[0].held, 0.0, rng.normal(size=v.shape))
     at = 0.3 * np.where(world.models[0].held, 0.0, rng.normal(size=v.shape))
 
     def gap(dx):
-        motion.dx = [dx]
-        return motion.assemble_rows().rows.gap[world.constraint_index(drive)]
+        moved = motion.at([dx])
+        return moved.assembled().rows.gap[world.constraint_index(drive)]
 
-    motion.dx = [at]
-    predicted = (motion.assemble_rows().rows.H[0] @ step.ravel())[0]
+    moved = motion.at([at])
+    predicted = (moved.assembled().rows.H[0] @ step.ravel())[0]
     assert abs(predicted) > 0.1
     assert (gap(at + 1e-6 * step) - gap(at - 1e-6 * step)) / 2e-6 == pytest.approx(predicted, rel=1e-7)
 

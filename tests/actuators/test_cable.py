@@ -7,7 +7,7 @@ import pliant as pl
 from pliant.constraints import RowLaw, RowView
 from pliant.core.errors import InfeasibleError, InputError, PliantError
 from pliant.models.scheme import euler_scheme
-from pliant.stepping.motion import Motion
+from pliant.stepping.bodies import StepBodies
 
 MESH = pl.mesh.box((0.2, 0.05, 0.05), (4, 1, 1))
 RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3)
@@ -166,14 +166,14 @@ def test_a_cable_through_several_bodies_and_the_world():
     scene.add(pl.Cable([body, body, ball, None, ball], points, pull_point=(0.0, 0.0, 0.1)))
     world = scene.compile()
     maker, rng, state = world.constraints[0], np.random.default_rng(0), world.initial_state()
-    motion = Motion(world, state, euler_scheme(0.01), {})
-    rows = motion.assemble_rows().rows
+    motion = StepBodies.begin(world, state, euler_scheme(0.01), {})
+    rows = motion.assembled().rows
     assert rows.gap[0] == pytest.approx(0.0, abs=1e-12)
     steps = [rng.normal(size=x.shape) for x in motion.dx]
     ahead, back = [], []
     for sign, lengths in ((1.0, ahead), (-1.0, back)):
-        motion.dx = [sign * 1e-6 * x for x in steps]
-        lengths.append(maker.length([trial.positions() for trial in motion.trials]))
+        moved = motion.at([sign * 1e-6 * x for x in steps])
+        lengths.append(maker.length([trial.positions() for trial in moved.trials]))
     change = (ahead[0] - back[0]) / 2e-6
     assert -sum((h @ x.ravel())[0] for h, x in zip(rows.H, steps, strict=True)) == pytest.approx(change, rel=1e-7)
 

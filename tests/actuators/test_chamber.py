@@ -5,8 +5,8 @@ import pytest
 
 import pliant as pl
 from pliant.actuators.cavity import hollow_surfaces
+from pliant.mesh.lattice import Lattice
 from pliant.mesh.surface import Surface
-from pliant.robots.lattice import Lattice
 
 RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3)
 LINE = np.linspace(0.0, 0.04, 5)

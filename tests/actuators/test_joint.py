@@ -6,7 +6,7 @@ import pytest
 import pliant as pl
 from pliant.core.errors import InputError
 from pliant.models.scheme import euler_scheme
-from pliant.stepping.motion import Motion
+from pliant.stepping.bodies import StepBodies
 
 
 def box(position=(0.0, 0.0, 0.0), mass=0.5, **options):
@@ -20,16 +20,16 @@ def test_rows_are_gradients_of_the_gaps():
     hinge = scene.add(pl.Hinge(body, (0.3, 1.0, 0.2), point=(0.05, 0.01, 0.0), base=base))
     world = scene.compile()
     axis = np.array([0.3, 1.0, 0.2]) / np.linalg.norm([0.3, 1.0, 0.2])
-    motion = Motion(world, world.initial_state(), euler_scheme(0.01), {})
+    motion = StepBodies.begin(world, world.initial_state(), euler_scheme(0.01), {})
     rng = np.random.default_rng(0)
     common = rng.normal(size=3)  # both turn together, and the body about the hinge
     spin = np.array([common, common + 0.7 * axis])
 
     def gap(t):
-        motion.dx = [np.stack([np.zeros(3), t * w]) for w in spin]
-        return motion.assemble_rows().rows.gap.copy()
+        moved = motion.at([np.stack([np.zeros(3), t * w]) for w in spin])
+        return moved.assembled().rows.gap.copy()
 
-    rows = (gap(0.0), motion.assemble_rows().rows)[1]
+    rows = motion.assembled().rows
     steps = [np.stack([np.zeros(3), w]).ravel() for w in spin]
     predicted = sum(h @ x for h, x in zip(rows.H, steps, strict=True))
     np.testing.assert_allclose(predicted, (gap(1e-6) - gap(-1e-6)) / 2e-6, atol=1e-7)

@@ -6,8 +6,9 @@ import pytest
 import pliant as pl
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.models.volume.trial import VolumeSystem
+from pliant.models.workspace import Workspace
 from pliant.solvers.linear import BlockMatrix
-from pliant.stepping.motion import Motion
+from pliant.stepping.bodies import StepBodies
 
 RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.3, density=1e3)
 TOP = pl.regions.box((-1.0, -1.0, 0.01), (1.0, 1.0, 1.0))
@@ -31,7 +32,7 @@ def test_area_gradient_and_second_derivative_agree(element):
     area = [maker.area(q + s * e * d) for s in (-1, 1)]
     gradients = [maker._area_and_gradient(q + s * e * d)[1] for s in (-1, 0, 1)]
     assert np.vdot(gradients[1], d) == pytest.approx((area[1] - area[0]) / (2 * e), rel=1e-6)
-    system = VolumeSystem(model, np.zeros((model.pattern.block_count, 3, 3)), np.zeros_like(q), None)
+    system = VolumeSystem(model, np.zeros((model.pattern.block_count, 3, 3)), np.zeros_like(q), None, Workspace())
     for _, K in maker.stiffness([q], np.array([-1.0]), 1.0):
         system.add_stiffness(K)
     change = (gradients[2] - gradients[0]) / (2 * e)
@@ -44,8 +45,8 @@ def test_the_area_at_rest_is_that_of_the_sheet_and_follows_its_plane():
     world, body, layer = layered()
     assert layer.rest_area == pytest.approx(0.04 * 0.03)
     assert world.constraints[0].area(body.mesh.points * [1.5, 2.0, 0.3]) == pytest.approx(3.0 * 0.04 * 0.03)
-    motion = Motion(world, world.initial_state(), STATIC_SCHEME, {})
-    assert motion.assemble_rows().rows.gap == pytest.approx([0.0], abs=1e-15)
+    motion = StepBodies.begin(world, world.initial_state(), STATIC_SCHEME, {})
+    assert motion.assembled().rows.gap == pytest.approx([0.0], abs=1e-15)
 
 
 @pytest.mark.parametrize("stepper", [pl.Geometric(), pl.QuasiStatic()], ids=["geometric", "quasi-static"])

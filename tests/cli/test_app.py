@@ -18,7 +18,7 @@ from pliant import cli
 from pliant.cli.app import app
 from pliant.cli.info import extras
 from pliant.core import errors as pliant_errors
-from pliant.stepping import Run
+from pliant.record import Run
 
 
 def run(*arguments):

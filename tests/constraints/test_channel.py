@@ -7,7 +7,7 @@ import pliant as pl
 from pliant.constraints.channel import ChannelRows
 from pliant.core.errors import InputError
 from pliant.models.scheme import euler_scheme
-from pliant.stepping.motion import Motion
+from pliant.stepping.bodies import StepBodies
 
 MESH = pl.mesh.box((0.1, 0.02, 0.02), (10, 2, 2))
 RUBBER = pl.materials.Corotated(young=5e5, poisson=0.4, density=1e3)
@@ -41,18 +41,17 @@ def settled(world, base, way, steps=120, dt=0.02):
 def test_rows_are_gradients_of_the_distances(options):
     """H against central differences at the start, where the axis passes the points."""
     world, *_ = coupled(POINTS if options.get("fixed_end", True) else POINTS[:-1], **options)
-    motion = Motion(world, world.initial_state(), euler_scheme(0.01), {})
+    motion = StepBodies.begin(world, world.initial_state(), euler_scheme(0.01), {})
     rng = np.random.default_rng(0)
     steps = [rng.normal(size=x.shape) for x in motion.dx]
     for step in steps[1:]:
         step[:, 1] *= 20.0  # turns of the wire, in rad beside metres
-    motion.dx = [0.0 * x for x in steps]
-    rows = motion.assemble_rows().rows
+    rows = motion.assembled().rows
     np.testing.assert_allclose(rows.gap, 0.0, atol=1e-12)
     gaps = []
     for sign in (1.0, -1.0):
-        motion.dx = [sign * 1e-7 * x for x in steps]
-        gaps.append(motion.assemble_rows().rows.gap)
+        moved = motion.at([sign * 1e-7 * x for x in steps])
+        gaps.append(moved.assembled().rows.gap)
     predicted = sum(h @ x.ravel() for h, x in zip(rows.H, steps, strict=True))
     scale = np.abs(predicted).max()
     np.testing.assert_allclose(predicted, (gaps[0] - gaps[1]) / 2e-7, atol=1e-4 * scale)
@@ -269,11 +268,11 @@ def test_rows_of_a_rod_in_one_call_are_those_of_its_map(options):
     state = world.initial_state()
     for k in range(5):
         state, _ = pl.ImplicitEuler(0.02)(world, state, {drive: pl.Displacement(2e-4 * (k + 1))})
-    motion = Motion(world, state, euler_scheme(0.01), {})
+    motion = StepBodies.begin(world, state, euler_scheme(0.01), {})
     rng = np.random.default_rng(2)
-    motion.dx = [np.where(model.held, 0.0, 1e-4 * rng.normal(size=model.held.shape)) for model in world.models]
+    moved = motion.at([np.where(model.held, 0.0, 1e-4 * rng.normal(size=model.held.shape)) for model in world.models])
     (maker,) = world.stiff_constraints
-    view = motion.view()
+    view = moved.view()
     made, _ = maker.rows(view)
     expected, _ = ChannelRows.rows(maker, view)
     assert made.count > 2 * (len(POINTS) - 2)

@@ -7,16 +7,10 @@ import pliant as pl
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.models.scheme import euler_scheme
-from pliant.stepping.motion import Motion
-from pliant.stepping.session import DirectSession
+from pliant.stepping.bodies import StepBodies
 
 MESH = pl.mesh.box((0.1, 0.03, 0.03), (5, 2, 2))
 RUBBER = pl.materials.Corotated(young=2e5, poisson=0.3, density=1e3)
-
-
-class Watching(DirectSession):
-    def __init__(self, makers):
-        self.makers = makers
 
 
 def bodies():
@@ -56,7 +50,7 @@ def test_rows_are_gradients_of_what_is_measured(kind):
     world = scene.compile()
     maker = effector.bound(world)
     values = {effector: effector.target(target)}
-    motion = Motion(world, world.initial_state(), euler_scheme(0.01), values, Watching([maker]))
+    motion = StepBodies.begin(world, world.initial_state(), euler_scheme(0.01), values)
     rng = np.random.default_rng(3)
     small = "orientation" in kind
     if small:  # a rigid turn of everything: the best-fit rotation follows it exactly
@@ -67,12 +61,10 @@ def test_rows_are_gradients_of_what_is_measured(kind):
         steps = [rng.normal(size=x.shape) for x in motion.dx]
 
     def gap(t):
-        motion.dx = [t * x for x in steps]
-        assembly = motion.assemble_rows()
+        assembly = motion.at([t * x for x in steps]).assembled([maker])
         return assembly.rows.gap[assembly.places[-1]].copy()
 
-    motion.dx = [0.0 * x for x in steps]
-    assembly = motion.assemble_rows()
+    assembly = motion.at([0.0 * x for x in steps]).assembled([maker])
     place = assembly.places[-1]
     predicted = sum(h[place] @ x.ravel() for h, x in zip(assembly.rows.H, steps, strict=True))
     np.testing.assert_allclose(predicted, (gap(1e-6) - gap(-1e-6)) / 2e-6, rtol=1e-6, atol=1e-8)

@@ -5,7 +5,7 @@ import pytest
 
 import pliant as pl
 from demos import lift, run_demo, tour, trunk
-from pliant.stepping import simulate
+from pliant.record import simulate
 from pliant.viewer.surfaces import SurfaceFrames
 
 

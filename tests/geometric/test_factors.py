@@ -15,7 +15,7 @@ from pliant.geometric.quasi_newton import QuasiNewton
 from pliant.materials import Tangent
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.solvers.linear import BlockMatrix
-from pliant.stepping.motion import Motion
+from pliant.stepping.bodies import StepBodies
 
 
 def model_world():
@@ -86,7 +86,8 @@ def pressed():
     """A block pressed beyond its stability: a motion, its tangent over the free unknowns, and where those are."""
     world = model_world()
     start, model = world.initial_state(), world.models[0]
-    motion = Motion(world, replace(start, q=(start.q[0] * (0.93, 1.0, 1.0),)), STATIC_SCHEME, world.controls(None))
+    shorter = replace(start, q=(start.q[0] * (0.93, 1.0, 1.0),))
+    motion = StepBodies.begin(world, shorter, STATIC_SCHEME, world.controls(None))
     values = model.blocks()
     mixed_body(model).tangent(motion.trials[0].evaluation_point(), None, Tangent.EXACT, values)
     free = np.flatnonzero(~model.held.ravel())
@@ -125,7 +126,8 @@ def test_attempts_begin_where_the_last_one_succeeded(monkeypatch):
     """A block pressed flat needs more than its exact tangent; again, those before the last are left out."""
     world = model_world()
     start = world.initial_state()
-    motion = Motion(world, replace(start, q=(start.q[0] * (0.5, 1.0, 1.0),)), STATIC_SCHEME, world.controls(None))
+    shorter = replace(start, q=(start.q[0] * (0.5, 1.0, 1.0),))
+    motion = StepBodies.begin(world, shorter, STATIC_SCHEME, world.controls(None))
     tried = []
     factorize = TangentMetric._factorize
     monkeypatch.setattr(TangentMetric, "_factorize", lambda self, n: (tried.append(self.attempt), factorize(self, n)))

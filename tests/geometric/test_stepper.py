@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.geometric.shapes import Shapes
 from pliant.geometric.touching import Touching
+from pliant.mesh.lattice import Lattice
 from pliant.models.scheme import STATIC_SCHEME
-from pliant.robots.lattice import Lattice
-from pliant.stepping.motion import Motion
+from pliant.stepping.bodies import StepBodies
 
 RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3)
 
@@ -95,13 +96,14 @@ def test_contacts_that_are_followed_are_those_that_were_found(pressed):
     none.
     """
     body, _, _, state, _ = pressed
-    motion = Motion(state.world, state, STATIC_SCHEME, state.world.controls(None))
-    touching = Touching(motion)
+    motion = StepBodies.begin(state.world, state, STATIC_SCHEME, state.world.controls(None))
+    shapes = Shapes(motion)
+    touching = Touching(shapes)
     there = 1e-5 * np.random.default_rng(0).normal(size=body.mesh.points.shape)
     touching.find(np.zeros(there.size))
     touching.follow(there.ravel())
     followed = touching.gap
-    motion.dx = [there]
+    shapes.place(there.ravel())
     touching.find(there.ravel())
     assert len(followed)
     assert touching.gap == pytest.approx(followed, abs=1e-12)

@@ -6,13 +6,13 @@ from scipy import sparse
 
 import pliant as pl
 from pliant.materials import Tangent
-from pliant.models.scheme import Scheme
+from pliant.models.scheme import Scheme, euler_scheme
 from pliant.reduction import pod
 from pliant.world.reduced import reduced
 
 RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1000)
 STEEL = {"section": pl.sections.Circle(0.002), "young": 2e11, "poisson": 0.3, "density": 7800.0}
-EULER = pl.ImplicitEuler(dt=0.01).scheme()
+EULER = euler_scheme(0.01)
 
 
 def volume(**options):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.hybrid import Mode, Restitution, falling_cubes, integrate
-from pliant.models.multibody.free_bodies import rotations, turning
+from pliant.hybrid.bodies.free_bodies import rotations, turning
 
 SIDE, GRAVITY = 0.1, 9.81
 INERTIA = SIDE**2 / 6.0

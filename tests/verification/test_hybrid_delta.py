@@ -7,7 +7,7 @@ import pytest
 
 import pliant as pl
 from pliant.hybrid import DeltaArms, Mode, circle_margin, integrate, rest_to_rest, soft_touch
-from pliant.models.multibody import derivatives
+from pliant.hybrid.bodies import derivatives
 
 FINGER, SURFACE = 3, 4
 ARMS = DeltaArms()

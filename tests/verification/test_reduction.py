@@ -235,13 +235,13 @@ def test_a_shape_that_is_none_of_the_body_is_out_of_balance(law):
     model, step = world.volumes[0], pl.QuasiStatic()
     loads = [{"gravity": np.array([0, 0, -9.81 * share])} for share in np.linspace(0.1, 1.0, 10)]
     states = [step(world, world.initial_state(), load) for load in loads]
-    assert states[-1][1].whole_residual == pytest.approx(states[-1][1].residual)
+    assert states[-1][1].full_order_residual == pytest.approx(states[-1][1].residual)
     trained, fall = shapes([state for state, _ in states]), {}
     for size in (1, 2):
         small = reduced(world, [pod(model, trained, size=size).subspace()])
         state, info = step(small, small.initial_state())
         assert info.residual < 1e-8
-        fall[size] = (end_of(world)(state) - end_of(world)(states[-1][0]))[2], info.whole_residual
+        fall[size] = (end_of(world)(state) - end_of(world)(states[-1][0]))[2], info.full_order_residual
     assert fall[1][0] > 0.02
     assert fall[1][1] > 0.9
     assert abs(fall[2][0]) < 1e-3

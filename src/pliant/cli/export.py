@@ -53,7 +53,7 @@ def check_kind(file: Path) -> None:
 
 def saved_run(source: Path) -> Any:
     """The run in a file that `Run.save` wrote."""
-    from pliant.stepping import Run
+    from pliant.record import Run
     from pliant.viewer.opening import loaded
 
     if source.suffix == ".py":

@@ -151,8 +151,8 @@ def compiled_world(file: SceneFile, module: ModuleType) -> Any:
 def _simulated(
     file: SceneFile, module: ModuleType, *, until: float | None, dt: float | None, progress: bool
 ) -> Outcome:
-    from pliant.stepping import ImplicitEuler, simulate
-    from pliant.stepping.run import Recorder
+    from pliant.record import Recorder, simulate
+    from pliant.stepping import ImplicitEuler
 
     world = compiled_world(file, module)
     stepper = getattr(module, "stepper", None) or ImplicitEuler(dt=DT)
@@ -232,7 +232,7 @@ def _checked_measures(file: SceneFile, given: Any, where: str) -> dict[str, Any]
 
 
 def _is_run(thing: Any) -> bool:
-    from pliant.stepping import Run
+    from pliant.record import Run
 
     return isinstance(thing, Run)
 

@@ -12,8 +12,9 @@ from pliant.cli.output import Output
 from pliant.cli.run import one_value, split_settings
 from pliant.cli.scene_file import DT, SceneFile, compiled_world
 from pliant.core.errors import InputError, PliantError
+from pliant.record import Run
 from pliant.robots import Robot
-from pliant.stepping import ImplicitEuler, ImplicitMidpoint, Run
+from pliant.stepping import ImplicitEuler, ImplicitMidpoint
 from pliant.viewer.live import has_screen, open_viewer
 from pliant.viewer.opening import opened, thing_of
 from pliant.viewer.session import LOOPBACK

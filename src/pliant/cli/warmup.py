@@ -31,6 +31,7 @@ from pliant.models.rod import Rod, RodLoad, RodModel, Slide
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
+from pliant.record import simulate
 from pliant.reduced import Subspace
 from pliant.reduced.contact_basis import ContactBasis
 from pliant.reduction import nnmf
@@ -39,7 +40,7 @@ from pliant.solvers.inverse import compliance_problem, solve_qpcc
 from pliant.solvers.inverse.pieces import Piece
 from pliant.solvers.inverse.problem import scaled_problem
 from pliant.solvers.linear import BlockMatrix, BlockPattern, analyze
-from pliant.stepping import ImplicitEuler, ImplicitMidpoint, LaggedFactors, QuasiStatic, StepInfo, simulate
+from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic
 from pliant.viewer.raster import fit_camera
 from pliant.viewer.still import render_poses
 from pliant.viewer.surfaces import SurfaceFrames
@@ -144,17 +145,6 @@ def _nonlinear() -> None:
     state, _ = QuasiStatic()(world, state)
     state.elastic_energy(body)
     state.von_mises(body, at="nodes")
-
-
-def _lagged() -> None:
-    """One and several right-hand sides, by an older factor."""
-    scene, beam = _beam(materials.Corotated(young=1e5, poisson=0.4, density=1000))
-    for z in (0.02, 0.08):
-        scene.add(Cable(beam, [(0.01, 0.05, z), (0.39, 0.05, z)]))
-    stepper = ImplicitEuler(dt=0.01, factors=LaggedFactors(most_rows=2))
-    infos: list[StepInfo] = []
-    simulate(scene.compile(), stepper, until=0.03, callback=lambda state, info: infos.append(info))
-    assert infos[-1].cg_iterations
 
 
 def _reduced() -> None:
@@ -378,7 +368,6 @@ PARTS: dict[str, Callable[[], None]] = {
     "reduced bodies": _reduced,
     "linear core": _linear_core,
     "linear core on two threads": _halved_core,
-    "older factors": _lagged,
     "points in meshes": _queries,
     "materials": _materials,
     "bodies that touch": _touching,

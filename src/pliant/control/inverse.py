@@ -12,8 +12,8 @@ among the actuators is moved instead of pulled: its column is the motion that a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from math import sqrt
 from typing import Any
@@ -30,11 +30,12 @@ from pliant.control.supports import DrivenSupport, MovedSupport
 from pliant.core.checks import non_negative
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.models.model import Factor, System
+from pliant.models.model import System
+from pliant.models.workspace import Workspace
 from pliant.solvers.contact import MixedProblem
 from pliant.solvers.inverse import QpccProblem, QpccResult
 from pliant.stepping.info import StepInfo
-from pliant.stepping.motion import Motion
+from pliant.stepping.session import Condensed, Solution
 from pliant.world import State, World
 
 
@@ -60,7 +61,6 @@ class Inverse:
     _: KW_ONLY
     energy_weight: float | None = None
     globalize: bool = False
-    _bound: dict[int, tuple[World, _Bound]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.effectors or not self.actuators:
@@ -72,7 +72,7 @@ class Inverse:
             non_negative("energy_weight", self.energy_weight, unit="m/N")
 
     def begin(
-        self, world: World, state: State, controls: Mapping[Any, Any] | None
+        self, world: World, state: State, controls: Mapping[Any, Any] | None, workspace: Workspace
     ) -> tuple[dict[Any, Any], InverseSession]:
         """Checked controls of a step from `state`, and who finds its forces."""
         given = dict(controls or {})
@@ -84,17 +84,11 @@ class Inverse:
         for actuator in self.actuators:
             if actuator in given and not isinstance(given[actuator], Cut):
                 raise InputError(f"{actuator.name!r} is given to the inverse, so it takes no control but pl.Cut()")
-        bound = self.bound(world)
+        bound = workspace.once(world, self, lambda: _Bound.of(self, world))
         values = world.controls(given) | targets
-        supports = [driven.at(state) for driven in bound.supports]
+        supports = tuple(driven.at(state) for driven in bound.supports)
         values |= {driven.spec.support: np.array(driven.reached) for driven in supports}
         return values, InverseSession(self, bound, supports)
-
-    def bound(self, world: World) -> _Bound:
-        """Effectors and actuators in `world`, found once."""
-        if id(world) not in self._bound:
-            self._bound[id(world)] = (world, _Bound.of(self, world))
-        return self._bound[id(world)][1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,29 +177,24 @@ def _acts_on(maker: Any, world: World, number: int) -> bool:
     return bool(maker.holds(number))
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class InverseReport:
     """What an inverse tells about a step.
 
     `result` is that of the QPCC solver, with status, objective, gap and path; `problem` the problem it solved.
     `friction_change` is by how much friction in guides still changed in the last turn of `control.guides`, over the
-    largest force: above 1e-6 the actuation is near the best one.
+    largest force: above 1e-6 the actuation is near the best one. `limited` are the names of the actuators that stand at
+    a limit of force or displacement.
     """
 
     session: InverseSession
     result: QpccResult
     problem: QpccProblem
-    _at_limits: Callable[[], tuple[str, ...]]
+    limited: tuple[str, ...]
     friction_change: float = 0.0
-
-    @cached_property
-    def limited(self) -> tuple[str, ...]:
-        """Names of the actuators that stand at a limit of force or displacement. Computed when read."""
-        return self._at_limits()
 
     def error(self, effector: Any, info: StepInfo) -> float:
         """Distance of an effector from its target at the end of the step, m (m³, rad)."""
-        assert info.assembly is not None
         for rows, place, memory in self.session.effector_rows(info):
             if rows.effector is effector:
                 rest = info.delta[place] + memory.ahead
@@ -237,59 +226,60 @@ class InverseReport:
         return kept
 
 
+@dataclass(frozen=True, eq=False)
 class InverseSession:
-    """One step of an inverse."""
+    """One step of an inverse, with its `supports` where the last linear solve has moved them."""
 
-    def __init__(self, inverse: Inverse, bound: _Bound, supports: Sequence[DrivenSupport]) -> None:
-        self.inverse = inverse
-        self.bound = bound
-        self.supports = supports
-        self.makers = bound.effectors
-        self.report: InverseReport | None = None
-        self._columns: list[FloatArray] = []
+    inverse: Inverse
+    bound: _Bound
+    supports: tuple[DrivenSupport, ...]
 
-    def observe(self, motion: Motion, systems: Sequence[System]) -> None:
-        """What a unit of each driven support pushes the free unknowns by."""
-        self._columns = [driven.right_side(systems) for driven in self.supports]
+    @property
+    def constraints(self) -> tuple[EffectorRows, ...]:
+        """The rows of the effectors."""
+        return self.bound.effectors
+
+    def observe(self, systems: Sequence[System]) -> list[FloatArray]:
+        """The force on the free DoFs that a unit of each driven support causes."""
+        return [driven.right_side(systems) for driven in self.supports]
 
     def effector_rows(self, info: StepInfo) -> list[tuple[EffectorRows, slice, Any]]:
         """Rows of the effectors, their places, and what the speed limit left out."""
-        assert info.assembly is not None
-        first = len(info.assembly.places) - len(self.makers)
-        places, memories = info.assembly.places[first:], info.assembly.memories[first:]
-        return list(zip(self.makers, places, memories, strict=True))
+        assembly = info.step.assembly
+        assert assembly is not None
+        first = len(assembly.places) - len(self.constraints)
+        return list(zip(self.constraints, assembly.places[first:], assembly.memories[first:], strict=True))
 
-    def solve(
-        self, motion: Motion, factors: Sequence[Factor], problem: MixedProblem, dx: list[FloatArray]
-    ) -> FloatArray:
-        """λ of all rows, N; driven supports are moved in dx."""
+    def solve(self, condensed: Condensed) -> Solution:
+        """λ of all rows, N, and the bodies carried by the supports that it moves."""
         change = 0.0
-        if has_guides(problem):
-            lam, (solving, moved, result, qpcc), change = self._with_guides(motion, factors, problem)
+        if has_guides(condensed.problem):
+            lam, (solving, moved, result, qpcc), change = self._with_guides(condensed)
         else:
-            solving = Solving(self, motion, factors, problem, self._columns)
+            solving = Solving(self, condensed, condensed.problem)
             lam, moved, result, qpcc = solving.solve()
+        bodies, supports, dx = condensed.bodies, [], list(condensed.dx_free)
         for driven, motions, amount in zip(self.supports, solving.motions, moved, strict=True):
-            dx[driven.number] += amount * motions
-            driven.move(motion, amount)
-        self.report = InverseReport(self, result, qpcc, lambda: solving.limited(lam, moved), change)
-        return lam
+            dx[driven.number] = dx[driven.number] + amount * motions
+            driven, bodies = driven.moved(bodies, amount)
+            supports.append(driven)
+        session = replace(self, supports=tuple(supports))
+        names = [*(each.name for each in self.bound.actuators), *(each.spec.name for each in self.bound.supports)]
+        limited = tuple(name for name, there in zip(names, solving.limited(lam, moved), strict=True) if there)
+        return Solution(lam, dx, bodies, session, InverseReport(session, result, qpcc, limited, change))
 
-    def _with_guides(
-        self, motion: Motion, factors: Sequence[Factor], problem: MixedProblem
-    ) -> tuple[FloatArray, Any, float]:
+    def _with_guides(self, condensed: Condensed) -> tuple[FloatArray, Any, float]:
         """λ of all rows where some have friction in their guides, the last inverse, and what still changed."""
-        assert motion.assembly is not None
-        rows, places = motion.assembly.rows, motion.assembly.places
+        rows, places, start = condensed.assembly.rows, condensed.assembly.places, condensed.bodies.start
         watched = np.zeros(rows.count, np.bool_)
-        for place in places[len(places) - len(self.makers) :]:
+        for place in places[len(places) - len(self.constraints) :]:
             watched[place] = True
 
         def invert(without: MixedProblem) -> tuple[FloatArray, FloatArray, Any]:
-            solving = Solving(self, motion, factors, without, self._columns)
+            solving = Solving(self, condensed, without)
             lam, moved, result, qpcc = solving.solve()
             return lam, solving.B @ moved, (solving, moved, result, qpcc)
 
-        last = forces_of(rows.key, motion.start.keys, motion.start.lam)
+        last = forces_of(rows.key, start.keys, start.lam)
         driven = np.array([places[k].start for k in self.bound.makers], np.int64)
-        return solve_with_guides(problem, last, driven, watched, invert)
+        return solve_with_guides(condensed.problem, last, driven, watched, invert)

@@ -28,18 +28,11 @@ from pliant.models.scheme import STATIC_SCHEME, Scheme, euler_scheme
 from pliant.solvers.contact.blocks import NO_BLOCKS, equilibrating_scale
 from pliant.solvers.contact.elimination import eliminate
 from pliant.stepping import QuasiStatic
-from pliant.stepping.motion import Motion
-from pliant.stepping.session import DirectSession, warm_start
+from pliant.stepping.bodies import StepBodies
+from pliant.stepping.session import warm_start
 from pliant.world import State, World
 
 _PRESSED = 1e-9  # a contact presses above this share of the largest force
-
-
-class _Watching(DirectSession):
-    """Adds rows that are only looked at."""
-
-    def __init__(self, makers: Sequence[Any]) -> None:
-        self.makers = makers
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +75,13 @@ def kinematics(
     origins = {effector: _origin(effector) for effector in effectors}
     rows = [effector.bound(world) for effector in effectors]
     watched = _watched(world, state, rows, controls, dt, origins)
-    places, motion = watched.places, watched.motion
+    places = watched.places
     drives = np.array([places[world.constraint_index(actuator)].start for actuator in actuators])
     first = len(places) - len(rows)
     seen = np.concatenate([np.arange(place.start, place.stop) for place in places[first:]])
     reduced = _reduced(watched, np.concatenate([seen, drives]))
     count = len(seen)
-    assert motion.assembly is not None
-    rows_now = motion.assembly.rows
+    rows_now = watched.rows
     last = warm_start(state, rows_now.key)
     lam = np.zeros(rows_now.count) if last is None else last
     slack = (rows_now.law[drives] == RowLaw.BOUNDED) & (lam[drives] <= rows_now.lower[drives])
@@ -201,7 +193,8 @@ class _Watched:
 
     W: FloatArray
     places: tuple[slice, ...]
-    motion: Motion
+    rows: Rows
+    state: State
     couplings: Sequence[Coupling]
 
 
@@ -209,8 +202,8 @@ def _watched(
     world: World, state: State, makers: Sequence[Any], controls: Any, dt: float | None, targets: Mapping[Any, Any]
 ) -> _Watched:
     scheme: Scheme = STATIC_SCHEME if dt is None else euler_scheme(dt)
-    motion = Motion(world, state, scheme, world.controls(controls) | dict(targets), _Watching(makers))
-    systems, _ = motion.linearize(Tangent.EXACT)
+    bodies = StepBodies.begin(world, state, scheme, world.controls(controls) | dict(targets))
+    systems, _ = bodies.linearized(Tangent.EXACT)
     sizes = [model.size for model in world.models]
     found = (
         constraint.coupling(state.q, forces_of(constraint.stiff_keys, state.keys, state.lam), sizes)
@@ -221,8 +214,9 @@ def _watched(
         if dt is None and isinstance(system, RodSystem) and system.model.turned_basis:
             couplings.append(_unsprung(number, *system.hold_base(), sizes))
     factors = [system.factorize() for system in systems]
-    assembly = motion.assemble_rows()
-    return _Watched(with_couplings(assembly.rows.H, factors, couplings), assembly.places, motion, couplings)
+    assembly = bodies.assembled(makers)
+    W = with_couplings(assembly.rows.H, factors, couplings)
+    return _Watched(W, assembly.places, assembly.rows, state, couplings)
 
 
 def _unsprung(number: int, unknown: int, spring: float, sizes: Sequence[int]) -> Coupling:
@@ -234,10 +228,8 @@ def _unsprung(number: int, unknown: int, spring: float, sizes: Sequence[int]) ->
 
 def _reduced(watched: _Watched, kept: Any) -> FloatArray:
     """W of the rows `kept` while bilateral rows, held actuators and pressing contacts keep their δ."""
-    motion, W = watched.motion, watched.W
-    assert motion.assembly is not None
-    rows = motion.assembly.rows
-    last = warm_start(motion.start, rows.key)
+    W, rows = watched.W, watched.rows
+    last = warm_start(watched.state, rows.key)
     lam = np.zeros(rows.count) if last is None else last
     largest = float(np.abs(lam).max(initial=0.0))
     pressed = np.abs(lam) > _PRESSED * largest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +13,13 @@ from pliant.control.inverse_problem import fill_problem, sort_rows
 from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray
-from pliant.models.model import Factor
 from pliant.solvers.contact import MixedProblem
 from pliant.solvers.contact.blocks import NO_BLOCKS, equilibrating_scale
 from pliant.solvers.contact.elimination import Elimination, eliminate
 from pliant.solvers.contact.laws import Roles
 from pliant.solvers.inverse import QpccProblem, QpccResult, solve_qpcc
 from pliant.solvers.inverse.friction import solve_frictional
-from pliant.stepping.motion import Motion
+from pliant.stepping.session import Condensed
 
 if TYPE_CHECKING:
     from pliant.control.inverse import InverseSession
@@ -37,16 +35,14 @@ class Solving:
     def __init__(
         self,
         session: InverseSession,
-        motion: Motion,
-        factors: Sequence[Factor],
+        condensed: Condensed,
         problem: MixedProblem,
-        columns: Sequence[FloatArray],
     ) -> None:
-        assert motion.assembly is not None
-        self.session, self.motion, self.problem = session, motion, problem
-        self.bound, self.assembly = session.bound, motion.assembly
-        rows, places = motion.assembly.rows, motion.assembly.places
-        count, first = len(rows.gap), len(places) - len(session.makers)
+        self.session, self.bodies, self.problem = session, condensed.bodies, problem
+        self.bound, self.assembly = session.bound, condensed.assembly
+        factors, columns = condensed.factors, condensed.observed
+        rows, places = condensed.assembly.rows, condensed.assembly.places
+        count, first = len(rows.gap), len(places) - len(session.constraints)
         self.drives = np.array([places[k].start for k in self.bound.makers], np.int64)
         self.effector_places = places[first:]
         self.order, self.q = np.empty(count, np.int64), np.empty(count)
@@ -67,7 +63,7 @@ class Solving:
         self.B = np.zeros((count, len(self.motions)))
         for k, (driven, motions) in enumerate(zip(session.supports, self.motions, strict=True)):
             self.B[:, k] = rows.H[driven.number] @ motions.ravel()
-        self.last = forces_of(rows.key, motion.start.keys, motion.start.lam)
+        self.last = forces_of(rows.key, self.bodies.start.keys, self.bodies.start.lam)
         self.x_limits: tuple[FloatArray, FloatArray] = (np.zeros(0), np.zeros(0))
         self.limits: tuple[FloatArray, FloatArray] = (np.zeros(0), np.zeros(0))
 
@@ -153,16 +149,16 @@ class Solving:
             x_low, x_high = np.where(cut, 0.0, x_low), np.where(cut, 0.0, x_high)
             low, high = np.where(cut, -np.inf, low), np.where(cut, np.inf, high)
         if self.session.supports:
-            spans = np.array([driven.span(self.motion) for driven in self.session.supports])
+            spans = np.array([driven.span(self.bodies) for driven in self.session.supports])
             x_low, x_high = np.append(x_low, spans[:, 0]), np.append(x_high, spans[:, 1])
         self.x_limits, self.limits = (x_low, x_high), (low, high)
 
     def _displacement(self, maker: int) -> float:
         """δ of a drive at the start of the step; what turns has counted its turns."""
-        memories, rows = self.motion.start.memories, self.motion.world.constraints
+        memories, rows = self.bodies.start.memories, self.bodies.world.constraints
         memory = memories[maker] if memories else None
         drive: Any = rows[maker]
-        return memory.angle if isinstance(memory, JointMemory) else float(drive.displacement(self.motion.start.q))
+        return memory.angle if isinstance(memory, JointMemory) else float(drive.displacement(self.bodies.start.q))
 
     def _solved(self, qpcc: QpccProblem, contacts: IndexArray) -> tuple[FloatArray, FloatArray, QpccResult]:
         x = self.last[self.drives]
@@ -183,15 +179,14 @@ class Solving:
         result = solve_frictional(padded, friction, warm=x)
         return result.x, result.y[rows], result
 
-    def limited(self, lam: FloatArray, moved: FloatArray) -> tuple[str, ...]:
-        """Names of the actuators at a limit of force or displacement."""
-        (x_low, x_high), (low, high) = self.x_limits, self.limits
-        delta = (self.problem.delta_free + self.problem.W @ lam + self.B @ moved)[self.drives]
-        names = [*(a.name for a in self.bound.actuators), *(d.spec.name for d in self.bound.supports)]
-        x = np.concatenate([lam[self.drives], moved])
-        at = _near(x, x_low) | _near(x, x_high)
+    def limited(self, lam: FloatArray, moved: FloatArray) -> BoolArray:
+        """Which actuators, then supports, are at a limit of force or displacement."""
+        (x_low, x_high), (low, high), drives = self.x_limits, self.limits, self.drives
+        delta = self.problem.delta_free[drives] + self.problem.W[drives] @ lam + self.B[drives] @ moved
+        x = np.concatenate([lam[drives], moved])
+        at: BoolArray = _near(x, x_low) | _near(x, x_high)
         at[: len(delta)] |= _near(delta, low) | _near(delta, high)
-        return tuple(name for name, there in zip(names, at, strict=True) if there)
+        return at
 
 
 def _near(x: FloatArray, bound: FloatArray) -> Any:

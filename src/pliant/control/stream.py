@@ -31,7 +31,8 @@ from pliant.control.supports import DrivenSupport, MovedSupport
 from pliant.core.checks import finite_array, positive, positive_count
 from pliant.core.errors import InputError, MissingExtraError
 from pliant.core.types import FloatArray
-from pliant.stepping import Run, StepInfo
+from pliant.record import Run
+from pliant.stepping import StepInfo
 from pliant.world import State, World
 
 _EARLY = 1e-9

@@ -16,7 +16,7 @@ from pliant.core.checks import unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.models.model import Factor, System
-from pliant.stepping.motion import Motion
+from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
 
 
@@ -47,7 +47,7 @@ class MovedSupport:
         return (self.support.body,)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class DrivenSupport:
     """A moved support in a step: the motion `unit` of the held unknowns for one metre, of the shape of dx; `reached` is
     where it stands along its axes, m.
@@ -84,10 +84,10 @@ class DrivenSupport:
         unit = self.unit.reshape(len(self.unit), -1)[self.nodes[0], :3]
         return float((_places(q) - _places(self.rest))[self.nodes[0]] @ unit)
 
-    def span(self, motion: Motion) -> tuple[float, float]:
+    def span(self, bodies: StepBodies) -> tuple[float, float]:
         """Bounds of the motion that this linear solve may add, m."""
-        spec, start = self.spec, self.way(motion.start.q[self.number])
-        now = self.way(motion.trials[self.number].positions())
+        spec, start = self.spec, self.way(bodies.start.q[self.number])
+        now = self.way(bodies.trials[self.number].positions())
         low = max(spec.min_displacement, start - spec.max_variation) - now
         return low, min(spec.max_displacement, start + spec.max_variation) - now
 
@@ -99,12 +99,13 @@ class DrivenSupport:
         """The motion of the whole body for one metre, of the shape of dx."""
         return factors[self.number].solve(column) + self.unit
 
-    def move(self, motion: Motion, amount: float) -> None:
-        """Tell the step that the support is `amount` m farther."""
-        trial: Any = motion.trials[self.number]
-        trial.drive(amount * self.unit)
+    def moved(self, bodies: StepBodies, amount: float) -> tuple[DrivenSupport, StepBodies]:
+        """The support, and the bodies of the step that it is to carry, `amount` m farther."""
         direction = self.unit.reshape(len(self.unit), -1)[self.nodes[0], :3]
-        self.reached = self.reached + amount * direction[self.axes]
+        trials: list[Any] = list(bodies.trials)
+        trials[self.number] = trials[self.number].driven(amount * self.unit)
+        support = replace(self, reached=self.reached + amount * direction[self.axes])
+        return support, replace(bodies, trials=tuple(trials))
 
 
 def _places(q: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ time waiting for each other. Parallelism in Pliant is explicit, over bodies or c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
 from threading import Lock, Thread
@@ -71,7 +71,7 @@ def beside(one: Callable[[], _T], other: Callable[[], _T]) -> tuple[_T, _T]:
     return first, found[0]
 
 
-class one_blas_thread:  # noqa: N801  reads as what it does: with one_blas_thread(): …
+class one_blas_thread(AbstractContextManager[None]):  # noqa: N801  reads as what it does: with one_blas_thread(): …
     """Run the body of a ``with`` block with every BLAS limited to one thread.
 
     The limit belongs to the process. Nested and concurrent blocks share it: only the outermost sets and restores it
@@ -100,3 +100,14 @@ class one_blas_thread:  # noqa: N801  reads as what it does: with one_blas_threa
                 for library, count in zip(_libraries(), one_blas_thread._previous, strict=True):
                     if count != 1:
                         library.set_num_threads(count)
+
+
+@contextmanager
+def _several(count: int) -> Iterator[None]:
+    with one_blas_thread(), allow_threads(count):
+        yield
+
+
+def pinned_threads(count: int) -> AbstractContextManager[None]:
+    """One BLAS thread, and up to `count` threads of our own for large work."""
+    return one_blas_thread() if count == 1 else _several(count)

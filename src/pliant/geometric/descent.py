@@ -17,7 +17,7 @@ as long as nothing is crossed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,9 @@ from pliant.geometric.mixed import Expected
 from pliant.geometric.quadratic import LeapError, Point, Quadratic, StalledError, Step
 from pliant.geometric.shapes import Shapes
 from pliant.geometric.touching import Touching
-from pliant.stepping.motion import Motion
+from pliant.stepping.bodies import Reactions, StepBodies
+from pliant.stepping.session import DirectSession
+from pliant.stepping.stages import Step as BodyStep
 
 PATIENCE = 6
 """Iterations for which a factor may still be needed, at the present rate, before a new one is cheaper."""
@@ -82,15 +84,14 @@ class Effort:
 
 
 class Descent:
-    """The way of one `Motion` from its start to the minimum of the energy."""
+    """The way of the bodies of a step from its start to the minimum of the energy."""
 
-    def __init__(self, motion: Motion, settings: Settings, timers: StageTimers, effort: Effort) -> None:
-        self.motion = motion
+    def __init__(self, bodies: StepBodies, settings: Settings, timers: StageTimers, effort: Effort) -> None:
         self.settings = settings
         self.timers = timers
         self.effort = effort
-        self.shapes = Shapes(motion)
-        self.touching = Touching(motion)
+        self.shapes = Shapes(bodies)
+        self.touching = Touching(self.shapes)
         self.size = max(float(np.ptp(model.rest, axis=0).max()) for model in self.shapes.models)
         stiffest = max(material.shear_modulus for model in self.shapes.models for material in model.spec.materials)
         self.noise = ROUNDING * stiffest * self.size**2
@@ -142,6 +143,13 @@ class Descent:
         used = self.touching.assembly if self.used is None else self.used
         return used, np.zeros(0) if used is None else forces_of(used.rows.key, *self.touching.known)
 
+    def step(self, timers: StageTimers) -> BodyStep:
+        """The shape that was reached as the data of a step."""
+        assembly, lam = self.outcome()
+        reactions = None if assembly is None else Reactions(assembly, lam, tuple(self.pushes()))
+        bodies = replace(self.shapes.bodies, reactions=reactions)
+        return BodyStep(bodies, DirectSession(), timers, assembly, lam, tuple(self.correction))
+
     def pushes(self) -> list[FloatArray]:
         """Forces of all rows on the nodes of each body, (n, 3), N."""
         drives, push = self.touching.drives(), self.pushed
@@ -156,7 +164,7 @@ class Descent:
     def _start(self) -> Point:
         """The start, with what is held moved to where it has to be."""
         dx = np.zeros(len(self.shapes.held))
-        trials: Any = self.motion.trials
+        trials: Any = self.shapes.bodies.trials
         for part, trial in zip(self.shapes.split(dx), trials, strict=True):
             moved = trial.held_motion()
             if moved is not None:
@@ -224,12 +232,12 @@ class Descent:
     def _renew(self) -> None:
         with self.timers.stage("factorize"):
             self.quadratic.release()
-            self.motion.assembly, self.motion.lam = self.touching.assembly, self.touching.lam
+            found, bodies = self.touching.assembly, self.shapes.bodies
+            if found is not None:
+                bodies = replace(bodies, reactions=Reactions(found, self.touching.lam, None))
             try:
                 given, effort = self._given(), self.effort
-                metric = TangentMetric(
-                    self.motion, self.expected, given, effort.lifts, last=effort.attempt, fall=self.fall
-                )
+                metric = TangentMetric(bodies, self.expected, given, effort.lifts, last=effort.attempt, fall=self.fall)
             except SingularError as error:
                 raise StalledError(str(error)) from error
         self.quadratic.renew(metric)

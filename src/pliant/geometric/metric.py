@@ -22,7 +22,7 @@ from pliant.geometric.mixed import Expected, mixed_body
 from pliant.materials import Tangent
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.trial import VolumeSystem
-from pliant.stepping.motion import Motion
+from pliant.stepping.bodies import StepBodies
 
 _ATTEMPTS = (
     (0.0, 0.0),
@@ -49,7 +49,7 @@ class TangentMetric:
 
     def __init__(
         self,
-        motion: Motion,
+        bodies: StepBodies,
         expected: Sequence[Expected | None],
         C: sparse.csr_matrix,
         lifted: Sequence[list[int]],
@@ -57,16 +57,16 @@ class TangentMetric:
         last: int = 0,
         fall: bool = False,
     ) -> None:
-        self._ends = np.cumsum([model.size for model in motion.world.models])[:-1]
+        self._ends = np.cumsum([model.size for model in bodies.world.models])[:-1]
         self._factors: list[Any] = []
         self._falls: tuple[FloatArray, FloatArray] | None = None
         self.unstable = 0
-        exact = self._systems = self._assembled(motion, expected, Tangent.EXACT)
+        exact = self._systems = self._assembled(bodies, expected, Tangent.EXACT)
         projected: list[Any] = []
         for self.attempt in range(max(0, last - 1), len(_ATTEMPTS)):
             share, self.shift = _ATTEMPTS[self.attempt]
             if share:
-                projected = projected or self._assembled(motion, expected, Tangent.PROJECTED)
+                projected = projected or self._assembled(bodies, expected, Tangent.PROJECTED)
                 self._systems = [
                     replace(one, values=(1.0 - share) * one.values + share * other.values)
                     for one, other in zip(exact, projected, strict=True)
@@ -88,13 +88,13 @@ class TangentMetric:
         self._factors = []
         for number, system in enumerate(self._systems):
             model, factor = system.model, None
-            memory = model.spare_factors.pop() if model.spare_factors else None
+            memory = system.workspace.take(model, "factor")
             try:
                 model.hold(system.values)
                 factor = LiftedFactor(model.symbolic, system.values, lifted[number], out=memory)
             finally:
                 if factor is None and memory is not None:
-                    model.spare_factors.append(memory)
+                    system.workspace.give(model, "factor", memory)
             self._factors.append(model.held_factor(factor))
 
     def _watch(self, C: sparse.csr_matrix) -> FloatArray:
@@ -129,14 +129,15 @@ class TangentMetric:
             raise SingularError(f"not all of {self.unstable} directions along which the shape falls were found")
         self._falls = u / root[:, None], -2.0 * mu
 
-    def _assembled(self, motion: Motion, expected: Sequence[Expected | None], tangent: Tangent) -> list[Any]:
+    def _assembled(self, bodies: StepBodies, expected: Sequence[Expected | None], tangent: Tangent) -> list[Any]:
         systems: list[Any] = []
-        for model, trial, known in zip(motion.world.volumes, motion.trials, expected, strict=True):
-            x, values = trial.evaluation_point(), model.blocks()
+        trials: Any = bodies.trials
+        for model, trial, known in zip(bodies.world.volumes, trials, expected, strict=True):
+            x, values = trial.evaluation_point(), model.blocks(trial.workspace)
             mixed_body(model).tangent(x, known, tangent, values)
-            model.add_load_stiffness(x, 1.0, motion.controls, values)
-            systems.append(VolumeSystem(model, values, np.zeros_like(x), None))
-        motion.add_row_stiffness(systems)
+            model.add_load_stiffness(x, 1.0, bodies.controls, values)
+            systems.append(VolumeSystem(model, values, np.zeros_like(x), None, trial.workspace))
+        bodies.add_geometric_stiffness(systems)
         return systems
 
     def solve(self, rhs: FloatArray) -> FloatArray:

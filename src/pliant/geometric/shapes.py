@@ -14,7 +14,7 @@ from pliant.geometric.mixed import Expected, mixed_body
 from pliant.models.volume import VolumeModel
 from pliant.models.volume.model import writable
 from pliant.models.volume.readouts import least_volume_ratio
-from pliant.stepping.motion import Motion
+from pliant.stepping.bodies import StepBodies
 
 
 class Energy(NamedTuple):
@@ -28,11 +28,13 @@ class Energy(NamedTuple):
 
 
 class Shapes:
-    """The volumes of a `Motion`; flat vectors have N = Σ 3 nodes entries, body after body."""
+    """The volumes of a step, `bodies` at the present shape; flat vectors have N = Σ 3 nodes entries, body after
+    body.
+    """
 
-    def __init__(self, motion: Motion) -> None:
-        self.motion = motion
-        self.models: tuple[VolumeModel, ...] = motion.world.volumes
+    def __init__(self, bodies: StepBodies) -> None:
+        self.bodies = bodies
+        self.models: tuple[VolumeModel, ...] = bodies.world.volumes
         self.held = np.concatenate([model.held.ravel() for model in self.models])
         self._ends = np.cumsum([model.size for model in self.models])[:-1]
 
@@ -42,16 +44,16 @@ class Shapes:
 
     def place(self, dx: FloatArray) -> None:
         """Move all bodies to `dx` (N,), m, from the start of the step."""
-        self.motion.dx = self.split(dx)
+        self.bodies = self.bodies.at(self.split(dx))
 
     def energy(self, dx: FloatArray) -> Energy:
         """Energy and forces at the displacement dx (N,), m, from the start."""
         self.place(dx)
         total, scale, forces = 0.0, 0.0, []
-        for trial, model in zip(self.motion.trials, self.models, strict=True):
+        for trial, model in zip(self.bodies.trials, self.models, strict=True):
             x = trial.evaluation_point()
             elastic, internal = mixed_body(model).energy(x)
-            potential, external = model.external(x, self.motion.gravity, self.motion.controls)
+            potential, external = model.external(x, self.bodies.gravity, self.bodies.controls)
             total += elastic + potential
             forces.append(np.where(model.held, 0.0, external - internal).ravel())
             scale = max(scale, _norm(internal), _norm(external))
@@ -60,33 +62,33 @@ class Shapes:
 
     def curved(self, dx: FloatArray) -> FloatArray:
         """The displacement (N,), m, that a step dx (N,), m, from the present shape curves into."""
-        trials = zip(self.motion.trials, self.models, self.split(dx), strict=True)
+        trials = zip(self.bodies.trials, self.models, self.split(dx), strict=True)
         return np.concatenate(
             [curves(model).moved(trial.evaluation_point(), part).ravel() for trial, model, part in trials]
         )
 
     def rate(self, dx: FloatArray) -> float:
         """Largest rate at which a step dx (N,), m, from the present shape strains or turns a cell."""
-        trials = zip(self.motion.trials, self.models, self.split(dx), strict=True)
+        trials = zip(self.bodies.trials, self.models, self.split(dx), strict=True)
         return max(curves(model).rate(trial.evaluation_point(), part) for trial, model, part in trials)
 
     def expected(self, dx: FloatArray) -> list[Expected]:
         """What a step dx (N,), m, from the present shape is expected to lead to, for each body."""
-        trials = zip(self.motion.trials, self.models, self.split(dx), strict=True)
+        trials = zip(self.bodies.trials, self.models, self.split(dx), strict=True)
         return [mixed_body(model).expected(trial.evaluation_point(), part) for trial, model, part in trials]
 
     def forces(self, expected: Sequence[Expected]) -> FloatArray:
         """External less `expected` internal forces (N,), N, at the present shape, zero at held unknowns."""
         parts = []
-        for trial, model, known in zip(self.motion.trials, self.models, expected, strict=True):
+        for trial, model, known in zip(self.bodies.trials, self.models, expected, strict=True):
             x = trial.evaluation_point()
-            external = model.external_forces(x, self.motion.gravity, self.motion.controls)
+            external = model.external_forces(x, self.bodies.gravity, self.bodies.controls)
             parts.append(np.where(model.held, 0.0, external - mixed_body(model).forces(x, known)).ravel())
         return np.concatenate(parts)
 
     def inverted(self) -> int:
         """Cells turned inside out at the present shape."""
-        trials = zip(self.motion.trials, self.models, strict=True)
+        trials = zip(self.bodies.trials, self.models, strict=True)
         return sum(inverted_cells(model, trial.evaluation_point()) for trial, model in trials)
 
 

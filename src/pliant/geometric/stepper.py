@@ -7,7 +7,8 @@ optimization-based geometric computing, IROS 2022, made a true energy: see `Geom
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,9 @@ from pliant.geometric.quadratic import LeapError, StalledError
 from pliant.geometric.shapes import inverted_cells
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.models.volume import VolumeModel
-from pliant.stepping.dynamics import measure
+from pliant.models.workspace import Workspace
+from pliant.stepping.bodies import StepBodies
 from pliant.stepping.info import StepInfo
-from pliant.stepping.motion import Motion
 from pliant.world import State, World
 
 EASY = 7
@@ -59,6 +60,18 @@ class GeometricInfo(StepInfo):
     depth: float = 0.0
     barrier: float = 0.0
     unstable: int = 0
+    gradient: float = 0.0
+    """Relative norm of the gradient of the Lagrangian, which is the `residual`."""
+
+    @cached_property
+    def residual(self) -> float:
+        """Relative norm of the gradient of the Lagrangian."""
+        return self.gradient
+
+    @cached_property
+    def full_order_residual(self) -> float:
+        """The `residual`: bodies of geometric steps are never reduced."""
+        return self.gradient
 
 
 @dataclass(frozen=True)
@@ -99,6 +112,7 @@ class Geometric:
     memory: int = 8
     iterations: int = 15
     threads: int = 2
+    workspace: Workspace = field(default_factory=Workspace, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         positive("tolerance", self.tolerance)
@@ -118,7 +132,7 @@ class Geometric:
         way = _Way(self, world, state, Path(world, state, world.controls(controls)))
         with one_blas_thread(), allow_threads(self.threads):
             way.walk()
-        return way.state, way.info()
+        return way.finished()
 
 
 class _Way:
@@ -197,39 +211,35 @@ class _Way:
 
     def _go(self, reached: float, end: float, *, passing: bool, fall: bool = False) -> None:
         """One part of the way."""
-        motion = Motion(self.world, self.state, STATIC_SCHEME, self.path.values(end))
-        motion.blend = (end - reached) / (1.0 - reached)
-        descent = Descent(motion, self.settings, self.timers, self.effort)
+        values, space = self.path.values(end), self.options.workspace
+        bodies = StepBodies.begin(self.world, self.state, STATIC_SCHEME, values, space)
+        descent = Descent(bodies.loaded((end - reached) / (1.0 - reached)), self.settings, self.timers, self.effort)
         try:
             descent.run(before=self.descent, passing=passing, fall=fall)
         finally:
             descent.release()
-        motion.assembly, motion.lam = descent.outcome()
-        motion.pushes = descent.pushes()
-        self.state = motion.advanced(motion.lam)
+        self.state = descent.step(self.timers).advanced()
         self.descent = descent
         self.parts += end > reached
 
-    def info(self) -> GeometricInfo:
-        """What the way took."""
+    def finished(self) -> tuple[State, GeometricInfo]:
+        """The last shape, and what the way took."""
         assert self.descent is not None
-        motion, state = self.descent.motion, self.state
+        step, state = self.descent.step(self.timers), self.state
         volumes = list(zip(self.world.volumes, state.q, strict=True))
-        residual, energy = self.descent.residual, sum(model.elastic_energy(q) for model, q in volumes)
+        energy = sum(model.elastic_energy(q) for model, q in volumes)
         upright = sum(mixed_body(model).barrier(q) for model, q in volumes)
-        return GeometricInfo(
+        return state, GeometricInfo(
             status=Status.CONVERGED,
             iterations=self.effort.iterations,
             linear_residual=0.0,
             stage_times=self.timers.seconds,
+            step=step,
+            advanced=state,
             load_steps=self.parts,
-            lam=motion.lam,
-            assembly=motion.assembly,
-            world=self.world,
-            correction=tuple(self.descent.correction),
+            lam=step.lam,
             shift=self.effort.shift,
-            end=motion.view,
-            measure=lambda: replace(measure(motion, state), residual=residual, whole_residual=lambda: residual),
+            gradient=self.descent.residual,
             factorizations=self.effort.factorizations,
             inverted=sum(inverted_cells(model, q) for model, q in volumes),
             volume_changes=tuple(_volume_change(model, q) for model, q in volumes),

@@ -17,28 +17,30 @@ from scipy import sparse
 from pliant.constraints import Assembly, Rows, assemble, detect, forces_of
 from pliant.constraints.contact import ContactPair
 from pliant.core.types import BoolArray, FloatArray, IndexArray
-from pliant.stepping.motion import Motion
+from pliant.geometric.shapes import Shapes
 
 
 class Touching:
-    """The rows of one `Motion`: `contact` and `drive` are the numbers of the rows of each kind in `assembly`, H (m, N)
+    """The rows of one descent: `contact` and `drive` are the numbers of the rows of each kind in `assembly`, H (m, N)
     and `gap` (m,) in m those of the contacts, `lam` (m + drives,) what is known of the forces of all, in N and Pa.
     """
 
-    def __init__(self, motion: Motion) -> None:
-        self._motion = motion
-        self._is_contact = np.array([isinstance(maker, ContactPair) for maker in motion.makers], bool)
-        self._makers = [m for m, contact in zip(motion.makers, self._is_contact, strict=True) if not contact]
-        self._memories: tuple[Any, ...] = motion.start.memories or (None,) * len(motion.makers)
-        margins = [maker.margin for maker in motion.makers if isinstance(maker, ContactPair)]
+    def __init__(self, shapes: Shapes) -> None:
+        self._shapes = shapes
+        world, start = shapes.bodies.world, shapes.bodies.start
+        self._all = world.constraints
+        self._is_contact = np.array([isinstance(each, ContactPair) for each in self._all], bool)
+        self._makers = [each for each, contact in zip(self._all, self._is_contact, strict=True) if not contact]
+        self._memories: tuple[Any, ...] = start.memories or (None,) * len(self._all)
+        margins = [each.margin for each in self._all if isinstance(each, ContactPair)]
         self.reach = 0.5 * min(margins, default=np.inf)
         """How deep contacts may stand in each other to be told from those that passed through each other, m."""
-        self.known = (motion.start.keys, motion.start.lam)
+        self.known = (start.keys, start.lam)
         self.assembly: Assembly | None = None
         self.lam: FloatArray = np.zeros(0)
         self.contact: IndexArray = np.zeros(0, np.int64)
         self.drive: IndexArray = np.zeros(0, np.int64)
-        size = sum(model.size for model in motion.world.models)
+        size = sum(model.size for model in world.models)
         self.H = sparse.csr_matrix((0, size))
         self.gap: FloatArray = np.zeros(0)
         self.depth = 0.0
@@ -51,16 +53,16 @@ class Touching:
         """Rows of everything but contacts at the present shape."""
         if not self._makers:
             return None
-        views = [self._motion.view()] * len(self._makers)
+        views = [self._shapes.bodies.view()] * len(self._makers)
         return assemble(self._makers, views, detect(self._makers, views)).rows
 
     def find(self, dx: FloatArray) -> None:
         """Look for contacts at the present shape, which is dx (N,), m, from the start."""
         if not len(self._is_contact):
             return
-        view = self._motion.view()
+        view = self._shapes.bodies.view()
         views = [view if memory is None else replace(view, memory=memory) for memory in self._memories]
-        self.assembly = assemble(self._motion.makers, views, detect(self._motion.makers, views))
+        self.assembly = assemble(self._all, views, detect(self._all, views))
         self._memories = self.assembly.memories
         rows = self.assembly.rows
         of_contacts: BoolArray = np.zeros(rows.count, bool)

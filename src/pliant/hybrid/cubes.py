@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, positive
+from pliant.hybrid.bodies import BoxPairs, FreeBodies
 from pliant.hybrid.laws import Restitution
 from pliant.hybrid.system import Contact, System
-from pliant.models.multibody import BoxPairs, FreeBodies
 
 CORNERS = np.array([[i, j, k] for i in (-1.0, 1.0) for j in (-1.0, 1.0) for k in (-1.0, 1.0)])
 PLACES = ((-0.25, 0.0, 0.10), (0.0, 0.0, 0.12), (0.25, 0.0, 0.14))

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray
+from pliant.hybrid.bodies.jets import derivatives
 from pliant.hybrid.laws import Friction
 from pliant.hybrid.system import Constraint, Contact, Joint
-from pliant.models.multibody.jets import derivatives
 
 SLIP_SPEED = 1e-9
 """m/s; below it the direction of slip in a plane is the remembered one."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray
 from pliant.models.scheme import Scheme
+from pliant.models.workspace import Workspace
 
 if TYPE_CHECKING:
     from pliant.models.axis import Axis
@@ -59,9 +60,15 @@ class Model:
         raise NotImplementedError
 
     def trial(
-        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        scheme: Scheme,
+        gravity: FloatArray,
+        controls: Mapping[Any, FloatArray],
+        workspace: Workspace | None = None,
     ) -> Trial:
-        """A step from (q, v)."""
+        """A step from (q, v), with the memory of `workspace`."""
         raise NotImplementedError
 
     def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:

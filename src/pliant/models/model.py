@@ -8,7 +8,7 @@ through dx alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 from scipy import sparse
 
@@ -105,17 +105,28 @@ class Residual:
 
 
 class Trial(Protocol):
-    """One step of one model in the making, from (q, v) under given controls.
+    """One step of one model in the making, from (q, v) under given controls, at one displacement; it never changes.
 
-    `dx` is the displacement so far. `blend` in [0, 1] is how far held unknowns go of their way.
+    `dx` is the displacement. `load_fraction` in [0, 1] is how far constrained DoFs go of their way.
     """
 
-    dx: FloatArray
-    blend: float
+    @property
+    def dx(self) -> FloatArray:
+        """The displacement."""
+
+    @property
+    def load_fraction(self) -> float:
+        """How far constrained DoFs go of their way."""
 
     @property
     def model(self) -> Any:
         """The model that moves."""
+
+    def at(self, dx: FloatArray) -> Self:
+        """The same step at another displacement."""
+
+    def loaded(self, fraction: float) -> Self:
+        """The same step at another fraction of the load increment."""
 
     def residual(self) -> Residual:
         """Residual at dx."""
@@ -153,8 +164,28 @@ class Trial(Protocol):
         """The step has led to q."""
 
 
-class WholeTrial:
-    """What trials share whose model has all its motions, which feel every force."""
+class TrialBase:
+    """What trials share. Those of reduced models override what concerns forces that their motions do not feel."""
+
+    dx: FloatArray
+    load_fraction: float
+
+    def at(self, dx: FloatArray) -> Self:
+        """The same step at the displacement `dx`; what was computed from the start of the step is shared."""
+        made = self._copied()
+        made.dx = dx
+        return made
+
+    def loaded(self, fraction: float) -> Self:
+        """The same step at another fraction of the load increment."""
+        made = self._copied()
+        made.load_fraction = fraction
+        return made
+
+    def _copied(self) -> Self:
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
 
     def confined(self, force: FloatArray) -> FloatArray:
         """The forces themselves, of the shape of dx, N (and N·m)."""

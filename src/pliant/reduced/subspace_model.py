@@ -14,6 +14,7 @@ from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR
 from pliant.models.scheme import Scheme
 from pliant.models.volume.model import VolumeModel
+from pliant.models.workspace import Workspace
 from pliant.reduced.chart import CarriedChart, Chart, CurvedChart, HeldChart, rigid_motions
 from pliant.reduced.modal_pieces import ModalBars, ModalFacets, ModalPieces
 from pliant.reduced.strain_modes import StrainModes
@@ -36,8 +37,6 @@ class SubspaceModel(VolumeModel):
     strain: StrainModes
     bars: tuple[ModalBars, ...]
     dead: tuple[FloatArray, ...]
-    projected: dict[int, tuple[Any, Any]]
-    known: list[FloatArray]
 
     @classmethod
     def of(cls, model: VolumeModel, subspace: Subspace) -> SubspaceModel:
@@ -71,23 +70,36 @@ class SubspaceModel(VolumeModel):
             strain=StrainModes.of(model.points, chart.modes, model.laws, model.table, chosen, weights),
             bars=tuple(ModalBars.of(bar, model.rest, chart.modes) for bar in model.fibres),
             dead=tuple(np.einsum("n,nik->ik", share, parts) for share in loads),
-            projected={},
-            known=[],
         )
 
     def trial(  # type: ignore[override]
-        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        scheme: Scheme,
+        gravity: FloatArray,
+        controls: Mapping[Any, FloatArray],
+        workspace: Workspace | None = None,
     ) -> SubspaceTrial:
         """A step from positions q and velocities v (n, 3)."""
-        if not any(q is known for known in self.known):
+        workspace = workspace or Workspace()
+        known = workspace.take(self, "reached") or ()
+        if not any(q is each for each in known):
             self._check_on(q)
-        return SubspaceTrial(self, q, v, scheme, gravity, controls)
+        workspace.give(self, "reached", (*known[-1:], q))
+        return SubspaceTrial(self, q, v, scheme, gravity, controls, workspace)
 
     def whole_trial(
-        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        scheme: Scheme,
+        gravity: FloatArray,
+        controls: Mapping[Any, FloatArray],
+        workspace: Workspace | None = None,
     ) -> Any:
         """The same step of the volume with all its unknowns and integration points: what supports have to bear."""
-        return super().trial(q, v, scheme, gravity, controls)
+        return super().trial(q, v, scheme, gravity, controls, workspace)
 
     def elastic_energy(self, q: FloatArray) -> float:
         """Elastic energy, J, as the visited integration points have it."""
@@ -108,31 +120,22 @@ class SubspaceModel(VolumeModel):
         work = self.strain.work(parts)
         return work if slopes is None else slopes.T @ work
 
-    def pieces(self, segments: Any) -> ModalPieces:
-        """Pieces of a cable as the modes move them; for a body that is held, where they never change."""
-        found = self.projected.get(id(segments))
-        if found is None:
-            found = (segments, ModalPieces.of(segments, self.chart.modes))
-            self.projected[id(segments)] = found
-        pieces: ModalPieces = found[1]
-        return pieces
+    def pieces(self, segments: Any, workspace: Workspace) -> ModalPieces:
+        """Segments of a cable as the modes move them; for a body that is clamped, where they never change."""
+        return workspace.once(self, segments, lambda: ModalPieces.of(segments, self.chart.modes))
 
-    def modal_facets(self, facets: Any) -> ModalFacets:
+    def modal_facets(self, facets: Any, workspace: Workspace) -> ModalFacets:
         """Facets under pressure over the nodes they have."""
-        found = self.projected.get(id(facets))
-        if found is None:
-            found = (facets, ModalFacets.of(facets))
-            self.projected[id(facets)] = found
-        own: ModalFacets = found[1]
-        return own
+        return workspace.once(self, facets, lambda: ModalFacets.of(facets))
 
     def nearest(self, q: FloatArray) -> FloatArray:
         """The positions (n, 3), m, of the subspace that are nearest to q (n, 3)."""
         return self.chart.positions(self.chart.place(q))
 
-    def reached(self, q: FloatArray) -> None:
+    def reached(self, q: FloatArray, workspace: Workspace) -> None:
         """Note that a step has led to q, so that the next one need not look whether it lies in the subspace."""
-        self.known[:] = [*self.known[-1:], q]
+        known = workspace.take(self, "reached") or ()
+        workspace.give(self, "reached", (*known[-1:], q))
 
     def _check_on(self, q: FloatArray) -> None:
         away = float(np.abs(self.nearest(q) - q).max())
@@ -141,7 +144,6 @@ class SubspaceModel(VolumeModel):
                 f"{self.name!r} stands {1e3 * away:.3g} mm away from what its {self.subspace.size} modes can reach: "
                 "begin from the initial state of the reduced world, or from model.nearest(q)"
             )
-        self.reached(q)
 
 
 def _held_away(model: VolumeModel, modes: FloatArray) -> FloatArray:

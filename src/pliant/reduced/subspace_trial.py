@@ -22,6 +22,7 @@ from pliant.models.scheme import Scheme
 from pliant.models.volume.loads import PressureStiffness
 from pliant.models.volume.segments import SegmentStiffness
 from pliant.models.volume.trial import NodalTrial
+from pliant.models.workspace import Workspace
 from pliant.reduced.chart import HeldChart, Place
 from pliant.reduced.modal_pieces import ModalPieces
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -90,6 +91,7 @@ class SubspaceSystem:
     A: FloatArray
     r: FloatArray
     known: Pairing
+    workspace: Workspace
     warped: bool
     held_dx: FloatArray | None = None
     factor: SubspaceFactor | None = None
@@ -128,10 +130,10 @@ class SubspaceSystem:
             return
         if isinstance(K, SegmentStiffness):
             fixed = place.motions is model.chart.modes
-            pieces = model.pieces(K.segments) if fixed else ModalPieces.of(K.segments, place.motions)
+            pieces = model.pieces(K.segments, self.workspace) if fixed else ModalPieces.of(K.segments, place.motions)
             pieces.add_stiffness(K.along, K.across, K.units, self.A)
         elif isinstance(K, PressureStiffness):
-            model.modal_facets(K.facets).add_stiffness(K.pressure, K.q, K.scale, place.motions, self.A)
+            model.modal_facets(K.facets, self.workspace).add_stiffness(K.pressure, K.q, K.scale, place.motions, self.A)
         else:
             values = np.zeros((model.pattern.block_count, 3, 3))
             K.add_to(values)
@@ -149,8 +151,9 @@ class SubspaceTrial(NodalTrial):
         scheme: Scheme,
         gravity: FloatArray,
         controls: Mapping[Any, FloatArray],
+        workspace: Workspace,
     ) -> None:
-        super().__init__(q, v, scheme, gravity, controls)
+        super().__init__(q, v, scheme, gravity, controls, workspace)
         self.model = model
         self._start: Place | None = None
         self._start_stiffness: FloatArray | None = None
@@ -189,7 +192,7 @@ class SubspaceTrial(NodalTrial):
         A[first:, first:] += K
         along, scale = self._balance(x, place, energy, internal)
         r = place.spread(along)
-        system = SubspaceSystem(model, place, A, r, (r, along), model.warps(tangent))
+        system = SubspaceSystem(model, place, A, r, (r, along), self.workspace, model.warps(tangent))
         for load, facets in model.pressure_loads:
             pressure = float(self._controls.get(load, load.value))
             system.add_stiffness(PressureStiffness(facets, pressure, x, scheme.theta))
@@ -205,16 +208,15 @@ class SubspaceTrial(NodalTrial):
         rows: that along the motions knows nothing of supports, nor of what the motions cannot balance.
         """
         model = self.model
-        trial = model.whole_trial(self._q, self._v, self._scheme, self._gravity, self._controls)
-        trial.dx = self.dx
-        own: Residual = trial.residual()
+        trial = model.whole_trial(self._q, self._v, self._scheme, self._gravity, self._controls, self.workspace)
+        own: Residual = trial.at(self.dx).residual()
         return own if push is None else Residual(own.r + push, max(own.scale, float(np.linalg.norm(push))))
 
     def ended(self, q: FloatArray) -> None:
         """The step has led to q (n, 3), which therefore lies in the subspace."""
-        self.model.reached(q)
+        self.model.reached(q, self.workspace)
 
-    def drive(self, motion: FloatArray) -> None:
+    def driven(self, motion: FloatArray) -> SubspaceTrial:
         """A reduced body keeps its supports: an error."""
         raise InputError(f"supports of {self.model.name!r} cannot move: its modes hold them; leave the body whole")
 

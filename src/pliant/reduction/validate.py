@@ -182,7 +182,7 @@ def _compared(outcomes: list[tuple[State, Any, float]], rest: State) -> dict[str
         "unknown": fast_info.unknown_contacts,
         "rows": _contact_rows(fast_info),
         "full_rows": _contact_rows(full_info),
-        "imbalance": fast_info.whole_residual,
+        "imbalance": fast_info.full_order_residual,
     }
 
 

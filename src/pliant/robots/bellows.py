@@ -11,9 +11,9 @@ from pliant.core.errors import InputError
 from pliant.materials import Material
 from pliant.mesh import Mesh, regions
 from pliant.mesh.elements import ElementName
+from pliant.mesh.lattice import round_keys, stacked_rounds
 from pliant.mesh.structured import cell_counts
 from pliant.models.volume import Rayleigh, Volume
-from pliant.robots.lattice import round_keys, stacked_rounds
 from pliant.robots.robot import DAMPING, Marker, Robot, chosen, hollows
 
 

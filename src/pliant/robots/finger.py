@@ -14,9 +14,9 @@ from pliant.core.types import FloatArray
 from pliant.materials import Material
 from pliant.mesh import Mesh, regions
 from pliant.mesh.elements import ElementName
+from pliant.mesh.lattice import Lattice, grid_triangles
 from pliant.mesh.structured import cell_counts
 from pliant.models.volume import Rayleigh, Volume
-from pliant.robots.lattice import Lattice, grid_triangles
 from pliant.robots.robot import DAMPING, Marker, Robot, chosen
 
 _VALLEY = 0.1

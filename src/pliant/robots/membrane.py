@@ -22,10 +22,10 @@ from pliant.materials import Material
 from pliant.materials.silicones import dragon_skin_20
 from pliant.mesh import Mesh, regions
 from pliant.mesh.elements import ElementName
+from pliant.mesh.lattice import Lattice, round_keys, stacked_rounds
 from pliant.mesh.structured import cell_counts
 from pliant.models.volume import Rayleigh, Volume
 from pliant.models.volume.points import AntiLocking
-from pliant.robots.lattice import Lattice, round_keys, stacked_rounds
 from pliant.robots.robot import DAMPING, Marker, Robot, hollows, volume_ratios
 from pliant.world import Scene
 

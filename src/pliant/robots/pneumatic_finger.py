@@ -17,9 +17,9 @@ from pliant.materials import Material
 from pliant.materials.silicones import ecoflex_00_30
 from pliant.mesh import Mesh, regions
 from pliant.mesh.elements import ElementName
+from pliant.mesh.lattice import Lattice
 from pliant.models.volume import Rayleigh, Volume
 from pliant.models.volume.points import AntiLocking
-from pliant.robots.lattice import Lattice
 from pliant.robots.robot import DAMPING, Marker, Robot, hollows, silicone
 
 MILLIMETRE = 1e-3

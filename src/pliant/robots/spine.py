@@ -19,10 +19,10 @@ from pliant.constraints.facing import Facing
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
+from pliant.mesh.lattice import grid_triangles
 from pliant.mesh.structured import cell_counts
 from pliant.models.beam import Beam, Circle
 from pliant.models.volume import Rayleigh
-from pliant.robots.lattice import grid_triangles
 from pliant.robots.robot import Marker, Robot
 
 RIBS = 3

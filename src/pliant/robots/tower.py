@@ -9,8 +9,8 @@ from pliant.core.errors import InputError
 from pliant.materials import Material
 from pliant.mesh import Mesh, regions
 from pliant.mesh.elements import ElementName
+from pliant.mesh.lattice import Lattice
 from pliant.models.volume import Rayleigh, Volume
-from pliant.robots.lattice import Lattice
 from pliant.robots.robot import DAMPING, Marker, Robot, chosen, hollows
 
 _HINGES = (((-1, None), (0, None)), ((0, 1), (0, None)), ((0, None), (-1, None)), ((0, None), (0, 1)))

@@ -17,9 +17,9 @@ from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Material, MooneyRivlin
 from pliant.mesh import Mesh, drop_unused_nodes, regions
 from pliant.mesh.elements import ElementName
+from pliant.mesh.lattice import Lattice, round_section
 from pliant.models.volume import Rayleigh, Volume
 from pliant.models.volume.points import AntiLocking
-from pliant.robots.lattice import Lattice, round_section
 from pliant.robots.robot import DAMPING, Marker, Robot, hollows
 
 RADIUS, LENGTH = 6.75e-3, 90e-3

@@ -1,20 +1,8 @@
-"""Steppers `(world, state, controls) → (state, info)`, `simulate`, and the recorded run."""
+"""Steppers `(world, state, controls) → (state, info)`."""
 
 from pliant.stepping.implicit_euler import ImplicitEuler
 from pliant.stepping.implicit_midpoint import ImplicitMidpoint
 from pliant.stepping.info import StepInfo
-from pliant.stepping.lagged_factors import LaggedFactors
 from pliant.stepping.quasi_static import QuasiStatic
-from pliant.stepping.run import Run
-from pliant.stepping.simulate import Stepper, simulate
 
-__all__ = [
-    "ImplicitEuler",
-    "ImplicitMidpoint",
-    "LaggedFactors",
-    "QuasiStatic",
-    "Run",
-    "StepInfo",
-    "Stepper",
-    "simulate",
-]
+__all__ = ["ImplicitEuler", "ImplicitMidpoint", "QuasiStatic", "StepInfo"]

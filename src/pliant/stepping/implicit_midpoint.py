@@ -3,28 +3,47 @@
 M (v⁺ − v)/h = f(q + dx/2), dx = h (v⁺ + v)/2. Second order in h and symplectic: total energy is conserved to round-
 off where forces are linear in the positions, and stays within a band of order h² otherwise (Hairer, Lubich, Wanner,
 Geometric Numerical Integration, IX). Newton's iteration runs to a tolerance by default, since an unconverged step
-conserves nothing.
+conserves nothing. `stepping.stages` says what each line below does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from pliant.models.scheme import Scheme, midpoint_scheme
+from pliant.models.scheme import midpoint_scheme
 from pliant.stepping.dynamics import DynamicStepper
+from pliant.stepping.info import StepInfo, finish
+from pliant.stepping.stages import assemble, begin, condense, correct, detect, factorize, linearize, solve
+from pliant.world import State, World
 
 
 @dataclass(frozen=True)
 class ImplicitMidpoint(DynamicStepper):
-    """Implicit midpoint with step `dt` (s).
+    """Implicit midpoint with step `dt` (s): θ = ½, v⁺ = 2 dx/h − v.
 
     tolerance
-        Iterate until ‖r‖ over the free unknowns is below this fraction of the largest force norm; None does
+        Iterate until ‖r‖ over the free DoFs is below this fraction of the largest force norm; None does
         `newton_iterations` linear solves.
+    solver, threads
+        As of `pl.ImplicitEuler`.
     """
 
     tolerance: float | None = 1e-10
 
-    def scheme(self) -> Scheme:
-        """θ = ½, v⁺ = 2 dx/h − v."""
-        return midpoint_scheme(self.dt)
+    def __call__(self, world: World, state: State, controls: Mapping[Any, Any] | None = None) -> tuple[State, StepInfo]:
+        """The state after one step, and what the step reports; `state` is left as it is."""
+        scheme = midpoint_scheme(self.dt)
+        step = begin(world, state, controls, scheme=scheme, solver=self.solver, workspace=self.workspace)
+        newton = self.iteration()
+        with self.pinned():
+            while not newton.done:
+                contacts = detect(step)
+                rows = assemble(step, contacts)
+                systems = linearize(step, newton.tangent)
+                factors = factorize(step, systems)
+                free = solve(step, factors)
+                problem = condense(step, rows, factors, free)
+                step = newton.apply(correct(step, rows, factors, free, problem))
+        return finish(step, newton.status)

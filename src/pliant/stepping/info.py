@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from pliant.constraints import Assembly, RowView
+from pliant.constraints import Assembly
 from pliant.core.errors import InputError
 from pliant.core.status import Status
 from pliant.core.types import FloatArray
-from pliant.stepping.factors import FactorUse
-from pliant.world import World
+from pliant.stepping import diagnosis
+from pliant.stepping.diagnosis import Diagnosis
+from pliant.stepping.stages import Step
+from pliant.world import State, World
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,79 +46,75 @@ class Contacts:
 
 @dataclass(frozen=True, eq=False)
 class StepInfo:
-    """Outcome of one step.
+    """Outcome of one step, in numbers and arrays.
 
     `iterations` counts linear solves. `linear_residual` is ‖A dx − r‖/‖r‖ of the last of them. `tangents_projected`
     counts those whose tangent had to be projected to positive definite. `stage_times` holds seconds by stage. `lam`
-    (rows,) are the multipliers of the rows, in N; `correction` is dx of each model in the last solve, (n, 3), m.
-    `inverse` is what an inverse solver reports; `shift` the share of the mass that statics last added to the matrix.
-    `factor_use` says which factors were used: all zeros where every matrix was factorized.
+    (rows,) are the multipliers of the rows, in N. `inverse` is what an inverse solver reports; `shift` the fraction of
+    the mass that a quasi-static solve last added to the matrix. `step` is the data of the finished step, frozen, from
+    which read-outs and `diagnose` are computed; `advanced` is the state that it led to.
     """
 
     status: Status
     iterations: int
     linear_residual: float
     stage_times: dict[str, float]
+    step: Step = field(repr=False)
+    advanced: State = field(repr=False)
     tangents_projected: int = 0
     load_steps: int = 1
     rigid_motion: tuple[RigidMotion, ...] = ()
     inverse: Any = None
     shift: float = 0.0
-    factor_use: FactorUse = field(default_factory=FactorUse)
     lam: FloatArray | None = None
-    assembly: Assembly | None = field(default=None, repr=False)
-    world: World | None = field(default=None, repr=False)
-    correction: tuple[FloatArray, ...] | None = field(default=None, repr=False)
-    measure: Callable[[], Measures] | None = field(default=None, repr=False)
-    watch: Callable[[], tuple[str, ...]] | None = field(default=None, repr=False)
-    end: Callable[[], RowView] | None = field(default=None, repr=False)
+
+    @property
+    def world(self) -> World:
+        """The world that was stepped."""
+        return self.step.world
+
+    @property
+    def assembly(self) -> Assembly | None:
+        """The rows of the last linear solve, None where the world has no constraint."""
+        return self.step.assembly
+
+    @property
+    def correction(self) -> tuple[FloatArray, ...]:
+        """Displacement of each body in the last linear solve, of the shape of its dx, m (and rad)."""
+        return self.step.dx
 
     def actuation(self, actuator: Any) -> tuple[Any, Any]:
         """Displacement (m) and tension (N) of a cable; growth (m³) and pressure (Pa) of a cavity; angle and torque of a
         hinge. Of several actuators, two arrays (k,).
         """
-        assert self.world is not None
         if isinstance(actuator, Sequence) and not isinstance(actuator, str):
             pairs = np.array([self.actuation(one) for one in actuator]).reshape(-1, 2)
             return pairs[:, 0], pairs[:, 1]
         if self.assembly is None or self.lam is None:
             return 0.0, 0.0
-        place = self.assembly.places[self.world.constraint_index(actuator)].start
-        delta = self.delta
-        return float(delta[place]), float(self.lam[place])
+        row = self.assembly.places[self.world.constraint_index(actuator)].start
+        return float(self.delta[row]), float(self.lam[row])
 
     def error(self, effector: Any) -> float:
-        """How far an effector of the inverse is from its target at the end of the step, m (m³, rad); of several points
+        """Distance of an effector of the inverse from its target at the end of the step, m (m³, rad); of several points
         the root of the mean square.
         """
         if self.inverse is None:
             raise InputError("this step had no inverse solver, so it had no effectors: solver=pl.Inverse(…)")
         return float(self.inverse.error(effector, self))
 
-    @property
+    @cached_property
     def delta(self) -> FloatArray:
         """δ of the rows at the end of the step as the linear solve sees it, (rows,), m (m³ for cavities)."""
         assert self.assembly is not None
-        assert self.correction is not None
         rows = self.assembly.rows
         delta = rows.gap.copy()
         for H, dx in zip(rows.H, self.correction, strict=True):
             delta += H @ dx.ravel()
         return delta
 
-    @property
-    def factor_age(self) -> int:
-        """Largest age of a factor that was used, in linear solves; 0: that of the matrix itself."""
-        return self.factor_use.age
-
-    @property
-    def cg_iterations(self) -> int:
-        """Conjugate-gradient iterations of all solves with older factors; one for all the rows of W counts once."""
-        return self.factor_use.iterations
-
     def contacts(self, a: Any, b: Any = None) -> Contacts:
         """Contacts between `a` and `b`, or those of a `pl.Facing`: points, normals, gaps and the forces on `a`."""
-        assert self.world is not None
         found = self.world.pairs(a, b)
         if self.assembly is None or self.lam is None:
             return Contacts(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3)))
@@ -125,15 +123,14 @@ class StepInfo:
             return parts[0]
         return Contacts(*(np.concatenate([getattr(p, item.name) for p in parts]) for item in fields(Contacts)))
 
-    def _contacts(self, number: int, sign: float) -> Contacts:
-        assert self.assembly is not None
+    def _contacts(self, index: int, sign: float) -> Contacts:
+        assembly = self.assembly
+        assert assembly is not None
         assert self.lam is not None
-        assert self.world is not None
-        assert self.end is not None
-        maker: Any = self.world.constraints[number]
-        memory, place = self.assembly.memories[number], self.assembly.places[number]
-        force, found = sign * memory.forces(self.lam[place]), memory.contacts
-        gaps = maker.end_gaps(memory, self.delta[place], self.end())
+        pair: Any = self.world.constraints[index]
+        memory, rows = assembly.memories[index], assembly.places[index]
+        force, found = sign * memory.forces(self.lam[rows]), memory.contacts
+        gaps = pair.end_gaps(memory, self.delta[rows], self.step.bodies.view())
         return Contacts(found.point_a, sign * found.normal, gaps, force)
 
     def contact_force(self, a: Any, b: Any = None) -> FloatArray:
@@ -144,59 +141,72 @@ class StepInfo:
     @property
     def unknown_contacts(self) -> int:
         """Contacts that push and that a reduced contact model does not know: they have rows of their own."""
-        if self.assembly is None or self.lam is None or self.world is None:
+        assembly = self.assembly
+        if assembly is None or self.lam is None:
             return 0
-        parts = zip(self.world.constraints, self.assembly.memories, self.assembly.places, strict=False)
+        parts = zip(self.world.constraints, assembly.memories, assembly.places, strict=False)
         return sum(constraint.unknown_pushing(memory, self.lam[rows]) for constraint, memory, rows in parts)
+
+    def diagnose(self) -> Diagnosis:
+        """Everything that costs another pass over elements or contacts: residuals, energy change, penetration and
+        warnings, as plain numbers.
+        """
+        return Diagnosis(
+            residual=self.residual,
+            full_order_residual=self.full_order_residual,
+            energy_change=self.energy_change,
+            penetration=self.penetration,
+            warnings=self.warnings,
+        )
 
     @cached_property
     def penetration(self) -> float:
-        """How deep any point stands in what it touches at the end of the step, m. Computed when read."""
-        if self.world is None or self.end is None:
-            return 0.0
-        view = self.end()
-        return max((constraint.overlap(view) for constraint in self.world.constraints), default=0.0)
+        """Largest penetration of any contact point at the end of the step, m. Computed when read."""
+        return diagnosis.penetration(self.step)
 
-    @property
+    @cached_property
     def residual(self) -> float:
         """Nonlinear residual ‖r(dx)‖ at the end of the step over the largest force norm in it. Computed when read."""
-        return self._measures.residual
+        return diagnosis.residual(self.step)
 
-    @property
-    def whole_residual(self) -> float:
-        """The same with all motions of all bodies: what reduced ones cannot balance, as a share of the forces, counts
-        as well. Near 1 a reduced body stands where the body itself would not: it needs other modes, or more of them.
-        For others it is the `residual`. Computed when read.
+    @cached_property
+    def full_order_residual(self) -> float:
+        """Relative residual of the full-order model at the reduced solution: what reduced bodies cannot balance counts
+        as well. Near 1 a reduced body stands where the full one would not: it needs other modes, or more of them. For
+        worlds that are not reduced it is the `residual`. Computed when read.
         """
-        return self._measures.whole_residual()
+        return diagnosis.full_order_residual(self.step)
 
-    @property
+    @cached_property
     def energy_change(self) -> float:
         """Change of total energy (kinetic + elastic + potential) over the step, J. Computed when read."""
-        return self._measures.energy_change
+        return diagnosis.energy_change(self.step, self.advanced)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What the step may have missed, in words: bodies faster than contact detection, points of channels that a tip
         has passed by. Computed when read.
         """
-        return () if self.watch is None else self.watch()
+        return diagnosis.warnings(self.step)
 
     def reaction(self, body: Any) -> FloatArray:
-        """Forces (n, 3), N, that clamps and supports exert on the nodes of `body`, zero at free unknowns."""
-        return self._measures.reaction(body)
-
-    @cached_property
-    def _measures(self) -> Measures:
-        assert self.measure is not None
-        return self.measure()
+        """Forces (n, 3), N, that clamps and supports exert on the nodes of `body`, zero at free DoFs."""
+        return diagnosis.reaction(self.step, body)
 
 
-@dataclass(frozen=True, eq=False)
-class Measures:
-    """What is computed only when somebody reads it: it costs another pass over the elements."""
-
-    residual: float
-    energy_change: float
-    reaction: Callable[[Any], FloatArray]
-    whole_residual: Callable[[], float]
+def finish(step: Step, status: Status, **more: Any) -> tuple[State, StepInfo]:
+    """The state that a step leads to, and what it reports; `more` are further fields of the report."""
+    advanced = step.advanced()
+    info = StepInfo(
+        status=status,
+        iterations=step.iterations,
+        linear_residual=step.linear_residual,
+        stage_times=step.timers.seconds,
+        step=step,
+        advanced=advanced,
+        tangents_projected=step.projected,
+        inverse=step.report,
+        lam=step.lam,
+        **more,
+    )
+    return advanced, info

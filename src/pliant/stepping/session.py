@@ -1,69 +1,93 @@
-"""Who finds the forces of a step: the laws of the rows, or whatever a stepper is given as its `solver`."""
+"""Who finds the constraint forces of a step: the laws of the rows, or what a stepper is given as its `solver`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from pliant.constraints import Constraint, forces_of
+from pliant.constraints import Assembly, Constraint, forces_of
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
+from pliant.models.workspace import Workspace
 from pliant.solvers.contact import MixedProblem, solve
+from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
 
-if TYPE_CHECKING:
-    from pliant.stepping.motion import Motion
+
+@dataclass(frozen=True, eq=False)
+class Condensed:
+    """One linear solve, ready for its constraint forces: the rows of `assembly`, the `factors` of A, the condensed
+    `problem` δ = δ_free + W λ, and `dx_free` of each body. `observed` is what the session saw of A.
+    """
+
+    bodies: StepBodies
+    assembly: Assembly
+    factors: Sequence[Factor]
+    problem: MixedProblem
+    dx_free: Sequence[FloatArray]
+    observed: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Constraint forces λ (rows,), N. `dx_free`, `bodies` and `session` are those given, or as an inverse changed them
+    by moving supports; `report` is what the session has to say about the step.
+    """
+
+    lam: FloatArray
+    dx_free: Sequence[FloatArray]
+    bodies: StepBodies
+    session: Session
+    report: Any = None
 
 
 class Session(Protocol):
-    """What finds the forces during one step."""
+    """What finds the constraint forces during one step."""
 
     @property
-    def makers(self) -> Sequence[Constraint]:
-        """Makers of rows beside those of the world."""
+    def constraints(self) -> Sequence[Constraint]:
+        """Constraints beside those of the world."""
 
-    @property
-    def report(self) -> Any:
-        """What it wants to tell after the step."""
+    def observe(self, systems: Sequence[System]) -> Any:
+        """What `solve` needs of the systems of a linear solve; their matrices are overwritten by the factorization."""
 
-    def observe(self, motion: Motion, systems: Sequence[System]) -> None:
-        """See the systems of a linear solve before they are factorized."""
-
-    def solve(
-        self, motion: Motion, factors: Sequence[Factor], problem: MixedProblem, dx: list[FloatArray]
-    ) -> FloatArray:
-        """λ (rows,) of all rows, N; dx may be moved (in place) by what is not a force."""
+    def solve(self, condensed: Condensed) -> Solution:
+        """The constraint forces of a linear solve."""
 
 
 class RowSolver(Protocol):
     """What a stepper may be given as its `solver`."""
 
-    def begin(self, world: World, state: State, controls: Mapping[Any, Any] | None) -> tuple[dict[Any, Any], Session]:
+    def begin(
+        self, world: World, state: State, controls: Mapping[Any, Any] | None, workspace: Workspace
+    ) -> tuple[dict[Any, Any], Session]:
         """Checked controls of a step from `state`, and who finds its forces."""
 
 
+@dataclass(frozen=True, eq=False)
 class DirectSession:
-    """The laws of the rows decide."""
+    """The laws of the rows decide; `constraints` are rows beside those of the world."""
 
-    makers: Sequence[Constraint] = ()
-    report: Any = None
+    constraints: Sequence[Constraint] = ()
 
-    def observe(self, motion: Motion, systems: Sequence[System]) -> None:
-        """Nothing to see."""
+    def observe(self, systems: Sequence[System]) -> Any:
+        """Nothing is needed."""
 
-    def solve(
-        self, motion: Motion, factors: Sequence[Factor], problem: MixedProblem, dx: list[FloatArray]
-    ) -> FloatArray:
-        """λ (rows,) of all rows, N."""
-        assert motion.assembly is not None
-        return solve(problem, warm_start(motion.start, motion.assembly.rows.key)).lam
+    def solve(self, condensed: Condensed) -> Solution:
+        """λ of all rows, warm-started from the last step."""
+        bodies = condensed.bodies
+        lam = solve(condensed.problem, warm_start(bodies.start, condensed.assembly.rows.key)).lam
+        return Solution(lam, condensed.dx_free, bodies, self)
 
 
-def begin(
-    solver: RowSolver | None, world: World, state: State, controls: Mapping[Any, Any] | None
+def begin_session(
+    solver: RowSolver | None, world: World, state: State, controls: Mapping[Any, Any] | None, workspace: Workspace
 ) -> tuple[dict[Any, Any], Session]:
     """Checked controls and who finds the forces of a step."""
-    return (world.controls(controls), DirectSession()) if solver is None else solver.begin(world, state, controls)
+    if solver is None:
+        return world.controls(controls), DirectSession()
+    return solver.begin(world, state, controls, workspace)
 
 
 def warm_start(start: State, keys: IndexArray) -> FloatArray | None:

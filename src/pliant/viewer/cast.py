@@ -17,8 +17,8 @@ from pliant.models.rod import readouts as rod_readouts
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.rod.skin import rod_skin
 from pliant.models.volume import VolumeModel, readouts
-from pliant.stepping import Run
-from pliant.stepping.run import RecordedBody, Recorder
+from pliant.record import RecordedBody, Run
+from pliant.record.bodies import recorded_bodies
 from pliant.world import World
 
 PLAIN, DISPLACEMENT, STRESS = "plain", "displacement (mm)", "von Mises stress (kPa)"
@@ -63,7 +63,7 @@ class Cast:
     @classmethod
     def of_world(cls, world: World) -> Cast:
         """All of a world."""
-        recorded = Recorder(world, world.initial_state()).run().bodies
+        recorded = recorded_bodies(world)
         bodies = tuple(_drawn(body, model) for body, model in zip(recorded, world.models, strict=True))
         strands = tuple(maker for maker in world.constraints if isinstance(maker, CableRows))
         models = {k: model for k, model in enumerate(world.models) if isinstance(model, VolumeModel)}

@@ -12,7 +12,7 @@ from rich.progress import Progress
 
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import InputError
-from pliant.stepping import Run
+from pliant.record import Run
 from pliant.viewer.export_film import write_gif, write_mp4, write_strip
 from pliant.viewer.export_gltf import write_gltf
 from pliant.viewer.export_surfaces import Shown, shown_run

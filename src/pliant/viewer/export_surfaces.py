@@ -12,7 +12,7 @@ from pliant.collision import Plane
 from pliant.core.checks import positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
-from pliant.stepping import Run
+from pliant.record import Run
 from pliant.viewer.arrows import arrow_surfaces
 from pliant.viewer.cast import DISPLACEMENT, PLAIN, STRESS, Cast
 from pliant.viewer.palette import TINTS

@@ -16,8 +16,7 @@ from pliant.core.types import FloatArray
 from pliant.hybrid import Continuous, Outcome, Point, Sampled, System, integrate
 from pliant.hybrid.controllers import as_controllers
 from pliant.models.rigid import Obstacle
-from pliant.stepping import Run
-from pliant.stepping.run import RecordedBody
+from pliant.record import RecordedBody, Run
 from pliant.viewer.cast import Cast
 from pliant.viewer.inputs import Range
 from pliant.viewer.moment import Moment

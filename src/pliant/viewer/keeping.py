@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.errors import PliantError
-from pliant.stepping import Run
+from pliant.record import Run
 from pliant.viewer.driver import Driver
 from pliant.viewer.moment import Moment
 

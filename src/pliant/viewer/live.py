@@ -8,7 +8,7 @@ import webbrowser
 from typing import Any
 
 from pliant.core.errors import InputError
-from pliant.stepping import Run
+from pliant.record import Run
 from pliant.viewer.opening import thing_of
 from pliant.viewer.playback import Playback
 from pliant.viewer.session import LOOPBACK, Viewer, check_port

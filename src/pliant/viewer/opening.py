@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from pliant.core.errors import InputError
+from pliant.record import Run, load
 from pliant.robots import Robot
-from pliant.stepping import Run
-from pliant.stepping.load import load
 from pliant.viewer.world_subject import WorldSubject, inferred_tip
 from pliant.viewer.zoo import Entry, entry
 from pliant.world import Scene, World

@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.actuators import ActuatorRows, Cable, Cavity
 from pliant.core.types import FloatArray
-from pliant.stepping import Run
+from pliant.record import Run
 from pliant.viewer.cast import Cast
 from pliant.viewer.look import PRESSURE, TENSION
 from pliant.viewer.moment import Moment, reading_text

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.errors import InputError, MissingExtraError
-from pliant.stepping import Run
+from pliant.record import Run
 from pliant.viewer.live import open_viewer
 from pliant.viewer.playback import Playback
 from pliant.viewer.session import Viewer

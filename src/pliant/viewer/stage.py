@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from pliant.collision import Plane
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.rigid import Obstacle
-from pliant.stepping.run import RecordedBody
+from pliant.record import RecordedBody
 from pliant.viewer.bands import color_bands
 from pliant.viewer.cast import Cast
 from pliant.viewer.framing import Framing

@@ -18,10 +18,9 @@ from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
 from pliant.geometric import Geometric
 from pliant.models.volume import Support
+from pliant.record import Recorder, Run
 from pliant.robots import Marker
-from pliant.stepping import ImplicitEuler, ImplicitMidpoint, Run, StepInfo
-from pliant.stepping.run import Recorder
-from pliant.stepping.touches import Touches
+from pliant.stepping import ImplicitEuler, StepInfo
 from pliant.viewer.cast import Cast
 from pliant.viewer.dragging import Dragged, center_of, draggable, rebuilt, with_motions
 from pliant.viewer.inputs import Range, scalar, world_ranges
@@ -43,8 +42,6 @@ STRIDE = 0.1
 """By which that ratio changes from one shape to the next: a longer way takes hardly longer, but shows less of it."""
 LARGEST_LIFT = 0.04
 """By which supports are raised together, m."""
-_PIECE = 50
-"""Steps after which what was recorded is turned into numbers: what a step reports holds matrices."""
 
 
 class WorldSubject:
@@ -86,8 +83,7 @@ class WorldSubject:
         self.info: StepInfo | None = None
         self._effector = None if tip is None else Effector(tip, name="tip")
         self._recorder: Recorder | None = None
-        self._recorded: tuple[Any, int] = (None, 0)
-        self._pieces: list[Run] = []
+        self._steppers: list[Any] = []
 
     @property
     def modes(self) -> tuple[str, ...]:
@@ -166,9 +162,9 @@ class WorldSubject:
             # what is recorded are the forces that were found: the step that they make is the one that a replay takes
             controls, stepper = info.inverse.commands(controls, info), replace(stepper, solver=None)
             state, info = self._stepped(stepper, controls)
-        before, self.state, self.info = self.state, state, info
+        self.state, self.info = state, info
         if self._recorder is not None:
-            self._record(before, stepper, info, controls)
+            self._record(stepper, info, controls)
 
     def _stepped(self, stepper: Any, controls: Mapping[Any, Any]) -> tuple[State, StepInfo]:
         """One step; motions that grow beyond all bounds are told apart from other errors."""
@@ -224,9 +220,8 @@ class WorldSubject:
         )  # fmt: skip
 
     def begin_recording(self) -> None:
-        """Record from now on; the next step starts without the forces of the last one, as a replay does."""
-        self.state = replace(self.state, lam=np.zeros(0), keys=None)
-        self._pieces, self._recorded = [], (None, 0)
+        """Record from now on."""
+        self._steppers = []
         self._recorder = Recorder(self.world, self.state)
 
     def end_recording(self) -> Run | None:
@@ -235,23 +230,19 @@ class WorldSubject:
         """
         if self._recorder is None:
             return None
-        run = joined([*self._pieces, self._recorder.run()])
-        self._recorder, self._pieces = None, []
+        run, self._recorder = self._recorder.run(), None
+        if len(run.times) < 2:
+            return None
         moved = {k: motion.recorded() for k, motion in self._dragged.items() if motion.moved}
-        return None if len(run.times) < 2 else replace(run, world=with_motions(self.original, moved))
+        stepper = self._steppers[0] if len(self._steppers) == 1 and self.timed else None
+        controls = () if stepper is None else run.controls
+        return replace(run, world=with_motions(self.original, moved), stepper=stepper, controls=controls)
 
-    def _record(self, before: State, stepper: Any, info: StepInfo, controls: Mapping[Any, Any]) -> None:
-        """Add a step from `before`; a new piece begins after `_PIECE` steps, and where the stepper changes."""
+    def _record(self, stepper: Any, info: StepInfo, controls: Mapping[Any, Any]) -> None:
         assert self._recorder is not None
-        known, count = self._recorded
-        if count == 0 or count >= _PIECE or stepper != known:
-            self._pieces += [self._recorder.run()] if count else []
-            self._recorder = Recorder(
-                self.world, before, stepper if isinstance(stepper, (ImplicitEuler, ImplicitMidpoint)) else None
-            )
-            count = 0
         self._recorder.add(self.state, info, controls)
-        self._recorded = (stepper, count + 1)
+        if stepper not in self._steppers:
+            self._steppers.append(stepper)
 
     def _drag(self, dt: float, places: FloatArray) -> None:
         most = DRAG_SPEED * dt if self.timed else DRAG_STRIDE
@@ -286,40 +277,6 @@ def inferred_tip(world: World) -> tuple[Marker | None, tuple[Any, ...]]:
             away = np.linalg.norm(rest - fixed.mean(axis=0), axis=1)
             return Marker(body, rest[int(np.argmax(away))]), actuators
     return None, ()
-
-
-def joined(runs: Sequence[Run]) -> Run:
-    """Runs that follow each other as one; the first frame of each but the first is the last of the one before."""
-    kept = [run for run in runs if len(run.times) > 1] or list(runs[:1])
-    first, rest = kept[0], kept[1:]
-    if not rest:
-        return first
-    stages = list(dict.fromkeys(name for run in kept for name in run.stage_seconds))
-    steppers = {repr(run.stepper) for run in kept}
-    known = first.stepper if len(steppers) == 1 else None
-    return replace(
-        first,
-        times=np.concatenate([first.times, *(run.times[1:] for run in rest)]),
-        positions=tuple(np.concatenate([x[0], *(y[1:] for y in x[1:])]) for x in zip(*(r.positions for r in kept))),
-        motions=tuple(np.concatenate([x[0], *(y[1:] for y in x[1:])]) for x in zip(*(r.motions for r in kept))),
-        step_seconds=np.concatenate([run.step_seconds for run in kept]),
-        iterations=np.concatenate([run.iterations for run in kept]),
-        linear_residual=np.concatenate([run.linear_residual for run in kept]),
-        stage_seconds={
-            name: np.concatenate([run.stage_seconds.get(name, np.zeros(len(run.times) - 1)) for run in kept])
-            for name in stages
-        },
-        forces=tuple(
-            replace(
-                rows[0],
-                values=np.concatenate([rows[0].values, *(other.values[1:] for other in rows[1:])]),
-                touches=None if rows[0].touches is None else Touches.joined([one.touches for one in rows]),
-            )
-            for rows in zip(*(run.forces for run in kept))
-        ),
-        controls=tuple(c for run in kept for c in run.controls) if known is not None else (),
-        stepper=known,
-    )
 
 
 def _lift_range(supports: Sequence[Support]) -> Range:

@@ -23,7 +23,8 @@ from pliant.world.state import State
 @dataclass(frozen=True, eq=False)
 class World:
     """Compiled models under one gravity (m/s²). `handles` are the loads and supports that controls may name;
-    `reductions` have made some of its parts smaller, see `world.reduced`.
+    `source` is the scene as it was compiled (`world.source.Source`); `reductions` have made some of its parts smaller,
+    see `world.reduced`.
     """
 
     models: tuple[Model, ...]
@@ -71,7 +72,7 @@ class World:
 
     def thing(self, name: str) -> Any:
         """The body, obstacle, actuator, load or support of that name: how handles of a loaded world are found."""
-        for thing, _ in self.source.things():
+        for thing, _ in self.source.things:
             if getattr(thing, "name", None) == name:
                 return thing
         raise InputError(f"nothing in this world is called {name!r}")

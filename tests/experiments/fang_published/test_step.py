@@ -8,7 +8,7 @@ import pytest
 import pliant as pl
 from experiments.fang_published import LocalGlobal
 from experiments.fang_published.chambers import Filling, air, filled, mean_pressure, weighed, worst_element
-from pliant.robots.lattice import Lattice
+from pliant.mesh.lattice import Lattice
 
 pytest.importorskip("gmsh")
 RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3)

@@ -9,7 +9,7 @@ from pliant.models.beam import dynamics
 from pliant.models.beam.segments import BeamSegments
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.solvers.linear.matrix import BlockMatrix
-from pliant.stepping.motion import Motion
+from pliant.stepping.bodies import StepBodies
 
 ROD = {"section": pl.sections.Circle(0.003), "young": 2e6, "poisson": 0.4, "density": 1e3}
 POINTS = np.linspace((0.0, 0.0, 0.0), (0.2, 0.0, 0.0), 11)
@@ -30,7 +30,8 @@ def moved(q, dx):
 
 def added(world, q, tension):
     """The matrix (66, 66) that the cable adds at q."""
-    (system,), _ = Motion(world, world.initial_state(), STATIC_SCHEME, {}).linearize(pl.materials.Tangent.EXACT)
+    bodies = StepBodies.begin(world, world.initial_state(), STATIC_SCHEME, {})
+    (system,), _ = bodies.linearized(pl.materials.Tangent.EXACT)
     system.values[:] = 0.0
     for _, K in world.constraints[0].stiffness([q], np.array([tension]), 1.0):
         system.add_stiffness(K)

@@ -28,6 +28,7 @@ from pliant.models.scheme import Scheme
 from pliant.models.volume import assembly
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.loads import PointLoad, Support
+from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import Symbolic, analyze
@@ -73,8 +74,6 @@ class BeamModel(Model):
     loads: tuple[tuple[PointLoad, FloatArray], ...]
     supports: tuple[tuple[Support, IntArray, str | None], ...]
     symbolic: Symbolic
-    spare_factors: list[CholeskyFactor]
-    spare_blocks: list[FloatArray]
 
     @classmethod
     def build(
@@ -113,8 +112,6 @@ class BeamModel(Model):
             loads=tuple((load, _weights(spec, load)) for load in loads),
             supports=listed,
             symbolic=analyze(pattern, coordinates=np.repeat(spec.node_points, 2, axis=0), keep=~rows.all(axis=1)),
-            spare_factors=[],
-            spare_blocks=[],
         )
 
     @property
@@ -127,10 +124,16 @@ class BeamModel(Model):
         return self.rest.copy(), np.zeros(self.held.shape)
 
     def trial(
-        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        scheme: Scheme,
+        gravity: FloatArray,
+        controls: Mapping[Any, FloatArray],
+        workspace: Workspace | None = None,
     ) -> BeamTrial:
         """A step from q (n, 4, 3) and v (n, 2, 3)."""
-        return BeamTrial(self, q, v, scheme, gravity, controls)
+        return BeamTrial(self, q, v, scheme, gravity, controls, workspace or Workspace())
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> BeamMap:
         """The map of points (p, 3), m, each on the nearest piece."""
@@ -213,27 +216,21 @@ class BeamModel(Model):
                 target[nodes, 1:] = rotation_exp(rotation) @ self.rest[nodes, 1:]
         return target
 
-    def factorize(self, values: FloatArray, twists: Twists | None) -> BeamFactor:
-        """Numeric factor of the blocks and what moments add; `values` loses its held rows. Memory of the last factor
+    def factorize(self, values: FloatArray, twists: Twists | None, *, out: CholeskyFactor | None = None) -> BeamFactor:
+        """Numeric factor of the blocks and what moments add; `values` loses its constrained rows. The memory of `out`
         is used again.
         """
         if self.partly_held:
             scale = float(np.abs(values[self.pattern.diagonal]).max())
             rows = self.held.reshape(-1, 3)
             assembly.constrain(values, self.pattern.indptr, self.pattern.indices, rows, scale)
-        memory = self.spare_factors.pop() if self.spare_factors else None
-        factor = self.symbolic.factorize(values, out=memory)
+        factor = self.symbolic.factorize(values, out=out)
         return BeamFactor(HeldFactor(factor, self.held_unknowns) if self.partly_held else factor, factor, twists)
 
-    def blocks(self) -> FloatArray:
-        """Memory for the blocks of a matrix (b, 3, 3), its content undefined: released memory, or new."""
-        return self.spare_blocks.pop() if self.spare_blocks else np.empty((self.pattern.block_count, 3, 3))
-
-    def release(self, factor: BeamFactor, values: FloatArray) -> None:
-        """Hand the memory of a factor and of its blocks back for the next step."""
-        if not self.spare_factors:
-            self.spare_factors.append(factor.memory)
-            self.spare_blocks.append(values)
+    def blocks(self, workspace: Workspace) -> FloatArray:
+        """Memory for the blocks of a matrix (b, 3, 3), its content undefined: spare memory, or new."""
+        spare: FloatArray | None = workspace.take(self, "blocks")
+        return np.empty((self.pattern.block_count, 3, 3)) if spare is None else spare
 
 
 def writable(q: FloatArray) -> FloatArray:

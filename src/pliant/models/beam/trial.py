@@ -16,8 +16,9 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.factor import BeamFactor, Twists
-from pliant.models.model import GeometricStiffness, Residual, WholeTrial
+from pliant.models.model import GeometricStiffness, Residual, TrialBase
 from pliant.models.scheme import Scheme
+from pliant.models.workspace import Workspace
 from pliant.solvers.linear.matrix import BlockMatrix
 
 if TYPE_CHECKING:
@@ -33,12 +34,13 @@ class BeamSystem:
     r: FloatArray
     held_dx: FloatArray | None
     q: FloatArray
+    workspace: Workspace
     twists: Twists | None = None
     elastic: ClassVar[bool] = True
 
     def factorize(self) -> BeamFactor:
-        """Numeric factor of A."""
-        return self.model.factorize(self.values, self.twists)
+        """Numeric factor of A, in the memory of the last one."""
+        return self.model.factorize(self.values, self.twists, out=self.workspace.take(self.model, "factor"))
 
     def product(self, x: FloatArray) -> FloatArray:
         """A x at the free unknowns, (n, 2, 3)."""
@@ -64,11 +66,12 @@ class BeamSystem:
         return diagonal.reshape(self.model.held.shape)
 
     def release(self, factor: Any) -> None:
-        """Hand the memory of A and of its factor back for the next step."""
-        self.model.release(factor, self.values)
+        """Hand the memory of A and of its factor back for the next linear solve."""
+        self.workspace.give(self.model, "factor", factor.memory)
+        self.workspace.give(self.model, "blocks", self.values)
 
 
-class BeamTrial(WholeTrial):
+class BeamTrial(TrialBase):
     """One step of a `BeamModel` from q (n, 4, 3) and v (n, 2, 3); see `models.model.Trial`."""
 
     def __init__(
@@ -79,10 +82,12 @@ class BeamTrial(WholeTrial):
         scheme: Scheme,
         gravity: FloatArray,
         controls: Mapping[Any, FloatArray],
+        workspace: Workspace,
     ) -> None:
         self.model = model
         self.dx: FloatArray = np.zeros(model.held.shape)
-        self.blend = 1.0
+        self.load_fraction = 1.0
+        self.workspace = workspace
         self._q = q if q.flags.writeable else q.copy()
         self._v = v if v.flags.writeable else v.copy()
         self._scheme = scheme
@@ -130,7 +135,7 @@ class BeamTrial(WholeTrial):
         model, scheme = self.model, self._scheme
         x = self.evaluation_point()
         end = x if scheme.theta == 1.0 else self.positions()
-        values = model.blocks()
+        values = model.blocks(self.workspace)
         mass = scheme.inertia + model.spec.damping.mass * scheme.rate
         dynamics.fill_mass(end, model.mass, model.inertia, mass, model.pattern.diagonal, values)
         mode = element.PROJECTED if tangent is Tangent.PROJECTED else element.EXACT
@@ -148,12 +153,14 @@ class BeamTrial(WholeTrial):
         if held_dx is not None:
             r -= BlockMatrix(model.pattern, values).matvec(held_dx.ravel()).reshape(r.shape)
         r[model.held] = 0.0
-        return BeamSystem(model, values, r, held_dx, end, self._twists), residual
+        return BeamSystem(model, values, r, held_dx, end, self.workspace, self._twists), residual
 
-    def drive(self, motion: FloatArray) -> None:
-        """Move where held nodes have to be by the translations of `motion` (n, 2, 3), m."""
-        self._target = self._target.copy()
-        self._target[:, 0] += motion[:, 0]
+    def driven(self, motion: FloatArray) -> BeamTrial:
+        """The same step with constrained nodes that have to be the translations of `motion` (n, 2, 3), m, farther."""
+        made = self._copied()
+        made._target = self._target.copy()
+        made._target[:, 0] += motion[:, 0]
+        return made
 
     def must_move(self) -> bool:
         """Whether held unknowns are not yet where supports and clamps want them."""
@@ -210,5 +217,5 @@ class BeamTrial(WholeTrial):
         if not len(self.model.held_unknowns):
             return None
         ahead = np.empty(self.dx.shape)
-        moves = dynamics.remaining_motion(self._q, self.dx, self._target, self.model.held, self.blend, ahead)
+        moves = dynamics.remaining_motion(self._q, self.dx, self._target, self.model.held, self.load_fraction, ahead)
         return ahead if moves else None

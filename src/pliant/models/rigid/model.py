@@ -17,10 +17,11 @@ from pliant.core.lie import orthonormal, rotation_exp, rotation_log
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
 from pliant.models.body import Model
-from pliant.models.model import GeometricStiffness, Residual, WholeTrial
+from pliant.models.model import GeometricStiffness, Residual, TrialBase
 from pliant.models.rigid.body import RigidBody
 from pliant.models.rigid.frame_map import FrameMap
 from pliant.models.scheme import Scheme
+from pliant.models.workspace import Workspace
 from pliant.solvers.linear.dense import DenseFactor
 
 PSEUDO_RATE = 100.0
@@ -41,7 +42,13 @@ class RigidModel(Model):
         return self.spec.pose(), np.array([self.spec.velocity, self.spec.spin], float)
 
     def trial(
-        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        scheme: Scheme,
+        gravity: FloatArray,
+        controls: Mapping[Any, FloatArray],
+        workspace: Workspace | None = None,
     ) -> RigidTrial:
         """A step from pose q and velocities v."""
         return RigidTrial(self, q, v, scheme, gravity)
@@ -102,13 +109,13 @@ class RigidSystem:
         """Nothing to hand back."""
 
 
-class RigidTrial(WholeTrial):
+class RigidTrial(TrialBase):
     """One step of a rigid body; see `models.model.Trial`."""
 
     def __init__(self, model: RigidModel, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray) -> None:
         self.model = model
         self.dx: FloatArray = np.zeros((2, 3))
-        self.blend = 1.0
+        self.load_fraction = 1.0
         self._q, self._v, self._scheme = q, v, scheme
         self._mass = model.mass_matrix(q)
         momentum = self._mass[3:, 3:] @ v[1]

@@ -28,6 +28,7 @@ from pliant.models.rod.stations import Loaded, Stations, Sweep, build_stations
 from pliant.models.rod.trial import RodTrial
 from pliant.models.scheme import Scheme
 from pliant.models.volume.loads import Support
+from pliant.models.workspace import Workspace
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +110,13 @@ class RodModel(Model):
         return self.start.copy(), np.zeros(self.held.shape)
 
     def trial(
-        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        scheme: Scheme,
+        gravity: FloatArray,
+        controls: Mapping[Any, FloatArray],
+        workspace: Workspace | None = None,
     ) -> RodTrial:
         """A step from q (4 + 2N, 3) and v (2 + 2N, 3)."""
         return RodTrial(self, q, v, scheme, gravity, controls)

@@ -42,7 +42,7 @@ from pliant.core.lie import cross_matrix, rotation_exp
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics
-from pliant.models.model import GeometricStiffness, Residual, WholeTrial
+from pliant.models.model import GeometricStiffness, Residual, TrialBase
 from pliant.models.rod import kinematics, step
 from pliant.models.rod.factor import RodFactor
 from pliant.models.rod.stations import Sweep
@@ -122,7 +122,7 @@ class RodSystem:
         """Nothing to hand back."""
 
 
-class RodTrial(WholeTrial):
+class RodTrial(TrialBase):
     """One step of a `RodModel` from q (4 + 2N, 3) and v (2 + 2N, 3); see `models.model.Trial`."""
 
     def __init__(
@@ -136,7 +136,7 @@ class RodTrial(WholeTrial):
     ) -> None:
         self.model = model
         self.dx: FloatArray = np.zeros(model.held.shape)
-        self.blend = 1.0
+        self.load_fraction = 1.0
         self._q = q if q.flags.writeable else q.copy()
         self._v = v if v.flags.writeable else v.copy()
         self._scheme = scheme
@@ -220,11 +220,13 @@ class RodTrial(WholeTrial):
         system.r[self.model.held] = 0.0
         return system, residual
 
-    def drive(self, motion: FloatArray) -> None:
-        """Move where the held base has to be by the translation of `motion` (2 + 2N, 3), m."""
-        self._target = self._target.copy()
-        self._target[0] += motion[0]
-        self._base_stays = False
+    def driven(self, motion: FloatArray) -> RodTrial:
+        """The same step with a constrained base that has to be the translation of `motion` (2 + 2N, 3), m, farther."""
+        made = self._copied()
+        made._target = self._target.copy()
+        made._target[0] += motion[0]
+        made._base_stays = False
+        return made
 
     def must_move(self) -> bool:
         """Whether the held base is not yet where supports want it."""
@@ -353,7 +355,7 @@ class RodTrial(WholeTrial):
         ahead = np.zeros(self.dx.shape)
         pose, motion = self._q[:4].reshape(1, 4, 3), self.dx[:2].reshape(1, 2, 3)
         target, held = self._target.reshape(1, 4, 3), self.model.held[:2].reshape(1, 2, 3)
-        moves = dynamics.remaining_motion(pose, motion, target, held, self.blend, ahead[:2].reshape(1, 2, 3))
+        moves = dynamics.remaining_motion(pose, motion, target, held, self.load_fraction, ahead[:2].reshape(1, 2, 3))
         return ahead if moves else None
 
 

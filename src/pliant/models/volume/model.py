@@ -28,8 +28,8 @@ from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.points import Points, build_points
 from pliant.models.volume.split import Split, volume_points
 from pliant.models.volume.trial import VolumeTrial
-from pliant.models.volume.turning import node_rotations
 from pliant.models.volume.volume import Volume
+from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import Symbolic, analyze
@@ -56,8 +56,6 @@ class VolumeModel(Model):
     supports: tuple[tuple[Support, IntArray, str | None], ...]
     fibres: tuple[FibreBars, ...]
     symbolic: Symbolic
-    spare_factors: list[CholeskyFactor]
-    spare_blocks: list[FloatArray]
 
     has_frames: ClassVar[bool] = False
 
@@ -109,8 +107,6 @@ class VolumeModel(Model):
             supports=held_nodes,
             fibres=tuple(replace(bar, segments=bar.segments.placed(pattern)) for bar in bars),
             symbolic=analyze(pattern, coordinates=mesh.points, keep=~held.all(axis=1)),
-            spare_factors=[],
-            spare_blocks=[],
         )
 
     @property
@@ -128,10 +124,16 @@ class VolumeModel(Model):
         return self.rest.copy(), np.zeros_like(self.rest)
 
     def trial(
-        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        scheme: Scheme,
+        gravity: FloatArray,
+        controls: Mapping[Any, FloatArray],
+        workspace: Workspace | None = None,
     ) -> VolumeTrial:
         """A step from positions q and velocities v (n, 3)."""
-        return VolumeTrial(self, q, v, scheme, gravity, controls)
+        return VolumeTrial(self, q, v, scheme, gravity, controls, workspace or Workspace())
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> BarycentricMap:
         """The map of points (p, 3), m, inside the mesh; one outside is extrapolated from the nearest cell."""
@@ -256,11 +258,10 @@ class VolumeModel(Model):
                 target[nodes, axis] = self.rest[nodes, axis] + amount
         return target
 
-    def factorize(self, values: FloatArray) -> CholeskyFactor | HeldFactor:
-        """Numeric factor of the blocks; `values` loses its held rows. Memory of the last factor is used again."""
+    def factorize(self, values: FloatArray, *, out: CholeskyFactor | None = None) -> CholeskyFactor | HeldFactor:
+        """Numeric factor of the blocks; `values` loses its constrained rows. The memory of `out` is used again."""
         self.hold(values)
-        memory = self.spare_factors.pop() if self.spare_factors else None
-        return self.held_factor(self.symbolic.factorize(values, out=memory))
+        return self.held_factor(self.symbolic.factorize(values, out=out))
 
     def hold(self, values: FloatArray) -> None:
         """Decouple single held directions of nodes in the blocks (b, 3, 3) of a matrix."""
@@ -272,21 +273,10 @@ class VolumeModel(Model):
         """`factor`, of blocks that went through `hold`, for forces that may act on held directions too."""
         return HeldFactor(factor, self.held_unknowns) if self.partly_held else factor
 
-    def rotations(self, before: FloatArray, after: FloatArray) -> FloatArray:
-        """How the nodes have turned between two shapes (n, 3), m: rotations (n, 3, 3)."""
-        p = self.pattern
-        turned: FloatArray = node_rotations(p.indptr, p.indices, self.held, writable(before), writable(after))
-        return turned
-
-    def blocks(self) -> FloatArray:
-        """Memory for the blocks of a matrix (b, 3, 3), its content undefined: released memory, or new."""
-        return self.spare_blocks.pop() if self.spare_blocks else np.empty((self.pattern.block_count, 3, 3))
-
-    def release(self, factor: CholeskyFactor | HeldFactor, values: FloatArray) -> None:
-        """Hand the memory of a factor and of its blocks back for the next step; fresh memory costs page faults."""
-        if not self.spare_factors:
-            self.spare_factors.append(factor.factor if isinstance(factor, HeldFactor) else factor)
-            self.spare_blocks.append(values)
+    def blocks(self, workspace: Workspace | None = None) -> FloatArray:
+        """Memory for the blocks of a matrix (b, 3, 3), its content undefined: spare memory, or new."""
+        spare: FloatArray | None = None if workspace is None else workspace.take(self, "blocks")
+        return np.empty((self.pattern.block_count, 3, 3)) if spare is None else spare
 
 
 def writable(q: FloatArray) -> FloatArray:

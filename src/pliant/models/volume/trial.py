@@ -10,10 +10,11 @@ import numpy as np
 
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.model import GeometricStiffness, Residual, WholeTrial
+from pliant.models.model import GeometricStiffness, Residual, TrialBase
 from pliant.models.scheme import Scheme
 from pliant.models.volume import assembly
 from pliant.models.volume.held_factor import HeldFactor
+from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.matrix import BlockMatrix
 
@@ -37,12 +38,13 @@ class VolumeSystem:
     values: FloatArray
     r: FloatArray
     held_dx: FloatArray | None
+    workspace: Workspace
     warped: bool = False
     elastic: ClassVar[bool] = True
 
     def factorize(self) -> CholeskyFactor | HeldFactor:
-        """Numeric factor of A."""
-        return self.model.factorize(self.values)
+        """Numeric factor of A, in the memory of the last one."""
+        return self.model.factorize(self.values, out=self.workspace.take(self.model, "factor"))
 
     def product(self, x: FloatArray) -> FloatArray:
         """A x at the free unknowns, (n, 3)."""
@@ -64,18 +66,26 @@ class VolumeSystem:
             K.add_to(self.values)
 
     def release(self, factor: Any) -> None:
-        """Hand the memory of A and of its factor back for the next step."""
-        self.model.release(factor, self.values)
+        """Hand the memory of A and of its factor back for the next linear solve."""
+        self.workspace.give(self.model, "factor", factor.factor if isinstance(factor, HeldFactor) else factor)
+        self.workspace.give(self.model, "blocks", self.values)
 
 
-class NodalTrial(WholeTrial):
+class NodalTrial(TrialBase):
     """What steps of volumes share: they start from positions q and velocities v (n, 3) of the nodes."""
 
     def __init__(
-        self, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray, controls: Mapping[Any, FloatArray]
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        scheme: Scheme,
+        gravity: FloatArray,
+        controls: Mapping[Any, FloatArray],
+        workspace: Workspace,
     ) -> None:
         self.dx = np.zeros_like(q)
-        self.blend = 1.0
+        self.load_fraction = 1.0
+        self.workspace = workspace
         self._q, self._v = q, v
         self._scheme = scheme
         self._gravity = gravity
@@ -117,8 +127,9 @@ class VolumeTrial(NodalTrial):
         scheme: Scheme,
         gravity: FloatArray,
         controls: Mapping[Any, FloatArray],
+        workspace: Workspace,
     ) -> None:
-        super().__init__(q, v, scheme, gravity, controls)
+        super().__init__(q, v, scheme, gravity, controls, workspace)
         self.model = model
         self._target = model.prescribed(controls)
         self._start_stiffness: FloatArray | None = None
@@ -135,7 +146,7 @@ class VolumeTrial(NodalTrial):
         mass = scheme.inertia + damping.mass * scheme.rate
         rate = damping.stiffness * scheme.rate
         once = tangent is Tangent.WARPED  # one pass does for a solve that is not repeated: K(x) is K(q) or near it
-        values = model.blocks()
+        values = model.blocks(self.workspace)
         stiffness = scheme.theta + rate if once else scheme.theta
         energy, internal = model.assemble(x, mass=mass, stiffness=stiffness, tangent=tangent, values=values)
         if rate and not once:
@@ -146,11 +157,14 @@ class VolumeTrial(NodalTrial):
         residual = self._residual(x, energy, internal)
         held_dx = self.held_motion()
         r = residual.r if held_dx is None else residual.r - BlockMatrix(model.pattern, values).matvec(held_dx)
-        return VolumeSystem(model, values, np.where(model.held, 0.0, r), held_dx, warped), residual
+        system = VolumeSystem(model, values, np.where(model.held, 0.0, r), held_dx, self.workspace, warped)
+        return system, residual
 
-    def drive(self, motion: FloatArray) -> None:
-        """Move where held nodes have to be by `motion` (n, 3), m, and them with it."""
-        self._target = self._target + motion
+    def driven(self, motion: FloatArray) -> VolumeTrial:
+        """The same step with constrained nodes that have to be `motion` (n, 3), m, farther."""
+        made = self._copied()
+        made._target = self._target + motion
+        return made
 
     def must_move(self) -> bool:
         """Whether held nodes are not yet where supports and clamps want them."""
@@ -183,7 +197,7 @@ class VolumeTrial(NodalTrial):
         """What held unknowns still have to move, zero at free ones; None where nothing has to."""
         held = self.model.held_unknowns
         way = self._target.ravel()[held] - self._q.ravel()[held]
-        ahead = self.blend * way - self.dx.ravel()[held]
+        ahead = self.load_fraction * way - self.dx.ravel()[held]
         if not (np.abs(ahead) > ROUNDING * np.abs(self._target.ravel()[held])).any():
             return None
         motion = np.zeros(self.dx.shape)

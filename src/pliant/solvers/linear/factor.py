@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.core.errors import InputError, SingularError
 from pliant.core.threads import one_blas_thread, threads_allowed
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import FloatArray
 from pliant.solvers.linear import compliance, multifrontal, substitution
 from pliant.solvers.linear.blas import blas
 from pliant.solvers.linear.condensation import csr_parts, mirror, sandwich, touched_columns
@@ -39,15 +39,13 @@ class CholeskyFactor(SolvedResponse):
     def __init__(self, symbolic: Symbolic, values: FloatArray, *, out: CholeskyFactor | None = None) -> None:
         self.symbolic = symbolic
         self._block = symbolic.pattern.block
-        self._memory: Any = None  # of the rounded copy
         self._beyond: FloatArray | None  # workspace of a second thread
         if out is not None and out.symbolic is symbolic:
-            self._panels, self._workspace, self._beyond, self._memory = out._storage()
+            self._panels, self._workspace, self._beyond = out._storage()
         else:
             self._panels = np.empty(int(symbolic.fronts.panel[-1]))
             self._workspace = np.empty(symbolic.workspace)
             self._beyond = None
-        self._rounded: Any = None
         self._factorize(self._checked_values(values))
 
     @property
@@ -66,7 +64,7 @@ class CholeskyFactor(SolvedResponse):
             return x
         y = self._permuted(given)
         self._solve_many(y)
-        return self.unordered(y)
+        return self._unordered(y)
 
     solve_transposed = solve
 
@@ -82,39 +80,12 @@ class CholeskyFactor(SolvedResponse):
             substitution.forward(*given_to, 0, len(self.symbolic.fronts.parent))
         return y[:, 0] if vector else y
 
-    def ordered(self, x: FloatArray) -> FloatArray:
-        """The unknowns of x (n b, m) in elimination order, (unknowns, m)."""
-        return self._permuted(x)
-
-    def unordered(self, y: FloatArray) -> FloatArray:
+    def _unordered(self, y: FloatArray) -> FloatArray:
         """Y (unknowns, m), in elimination order, in the caller's numbering: (n b, m), zero where nothing is unknown."""
         x = np.zeros((self.size, y.shape[1]))
         nodal = (-1, self._block, y.shape[1])
         x.reshape(nodal)[self.symbolic.nodes] = y.reshape(nodal)
         return x
-
-    def round(self) -> CholeskyFactor:
-        """Keep a copy of L in single precision too, for `solve_ordered`; returns the factor itself."""
-        if self._memory is None:
-            self._memory = np.empty(self._panels.shape, np.float32)
-        self._memory[:] = self._panels
-        self._rounded = self._memory
-        return self
-
-    def solve_ordered(self, rhs: FloatArray) -> FloatArray:
-        """A⁻¹ rhs, both (unknowns, m) in elimination order.
-
-        Of a factor that went through `round`, a single column is that of the rounded L: a preconditioner as good, which
-        takes half of the time where reading L from memory is all that it takes.
-        """
-        if rhs.shape[1] == 1:
-            x = np.empty(rhs.shape)
-            nodes = np.arange(len(self.symbolic.nodes), dtype=np.int32)
-            self._solve_one(rhs.reshape(-1), x.reshape(-1), nodes, self._rounded)
-            return x
-        y = rhs.copy()
-        self._solve_many(y)
-        return y
 
     def compliance(self, H: Any) -> FloatArray:
         """W = H A⁻¹ Hᵀ, shape (m, m), exactly symmetric, for H sparse of shape (m, n b).
@@ -131,8 +102,8 @@ class CholeskyFactor(SolvedResponse):
             inner = self._compliance(np.arange(len(touched) + 1, dtype=np.int64), touched, ones)
         return sandwich(ptr, local, values, inner)
 
-    def _storage(self) -> tuple[FloatArray, FloatArray, FloatArray | None, Any]:
-        return self._panels, self._workspace, self._beyond, self._memory
+    def _storage(self) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        return self._panels, self._workspace, self._beyond
 
     def _factorize(self, values: FloatArray) -> None:
         symbolic, count = self.symbolic, len(self.symbolic.fronts.parent)
@@ -217,17 +188,16 @@ class CholeskyFactor(SolvedResponse):
         picked = x.reshape(self.symbolic.pattern.node_count, self._block, m)[self.symbolic.nodes]
         return np.ascontiguousarray(picked).reshape(self.symbolic.unknown_count, m)
 
-    def _solve_one(self, rhs: FloatArray, x: FloatArray, nodes: IntArray | None = None, panels: Any = None) -> None:
-        """Set x to A⁻¹ rhs; `nodes` are the places in both of the nodes in elimination order."""
-        symbolic = self.symbolic
-        nodes, panels = symbolic.nodes if nodes is None else nodes, self._panels if panels is None else panels
+    def _solve_one(self, rhs: FloatArray, x: FloatArray) -> None:
+        """Set x to A⁻¹ rhs."""
+        symbolic, nodes = self.symbolic, self.symbolic.nodes
         if symbolic.halves is not None:
             y = rhs.reshape(-1, self._block)[nodes].reshape(-1)
-            self._solve_halves(y, panels)
+            self._solve_halves(y)
             x.reshape(-1, self._block)[nodes] = y.reshape(-1, self._block)
             return
         work = np.empty(symbolic.unknown_count + symbolic.tallest_front)
-        substitution.solve_one(symbolic.fronts, self._block, nodes, panels, rhs, x, work)
+        substitution.solve_one(symbolic.fronts, self._block, nodes, self._panels, rhs, x, work)
 
     def _solve_many(self, y: FloatArray) -> None:
         """Turn y (unknowns, m), in elimination order, into A⁻¹ y."""
@@ -244,12 +214,12 @@ class CholeskyFactor(SolvedResponse):
             substitute(y, 0, len(fronts.parent), True)
             substitute(y, 0, len(fronts.parent), False)
 
-    def _solve_halves(self, y: FloatArray, panels: FloatArray) -> None:
+    def _solve_halves(self, y: FloatArray) -> None:
         """Turn y (unknowns,), in elimination order, into A⁻¹ y, by halves."""
         fronts, halves, tallest = self.symbolic.fronts, self.symbolic.halves, self.symbolic.tallest_front
 
         def substitute(own: FloatArray, first: int, last: int, forward: bool) -> None:
-            substitution.substitute_one(fronts, self._block, panels, own, np.empty(tallest), first, last, forward)
+            substitution.substitute_one(fronts, self._block, self._panels, own, np.empty(tallest), first, last, forward)
 
         assert halves is not None
         substitute_halves(fronts, halves, self._block, y, substitute)

@@ -1,7 +1,7 @@
 """Rigid bodies in generalized coordinates: mass matrix and bias from plain kinematics, with exact derivatives."""
 
-from pliant.models.multibody.boxes import BoxPairs
-from pliant.models.multibody.free_bodies import FreeBodies
-from pliant.models.multibody.jets import Jet, derivatives, variables
+from pliant.hybrid.bodies.boxes import BoxPairs
+from pliant.hybrid.bodies.free_bodies import FreeBodies
+from pliant.hybrid.bodies.jets import Jet, derivatives, variables
 
 __all__ = ["BoxPairs", "FreeBodies", "Jet", "derivatives", "variables"]

@@ -1,26 +1,21 @@
-"""Run a stepper over a stretch of time and record what happened."""
+"""Run a stepper over a span of time and record what happened; do so again with a recorded run."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 from rich.progress import Progress
 
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, PliantWarning
-from pliant.stepping.info import StepInfo
-from pliant.stepping.run import Recorder, Run
+from pliant.record.recorder import Recorder
+from pliant.record.run import Run
+from pliant.stepping import StepInfo
 from pliant.world import State, World
-
-
-class Stepper(Protocol):
-    """The one contract of every stepper."""
-
-    def __call__(self, world: World, state: State, controls: Mapping[Any, Any] | None = None) -> tuple[State, StepInfo]:
-        """The next state and what the step reports."""
-
 
 Control = Callable[[float, State], Mapping[Any, Any]]
 
@@ -66,3 +61,24 @@ def simulate(
                 callback(state, info)
             bar.advance(task)
     return recorder.run()
+
+
+def replay(run: Run) -> Run:
+    """Simulate `run` again from its first state, with its world, controls and stepper; bit for bit the same."""
+    if run.world is None or run.stepper is None:
+        raise InputError("this run does not know its world and stepper, so it cannot be replayed")
+    state = _first_state(run, run.world)
+    recorder = Recorder(run.world, state, run.stepper)
+    for controls in run.controls:
+        state, info = run.stepper(run.world, state, controls)
+        recorder.add(state, info, controls)
+    return recorder.run()
+
+
+def _first_state(run: Run, world: World) -> State:
+    """The whole first state; in files of an older version its multipliers and memories were not kept."""
+    if run.start is not None:
+        return replace(run.start, world=world)
+    q = tuple(positions[0].copy() for positions in run.positions)
+    v = tuple(motions[0].copy() for motions in run.motions)
+    return State(world, float(run.times[0]), q, v, np.zeros(0))

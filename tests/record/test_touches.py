@@ -1,11 +1,11 @@
-"""Single contacts of a run: recorded, saved and joined."""
+"""Single contacts of a run: recorded and saved."""
 
 import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.record.touches import TouchesRecorder
 from pliant.stepping.info import Contacts
-from pliant.stepping.touches import Touches
 
 
 @pytest.fixture(scope="module")
@@ -44,15 +44,16 @@ def test_they_are_saved_and_older_files_have_none(landing, tmp_path):
     np.testing.assert_array_equal(old.contact_force("cube", "floor"), landing.contact_force("cube", "floor"))
 
 
-def test_what_does_not_push_is_left_out_and_parts_are_joined():
+def test_what_does_not_push_is_left_out():
     def step(*pushes):
         k = len(pushes)
         forces = np.outer(pushes, (0.0, 0.0, 1.0)).reshape(-1, 3)
         return Contacts(np.arange(3.0 * k).reshape(k, 3), np.zeros((k, 3)), np.zeros(k), forces)
 
-    first, second = Touches.of([step(1.0, 0.0), step()]), Touches.of([step(2.0, 3.0, 4.0)])
-    np.testing.assert_array_equal(first.counts, [0, 1, 0])
-    both = Touches.joined([first, second])
-    np.testing.assert_array_equal(both.counts, [0, 1, 0, 3])
-    np.testing.assert_array_equal(both.at(3)[1][:, 2], [2.0, 3.0, 4.0])
-    np.testing.assert_array_equal(both.at(1)[0], [[0.0, 1.0, 2.0]])
+    recorder = TouchesRecorder()
+    for contacts in (step(1.0, 0.0), step(), step(2.0, 3.0, 4.0)):
+        recorder.add(contacts)
+    touches = recorder.recorded()
+    np.testing.assert_array_equal(touches.counts, [0, 1, 0, 3])
+    np.testing.assert_array_equal(touches.at(3)[1][:, 2], [2.0, 3.0, 4.0])
+    np.testing.assert_array_equal(touches.at(1)[0], [[0.0, 1.0, 2.0]])

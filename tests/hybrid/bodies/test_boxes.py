@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import linprog
 
 import pliant as pl
-from pliant.models.multibody import BoxPairs, FreeBodies
-from pliant.models.multibody.free_bodies import rotations
+from pliant.hybrid.bodies import BoxPairs, FreeBodies
+from pliant.hybrid.bodies.free_bodies import rotations
 
 HALVES = np.array([[0.5, 0.4, 0.3], [0.2, 0.3, 0.4], [0.5, 0.5, 0.5]])
 BODIES = FreeBodies([1.0, 2.0, 3.0], [[0.1, 0.2, 0.3]] * 3)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.models.multibody import derivatives
+from pliant.hybrid.bodies import derivatives
 
 CASES = {
     "product": lambda q: q[0] * q[1] ** 2 / (1.0 + q[2]),

@@ -21,7 +21,7 @@ from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray
-from pliant.models.multibody.free_bodies import FreeBodies, cross, rotations
+from pliant.hybrid.bodies.free_bodies import FreeBodies, cross, rotations
 
 FEATURES = 240
 EDGE = 1e-6

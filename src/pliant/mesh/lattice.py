@@ -1,4 +1,4 @@
-"""Structured hexahedra for robots: welded pieces, carved grids and stacked round sections.
+"""Structured hexahedra of bodies that are not boxes: welded pieces, carved grids and stacked round sections.
 
 Hexahedra are split into tetrahedra through their smallest node, so the numbering decides the diagonals. Numbering
 nodes by coordinates that mirror images share makes the split, and with it the stiffness, mirror-symmetric.
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.core.types import BoolArray, FloatArray, IntArray
-from pliant.mesh import Mesh, drop_unused_nodes
 from pliant.mesh.elements import ElementName
+from pliant.mesh.mesh import Mesh, drop_unused_nodes
 from pliant.mesh.structured import grid_hexahedra
 
 _WELD = 1e-9

@@ -5,8 +5,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import pliant as pl
-from pliant.models.multibody import FreeBodies
-from pliant.models.multibody.free_bodies import rotations, turning, turning_drift
+from pliant.hybrid.bodies import FreeBodies
+from pliant.hybrid.bodies.free_bodies import rotations, turning, turning_drift
 
 RNG = np.random.default_rng(3)
 THETAS = np.concatenate([RNG.uniform(-2.0, 2.0, (5, 3)), 1e-3 * RNG.uniform(-1, 1, (2, 3)), [[0.09, 0.03, 0.0]]])

@@ -1,0 +1,38 @@
+"""A run as a ParaView series: one collection (.pvd) and a mesh (.vtu) for each body and step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
+
+if TYPE_CHECKING:
+    from pliant.record.run import Run
+
+
+def export_paraview(run: Run, path: str | Path, *, every: int = 1) -> Path:
+    """Write a .pvd at `path` and a .vtu for each body and each `every`-th step beside it; return the path."""
+    import meshio
+
+    path = Path(path).with_suffix(".pvd")
+    folder = path.with_suffix("")
+    folder.mkdir(parents=True, exist_ok=True)
+    entries = []
+    surfaces = [run.surface_points(index) for index in range(len(run.bodies))]
+    for step in range(0, len(run.times), every):
+        for index, body in enumerate(run.bodies):
+            points = surfaces[index]
+            rest = points[0] if body.mesh is None else body.mesh.points
+            file = folder / f"{index}_{step:06d}.vtu"
+            data = {"displacement": points[step] - rest}
+            if body.mesh is not None:
+                cells = [(body.mesh.table.meshio_name, body.mesh.cells)]
+                data["velocity"] = run.motions[index][step]
+            else:
+                cells = [("triangle", body.surface_triangles())]
+            meshio.write(file, meshio.Mesh(points[step], cells, point_data=data), file_format="vtu")
+            name = quoteattr(f"{folder.name}/{file.name}")
+            entries.append(f'<DataSet timestep="{run.times[step]:.9g}" part="{index}" file={name}/>')
+    lines = ['<?xml version="1.0"?>', '<VTKFile type="Collection" version="0.1">', "<Collection>", *entries]
+    path.write_text("\n".join([*lines, "</Collection>", "</VTKFile>", ""]))
+    return path

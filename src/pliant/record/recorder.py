@@ -1,0 +1,119 @@
+"""The recorder: turns the report of each step into numbers at once, and keeps nothing else of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pliant.actuators import ActuatorRows
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.facing import FacingPair
+from pliant.core.types import FloatArray
+from pliant.record.bodies import recorded_bodies
+from pliant.record.forces import RecordedRows
+from pliant.record.run import Run
+from pliant.record.touches import TouchesRecorder
+from pliant.stepping import StepInfo
+from pliant.world import State, World
+
+
+class Recorder:
+    """Records a simulation of `world` from the state `start` on, step by step.
+
+    Kept of each step: time, positions and velocities, controls, seconds, iterations, residual, and what each actuator
+    and each colliding pair did. Neither the `StepInfo` nor the state itself is kept, so that memory grows by these
+    numbers alone. `stepper` is what a replay uses; None: the run cannot be replayed.
+    """
+
+    def __init__(self, world: World, start: State, stepper: Any = None) -> None:
+        self._world, self._start = world, start
+        # The forces that an inverse solver found are recorded as controls: a replay needs a direct solver only.
+        self._stepper = replace(stepper, solver=None) if getattr(stepper, "solver", None) is not None else stepper
+        self._controls: list[Mapping[Any, Any]] = []
+        self._times: list[float] = []
+        self._positions: list[tuple[FloatArray, ...]] = []
+        self._motions: list[tuple[FloatArray, ...]] = []
+        self._stage_times: list[dict[str, float]] = []
+        self._iterations: list[int] = []
+        self._linear_residuals: list[float] = []
+        self._forces = [made for made in map(_force_recorder, world.constraints) if made is not None]
+        self._add_state(start)
+
+    def add(self, state: State, info: StepInfo, controls: Mapping[Any, Any] | None = None) -> None:
+        """Record one step: the `state` it led to, what it reported, and the `controls` it was given."""
+        self._controls.append(dict(controls or {}) if info.inverse is None else info.inverse.commands(controls, info))
+        self._add_state(state)
+        self._stage_times.append(dict(info.stage_times))
+        self._iterations.append(info.iterations)
+        self._linear_residuals.append(info.linear_residual)
+        for forces in self._forces:
+            forces.add(info)
+
+    def run(self) -> Run:
+        """The recorded run so far."""
+        stages = list(dict.fromkeys(stage for times in self._stage_times for stage in times))
+        return Run(
+            times=np.array(self._times),
+            bodies=recorded_bodies(self._world),
+            positions=tuple(np.stack(q) for q in zip(*self._positions, strict=True)),
+            motions=tuple(np.stack(v) for v in zip(*self._motions, strict=True)),
+            step_seconds=np.array([sum(times.values()) for times in self._stage_times]),
+            iterations=np.array(self._iterations, dtype=float),
+            linear_residual=np.array(self._linear_residuals),
+            stage_seconds={s: np.array([times.get(s, 0.0) for times in self._stage_times]) for s in stages},
+            forces=tuple(forces.recorded() for forces in self._forces),
+            world=self._world,
+            controls=tuple(self._controls),
+            stepper=self._stepper,
+            start=self._start,
+        )
+
+    def _add_state(self, state: State) -> None:
+        self._times.append(state.time)
+        self._positions.append(tuple(np.array(q) for q in state.q))  # copies: a view would keep what it is a view of
+        self._motions.append(tuple(np.array(v) for v in state.v))
+
+
+class _ActuationRecorder:
+    """Displacement and force of one actuator, zero at the first instant."""
+
+    def __init__(self, actuator: Any) -> None:
+        self._actuator = actuator
+        self._values: list[tuple[float, float]] = [(0.0, 0.0)]
+
+    def add(self, info: StepInfo) -> None:
+        self._values.append(info.actuation(self._actuator))
+
+    def recorded(self) -> RecordedRows:
+        return RecordedRows((self._actuator.name,), np.array(self._values), (self._actuator,))
+
+
+class _ContactRecorder:
+    """Total force and single contacts of one colliding pair, none at the first instant."""
+
+    def __init__(self, pair: ContactPair) -> None:
+        if isinstance(pair, FacingPair):
+            self._things: tuple[Any, ...] = (pair.spec,)
+            self._names: tuple[str, ...] = (pair.name,)
+        else:
+            self._things = (pair.a.handle, pair.b.handle)
+            self._names = tuple(thing.name for thing in self._things)
+        self._totals = [np.zeros(3)]
+        self._touches = TouchesRecorder()
+
+    def add(self, info: StepInfo) -> None:
+        contacts = info.contacts(*self._things)
+        self._totals.append(contacts.forces.sum(axis=0))
+        self._touches.add(contacts)
+
+    def recorded(self) -> RecordedRows:
+        return RecordedRows(self._names, np.stack(self._totals), self._things, self._touches.recorded())
+
+
+def _force_recorder(constraint: Any) -> _ActuationRecorder | _ContactRecorder | None:
+    if isinstance(constraint, ContactPair):
+        return _ContactRecorder(constraint)
+    return _ActuationRecorder(constraint.spec) if isinstance(constraint, ActuatorRows) else None

@@ -1,0 +1,181 @@
+"""The recorded run: what `simulate` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.models.beam.beam_map import BeamMap
+from pliant.models.rod.rod import section_ends
+from pliant.record.bodies import RecordedBody
+from pliant.record.forces import RecordedRows
+from pliant.world import State, World
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A recorded trajectory; index 0 is the initial state.
+
+    `times` (steps,), s. `positions` and `motions` hold, for each body, positions (steps, n, 3) in m (for a rigid body
+    poses (steps, 4, 3)) and velocities (steps, n, 3) in m/s. Each of the k = steps − 1 steps is reported by
+    `step_seconds` (k,) in s, `iterations` (k,) and `linear_residual` (k,); `stage_seconds` holds the seconds of each
+    stage, (k,), and `forces` what actuators and contacts did. `world`, `controls`, `stepper` and the whole first
+    state `start` are what `replay` needs.
+    """
+
+    times: FloatArray
+    bodies: tuple[RecordedBody, ...]
+    positions: tuple[FloatArray, ...]
+    motions: tuple[FloatArray, ...]
+    step_seconds: FloatArray
+    iterations: FloatArray
+    linear_residual: FloatArray
+    stage_seconds: dict[str, FloatArray] = field(default_factory=dict)
+    forces: tuple[RecordedRows, ...] = ()
+    world: World | None = None
+    controls: tuple[Mapping[Any, Any], ...] = ()
+    stepper: Any = None
+    start: State | None = None
+
+    def replay(self) -> Run:
+        """Simulate again from the first state, with the recorded world, controls and stepper; bit for bit the same."""
+        from pliant.record.simulate import replay
+
+        return replay(self)
+
+    def points(self, body: Any) -> FloatArray:
+        """Positions of the nodes of `body` (handle, name or index), or of a rigid body's shape, (steps, n, 3), m."""
+        index = self._index(body)
+        recorded, positions = self.bodies[index], self.positions[index]
+        if recorded.skin is not None:
+            return self._nodes(index)[:, :, 0]
+        if not recorded.is_rigid:
+            return positions
+        assert recorded.local is not None
+        placed: FloatArray = positions[:, :1] + recorded.local @ positions[:, 1:].transpose(0, 2, 1)
+        return placed
+
+    def frames(self, beam: Any) -> FloatArray:
+        """Frames of the nodes of a `beam` or of the ends of a rod's sections, (steps, n, 3, 3), no unit: first columns
+        along the axis.
+        """
+        index = self._index(beam)
+        if self.bodies[index].skin is None:
+            raise InputError(f"{_name(beam)} is neither beam nor rod, so its nodes have no frames")
+        return self._nodes(index)[:, :, 1:]
+
+    def _nodes(self, index: int) -> FloatArray:
+        """Poses (steps, n, 4, 3) of the nodes of a beam or of the ends of a rod's sections."""
+        positions = self.positions[index]
+        if isinstance(self.bodies[index].skin, BeamMap):
+            return positions
+        nodes = np.stack([section_ends(q) for q in positions])
+        nodes[:, :, 0] += positions[:, :1]
+        return nodes
+
+    def surface_points(self, body: Any) -> FloatArray:
+        """Points of the drawn surface of a volume, a beam or a rod, (steps, p, 3), m; `bodies` hold its triangles."""
+        index = self._index(body)
+        recorded = self.bodies[index]
+        if recorded.skin is None:
+            return self.points(index)
+        return np.stack([recorded.surface_points(q) for q in self.positions[index]])
+
+    def poses(self, body: Any) -> FloatArray:
+        """Positions (row 0, m) and rotation matrices (rows 1 to 3) of a rigid `body`, (steps, 4, 3)."""
+        return self.positions[self._index(body)]
+
+    def velocities(self, body: Any) -> FloatArray:
+        """Velocities of the nodes of `body`, (steps, n, 3), m/s; of a rigid body, velocity and spin (steps, 2, 3)."""
+        return self.motions[self._index(body)]
+
+    def contact_force(self, a: Any, b: Any = None) -> FloatArray:
+        """Force that `b` exerts on `a` (handles or names), or on the points of the `pl.Facing` `a`, at each step,
+        (steps, 3), N.
+        """
+        things = (a,) if b is None else (getattr(a, "body", a), getattr(b, "body", b))  # a robot stands for its body
+        for recorded in self.forces:
+            if recorded.concerns(things) and recorded.values.shape[1] == 3:
+                return recorded.values
+            if recorded.concerns(things[::-1]):
+                return -recorded.values
+        raise InputError(f"{_name(a)} and {_name(b)} do not collide in this run")
+
+    def contacts(self, instant: int) -> tuple[FloatArray, FloatArray]:
+        """Points (k, 3) m of all contacts that pushed at the `instant` of this index, and their forces (k, 3) N on the
+        first body of their pair; none where the run does not know them.
+        """
+        found = [recorded.touches.at(instant) for recorded in self.forces if recorded.touches is not None]
+        none = np.zeros((0, 3))
+        points, forces = (np.concatenate([none, *(one[side] for one in found)]) for side in (0, 1))
+        return points, forces
+
+    def actuation(self, actuator: Any) -> tuple[FloatArray, FloatArray]:
+        """Displacement (m) and tension (N) of a cable, or growth (m³) and pressure (Pa) of a cavity, (steps,) each."""
+        for recorded in self.forces:
+            if recorded.concerns((actuator,)):
+                return recorded.values[:, 0], recorded.values[:, 1]
+        raise InputError(f"{_name(actuator)} is not an actuator of this run")
+
+    @property
+    def real_time_factor(self) -> float:
+        """Simulated time over the time the steps took; above 1 is faster than real time."""
+        span = float(self.times[-1] - self.times[0])
+        return span / float(self.step_seconds.sum())
+
+    def save(self, path: str | Path) -> Path:
+        """Write the run to `path` (.npz, no pickle) and return the path."""
+        from pliant.record.storage import save_run
+
+        return save_run(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Run:
+        """Read a run that `save` wrote."""
+        from pliant.record.storage import load_run
+
+        return load_run(path)
+
+    def plot(self, path: str | Path | None = None, *, points: Any = None) -> Any:
+        """A Matplotlib figure of curves over time: positions of `points` (markers by name, or one such as
+        ``robot.tip``), displacements of bodies (mm), actuators in their units, contact forces (N); written to `path`
+        where given.
+        """
+        from pliant.record.plot import plot_curves
+
+        return plot_curves(self, path, points=points)
+
+    def save_curves(self, path: str | Path, *, points: Any = None) -> Path:
+        """Write the curves of `plot` as a CSV table with a line for each instant, and return its path."""
+        from pliant.record.curves import save_curves
+
+        return save_curves(self, path, points=points)
+
+    def export(self, path: str | Path, *, every: int = 1) -> Path:
+        """Write a ParaView series: a .pvd at `path` and a .vtu for each body and each `every`-th step beside it.
+
+        Pages, films, pictures and glTF: `pl.export`.
+        """
+        from pliant.record.paraview import export_paraview
+
+        return export_paraview(self, path, every=every)
+
+    def _index(self, body: Any) -> int:
+        body = getattr(body, "body", body)  # a robot stands for its body
+        if isinstance(body, int) and 0 <= body < len(self.bodies):
+            return body
+        for index, recorded in enumerate(self.bodies):
+            if recorded.name == body or (recorded.handle is not None and recorded.handle is body):
+                return index
+        names = ", ".join(repr(recorded.name) for recorded in self.bodies)
+        raise InputError(f"{body!r} is not a body of this run; its bodies are {names}")
+
+
+def _name(thing: Any) -> str:
+    return repr(getattr(thing, "name", thing))

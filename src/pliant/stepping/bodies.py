@@ -1,0 +1,222 @@
+"""The bodies of a world in the course of one step: where they are, and the forces that act on them there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pliant.constraints import Assembly, Constraint, RowView, assemble, detect, forces_of
+from pliant.core.types import FloatArray, IndexArray
+from pliant.materials import Tangent
+from pliant.models.model import Residual, System, Trial
+from pliant.models.scheme import Scheme
+from pliant.models.workspace import Workspace
+from pliant.world import State, World
+
+
+@dataclass(frozen=True, eq=False)
+class Forces:
+    """Residuals by body, N; the largest norm of the forces in them, N; whether all are finite."""
+
+    r: tuple[FloatArray, ...]
+    scale: float
+    finite: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Reactions:
+    """Constraint forces of the last linear solve: λ (rows,) N of the rows of `assembly`, and Hᵀλ of each body, of the
+    shape of its dx, N (and N·m); None where the bodies have gone back to the start, which these forces do not balance.
+    """
+
+    assembly: Assembly
+    lam: FloatArray
+    generalized: tuple[FloatArray, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class StepBodies:
+    """The step from `start` under `controls`, at the displacement found so far; moving it gives another one.
+
+    `load_fraction` in [0, 1] is the fraction of the load increment applied: (1 − fraction) of the residual at the
+    start, `start_residuals`, is subtracted, and constrained DoFs go that fraction of their way. 1 is the true problem.
+    `reactions` are those of the last linear solve, None before it or where no constraint acts.
+    """
+
+    world: World
+    start: State
+    scheme: Scheme
+    controls: Mapping[Any, Any]
+    trials: tuple[Trial, ...]
+    reactions: Reactions | None = None
+    load_fraction: float = 1.0
+    start_residuals: tuple[FloatArray, ...] | None = None
+
+    @classmethod
+    def begin(
+        cls,
+        world: World,
+        start: State,
+        scheme: Scheme,
+        controls: Mapping[Any, Any],
+        workspace: Workspace | None = None,
+    ) -> StepBodies:
+        """All bodies where they are in `start`."""
+        gravity = controls.get("gravity", world.gravity)
+        space = Workspace() if workspace is None else workspace
+        triples = zip(world.models, start.q, start.v, strict=True)
+        return cls(
+            world,
+            start,
+            scheme,
+            controls,
+            tuple(model.trial(q, v, scheme, gravity, controls, space) for model, q, v in triples),
+        )
+
+    @property
+    def gravity(self) -> FloatArray:
+        """Gravity of the step, (3,), m/s²."""
+        gravity: FloatArray = self.controls.get("gravity", self.world.gravity)
+        return gravity
+
+    @property
+    def dx(self) -> list[FloatArray]:
+        """Displacement of each body so far."""
+        return [trial.dx for trial in self.trials]
+
+    def at(self, dx: Sequence[FloatArray]) -> StepBodies:
+        """The bodies at the displacements dx from the start."""
+        return replace(self, trials=tuple(trial.at(x) for trial, x in zip(self.trials, dx, strict=True)))
+
+    def moved(self, steps: Sequence[FloatArray], scale: float = 1.0) -> StepBodies:
+        """The displacement so far followed by `scale` × a step of each body; rotations by exp."""
+        return self.at([trial.moved(trial.dx, step, scale) for trial, step in zip(self.trials, steps, strict=True)])
+
+    def loaded(self, fraction: float) -> StepBodies:
+        """The same at another fraction of the load increment."""
+        return replace(self, load_fraction=fraction, trials=tuple(trial.loaded(fraction) for trial in self.trials))
+
+    def eased_in(self) -> StepBodies:
+        """The same with the residual at the start remembered, from which load increments begin."""
+        reactions = None if self.reactions is None else replace(self.reactions, generalized=None)
+        fresh = replace(self, start_residuals=None, reactions=reactions)
+        return replace(fresh, start_residuals=fresh.forces().r)
+
+    def must_move(self) -> bool:
+        """Whether constrained DoFs are not yet where supports and clamps want them."""
+        return any(trial.must_move() for trial in self.trials)
+
+    def forces(self) -> Forces:
+        """Residual with the constraint forces, by a pass over the elements without stiffness."""
+        return self.with_reactions(self._gathered([trial.residual() for trial in self.trials]))
+
+    def with_reactions(self, forces: Forces) -> Forces:
+        """`forces` with Hᵀλ of the last linear solve added to the residuals."""
+        generalized = self._generalized
+        if generalized is None:
+            return forces
+        pushes = [trial.confined(push) for trial, push in zip(self.trials, generalized, strict=True)]
+        r = tuple(r + push for r, push in zip(forces.r, pushes, strict=True))
+        return replace(forces, r=r, scale=max(forces.scale, *(_norm(push) for push in pushes)))
+
+    def full_order(self, forces: Forces) -> Forces:
+        """`forces`, those of constraints included, of the full-order bodies: supports bear them at constrained DoFs;
+        elsewhere it is what reduced bodies cannot balance.
+        """
+        pushes = self._generalized or (None,) * len(self.trials)
+        triples = zip(self.trials, forces.r, pushes, strict=True)
+        parts = [trial.whole(Residual(r, forces.scale), push) for trial, r, push in triples]
+        return Forces(tuple(part.r for part in parts), max(part.scale for part in parts), forces.finite)
+
+    def linearized(self, tangent: Tangent) -> tuple[list[System], Forces]:
+        """A and r of every body at the present displacement, and the forces in r without those of constraints."""
+        pairs = [trial.linearize(tangent) for trial in self.trials]
+        systems = [system for system, _ in pairs]
+        self.add_geometric_stiffness(systems)
+        forces = self._gathered([residual for _, residual in pairs])
+        if self.load_fraction < 1.0 and self.start_residuals is not None:
+            for system, model, r in zip(systems, self.world.models, self.start_residuals, strict=True):
+                system.r = system.r - np.where(model.held, 0.0, (1.0 - self.load_fraction) * r)
+        return systems, forces
+
+    def add_geometric_stiffness(self, systems: Sequence[System]) -> None:
+        """Add −λ ∂²δ/∂q² of the constraints that have one, at the last λ: of this step, or of the one before."""
+        world = self.world
+        if not world.stiff_constraints:
+            return
+        x = [trial.evaluation_point() for trial in self.trials]
+        keys, ends = world.stiff_keys
+        forces = np.split(forces_of(keys, *self.last_forces), ends)
+        for constraint, lam in zip(world.stiff_constraints, forces, strict=True):
+            for index, K in constraint.stiffness(x, lam, self.scheme.theta):
+                systems[index].add_stiffness(K)
+
+    @property
+    def last_forces(self) -> tuple[IndexArray | None, FloatArray]:
+        """Keys and λ (N) of the rows of the last linear solve, of this step or of the one before."""
+        if self.reactions is None:
+            return self.start.keys, self.start.lam
+        return self.reactions.assembly.rows.key, self.reactions.lam
+
+    def view(self) -> RowView:
+        """What constraints see of the step at the present displacement."""
+        return RowView(
+            q=[trial.positions() for trial in self.trials],
+            start=self.start.q,
+            moved=self.dx,
+            sizes=[model.size for model in self.world.models],
+            controls=self.controls,
+            time=self.start.time + self.scheme.dt,
+            dt=self.scheme.dt,
+            speeds=self.start.v,
+            gravity=float(np.linalg.norm(self.gravity)),
+            last_keys=self.start.keys,
+            last_lam=self.start.lam,
+        )
+
+    def views(self, session_count: int) -> list[RowView]:
+        """`view` for each constraint of the world, with what it remembers, and for `session_count` others."""
+        view, known = self.view(), self.start.memories or (None,) * len(self.world.constraints)
+        return [
+            *(view if memory is None else replace(view, memory=memory) for memory in known),
+            *(view for _ in range(session_count)),
+        ]
+
+    def assembled(self, more: Sequence[Constraint] = ()) -> Assembly:
+        """The rows of all constraints of the world, and of `more`, at the present displacement."""
+        constraints, views = (*self.world.constraints, *more), self.views(len(more))
+        return assemble(constraints, views, detect(constraints, views))
+
+    def advanced(self, assembly: Assembly | None, lam: FloatArray) -> State:
+        """The state at the end of the step, whose last rows were those of `assembly` with forces `lam` (N)."""
+        positions = tuple(trial.positions() for trial in self.trials)
+        for trial, q in zip(self.trials, positions, strict=True):
+            trial.ended(q)
+        return State(
+            self.world,
+            self.start.time + self.scheme.dt,
+            positions,
+            tuple(trial.velocities() for trial in self.trials),
+            lam,
+            keys=None if assembly is None else assembly.rows.key,
+            memories=() if assembly is None else assembly.memories[: len(self.world.constraints)],
+        )
+
+    @property
+    def _generalized(self) -> tuple[FloatArray, ...] | None:
+        """Hᵀλ of each body, where constraint forces act."""
+        return None if self.reactions is None else self.reactions.generalized
+
+    def _gathered(self, parts: Sequence[Residual]) -> Forces:
+        scale = max(part.scale for part in parts)
+        r = tuple(part.r for part in parts)
+        if self.load_fraction < 1.0 and self.start_residuals is not None:
+            r = tuple(x - (1.0 - self.load_fraction) * y for x, y in zip(r, self.start_residuals, strict=True))
+        return Forces(r, scale, bool(np.isfinite(scale)) and all(np.isfinite(x).all() for x in r))
+
+
+def _norm(x: FloatArray) -> float:
+    return float(np.sqrt(np.vdot(x, x)))

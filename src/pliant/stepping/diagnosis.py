@@ -1,0 +1,65 @@
+"""What costs another pass over elements or contacts, computed from the data of a finished step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.core.types import FloatArray
+from pliant.stepping.newton import relative_residual
+from pliant.stepping.stages import Step
+from pliant.world import State
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A step looked at closely: relative residuals of the bodies and of their full-order models, energy change (J),
+    largest penetration (m), and warnings in words.
+    """
+
+    residual: float
+    full_order_residual: float
+    energy_change: float
+    penetration: float
+    warnings: tuple[str, ...]
+
+
+def residual(step: Step) -> float:
+    """Nonlinear residual at the end of the step over the largest force norm in it."""
+    forces = step.bodies.forces()
+    return relative_residual(step.bodies, step.balanced(forces))
+
+
+def full_order_residual(step: Step) -> float:
+    """The same of the full-order bodies."""
+    forces = step.bodies.full_order(step.bodies.forces())
+    return relative_residual(step.bodies, step.balanced(forces))
+
+
+def energy_change(step: Step, advanced: State) -> float:
+    """Change of total energy over the step, J."""
+    world, controls = step.world, step.bodies.controls
+    before = world.energy_at(step.bodies.start, controls)["total"]
+    return world.energy_at(advanced, controls)["total"] - before
+
+
+def reaction(step: Step, body: Any) -> FloatArray:
+    """Forces that supports exert on the nodes of `body`, of the shape of its dx, N; zero at free DoFs."""
+    index, bodies = step.world.index(body), step.bodies
+    return np.where(step.world.models[index].held, -bodies.full_order(bodies.forces()).r[index], 0.0)
+
+
+def penetration(step: Step) -> float:
+    """Largest penetration of any contact point at the end of the step, m."""
+    view = step.bodies.view()
+    return max((each.overlap(view) for each in step.world.constraints), default=0.0)
+
+
+def warnings(step: Step) -> tuple[str, ...]:
+    """Bodies that approached faster than contact detection follows, and points of channels that a tip passed by."""
+    view, constraints = step.bodies.view(), step.world.constraints
+    memories = (None,) * len(constraints) if step.assembly is None else step.assembly.memories
+    pairs = zip(constraints, memories, strict=False)
+    return tuple(text for each, memory in pairs for text in each.warnings(view, memory))

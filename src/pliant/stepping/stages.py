@@ -1,0 +1,303 @@
+"""The stages of a step, in the order in which every stepper calls them. Each takes frozen values and returns another.
+
+contacts = detect(step)                          collision detection at the present positions
+rows     = assemble(step, contacts)              gaps δ, gradients H and laws of all constraints
+systems  = linearize(step, tangent)              A dx = r of each body, A = M/h² + D/h + K
+factors  = factorize(step, systems)              A = L Lᵀ; the symbolic part was done once
+free     = solve(step, factors)                  A dx_free = r, the motion without constraint forces
+problem  = condense(step, rows, factors, free)   δ = δ_free + W λ,  W = H A⁻¹ Hᵀ
+correct(step, rows, factors, free, problem)      λ from the laws, dx = dx_free + A⁻¹ Hᵀ λ
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from pliant.constraints import Assembly, Constraint, RowView
+from pliant.constraints import assemble as assemble_rows
+from pliant.constraints import condense as condense_rows
+from pliant.constraints import detect as detect_contacts
+from pliant.core.arrays import transposed_product
+from pliant.core.errors import SingularError
+from pliant.core.timers import StageTimers
+from pliant.core.types import FloatArray
+from pliant.materials import Tangent
+from pliant.models.model import Factor, System
+from pliant.models.scheme import Scheme
+from pliant.models.workspace import Workspace
+from pliant.solvers.contact import ConflictingRowsError, MixedProblem
+from pliant.stepping.bodies import Forces, Reactions, StepBodies
+from pliant.stepping.rigid_modes import FreeModes
+from pliant.stepping.session import Condensed, RowSolver, Session, Solution, begin_session
+from pliant.world import State, World
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A step in progress.
+
+    `bodies` are where the last linear solve left them. `assembly` holds its rows and `lam` (rows,) their forces, N;
+    `dx` is its displacement of each body and `report` what the solver said about it. `iterations` counts linear
+    solves, `projected` those whose tangent had to be projected; `linear_residual` is ‖A dx − r‖/‖r‖ of the last.
+    `free_modes` are the rigid motions of bodies that a quasi-static solve leaves open, empty in dynamics.
+    """
+
+    bodies: StepBodies
+    session: Session
+    timers: StageTimers
+    assembly: Assembly | None = None
+    lam: FloatArray = field(default_factory=lambda: np.zeros(0))
+    dx: tuple[FloatArray, ...] = ()
+    report: Any = None
+    iterations: int = 0
+    projected: int = 0
+    linear_residual: float = 0.0
+    free_modes: tuple[FreeModes | None, ...] = ()
+
+    @property
+    def world(self) -> World:
+        """The world that is stepped."""
+        return self.bodies.world
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """Constraints of the world, then those of the session."""
+        return (*self.world.constraints, *self.session.constraints)
+
+    def balanced(self, forces: Forces) -> Forces:
+        """`forces` less those that only accelerate free bodies."""
+        if all(modes is None for modes in self.free_modes):
+            return forces
+        pairs = zip(forces.r, self.free_modes, strict=True)
+        return replace(forces, r=tuple(r if modes is None else modes.balanced(r) for r, modes in pairs))
+
+    def advanced(self) -> State:
+        """The state where the bodies are now."""
+        return self.bodies.advanced(self.assembly, self.lam)
+
+
+class Regularization(Protocol):
+    """What a quasi-static solve adds to a linear solve where bodies can move freely."""
+
+    def regularize(self, step: Step, systems: Sequence[System]) -> None:
+        """Change the systems before they are factorized."""
+
+    def constrain(self, factors: Sequence[Factor], dx: list[FloatArray]) -> None:
+        """Remove the free rigid motion from dx (in place)."""
+
+
+class Detection(NamedTuple):
+    """What each constraint sees of the step, and what it found there: contacts of colliding pairs, None of others."""
+
+    views: Sequence[RowView]
+    found: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """The systems of one linear solve, the `forces` in them without those of constraints, and how they were made.
+
+    `round_off` (N) is the force that a change of all positions by their last bit causes, ε ‖A_ii x_i‖.
+    """
+
+    systems: tuple[System, ...]
+    forces: Forces
+    tangent: Tangent
+    round_off: float
+    regularization: Regularization | None
+
+
+@dataclass(frozen=True, eq=False)
+class Factorization:
+    """The factors of a linearization, and what the session observed of its matrices."""
+
+    linearization: Linearization
+    factors: tuple[Factor, ...]
+    observed: Any
+    projected: bool
+
+
+class FreeMotion(NamedTuple):
+    """dx_free of every body, the displacement without constraint forces, and ‖A dx − r‖/‖r‖ of it."""
+
+    dx: list[FloatArray]
+    linear_residual: float
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """Outcome of one linear solve: `step` has its forces, and the bodies where they were before it; `dx` is the
+    displacement of each body that it asks for, `forces` those before it without constraints.
+    """
+
+    step: Step
+    dx: tuple[FloatArray, ...]
+    forces: Forces
+    round_off: float
+
+
+def begin(
+    world: World,
+    state: State,
+    controls: Mapping[Any, Any] | None,
+    *,
+    scheme: Scheme,
+    solver: RowSolver | None,
+    workspace: Workspace,
+) -> Step:
+    """A step from `state` under `controls`, checked."""
+    values, session = begin_session(solver, world, state, controls, workspace)
+    return Step(StepBodies.begin(world, state, scheme, values, workspace), session, StageTimers())
+
+
+def detect(step: Step) -> Detection | None:
+    """What every constraint finds at the present positions; None where the world has none."""
+    if not step.constraints:
+        return None
+    with step.timers.stage("detect"):
+        views = step.bodies.views(len(step.session.constraints))
+        return Detection(views, detect_contacts(step.constraints, views))
+
+
+def assemble(step: Step, contacts: Detection | None) -> Assembly | None:
+    """The rows of all constraints; None where the world has none."""
+    if contacts is None:
+        return None
+    with step.timers.stage("rows"):
+        return assemble_rows(step.constraints, contacts.views, contacts.found)
+
+
+def linearize(step: Step, tangent: Tangent, regularization: Regularization | None = None) -> Linearization:
+    """A and r of every body, with the geometric stiffness of constraints at their last forces."""
+    with step.timers.stage("linearize"):
+        systems, forces = step.bodies.linearized(tangent)
+        round_off = 0.0 if tangent is Tangent.WARPED else _round_off(step.bodies, systems)
+        if regularization is not None:
+            regularization.regularize(step, systems)
+    return Linearization(tuple(systems), forces, tangent, round_off, regularization)
+
+
+def factorize(step: Step, linearization: Linearization) -> Factorization:
+    """Factors of all systems. Where A is not positive definite its tangent is projected; the result says so."""
+    made, projected = linearization, False
+    while True:
+        with step.timers.stage("factorize"):
+            observed = step.session.observe(made.systems)
+            try:
+                return Factorization(made, tuple(system.factorize() for system in made.systems), observed, projected)
+            except SingularError:
+                if made.tangent is Tangent.PROJECTED:
+                    raise
+        made, projected = linearize(step, Tangent.PROJECTED, made.regularization), True
+
+
+def solve(step: Step, factorization: Factorization) -> FreeMotion:
+    """The displacement of every body without constraint forces."""
+    systems, factors = factorization.linearization.systems, factorization.factors
+    with step.timers.stage("solve"):
+        dx = [factor.solve(system.r) for factor, system in zip(factors, systems, strict=True)]
+        linear_residual = _linear_residual(systems, dx)
+        if factorization.linearization.regularization is not None:
+            factorization.linearization.regularization.constrain(factors, dx)
+        for index, system in enumerate(systems):
+            if system.held_dx is not None:
+                dx[index] = dx[index] + system.held_dx
+    return FreeMotion(dx, linear_residual)
+
+
+def condense(
+    step: Step, assembly: Assembly | None, factorization: Factorization, free: FreeMotion
+) -> MixedProblem | None:
+    """The problem of the constraint forces, δ = δ_free + W λ; None where there are no rows."""
+    if assembly is None or not assembly.rows.count:
+        return None
+    with step.timers.stage("condense"):
+        return condense_rows(assembly.rows, factorization.factors, free.dx)
+
+
+def correct(
+    step: Step,
+    assembly: Assembly | None,
+    factorization: Factorization,
+    free: FreeMotion,
+    problem: MixedProblem | None,
+) -> Correction:
+    """Constraint forces from their laws, and dx = dx_free + A⁻¹ Hᵀ λ."""
+    linearization = factorization.linearization
+    bodies, session, report = step.bodies, step.session, step.report
+    lam: FloatArray = np.zeros(0)
+    dx = free.dx
+    reactions = None if assembly is not None else bodies.reactions
+    if problem is not None and assembly is not None:
+        condensed = Condensed(bodies, assembly, factorization.factors, problem, free.dx, factorization.observed)
+        solution = _solve_constraints(step, condensed)
+        bodies, session, lam, report = solution.bodies, solution.session, solution.lam, solution.report
+        dx = list(solution.dx_free)
+        with step.timers.stage("correct"):
+            pushes = _generalized(assembly, lam, dx)
+            reactions = Reactions(assembly, lam, pushes)
+            for index, (push, factor) in enumerate(zip(pushes, factorization.factors, strict=True)):
+                if push.any():
+                    dx[index] = dx[index] + factor.response(assembly.rows.H[index], lam).reshape(push.shape)
+    with step.timers.stage("factorize"):
+        for system, factor in zip(linearization.systems, factorization.factors, strict=True):
+            system.release(factor)
+    done = replace(
+        step,
+        bodies=replace(bodies, reactions=reactions),
+        session=session,
+        assembly=assembly,
+        lam=lam,
+        dx=tuple(dx),
+        report=report,
+        iterations=step.iterations + 1,
+        projected=step.projected + factorization.projected,
+        linear_residual=free.linear_residual,
+    )
+    return Correction(done, tuple(dx), linearization.forces, linearization.round_off)
+
+
+def _solve_constraints(step: Step, condensed: Condensed) -> Solution:
+    with step.timers.stage("constraints"):
+        try:
+            return step.session.solve(condensed)
+        except ConflictingRowsError as error:
+            raise _named_conflict(step, condensed.assembly, error) from error
+
+
+def _generalized(assembly: Assembly, lam: FloatArray, dx: Sequence[FloatArray]) -> tuple[FloatArray, ...]:
+    """Hᵀλ of each body."""
+    return tuple(transposed_product(H, lam).reshape(x.shape) for H, x in zip(assembly.rows.H, dx, strict=True))
+
+
+def _named_conflict(step: Step, assembly: Assembly, error: ConflictingRowsError) -> ConflictingRowsError:
+    """The error with the names of the conflicting constraints in front, and a word on reduced bodies."""
+    pairs = zip(step.constraints, assembly.places, strict=True)
+    names = [repr(each.name) for each, place in pairs if any(place.start <= row < place.stop for row in error.rows)]
+    text = f"{', '.join(names)} cannot be satisfied together: {error}"
+    if step.world.reductions:
+        text += "; bodies of this world are reduced, and with more modes they may be able to give way"
+    return ConflictingRowsError(text, rows=error.rows)
+
+
+def _linear_residual(systems: Sequence[System], dx: Sequence[FloatArray]) -> float:
+    """‖A dx − r‖ / ‖r‖ over the free DoFs of all bodies."""
+    error = total = 0.0
+    for system, x in zip(systems, dx, strict=True):
+        rest = system.product(x) - system.r
+        error += float(np.vdot(rest, rest))
+        total += float(np.vdot(system.r, system.r))
+    return float(np.sqrt(error / total)) if total else 0.0
+
+
+def _round_off(bodies: StepBodies, systems: Sequence[System]) -> float:
+    squares = 0.0
+    for trial, system in zip(bodies.trials, systems, strict=True):
+        reach = np.broadcast_to(trial.reach(), trial.dx.shape)
+        noise = np.where(trial.model.held, 0.0, system.diagonal() * reach)
+        squares += float(np.vdot(noise, noise))
+    return float(np.finfo(np.float64).eps * np.sqrt(squares))
