@@ -17,7 +17,7 @@ from pliant.actuators.drive import Actuator, DriveRow
 from pliant.actuators.limits import Command, Limits
 from pliant.actuators.values import Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
-from pliant.core.arrays import csr
+from pliant.core.arrays import csr, writable
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, MeshError
 from pliant.core.types import FloatArray, IntArray
@@ -25,7 +25,6 @@ from pliant.mesh import Mesh, Surface
 from pliant.models.body import Model
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.loads import PressureFacets, PressureStiffness, facet_rule, pressure_forces
-from pliant.models.volume.model import writable
 
 
 @dataclass(frozen=True, eq=False)

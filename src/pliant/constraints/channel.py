@@ -19,7 +19,7 @@ from scipy import sparse
 from pliant.constraints.coupling import Coupling
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses
 from pliant.constraints.sliding import sliding_rows, sliding_stiffness
-from pliant.core.arrays import csr, stacked
+from pliant.core.arrays import csr, stacked, writable
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
@@ -27,7 +27,6 @@ from pliant.models.axis import Axis
 from pliant.models.body import Model
 from pliant.models.model import MatrixStiffness
 from pliant.models.rod import RodModel
-from pliant.models.rod.model import writable
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.barycentric import BarycentricMap
 

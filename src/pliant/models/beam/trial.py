@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from pliant.core.arrays import writable
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics, element
@@ -88,8 +89,8 @@ class BeamTrial(TrialBase):
         self.dx: FloatArray = np.zeros(model.held.shape)
         self.load_fraction = 1.0
         self.workspace = workspace
-        self._q = q if q.flags.writeable else q.copy()
-        self._v = v if v.flags.writeable else v.copy()
+        self._q = writable(q)
+        self._v = writable(v)
         self._scheme = scheme
         self._external = model.external_forces(gravity, controls)
         self._target = model.prescribed(controls)

@@ -17,6 +17,7 @@ from pliant.core.lie import orthonormal, rotation_exp, rotation_log
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
 from pliant.models.body import Model
+from pliant.models.contact_shape import ContactShape
 from pliant.models.model import GeometricStiffness, Residual, TrialBase
 from pliant.models.rigid.body import RigidBody
 from pliant.models.rigid.frame_map import FrameMap
@@ -57,6 +58,15 @@ class RigidModel(Model):
         """The map of points (p, 3), m, fixed in the body."""
         pose = self.initial()[0]
         return FrameMap((points - pose[0]) @ pose[1:] if placed else points)
+
+    def contact_shape(self, exclude: Any = None) -> ContactShape:
+        """Its surface and its solid; `exclude` is for other bodies."""
+        return self.spec.shape.contact_shape(moves=True)
+
+    def node_positions(self, q: FloatArray) -> FloatArray:
+        """Positions of the points of its shape, (p, 3), m."""
+        placed: FloatArray = q[0] + self.spec.shape.points @ q[1:].T
+        return placed
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
         """M (6, 6) in world axes, kg and kg·m²."""

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from pliant.core.arrays import writable
 from pliant.core.errors import SingularError
 from pliant.core.lie import cross_matrix, rotation_exp
 from pliant.core.types import FloatArray, IndexArray
@@ -137,8 +138,8 @@ class RodTrial(TrialBase):
         self.model = model
         self.dx: FloatArray = np.zeros(model.held.shape)
         self.load_fraction = 1.0
-        self._q = q if q.flags.writeable else q.copy()
-        self._v = v if v.flags.writeable else v.copy()
+        self._q = writable(q)
+        self._v = writable(v)
         self._scheme = scheme
         self._external, self._moments = model.external(gravity, controls)
         self._target = model.prescribed(controls)
