@@ -97,19 +97,19 @@ class World:
         raise InputError(f"{handle!r} is not an actuator of this world")
 
     def pairs(self, a: Any, b: Any = None) -> list[tuple[int, float]]:
-        """Numbers of the colliding pairs of `a` and `b`, each with 1 where `a` is its first side, −1 where it is the
+        """Indices of the contact pairs of `a` and `b`, each with 1 where `a` is its first side, −1 where it is the
         second; of a `pl.Facing` alone, its own.
         """
         if b is not None:
             a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
-        found = []
-        for number, maker in enumerate(self.constraints):
-            if isinstance(maker, ContactPair):
-                sides = (maker.a.handle, maker.b.handle)
-                if (b is None and getattr(maker, "spec", None) is a) or (sides[0] is a and sides[1] is b):
-                    found.append((number, 1.0))
-                elif sides[0] is b and sides[1] is a:
-                    found.append((number, -1.0))
+        found, wanted = [], (a,) if b is None else (a, b)
+        for index, pair in enumerate(self.constraints):
+            if isinstance(pair, ContactPair):
+                named = pair.handles if b is None else (pair.a.handle, pair.b.handle)
+                if _same(named, wanted):
+                    found.append((index, 1.0))
+                elif _same(named[::-1], wanted):
+                    found.append((index, -1.0))
         if not found:
             raise InputError(f"{_name(a)} and {_name(b)} do not collide in this world; scene.collide(a, b) lets them")
         return found
@@ -131,6 +131,10 @@ class World:
         potential = sum(model.potential_energy(q, gravity, values) for model, q, _ in triples)
         total = kinetic + elastic + potential
         return {"kinetic": kinetic, "elastic": elastic, "potential": potential, "total": total}
+
+
+def _same(some: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
 
 
 def _name(handle: Any) -> str:
