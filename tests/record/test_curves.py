@@ -7,6 +7,12 @@ import pliant as pl
 from pliant.record.curves import curves
 
 
+class Motor(pl.ForcePoint):
+    """An actuator of one's own, with units of its own."""
+
+    kinds = ((pl.Displacement, "turns"), (pl.Force, "J/turn"))
+
+
 @pytest.fixture(scope="module")
 def robot():
     return pl.robots.finger()
@@ -29,7 +35,7 @@ def run(robot):
 def test_curves_carry_the_numbers_of_the_run(run, robot):
     found = {curve.label: curve.values for curve in curves(run, robot.tip)}
     path = 1e3 * robot.tip.along(run.points(robot))
-    np.testing.assert_allclose(found["place: tip z (mm)"], path[:, 2])
+    np.testing.assert_allclose(found["position: tip z (mm)"], path[:, 2])
     displacement, force = run.actuation(robot.cable)
     np.testing.assert_allclose(found["actuator displacement: finger cable (mm)"], 1e3 * displacement)
     np.testing.assert_allclose(found["actuator force: finger cable (N)"], force)
@@ -47,12 +53,32 @@ def test_chambers_are_in_millilitres_and_kilopascals():
     assert found["growth: bellows air (mL)"][-1] == pytest.approx(1e6 * run.actuation(bellows.cavity)[0][-1])
 
 
+def test_layers_and_actuators_of_ones_own_have_the_units_of_their_control_values():
+    scene = pl.Scene()
+    rubber = pl.materials.NeoHookean(young=1e5, poisson=0.4, density=1e3)
+    sheet = scene.add(
+        pl.Volume(pl.mesh.box((0.04, 0.02, 0.004), (4, 2, 2)), rubber, clamp=pl.regions.plane(axis="x", at=0.0))
+    )
+    lower = pl.regions.box((-1, -1, -1), (1, 1, 0.002))
+    layer = scene.add(pl.Layer(sheet, lower, normal=(0, 0, 1), thickness=0.002))
+    motor = scene.add(Motor(sheet, (0.04, 0.01, 0.002), direction=(0, 0, 1), name="motor"))
+    controls = {layer: pl.SpreadingPressure(2.0), motor: pl.Force(0.001)}
+    run = pl.simulate(scene.compile(), pl.ImplicitEuler(dt=0.01), until=0.02, control=lambda t, state: controls)
+    found = {curve.label: curve.values for curve in curves(run)}
+    np.testing.assert_array_equal(found["spreading pressure: layer (N/m)"], run.actuation(layer)[1])
+    np.testing.assert_array_equal(found["area growth: layer (mm²)"], 1e6 * run.actuation(layer)[0])
+    assert found["spreading pressure: layer (N/m)"][-1] == pytest.approx(2.0)
+    np.testing.assert_array_equal(found["actuator displacement: motor (turns)"], run.actuation(motor)[0])
+    np.testing.assert_array_equal(found["actuator force: motor (J/turn)"], run.actuation(motor)[1])
+    assert not any("SI" in label for label in found)
+
+
 def test_the_plot_has_a_panel_for_each_kind(run, robot, tmp_path):
     pytest.importorskip("matplotlib")
     figure = run.plot(tmp_path / "curves.png", points={"tip": robot.tip})
     labels = [axes.get_ylabel() for axes in figure.axes]
     assert labels == [
-        "place\n(mm)",
+        "position\n(mm)",
         "largest displacement\n(mm)",
         "actuator displacement\n(mm)",
         "actuator force\n(N)",

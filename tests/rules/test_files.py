@@ -4,7 +4,15 @@ import re
 
 import pytest
 
-LONGEST = 600
+LONGEST = 400
+LONGER = {
+    "src/pliant/actuators/cable.py": 450,
+    "src/pliant/viewer/simulation.py": 450,
+    "tests/collision/test_proximity.py": 450,
+    "tests/viewer/test_live.py": 450,
+    "tests/viewer/test_studio.py": 600,
+}
+"""Files that are longer for now, with the length they may not exceed."""
 KINDS = {".py", ".md", ".toml", ".html", ".yml", ".yaml", ".txt", ""}
 FOLDERS = ("src", "tests", "examples", "benchmarks", "demos", "experiments", "docs", ".ci")
 LEFT_OVER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX)\b")
@@ -21,7 +29,8 @@ def files(root):
 
 
 def test_files_are_short(files):
-    long = {str(p): text.count("\n") for p, text in files.items() if p.suffix == ".py" and text.count("\n") > LONGEST}
+    lengths = {p.as_posix(): text.count("\n") for p, text in files.items() if p.suffix == ".py"}
+    long = {name: length for name, length in lengths.items() if length > LONGER.get(name, LONGEST)}
     assert not long, f"files of more than {LONGEST} lines do more than one thing: {long}"
 
 

@@ -90,3 +90,21 @@ def test_sensors_read_length_and_volume():
     assert state.length(cable) == pytest.approx(0.008)
     hollow = body.mesh.surface().components()[1]
     assert state.volume(cavity) == pytest.approx(-hollow.volume(), rel=1e-12)
+
+
+def test_a_world_keeps_the_scene_as_it_was_compiled(tmp_path):
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.1, position=(0, 0, 0.02), name="ball"))
+    world = scene.compile()
+    before = pl.load(world.save(tmp_path / "before.npz"))
+    floor = scene.add(pl.Obstacle.plane(name="floor"))
+    scene.collide(ball, floor)
+    scene.gravity[:] = 0.0
+    after = pl.load(world.save(tmp_path / "after.npz"))
+    for loaded in (before, after):
+        assert [thing.name for thing, _ in loaded.source.things] == ["ball"]
+        assert not loaded.source.pairs
+        np.testing.assert_array_equal(loaded.gravity, (0, 0, -9.81))
+    with pytest.raises(pl.InputError, match="nothing in this world is called 'floor'"):
+        world.thing("floor")
+    assert [thing.name for thing, _ in scene.compile().source.things] == ["ball", "floor"]

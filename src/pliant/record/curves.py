@@ -9,12 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Slider, Stiffness
+from pliant.actuators import ActuatorRows, Stiffness
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 
 if TYPE_CHECKING:
     from pliant.record.run import Run
+
+_SHOWN: dict[str, tuple[str, str, float]] = {
+    "m": ("actuator displacement", "mm", 1e3),
+    "N": ("actuator force", "N", 1.0),
+    "rad": ("angle", "°", 180.0 / np.pi),
+    "N·m": ("torque", "N·m", 1.0),
+    "m³": ("growth", "mL", 1e6),
+    "Pa": ("pressure", "kPa", 1e-3),
+    "m²": ("area growth", "mm²", 1e6),
+    "N/m": ("spreading pressure", "N/m", 1.0),
+}
+"""Heading, shown unit and factor of an actuator's quantity by its SI unit; others are shown in their own unit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +48,12 @@ class Curve:
 
 
 def curves(run: Run, points: Any = None) -> list[Curve]:
-    """All curves of `run`: places of `points`, how far bodies moved, actuators, contact forces.
+    """All curves of `run`: positions of `points`, how far bodies moved, actuators, contact forces.
 
     `points` are markers by name, such as ``{"tip": robot.tip}``, or one marker.
     """
     found = [*_markers(run, points), *_travels(run)]
-    specs = {} if run.world is None else {getattr(m, "spec", m).name: m.spec for m in _actuators(run)}
+    specs = {} if run.world is None else {rows.spec.name: rows.spec for rows in _actuators(run)}
     for rows in run.forces:
         if rows.values.shape[1] == 3:
             length = np.linalg.norm(rows.values, axis=1)
@@ -71,7 +83,7 @@ def _markers(run: Run, points: Any) -> list[Curve]:
         if not hasattr(marker, "along"):
             raise InputError(f"points must be markers, such as robot.tip, got {marker!r}")
         path = 1e3 * marker.along(run.points(marker.body))
-        found += [Curve("place", f"{name} {axis}", "mm", path[:, k]) for k, axis in enumerate("xyz")]
+        found += [Curve("position", f"{name} {axis}", "mm", path[:, k]) for k, axis in enumerate("xyz")]
     return found
 
 
@@ -85,24 +97,18 @@ def _travels(run: Run) -> list[Curve]:
     return found
 
 
-def _actuators(run: Run) -> list[Any]:
-    from pliant.actuators import ActuatorRows
-
+def _actuators(run: Run) -> list[ActuatorRows]:
     assert run.world is not None
-    return [maker for maker in run.world.constraints if isinstance(maker, ActuatorRows)]
+    return [constraint for constraint in run.world.constraints if isinstance(constraint, ActuatorRows)]
 
 
 def _actuation(name: str, spec: Any, values: FloatArray) -> list[Curve]:
-    """Both curves of an actuator in its own units; in SI without a unit's name where its kind is not known."""
-    turns = isinstance(spec, Hinge) or (isinstance(spec, BaseDrive) and spec.turns)
-    if isinstance(spec, Cavity):
-        kinds = (("growth", "mL", 1e6), ("pressure", "kPa", 1e-3))
-    elif isinstance(spec, Stiffness):
-        kinds = (("strain", "SI", 1.0), ("added stiffness", "kPa", 1e-3))
-    elif turns:
-        kinds = (("angle", "°", 180.0 / np.pi), ("torque", "N·m", 1.0))
-    elif isinstance(spec, (Cable, ForcePoint, Slider, BaseDrive)):
-        kinds = (("actuator displacement", "mm", 1e3), ("actuator force", "N", 1.0))
+    """Both curves of an actuator in the units of its control values; in "SI" where the run does not know it."""
+    if isinstance(spec, Stiffness):
+        kinds = [("strain energy / modulus", "mL", -1e6), ("added modulus", "kPa", 1e-3)]
+    elif spec is None:
+        kinds = [("actuator displacement", "SI", 1.0), ("actuator force", "SI", 1.0)]
     else:
-        kinds = (("actuator displacement", "SI", 1.0), ("actuator force", "SI", 1.0))
+        general = ("actuator displacement", "actuator force")
+        kinds = [_SHOWN.get(unit, (what, unit, 1.0)) for what, (_, unit) in zip(general, spec.kinds, strict=True)]
     return [Curve(panel, name, unit, factor * values[:, k]) for k, (panel, unit, factor) in enumerate(kinds)]

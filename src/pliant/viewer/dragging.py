@@ -17,7 +17,8 @@ from pliant.models.rigid import Obstacle, Waypoints
 from pliant.models.volume import Volume
 from pliant.viewer.shapes import shape_triangles
 from pliant.world import World
-from pliant.world.scene import Pair, Scene
+from pliant.world.scene import Scene
+from pliant.world.source import Pair
 
 MODULI = ("young", "c1", "c2", "c3", "m", "bulk")
 """Fields of materials that are stiffnesses, Pa."""
@@ -89,7 +90,7 @@ def with_motions(world: World, motions: Mapping[int, Any]) -> World:
         return world
     old = world.obstacles
     new = {id(old[k]): replace(old[k], motion=motion) for k, motion in motions.items()}
-    things = [(new.get(id(thing), thing), placed) for thing, placed in world.source.things()]
+    things = [(new.get(id(thing), thing), placed) for thing, placed in world.source.things]
     pairs = [replace(p, a=new.get(id(p.a), p.a), b=new.get(id(p.b), p.b)) for p in world.source.pairs]
     return Scene.of(world.gravity, things, pairs).compile()
 
@@ -97,7 +98,7 @@ def with_motions(world: World, motions: Mapping[int, Any]) -> World:
 def materials_of(world: World) -> list[tuple[str, Material]]:
     """The materials of the volumes of a world, each once, with a name."""
     found: dict[int, tuple[str, Material]] = {}
-    for thing, _ in world.source.things():
+    for thing, _ in world.source.things:
         if isinstance(thing, Volume):
             found.setdefault(id(thing.material), (thing.name, thing.material))
             for _, material in thing.inclusions:
@@ -125,6 +126,6 @@ def rebuilt(world: World, *, stiffness: Sequence[float], friction: Sequence[floa
     memo: dict[int, Any] = {}
     for (_, material), factor in zip(materials_of(world), stiffness, strict=True):
         memo[id(material)] = stiffened(material, factor)
-    things, pairs, translated = deepcopy((world.source.things(), world.source.pairs, others), memo)
+    things, pairs, translated = deepcopy((world.source.things, world.source.pairs, others), memo)
     changed: list[Pair] = [replace(p, friction=float(mu)) for p, mu in zip(pairs, friction, strict=True)]
     return Scene.of(world.gravity, things, changed).compile(), translated

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -28,6 +27,7 @@ from pliant.models.body import Model
 from pliant.models.rigid import Obstacle, RigidBody, RigidModel
 from pliant.models.rod import Rod, RodLoad, RodModel
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Support, TractionLoad, Volume, VolumeModel
+from pliant.world.source import Pair, Source
 from pliant.world.world import World
 
 Thing = TypeVar("Thing")
@@ -36,19 +36,6 @@ OVERLAP = 0.01
 """What counts as touching: bodies may stand in each other by this share of the margin."""
 _LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad)
 _SLENDER = (Beam, Rod)
-
-
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """A call of `Scene.collide`."""
-
-    a: Any
-    b: Any
-    friction: float
-    margin: float | None
-    exclude: Any
-    capacity: int | None
-    allow_overlap: bool = False
 
 
 class Scene:
@@ -198,20 +185,15 @@ class Scene:
             handles=frozenset([*self._loads, *self._supports, *self._actuators]),
             constraints=(*constraints, *pairs, *facings),
             obstacles=tuple(self._obstacles),
-            source=self,
+            source=Source(self.gravity.copy(), tuple(self._things()), tuple(self._pairs)),
         )
 
-    def things(self) -> list[tuple[Any, Any]]:
+    def _things(self) -> list[tuple[Any, Any]]:
         """Everything that was added, each volume with its mesh where it stands, each beam and rod with its pose."""
         joints = [*self._channels, *self._sheaths]
         parts = [*self._actuators, *self._fibres, *joints, *self._loads, *self._supports, *self._facings]
         rest = [*self._obstacles, *parts, *self._attachments]
         return [*((body, self._volumes.get(id(body))) for body in self._bodies), *((thing, None) for thing in rest)]
-
-    @property
-    def pairs(self) -> list[Pair]:
-        """The pairs that collide."""
-        return list(self._pairs)
 
     @classmethod
     def of(cls, gravity: Any, things: Sequence[tuple[Any, Any]], pairs: Sequence[Pair]) -> Scene:

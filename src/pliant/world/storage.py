@@ -14,7 +14,8 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.world.codec import Decoder, Encoder
 from pliant.world.reduced import reduced
-from pliant.world.scene import Pair, Scene
+from pliant.world.scene import Scene
+from pliant.world.source import Pair
 from pliant.world.state import State
 from pliant.world.world import World
 
@@ -31,16 +32,16 @@ def save_world(world: World, path: Path) -> Path:
 
 def encode_world(world: World) -> tuple[dict[str, Any], dict[str, Any]]:
     """A world as a JSON header and arrays."""
-    encoder, scene = Encoder(), world.source
-    if scene is None:
+    encoder, source = Encoder(), world.source
+    if source is None:
         raise InputError("this world was not compiled from a scene, so it cannot be saved")
-    things = [[encoder.encode(thing), encoder.encode(placed)] for thing, placed in scene.things()]
-    number = {id(thing): k for k, (thing, _) in enumerate(scene.things())}
+    things = [[encoder.encode(thing), encoder.encode(placed)] for thing, placed in source.things]
+    number = {id(thing): k for k, (thing, _) in enumerate(source.things)}
     pairs = [
         [number[id(p.a)], number[id(p.b)], p.friction, p.margin, encoder.encode(p.exclude), p.capacity, p.allow_overlap]
-        for p in scene.pairs
+        for p in source.pairs
     ]
-    header = {"gravity": scene.gravity.tolist(), "things": things, "pairs": pairs}
+    header = {"gravity": source.gravity.tolist(), "things": things, "pairs": pairs}
     if world.reductions:
         header["reductions"] = encoder.encode(world.reductions)
     return header, {f"world_{name}": array for name, array in encoder.arrays.items()}
@@ -106,7 +107,7 @@ def decode_state(world: World, arrays: Mapping[str, Any]) -> State:
 
 def encode_controls(world: World, controls: Sequence[Mapping[Any, Any]]) -> list[list[list[Any]]]:
     """Controls of each step as [number of the thing, kind, value]."""
-    number = {id(thing): k for k, (thing, _) in enumerate(world.source.things())}
+    number = {id(thing): k for k, (thing, _) in enumerate(world.source.things)}
 
     def encoded(handle: Any, value: Any) -> list[Any]:
         if handle == "gravity":
@@ -118,7 +119,7 @@ def encode_controls(world: World, controls: Sequence[Mapping[Any, Any]]) -> list
 
 def decode_controls(world: World, encoded: Sequence[Sequence[Sequence[Any]]]) -> tuple[dict[Any, Any], ...]:
     """Controls of each step, by the handles of `world`."""
-    things = [thing for thing, _ in world.source.things()]
+    things = [thing for thing, _ in world.source.things]
 
     def decoded(k: int, kind: str, value: Any) -> tuple[Any, Any]:
         return ("gravity", np.array(value)) if k < 0 else (things[k], _CONTROLS[kind](_value(value)))
