@@ -23,7 +23,6 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.free_modes import FreeModes
 from pliant.models.model import Factor, System
-from pliant.models.rigid.model import RigidSystem
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.models.workspace import Workspace
 from pliant.stepping.bodies import Forces, StepBodies
@@ -240,13 +239,13 @@ class _Equilibrium:
     def regularize(self, step: Step, systems: Sequence[System]) -> None:
         """A += σM, and balanced loads for bodies that can move freely."""
         for index, (system, modes) in enumerate(zip(systems, step.free_modes, strict=True)):
-            if isinstance(system, RigidSystem) and self.welded[index]:
-                system.add_mass(0.0, ease=self.ease)
+            if not system.elastic and self.welded[index]:
+                system.add_mass(self.ease)
                 continue
             model = step.world.models[index]
             shift = max(self.shift, 1e-8 if modes is not None else 0.0, model.least_mass)
             if shift:
-                system.add_mass(shift)
+                system.add_mass(shift if system.elastic else 1.0)
             if modes is not None:
                 system.r = np.where(model.held, 0.0, modes.balanced(system.r))
 

@@ -7,7 +7,7 @@ survive.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -25,9 +25,7 @@ from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden,
 from pliant.mesh import Mesh, Surface, regions
 from pliant.models.kinds import stored_kinds
 from pliant.models.rigid import Obstacle
-from pliant.reduced import Subspace
-from pliant.reduced.contact_basis import ContactBasis
-from pliant.reduced.pair_basis import PairBasis, PairFacing
+from pliant.reduced import ContactBasis, ContactPoints, Subspace
 from pliant.world.reduced import Training
 
 _KNOWN: dict[str, type] = {
@@ -37,11 +35,13 @@ _KNOWN: dict[str, type] = {
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(Attachment, Channel, Facing, Sheath),
         *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive),
-        *(ContactBasis, PairFacing, PairBasis, Training),
+        *(ContactBasis, ContactPoints, Training),
         *(Obstacle, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *regions.KINDS,
     )
 }
+_EARLIER: dict[str, Callable[..., Any]] = {"PairFacing": ContactPoints, "PairBasis": ContactBasis.on_points}
+"""What earlier versions saved under other names."""
 
 
 def _known() -> dict[str, type]:
@@ -114,7 +114,7 @@ class Decoder:
         if "again" in value:
             return self._things[value["again"]]
         own = {name: self.decode(item) for name, item in value["fields"].items()}
-        kind = MeshObstacle if value["class"] == "MeshObstacle" else _known()[value["class"]]
-        thing = kind(**own)
+        kinds: dict[str, Callable[..., Any]] = {"MeshObstacle": MeshObstacle, **_EARLIER, **_known()}
+        thing = kinds[value["class"]](**own)
         self._things[value["thing"]] = thing
         return thing
