@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from demos.outcome import Outcome, stage_table
+from demos.outcome import Outcome, stage_table, write_outcome
 from demos.recording import record, smooth
 from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray
@@ -21,8 +21,6 @@ from pliant.record import Run
 from pliant.robots import Gripper, gripper
 from pliant.stepping import ImplicitEuler
 from pliant.viewer.export_surfaces import Shown, shown_run
-from pliant.viewer.page import write_page
-from pliant.viewer.picture import write_picture
 from pliant.viewer.shapes import revolve
 from pliant.viewer.surfaces import SurfaceFrames
 from pliant.world import Scene, World
@@ -97,22 +95,17 @@ def run(out: Path) -> Outcome:
     recorded = record(bench, check, until=DURATION)
     shown = surfaces(bench, recorded)
     cells = sum(one.body.mesh.cell_count for one in bench.robot.fingers)
-    title = "A soft gripper lifts a cube"
-    caption = "Three fingers pulled by cables; arrows are the forces with which they push the cube."
-    stats = {
-        "real-time factor": f"{recorded.real_time_factor:.1f}×",
-        "step": f"{1e3 * float(np.median(recorded.step_seconds)):.1f} ms",
-        "time step": f"{1e3 * DT:.0f} ms",
-        "tetrahedra": f"{cells}",
-    }
-    held = int(np.searchsorted(shown.times, HOLDING))
-    picture = write_picture(out / "lift.png", surfaces=shown.surfaces, frames=[held], times=shown.times, title=title)
-    page = write_page(
-        out / "lift.html", surfaces=shown.surfaces, times=shown.times, title=title, caption=caption, stats=stats,
-        floor=shown.floor,
-    )  # fmt: skip
-    table = stage_table(recorded, title=f"3 fingers, {cells} tetrahedra, friction")
-    return Outcome(recorded, table, (picture, page, recorded.save(out / "lift.npz")), page=page)
+    return write_outcome(
+        out,
+        "lift",
+        recorded,
+        shown,
+        frames=[int(np.searchsorted(shown.times, HOLDING))],
+        title="A soft gripper lifts a cube",
+        caption="Three fingers pulled by cables; arrows are the forces with which they push the cube.",
+        stats={"time step": f"{1e3 * DT:.0f} ms", "tetrahedra": f"{cells}"},
+        table=stage_table(recorded, title=f"3 fingers, {cells} tetrahedra, friction"),
+    )
 
 
 def _plate(bench: Bench, lifts: FloatArray) -> SurfaceFrames:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,9 @@ import numpy as np
 from rich.table import Table
 
 from pliant.record import Run
+from pliant.viewer.export_surfaces import Shown
+from pliant.viewer.page import write_page
+from pliant.viewer.picture import write_picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +23,31 @@ class Outcome:
     table: Table
     files: tuple[Path, ...]
     page: Path
+
+
+def write_outcome(
+    out: Path,
+    name: str,
+    run: Run,
+    shown: Shown,
+    *,
+    frames: Sequence[int],
+    title: str,
+    caption: str,
+    stats: Mapping[str, str],
+    table: Table,
+) -> Outcome:
+    """Write the picture of `frames`, the page and the recorded run as `name` into `out`; `stats` stand on the page."""
+    times = {
+        "real-time factor": f"{run.real_time_factor:.1f}×",
+        "step": f"{1e3 * float(np.median(run.step_seconds)):.1f} ms",
+    }
+    picture = write_picture(out / f"{name}.png", surfaces=shown.surfaces, frames=frames, times=shown.times, title=title)
+    page = write_page(
+        out / f"{name}.html", surfaces=shown.surfaces, times=shown.times, title=title, caption=caption,
+        stats=times | dict(stats), floor=shown.floor,
+    )  # fmt: skip
+    return Outcome(run, table, (picture, page, run.save(out / f"{name}.npz")), page=page)
 
 
 def stage_table(run: Run, *, title: str) -> Table:

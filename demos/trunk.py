@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from demos.outcome import Outcome, stage_table
+from demos.outcome import Outcome, stage_table, write_outcome
 from demos.recording import record, smooth
 from pliant.control import Effector, Inverse
 from pliant.core.errors import ConvergenceError
@@ -21,8 +21,6 @@ from pliant.record import Run
 from pliant.robots import Robot, trunk
 from pliant.stepping import ImplicitEuler
 from pliant.viewer.export_surfaces import Shown, shown_run, tube_frames
-from pliant.viewer.page import write_page
-from pliant.viewer.picture import write_picture
 from pliant.viewer.shapes import ball
 from pliant.viewer.surfaces import SurfaceFrames
 from pliant.world import Scene, World
@@ -101,23 +99,16 @@ def run(out: Path) -> Outcome:
     bench = build()
     recorded = record(bench, check, until=DURATION)
     shown = surfaces(bench, recorded)
-    worst = 1e3 * float(errors(recorded, bench)[recorded.times > START].mean())
-    title = "A trunk that reaches"
-    caption = "Told where its tip is to be, the inverse finds the pull of eight cables, in every step."
-    stats = {
-        "real-time factor": f"{recorded.real_time_factor:.1f}×",
-        "step": f"{1e3 * float(np.median(recorded.step_seconds)):.1f} ms",
-        "mean error of the tip": f"{worst:.2f} mm",
-        "tetrahedra": f"{bench.robot.body.mesh.cell_count}",
-    }
-    last = round(0.6 * (len(shown.times) - 1))
-    picture = write_picture(
-        out / "trunk.png", surfaces=shown.surfaces, frames=[0, last], times=shown.times, title=title
+    error = 1e3 * float(errors(recorded, bench)[recorded.times > START].mean())
+    cells = bench.robot.body.mesh.cell_count
+    return write_outcome(
+        out,
+        "trunk",
+        recorded,
+        shown,
+        frames=[0, round(0.6 * (len(shown.times) - 1))],
+        title="A trunk that reaches",
+        caption="Told where its tip is to be, the inverse finds the pull of eight cables, in every step.",
+        stats={"mean error of the tip": f"{error:.2f} mm", "tetrahedra": f"{cells}"},
+        table=stage_table(recorded, title=f"{cells} tetrahedra, 8 cables, inverse"),
     )
-    page = write_page(
-        out / "trunk.html", surfaces=shown.surfaces, times=shown.times, title=title, caption=caption, stats=stats,
-        floor=shown.floor,
-    )  # fmt: skip
-    files = (picture, page, recorded.save(out / "trunk.npz"))
-    table = stage_table(recorded, title=f"{bench.robot.body.mesh.cell_count} tetrahedra, 8 cables, inverse")
-    return Outcome(recorded, table, files, page=page)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from experiments.adagolodjo_parts import DT, NOTES, RodFinger, channel_points, pulled, with_cable, with_rod
-from experiments.following import Following, follow, times
+from experiments.following import Following, follow_point, times
 from experiments.report import Report
 from pliant.actuators.values import Displacement
 from pliant.control import Effector, Inverse
@@ -46,7 +46,7 @@ def inverse_run(bench: RodFinger, path: FloatArray) -> Following:
     """The fingertip follows `path` (k, 3) m by the rod's base alone; the cost is the distance, as in the paper."""
     tip = Effector(bench.robot.tip, name="fingertip")
     stepper = ImplicitEuler(DT, solver=Inverse([tip], [bench.drive], energy_weight=0.0))
-    return follow(bench.world, stepper, [{tip: target} for target in path], path, bench.robot.tip.at)
+    return follow_point(bench.world, stepper, [{tip: target} for target in path], path, bench.robot.tip.at)
 
 
 def difference(sections: int, pull: float = PULL) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def run(*, full: bool) -> Report:
     bench = with_rod(SECTIONS)
     path = targets(bench, 400 if full else 100)
     way = inverse_run(bench, path)
-    metrics: dict[str, Any] = times([way]) | {
+    metrics: dict[str, Any] = times(way) | {
         "mean_error_mm": 1e3 * float(way.errors.mean()),
         "max_error_mm": 1e3 * float(way.errors.max()),
         "final_error_mm": 1e3 * float(way.errors[-1]),

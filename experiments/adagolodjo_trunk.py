@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.following import Following, follow
+from experiments.following import Following, follow_point
 from experiments.report import Report
 from experiments.threaded import Thread, Wire, evenly, off_axis, thread
 from pliant.control import Effector, Inverse, MovedSupport, paths
@@ -53,7 +53,7 @@ class Bench:
     def follow(self, targets: FloatArray) -> Following:
         """The tip follows `targets` (k, 3), m."""
         controls: list[Mapping[Any, Any]] = [{self.tip: target} for target in targets]
-        return follow(self.world, self.stepper, controls, targets, self.trunk.tip.at)
+        return follow_point(self.world, self.stepper, controls, targets, self.trunk.tip.at)
 
     def ways(self, followed: Following) -> FloatArray:
         """How far each base was pulled out in each step, (k, 4), m."""

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.following import W_NOTE
-from experiments.inverse_run import Followed, follow, follow_blind, ramp
+from experiments.following import W_NOTE, Following, follow_blind, follow_effector, ramp, times
 from experiments.report import Report
 from pliant.actuators import Cable
 from pliant.actuators.values import Force
@@ -117,7 +116,7 @@ def run(*, full: bool) -> Report:
     landscape = cost_landscape(problem, resolution=41)
     path = _path(beam.target, steps=120)
     exploiting = exploit(beam, landscape, path)
-    local = follow(beam.world, beam.stepper(), beam.world.initial_state(), beam.tip, path)
+    local = follow_effector(beam.world, beam.stepper(), beam.world.initial_state(), beam.tip, path)
     blind, _ = follow_blind(
         beam.world, beam.without, beam.stepper(), beam.world.initial_state(), beam.tip, path
     )  # fmt: skip
@@ -125,7 +124,7 @@ def run(*, full: bool) -> Report:
     regions_seen = cost_landscape(other, resolution=41)
     ends = ends_of_all_orders(other)
     metrics: dict[str, Any] = {
-        **exploiting.timings(),
+        **times(exploiting),
         "dofs": 3 * beam.body.mesh.node_count,
         "final_error_mm": 1e3 * exploiting.errors[-1],
         "error_of_local_minimum_mm": 1e3 * local.errors[-1],
@@ -164,7 +163,7 @@ _NOTES = (
 )
 
 
-def exploit(beam: Beam, landscape: Landscape, path: FloatArray, *, count: int = 10) -> Followed:
+def exploit(beam: Beam, landscape: Landscape, path: FloatArray, *, count: int = 10) -> Following:
     """Bring the cables to the global minimum in `count` steps, then follow the `path` (k, 3) m with the inverse."""
     forces = landscape.minima[0]
     controls = [
@@ -172,7 +171,7 @@ def exploit(beam: Beam, landscape: Landscape, path: FloatArray, *, count: int = 
         for k in range(1, count + 1)
     ]
     state = ramp(beam.world, beam.stepper(), beam.world.initial_state(), controls)
-    return follow(beam.world, beam.stepper(), state, beam.tip, path)
+    return follow_effector(beam.world, beam.stepper(), state, beam.tip, path)
 
 
 def ends_of_all_orders(problem: QpccProblem) -> list[tuple[float, FloatArray]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.following import W_NOTE, Following, follow, times
+from experiments.following import W_NOTE, Following, follow_point, times
 from experiments.report import Report
 from pliant.actuators import Cable
 from pliant.control import Effector, Inverse, MovedSupport, paths
@@ -106,7 +106,7 @@ def enter(bench: Bench, side: str, count: int) -> Following:
     """The tip follows the centreline into a branch."""
     stepper = ImplicitEuler(DT, solver=bench.inverse())
     way = targets(side, count)
-    return follow(bench.world, stepper, [{bench.tip: target} for target in way], way, bench.place)
+    return follow_point(bench.world, stepper, [{bench.tip: target} for target in way], way, bench.place)
 
 
 def enter_blind(bench: Bench, side: str, count: int) -> Following:
@@ -116,7 +116,7 @@ def enter_blind(bench: Bench, side: str, count: int) -> Following:
     twins: dict[Any, Any] = dict(zip(free.cables, bench.cables, strict=True))
     twins[free.insertion.support] = bench.insertion.support
     commands = [{twins[handle]: value for handle, value in given.items()} for given in planned.commands]
-    return follow(bench.world, ImplicitEuler(DT), commands, targets(side, count), bench.place)
+    return follow_point(bench.world, ImplicitEuler(DT), commands, targets(side, count), bench.place)
 
 
 def run(*, full: bool) -> Report:
@@ -127,7 +127,7 @@ def run(*, full: bool) -> Report:
     blind = {side: enter_blind(bench, side, count) for side in SIDES}
     last = {side: float(way.errors[-1]) for side, way in ways.items()}
     depth = {side: depth_in(side, bench.place(way.state)) for side, way in ways.items()}
-    metrics: dict[str, Any] = times(list(ways.values())) | {
+    metrics: dict[str, Any] = times(*ways.values()) | {
         "dofs": bench.world.models[0].size,
         "branches_entered": sum(inside_branch(bench, side, way.state) for side, way in ways.items()),
         "final_error_mm": 1e3 * max(last.values()),

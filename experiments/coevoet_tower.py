@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.following import W_NOTE
-from experiments.inverse_run import Followed, follow, follow_blind, ramp
+from experiments.following import W_NOTE, Following, follow_blind, follow_effector, ramp, times
 from experiments.report import Report
 from pliant.actuators import Cavity
 from pliant.actuators.values import Pressure
@@ -74,10 +73,10 @@ def run(*, full: bool) -> Report:
     """150 steps towards a target of the top, with self-contact in the optimisation and without."""
     made = build()
     targets = made.targets(150)
-    with_contact = follow(made.world, made.stepper(), made.start, made.top, targets)
+    with_contact = follow_effector(made.world, made.stepper(), made.start, made.top, targets)
     blind, _ = follow_blind(made.world, made.without, made.stepper(), made.start, made.top, targets)
     metrics: dict[str, Any] = {
-        **with_contact.timings(),
+        **times(with_contact),
         "dofs": 3 * made.body.mesh.node_count,
         "way_mm": 1e3 * float(np.linalg.norm(WAY)),
         "final_error_mm": 1e3 * with_contact.errors[-1],
@@ -101,6 +100,6 @@ _NOTES = (
 )
 
 
-def _kilopascal(made: Tower, followed: Followed) -> list[float]:
+def _kilopascal(made: Tower, followed: Following) -> list[float]:
     pressures = followed.info.actuation(made.chambers)[1]
     return [round(1e-3 * float(p), 2) for p in pressures]

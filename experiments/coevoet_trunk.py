@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.following import W_NOTE, Following, follow, times
+from experiments.following import W_NOTE, Following, follow_point, times
 from experiments.report import Report
 from pliant.actuators.values import Cut
 from pliant.control import Effector, Inverse, MovedSupport, paths
@@ -61,7 +61,7 @@ class Bench:
         """The tip follows `targets` (k, 3), m; `first` are further controls of the first step."""
         controls: list[Mapping[Any, Any]] = [{self.tip: target} for target in targets]
         controls[0] = {**controls[0], **(first or {})}
-        return follow(self.world, self.stepper, controls, targets, self.trunk.tip.at, start=start)
+        return follow_point(self.world, self.stepper, controls, targets, self.trunk.tip.at, start=start)
 
 
 def build(obstacles: Sequence[Obstacle] = ()) -> Bench:
@@ -117,7 +117,7 @@ def follow_blind(bench: Bench, targets: FloatArray) -> Following:
     twins: dict[Any, Any] = dict(zip(free.trunk.cables, bench.trunk.cables, strict=True))
     twins[free.platform.support] = bench.platform.support
     commands = [{twins[handle]: value for handle, value in given.items()} for given in planned.commands]
-    return follow(bench.world, ImplicitEuler(DT), commands, targets, bench.trunk.tip.at)
+    return follow_point(bench.world, ImplicitEuler(DT), commands, targets, bench.trunk.tip.at)
 
 
 def circle(count: int) -> Following:
@@ -142,7 +142,7 @@ def run(*, full: bool) -> Report:
     after = cut(pushed, held, 60)
     round_way = circle(150 * scale)
     pushing = slice(round(PUSHED_FROM / DT), None)
-    metrics: dict[str, Any] = times([through, held, after]) | {
+    metrics: dict[str, Any] = times(through, held, after) | {
         "dofs": gated.world.models[0].size,
         "final_error_mm": 1e3 * float(through.errors[-1]),
         "mean_error_mm": 1e3 * float(through.errors.mean()),

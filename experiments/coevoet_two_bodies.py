@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.following import W_NOTE
-from experiments.inverse_run import follow, ramp
+from experiments.following import W_NOTE, follow_effector, ramp, times
 from experiments.report import Report
 from pliant.actuators import ForcePoint
 from pliant.actuators.values import Force
@@ -83,10 +82,10 @@ def run(*, full: bool) -> Report:
     """120 steps in which the point of the organ goes in by 6 mm and comes back."""
     made = build()
     targets = made.targets(120)
-    followed = follow(made.world, made.stepper(), made.start, made.point, targets)
+    followed = follow_effector(made.world, made.stepper(), made.start, made.point, targets)
     unmoved = np.abs(targets - made.point.points)[:, 0]
     metrics: dict[str, Any] = {
-        **followed.timings(),
+        **times(followed),
         "dofs": 3 * (made.wall.mesh.node_count + made.organ.mesh.node_count),
         "way_mm": 1e3 * WAY,
         "final_error_mm": 1e3 * followed.errors[-1],

@@ -22,11 +22,13 @@ from experiments.fang_parts import (
     SOFT_COLOR,
     SOLE,
     STIFF_COLOR,
+    UPRIGHT,
     Inflation,
     body_surface,
     checks,
     inflate,
     pushing,
+    volumes,
 )
 from experiments.goury_pictures import new_figure
 from experiments.report import Report
@@ -47,8 +49,6 @@ RATIOS, FULL_RATIOS = (1.15, 1.33, 1.6, 2.0), (1.15, 1.33, 1.6, 2.0, 2.5, 3.0)
 MODERATE = 1.33
 """Ratio at which the shape is compared with that of `QuasiStatic`; also what the released program reaches at α = 4."""
 STEPPER = Geometric()
-UPRIGHT = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
-"""Turns the finger's y upwards for pictures."""
 PAPER = {
     "tetrahedra": 79048,
     "mesh_s": 3.54,
@@ -102,7 +102,7 @@ def finger_world(
 def bend(material: Material, ratios: Sequence[float], *, cell: float, response: bool) -> Bending:
     """Inflate the finger to each of the volume `ratios`, one step each."""
     world, robot = finger_world(material, cell=cell, response=response)
-    return Bending(robot, inflate(world, [{robot.cavity: VolumeRatio(ratio)} for ratio in ratios], stepper=STEPPER))
+    return Bending(robot, inflate(world, volumes(robot, ratios), stepper=STEPPER))
 
 
 def crossing(bending: Bending) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 from experiments.fang_parts import (
     DRAGON_SKIN,
     ECOFLEX,
+    NEAR,
     SOFT_COLOR,
     SOLE,
     STIFF_COLOR,
@@ -44,8 +45,6 @@ CELL, FULL_CELL = 4e-3, 2e-3
 """Largest edges, m."""
 OPENING = 0.0255
 """Distance of the soles from the axis, m: they begin half a millimetre off the ball."""
-NEAR = 2e-4
-"""Gap below which the surface of a finger counts as lying against the ball, m."""
 PAPER: dict[str, Any] = {}
 
 
@@ -61,7 +60,7 @@ def build(material: Material, *, cell: float, response: bool = True, **shape: An
 
 def contact_area(robot: PneumaticGripper, state: Any) -> float:
     """Area of all fingers that lies against the ball, m²."""
-    return sum(touching_area(state, one.body, robot.ball, within=NEAR) for one in robot.fingers)
+    return sum(touching_area(state, one.body, robot.ball) for one in robot.fingers)
 
 
 def grasp_forces(robot: PneumaticGripper, info: Any) -> FloatArray:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.actuators.values import VolumeRatio
 from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray
 from pliant.geometric import Geometric, GeometricInfo
@@ -27,6 +28,10 @@ DRAGON_SKIN = MooneyRivlin(c1=119e3, c2=23e3, poisson=0.49, density=1080.0)
 SOLE = NeoHookean(young=2e6, poisson=0.49, density=1070.0)
 """Of a finger's stiff layer, on which the paper is silent."""
 SOFT_COLOR, STIFF_COLOR, OBSTACLE_COLOR = "#3f7fbf", "#c46a3a", "#9aa3ad"
+UPRIGHT = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+"""Turns y upwards, for pictures of robots that stand along y."""
+NEAR = 2e-4
+"""Gap below which a surface counts as lying against an obstacle, m."""
 PATIENT = Geometric(iterations=30)
 """Contacts may take turns for a while before they settle."""
 _SAMPLES = 6
@@ -62,7 +67,7 @@ class Inflation:
     def table(self) -> dict[str, Any]:
         """The columns of table I, medians over the steps, s: solver, collision check and collision response."""
         spent = [info.stage_times for info in self.infos]
-        check = [times.get("rows", 0.0) for times in spent]
+        check = [times.get("detect", 0.0) + times.get("rows", 0.0) for times in spent]
         response = [times.get("condense", 0.0) + times.get("constraints", 0.0) for times in spent]
         solver = np.array(self.seconds) - check - response
         return {
@@ -116,6 +121,11 @@ def inflate(
     return found
 
 
+def volumes(robot: Any, ratios: Iterable[float]) -> list[dict[Any, VolumeRatio]]:
+    """Controls that bring the one chamber of `robot` to each of `ratios` times its volume at rest."""
+    return [{robot.cavity: VolumeRatio(ratio)} for ratio in ratios]
+
+
 def at_pressure(world: World, controls: Any, cavity: Any, pressure: float, known: tuple[float, float]) -> Inflation:
     """The shape at which a cavity has the `pressure`, Pa, within 1 %: `controls(ratio)` for the ratio of volumes found
     by regula falsi between rest and the `known` ratio and its pressure, which must be the higher one.
@@ -137,7 +147,7 @@ def pushing(info: GeometricInfo, a: Any, b: Any) -> float:
     return float(np.linalg.norm(info.contacts(a, b).forces, axis=1).sum())
 
 
-def touching_area(state: State, body: Any, obstacle: Any, *, within: float) -> float:
+def touching_area(state: State, body: Any, obstacle: Any, *, within: float = NEAR) -> float:
     """Area of the surface of `body` that is nearer to `obstacle` than `within` (m), m²."""
     weights = _sample_weights()
     triangles = body.mesh.surface().triangles

@@ -18,8 +18,10 @@ import numpy as np
 from experiments.fang_parts import (
     DRAGON_SKIN,
     ECOFLEX,
+    NEAR,
     SOFT_COLOR,
     STIFF_COLOR,
+    UPRIGHT,
     at_pressure,
     body_surface,
     checks,
@@ -27,10 +29,10 @@ from experiments.fang_parts import (
     obstacle_surface,
     pushing,
     touching_area,
+    volumes,
 )
 from experiments.goury_pictures import new_figure
 from experiments.report import Report
-from pliant.actuators.values import VolumeRatio
 from pliant.core.types import FloatArray
 from pliant.materials import Material
 from pliant.mesh.elements import ElementName
@@ -44,10 +46,6 @@ RATIOS, FAR = (2.0, 3.0, 5.0, 7.0), (2.0, 3.0, 5.0, 7.0, 10.0, 14.0, 20.0, 28.0,
 """Volumes of the chamber over that at rest: at the cylinder, and of the rod alone."""
 SOFT, STIFF = replace(ECOFLEX, poisson=0.499), replace(DRAGON_SKIN, poisson=0.499)
 """The silicones of the paper, which keep their volume at any stretch."""
-NEAR = 2e-4
-"""Gap below which the rod counts as lying against the cylinder, m."""
-UPRIGHT = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
-"""Turns the rod's y upwards for pictures."""
 PAPER = {
     "tetrahedra": 28198,
     "mesh_s": 2.81,
@@ -91,11 +89,6 @@ def build(
         if obstacle is not None:
             scene.collide(robot.body, obstacle, margin=0.002)
     return scene.compile(), robot
-
-
-def volumes(robot: Robot, ratios: Sequence[float]) -> list[dict[Any, VolumeRatio]]:
-    """Controls that bring the chamber to each of `ratios`."""
-    return [{robot.cavity: VolumeRatio(ratio)} for ratio in ratios]
 
 
 def axis(robot: Robot, state: Any) -> FloatArray:
@@ -154,7 +147,7 @@ def run(
         stiff_world, lambda ratio: volumes(stiff, [ratio])[0], stiff.cavity, pressure, (steps[0], known)
     )
     areas = [
-        [1e6 * touching_area(state, one.body, obstacle, within=NEAR) for state in made.states]
+        [1e6 * touching_area(state, one.body, obstacle) for state in made.states]
         for one, made in ((soft, softer), (stiff, stiffer), (stiff, alike))
     ]
     metrics: dict[str, Any] = {

@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pliant import control, materials, mesh, robots, solvers
-from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness
+from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness, values
+from pliant.actuators.values import Displacement, Force, Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
 from pliant.constraints.sheath import Sheath
@@ -19,18 +20,8 @@ from pliant.control import (
     VolumeEffector,
     paths,
 )
-from pliant.core.errors import (
-    CapacityError,
-    ConvergenceError,
-    InfeasibleError,
-    InputError,
-    MeshError,
-    MissingExtraError,
-    PliantError,
-    PliantWarning,
-    SingularError,
-    UnitError,
-)
+from pliant.core import errors
+from pliant.core.errors import ConvergenceError, InputError, PliantError
 from pliant.core.status import Status
 from pliant.mesh import regions
 from pliant.models.beam import Beam
@@ -40,27 +31,7 @@ from pliant.models.rod import Rod, RodLoad, Slide, Turn
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 from pliant.record import Run, load, simulate
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, StepInfo
-from pliant.world import (
-    Angle,
-    AreaGrowth,
-    AreaRatio,
-    Cut,
-    Displacement,
-    Force,
-    LengthRatio,
-    Placement,
-    Pressure,
-    Scene,
-    SpreadingPressure,
-    State,
-    Torque,
-    Traction,
-    VolumeGrowth,
-    VolumeRatio,
-    World,
-    Wrench,
-    Young,
-)
+from pliant.world import Scene, State, World
 
 if TYPE_CHECKING:
     from pliant import geometric, hybrid, reduction
@@ -76,6 +47,9 @@ def __getattr__(name: str) -> Any:
         return import_module("pliant.geometric").Geometric
     if name == "export":
         return import_module("pliant.viewer.export").export
+    for gathered in (errors, values):  # the rarer ones are reached from the top too, without crowding it
+        if name in gathered.__all__:
+            return getattr(gathered, name)
     raise AttributeError(f"module 'pliant' has no attribute {name!r}")
 
 
@@ -87,17 +61,12 @@ def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, blo
 
 
 __all__ = [
-    "Angle",
-    "AreaGrowth",
-    "AreaRatio",
     "BaseDrive",
     "Beam",
     "Cable",
-    "CapacityError",
     "Cavity",
     "Channel",
     "ConvergenceError",
-    "Cut",
     "Displacement",
     "Effector",
     "Facing",
@@ -108,20 +77,14 @@ __all__ = [
     "Hinge",
     "ImplicitEuler",
     "ImplicitMidpoint",
-    "InfeasibleError",
     "InputError",
     "Inverse",
     "Layer",
     "LengthEffector",
-    "LengthRatio",
-    "MeshError",
-    "MissingExtraError",
     "MovedSupport",
     "Obstacle",
     "OrientationEffector",
-    "Placement",
     "PliantError",
-    "PliantWarning",
     "PointLoad",
     "Pressure",
     "PressureLoad",
@@ -133,28 +96,22 @@ __all__ = [
     "Run",
     "Scene",
     "Sheath",
-    "SingularError",
     "Slide",
     "Slider",
-    "SpreadingPressure",
     "State",
     "Status",
     "StepInfo",
     "Stiffness",
     "Support",
-    "Torque",
-    "Traction",
     "TractionLoad",
     "Turn",
-    "UnitError",
     "Volume",
     "VolumeEffector",
     "VolumeGrowth",
     "VolumeRatio",
     "World",
-    "Wrench",
-    "Young",
     "control",
+    "errors",
     "export",
     "geometric",
     "hybrid",
@@ -168,5 +125,6 @@ __all__ = [
     "sections",
     "simulate",
     "solvers",
+    "values",
     "view",
 ]

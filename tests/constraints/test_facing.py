@@ -143,7 +143,7 @@ def test_a_memory_of_another_facing_is_refused():
     world, _, maker = stack(gap=5e-3)
     q = list(world.initial_state().q)
     _, memory = maker.rows_at(view_of(world, q))
-    for wrong in ({"least": memory.least[:0]}, {"places": (memory.places[0][:-1], memory.places[1])}):
+    for wrong in ({"least": memory.least[:0]}, {"reference": (memory.reference[0][:-1], memory.reference[1])}):
         with pytest.raises(InputError, match="of another facing"):
             maker.rows_at(view_of(world, q, memory=replace(memory, **wrong)))
 
@@ -153,11 +153,11 @@ def test_what_came_from_beyond_the_margin_is_reported():
     start = list(world.initial_state().q)
     _, memory = maker.rows_at(view_of(world, start))
     deep, near = ([start[0], start[1] - np.array([0, 0, down])] for down in (7e-3, 4e-3))
-    assert maker.outrun(view_of(world, deep, memory=memory)) == pytest.approx(2e-3)
-    assert maker.outrun(view_of(world, near, memory=memory)) <= 0.0
+    assert maker.outrun(view_of(world, deep), memory) == pytest.approx(2e-3)
+    assert maker.outrun(view_of(world, near), memory) <= 0.0
     close = [start[0], start[1] - np.array([0, 0, 4.5e-3])]
     _, memory = maker.rows_at(view_of(world, close))
-    assert maker.outrun(view_of(world, deep, memory=memory)) <= 0.0  # every point had a row
+    assert maker.outrun(view_of(world, deep), memory) <= 0.0  # every point had a row
 
 
 def test_world_state_and_run_are_saved_and_found_again(tmp_path):

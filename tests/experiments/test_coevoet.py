@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments import coevoet_beam, coevoet_tower, coevoet_two_bodies
-from experiments.inverse_run import distance, follow, follow_blind
+from experiments.following import distance, follow_blind, follow_effector, times
 from pliant.cli.app import app
 from pliant.control import cost_landscape
 from pliant.solvers import lcp
@@ -44,7 +44,7 @@ def test_the_beam_has_two_minima(landscape, first_step):
 def test_the_beam_lowers_its_tip_through_the_upper_contact_only(beam, landscape):
     targets = np.tile(beam.target, (12, 1))
     with_contact = coevoet_beam.exploit(beam, landscape, targets)
-    local = follow(beam.world, beam.stepper(), beam.world.initial_state(), beam.tip, targets)
+    local = follow_effector(beam.world, beam.stepper(), beam.world.initial_state(), beam.tip, targets)
     blind, state = follow_blind(
         beam.world, beam.without, beam.stepper(), beam.world.initial_state(), beam.tip, targets
     )  # fmt: skip
@@ -84,9 +84,9 @@ def test_the_size_of_the_experiments():
 def test_the_tower_reaches_its_target_through_self_contact_only():
     tower = coevoet_tower.build()
     targets = tower.targets(75)
-    with_contact = follow(tower.world, tower.stepper(), tower.start, tower.top, targets)
+    with_contact = follow_effector(tower.world, tower.stepper(), tower.start, tower.top, targets)
     blind, _ = follow_blind(tower.world, tower.without, tower.stepper(), tower.start, tower.top, targets)
-    print(f"errors {with_contact.errors[-1]:.2e}, blind {blind[50:].mean():.2e} m, {with_contact.timings()}")
+    print(f"errors {with_contact.errors[-1]:.2e}, blind {blind[50:].mean():.2e} m, {times(with_contact)}")
     assert with_contact.errors.max() < 2e-5
     assert (with_contact.touching > 0).all()
     assert blind[50:].mean() > 4e-4
@@ -98,7 +98,7 @@ def test_the_tower_reaches_its_target_through_self_contact_only():
 def test_a_point_of_the_second_body_follows_the_push_on_the_first():
     bodies = coevoet_two_bodies.build()
     targets = bodies.targets(60)
-    followed = follow(bodies.world, bodies.stepper(), bodies.start, bodies.point, targets)
+    followed = follow_effector(bodies.world, bodies.stepper(), bodies.start, bodies.point, targets)
     moved = followed.run.points(bodies.organ)
     assert np.abs(np.ptp(moved[..., 0], axis=0)).max() > 0.9 * coevoet_two_bodies.WAY
     assert followed.errors.max() < 1e-6

@@ -8,7 +8,7 @@ import pytest
 import pliant as pl
 from pliant.constraints import RowView
 from pliant.core.errors import InputError
-from pliant.reduced.contact_basis import ContactBasis, ReducedFacing
+from pliant.reduced import ContactBasis, ReducedPair
 from pliant.world.codec import Decoder, Encoder
 
 MESH = pl.mesh.box((0.04, 0.04, 0.04), (2, 2, 2))
@@ -76,7 +76,9 @@ def test_a_combination_of_rows_is_that_of_the_gaps():
         assert np.allclose(one.toarray(), spread.T @ other.toarray(), atol=1e-14)
     assert np.allclose(rows.gap, spread.T @ full.gap)
     beta = np.random.default_rng(2).random(12)
-    assert np.allclose(memory.forces(beta), np.einsum("mk,mki->mi", (spread @ beta).reshape(-1, 3), memory.frames))
+    assert np.allclose(
+        memory.forces(beta), np.einsum("mk,mki->mi", (spread @ beta).reshape(-1, 3), memory.points.frames)
+    )
 
 
 def test_a_block_rests_on_four_modes_as_on_all_points():
@@ -212,7 +214,7 @@ def test_a_basis_and_the_state_of_a_reduced_world_are_saved(tmp_path):
     assert np.array_equal(again.modes, basis.modes)
     assert (again.facing, again.fingerprint, again.guards) == (basis.facing, basis.fingerprint, 2)
     few = reduced(world, again)
-    assert isinstance(few.constraints[-1], ReducedFacing)
+    assert isinstance(few.constraints[-1], ReducedPair)
     step, state = pl.ImplicitEuler(0.01), few.initial_state()
     for _ in range(5):
         state, _ = step(few, state)

@@ -7,7 +7,7 @@ import pytest
 
 import pliant as pl
 from pliant.core.errors import InputError
-from pliant.reduced.pair_basis import ReducedPair, facing_of
+from pliant.reduced import ContactBasis, ReducedPair, contact_points
 from pliant.world.codec import Decoder, Encoder
 
 WEIGHT = 9.81 * 1e3 * 0.04**3
@@ -48,7 +48,7 @@ def curled():
 
 def test_forces_of_all_kinds_of_contacts_are_those_of_points(curled):
     _, world, _, _, infos = curled
-    seen = facing_of(world.constraints[-1], history_of(infos))
+    seen = contact_points(world.constraints[-1], history_of(infos))
     kinds = {int(kind) for memory, _ in history_of(infos) for kind in memory.contacts.kind}
     assert len(kinds) > 1, "edges must be among the contacts"
     totals = np.array([lam.sum() for _, lam in history_of(infos)])
@@ -64,7 +64,7 @@ def test_forces_of_all_kinds_of_contacts_are_those_of_points(curled):
 def test_points_face_the_other_flank_alone(curled):
     _, world, _, _, infos = curled
     pair = world.constraints[-1]
-    seen = facing_of(pair, history_of(infos))
+    seen = contact_points(pair, history_of(infos))
     rest = pair.a.surface.rest
     for group in np.unique(seen.point_group):
         mine = seen.point_group == group
@@ -78,9 +78,12 @@ def test_points_face_the_other_flank_alone(curled):
 
 def test_a_curled_finger_in_modes_is_near_the_full_one(curled):
     robot, world, control, state, infos = curled
-    seen = facing_of(world.constraints[-1], history_of(infos))
+    seen = contact_points(world.constraints[-1], history_of(infos))
     each = np.equal.outer(seen.point_group, np.unique(seen.point_group)) * seen.snapshots.sum(axis=1)[:, None]
-    few = with_basis(world, seen.basis(np.column_stack([each, seen.snapshots[:, [-1, 40, 35]]])))
+    few = with_basis(
+        world,
+        ContactBasis.of(world.constraints[-1], np.column_stack([each, seen.snapshots[:, [-1, 40, 35]]]), points=seen),
+    )
     reduced_state, reduced_infos = driven(few, control, steps=50)
     free = dataclasses.replace(world, constraints=world.constraints[:-1])
     free_state, _ = driven(free, control, steps=50)
@@ -108,10 +111,10 @@ def stacked():
 
 def test_a_block_on_a_block_keeps_its_weight_and_its_place(stacked, tmp_path):
     world, upper, lower, infos = stacked
-    seen = facing_of(world.constraints[-1], history_of(infos))
+    seen = contact_points(world.constraints[-1], history_of(infos))
     totals = [lam[::3].sum() for _, lam in history_of(infos)]
     assert np.allclose(seen.snapshots.sum(axis=0), totals)
-    few = with_basis(world, seen.basis(np.eye(len(seen.nodes))))
+    few = with_basis(world, ContactBasis.of(world.constraints[-1], np.eye(len(seen.nodes)), points=seen))
     assert isinstance(few.constraints[-1], ReducedPair)
     state, last = driven(few, lambda part: {}, steps=30)
     assert np.allclose(last[-1].contact_force(upper, lower), (0, 0, WEIGHT), atol=0.02 * WEIGHT)
@@ -125,12 +128,14 @@ def test_a_block_on_a_block_keeps_its_weight_and_its_place(stacked, tmp_path):
 
 def test_contacts_elsewhere_keep_their_rows(stacked):
     world, _, _, infos = stacked
-    seen = facing_of(world.constraints[-1], history_of(infos))
+    seen = contact_points(world.constraints[-1], history_of(infos))
     far = dataclasses.replace(
         seen, nodes=np.array([[26, 0, 0]], np.int32), weights=np.array([[1.0, 0.0, 0.0]]), faces=seen.faces[:1],
         point_group=seen.point_group[:1] * 0, face_group=seen.face_group[:1] * 0, snapshots=np.ones((1, 1)),
     )  # fmt: skip
-    few = with_basis(world, far.basis(np.ones((1, 1))))  # a vertex on top of the upper block: it never touches
+    few = with_basis(
+        world, ContactBasis.of(world.constraints[-1], np.ones((1, 1)), points=far)
+    )  # a vertex on top of the upper block: it never touches
     state, last = driven(few, lambda part: {}, steps=10)
     full, _ = driven(world, lambda part: {}, steps=10)
     assert last[-1].unknown_contacts > 3
@@ -139,26 +144,42 @@ def test_contacts_elsewhere_keep_their_rows(stacked):
 
 def test_a_basis_is_saved_and_refused_for_another_robot(curled, stacked):
     world, _, _, infos = stacked
-    seen = facing_of(world.constraints[-1], history_of(infos))
-    basis = seen.basis(np.ones((len(seen.nodes), 1)), guards=2)
+    seen = contact_points(world.constraints[-1], history_of(infos))
+    basis = ContactBasis.of(world.constraints[-1], np.ones((len(seen.nodes), 1)), points=seen, guards=2)
     encoder = Encoder()
     again = Decoder(encoder.arrays).decode(encoder.encode(basis))
     assert again.covers(world.constraints[-1])
-    assert np.array_equal(again.seen.faces, seen.faces)
+    assert np.array_equal(again.points.faces, seen.faces)
     assert not again.covers(curled[1].constraints[-1])
     with pytest.raises(InputError, match="are none of 'finger – finger'"):
         again.reduced(curled[1].constraints[-1])
-    other = dataclasses.replace(seen, fingerprint="another").basis(basis.modes)
+    foreign = dataclasses.replace(seen, fingerprint="another")
+    other = ContactBasis.of(world.constraints[-1], basis.modes, points=foreign)
     with pytest.raises(InputError, match="belong to another robot or mesh"):
         other.covers(world.constraints[-1])
+
+
+def test_a_basis_of_an_earlier_version_is_read(stacked):
+    world, _, _, infos = stacked
+    pair = world.constraints[-1]
+    points = contact_points(pair, history_of(infos))
+    basis = ContactBasis.of(pair, np.ones((len(points.nodes), 1)), points=points)
+    encoder = Encoder()
+    parts = encoder.encode(basis)["fields"]
+    seen = {**parts["points"], "class": "PairFacing"}
+    own = {"seen": seen, **{name: parts[name] for name in ("modes", "guards", "tolerance")}}
+    again = Decoder(encoder.arrays).decode({"thing": 99, "class": "PairBasis", "fields": own})
+    assert again.covers(pair)
+    assert np.array_equal(again.modes, basis.modes)
+    assert np.array_equal(again.points.nodes, basis.points.nodes)
 
 
 def test_what_makes_no_facing_is_refused(stacked):
     world, *_ = stacked
     with pytest.raises(InputError, match="nothing touched in the 0 snapshots"):
-        facing_of(world.constraints[-1], [])
+        contact_points(world.constraints[-1], [])
     scene = pl.Scene()
     ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.1, position=(0, 0, 0.02)))
     scene.collide(ball, scene.add(pl.Obstacle.plane()))
     with pytest.raises(InputError, match="is no pair of two surfaces"):
-        facing_of(scene.compile().constraints[0], [])
+        contact_points(scene.compile().constraints[0], [])

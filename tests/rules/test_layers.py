@@ -1,9 +1,11 @@
 """Rooms import downward only, and `import pliant` stays quick and free of optional packages."""
 
 import os
+import re
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,20 @@ def test_the_import_contracts_hold(root):
     command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
     result = subprocess.run(command, cwd=root, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_contributing_lists_the_rooms_of_the_contract(root):
+    """All of them, in their order, each with one line; and all folders at the root."""
+    contract = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ][0]
+    layers = [name.strip() for layer in contract["layers"] for name in layer.split("|")]
+    text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## Rooms")[1].split("\n## ")[0]
+    listed = re.findall(r"^    (\S+)\s{2,}\S.*$", text, re.MULTILINE)
+    rooms = [name for name in listed if not name.endswith("/")]
+    assert rooms == [name for name in layers if name not in ("__main__", "public")], "CONTRIBUTING.md, section Rooms"
+    folders = {f"{path.name}/" for path in root.iterdir() if any(path.glob("*.py")) or path.name in ("docs", "tests")}
+    assert {name for name in listed if name.endswith("/")} == folders
 
 
 @pytest.mark.parametrize("module", ["pliant", "pliant.cli", "pliant.viewer.page", "demos", "demos.bending"])

@@ -11,12 +11,17 @@ import pliant as pl
 
 ROOMS = {
     "pl": pl,
+    "pl.control": pl.control,
+    "pl.errors": pl.errors,
+    "pl.geometric": pl.geometric,
     "pl.hybrid": pl.hybrid,
     "pl.mesh": pl.mesh,
     "pl.materials": pl.materials,
     "pl.reduction": pl.reduction,
     "pl.robots": pl.robots,
     "pl.sections": pl.sections,
+    "pl.solvers": pl.solvers,
+    "pl.values": pl.values,
 }
 PUBLIC = {f"{room}.{name}": getattr(module, name) for room, module in ROOMS.items() for name in module.__all__}
 PUBLIC |= {
@@ -145,7 +150,8 @@ ARRAY_CLASSES = [
 def test_array_fields_state_unit_or_shape(name, thing):
     source = textwrap.dedent(inspect.getsource(thing))
     for field in dataclasses.fields(thing):
-        if "FloatArray" in str(field.type) and not field.name.startswith("_"):
+        own = field.name in thing.__annotations__  # what a class inherits, its base describes
+        if own and "FloatArray" in str(field.type) and not field.name.startswith("_"):
             below = re.search(rf"^    {field.name}:[^\n]*\n    \"\"\"(.*?)\"\"\"", source, re.MULTILINE | re.DOTALL)
             text = below.group(1) if below else _about(field.name, thing.__doc__)
             assert UNIT.search(text) or SHAPE.search(text), f"say the unit and shape of {name}.{field.name}"
@@ -155,3 +161,9 @@ def _about(field, docstring):
     """The part of a class docstring from the first mention of `field` on."""
     match = re.search(rf"\b{field}\b", docstring)
     return docstring[match.start() :] if match else ""
+
+
+def test_errors_and_values_are_gathered_and_reached_from_the_top():
+    for gathered in (pl.errors, pl.values):
+        for name in gathered.__all__:
+            assert getattr(pl, name) is getattr(gathered, name)

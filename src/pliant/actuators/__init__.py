@@ -1,5 +1,7 @@
-"""Actuators: rows with a law. A cable pulls points together, a cavity pushes on a closed surface, a joint drives a
-rigid body, a base drive a rod, a layer spreads in its plane, a force point pushes where it is told.
+"""Actuators: constraints with a command and limits, such as cables, chambers, joints, rod bases and layers.
+
+A cable shortens the polyline through its points, a cavity pushes on a closed surface, a joint drives a rigid body, a
+base drive a rod, a layer spreads in its plane, a force point pushes along a given direction.
 """
 
 from pliant.actuators.base_drive import BaseDrive, BaseDriveRows

@@ -5,6 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+__all__ = [
+    "Angle",
+    "AreaGrowth",
+    "AreaRatio",
+    "Cut",
+    "Displacement",
+    "Force",
+    "LengthRatio",
+    "Placement",
+    "Pressure",
+    "SpreadingPressure",
+    "Torque",
+    "Traction",
+    "VolumeGrowth",
+    "VolumeRatio",
+    "Wrench",
+    "Young",
+]
+
 
 @dataclass(frozen=True)
 class Displacement:

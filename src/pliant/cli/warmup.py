@@ -32,8 +32,7 @@ from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
 from pliant.record import simulate
-from pliant.reduced import Subspace
-from pliant.reduced.contact_basis import ContactBasis
+from pliant.reduced import ContactBasis, Subspace
 from pliant.reduction import nnmf
 from pliant.solvers import friction, lcp
 from pliant.solvers.inverse import compliance_problem, solve_qpcc

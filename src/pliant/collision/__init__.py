@@ -1,4 +1,4 @@
-"""Collision detection over arrays: what is near what, with normals, signed gaps and lasting identities."""
+"""Collision detection over arrays: bounding-volume trees, proximity, normals, signed gaps, persistent contact keys."""
 
 from pliant.collision.ball_contacts import ball_contacts
 from pliant.collision.contacts import ContactKind, ContactSet, check_speed, concatenate

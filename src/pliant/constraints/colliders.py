@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,30 +12,20 @@ from scipy import sparse
 from pliant.collision import CollisionSurface, MeshObstacle
 from pliant.constraints.rows import RowView
 from pliant.core.types import FloatArray, IntArray
-from pliant.models.beam import BeamModel
-from pliant.models.beam.beam_map import BeamMap, sampled
 from pliant.models.body import Model
-from pliant.models.rigid import Obstacle, RigidModel
-from pliant.models.rigid.frame_map import FrameMap
-from pliant.models.rod import RodModel
-from pliant.models.rod.rod_map import RodMap
-from pliant.models.volume import VolumeModel
-from pliant.models.volume.barycentric import NodeMap
+from pliant.models.point_map import PointMap
 
 
 @dataclass(frozen=True, eq=False)
 class Collider:
-    """One side of a colliding pair.
+    """One side of a colliding pair: the `models.contact_shape.ContactShape` of a body or an obstacle.
 
-    `number` is that of its model, None for an obstacle. `nodes` (s,) are the points that may touch others, each with
-    a ball of `radius` m, or of its own of `radii` (points,), of which that is the largest; `surface` is None where it
-    has no triangles, `solid` where distances are taken from the triangles. `shells` (points,) numbers the closed shells
-    of a surface, −1 inside the body; None where there is one: the wall of a chamber never meets the outside.
+    `number` is the index of its model, None for an obstacle.
     """
 
     handle: Any
     number: int | None
-    map: Any
+    map: PointMap
     nodes: IntArray
     surface: CollisionSurface | None
     solid: Any
@@ -46,59 +36,9 @@ class Collider:
     @classmethod
     def of(cls, handle: Any, models: Sequence[Model], *, exclude: Any = None) -> Collider:
         """The collider of a body or an obstacle; surface nodes of a volume in the region `exclude` take no part."""
-        for number, model in enumerate(models):
-            if model.spec is handle and isinstance(model, VolumeModel):
-                return cls._of_volume(model, number, exclude)
-            if model.spec is handle and isinstance(model, BeamModel):
-                return cls._of_beam(model, number, exclude)
-            if model.spec is handle and isinstance(model, RodModel):
-                return cls._of_rod(model, number, exclude)
-            if model.spec is handle and isinstance(model, RigidModel):
-                return cls._of_shape(handle, number)
-        assert isinstance(handle, Obstacle)
-        return cls._of_shape(handle, None)
-
-    @classmethod
-    def _of_volume(cls, model: VolumeModel, number: int, exclude: Any) -> Collider:
-        triangles = model.mesh.surface().triangles
-        region = None
-        if exclude is not None:
-            region = ~exclude.select(model.spec.mesh.points)[triangles].any(axis=1)
-        surface = CollisionSurface.build(triangles, model.rest, region=region)
-        return cls(model.spec, number, NodeMap(), surface.nodes, surface, None, 0.0, shells=_shells(model))
-
-    @classmethod
-    def _of_beam(cls, model: BeamModel, number: int, exclude: Any) -> Collider:
-        """Balls along the axis; those whose points at rest lie in the region `exclude` take no part."""
-        riding = sampled(model, model.spec.contact_points)
-        nodes = np.arange(len(riding.coordinate), dtype=np.int32)
-        if exclude is not None:
-            ends = model.spec.node_points[riding.nodes]
-            places = ends[:, 0] + riding.coordinate[:, None] * (ends[:, 1] - ends[:, 0])
-            nodes = nodes[~exclude.select(places)]
-        return cls(model.spec, number, riding, nodes, None, None, model.spec.section.radius)
-
-    @classmethod
-    def _of_rod(cls, model: RodModel, number: int, exclude: Any) -> Collider:
-        """Balls along the axis; those whose points at rest, as the rod was made, lie in `exclude` take no part."""
-        spec = model.spec
-        starts, inner = np.cumsum([0.0, *spec.lengths[:-1]]), np.arange(1, spec.contact_points + 1)
-        along = (starts[:, None] + spec.lengths[:, None] * inner / spec.contact_points).ravel()
-        riding = RodMap.at(model, np.concatenate([[0.0], np.minimum(along, spec.lengths.sum())]))
-        nodes = np.arange(len(riding.section), dtype=np.int32)
-        if exclude is not None:
-            nodes = nodes[~exclude.select(riding.points(spec.start))]
-        radii = np.array([section.radius for section in spec.section_list])[riding.section]
-        return cls(spec, number, riding, nodes, None, None, float(radii.max()), radii)
-
-    @classmethod
-    def _of_shape(cls, handle: Any, number: int | None) -> Collider:
-        shape = handle.shape
-        surface = None
-        if number is not None and len(shape.triangles):
-            surface = CollisionSurface.build(shape.triangles, shape.points)
-        nodes = np.arange(len(shape.points), dtype=np.int32)
-        return cls(handle, number, FrameMap(shape.points), nodes, surface, shape.solid, shape.radius)
+        number = next((k for k, model in enumerate(models) if model.spec is handle), None)
+        shape = handle.contact_shape() if number is None else models[number].contact_shape(exclude)
+        return cls(handle, number, **{part.name: getattr(shape, part.name) for part in fields(shape)})
 
     @property
     def name(self) -> str:
@@ -146,15 +86,7 @@ class Collider:
             start, end = self.handle.pose(view.time - view.dt), self.handle.pose(view.time)
             moved: FloatArray = (end[:1] - start[:1]) / view.dt
             return moved
-        v = np.asarray(view.speeds[self.number])
-        if isinstance(self.map, NodeMap):
-            return v
-        if isinstance(self.map, BeamMap):
-            return np.asarray(v[:, 0])
-        if isinstance(self.map, RodMap):
-            return self.map.velocities(view.start[self.number], v)
-        arms = self.map.local @ view.start[self.number][1:].T
-        return np.asarray(v[0] + np.cross(v[1], arms))
+        return self.map.carrier_velocities(view.start[self.number], np.asarray(view.speeds[self.number]))
 
     def drift(self, view: RowView, points: FloatArray) -> FloatArray:
         """How far the points of an obstacle that stand at `points` (m, 3) at the end of the step moved in it, m."""
@@ -176,17 +108,5 @@ class Collider:
         with a rigid frame, or with the `balls` (m,) of a beam or a rod on which they stand.
         """
         pose = self.q(view)
-        if isinstance(self.map, (BeamMap, RodMap)):
-            return self.map.selected(balls).carrying(pose, points).pull_along(pose, directions)
-        return FrameMap((points - pose[0]) @ pose[1:]).pull_along(pose, directions)
-
-
-def _shells(model: VolumeModel) -> IntArray | None:
-    """Number of the shell that each node of a volume is on, (n,), −1 for inner nodes; None where there is one shell."""
-    parts = model.mesh.surface().components()
-    if len(parts) == 1:
-        return None
-    shells = np.full(model.mesh.node_count, -1, np.int32)
-    for shell, part in enumerate(parts):
-        shells[part.nodes] = shell
-    return shells
+        carriers = self.map if balls is None else self.map.selected(balls)
+        return carriers.carrying(pose, points).pull_along(pose, directions)

@@ -7,7 +7,7 @@ the start is not undone at once, which would throw bodies apart, but at a bounde
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -86,6 +86,11 @@ class ContactPair(Constraint):
         """Names of both sides."""
         return f"{self.a.name} – {self.b.name}"
 
+    @property
+    def handles(self) -> tuple[Any, ...]:
+        """What people name the pair by: both sides."""
+        return (self.a.handle, self.b.handle)
+
     def holds(self, index: int) -> bool:
         """Whether body `index` may rest on another."""
         return self.a is not self.b and index in (self.a.number, self.b.number)
@@ -97,7 +102,7 @@ class ContactPair(Constraint):
     def rows(self, view: RowView, found: Any) -> tuple[Rows, Any]:
         """Normal rows of the contacts `found`, with two tangential ones each where there is friction."""
         frames = self.frames_of(found, view.memory)
-        return self._rows(view, found, frames), ContactMemory(found, frames)
+        return self.contact_rows(view, found, frames), ContactMemory(found, frames)
 
     def frames_of(self, contacts: ContactSet, memory: ContactMemory | None) -> FloatArray:
         """Normals and, where there is friction, tangents of `contacts`, carried along from those remembered."""
@@ -171,9 +176,9 @@ class ContactPair(Constraint):
         fastest = sum(float(np.linalg.norm(v - mean, axis=1).max()) for v in velocities)
         return max(self.margin, 1.2 * view.dt * (fastest + view.dt * view.gravity))
 
-    def outrun(self, view: RowView) -> float:
+    def outrun(self, view: RowView, memory: Any) -> float:
         """By how much the two sides may have approached in the step beyond what detection looked at, m; ≤ 0: nothing
-        was missed. `view` is at the end of the step.
+        was missed. `view` is at the end of the step, `memory` what is kept of it.
         """
         if self.a is self.b:
             assert self.a.surface is not None
@@ -185,7 +190,7 @@ class ContactPair(Constraint):
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
         """Says by how much detection was outrun."""
-        beyond = self.outrun(replace(view, memory=memory))
+        beyond = self.outrun(view, memory)
         if beyond <= 0.0:
             return ()
         text = (
@@ -208,7 +213,8 @@ class ContactPair(Constraint):
         start, end = (side.map.points(q)[side.nodes] for q in (side.q_start(view), side.q(view)))
         return (start, end) if len(end) else (np.zeros((1, 3)), np.zeros((1, 3)))
 
-    def _rows(self, view: RowView, contacts: ContactSet, frames: FloatArray) -> Rows:
+    def contact_rows(self, view: RowView, contacts: ContactSet, frames: FloatArray) -> Rows:
+        """Rows of `contacts` along their `frames`."""
         width = 3 if self.mu else 1
         H = view.blank(contacts.count * width)
         directions = frames[:, :width]

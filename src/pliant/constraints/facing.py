@@ -96,25 +96,26 @@ class Facing:
 @dataclass(frozen=True, eq=False)
 class FacingMemory(ContactMemory):
     """Contacts within the margin and their frames; `nearest` (p,) is the triangle each point saw last, `least` (g,) m
-    the smallest gap in each group when it was last looked at, and `places` where its two sides stood then.
+    the smallest gap in each group when it was last looked at, and `reference` where its two sides stood then.
     """
 
     nearest: IntArray
     least: FloatArray
-    places: tuple[FloatArray, FloatArray]
+    reference: tuple[FloatArray, FloatArray]
 
     def arrays(self) -> dict[str, Any]:
         """Everything as arrays, for saving."""
-        own = {"nearest": self.nearest, "least": self.least, "place_a": self.places[0], "place_b": self.places[1]}
+        a, b = self.reference
+        own = {"nearest": self.nearest, "least": self.least, "place_a": a, "place_b": b}
         return super().arrays() | own
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any]) -> FacingMemory:
         """What `arrays` gave."""
         rest = dict(arrays)
-        nearest, least, *places = (rest.pop(name) for name in ("nearest", "least", "place_a", "place_b"))
+        nearest, least, a, b = (rest.pop(name) for name in ("nearest", "least", "place_a", "place_b"))
         base = ContactMemory.from_arrays(rest)
-        return cls(base.contacts, base.frames, nearest, least, (places[0], places[1]))
+        return cls(base.contacts, base.frames, nearest, least, (a, b))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -148,6 +149,11 @@ class FacingPair(ContactPair):
         return self.spec.name
 
     @property
+    def handles(self) -> tuple[Any, ...]:
+        """The facing, by which people name the pair."""
+        return (self.spec,)
+
+    @property
     def count(self) -> int:
         """Number of potential contacts."""
         return len(self.a.nodes)
@@ -164,45 +170,48 @@ class FacingPair(ContactPair):
         """Identities of the contacts of `points` (k,)."""
         return key_base(ContactKind.VERTEX_FACE, self.pair) + np.asarray(points, np.int64)
 
-    def stale(self, view: RowView) -> BoolArray:
+    def stale(self, view: RowView, memory: FacingMemory | None) -> BoolArray:
         """Which groups (g,) can have a point within the margin, by what their two sides moved against each other since
         they were last looked at.
         """
-        memory: FacingMemory | None = view.memory
         if memory is None:
             return np.ones(self.table.group_count, np.bool_)
-        for side, then in zip(self._sides, memory.places, strict=True):
+        for side, then in zip(self._sides, memory.reference, strict=True):
             if then.shape[:2] != side.pieces.shape or len(memory.least) != self.table.group_count:
                 raise InputError(
                     f"what this state remembers of {self.name!r} is of another facing; take a state of this world"
                 )
-        motion = approach_bound(self._sides, (self.a.q(view), self.b.q(view)), memory.places)
+        motion = approach_bound(self._sides, (self.a.q(view), self.b.q(view)), memory.reference)
         return np.asarray(~(motion < memory.least - self.margin))
 
-    def look(self, view: RowView, groups: BoolArray, seen: FacingGaps | None = None) -> tuple[FacingGaps, FacingMemory]:
+    def look(
+        self, view: RowView, groups: BoolArray, memory: FacingMemory | None, seen: FacingGaps | None = None
+    ) -> tuple[FacingGaps, FacingMemory]:
         """What the points of `groups` (g,) see, and what is to be remembered of it; no contacts yet. `seen` is what
         others saw at the same positions, and is added to.
         """
-        memory: FacingMemory | None = view.memory
         q = self.a.q(view), self.b.q(view)
-        found = self._seen(view, groups, seen)
+        found = self.gaps_of(view, groups, memory, seen)
         if memory is None:
-            places = [side.ends(x) for side, x in zip(self._sides, q, strict=True)]
+            stands = [side.ends(x) for side, x in zip(self._sides, q, strict=True)]
         else:
-            parts = zip(self._sides, memory.places, q, strict=True)
-            places = [side.updated(then, x, groups) for side, then, x in parts]
+            parts = zip(self._sides, memory.reference, q, strict=True)
+            stands = [side.updated(then, x, groups) for side, then, x in parts]
         least = found.least if memory is None else np.where(groups, found.least, memory.least)
         none = np.zeros((0, self.width, 3))
-        return found, FacingMemory(self._none, none, found.face, least, (places[0], places[1]))
+        return found, FacingMemory(self._none, none, found.face, least, (stands[0], stands[1]))
 
-    def _seen(self, view: RowView, groups: BoolArray, seen: FacingGaps | None = None) -> FacingGaps:
+    def gaps_of(
+        self, view: RowView, groups: BoolArray, memory: FacingMemory | None, seen: FacingGaps | None = None
+    ) -> FacingGaps:
         """What the points of `groups` (g,) see, beside what others have `seen`."""
         glance = self.table.glance(groups)
         if glance is self.table.whole:
-            return self.gaps(view, None if view.memory is None else view.memory.nearest)
+            return self.gaps(view, None if memory is None else memory.nearest)
+        assert memory is not None
         points = self.a.map.selected(glance.points).points(self.a.q(view))
         corners = self.b.map.selected(glance.corners).points(self.b.q(view))
-        return self.table.gaps(points, corners, view.memory.nearest, glance=glance, into=seen)
+        return self.table.gaps(points, corners, memory.nearest, glance=glance, into=seen)
 
     @cached_property
     def _sides(self) -> tuple[GroupedRiders, GroupedRiders]:
@@ -223,10 +232,11 @@ class FacingPair(ContactPair):
         """Contacts of the points within the margin, as a memory without frames; where nothing can be near nothing is
         looked at.
         """
-        groups = self.stale(view)
+        memory: FacingMemory | None = view.memory
+        groups = self.stale(view, memory)
         if not groups.any():
-            return self._still(view.memory)
-        seen, found = self.look(view, groups)
+            return self.still(memory)
+        seen, found = self.look(view, groups, memory)
         contacts = self.contacts(seen, np.flatnonzero(seen.gap <= self.margin))
         check_capacity(contacts.count, self.capacity)
         return replace(found, contacts=contacts)
@@ -235,13 +245,13 @@ class FacingPair(ContactPair):
         """Rows of the contacts `found`."""
         contacts = found.contacts
         frames = self.frames_of(contacts, view.memory) if contacts.count else found.frames
-        return self._rows(view, contacts, frames), replace(found, frames=frames)
+        return self.contact_rows(view, contacts, frames), replace(found, frames=frames)
 
-    def _still(self, memory: FacingMemory | None) -> FacingMemory:
+    def still(self, memory: FacingMemory | None) -> FacingMemory:
         """The memory of a step in which nothing was looked at."""
         assert memory is not None
         none = np.zeros((0, self.width, 3))
-        return FacingMemory(self._none, none, memory.nearest, memory.least, memory.places)
+        return FacingMemory(self._none, none, memory.nearest, memory.least, memory.reference)
 
     def contacts(self, seen: FacingGaps, points: Any) -> ContactSet:
         """The contacts of `points` (m,), ascending, as they are `seen`."""
@@ -274,15 +284,14 @@ class FacingPair(ContactPair):
         """How deep a point stands behind its triangles, m; 0 where none does."""
         return max(0.0, -float(self.gaps(view).gap.min()))
 
-    def outrun(self, view: RowView) -> float:
-        """How deep points without a row in the step are at its end, m. `view` is there, with the memory of the step."""
-        memory: FacingMemory | None = view.memory
+    def outrun(self, view: RowView, memory: Any) -> float:
+        """How deep points without a row in the step are at its end, m."""
         if memory is None:
             return 0.0
-        groups = self.stale(view)
+        groups = self.stale(view, memory)
         if not groups.any():
             return 0.0
-        gap = self._seen(view, groups).gap
+        gap = self.gaps_of(view, groups, memory).gap
         gap[memory.contacts.nodes_a[:, 0]] = 0.0
         return -float(gap.min())
 

@@ -1,6 +1,4 @@
-"""Control: effectors and targets, the inverse of a robot through its contacts, its kinematics, the landscape of the
-problem, and the stream of its actuation to hardware.
-"""
+"""Inverse problems through contact: effectors, the inverse solver, kinematics, streams of actuation to hardware."""
 
 from pliant.control import paths, stream
 from pliant.control.effectors import Effector, LengthEffector, OrientationEffector, VolumeEffector

@@ -1,1 +1,1 @@
-"""Types, units, status, errors, stage timers and the kernel decorator: what every other room stands on."""
+"""Types, units, status, errors, checks, archives, kernels, threads and timers: what every other room stands on."""

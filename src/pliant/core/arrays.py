@@ -37,6 +37,11 @@ def frozen(array: Any) -> Any:
     return view
 
 
+def writable(array: FloatArray) -> FloatArray:
+    """The array itself, or a copy where it is read-only: for kernels that are compiled for writable arrays."""
+    return array if array.flags.writeable else array.copy()
+
+
 def stacked(parts: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
     """The rows of all `parts`, one below the other; they have the same columns."""
     filled = [part for part in parts if part.nnz]

@@ -8,6 +8,19 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = [
+    "CapacityError",
+    "ConvergenceError",
+    "InfeasibleError",
+    "InputError",
+    "MeshError",
+    "MissingExtraError",
+    "PliantError",
+    "PliantWarning",
+    "SingularError",
+    "UnitError",
+]
+
 
 class PliantError(Exception):
     """Base of every error that Pliant raises on purpose."""

@@ -1,4 +1,4 @@
-"""Geometric simulation: shapes of least energy at given volumes of chambers, with contact and without time."""
+"""Quasi-static configurations of least energy at imposed chamber volumes, with contact (`pl.Geometric`)."""
 
 from pliant.geometric.stepper import Geometric, GeometricInfo
 

@@ -18,13 +18,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from pliant.core.arrays import writable
 from pliant.core.kernels import inline, kernel
 from pliant.core.threads import beside
 from pliant.core.types import FloatArray
 from pliant.models.volume import VolumeModel
 from pliant.models.volume.assembly import deformation_gradient
 from pliant.models.volume.halved import halves
-from pliant.models.volume.model import writable
 from pliant.models.volume.points import build_points
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern

@@ -24,11 +24,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from pliant.core.arrays import writable
 from pliant.core.types import FloatArray
 from pliant.geometric.stress import expected_stresses, stress_forces, stress_stiffness
 from pliant.materials import Tangent
 from pliant.models.volume import VolumeModel, halved
-from pliant.models.volume.model import writable
 from pliant.models.volume.patches import Patches
 from pliant.models.volume.points import build_points
 from pliant.models.volume.split import Split

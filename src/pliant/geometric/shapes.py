@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pliant.core.arrays import writable
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
 from pliant.geometric.curved import curves
 from pliant.geometric.mixed import Expected, mixed_body
 from pliant.models.volume import VolumeModel
-from pliant.models.volume.model import writable
-from pliant.models.volume.readouts import least_volume_ratio
 from pliant.stepping.bodies import StepBodies
 
 
@@ -95,7 +94,7 @@ class Shapes:
 def inverted_cells(model: VolumeModel, q: FloatArray) -> int:
     """Tetrahedra of a body at q (n, 3) m with a volume ≤ 0; of other cells, 1 where some integration point has."""
     if model.mesh.element != "tet4":
-        return int(least_volume_ratio(model, q) <= 0.0)
+        return int(model.least_volume_ratio(q) <= 0.0)
     return int(count_inverted(writable(q), model.mesh.cells))
 
 

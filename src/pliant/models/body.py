@@ -18,6 +18,8 @@ from pliant.models.workspace import Workspace
 
 if TYPE_CHECKING:
     from pliant.models.axis import Axis
+    from pliant.models.contact_shape import ContactShape
+    from pliant.models.free_modes import FreeModes
     from pliant.models.model import Trial
     from pliant.models.point_map import PointMap
 
@@ -83,6 +85,21 @@ class Model:
         """Potential of gravity and loads, J, up to a constant."""
         raise NotImplementedError
 
+    # Quasi-static solves
+
+    def free_modes(self, q: FloatArray) -> FreeModes | None:
+        """The rigid motions at q that its supports leave open; None where they resist all six."""
+        return None
+
+    @property
+    def least_mass(self) -> float:
+        """Multiple of the mass that a quasi-static solve adds at least, as a fraction of the stiffness; 0 as a rule."""
+        return 0.0
+
+    def is_inverted(self, q: FloatArray) -> bool:
+        """Whether some part of it is turned inside out, which its energy does not forbid."""
+        return False
+
     # Points and lines on the body
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> PointMap:
@@ -93,9 +110,59 @@ class Model:
         """
         raise NotImplementedError
 
+    def contact_shape(self, exclude: Any = None) -> ContactShape:
+        """With what it touches others; points of it in the region `exclude` take no part."""
+        raise InputError(f"{self.name!r} cannot touch other bodies")
+
     def axis(self) -> Axis:
         """The axis of a slender body; an error for the others."""
         raise InputError(f"{self.name!r} has no axis to slide on; beams and rods have")
+
+    # Read-outs of a state
+
+    def node_positions(self, q: FloatArray) -> FloatArray:
+        """Positions of its nodes, (n, 3), m; of a rigid body, of the points of its shape."""
+        raise NotImplementedError
+
+    def node_frames(self, q: FloatArray) -> FloatArray:
+        """Frames of its nodes, (n, 3, 3), no unit."""
+        self._lacks("beam")
+
+    def displacements(self, q: FloatArray) -> FloatArray:
+        """Displacements of its nodes from its rest shape, (n, 3), m."""
+        self._lacks("deformable volume")
+
+    def element_energies(self, q: FloatArray) -> FloatArray:
+        """Elastic energy of each element, (m,), J; they sum to that of the body."""
+        self._lacks("deformable volume")
+
+    def section_forces(self, q: FloatArray) -> FloatArray:
+        """Forces (N) and moments (N·m) in its cross-sections, (m, 2, 6) or (m, 6), in the frame of the element."""
+        self._lacks("beam")
+
+    def strains(self, q: FloatArray) -> FloatArray:
+        """Strains of its sections, (m, 6): twist, bend_y and bend_z (1/m), stretch, shear_y and shear_z."""
+        self._lacks("rod")
+
+    def fibre_strain(self, q: FloatArray) -> FloatArray:
+        """Largest axial strain at the border of each section, (m,), no unit."""
+        self._lacks("rod")
+
+    def fibre_stress(self, q: FloatArray) -> FloatArray:
+        """Largest axial stress at the border of each section, (m,), Pa."""
+        self._lacks("rod")
+
+    def cell_stress(self, q: FloatArray) -> FloatArray:
+        """Cauchy stress of each cell, (m, 3, 3), Pa."""
+        self._lacks("deformable volume")
+
+    def cell_strain(self, q: FloatArray) -> FloatArray:
+        """Green–Lagrange strain of each cell, (m, 3, 3)."""
+        self._lacks("deformable volume")
+
+    def node_mean(self, cell_values: FloatArray) -> FloatArray:
+        """Mean over the cells around each node: (m, …) → (n, …)."""
+        self._lacks("deformable volume")
 
     def _lacks(self, kind: str) -> NoReturn:
         raise InputError(f"{self.name!r} is not a {kind}, so it has no such read-out")

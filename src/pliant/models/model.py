@@ -8,7 +8,7 @@ through dx alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from scipy import sparse
 
@@ -29,6 +29,35 @@ class Factor(Protocol):
         """A⁻¹ Hᵀ λ, (unknowns,), of forces λ (rows,)."""
 
 
+class GeometricStiffness:
+    """Stiffness K that the forces of rows add to the matrix of one model, −λ ∂²δ/∂q², symmetric.
+
+    A kind of its own says how K enters the matrix that a model stores.
+    """
+
+    of_stress: ClassVar[bool] = False
+    """Whether K cancels the stiffness of stresses where a part rotates: a tangent that leaves out the latter leaves out
+    K too.
+    """
+
+    def add_to(self, matrix: FloatArray) -> None:
+        """Add K to `matrix`, stored as the model stores its own: blocks (b, 3, 3) of its pattern, or (n, n) over its
+        active unknowns.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixStiffness(GeometricStiffness):
+    """A stiffness `K` that is there as the model stores it."""
+
+    K: FloatArray
+
+    def add_to(self, matrix: FloatArray) -> None:
+        """Add K to `matrix`."""
+        matrix += self.K
+
+
 class System(Protocol):
     """A dx = r of one model. `r` has the shape of dx, in N (and N·m), zero at held unknowns; `held_dx` is how far held
     unknowns have to move, or None.
@@ -46,8 +75,17 @@ class System(Protocol):
     def product(self, x: FloatArray) -> FloatArray:
         """A x at the free unknowns, zero at held ones."""
 
+    @property
+    def elastic(self) -> bool:
+        """Whether the model has stiffness of its own, which inertia can be compared with."""
+
     def add_mass(self, share: float) -> None:
-        """A += σ M with σ such that its diagonal is about `share` of that of A."""
+        """A += σ M with σ such that its diagonal is about `share` of that of A; of a model without stiffness, `share`
+        of that of a step of 10 ms.
+        """
+
+    def add_stiffness(self, K: GeometricStiffness) -> None:
+        """A += K, unless this is a tangent without the stiffness of loads."""
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, of the shape of dx."""

@@ -79,3 +79,19 @@ class PointMap:
         """How the points `which` (k,) follow their carriers."""
         count = len(which)
         return Following(which[:, None].astype(np.int32), np.ones(count), np.zeros(count))
+
+    # Only where the model has frames
+
+    def frames(self, q: FloatArray) -> FloatArray:
+        """Frames at the points, (p, 3, 3), no unit; on a slender body first columns along its axis."""
+        raise NotImplementedError
+
+    def pull_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Rows over the unknowns, (m, unknowns), from rows over the spins of the points' frames, (m, 3p)."""
+        raise NotImplementedError
+
+    # Only where forces stiffen
+
+    def load_stiffness(self, q: FloatArray, f: FloatArray) -> FloatArray:
+        """−∂(Jᵀ f)/∂q for dead forces f (p, 3) N at the points, over the active unknowns."""
+        raise NotImplementedError

@@ -10,7 +10,6 @@ import numpy as np
 
 from pliant.actuators import ActuatorRows
 from pliant.constraints.contact import ContactPair
-from pliant.constraints.facing import FacingPair
 from pliant.core.types import FloatArray
 from pliant.record.bodies import recorded_bodies
 from pliant.record.forces import RecordedRows
@@ -95,12 +94,8 @@ class _ContactRecorder:
     """Total force and single contacts of one colliding pair, none at the first instant."""
 
     def __init__(self, pair: ContactPair) -> None:
-        if isinstance(pair, FacingPair):
-            self._things: tuple[Any, ...] = (pair.spec,)
-            self._names: tuple[str, ...] = (pair.name,)
-        else:
-            self._things = (pair.a.handle, pair.b.handle)
-            self._names = tuple(thing.name for thing in self._things)
+        self._things = pair.handles
+        self._names = tuple(thing.name for thing in self._things)
         self._totals = [np.zeros(3)]
         self._touches = TouchesRecorder()
 

@@ -1,5 +1,7 @@
-"""Reduction: offline once, real time afterwards. Plans of experiments, snapshots of forces and positions, non-negative
-bases of contact forces and the choice of their size, subspaces of motions and the few integration points they need.
+"""Offline model reduction: plans of experiments, snapshots, bases of contact forces, subspaces of motions.
+
+A basis of contact forces is non-negative; its size is chosen on held-out forces. A subspace comes with the few
+integration points that it needs. The online half is `pliant.reduced`.
 """
 
 from pliant.reduction.choose import BasisChoice, choose_basis

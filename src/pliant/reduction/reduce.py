@@ -25,9 +25,7 @@ from pliant.constraints.facing import FacingPair
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, PliantError, PliantWarning
 from pliant.core.types import FloatArray
-from pliant.reduced import Subspace
-from pliant.reduced.contact_basis import ContactBasis
-from pliant.reduced.pair_basis import PairBasis, facing_of
+from pliant.reduced import ContactBasis, ReducedPair, Subspace, contact_points
 from pliant.reduction.choose import choose_basis
 from pliant.reduction.choose_modes import HELD_OUT, choose_modes, is_rich
 from pliant.reduction.cone import cone_basis
@@ -118,24 +116,22 @@ def contact_bases(
     guards: int = 0,
     depth: float = 0.01,
     seed: int = 0,
-) -> list[ContactBasis | PairBasis]:
+) -> list[ContactBasis]:
     """Contact modes of every pair of surfaces that pushes in the snapshots; see `reduce`."""
-    found: list[ContactBasis | PairBasis] = []
-    for number, maker in enumerate(world.constraints):
-        if not _reducible(maker):
+    found: list[ContactBasis] = []
+    for index, constraint in enumerate(world.constraints):
+        pair = _reducible(constraint)
+        if pair is None or not snapshots.forces(index)[1].nnz:
             continue
-        _, forces = snapshots.forces(number)
-        if not forces.nnz:
-            continue
-        if isinstance(maker, FacingPair):
-            keys = 3 * maker.key(np.arange(maker.count))
-            modes = _modes(snapshots.forces(number, keys=keys)[1].toarray(), tolerance, method, seed)
-            found.append(ContactBasis.of(maker, modes, guards=guards, tolerance=depth))
+        points = None
+        if isinstance(pair, FacingPair):
+            keys = 3 * pair.key(np.arange(pair.count))
+            forces = snapshots.forces(index, keys=keys)[1].toarray()
         else:
-            assert isinstance(maker, ContactPair)
-            facing = facing_of(maker, contact_history(world, snapshots, number))
-            modes = _modes(facing.snapshots, tolerance, method, seed)
-            found.append(facing.basis(modes, guards=guards, tolerance=depth))
+            points = contact_points(pair, contact_history(world, snapshots, index))
+            forces = points.snapshots
+        modes = _modes(forces, tolerance, method, seed)
+        found.append(ContactBasis.of(pair, modes, points=points, guards=guards, tolerance=depth))
     if not found:
         raise InputError(
             f"no surfaces touch in these {snapshots.count} snapshots, so there is no contact to reduce: actuate "
@@ -168,7 +164,7 @@ def subspaces(
 
 
 def contact_history(world: World, snapshots: Snapshots, number: int) -> list[tuple[ContactMemory, FloatArray]]:
-    """Contacts of the pair that maker `number` is and their normal forces λ (N), at every snapshot."""
+    """Contacts of the pair that constraint `number` is and their normal forces λ (N), at every snapshot."""
     pair = world.constraints[number]
     assert isinstance(pair, ContactPair)
     assert pair.a.surface is not None
@@ -187,11 +183,15 @@ def contact_history(world: World, snapshots: Snapshots, number: int) -> list[tup
     return history
 
 
-def _reducible(maker: Any) -> bool:
-    """Whether a maker of rows is of contacts between points and triangles."""
-    if isinstance(maker, FacingPair):
-        return True
-    return type(maker) is ContactPair and maker.a.surface is not None and maker.b.surface is not None
+def _reducible(constraint: Any) -> ContactPair | None:
+    """The pair of points and triangles that a constraint is about; None where it is of another kind."""
+    if isinstance(constraint, ReducedPair) and isinstance(constraint.full, FacingPair):
+        return constraint.full
+    if isinstance(constraint, FacingPair):
+        return constraint
+    if type(constraint) is ContactPair and constraint.a.surface is not None and constraint.b.surface is not None:
+        return constraint
+    return None
 
 
 def _modes(forces: FloatArray, tolerance: float, method: str, seed: int) -> FloatArray:
@@ -226,7 +226,7 @@ def _check_follows(fast: World, seen: Snapshots, stepper: Any) -> None:
             state, _ = stepper(fast, state, plan.controls(run, step))
         except PliantError as error:
             modes = ", ".join(f"{r.body.name!r} in {r.size}" for r in fast.reductions if isinstance(r, Subspace))
-            kept = "" if any(isinstance(r, ContactBasis | PairBasis) for r in fast.reductions) else (
+            kept = "" if any(isinstance(r, ContactBasis) for r in fast.reductions) else (
                 ", and give contact_tolerance too, so that fewer rows push"
             )  # fmt: skip
             raise InputError(

@@ -1,4 +1,4 @@
-"""Solvers that know no robot: arrays in, arrays out."""
+"""Solvers on arrays: sparse Cholesky, contact problems, inverse problems. They know no robot."""
 
 from pliant.solvers.contact.friction import friction
 from pliant.solvers.contact.lcp import lcp

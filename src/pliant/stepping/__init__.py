@@ -1,4 +1,4 @@
-"""Steppers `(world, state, controls) → (state, info)`."""
+"""Steppers `(world, state, controls) → (state, info)`, made of stages that are functions of frozen values."""
 
 from pliant.stepping.implicit_euler import ImplicitEuler
 from pliant.stepping.implicit_midpoint import ImplicitMidpoint

@@ -145,13 +145,14 @@ class StepBodies:
     def add_geometric_stiffness(self, systems: Sequence[System]) -> None:
         """Add −λ ∂²δ/∂q² of the constraints that have one, at the last λ: of this step, or of the one before."""
         world = self.world
-        if not world.stiff_makers:
+        if not world.stiff_constraints:
             return
         x = [trial.evaluation_point() for trial in self.trials]
         keys, ends = world.stiff_keys
         forces = np.split(forces_of(keys, *self.last_forces), ends)
-        for constraint, lam in zip(world.stiff_makers, forces, strict=True):
-            constraint.add_stiffness(x, lam, self.scheme.theta, systems)
+        for constraint, lam in zip(world.stiff_constraints, forces, strict=True):
+            for index, K in constraint.stiffness(x, lam, self.scheme.theta):
+                systems[index].add_stiffness(K)
 
     @property
     def last_forces(self) -> tuple[IndexArray | None, FloatArray]:

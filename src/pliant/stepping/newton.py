@@ -83,7 +83,8 @@ class Convergence:
         world = step.world
         turning = (index for each in world.constraints for index in each.direction_models)
         limits = dict.fromkeys(turning, max(np.sqrt(self._tolerance), SETTLED))
-        limits |= dict.fromkeys((n for each in world.stiff_makers for n in each.numbers), np.sqrt(self._tolerance))
+        stiffened = (index for constraint in world.stiff_constraints for index in constraint.stiff_models)
+        limits |= dict.fromkeys(stiffened, np.sqrt(self._tolerance))
         for index, fraction in limits.items():
             trial = step.bodies.trials[index]
             last = float(np.abs(correction.dx[index]).max())

@@ -21,11 +21,9 @@ from pliant.core.status import Status
 from pliant.core.threads import pinned_threads
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
+from pliant.models.free_modes import FreeModes
 from pliant.models.model import Factor, System
-from pliant.models.rigid.model import RigidSystem
 from pliant.models.scheme import STATIC_SCHEME, static_scheme
-from pliant.models.volume import VolumeModel
-from pliant.models.volume.readouts import least_volume_ratio
 from pliant.models.workspace import Workspace
 from pliant.stepping.bodies import Forces, StepBodies
 from pliant.stepping.info import RigidMotion, StepInfo, finish
@@ -37,7 +35,6 @@ from pliant.stepping.newton import (
     in_full,
     relative_residual,
 )
-from pliant.stepping.rigid_modes import FreeModes, free_modes, open_base_share
 from pliant.stepping.session import RowSolver
 from pliant.stepping.stages import (
     Correction,
@@ -238,10 +235,10 @@ class _Equilibrium:
     def _with_free_modes(self) -> Step:
         """The step with the free rigid motions at the present positions: those of frames turn with them."""
         step = self.step
-        if all(modes is None or isinstance(m, VolumeModel) for modes, m in zip(step.free_modes, step.world.models)):
+        if all(modes is None or not m.has_frames for modes, m in zip(step.free_modes, step.world.models)):
             return step
         found = [
-            modes if modes is None or isinstance(model, VolumeModel) else free_modes(model, trial.positions())
+            modes if modes is None or not model.has_frames else model.free_modes(trial.positions())
             for modes, model, trial in zip(step.free_modes, step.world.models, step.bodies.trials, strict=True)
         ]
         return replace(step, free_modes=tuple(found))
@@ -249,13 +246,13 @@ class _Equilibrium:
     def regularize(self, step: Step, systems: Sequence[System]) -> None:
         """A += σM, and balanced loads for bodies that can move freely."""
         for index, (system, modes) in enumerate(zip(systems, step.free_modes, strict=True)):
-            if isinstance(system, RigidSystem) and self.welded[index]:
-                system.add_mass(0.0, ease=self.ease)
+            if not system.elastic and self.welded[index]:
+                system.add_mass(self.ease)
                 continue
             model = step.world.models[index]
-            shift = max(self.shift, 1e-8 if modes is not None else 0.0, open_base_share(model))
+            shift = max(self.shift, 1e-8 if modes is not None else 0.0, model.least_mass)
             if shift:
-                system.add_mass(shift)
+                system.add_mass(shift if system.elastic else 1.0)
             if modes is not None:
                 system.r = np.where(model.held, 0.0, modes.balanced(system.r))
 
@@ -281,9 +278,8 @@ class _Equilibrium:
         return relative_residual(self.step.bodies, self.step.balanced(forces))
 
     def _inside_out(self) -> bool:
-        """Whether this equilibrium has inverted elements, as some laws allow; small strain knows no inversion."""
-        trials = (trial for trial in self.step.bodies.trials if isinstance(trial.model, VolumeModel))
-        return any(t.model.laws.any() and least_volume_ratio(t.model, t.evaluation_point()) <= 0.0 for t in trials)
+        """Whether this equilibrium has inverted elements."""
+        return any(trial.model.is_inverted(trial.evaluation_point()) for trial in self.step.bodies.trials)
 
     def _set(self, bodies: StepBodies) -> None:
         self.step = replace(self.step, bodies=bodies)
@@ -299,4 +295,4 @@ def _open_modes(world: World, index: int, q: FloatArray) -> FreeModes | None:
     """Rigid motions of a body that nothing resists. Where contacts or attachments may hold the body they have to: its
     rigid motion is then bounded by σM from one linear solve to the next, until they do.
     """
-    return None if any(each.holds(index) for each in world.constraints) else free_modes(world.models[index], q)
+    return None if any(each.holds(index) for each in world.constraints) else world.models[index].free_modes(q)

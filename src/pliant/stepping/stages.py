@@ -27,12 +27,12 @@ from pliant.core.errors import SingularError
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
+from pliant.models.free_modes import FreeModes
 from pliant.models.model import Factor, System
 from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
 from pliant.solvers.contact import ConflictingRowsError, MixedProblem
 from pliant.stepping.bodies import Forces, Reactions, StepBodies
-from pliant.stepping.rigid_modes import FreeModes
 from pliant.stepping.session import Condensed, RowSolver, Session, Solution, begin_session
 from pliant.world import State, World
 

@@ -1,1 +1,1 @@
-"""Looking at motions: a self-contained web page and a still picture, from arrays; and live, in the browser (`live`)."""
+"""Pages, pictures and films of a motion, from arrays; `live` is the studio in the browser."""

@@ -13,10 +13,10 @@ from pliant.models.beam import BeamModel
 from pliant.models.beam.skin import beam_skin
 from pliant.models.rigid import Obstacle
 from pliant.models.rod import RodModel
-from pliant.models.rod import readouts as rod_readouts
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.rod.skin import rod_skin
-from pliant.models.volume import VolumeModel, readouts
+from pliant.models.volume import VolumeModel
+from pliant.models.volume.readouts import von_mises
 from pliant.record import RecordedBody, Run
 from pliant.record.bodies import recorded_bodies
 from pliant.world import World
@@ -101,7 +101,7 @@ class Cast:
         """Largest fibre stress of the section at each point of the skin of a rod, (n,), kPa."""
         skin = self.bodies[number].skin
         assert isinstance(skin, RodMap)
-        return np.asarray(1e-3 * rod_readouts.fibre_stress(model, q)[skin.section])
+        return np.asarray(1e-3 * model.fibre_stress(q)[skin.section])
 
     def _volumes(self) -> list[tuple[int, RecordedBody]]:
         return [(k, body) for k, body in enumerate(self.bodies) if body.mesh is not None]
@@ -121,7 +121,7 @@ def _drawn(body: RecordedBody, model: Any) -> RecordedBody:
 
 def _von_mises(model: VolumeModel, q: FloatArray) -> FloatArray:
     """At the nodes, (n,), kPa."""
-    return 1e-3 * readouts.von_mises(readouts.node_mean(model, readouts.cell_stress(model, q)))
+    return 1e-3 * von_mises(model.node_mean(model.cell_stress(q)))
 
 
 def _rest(body: RecordedBody) -> FloatArray:

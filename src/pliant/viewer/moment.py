@@ -21,7 +21,6 @@ from pliant.actuators import (
     Stiffness,
 )
 from pliant.constraints.contact import ContactPair
-from pliant.constraints.facing import FacingPair
 from pliant.core.types import FloatArray
 from pliant.stepping import StepInfo
 from pliant.world import State
@@ -89,10 +88,9 @@ def _still(makers: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def _contacts(pair: Any, info: StepInfo) -> tuple[str, Any]:
-    if isinstance(pair, FacingPair):
-        return pair.name, info.contacts(pair.spec)
-    a, b = pair.a.handle, pair.b.handle
-    return a.name if a is b else f"{a.name} – {b.name}", info.contacts(a, b)
+    first, *others = pair.handles
+    names = [first.name, *(other.name for other in others if other is not first)]
+    return " – ".join(names), info.contacts(*pair.handles)
 
 
 def reading_text(actuator: Any, values: FloatArray) -> str:

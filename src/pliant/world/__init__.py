@@ -1,4 +1,4 @@
-"""Scene (what a person writes), World (frozen), State, and control values."""
+"""Scene (what a person writes), World (compiled and frozen), State, and control values."""
 
 from pliant.actuators.values import (
     Angle,

@@ -7,7 +7,7 @@ survive.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -28,9 +28,7 @@ from pliant.models.beam import Beam, Circle, Rectangle, Tube
 from pliant.models.rigid import Obstacle, RigidBody, Shape, Waypoints
 from pliant.models.rod import Rod, RodLoad, Slide, Turn
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
-from pliant.reduced import Subspace
-from pliant.reduced.contact_basis import ContactBasis
-from pliant.reduced.pair_basis import PairBasis, PairFacing
+from pliant.reduced import ContactBasis, ContactPoints, Subspace
 from pliant.world.reduced import Training
 
 _KNOWN: dict[str, type] = {
@@ -40,12 +38,14 @@ _KNOWN: dict[str, type] = {
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(Attachment, Channel, Facing, Fibre, Sheath),
         *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive),
-        *(ContactBasis, PairFacing, PairBasis, Training),
+        *(ContactBasis, ContactPoints, Training),
         *(RigidBody, Obstacle, Waypoints, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *(Beam, Circle, Tube, Rectangle, Rod, RodLoad, Slide, Turn),
         *regions.KINDS,
     )
 }
+_EARLIER: dict[str, Callable[..., Any]] = {"PairFacing": ContactPoints, "PairBasis": ContactBasis.on_points}
+"""What earlier versions saved under other names."""
 
 
 class Encoder:
@@ -117,8 +117,8 @@ class Decoder:
         if "again" in value:
             return self._things[value["again"]]
         own = {name: self.decode(item) for name, item in value["fields"].items()}
-        kind = MeshObstacle if value["class"] == "MeshObstacle" else _KNOWN[value["class"]]
-        thing = kind(**self._with_rates(own))
+        kinds: dict[str, Callable[..., Any]] = {"MeshObstacle": MeshObstacle, **_EARLIER, **_KNOWN}
+        thing = kinds[value["class"]](**self._with_rates(own))
         self._things[value["thing"]] = thing
         return thing
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints.contact import ContactPair
-from pliant.constraints.rows import Constraint, StiffConstraint
+from pliant.constraints.rows import Constraint
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
@@ -50,15 +50,14 @@ class World:
         raise InputError(f"{body!r} is not a body of this world; its bodies are {names}")
 
     @cached_property
-    def stiff_makers(self) -> tuple[StiffConstraint, ...]:
-        """The constraints whose forces stiffen a model: cables and cavities."""
-        constraints: Any = self.constraints
-        return tuple(one for one in constraints if hasattr(one, "add_stiffness"))
+    def stiff_constraints(self) -> tuple[Constraint, ...]:
+        """The constraints whose forces stiffen a model, such as cables and cavities."""
+        return tuple(constraint for constraint in self.constraints if constraint.stiff_models)
 
     @cached_property
     def stiff_keys(self) -> tuple[IndexArray, IndexArray]:
         """The keys of the rows of all stiff constraints, and where those of each but the first begin."""
-        keys = [maker.keys for maker in self.stiff_makers]
+        keys = [constraint.stiff_keys for constraint in self.stiff_constraints]
         return np.concatenate(keys), np.cumsum([len(own) for own in keys])[:-1]
 
     @property
@@ -98,19 +97,19 @@ class World:
         raise InputError(f"{handle!r} is not an actuator of this world")
 
     def pairs(self, a: Any, b: Any = None) -> list[tuple[int, float]]:
-        """Numbers of the colliding pairs of `a` and `b`, each with 1 where `a` is its first side, −1 where it is the
+        """Indices of the contact pairs of `a` and `b`, each with 1 where `a` is its first side, −1 where it is the
         second; of a `pl.Facing` alone, its own.
         """
         if b is not None:
             a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
-        found = []
-        for number, maker in enumerate(self.constraints):
-            if isinstance(maker, ContactPair):
-                sides = (maker.a.handle, maker.b.handle)
-                if (b is None and getattr(maker, "spec", None) is a) or (sides[0] is a and sides[1] is b):
-                    found.append((number, 1.0))
-                elif sides[0] is b and sides[1] is a:
-                    found.append((number, -1.0))
+        found, wanted = [], (a,) if b is None else (a, b)
+        for index, pair in enumerate(self.constraints):
+            if isinstance(pair, ContactPair):
+                named = pair.handles if b is None else (pair.a.handle, pair.b.handle)
+                if _same(named, wanted):
+                    found.append((index, 1.0))
+                elif _same(named[::-1], wanted):
+                    found.append((index, -1.0))
         if not found:
             raise InputError(f"{_name(a)} and {_name(b)} do not collide in this world; scene.collide(a, b) lets them")
         return found
@@ -132,6 +131,10 @@ class World:
         potential = sum(model.potential_energy(q, gravity, values) for model, q, _ in triples)
         total = kinetic + elastic + potential
         return {"kinetic": kinetic, "elastic": elastic, "potential": potential, "total": total}
+
+
+def _same(some: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
 
 
 def _name(handle: Any) -> str:

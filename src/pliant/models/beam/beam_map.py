@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import csr
+from pliant.core.arrays import csr, writable
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.spins import (
@@ -165,7 +165,7 @@ class BeamMap(PointMap):
         count = len(self.coordinate)
         wide = (count if jacobian else 0, 3, 12)
         points, frames, moves, turns = np.empty((count, 3)), np.empty((count, 3, 3)), np.empty(wide), np.empty(wide)
-        given = q if q.flags.writeable else q.copy()
+        given = writable(q)
         _evaluate(given, self.nodes, self.triads, self.coordinate, self.offset, points, frames, moves, turns)
         return points, frames, moves, turns
 

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from pliant.core.arrays import sum_by
+from pliant.core.arrays import sum_by, writable
+from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.axis import BeamAxis
 from pliant.models.beam.beam import Beam
-from pliant.models.beam.beam_map import BeamMap
+from pliant.models.beam.beam_map import BeamMap, sampled
 from pliant.models.beam.factor import BeamFactor, Twists
 from pliant.models.beam.trial import BeamTrial
 from pliant.models.body import Model
+from pliant.models.contact_shape import ContactShape
+from pliant.models.free_modes import FreeModes, motions_of_frames, open_modes
 from pliant.models.scheme import Scheme
 from pliant.models.volume import assembly
 from pliant.models.volume.held_factor import HeldFactor
@@ -143,9 +147,26 @@ class BeamModel(Model):
             points = first[0] + (points - spec.node_points[0]) @ turned.T
         return BeamMap.of_points(self, points, what=what, reach=reach)
 
+    def contact_shape(self, exclude: Any = None) -> ContactShape:
+        """Balls along the axis; those whose points at rest lie in the region `exclude` take no part."""
+        along = sampled(self, self.spec.contact_points)
+        nodes = np.arange(len(along.coordinate), dtype=np.int32)
+        if exclude is not None:
+            ends = self.spec.node_points[along.nodes]
+            points = ends[:, 0] + along.coordinate[:, None] * (ends[:, 1] - ends[:, 0])
+            nodes = nodes[~exclude.select(points)]
+        return ContactShape(along, nodes, radius=self.spec.section.radius)
+
     def axis(self) -> BeamAxis:
         """The axes of all pieces."""
         return BeamAxis.of(self)
+
+    def free_modes(self, q: FloatArray) -> FreeModes | None:
+        """The rigid motions that its supports leave open."""
+        q = finite_array(f"positions of {self.name!r}", q)
+        if self.held.all(axis=(1, 2)).any():  # a clamped node resists all
+            return None
+        return open_modes(self.held, *motions_of_frames(q, self.mass), partial(self.momentum, q))
 
     def momentum(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Linear (kg·m/s) and angular momentum (kg·m²/s, about the node) of each node, (n, 2, 3)."""
@@ -173,6 +194,36 @@ class BeamModel(Model):
     def element_forces(self, q: FloatArray) -> FloatArray:
         """Of each piece, in its frame: the force along it (N) and the moments on its two ends (N·m), (m, 3, 3)."""
         return self._forces(q)[2]
+
+    def node_positions(self, q: FloatArray) -> FloatArray:
+        """Positions of the nodes, (n, 3), m."""
+        return q[:, 0]
+
+    def node_frames(self, q: FloatArray) -> FloatArray:
+        """Frames of the nodes, (n, 3, 3), first columns along the axis at rest."""
+        return q[:, 1:]
+
+    def displacements(self, q: FloatArray) -> FloatArray:
+        """Displacements of the nodes, (n, 3), m."""
+        moved: FloatArray = q[:, 0] - self.rest[:, 0]
+        return moved
+
+    def section_forces(self, q: FloatArray) -> FloatArray:
+        """Forces (N) and moments (N·m) in both ends of each piece, (m, 2, 6), in the mean frame of the piece.
+
+        They are what the part beyond the section, in the direction of the piece, exerts on the part before it.
+        """
+        local = self.element_forces(q)
+        out = np.empty((len(local), 2, 6))
+        out[:, :, :3] = local[:, :1]
+        out[:, 0, 3:], out[:, 1, 3:] = -local[:, 1], local[:, 2]
+        return out
+
+    def element_energies(self, q: FloatArray) -> FloatArray:
+        """Elastic energy of each piece, (m,), J; they sum to the energy of the body."""
+        energy = np.empty(len(self.elements.edges))
+        element.piece_energies(writable(q), *self.elements.arrays, energy)
+        return energy
 
     def _forces(self, q: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         force, local = np.zeros(self.held.shape), np.empty((len(self.elements.edges), 3, 3))
@@ -231,11 +282,6 @@ class BeamModel(Model):
         """Memory for the blocks of a matrix (b, 3, 3), its content undefined: spare memory, or new."""
         spare: FloatArray | None = workspace.take(self, "blocks")
         return np.empty((self.pattern.block_count, 3, 3)) if spare is None else spare
-
-
-def writable(q: FloatArray) -> FloatArray:
-    """q itself, or a copy where it is read-only: kernels would be compiled again for read-only arrays."""
-    return q if q.flags.writeable else q.copy()
 
 
 def _lengths(spec: Beam) -> FloatArray:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from pliant.core.arrays import writable
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.factor import BeamFactor, Twists
-from pliant.models.model import Residual, TrialBase
+from pliant.models.model import GeometricStiffness, Residual, TrialBase
 from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -36,6 +37,7 @@ class BeamSystem:
     q: FloatArray
     workspace: Workspace
     twists: Twists | None = None
+    elastic: ClassVar[bool] = True
 
     def factorize(self) -> BeamFactor:
         """Numeric factor of A, in the memory of the last one."""
@@ -54,6 +56,10 @@ class BeamSystem:
         model = self.model
         typical = float(np.abs(self.diagonal()[:, 0]).mean()) / float(model.mass.mean())
         dynamics.add_mass(self.q, model.mass, model.inertia, share * typical, model.pattern.diagonal, self.values)
+
+    def add_stiffness(self, K: GeometricStiffness) -> None:
+        """A += K."""
+        K.add_to(self.values)
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, (n, 2, 3)."""
@@ -83,8 +89,8 @@ class BeamTrial(TrialBase):
         self.dx: FloatArray = np.zeros(model.held.shape)
         self.load_fraction = 1.0
         self.workspace = workspace
-        self._q = q if q.flags.writeable else q.copy()
-        self._v = v if v.flags.writeable else v.copy()
+        self._q = writable(q)
+        self._v = writable(v)
         self._scheme = scheme
         self._external = model.external_forces(gravity, controls)
         self._target = model.prescribed(controls)

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
+from pliant.collision import Box, Capsule, CollisionSurface, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Surface
 from pliant.models.body import Body
+from pliant.models.contact_shape import ContactShape
+from pliant.models.rigid.frame_map import FrameMap
 from pliant.models.rigid.inertia import box_triangles, solid_moments
 
 _UNMOVED = np.vstack([np.zeros(3), np.eye(3)])
@@ -32,6 +34,12 @@ class Shape:
     points: FloatArray
     triangles: IntArray
     radius: float = 0.0
+
+    def contact_shape(self, *, moves: bool) -> ContactShape:
+        """With what it touches others. Triangles count where the thing `moves`; the others see its solid alone."""
+        surface = CollisionSurface.build(self.triangles, self.points) if moves and len(self.triangles) else None
+        nodes = np.arange(len(self.points), dtype=np.int32)
+        return ContactShape(FrameMap(self.points), nodes, surface, self.solid, self.radius)
 
 
 def _no_points() -> tuple[FloatArray, IntArray]:
@@ -199,6 +207,10 @@ class Obstacle:
         from pliant.models.rigid.urdf import urdf_obstacles
 
         return urdf_obstacles(path, joints=joints, position=position, rotation=rotation, folder=folder)
+
+    def contact_shape(self) -> ContactShape:
+        """With what it touches bodies."""
+        return self.shape.contact_shape(moves=False)
 
     def pose(self, time: float) -> FloatArray:
         """Position and rows of the rotation at `time` (s), (4, 3)."""

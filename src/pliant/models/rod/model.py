@@ -16,10 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.arrays import writable
+from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.models.body import Model
+from pliant.models.contact_shape import ContactShape
+from pliant.models.free_modes import FreeModes, open_modes
 from pliant.models.rod import inertia
 from pliant.models.rod.axis import RodAxis
 from pliant.models.rod.rod import Rod, Slide, Turn, freedom_basis, section_ends
@@ -29,6 +33,9 @@ from pliant.models.rod.trial import RodTrial
 from pliant.models.scheme import Scheme
 from pliant.models.volume.loads import Support
 from pliant.models.workspace import Workspace
+
+OPEN_BASE = 1e-3
+"""Fraction of the stiffness that quasi-static solves add as mass to a rod whose base slides or turns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +135,18 @@ class RodModel(Model):
             points = base[0] + (points - made[0]) @ made[1:] @ base[1:4].T
         return RodMap.of_points(self, points, what=what, reach=reach)
 
+    def contact_shape(self, exclude: Any = None) -> ContactShape:
+        """Balls along the axis; those whose points at rest, as the rod was made, lie in `exclude` take no part."""
+        spec = self.spec
+        starts, inner = np.cumsum([0.0, *spec.lengths[:-1]]), np.arange(1, spec.contact_points + 1)
+        arcs = (starts[:, None] + spec.lengths[:, None] * inner / spec.contact_points).ravel()
+        along = RodMap.at(self, np.concatenate([[0.0], np.minimum(arcs, spec.lengths.sum())]))
+        nodes = np.arange(len(along.section), dtype=np.int32)
+        if exclude is not None:
+            nodes = nodes[~exclude.select(along.points(spec.start))]
+        radii = np.array([section.radius for section in spec.section_list])[along.section]
+        return ContactShape(along, nodes, radius=float(radii.max()), radii=radii)
+
     def axis(self) -> RodAxis:
         """The axis of the rod."""
         return RodAxis.of(self)
@@ -141,6 +160,45 @@ class RodModel(Model):
         ends = section_ends(q)
         ends[:, 0] += q[0]
         return ends
+
+    def node_positions(self, q: FloatArray) -> FloatArray:
+        """Positions of the ends of the sections, (N + 1, 3), m."""
+        return self.nodes(q)[:, 0]
+
+    def node_frames(self, q: FloatArray) -> FloatArray:
+        """Frames of the ends of the sections, (N + 1, 3, 3), first columns along the axis."""
+        return self.nodes(q)[:, 1:]
+
+    def displacements(self, q: FloatArray) -> FloatArray:
+        """Displacements of the ends of the sections since the world began, (N + 1, 3), m."""
+        return self.nodes(q)[:, 0] - self.nodes(self.start)[:, 0]
+
+    def section_forces(self, q: FloatArray) -> FloatArray:
+        """Tension and shear along y and z (N), torque and bending moments about y and z (N·m) in each section, (N, 6),
+        in its frame; 0 for strains that may not change.
+        """
+        forces = (self.stiffness * (q[4:] - self.rest[4:])).reshape(-1, 6)
+        return np.asarray(forces[:, [3, 4, 5, 0, 1, 2]])
+
+    def element_energies(self, q: FloatArray) -> FloatArray:
+        """Elastic energy of each section, (N,), J; they sum to the energy of the rod."""
+        energy: FloatArray = 0.5 * (self.stiffness * (q[4:] - self.rest[4:]) ** 2).reshape(-1, 6).sum(axis=1)
+        return energy
+
+    def fibre_strain(self, q: FloatArray) -> FloatArray:
+        """Largest strain along the rod of the fibres at the border of each section, (N,), no unit: stretch and bending,
+        |ε + κ_y z − κ_z y|, as far as they are stressed.
+        """
+        strains = self.strains(q) - self.spec.rest_strains
+        largest = [
+            np.abs(e[3] + e[1] * border[:, 1] - e[2] * border[:, 0]).max()
+            for e, border in zip(strains, (section.outline() for section in self.spec.section_list), strict=True)
+        ]
+        return np.array(largest)
+
+    def fibre_stress(self, q: FloatArray) -> FloatArray:
+        """Largest stress along the rod at the border of each section, (N,), Pa."""
+        return self.spec.young * self.fibre_strain(q)
 
     def strains(self, q: FloatArray) -> FloatArray:
         """Strains of the sections (N, 6): twist, bend_y, bend_z in 1/m, stretch, shear_y, shear_z."""
@@ -165,6 +223,38 @@ class RodModel(Model):
                 A[rows] = self.basis.T @ A[rows]
                 A[:, rows] = A[:, rows] @ self.basis
         return A
+
+    def free_modes(self, q: FloatArray) -> FreeModes | None:
+        """The rigid motions of the base that its supports leave open, while strains keep still; None for a base that
+        slides or turns, which `least_mass` is for.
+        """
+        q = finite_array(f"positions of {self.name!r}", q)
+        if self.turned_basis or self.held[:2].all():
+            return None
+        sweep = self.sweep(q)
+        M, mass = self.mass_matrix(sweep), self.stations.mu[:, 0]
+        center = mass @ sweep.frames[:, 0] / mass.sum()  # from the base
+        size = float(np.abs(sweep.frames[:, 0] - center).max())
+        motions = np.zeros((*self.held.shape, 6))
+        motions[0, :, :3] = np.eye(3)
+        motions[0, :, 3:] = np.cross(np.eye(3), -center).T / size
+        motions[1, :, 3:] = np.eye(3) / size
+
+        def weigh(x: FloatArray) -> FloatArray:
+            out = np.zeros(x.shape)
+            out.ravel()[self.active] = M @ x.ravel()[self.active]
+            return out
+
+        return open_modes(self.held, motions, size, weigh)
+
+    @property
+    def least_mass(self) -> float:
+        """One for a base that slides or turns, which only rows such as those of its drive and its channel can hold.
+
+        The rows see the difference of its compliance there and of what they hold it by, so that it must not be too
+        large: with 1e-6 the rows of a pulled rod seem to contradict each other.
+        """
+        return OPEN_BASE if self.turned_basis else 0.0
 
     def momentum(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Linear (kg·m/s) and angular momentum (kg·m²/s, about the origin of the world), (2, 3)."""
@@ -217,11 +307,6 @@ class RodModel(Model):
             if rotation is not None:
                 target[1:] = rotation_exp(rotation) @ self.rest[1:4]
         return target
-
-
-def writable(q: FloatArray) -> FloatArray:
-    """q itself, or a copy where it is read-only: kernels would be compiled again for read-only arrays."""
-    return q if q.flags.writeable else q.copy()
 
 
 def _stiffness(spec: Rod) -> FloatArray:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.arrays import writable
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray
 from pliant.models.rod.kinematics import pose_in_section
@@ -24,7 +25,7 @@ def nearest_places(q: FloatArray, lengths: FloatArray, points: Any) -> FloatArra
     """Arc lengths (k,), m, of the places of the rod at q (4 + 2N, 3) that are nearest to `points` (k, 3) m."""
     given = np.ascontiguousarray(np.atleast_2d(np.asarray(points, np.float64)) - q[0])
     section, fraction = np.empty(len(given), np.int32), np.empty(len(given))
-    project(q if q.flags.writeable else q.copy(), section_ends(q), given, section, fraction)
+    project(writable(q), section_ends(q), given, section, fraction)
     starts = np.concatenate([[0.0], np.cumsum(lengths)])
     return np.asarray(starts[section] + fraction * lengths[section])
 

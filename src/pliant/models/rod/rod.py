@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pliant.core.arrays import writable
 from pliant.core.checks import finite_array, finite_number, positive, positive_count, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
@@ -234,7 +235,7 @@ def section_ends(q: FloatArray) -> FloatArray:
     """Poses (N + 1, 4, 3) of the ends of the sections at q (4 + 2N, 3), places (m) from the base's position."""
     count = (len(q) - 4) // 2
     ends, none = np.empty((count + 1, 4, 3)), np.empty((0, 0, 2, 3))
-    given = q if q.flags.writeable else q.copy()
+    given = writable(q)
     first, nothing = np.zeros(count + 1, np.int32), np.zeros(0)
     kinematics.sweep(given, np.zeros(0, np.int32), first, nothing, ends, np.empty((0, 4, 3)), none, none)
     return ends

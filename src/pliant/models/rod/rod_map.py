@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import csr
+from pliant.core.arrays import csr, writable
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.point_map import PointMap
@@ -163,7 +163,7 @@ class RodMap(PointMap):
         """J v: velocities (p, 3) m/s of the embedded points under the rates v (2 + 2N, 3), in one pass."""
         sweep, x = self._sweep(q)
         twist = np.empty((len(x), 2, 3))
-        given = v if v.flags.writeable else v.copy()
+        given = writable(v)
         kinematics.twists(given, self.basis, self.kinds, sweep.stations.first, sweep.C, sweep.P, twist)
         return np.asarray((twist[:, 1] + np.cross(twist[:, 0], x))[self._rank])
 
@@ -180,7 +180,7 @@ class RodMap(PointMap):
         """Derivatives in time of what `jacobians` gives, under the rates v (2 + 2N, 3)."""
         sweep, x = self._sweep(q)
         moves, turns = self._blank()
-        given = v if v.flags.writeable else v.copy()
+        given = writable(v)
         rates.jacobian_rates(
             sweep.q, given, self.basis, self.kinds, sweep.stations.first, sweep.stations.fraction, sweep.ends, x,
             sweep.C, sweep.P, moves, turns,
@@ -225,12 +225,12 @@ class RodMap(PointMap):
 
     def _frames(self, q: FloatArray) -> FloatArray:
         """Poses (p, 4, 3) on the axis, places from the base's position."""
-        sweep = Sweep(q if q.flags.writeable else q.copy(), self.kinds, self._stations, columns=False)
+        sweep = Sweep(writable(q), self.kinds, self._stations, columns=False)
         return np.asarray(sweep.frames[self._rank])
 
     def _sweep(self, q: FloatArray) -> tuple[Sweep, FloatArray]:
         """Poses and columns of the stations, sorted by section, and the points' places (p, 3) from the base, m."""
-        sweep = Sweep(q if q.flags.writeable else q.copy(), self.kinds, self._stations)
+        sweep = Sweep(writable(q), self.kinds, self._stations)
         x = sweep.frames[:, 0] + np.einsum("pri,pi->pr", sweep.frames[:, 1:], self.offset[self._order])
         return sweep, np.ascontiguousarray(x)
 

@@ -12,15 +12,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pliant.core.arrays import writable
+from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
 from pliant.models.body import Model
+from pliant.models.contact_shape import ContactShape
+from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, open_modes
 from pliant.models.scheme import Scheme
-from pliant.models.volume import assembly
+from pliant.models.volume import assembly, readouts
 from pliant.models.volume.barycentric import BarycentricMap
+from pliant.models.volume.contact_shape import surface_of
 from pliant.models.volume.fibre import Fibre, FibreBars
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support, surface_facets
@@ -139,6 +144,27 @@ class VolumeModel(Model):
         """The map of points (p, 3), m, inside the mesh; one outside is extrapolated from the nearest cell."""
         return BarycentricMap.of_points(self.mesh if placed else self.spec.mesh, points, what=what, reach=reach)
 
+    def contact_shape(self, exclude: Any = None) -> ContactShape:
+        """Its surface."""
+        return surface_of(self, exclude)
+
+    def free_modes(self, q: FloatArray) -> FreeModes | None:
+        """The rigid motions that its supports leave open."""
+        q = finite_array(f"positions of {self.name!r}", q)
+        if is_pinned(q[self.held.all(axis=1)]):
+            return None
+        return open_modes(self.held, *motions_of_points(q, self.mass.nodal), self.mass.apply)
+
+    def is_inverted(self, q: FloatArray) -> bool:
+        """Whether elements are inverted, as some laws allow; small strain knows no inversion."""
+        return bool(self.laws.any()) and self.least_volume_ratio(q) <= 0.0
+
+    def least_volume_ratio(self, q: FloatArray) -> float:
+        """The smallest det F over the integration points; ≤ 0 where some part is turned inside out."""
+        p = self.points
+        F = np.add.reduceat(q[p.nodes][:, :, None] * p.gradients[:, None, :], p.ptr[:-1], axis=0)
+        return float(np.linalg.det(F).min())
+
     def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
         """Kinetic energy, J."""
         return 0.5 * float(np.vdot(v, self.mass.apply(v)))
@@ -150,6 +176,30 @@ class VolumeModel(Model):
     def potential_energy(self, q: FloatArray, gravity: FloatArray, controls: Mapping[Any, FloatArray]) -> float:
         """Potential of gravity and loads, J, up to a constant."""
         return self.external(q, gravity, controls)[0]
+
+    def node_positions(self, q: FloatArray) -> FloatArray:
+        """The nodes are the unknowns."""
+        return q
+
+    def displacements(self, q: FloatArray) -> FloatArray:
+        """Displacements of the nodes from their rest positions, (n, 3), m."""
+        return q - self.rest
+
+    def cell_stress(self, q: FloatArray) -> FloatArray:
+        """Cauchy stress of each cell, (m, 3, 3), Pa."""
+        return readouts.cell_stress(self, q)
+
+    def cell_strain(self, q: FloatArray) -> FloatArray:
+        """Green–Lagrange strain of each cell, (m, 3, 3)."""
+        return readouts.cell_strain(self, q)
+
+    def element_energies(self, q: FloatArray) -> FloatArray:
+        """Elastic energy of each cell, (m,), J."""
+        return readouts.cell_energy(self, q)
+
+    def node_mean(self, cell_values: FloatArray) -> FloatArray:
+        """Volume-weighted mean over the cells around each node: (m, …) → (n, …)."""
+        return readouts.node_mean(self, cell_values)
 
     def assemble(
         self, q: FloatArray, *, mass: float, stiffness: float, tangent: Tangent, values: FloatArray
@@ -277,11 +327,6 @@ class VolumeModel(Model):
         """Memory for the blocks of a matrix (b, 3, 3), its content undefined: spare memory, or new."""
         spare: FloatArray | None = None if workspace is None else workspace.take(self, "blocks")
         return np.empty((self.pattern.block_count, 3, 3)) if spare is None else spare
-
-
-def writable(q: FloatArray) -> FloatArray:
-    """q itself, or a copy where it is read-only: kernels would be compiled again for read-only arrays."""
-    return q if q.flags.writeable else q.copy()
 
 
 def _facets(load: PressureLoad, mesh: Mesh) -> IntArray:

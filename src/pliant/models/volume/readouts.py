@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from pliant.core.arrays import sum_by
+from pliant.core.arrays import sum_by, writable
 from pliant.core.types import FloatArray
 from pliant.models.volume import assembly
-from pliant.models.volume.model import VolumeModel, writable
 from pliant.models.volume.points import cell_gradients
+
+if TYPE_CHECKING:
+    from pliant.models.volume.model import VolumeModel
 
 
 def cell_stress(model: VolumeModel, q: FloatArray) -> FloatArray:
@@ -55,13 +59,6 @@ def cell_energy(model: VolumeModel, q: FloatArray) -> FloatArray:
     if model.split is not None:
         density[model.split.of_patch] = model.split.patches.densities(writable(q))
     return sum_by(p.owner_cell, p.owner_volume * density[p.owner_point], model.mesh.cell_count)
-
-
-def least_volume_ratio(model: VolumeModel, q: FloatArray) -> float:
-    """The smallest det F over the points of the body; ≤ 0 where some part is turned inside out."""
-    p = model.points
-    F = np.add.reduceat(q[p.nodes][:, :, None] * p.gradients[:, None, :], p.ptr[:-1], axis=0)
-    return float(np.linalg.det(F).min())
 
 
 def node_mean(model: VolumeModel, cell_values: FloatArray) -> FloatArray:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.stepping.rigid_modes import free_modes
 
 RUBBER = pl.materials.Corotated(young=1e5, poisson=0.3, density=1000.0)
 LOW = {axis: pl.regions.plane(axis=axis, at=0.0) for axis in "xyz"}
@@ -34,14 +33,14 @@ def compiled(*supports, lumped=True):
 def test_number_of_open_motions(supports, open_motions):
     """Three translations and three rotations, less what is held; a held line leaves the turn about it."""
     model = compiled(*supports)
-    modes = free_modes(model, model.rest)
+    modes = model.free_modes(model.rest)
     assert (0 if modes is None else modes.count) == open_motions
 
 
 @pytest.mark.parametrize("lumped", [True, False])
 def test_modes_are_orthonormal_in_mass_and_cost_no_energy(lumped):
     model = compiled(lumped=lumped)
-    modes = free_modes(model, model.rest)
+    modes = model.free_modes(model.rest)
     np.testing.assert_allclose(modes.modes.T @ modes.weighted, np.eye(6), atol=1e-10)
     for mode in modes.modes.T:
         step = 1e-6 * mode.reshape(-1, 3) / np.abs(mode).max()
@@ -51,7 +50,7 @@ def test_modes_are_orthonormal_in_mass_and_cost_no_energy(lumped):
 
 def test_balanced_loads_have_no_resultant():
     model = compiled()
-    modes = free_modes(model, model.rest)
+    modes = model.free_modes(model.rest)
     load = np.random.default_rng(0).normal(size=model.rest.shape)
     rest = modes.balanced(load)
     np.testing.assert_allclose(rest.sum(axis=0), 0.0, atol=1e-10)
@@ -62,7 +61,7 @@ def test_balanced_loads_have_no_resultant():
 def test_acceleration_of_a_rigid_spin():
     """Inertia forces M (a + α × r) are read back as a and α about the centre of mass."""
     model = compiled()
-    modes = free_modes(model, model.rest)
+    modes = model.free_modes(model.rest)
     mass = model.mass.nodal
     arm = model.rest - mass @ model.rest / mass.sum()
     a, alpha = np.array([1.0, -2.0, 0.5]), np.array([3.0, 0.2, -1.0])
@@ -83,7 +82,7 @@ def test_number_of_open_motions_of_a_beam(options, open_motions):
     scene = pl.Scene()
     scene.add(pl.Beam(np.linspace((0, 0, 0), (0.2, 0.1, 0), 9), **SLENDER, **options))
     model = scene.compile().models[0]
-    modes = free_modes(model, model.rest)
+    modes = model.free_modes(model.rest)
     assert (0 if modes is None else modes.count) == open_motions
 
 
@@ -96,7 +95,7 @@ def test_modes_of_slender_bodies_cost_no_energy_and_carry_their_mass(kind):
         scene.add(pl.Rod(0.2, 4, rest_strain=(1, 2, 5, 0, 0, 0), base="free", **SLENDER))
     world = scene.compile()
     model, (q, v) = world.models[0], world.models[0].initial()
-    modes = free_modes(model, q)
+    modes = model.free_modes(q)
     assert modes.count == 6
     np.testing.assert_allclose(modes.modes.T @ modes.weighted, np.eye(6), atol=1e-9)
     for mode in modes.modes.T:
@@ -113,4 +112,4 @@ def test_positions_must_be_finite():
     q = model.rest.copy()
     q[3, 1] = np.nan
     with pytest.raises(pl.InputError, match=r"positions of 'volume' must be finite, but entry \[3, 1\]"):
-        free_modes(model, q)
+        model.free_modes(q)

@@ -1,0 +1,322 @@
+"""The rows Ĥ = Ψᵀ H of a contact pair in modes, and rows of their own for the contacts that no mode covers.
+
+Modes act at the points of a facing. Of a pair that is no facing itself all contacts are detected as ever beside them: a
+contact away from the points keeps its row, and one among them from the tolerated depth on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from pliant.collision import ContactSet
+from pliant.constraints.contact import ContactMemory, ContactPair
+from pliant.constraints.facing import FacingMemory, FacingPair
+from pliant.constraints.rows import Rows, RowView, joined
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.reduced.combined_rows import combined_rows
+
+if TYPE_CHECKING:
+    from pliant.reduced.contact_basis import ContactBasis
+
+HELD = 0.9
+"""A contact is held at the tolerated depth from this fraction of it on."""
+_MODE_KEYS = 1 << 30
+"""Identities of modes begin here, above those of points."""
+
+
+@dataclass(frozen=True, eq=False)
+class OtherContacts:
+    """Contacts of a colliding pair beside its modes: all that were `detected`; those of them with rows of their own,
+    `full`, and the `depth` (m,) m that each of these may have.
+    """
+
+    detected: ContactSet
+    full: ContactMemory
+    depth: FloatArray
+
+    def arrays(self) -> dict[str, Any]:
+        """Everything as arrays, for saving."""
+        detected = {f"found_{item.name}": getattr(self.detected, item.name) for item in fields(ContactSet)}
+        full = {f"full_{name}": array for name, array in self.full.arrays().items()}
+        return {name: np.asarray(array) for name, array in (detected | full | {"own_depth": self.depth}).items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> OtherContacts:
+        """What `arrays` gave."""
+        found, full = (
+            ContactMemory.from_arrays(
+                {"frames": np.zeros((0, 1, 3))}
+                | {name.removeprefix(part): array for name, array in arrays.items() if name.startswith(part)}
+            )
+            for part in ("found_", "full_")
+        )
+        return cls(found.contacts, full, arrays["own_depth"])
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedMemory:
+    """What a reduced pair keeps of a step.
+
+    `points` are the contacts of the points that a mode in use touches or that have a row of their own; row j pushes
+    them by `combination` (m, rows). The last `unknown` of these rows are of contacts that no mode touches. `others`
+    are the contacts beside the modes, whose rows follow; None for a facing.
+    """
+
+    points: FacingMemory
+    combination: FloatArray
+    unknown: int
+    others: OtherContacts | None = None
+
+    @cached_property
+    def contacts(self) -> ContactSet:
+        """The contacts of the modes, whose nodes are those of their points, and those with rows of their own."""
+        if self.others is None:
+            return self.points.contacts
+        parts = (self.points.contacts, self.others.full.contacts)
+        joint: dict[str, Any] = {
+            item.name: np.concatenate([getattr(part, item.name) for part in parts])
+            for item in fields(ContactSet)
+            if not item.name.startswith("point_count")
+        }
+        detected = self.others.detected
+        return ContactSet(**joint, point_count_a=detected.point_count_a, point_count_b=detected.point_count_b)
+
+    def split(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """`values` (rows,) of the modes' rows, and of those of the other contacts."""
+        count = 0 if self.others is None else self.others.full.frames.shape[1] * self.others.full.contacts.count
+        return values[: len(values) - count], values[len(values) - count :]
+
+    def forces(self, lam: FloatArray) -> FloatArray:
+        """Force on side a at each contact, (m, 3), N: λ = Ψ β at the points."""
+        own, rest = self.split(lam)
+        total = np.zeros((0, 3))
+        if self.points.contacts.count:
+            each = self.combination @ own.reshape(self.combination.shape[1], -1)
+            total = np.einsum("mk,mki->mi", each, self.points.frames[:, : each.shape[1]])
+        return total if self.others is None else np.concatenate([total, self.others.full.forces(rest)])
+
+    def arrays(self) -> dict[str, Any]:
+        """Everything as arrays, for saving."""
+        own = {"shares": self.combination, "unknown": np.array(self.unknown)}
+        return self.points.arrays() | own | ({} if self.others is None else self.others.arrays())
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> ReducedMemory:
+        """What `arrays` gave."""
+        rest = {name.removeprefix("few_"): array for name, array in arrays.items()}  # so named by earlier versions
+        others = OtherContacts.from_arrays(rest) if "own_depth" in rest else None
+        own = {name: array for name, array in rest.items() if not name.startswith(("found_", "full_", "own_"))}
+        combination, unknown = own.pop("shares"), int(own.pop("unknown"))
+        return cls(FacingMemory.from_arrays(own), combination, unknown, others)
+
+
+@dataclass(frozen=True, eq=False)
+class Detected:
+    """What detection finds of a reduced pair: the `memory` of its points but for the frames of their contacts, the
+    `combination` (m, rows) of these that makes rows, the `keys` (rows,) of the rows, the `depth` (u,) m that each of
+    the last of them, of unknown contacts, may have, and the `others`, all contacts of a pair that is no facing.
+    """
+
+    memory: FacingMemory
+    combination: FloatArray
+    keys: IndexArray
+    depth: FloatArray
+    others: ContactSet | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReducedPair(ContactPair):
+    """The pair `full` in the modes of `basis`, which act at the points of `facing`: `full` itself where it is one."""
+
+    full: ContactPair
+    facing: FacingPair
+    basis: ContactBasis
+
+    memory_type: ClassVar[Any] = ReducedMemory
+
+    @property
+    def name(self) -> str:
+        """Name of the pair."""
+        return self.full.name
+
+    @property
+    def handles(self) -> tuple[Any, ...]:
+        """What people name the pair by."""
+        return self.full.handles
+
+    def holds(self, index: int) -> bool:
+        """Whether body `index` may rest on another."""
+        return self.full.holds(index)
+
+    @property
+    def tolerated(self) -> float:
+        """How deep a point may be that no mode touches, m, where modes touch others of its group."""
+        return self.basis.tolerance * self.margin
+
+    def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
+        """Contacts within the margin at the positions of `view`; those of the `previous` step keep their sides."""
+        return self.full.contact_set(view, previous)
+
+    def detect(self, view: RowView) -> Detected:
+        """The contacts that have a row or are in a mode with one; where nothing can be near nothing is looked at."""
+        memory: ReducedMemory | None = view.memory
+        others = None
+        if self.full is not self.facing:
+            assert memory is None or memory.others is not None
+            others = self.full.contact_set(view, None if memory is None else memory.others.detected)  # type: ignore[union-attr]
+        groups = self.facing.stale(view, _of_points(memory))
+        if not groups.any():
+            return _none_near(self.facing.still(_of_points(memory)), others)
+        seen, found = self.facing.look(view, groups, _of_points(memory))
+        near = seen.gap <= self.margin
+        active = np.flatnonzero(self._touched[near].any(axis=0))
+        alone, depth = self._unknown(seen.gap, near)
+        if not len(active) and not len(alone):
+            return _none_near(found, others)
+        more = self._meets[:, active].any(axis=1) & ~groups
+        if more.any():  # far groups, but a mode in use counts their gaps
+            seen, found = self.facing.look(view, more, found, seen)
+        own = np.concatenate([self._guards(view, seen.gap, near, alone), alone])
+        points, combination = self._combination(active, own)
+        keys = np.concatenate([self.facing.key(_MODE_KEYS + active), self.facing.key(own)])
+        return Detected(replace(found, contacts=self.facing.contacts(seen, points)), combination, keys, depth, others)
+
+    def rows(self, view: RowView, found: Any) -> tuple[Rows, Any]:
+        """Rows of the modes that have a point within the margin, and of the contacts that none touches."""
+        memory: ReducedMemory | None = view.memory
+        rows, points = self._mode_rows(view, found, _of_points(memory))
+        unknown = len(found.depth)
+        if found.others is None:
+            return rows, ReducedMemory(points, found.combination, unknown)
+        covered = self._covered_others(found.others)
+        chosen = ~covered | (found.others.gap <= -HELD * self.tolerated)
+        own, depth = found.others.selected(chosen), np.where(covered[chosen], self.tolerated, 0.0)
+        frames = self.frames_of(own, None if memory is None or memory.others is None else memory.others.full)
+        rest = self.full.contact_rows(view, replace(own, gap=own.gap + depth), frames)
+        others = OtherContacts(found.others, ContactMemory(own, frames), depth)
+        return joined([rows, rest]), ReducedMemory(points, found.combination, unknown, others)
+
+    def _mode_rows(self, view: RowView, found: Detected, memory: FacingMemory | None) -> tuple[Rows, FacingMemory]:
+        contacts, combination = found.memory.contacts, found.combination
+        if not combination.size:
+            return self.governed(view, view.blank(0), np.zeros(0), np.zeros(0, np.int64)), found.memory
+        frames = self.frames_of(contacts, memory)
+        gaps = contacts.gap @ combination
+        gaps[len(gaps) - len(found.depth) :] += found.depth
+        H = combined_rows(self.facing, view, contacts, frames, combination)
+        return self.governed(view, H, gaps, found.keys), replace(found.memory, frames=frames)
+
+    def _combination(self, active: IndexArray, own: IndexArray) -> tuple[IndexArray, FloatArray]:
+        """The points (m,) that the modes `active` touch or that have rows of their `own`, and their rows' combination
+        (m, rows) of them.
+        """
+        chosen: BoolArray = np.asarray(self._touched[:, active].any(axis=1))
+        chosen[own] = True
+        points = np.flatnonzero(chosen)
+        combination = np.zeros((len(points), len(active) + len(own)))
+        combination[:, : len(active)] = self.basis.modes[np.ix_(points, active)]
+        combination[np.searchsorted(points, own), len(active) + np.arange(len(own))] = 1.0
+        return points, combination
+
+    def overlap(self, view: RowView) -> float:
+        """How deep the two sides stand in each other at the positions of `view`, m; 0 where they do not."""
+        return self.full.overlap(view)
+
+    def outrun(self, view: RowView, memory: ReducedMemory | None) -> float:
+        """By how much detection was outrun in the step, m; of a facing how much deeper than tolerated points are that
+        no row knows.
+        """
+        beyond = self.full.outrun(view, _of_points(memory))
+        return beyond - self.tolerated if self.full is self.facing else beyond
+
+    def unknown_pushing(self, memory: Any, lam: FloatArray) -> int:
+        """How many contacts push by rows of their own."""
+        width, (own, rest) = self.facing.width, memory.split(lam)
+        alone = own[len(own) - width * memory.unknown :]
+        return int((alone[::width] > 0.0).sum()) + int((rest[::width] > 0.0).sum())
+
+    def end_gaps(self, memory: Any, delta: FloatArray, view: RowView) -> FloatArray:
+        """Gaps (m,) m of all points that a mode in use touches, and of the other contacts, at the end of the step."""
+        points = memory.points.contacts.nodes_a[:, 0]
+        groups = np.zeros(self.facing.table.group_count, np.bool_)
+        groups[self.facing.table.group[points]] = True
+        gaps: FloatArray = self.facing.gaps_of(view, groups, memory.points).gap[points]
+        if memory.others is None:
+            return gaps
+        rest = self.full.end_gaps(memory.others.full, memory.split(delta)[1], view)
+        return np.concatenate([gaps, rest - memory.others.depth])
+
+    @cached_property
+    def _touched(self) -> BoolArray:
+        """Which points (p, k) a mode touches."""
+        return self.basis.modes > 0.0
+
+    @cached_property
+    def _meets(self) -> BoolArray:
+        """Which groups (g, k) a mode touches points of."""
+        groups = np.zeros((self.facing.table.group_count, self.basis.count), np.bool_)
+        np.logical_or.at(groups, self.facing.table.group, self._touched)
+        return groups
+
+    @cached_property
+    def _known(self) -> BoolArray:
+        return np.asarray(self._touched.any(axis=1))
+
+    @cached_property
+    def _covered(self) -> BoolArray:
+        """Points (p,) whose group has a point that a mode touches."""
+        groups: BoolArray = np.asarray(self._meets.any(axis=1))
+        return groups[self.facing.table.group]
+
+    def _unknown(self, gap: FloatArray, near: BoolArray) -> tuple[IndexArray, FloatArray]:
+        """Contacts that no mode touches, and how deep (m) each may be: those within the margin in groups that no mode
+        touches; and in the others, where modes hold the surfaces apart, those at the depth that is tolerated. They are
+        held there, so that they do not come and go from one linear solve to the next.
+        """
+        apart = np.flatnonzero(near & ~self._covered)
+        inside = np.flatnonzero((gap <= -HELD * self.tolerated) & self._covered & ~self._known)
+        points = np.concatenate([apart, inside])
+        return points, np.where(np.arange(len(points)) < len(apart), 0.0, self.tolerated)
+
+    def _guards(self, view: RowView, gap: FloatArray, near: BoolArray, alone: IndexArray) -> IndexArray:
+        """The nearest point within the margin in each group that modes touch, the deepest first, at most so many; none
+        that has a row of its own already. Quasi-static steps, which iterate, watch all points that touch: one at a time
+        would alternate with its neighbour.
+        """
+        if not self.basis.guards:
+            return np.zeros(0, np.int64)
+        touching = near if view.dt else gap <= self.tolerated
+        points = np.flatnonzero(touching & self._covered)
+        points = points[~np.isin(points, alone)]
+        points = points[np.argsort(gap[points], kind="stable")]
+        if view.dt:
+            points = points[np.sort(np.unique(self.facing.table.group[points], return_index=True)[1])]
+        return np.asarray(points[: self.basis.guards])
+
+    def _covered_others(self, found: ContactSet) -> BoolArray:
+        """Which contacts (m,) are between the neighbourhoods of the points and of what they face."""
+        sides = ((found.nodes_a, found.nodes_b), (found.nodes_b, found.nodes_a))
+        first, second = self._near
+        covered = [_all_in(first, a) & _all_in(second, b) for a, b in sides]
+        return covered[0] | covered[1] if self.a is self.b else covered[0]
+
+    @cached_property
+    def _near(self) -> tuple[BoolArray, BoolArray]:
+        assert self.basis.points is not None
+        return self.basis.points.near(self.full)
+
+
+def _of_points(memory: ReducedMemory | None) -> FacingMemory | None:
+    return None if memory is None else memory.points
+
+
+def _none_near(memory: FacingMemory, others: ContactSet | None) -> Detected:
+    return Detected(memory, np.zeros((0, 0)), np.zeros(0, np.int64), np.zeros(0), others)
+
+
+def _all_in(known: BoolArray, nodes: IntArray) -> BoolArray:
+    return np.asarray((known[nodes] | (nodes < 0)).all(axis=1))
