@@ -65,7 +65,7 @@ class Shapes:
 
     def curved(self, dx: FloatArray) -> FloatArray:
         """The displacement (N,), m, that a step dx (N,), m, from the present shape curves into."""
-        trials = zip(self.bodies.trials, self.models, self.split(dx), strict=True)
+        trials: Any = zip(self.bodies.trials, self.models, self.split(dx), strict=True)
         return np.concatenate(
             [
                 curves(model, trial.workspace).moved(trial.evaluation_point(), part).ravel()
@@ -80,7 +80,7 @@ class Shapes:
 
     def expected(self, dx: FloatArray) -> list[Expected]:
         """What a step dx (N,), m, from the present shape is expected to lead to, for each body."""
-        trials = zip(self.bodies.trials, self.models, self.split(dx), strict=True)
+        trials: Any = zip(self.bodies.trials, self.models, self.split(dx), strict=True)
         return [
             mixed_body(model, trial.workspace).expected(trial.evaluation_point(), part) for trial, model, part in trials
         ]
