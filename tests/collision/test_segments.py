@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.collision.segments import SegmentSet, segment_contacts
+from pliant.collision.narrow.segments import SegmentSet, segment_contacts
 from pliant.core.errors import InputError
 
 

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from pliant.collision import CollisionSurface, ContactKind, ContactSet, side_rows
 from pliant.collision.contacts import check_capacity, key_base
-from pliant.collision.facing import FacingGaps, FacingTable
+from pliant.collision.narrow.facing import FacingGaps, FacingTable
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactMemory, ContactPair
 from pliant.constraints.rows import Rows, RowView

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, key_base
-from pliant.collision.segments import SegmentSet, segment_contacts
+from pliant.collision.narrow.segments import SegmentSet, segment_contacts
 from pliant.collision.surface import EDGE_LIMIT
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair

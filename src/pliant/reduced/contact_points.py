@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 from pliant.collision import CollisionSurface, ContactSet
 from pliant.collision.contacts import PAIR_LIMIT
-from pliant.collision.facing import FacingTable
+from pliant.collision.narrow.facing import FacingTable
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactMemory, ContactPair
 from pliant.constraints.facing import Facing, FacingPair

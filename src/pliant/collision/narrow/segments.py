@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from pliant.collision.broad.pairs import triangle_pairs
+from pliant.collision.broad.tree import median_order
 from pliant.collision.closest import PARALLEL, clamp, dot, segment_parameters
-from pliant.collision.pairs import triangle_pairs
 from pliant.collision.surface import EDGE_LIMIT, CollisionSurface
-from pliant.collision.tree import median_order
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
