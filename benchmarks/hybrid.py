@@ -45,13 +45,13 @@ def floor(run: Callable[[], Solution], repeat: int) -> tuple[float, int, Solutio
         solution = run()
     finally:
         Flow.rate = usual  # type: ignore[method-assign]
-    pieces = solution.pieces[:: max(1, len(solution.pieces) // 200)]
+    records = solution.records[:: max(1, len(solution.records) // 200)]
 
     def bare() -> None:
-        for piece in pieces:
-            piece.flow.rate(piece.t, piece.y)
+        for record in records:
+            record.flow.rate(record.t, record.y)
 
-    return count * least(bare, repeat) / len(pieces), count, solution
+    return count * least(bare, repeat) / len(records), count, solution
 
 
 def cases() -> dict[str, tuple[Callable[[], Solution], str]]:
@@ -59,8 +59,8 @@ def cases() -> dict[str, tuple[Callable[[], Solution], str]]:
     robot = hybrid.delta_robot()
     touch = hybrid.soft_touch(robot)
     pile: dict[str, Any] = {
-        "places": [(0.0, 0.0, 0.09), (0.03, 0.01, 0.25), (-0.02, 0.02, 0.42)],
-        "turns": [(0.05, -0.04, 0.3), (0.3, 0.2, 0.5), (-0.3, 0.5, 0.7)],
+        "positions": [(0.0, 0.0, 0.09), (0.03, 0.01, 0.25), (-0.02, 0.02, 0.42)],
+        "rotation_vectors": [(0.05, -0.04, 0.3), (0.3, 0.2, 0.5), (-0.3, 0.5, 0.7)],
     }
     return {
         "ball, 10 s, α₁ = 0": (lambda: integrate(hybrid.bouncing_ball(alpha=(100.0, 0.0, 1e6)), until=10.0), "0.05 s"),
@@ -93,7 +93,7 @@ def main() -> None:
         run()
         seconds = least(run, given.repeat)
         low, count, solution = floor(run, given.repeat)
-        steps, events = len(solution.pieces), len(solution.events)
+        steps, events = len(solution.records), len(solution.events)
         report[name] = {"seconds": seconds, "floor_seconds": low, "rates": count, "steps": steps, "events": events}
         print(f"{name:24}{seconds:9.4f}s{low:9.4f}s{seconds / low:7.2f}{count:8d}{steps:7d}{events:7d}   {limit}")
     first = None

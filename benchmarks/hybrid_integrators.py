@@ -11,11 +11,11 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import pliant as pl
+from pliant.hybrid.contact_laws import Mode
 from pliant.hybrid.controllers import Flow
 from pliant.hybrid.equations import Equations
-from pliant.hybrid.laws import Mode
-from pliant.hybrid.motion import Motion
-from pliant.hybrid.start import first_discrete
+from pliant.hybrid.initial_state import initial_discrete
+from pliant.hybrid.mode_dynamics import ModeDynamics
 
 UNTIL, TOLERANCE = 10.0, 1e-9
 
@@ -25,9 +25,9 @@ def flows(damping):
     equations = Equations(pl.hybrid.bouncing_ball(alpha=(100.0, damping, 1e6)))
     out = []
     for mode in (Mode.FREE, Mode.CONTACT):
-        discrete = first_discrete(equations, np.ones(1)).copy()
+        discrete = initial_discrete(equations, np.ones(1)).copy()
         discrete.modes[:] = mode
-        out.append(Flow(Motion(equations, discrete), (), None))
+        out.append(Flow(ModeDynamics(equations, discrete), (), None))
     return out
 
 
@@ -36,7 +36,7 @@ def guard(flow, contact):
 
     def force(t, y):
         flow.rate(t, y)
-        return flow.motion.lam[0]
+        return flow.dynamics.lam[0]
 
     return force if contact else lambda t, y: y[0]
 

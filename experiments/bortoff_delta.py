@@ -68,7 +68,7 @@ def _soft() -> Solution:
 @cache
 def _stiff() -> Solution:
     robot = delta_robot()
-    control = soft_touch(robot, stiffness=0.99 * stiffness_bound(robot, 200.0), move_until=0.8, rest_of_way=2e-4)
+    control = soft_touch(robot, stiffness=0.99 * stiffness_bound(robot, 200.0), move_until=0.8, standoff=2e-4)
     return integrate(robot, until=2.6, control=control, order=5, rtol=1e-8, sample=5e-3)
 
 

@@ -33,7 +33,8 @@ def test_area_gradient_and_second_derivative_agree(element):
     gradients = [maker._area_and_gradient(q + s * e * d)[1] for s in (-1, 0, 1)]
     assert np.vdot(gradients[1], d) == pytest.approx((area[1] - area[0]) / (2 * e), rel=1e-6)
     system = VolumeSystem(model, np.zeros((model.pattern.block_count, 3, 3)), np.zeros_like(q), None, Workspace())
-    maker.add_stiffness([q], np.array([-1.0]), 1.0, [system])
+    for _, K in maker.stiffness([q], np.array([-1.0]), 1.0):
+        system.add_stiffness(K)
     change = (gradients[2] - gradients[0]) / (2 * e)
     np.testing.assert_allclose(
         BlockMatrix(model.pattern, system.values).matvec(d), change, atol=1e-5 * np.abs(change).max()

@@ -271,7 +271,7 @@ def test_rows_of_a_rod_in_one_call_are_those_of_its_map(options):
     motion = StepBodies.begin(world, state, euler_scheme(0.01), {})
     rng = np.random.default_rng(2)
     moved = motion.at([np.where(model.held, 0.0, 1e-4 * rng.normal(size=model.held.shape)) for model in world.models])
-    (maker,) = world.stiff_makers
+    (maker,) = world.stiff_constraints
     view = moved.view()
     made, _ = maker.rows(view)
     expected, _ = ChannelRows.rows(maker, view)
@@ -292,18 +292,13 @@ def test_forces_in_the_channel_stiffen_a_rod():
     state = world.initial_state()
     for k in range(5):
         state, _ = pl.ImplicitEuler(0.02)(world, state, {drive: pl.Displacement(2e-4 * (k + 1))})
-    (maker,) = world.stiff_makers
+    (maker,) = world.stiff_constraints
     number, model = world.index(rod), world.models[world.index(rod)]
     lam = dict(zip(state.keys, state.lam, strict=True))
     forces = np.array([lam.get(key, 0.0) for key in maker.keys])
     assert np.abs(forces).max() > 0.1
-
-    class Kept:
-        def add_load_stiffness(self, K):
-            self.K = K
-
-    kept = [Kept(), Kept()]
-    maker.add_stiffness(state.q, forces, 1.0, kept)
+    ((stiffened, added),) = maker.stiffness(state.q, forces, 1.0)
+    assert stiffened == number
     arc, slides = maker._places(state.q[number], maker.map.points(state.q[0]))
     there = maker.curve.at(arc)
     frames = there.frames(state.q[number])
@@ -320,7 +315,7 @@ def test_forces_in_the_channel_stiffen_a_rod():
         ends.append(there.forces(moved, pushes).ravel()[model.active])
     free = model.free_active
     expected = -((ends[0] - ends[1]) / 2e-6)[free]
-    found = (kept[number].K @ step.ravel()[model.active])[free]
+    found = (added.K @ step.ravel()[model.active])[free]
     np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
 
 
@@ -330,7 +325,7 @@ def test_the_coupling_of_a_channel_is_the_derivative_of_its_forces():
     """
     world, _, _, drive = rodded()
     state, _ = pl.QuasiStatic(tolerance=1e-10)(world, world.initial_state(), {drive: pl.Displacement(0.002)})
-    (maker,) = world.stiff_makers
+    (maker,) = world.stiff_constraints
     volume, slender = maker.numbers
     model, rng = world.models[slender], np.random.default_rng(1)
     lam = rng.normal(size=(len(POINTS) + 1, 3)) * [1.0, 1.0, 0.0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.hybrid import Contact, Continuous, Joint, Machine, Outcome, Sampled, System, Transition
+from pliant.hybrid import Contact, Continuous, HybridSystem, Joint, Machine, Outcome, Sampled, Transition
 
 
 def falling(**options):
@@ -13,7 +13,7 @@ def falling(**options):
         "q0": [1.0], "v0": [0.0], "mass": [1.0], "bias": lambda q, v: np.array([9.81]),
         "constraints": (Contact("floor", lambda q: q[0]),), "name": "ball",
     }  # fmt: skip
-    return System(**(usual | options))
+    return HybridSystem(**(usual | options))
 
 
 SYSTEMS = {
@@ -25,7 +25,7 @@ SYSTEMS = {
     "gap with too few": ({"constraints": (Contact("floor", lambda q: q[0], count=3),)}, "1 values, but its count is 3"),
     "gap that fails": ({"constraints": (Contact("floor", lambda q: np.hypot(q[0], 1.0)),)}, "derivatives cannot be"),
     "gap no number": ({"constraints": (Contact("floor", lambda q: q[0] * np.nan),)}, "not finite at the start"),
-    "gap without direction": ({"constraints": (Contact("floor", lambda q: 0.0 * q[0]),)}, "'floor' cannot be held"),
+    "gap without direction": ({"constraints": (Contact("floor", lambda q: 0.0 * q[0]),)}, "'floor' cannot be enforced"),
     "joint that cannot hold": ({"constraints": (Joint("rod", lambda q: q[0] ** 2 + 1.0),)}, "violated by 2"),
 }  # fmt: skip
 
@@ -66,9 +66,9 @@ def test_descriptions_are_checked():
     with pytest.raises(pl.InputError, match="1 coordinates, but 2 labels"):
         falling(labels=("a", "b"))
     with pytest.raises(pl.InputError, match="symmetric"):
-        System(q0=[0.0, 0.0], v0=[0.0, 0.0], mass=[[1.0, 0.5], [0.0, 1.0]])
-    with pytest.raises(pl.InputError, match=r"turns must have shape \(1, 3\)"):
-        pl.hybrid.falling_cubes(places=[(0.0, 0.0, 0.1)], turns=np.zeros((2, 3)))
+        HybridSystem(q0=[0.0, 0.0], v0=[0.0, 0.0], mass=[[1.0, 0.5], [0.0, 1.0]])
+    with pytest.raises(pl.InputError, match=r"rotation_vectors must have shape \(1, 3\)"):
+        pl.hybrid.falling_cubes(positions=[(0.0, 0.0, 0.1)], rotation_vectors=np.zeros((2, 3)))
     with pytest.raises(pl.InputError, match=r"\(q, v\) or \(q, v, u\), got 3.0"):
         pl.hybrid.linearize(pl.hybrid.bouncing_ball(), 3.0)
 
@@ -82,7 +82,7 @@ def test_a_point_of_another_system_is_refused():
 def test_overlapping_cubes_are_refused_with_the_depth():
     with pytest.raises(pl.InputError, match=r"contact 'pairs' violated by -0.05"):
         pl.hybrid.integrate(
-            pl.hybrid.falling_cubes(places=[(0, 0, 0.05), (0, 0, 0.1)], turns=np.zeros((2, 3))), until=0.1
+            pl.hybrid.falling_cubes(positions=[(0, 0, 0.05), (0, 0, 0.1)], rotation_vectors=np.zeros((2, 3))), until=0.1
         )
 
 
@@ -96,7 +96,7 @@ def test_numbers_that_cease_to_be_finite_end_the_run(what):
         "gap": {"constraints": (Contact("floor", lambda q: root(q) + 1.0),)},
         "guard": {"machines": (guard,)},
     }[what]
-    with np.errstate(invalid="ignore"), pytest.warns(pl.PliantWarning, match="no finite numbers"):
+    with np.errstate(invalid="ignore"), pytest.warns(pl.PliantWarning, match="not finite"):
         solution = pl.hybrid.integrate(falling(**change), until=1.0, max_step=0.01)
     assert solution.status is Outcome.NOT_FINITE
     assert solution.final.q[0] == pytest.approx(0.5, abs=0.05)

@@ -8,13 +8,13 @@ from pliant.hybrid import (
     Contact,
     Continuous,
     Friction,
+    HybridSystem,
     Joint,
     Machine,
     Mode,
     Outcome,
     Restitution,
     Sampled,
-    System,
     Transition,
 )
 
@@ -25,7 +25,9 @@ def pendulum(**options):
     """A point on a rod of 1 m in Cartesian coordinates, held by a joint."""
     options = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]} | options
     rod = Joint("rod", lambda q: q @ q - 1.0, alpha=(100.0, 20.0))
-    return System(mass=[2.0, 2.0], bias=lambda q, v: np.array([0.0, 2.0 * GRAVITY]), constraints=(rod,), **options)
+    return HybridSystem(
+        mass=[2.0, 2.0], bias=lambda q, v: np.array([0.0, 2.0 * GRAVITY]), constraints=(rod,), **options
+    )
 
 
 def test_a_touch_is_located_to_rounding():
@@ -38,7 +40,7 @@ def test_a_gap_that_closes_and_opens_again_before_another_closes_is_not_missed()
     """One long step from 0 to beyond 0.9, where a wall is; on the way, between 0.3 and 0.7, a hump closes and opens."""
     hump = Contact("hump", lambda q: (q[0] - 0.5) ** 2 - 0.04)
     wall = Contact("wall", lambda q: 0.9 - q[0])
-    runner = System(q0=[0.0], v0=[1.0], mass=[1.0], constraints=(hump, wall))
+    runner = HybridSystem(q0=[0.0], v0=[1.0], mass=[1.0], constraints=(hump, wall))
     events = pl.hybrid.integrate(runner, until=2.0, sample=None).events
     assert events[0].name == "hump"
     assert events[0].time == pytest.approx(0.3, abs=1e-12)
@@ -50,7 +52,7 @@ def test_a_row_counts_within_its_scope_and_is_let_go_beyond_it():
 
     def ball(x):
         weight = np.array([0.0, GRAVITY])
-        return System(q0=[x, 0.0], v0=[2.0, 0.0], mass=[1.0, 1.0], bias=lambda q, v: weight, constraints=(table,))
+        return HybridSystem(q0=[x, 0.0], v0=[2.0, 0.0], mass=[1.0, 1.0], bias=lambda q, v: weight, constraints=(table,))
 
     solution = pl.hybrid.integrate(ball(0.0), until=1.0)
     assert [event.cause for event in solution.events] == ["the gap closes", "the feature is left"]
@@ -141,7 +143,7 @@ def test_a_machine_switches_its_joints():
         "latch", {1: ("catch",)},
         (Transition(0, 1, lambda t, q, v, lam: 1.0 - q[0]), Transition(1, 2, lambda t, q, v, lam: 2.0 - t)),
     )  # fmt: skip
-    block = System(q0=[0.0], v0=[1.0], mass=[1.0], constraints=(catch,), machines=(machine,))
+    block = HybridSystem(q0=[0.0], v0=[1.0], mass=[1.0], constraints=(catch,), machines=(machine,))
     solution = pl.hybrid.integrate(block, until=3.0)
     assert [(e.source, e.target) for e in solution.events] == [(0, 1), (1, 2)]
     assert [e.time for e in solution.events] == pytest.approx([1.0, 2.0], abs=1e-10)
@@ -168,13 +170,13 @@ def test_a_start_inside_is_refused_with_the_amount_or_moved():
 
 def test_a_singular_mass_is_refused():
     with pytest.raises(pl.SingularError, match="coordinate 1"):
-        pl.hybrid.integrate(System(q0=[0.0, 0.0], v0=[0.0, 0.0], mass=[1.0, 0.0]), until=1.0)
+        pl.hybrid.integrate(HybridSystem(q0=[0.0, 0.0], v0=[0.0, 0.0], mass=[1.0, 0.0]), until=1.0)
     with pytest.raises(pl.SingularError, match="not positive definite"):
-        pl.hybrid.integrate(System(q0=[0.0, 0.0], v0=[0.0, 0.0], mass=np.ones((2, 2))), until=1.0)
+        pl.hybrid.integrate(HybridSystem(q0=[0.0, 0.0], v0=[0.0, 0.0], mass=np.ones((2, 2))), until=1.0)
 
 
 def test_a_mass_that_becomes_singular_returns_the_part_before():
-    system = System(q0=[1.0], v0=[-1.0], mass=lambda q: np.array([[q[0]]]), name="melting")
+    system = HybridSystem(q0=[1.0], v0=[-1.0], mass=lambda q: np.array([[q[0]]]), name="melting")
     with pytest.warns(pl.PliantWarning, match="melting.*singular"):
         solution = pl.hybrid.integrate(system, until=2.0)
     assert solution.status is Outcome.SINGULAR_MASS
@@ -220,7 +222,7 @@ def test_bad_options_are_named(change, words):
 def test_bad_descriptions_are_named():
     contact = Contact("floor", lambda q: q[0])
     with pytest.raises(pl.InputError, match=r"twice: \['floor'\]"):
-        System(q0=[0.0], v0=[0.0], mass=[1.0], constraints=(contact, contact))
+        HybridSystem(q0=[0.0], v0=[0.0], mass=[1.0], constraints=(contact, contact))
     with pytest.raises(pl.InputError, match="stable"):
         Contact("floor", lambda q: q[0], alpha=(1.0, -1.0, 0.0))
     with pytest.raises(pl.InputError, match=r"\[0, 1\]"):
@@ -228,6 +230,6 @@ def test_bad_descriptions_are_named():
     with pytest.raises(pl.InputError, match="slide"):
         Friction(0.5)
     with pytest.raises(pl.InputError, match="shape"):
-        System(q0=[0.0, 1.0], v0=[0.0, 0.0], mass=[1.0])
+        HybridSystem(q0=[0.0, 1.0], v0=[0.0, 0.0], mass=[1.0])
     with pytest.raises(pl.InputError, match="unknown"):
-        System(q0=[0.0], v0=[0.0], mass=[1.0], machines=(Machine("m", {0: ("floor",)}, ()),))
+        HybridSystem(q0=[0.0], v0=[0.0], mass=[1.0], machines=(Machine("m", {0: ("floor",)}, ()),))

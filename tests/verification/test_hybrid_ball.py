@@ -28,10 +28,10 @@ def test_with_damping_it_comes_to_rest_in_contact():
     solution = pl.hybrid.integrate(pl.hybrid.bouncing_ball(alpha=(100.0, 20.0, 1e6)), until=4.0)
     assert apexes(solution)[:2] == pytest.approx([0.3169, 0.0542], abs=1e-4)
     last = max(event.time for event in solution.events)
-    kept = solution.times > last
-    assert (solution.modes[kept] == Mode.CONTACT).all()
-    assert solution.lam[kept].min() > 0.0
-    assert solution.q[kept].max() == pytest.approx(0.0048, abs=1e-4)
+    cached = solution.times > last
+    assert (solution.modes[cached] == Mode.CONTACT).all()
+    assert solution.lam[cached].min() > 0.0
+    assert solution.q[cached].max() == pytest.approx(0.0048, abs=1e-4)
     assert solution.final.q == pytest.approx([0.0], abs=1e-8)
     assert solution.final.lam == pytest.approx([GRAVITY], abs=1e-8)
     assert Mode.BALLISTIC in solution.modes
@@ -59,7 +59,7 @@ def test_any_odd_function_replaces_the_cubic():
     """α₀h + a sinh(h/b): the contact ends where it equals g, and a bounce adds what its potential gives."""
     a, b = 5.0, 0.02
     contact = pl.hybrid.Contact("floor", lambda q: q[0], (100.0, 0.0, 0.0), odd=lambda h: a * np.sinh(h / b))
-    ball = pl.hybrid.System(
+    ball = pl.hybrid.HybridSystem(
         q0=[1.0], v0=[0.0], mass=[1.0], bias=lambda q, v: np.array([GRAVITY]), constraints=(contact,)
     )
     solution = pl.hybrid.integrate(ball, until=4.0)
@@ -77,7 +77,7 @@ def in_a_bowl(damping, q0=(0.4, 0.6), v0=(0.0, 0.0)):
         "bowl", lambda q: q[-1] - 0.3 * (q[:-1] @ q[:-1]), alpha=(100.0, damping, 1e6), energy_consistent=True
     )
     weight = np.append(np.zeros(len(q0) - 1), GRAVITY)
-    return pl.hybrid.System(q0=q0, v0=v0, mass=np.ones(len(q0)), bias=lambda q, v: weight, constraints=(bowl,))
+    return pl.hybrid.HybridSystem(q0=q0, v0=v0, mass=np.ones(len(q0)), bias=lambda q, v: weight, constraints=(bowl,))
 
 
 @pytest.mark.parametrize("start", [((0.4, 0.6), (0.0, 0.0)), ((0.4, 0.1, 0.6), (0.3, -0.5, 0.0))], ids=["2D", "3D"])
@@ -122,7 +122,7 @@ def test_the_steps_grow_once_the_collision_is_over():
 def test_penetration_vanishes_while_sliding():
     """A ball thrown along a curved floor: once in contact it follows it to the solver's tolerance."""
     floor = pl.hybrid.Contact("bowl", lambda q: q[1] - 0.1 * q[0] ** 2, alpha=(100.0, 20.0, 1e6))
-    ball = pl.hybrid.System(
+    ball = pl.hybrid.HybridSystem(
         q0=[-1.0, 0.11],
         v0=[0.1, 0.0],
         mass=[1.0, 1.0],

@@ -12,8 +12,8 @@ SIDE, GRAVITY = 0.1, 9.81
 INERTIA = SIDE**2 / 6.0
 QUICK = {"rtol": 1e-6, "atol": 1e-8}
 PILE = {
-    "places": [(0.0, 0.0, 0.09), (0.03, 0.01, 0.25), (-0.02, 0.02, 0.42)],
-    "turns": [(0.05, -0.04, 0.3), (0.3, 0.2, 0.5), (-0.3, 0.5, 0.7)],
+    "positions": [(0.0, 0.0, 0.09), (0.03, 0.01, 0.25), (-0.02, 0.02, 0.42)],
+    "rotation_vectors": [(0.05, -0.04, 0.3), (0.3, 0.2, 0.5), (-0.3, 0.5, 0.7)],
 }
 
 
@@ -60,7 +60,7 @@ def test_three_cubes_come_down_without_penetration_and_without_gaining_energy(st
 
 
 def test_a_flat_cube_lands_on_four_vertices_at_once():
-    cube = falling_cubes(places=[(0.0, 0.0, 0.1)], turns=[(0.0, 0.0, 0.2)])
+    cube = falling_cubes(positions=[(0.0, 0.0, 0.1)], rotation_vectors=[(0.0, 0.0, 0.2)])
     solution = integrate(cube, until=0.6, sample=0.02)
     first = solution.events[0].time
     assert first == pytest.approx(np.sqrt(2.0 * 0.05 / 9.81), abs=1e-10)
@@ -72,13 +72,13 @@ def test_a_flat_cube_lands_on_four_vertices_at_once():
 
 
 @pytest.mark.parametrize(
-    ("offsets", "turns"),
+    ("offsets", "rotation_vectors"),
     [((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), ((0.0, 0.01, -0.005), (0.0, 0.2, 0.9)), ((0.0, 0.03, 0.0), (0.1, 0.0, 0.3))],
     ids=["aligned", "twisted", "set off"],
 )
-def test_a_stack_carries_the_weights_above(offsets, turns):
-    places = [(x, 0.5 * x, 0.05 + 0.1002 * k) for k, x in enumerate(offsets)]
-    cubes = falling_cubes(places=places, turns=[(0.0, 0.0, turn) for turn in turns])
+def test_a_stack_carries_the_weights_above(offsets, rotation_vectors):
+    positions = [(x, 0.5 * x, 0.05 + 0.1002 * k) for k, x in enumerate(offsets)]
+    cubes = falling_cubes(positions=positions, rotation_vectors=[(0.0, 0.0, turn) for turn in rotation_vectors])
     solution = integrate(cubes, until=0.8, sample=None, rtol=1e-8, atol=1e-10)
     final = solution.final
     assert final.q.reshape(3, 6)[:, 2] == pytest.approx([0.05, 0.15, 0.25], abs=1e-7)
@@ -87,13 +87,13 @@ def test_a_stack_carries_the_weights_above(offsets, turns):
     assert loads == pytest.approx([3.0 * weight, 2.0 * weight, 0.0, weight], abs=1e-6)  # pairs 12, 13, 23
     assert final.lam.min() >= 0.0
     assert np.abs(final.v).max() < 1e-6
-    if any(turns):
+    if any(rotation_vectors):
         assert (final.modes[24:].reshape(3, 240)[:, 96:] == Mode.CONTACT).any()  # edges that cross carry, too
 
 
-def floating(places, turns, velocities, **options):
+def floating(positions, rotation_vectors, velocities, **options):
     """Cubes without weight, far above the surface."""
-    cubes = falling_cubes(places=places, turns=turns, gravity=0.0, **options)
+    cubes = falling_cubes(positions=positions, rotation_vectors=rotation_vectors, gravity=0.0, **options)
     return dataclasses.replace(cubes, v0=np.asarray(velocities, float).ravel())
 
 
@@ -140,8 +140,8 @@ def test_a_symmetric_drop_stays_symmetric():
     """Two cubes that mirror each other fall onto a third between them; reflection in the plane x = 0 maps all."""
     tilt = 0.25
     cubes = falling_cubes(
-        places=[(0.0, 0.0, 0.05), (-0.07, 0.0, 0.19), (0.07, 0.0, 0.19)],
-        turns=[(0.0, 0.0, 0.0), (0.0, tilt, 0.0), (0.0, -tilt, 0.0)],
+        positions=[(0.0, 0.0, 0.05), (-0.07, 0.0, 0.19), (0.07, 0.0, 0.19)],
+        rotation_vectors=[(0.0, 0.0, 0.0), (0.0, tilt, 0.0), (0.0, -tilt, 0.0)],
     )
     solution = integrate(cubes, until=0.3, sample=0.02, **QUICK)
     assert any(event.row >= 24 for event in solution.events)
@@ -154,7 +154,9 @@ def test_a_symmetric_drop_stays_symmetric():
 
 def test_a_cube_beyond_the_edge_tips_over_it():
     """Its centre 10 mm beyond the edge of the cube below, it turns about that edge: it leaves faces and vertices."""
-    cubes = falling_cubes(places=[(0.0, 0.0, 0.05), (0.06, 0.0, 0.1502)], turns=[(0.0, 0.0, 0.0), (0.0, 0.0, 0.2)])
+    cubes = falling_cubes(
+        positions=[(0.0, 0.0, 0.05), (0.06, 0.0, 0.1502)], rotation_vectors=[(0.0, 0.0, 0.0), (0.0, 0.0, 0.2)]
+    )
     solution = integrate(cubes, until=0.25, sample=0.02, **QUICK)
     assert solution.status.ok
     assert penetration(cubes, solution) < 1e-6

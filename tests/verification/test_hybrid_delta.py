@@ -11,7 +11,7 @@ from pliant.hybrid.bodies import derivatives
 
 FINGER, SURFACE = 3, 4
 ARMS = DeltaArms()
-SOON = {"move_until": 0.5, "rest_of_way": 1e-4, "fade": (0.5, 0.8)}
+SOON = {"move_until": 0.5, "standoff": 1e-4, "fade": (0.5, 0.8)}
 """The way of the paper, shortened: contact after one second."""
 
 

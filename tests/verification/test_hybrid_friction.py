@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.spatial.distance import pdist
 
 import pliant as pl
-from pliant.hybrid import Contact, Friction, Outcome, Restitution, System, balls_in_a_box, integrate
+from pliant.hybrid import Contact, Friction, HybridSystem, Outcome, Restitution, balls_in_a_box, integrate
 
 GRAVITY = 9.81
 
@@ -18,7 +18,7 @@ GRAVITY = 9.81
 def block(mu, *, v0=(0.0, 0.0), push=None):
     """A block of 1 kg on a floor, q = (x, height)."""
     floor = Contact("floor", lambda q: q[1], friction=Friction(mu, slide=lambda q: q[:1]))
-    return System(
+    return HybridSystem(
         q0=[0.0, 0.0], v0=v0, mass=[1.0, 1.0], bias=lambda q, v: np.array([0.0, GRAVITY]), inputs=np.eye(2),
         constraints=(floor,), name="block",
     )  # fmt: skip
@@ -65,7 +65,7 @@ def test_slip_turns_in_the_plane_and_stops():
 
     mu, pull = 0.3, 1.0
     plane = Contact("plane", lambda q: q[2], friction=Friction(mu, slide=lambda q: q[:2], directions=2))
-    system = System(
+    system = HybridSystem(
         q0=[0.0, 0.0, 0.0], v0=[1.0, 0.5, 0.0], mass=[1.0] * 3, bias=lambda q, v: np.array([0.0, -pull, GRAVITY]),
         constraints=(plane,),
     )  # fmt: skip
@@ -96,7 +96,7 @@ def test_a_rod_that_slides_into_the_paradox_says_so():
 
     floor = Contact("floor", tip, friction=Friction(2.0, slide=slide))
     angle = 1.0
-    rod = System(
+    rod = HybridSystem(
         q0=[0.0, 0.5 * length * np.sin(angle) + 0.05, angle], v0=[3.0, 0.0, 0.0], mass=[mass, mass, inertia],
         bias=lambda q, v: np.array([0.0, mass * GRAVITY, 0.0]), constraints=(floor,), name="rod",
     )  # fmt: skip
@@ -112,7 +112,7 @@ def table(**options):
     """A table of 1 kg on four feet, q = (height, two tilts): one foot too many."""
     signs = np.array([[1, 1], [-1, 1], [1, -1], [-1, -1]])
     feet = Contact("feet", lambda q: q[0] + 0.1 * signs[:, 0] * q[1] + 0.1 * signs[:, 1] * q[2], count=4)
-    return System(
+    return HybridSystem(
         q0=[0.05, 0.0, 0.0], v0=[0.0] * 3, mass=[1.0, 0.01, 0.01], constraints=(feet,), name="table",
         bias=lambda q, v: np.array([GRAVITY, 0.0, 0.0]), **options,
     )  # fmt: skip
@@ -129,7 +129,7 @@ def test_redundant_feet_share_the_load_and_are_reported(compliance):
 def test_a_doubled_joint_moves_like_a_single_one():
     rod = pl.hybrid.Joint("rod", lambda q: q @ q - 1.0, alpha=(100.0, 20.0))
     twin = dataclasses.replace(rod, name="twin")
-    one = System(
+    one = HybridSystem(
         q0=[1.0, 0.0], v0=[0.0, 0.0], mass=[1.0, 1.0], bias=lambda q, v: np.array([0.0, GRAVITY]), constraints=(rod,)
     )
     a, b = (integrate(dataclasses.replace(one, constraints=c), until=1.0) for c in ((rod,), (rod, twin)))
@@ -143,7 +143,7 @@ def test_a_doubled_joint_moves_like_a_single_one():
 def test_impacts_keep_momentum_and_lose_the_known_energy(law):
     e = 0.6
     touch = Contact("touch", lambda q: q[1] - q[0] - 1.0, restitution=Restitution(e, law=law, rest_speed=0.0))
-    pair = System(q0=[0.0, 2.0], v0=[3.0, -1.0], mass=[1.0, 2.0], constraints=(touch,))
+    pair = HybridSystem(q0=[0.0, 2.0], v0=[3.0, -1.0], mass=[1.0, 2.0], constraints=(touch,))
     final = integrate(pair, until=1.0).final
     assert final.v @ [1.0, 2.0] == pytest.approx(3.0 - 2.0, rel=1e-12)
     assert final.v[1] - final.v[0] == pytest.approx(e * 4.0, rel=1e-12)
@@ -155,7 +155,7 @@ def test_an_impact_passes_on_through_bodies_that_touch():
         bounce = Restitution(1.0, law=law)
         gaps = (Contact("ab", lambda q: q[1] - q[0] - 1.0, restitution=bounce),
                 Contact("bc", lambda q: q[2] - q[1] - 1.0, restitution=bounce))  # fmt: skip
-        cradle = System(q0=[-1.0, 1.0, 2.0], v0=[1.0, 0.0, 0.0], mass=[1.0] * 3, constraints=gaps)
+        cradle = HybridSystem(q0=[-1.0, 1.0, 2.0], v0=[1.0, 0.0, 0.0], mass=[1.0] * 3, constraints=gaps)
         assert integrate(cradle, until=2.0).final.v == pytest.approx(np.array([-1.0, 2.0, 2.0]) / 3.0, abs=1e-9)
 
 
@@ -167,7 +167,7 @@ def test_a_frictional_impact_takes_spin():
         "floor", lambda q: q[1] - r, restitution=Restitution(e),
         friction=Friction(mu, rows=lambda q, v: (np.array([[1.0, 0.0, r]]), np.zeros(1))),
     )  # fmt: skip
-    ball = System(
+    ball = HybridSystem(
         q0=[0.0, 1.0 + r, 0.0], v0=[0.0, 0.0, 50.0], mass=[1.0, 1.0, inertia],
         bias=lambda q, v: np.array([0.0, GRAVITY, 0.0]), constraints=(floor,),
     )  # fmt: skip
@@ -187,8 +187,8 @@ def test_a_hundred_balls_neither_overlap_nor_gain_energy():
         return 0.05 * (0.5 * v @ v + GRAVITY * q.reshape(-1, 3)[:, 2].sum())
 
     assert energy(solution.final.q, solution.final.v) == pytest.approx(energy(box.q0, box.v0), rel=1e-9)
-    for piece in solution.pieces[::10]:
-        centers = piece.y1[:300].reshape(-1, 3)
+    for record in solution.records[::10]:
+        centers = record.y1[:300].reshape(-1, 3)
         assert pdist(centers).min() > 0.04 - 1e-9
         assert centers.min() > 0.02 - 1e-9
         assert (box.details["size"] - centers).min() > 0.02 - 1e-9

@@ -8,11 +8,11 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 
 import pliant as pl
-from pliant.hybrid import Contact, Continuous, Friction, Joint, Mode, Restitution, Sampled, System
+from pliant.hybrid import Contact, Continuous, Friction, HybridSystem, Joint, Mode, Restitution, Sampled
 from pliant.hybrid.equations import Equations
+from pliant.hybrid.initial_state import initial_discrete
 from pliant.hybrid.maze import ring_top
-from pliant.hybrid.motion import Motion
-from pliant.hybrid.start import first_discrete
+from pliant.hybrid.mode_dynamics import ModeDynamics
 
 GRAVITY = 9.81
 TIGHT = {"rtol": 1e-12, "atol": 1e-13, "sample": None}
@@ -36,17 +36,17 @@ def differences(system, q, v, *, time, step=1e-5, **options):
 def test_the_model_of_a_pendulum_with_a_joint():
     """Off an equilibrium too, the linear model is the derivative of the vector field and of λ."""
     rod = Joint("rod", lambda q: np.sqrt(q @ q) - 1.0, alpha=(30.0, 7.0))
-    system = System(
+    system = HybridSystem(
         q0=[0.6, -0.8], v0=[0.8, 0.6], mass=lambda q: np.diag([2.0 + q[0] ** 2, 1.5]),
         bias=lambda q, v: np.array([q[0] * v[0] ** 2, GRAVITY + 0.3 * v[1]]), inputs=np.eye(2), constraints=(rod,),
     )  # fmt: skip
     u = np.array([0.3, -0.2])
     model = pl.hybrid.linearize(system, (system.q0, system.v0, u), forces=True)
-    motion = Motion(Equations(system), first_discrete(Equations(system), system.q0))
+    dynamics = ModeDynamics(Equations(system), initial_discrete(Equations(system), system.q0))
 
     def field(x):
-        a = motion.acceleration(x[:2], x[2:], u)
-        return np.concatenate([x[2:], a, motion.lam])
+        a = dynamics.acceleration(x[:2], x[2:], u)
+        return np.concatenate([x[2:], a, dynamics.lam])
 
     x = np.concatenate([system.q0, system.v0])
     wanted = np.array([(field(x + e) - field(x - e)) / 2e-5 for e in 1e-5 * np.eye(4)]).T
@@ -67,7 +67,7 @@ def test_the_model_of_a_ring_is_the_flow_of_the_maze(ring):
 
 def _flow(system, q, v, *, time=0.3, step=1e-6):
     """As `differences`, from states off the constraints, which only the stabilised equations admit."""
-    discrete = first_discrete(Equations(system), q)
+    discrete = initial_discrete(Equations(system), q)
     base = pl.hybrid.integrate(dataclasses.replace(system, q0=q, v0=v), until=0.0).final
     n, columns = len(q), []
     for k in range(2 * n):
@@ -129,7 +129,7 @@ def test_controllers_that_remember_objects_have_no_variation():
 
 def test_the_variation_through_an_impact_on_a_slope():
     contact = Contact("slope", lambda q: q[1] + 0.3 * np.sin(q[0]), restitution=Restitution(0.7))
-    system = System(
+    system = HybridSystem(
         q0=[0.1, 1.0], v0=[0.5, 0.0], mass=[1.0, 2.0], bias=lambda q, v: np.array([0.0, 2.0 * GRAVITY]),
         constraints=(contact,),
     )  # fmt: skip
@@ -151,7 +151,7 @@ def test_a_limit_cycle_and_its_multiplier_agree_with_the_closed_form():
     speed = brentq(lambda v0: -e * landing(v0)[0] - v0, 0.5, 15.0)
     slope = (-e * landing(speed + 1e-5)[0] + e * landing(speed - 1e-5)[0]) / 2e-5
     floor = Contact("floor", lambda q: q[0], restitution=Restitution(e, rest_speed=0.0))
-    ball = System(q0=[1.0], v0=[0.0], mass=[1.0], bias=lambda q, v: GRAVITY - c * v, constraints=(floor,))
+    ball = HybridSystem(q0=[1.0], v0=[0.0], mass=[1.0], bias=lambda q, v: GRAVITY - c * v, constraints=(floor,))
     first = pl.hybrid.integrate(ball, until=0.6, sample=None)
     bounce = pl.hybrid.integrate(ball, until=float(first.events[0].time), sample=None).final
     guess = dataclasses.replace(bounce, q=np.zeros(1), v=np.array([0.9 * speed]))
@@ -166,7 +166,7 @@ def test_an_equilibrium_under_contact():
     """A bead pressed by its weight onto a tilted plane with a spring along it: closed form of place and force."""
     slope, k = 0.3, 50.0
     plane = Contact("plane", lambda q: q[1] * np.cos(slope) + q[0] * np.sin(slope))
-    bead = System(
+    bead = HybridSystem(
         q0=[0.0, 0.0], v0=[0.0, 0.0], mass=[1.0, 1.0], bias=lambda q, v: np.array([k * q[0], k * q[1] + GRAVITY]),
         constraints=(plane,),
     )  # fmt: skip
@@ -178,7 +178,7 @@ def test_an_equilibrium_under_contact():
 
 def test_friction_enters_the_linear_model():
     floor = Contact("floor", lambda q: q[1], friction=Friction(0.5, slide=lambda q: q[:1]))
-    block = System(
+    block = HybridSystem(
         q0=[0.0, 0.0], v0=[0.0, 0.0], mass=[1.0, 1.0], bias=lambda q, v: np.array([0.0, GRAVITY]), inputs=np.eye(2),
         constraints=(floor,),
     )  # fmt: skip

@@ -85,7 +85,7 @@ def test_a_regulator_from_a_mode_balances_the_ball():
     assert regulator.gain.shape == (1, 8)
     assert np.linalg.eigvals(linear.A - linear.B @ regulator.gain) == pytest.approx(regulator.poles, abs=1e-6)
     free = pl.hybrid.linearize(maze, (q, v), active="none")
-    with pytest.raises(pl.InputError, match="not stable"):
+    with pytest.raises(pl.InputError, match="neither stable nor controllable"):
         pl.hybrid.lqr(free, np.eye(8), np.eye(1))
 
 

@@ -22,19 +22,19 @@ from scipy import sparse
 from pliant.actuators.drive import Actuator, ActuatorRows
 from pliant.actuators.limits import Command, Limits, command
 from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
-from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.constraints.rows import RowLaw, Rows, RowView, Stiffnesses
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.beam import Beam, BeamModel
-from pliant.models.beam.segments import BeamSegments, coupled_nodes
+from pliant.models.beam.segments import BeamSegments, BeamSegmentStiffness, coupled_nodes
 from pliant.models.body import Model
+from pliant.models.model import MatrixStiffness
 from pliant.models.rigid.frame_map import FrameMap
-from pliant.models.rigid.model import RigidSystem
 from pliant.models.volume import Fibre, Volume, VolumeModel
 from pliant.models.volume.barycentric import BarycentricMap
-from pliant.models.volume.segments import Segments
+from pliant.models.volume.segments import Segments, SegmentStiffness
 
 CUT = Command(by_force=True, amount=0.0, for_good=True)
 FRICTION_KEYS = 1 << 38
@@ -306,8 +306,18 @@ class CableRows(ActuatorRows):
             return Rows.of(H, gap, law, lower=lower, upper=upper, target=target, key=self.key), memory
         return self._with_friction(view, H, lengths, units, gap, (law, lower, upper, target)), memory
 
-    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
-        """Add `scale` λ ∂²L/∂q² at tensions λ (N) to the matrices of the bodies, without what couples two bodies."""
+    @property
+    def stiff_models(self) -> tuple[int, ...]:
+        """Indices of the models."""
+        return self.numbers
+
+    @property
+    def stiff_keys(self) -> IndexArray:
+        """Identities of the rows."""
+        return self.keys
+
+    def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
+        """`scale` λ ∂²L/∂q² of each body at tensions λ (N), without what couples two bodies."""
         if not lam[0] > 0.0:
             return
         lengths, units = _pieces(self.path(q))
@@ -315,13 +325,13 @@ class CableRows(ActuatorRows):
         tension[1:] -= np.cumsum(lam[1:]) if self.spec.friction else 0.0
         across = scale * tension / lengths
         for ride in self.rides:
-            system, own = systems[ride.number], ride.pieces
+            own = ride.pieces
             if isinstance(ride.segments, BeamSegments):
-                ride.segments.add_blocks(q[ride.number], across[own], units[own], system.values)
+                yield ride.number, BeamSegmentStiffness(ride.segments, q[ride.number], across[own], units[own])
             elif ride.segments is not None:
-                system.add_pieces(ride.segments, np.zeros(len(own)), across[own], units[own])
-            elif isinstance(system, RigidSystem):
-                system.A += _frame_stiffness(ride, q[ride.number], across, units)
+                yield ride.number, SegmentStiffness(ride.segments, np.zeros(len(own)), across[own], units[own])
+            elif isinstance(ride.map, FrameMap):
+                yield ride.number, MatrixStiffness(_frame_stiffness(ride, q[ride.number], across, units))
 
     def _pull(self, view: RowView, units: FloatArray, H: list[sparse.csr_matrix]) -> None:
         """−∂L/∂q of the models, from the directions of the pieces."""

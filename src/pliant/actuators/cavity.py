@@ -16,7 +16,7 @@ from pliant.actuators.chamber import check_chamber
 from pliant.actuators.drive import Actuator, DriveRow
 from pliant.actuators.limits import Command, Limits
 from pliant.actuators.values import Pressure, VolumeGrowth, VolumeRatio
-from pliant.constraints.rows import Rows, RowView
+from pliant.constraints.rows import Rows, RowView, Stiffnesses
 from pliant.core.arrays import csr, writable
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, MeshError
@@ -24,7 +24,7 @@ from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh, Surface
 from pliant.models.body import Model
 from pliant.models.volume import Volume, VolumeModel
-from pliant.models.volume.loads import PressureFacets, facet_rule, pressure_forces
+from pliant.models.volume.loads import PressureFacets, PressureStiffness, facet_rule, pressure_forces
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +97,8 @@ class CavityRows(DriveRow):
     facets: PressureFacets | None = None
     rest_volume: float = 0.0
 
+    stiffens = True
+
     @classmethod
     def of(cls, spec: Cavity, key: int) -> CavityRows:
         """The row of `spec`, before its body is compiled; the surface is checked to bound air inside it."""
@@ -161,12 +163,10 @@ class CavityRows(DriveRow):
         law, lower, upper, target = self.law(view, control)
         return Rows.of(H, growth, law, lower=lower, upper=upper, target=target, key=self.key), None
 
-    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
-        """Add −`scale` λ ∂²V/∂q² at pressure λ (Pa) to the matrix of the body, unless that is a warped one."""
+    def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
+        """−`scale` λ ∂²V/∂q² at pressure λ (Pa)."""
         assert self.facets is not None
-        system = systems[self.number]
-        if not system.warped:
-            system.add_pressure(self.facets, float(lam[0]), q[self.number], scale)
+        yield self.number, PressureStiffness(self.facets, float(lam[0]), q[self.number], scale)
 
     def _volume_and_gradient(self, q: FloatArray) -> tuple[float, FloatArray]:
         """The facets' normals point into the chamber, so the forces of a unit pressure are the gradient of its

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -73,6 +73,9 @@ class DriveRow(ActuatorRows):
     key: int
     number: int = -1
 
+    stiffens: ClassVar[bool] = False
+    """Whether λ of the row adds stiffness to the model (`stiffness`)."""
+
     @property
     def name(self) -> str:
         """Name of the actuator."""
@@ -82,6 +85,16 @@ class DriveRow(ActuatorRows):
     def keys(self) -> IndexArray:
         """Identity of the row."""
         return np.array([self.key])
+
+    @property
+    def stiff_keys(self) -> IndexArray:
+        """Identity of the row."""
+        return self.keys
+
+    @property
+    def stiff_models(self) -> tuple[int, ...]:
+        """Index of the model, where λ stiffens it."""
+        return (self.number,) if self.stiffens else ()
 
     @property
     def numbers(self) -> tuple[int, ...]:

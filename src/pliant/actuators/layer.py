@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pliant.actuators.drive import Actuator, DriveRow
 from pliant.actuators.limits import Command, Limits
 from pliant.actuators.values import AreaGrowth, AreaRatio, SpreadingPressure
-from pliant.constraints.rows import Rows, RowView
+from pliant.constraints.rows import Rows, RowView, Stiffnesses
 from pliant.core.arrays import csr
 from pliant.core.checks import positive, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh.regions import Region
 from pliant.models.body import Model
+from pliant.models.model import GeometricStiffness
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.points import cell_gradients
 
@@ -101,6 +102,8 @@ class LayerRows(DriveRow):
     rest_area: float = 0.0
     block_count: int = 0
 
+    stiffens = True
+
     @classmethod
     def of(cls, spec: Layer, key: int) -> LayerRows:
         """The row of `spec`, before its body is compiled."""
@@ -151,20 +154,22 @@ class LayerRows(DriveRow):
         law, lower, upper, target = self.law(view, control)
         return Rows.of(H, area - self.rest_area, law, lower=lower, upper=upper, target=target, key=self.key), None
 
-    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
-        """Add −`scale` λ ∂²A/∂q² at the spreading pressure λ (N/m) to the matrix of the body, unless it is warped."""
-        system = systems[self.number]
-        if lam[0] == 0.0 or system.warped:
-            return
+    def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
+        """−`scale` λ ∂²A/∂q² at the spreading pressure λ (N/m)."""
+        if lam[0] != 0.0:
+            yield self.number, LayerStiffness(self, q[self.number], scale * float(lam[0]))
+
+    def add_second_derivatives(self, q: FloatArray, factor: float, values: FloatArray) -> None:
+        """Add `factor` × ∂²A/∂q² at q (n, 3), m, to the blocks `values` (b, 3, 3)."""
         assert self.g is not None
         assert self.positions is not None
         blocks = np.zeros((self.block_count, 3, 3))
         a, b = np.tril_indices(self.g.shape[1])
-        second = -scale * float(lam[0]) * self._second_derivatives(q[self.number])
+        second = factor * self._second_derivatives(q)
         ga, gb = self.g[:, a], self.g[:, b]
         pairs = np.einsum("psi,piajb,psj->psab", ga, second, gb, optimize=True)
         np.add.at(blocks, self.positions.ravel(), pairs.reshape(-1, 3, 3))
-        system.add_blocks(blocks)
+        values += blocks
 
     def _edges(self, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """F t₁ and F t₂ of the points (p, 2, 3), the area ratios (p,), and unit normals (p, 3)."""
@@ -199,6 +204,20 @@ class LayerRows(DriveRow):
         second[:, 1, :, 0] += twist
         found: FloatArray = self.weight[:, None, None, None, None] * second
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class LayerStiffness(GeometricStiffness):
+    """−`push` ∂²A/∂q² of a `layer` at q (n, 3), m, under the spreading pressure `push`, N/m."""
+
+    layer: LayerRows
+    q: FloatArray
+    push: float
+    of_stress: ClassVar[bool] = True
+
+    def add_to(self, matrix: FloatArray) -> None:
+        """Add K to the blocks (b, 3, 3) of a volume."""
+        self.layer.add_second_derivatives(self.q, -self.push, matrix)
 
 
 def _tangents(normal: Any) -> FloatArray:

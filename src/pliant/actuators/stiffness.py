@@ -17,12 +17,13 @@ from scipy import sparse
 from pliant.actuators.drive import Actuator, DriveRow
 from pliant.actuators.limits import Command, Limits
 from pliant.actuators.values import Young
-from pliant.constraints.rows import Rows, RowView
+from pliant.constraints.rows import Rows, RowView, Stiffnesses
 from pliant.core.checks import positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.body import Model
+from pliant.models.model import MatrixStiffness
 from pliant.models.volume import Volume, VolumeModel
 
 
@@ -94,6 +95,8 @@ class StiffnessRows(DriveRow):
 
     part: VolumeModel | None = None
 
+    stiffens = True
+
     @classmethod
     def of(cls, spec: Stiffness, key: int) -> StiffnessRows:
         """The row of `spec`, before its body is compiled."""
@@ -130,12 +133,12 @@ class StiffnessRows(DriveRow):
         law, lower, upper, target = self.law(view, control)
         return Rows.of(H, -energy, law, lower=lower, upper=upper, target=target, key=self.key), None
 
-    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
-        """Add `scale` λ ∂f₁/∂q to the matrix of the body."""
+    def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
+        """`scale` λ ∂f₁/∂q of the part."""
         if lam[0] == 0.0:
             return
         assert self.part is not None
         K = np.empty((self.part.pattern.block_count, 3, 3))
         tangent = Tangent.WARPED if self.part.is_linear_law else Tangent.EXACT
         self.part.assemble(q[self.number], mass=0.0, stiffness=scale * float(lam[0]), tangent=tangent, values=K)
-        systems[self.number].add_blocks(K)
+        yield self.number, MatrixStiffness(K)

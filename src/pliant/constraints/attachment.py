@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses
 from pliant.core.lie import rotation_log
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
+from pliant.models.model import MatrixStiffness
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +49,7 @@ class AttachmentRows(Constraint):
         handles = [spec.a] if spec.b is None else [spec.a, spec.b]
         sides = tuple(_side(spec, handle, models) for handle in handles)
         start = tuple(riding.frames(models[k].initial()[0]).copy() for k, riding in sides) if spec.frames else ()
-        kind = StiffAttachmentRows if any(riding.forces_stiffen for _, riding in sides) else cls
-        return kind(spec, sides, key, start)
+        return cls(spec, sides, key, start)
 
     @property
     def name(self) -> str:
@@ -99,29 +99,24 @@ class AttachmentRows(Constraint):
             H[number] = H[number] + turn
         return H
 
-
-@dataclass(frozen=True, eq=False)
-class StiffAttachmentRows(AttachmentRows):
-    """Rows of an attachment of a rod: a place of a rod is no linear function of its strains, so that the force there
-    adds stiffness, all of it where a rod without stretch hangs between two places.
-    """
+    @property
+    def stiff_models(self) -> tuple[int, ...]:
+        """Indices of the rods."""
+        return tuple(index for index, points in self.sides if points.forces_stiffen)
 
     @property
-    def numbers(self) -> tuple[int, ...]:
-        """Numbers of the rods."""
-        return tuple(number for number, riding in self.sides if riding.forces_stiffen)
-
-    @property
-    def keys(self) -> IndexArray:
+    def stiff_keys(self) -> IndexArray:
         """Identities of the rows of the places."""
         return np.asarray((self.key << 20) + np.arange(3 * len(self.spec.points)), np.int64)
 
-    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
-        """Add `scale` × (−λ ∂²δ/∂q²) to the matrices of the rods."""
-        for sign, (number, riding) in zip((1.0, -1.0), self.sides, strict=False):
-            if riding.forces_stiffen and lam.any():
-                K = riding.load_stiffness(q[number], sign * lam.reshape(-1, 3))
-                systems[number].add_load_stiffness(scale * K)
+    def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
+        """`scale` × (−λ ∂²δ/∂q²) of rods. A place of a rod is no linear function of its strains, so that the force
+        there adds stiffness: all of it where a rod without stretch hangs between two places.
+        """
+        for sign, (index, points) in zip((1.0, -1.0), self.sides, strict=False):
+            if points.forces_stiffen and lam.any():
+                K = points.load_stiffness(q[index], sign * lam.reshape(-1, 3))
+                yield index, MatrixStiffness(scale * K)
 
 
 def _side(spec: Attachment, handle: Any, models: Sequence[Model]) -> tuple[int, Any]:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints.coupling import Coupling
-from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses
 from pliant.constraints.sliding import sliding_rows, sliding_stiffness
 from pliant.core.arrays import csr, stacked, writable
 from pliant.core.checks import finite_array, non_negative
@@ -25,6 +25,7 @@ from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.models.axis import Axis
 from pliant.models.body import Model
+from pliant.models.model import MatrixStiffness
 from pliant.models.rod import RodModel
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.barycentric import BarycentricMap
@@ -297,8 +298,18 @@ class StiffChannelRows(ChannelRows):
         made = Rows.of(H, gap[:count], law, lower=-mu, upper=mu, key=self._first_key + key[:count])
         return (self._with_direction(view, made) if self.spec.end_direction else made), None
 
-    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
-        """Add `scale` × (−λ ∂²δ/∂q²) to the matrix of the rod."""
+    @property
+    def stiff_models(self) -> tuple[int, ...]:
+        """Indices of the volume and the rod, whose motion turns the directions of the forces."""
+        return self.numbers
+
+    @property
+    def stiff_keys(self) -> IndexArray:
+        """Identities of the rows of the places."""
+        return self.keys
+
+    def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
+        """`scale` × (−λ ∂²δ/∂q²) of the rod."""
         if not lam.any():
             return
         volume, slender = self.numbers
@@ -308,7 +319,7 @@ class StiffChannelRows(ChannelRows):
             writable(q[slender]), writable(q[volume]), fit.kinds, fit.basis, fit.starts, self.map.nodes,
             self.map.weights, self.spec.fixed_end, lam.reshape(-1, 3), K,
         )  # fmt: skip
-        systems[slender].add_load_stiffness(scale * K)
+        yield slender, MatrixStiffness(scale * K)
 
     def coupling(self, q: Sequence[FloatArray], lam: FloatArray, sizes: Sequence[int]) -> Coupling:
         """What the forces F of sliding points add between volume and rod, at places that slide; exact on the axis.

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +16,11 @@ from scipy import sparse
 from pliant.core.arrays import empty_csr, frozen, stacked
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.models.model import GeometricStiffness
 from pliant.solvers.contact import Law
+
+if TYPE_CHECKING:
+    from pliant.constraints.coupling import Coupling
 
 RowLaw = Law
 """How λ and δ of a row relate; see `solvers.contact.Law`."""
@@ -155,6 +159,10 @@ def _constant(count: int, value: float, kind: Any) -> Any:
     return made
 
 
+Stiffnesses = Iterable[tuple[int, GeometricStiffness]]
+_NO_KEYS: IndexArray = np.zeros(0, np.int64)
+
+
 class Constraint:
     """Anything that contributes rows: an actuator, an attachment, a contact pair.
 
@@ -196,6 +204,26 @@ class Constraint:
         """
         return ()
 
+    @property
+    def stiff_models(self) -> tuple[int, ...]:
+        """Indices of the models whose matrix λ of the rows adds stiffness to; empty where λ adds none."""
+        return ()
+
+    @property
+    def stiff_keys(self) -> IndexArray:
+        """Identities of the rows whose λ adds stiffness."""
+        return _NO_KEYS
+
+    def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
+        """`scale` × (−λ ∂²δ/∂q²) with the models at q, for λ of the rows `stiff_keys`: the index of a model, and what
+        its matrix gains.
+        """
+        return ()
+
+    def coupling(self, q: Sequence[FloatArray], lam: FloatArray, sizes: Sequence[int]) -> Coupling | None:
+        """What λ of the rows `stiff_keys` adds between models of `sizes` unknowns at q; None where that is nothing."""
+        return None
+
     def overlap(self, view: RowView) -> float:
         """Largest penetration at the positions of `view`, m; 0 without contacts."""
         return 0.0
@@ -207,21 +235,6 @@ class Constraint:
     def unknown_pushing(self, memory: Any, lam: FloatArray) -> int:
         """Contacts outside all modes of a reduced contact model that push, for λ (rows,) N of the constraint's rows."""
         return 0
-
-
-class StiffConstraint(Protocol):
-    """A constraint with the rows `keys` whose λ adds stiffness to the models `numbers`."""
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Numbers of the models."""
-
-    @property
-    def keys(self) -> IndexArray:
-        """Identities of the rows."""
-
-    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
-        """Add `scale` × (−λ ∂²δ/∂q²) to the matrices of the models' systems."""
 
 
 @dataclass(frozen=True, eq=False)

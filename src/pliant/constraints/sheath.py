@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.models.axis import Axis
 from pliant.models.body import Model
+from pliant.models.model import MatrixStiffness
 
 SHEATH_KEYS = 1 << 41
 """Keys of the rows of sheaths, above those of channels and below those of contacts."""
@@ -127,8 +128,18 @@ class SheathRows(Constraint):
         mu = self.spec.friction
         return Rows.of(H, gap.ravel(), law, lower=-mu, upper=mu, key=keys), None
 
-    def add_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, systems: Sequence[Any]) -> None:
-        """Add `scale` × (−λ ∂²δ/∂q²) of dead forces at the places where they act to the matrices of the rods."""
+    @property
+    def stiff_models(self) -> tuple[int, ...]:
+        """Indices of the two bodies."""
+        return self.numbers
+
+    @property
+    def stiff_keys(self) -> IndexArray:
+        """Identities of the rows."""
+        return self.keys
+
+    def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
+        """`scale` × (−λ ∂²δ/∂q²) of dead forces at the places of the rods where they act."""
         if not lam.any():
             return
         x = [q[number] for number in self.numbers]
@@ -138,7 +149,7 @@ class SheathRows(Constraint):
         pushes = np.einsum("kri,ki->kr", self._frames(x, there), along)
         for sign, number, riding, body, stiff in zip((1.0, -1.0), self.numbers, there, x, self.stiff, strict=True):
             if stiff:
-                systems[number].add_load_stiffness(scale * riding.load_stiffness(body, sign * pushes))
+                yield number, MatrixStiffness(scale * riding.load_stiffness(body, sign * pushes))
 
     def _places(self, q: Sequence[FloatArray]) -> tuple[tuple[FloatArray, FloatArray], BoolArray]:
         """Arc lengths on the outer and on the inner axis of all places and of the tip, and which of them have rows."""

@@ -15,7 +15,6 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints import forces_of
-from pliant.constraints.channel import StiffChannelRows
 from pliant.constraints.coupling import Coupling, couple, with_couplings
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.control.effectors import AnyEffector, Effector
@@ -206,11 +205,11 @@ def _watched(
     bodies = StepBodies.begin(world, state, scheme, world.controls(controls) | dict(targets))
     systems, _ = bodies.linearized(Tangent.EXACT)
     sizes = [model.size for model in world.models]
-    couplings = [
-        maker.coupling(state.q, forces_of(maker.keys, state.keys, state.lam), sizes)
-        for maker in world.stiff_makers
-        if isinstance(maker, StiffChannelRows)
-    ]
+    found = (
+        constraint.coupling(state.q, forces_of(constraint.stiff_keys, state.keys, state.lam), sizes)
+        for constraint in world.stiff_constraints
+    )
+    couplings = [coupling for coupling in found if coupling is not None]
     for number, system in enumerate(systems):
         if dt is None and isinstance(system, RodSystem) and system.model.turned_basis:
             couplings.append(_unsprung(number, *system.hold_base(), sizes))

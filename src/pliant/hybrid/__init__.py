@@ -5,20 +5,20 @@ Bortoff, "Modeling contact and collisions for robotic assembly control", America
 
 from pliant.hybrid.ball import bouncing_ball
 from pliant.hybrid.balls import balls_in_a_box
+from pliant.hybrid.contact_laws import Friction, Grip, Mode, Restitution, RestitutionLaw
+from pliant.hybrid.control_design import Regulator, close_loop, lead, lead_for, lqr, root_locus
 from pliant.hybrid.controllers import Continuous, Sampled, compensator
 from pliant.hybrid.cubes import falling_cubes
 from pliant.hybrid.delta import DeltaArms, delta_robot
 from pliant.hybrid.delta_control import circle_margin, soft_touch
-from pliant.hybrid.design import Regulator, close_loop, lead, lead_for, lqr, root_locus
 from pliant.hybrid.fmu import export_fmu
 from pliant.hybrid.integrate import integrate
-from pliant.hybrid.laws import Friction, Grip, Mode, Restitution, RestitutionLaw
+from pliant.hybrid.jerk_profile import JerkProfile, rest_to_rest
+from pliant.hybrid.limit_cycles import LimitCycle, Return, limit_cycle, return_map
 from pliant.hybrid.linearize import equilibrium, linearize
 from pliant.hybrid.maze import ball_maze, maze_controller
-from pliant.hybrid.reference import JerkProfile, rest_to_rest
-from pliant.hybrid.returns import LimitCycle, Return, limit_cycle, return_map
-from pliant.hybrid.solution import Event, Outcome, Point, Solution
-from pliant.hybrid.system import Contact, Joint, Machine, System, Transition
+from pliant.hybrid.solution import Event, HybridState, Outcome, Solution
+from pliant.hybrid.system import Contact, HybridSystem, Joint, Machine, Transition
 from pliant.hybrid.variation import saltation, variation
 
 __all__ = [
@@ -28,20 +28,20 @@ __all__ = [
     "Event",
     "Friction",
     "Grip",
+    "HybridState",
+    "HybridSystem",
     "JerkProfile",
     "Joint",
     "LimitCycle",
     "Machine",
     "Mode",
     "Outcome",
-    "Point",
     "Regulator",
     "Restitution",
     "RestitutionLaw",
     "Return",
     "Sampled",
     "Solution",
-    "System",
     "Transition",
     "ball_maze",
     "balls_in_a_box",

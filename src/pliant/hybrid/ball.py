@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, finite_number, positive
-from pliant.hybrid.laws import Restitution
-from pliant.hybrid.system import Contact, System
+from pliant.hybrid.contact_laws import Restitution
+from pliant.hybrid.system import Contact, HybridSystem
 
 
 def bouncing_ball(
@@ -20,7 +20,7 @@ def bouncing_ball(
     speed: float = 0.0,
     energy_consistent: bool = False,
     restitution: Restitution | None = None,
-) -> System:
+) -> HybridSystem:
     """A ball above a floor: q (1,) is the height of its contact point in m, u (1,) a force on it in N.
 
     `alpha` = (α₀ 1/s², α₁ 1/s, α₂ 1/(m² s²)) of the contact, `mass` in kg, dropped from `height` (m) with the upward
@@ -37,7 +37,7 @@ def bouncing_ball(
         energy_consistent=energy_consistent,
         restitution=restitution,
     )
-    return System(
+    return HybridSystem(
         q0=np.array([finite_number("height", height, unit="m")]),
         v0=np.array([finite_number("speed", speed, unit="m/s")]),
         mass=np.array([mass]),

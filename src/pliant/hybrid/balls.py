@@ -1,4 +1,4 @@
-"""Many balls in a box: pairs that are far apart are skipped, so that an event costs at most in proportion to them."""
+"""Many balls in a box: distant pairs are skipped, so that the cost of an event is at most linear in the ball count."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from scipy.spatial import cKDTree
 from pliant.core.checks import finite_array, positive, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.hybrid.laws import Restitution
-from pliant.hybrid.system import Contact, System
+from pliant.hybrid.contact_laws import Restitution
+from pliant.hybrid.system import Contact, HybridSystem
 
 
 def balls_in_a_box(
@@ -25,7 +25,7 @@ def balls_in_a_box(
     restitution: Restitution | None = None,
     alpha: tuple[float, float, float] = (400.0, 40.0, 1e6),
     seed: int = 0,
-) -> System:
+) -> HybridSystem:
     """`count` smooth balls of `radius` (m) and `mass` (kg) in a box of `size` (3,) m, thrown at up to `speed` m/s.
 
     They start on a lattice with random velocities of the given `seed`. Without a `size` the balls fill 7 % of the box.
@@ -42,8 +42,13 @@ def balls_in_a_box(
     pairs, walls = _Pairs(n, radius), _Walls(n, radius, box)
     bounce = restitution or Restitution(0.95)
     down = np.tile([0.0, 0.0, mass * gravity], n)
-    shared: dict[str, Any] = {"alpha": alpha, "restitution": bounce, "moved": pairs.moved, "reach": 2.0 * radius}
-    return System(
+    shared: dict[str, Any] = {
+        "alpha": alpha,
+        "restitution": bounce,
+        "moved": pairs.moved,
+        "search_distance": 2.0 * radius,
+    }
+    return HybridSystem(
         q0=centers.ravel(),
         v0=rng.uniform(-speed, speed, 3 * n),
         mass=np.full(3 * n, positive("mass", mass, unit="kg")),
@@ -58,12 +63,12 @@ def balls_in_a_box(
 
 
 class _Pairs:
-    """Gaps |xᵢ − xⱼ| − 2r of all pairs i < j, numbered row by row of their triangle."""
+    """Gaps |xᵢ − xⱼ| − 2r of all pairs i < j, indexed row by row of their triangle."""
 
     def __init__(self, count: int, radius: float) -> None:
         self.count, self.radius = count, radius
         i = np.arange(count)
-        self._first = i * (2 * count - i - 1) // 2  # number of the pair (i, i + 1)
+        self._first = i * (2 * count - i - 1) // 2  # index of the pair (i, i + 1)
 
     def __len__(self) -> int:
         return self.count * (self.count - 1) // 2
@@ -74,10 +79,10 @@ class _Pairs:
         i = np.where(i >= self.count - 1, self.count - 2, i)
         return i, which - self._first[i] + i + 1
 
-    def near(self, q: FloatArray, reach: float) -> Any:
-        found = cKDTree(q.reshape(-1, 3)).query_pairs(2.0 * self.radius + reach, output_type="ndarray")
-        found.sort(axis=1)
-        return np.sort(self._first[found[:, 0]] + found[:, 1] - found[:, 0] - 1)
+    def near(self, q: FloatArray, search_distance: float) -> Any:
+        near_pairs = cKDTree(q.reshape(-1, 3)).query_pairs(2.0 * self.radius + search_distance, output_type="ndarray")
+        near_pairs.sort(axis=1)
+        return np.sort(self._first[near_pairs[:, 0]] + near_pairs[:, 1] - near_pairs[:, 0] - 1)
 
     def moved(self, q: FloatArray, then: FloatArray) -> float:
         d = (q - then).reshape(-1, 3)
@@ -107,13 +112,13 @@ class _Walls:
     def __init__(self, count: int, radius: float, size: FloatArray) -> None:
         self.count, self.radius, self.size = count, radius, size
 
-    def near(self, q: FloatArray, reach: float) -> Any:
-        return np.flatnonzero(self.gap(q, np.arange(6 * self.count)) < reach)
+    def near(self, q: FloatArray, search_distance: float) -> Any:
+        return np.flatnonzero(self.gap(q, np.arange(6 * self.count)) < search_distance)
 
     def gap(self, q: Any, which: Any) -> Any:
-        place, upper = which // 2, which % 2 == 1
-        x = q[place]
-        return np.where(upper, self.size[place % 3] - x, x) - self.radius
+        coordinate, upper = which // 2, which % 2 == 1
+        x = q[coordinate]
+        return np.where(upper, self.size[coordinate % 3] - x, x) - self.radius
 
     def rows(self, q: Any, v: Any, which: Any) -> tuple[Any, Any, Any]:
         H = np.zeros((len(which), 3 * self.count))

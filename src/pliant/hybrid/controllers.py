@@ -18,9 +18,9 @@ from pliant.core.types import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """A discrete-time controller: every `period` (s) `update(t, q, v, memory)` → (u (k,), memory); u is held between.
+    """A discrete-time controller: every `period` (s) `update(t, q, v, memory)` → (u (k,), memory), u constant between.
 
-    `memory` is what the controller remembers, of any kind, and is handed on, never changed in place.
+    `memory` is the controller's own state, of any type; it is passed on, never modified in place.
     """
 
     period: float
@@ -55,9 +55,9 @@ def as_controllers(control: Any) -> tuple[Controller, ...]:
     if control is None:
         return ()
     several = tuple(control) if isinstance(control, (tuple, list)) else (control,)
-    for one in several:
-        if not isinstance(one, (Sampled, Continuous)) and not callable(one):
-            raise InputError(f"control must be a function u(t, q, v), a Sampled or a Continuous, got {one!r}")
+    for controller in several:
+        if not isinstance(controller, (Sampled, Continuous)) and not callable(controller):
+            raise InputError(f"control must be a function u(t, q, v), a Sampled or a Continuous, got {controller!r}")
     return several
 
 
@@ -82,30 +82,30 @@ def compensator(system: Any, measure: Callable[[float, FloatArray, FloatArray], 
 class Flow:
     """The right-hand side of the whole state y = (q, v, controller states) in one discrete state.
 
-    `held` is the sum of the sampled controllers' outputs, which does not change within a step.
+    `sampled_input` is the sum of the sampled controllers' outputs, which does not change within a step.
     """
 
-    __slots__ = ("controllers", "held", "motion", "n", "size")
+    __slots__ = ("controllers", "dynamics", "n", "sampled_input", "size")
 
-    def __init__(self, motion: Any, controllers: tuple[Controller, ...], held: FloatArray | None) -> None:
-        self.motion = motion
-        self.n = motion.equations.n
-        self.controllers = tuple(one for one in controllers if not isinstance(one, Sampled))
-        self.held = held
-        self.size = 2 * self.n + sum(one.order for one in self.controllers if isinstance(one, Continuous))
+    def __init__(self, dynamics: Any, controllers: tuple[Controller, ...], sampled_input: FloatArray | None) -> None:
+        self.dynamics = dynamics
+        self.n = dynamics.equations.n
+        self.controllers = tuple(controller for controller in controllers if not isinstance(controller, Sampled))
+        self.sampled_input = sampled_input
+        self.size = 2 * self.n + sum(c.order for c in self.controllers if isinstance(c, Continuous))
 
     def input(self, t: float, y: FloatArray) -> Any:
         """u (k,) at (t, y), or None where nothing controls."""
-        u = self.held
+        u = self.sampled_input
         if self.controllers:
-            q, v, place = y[: self.n], y[self.n : 2 * self.n], 2 * self.n
-            for one in self.controllers:
-                if isinstance(one, Continuous):
-                    part = one.output(t, y[place : place + one.order], q, v)
-                    place += one.order
+            q, v, offset = y[: self.n], y[self.n : 2 * self.n], 2 * self.n
+            for controller in self.controllers:
+                if isinstance(controller, Continuous):
+                    output = controller.output(t, y[offset : offset + controller.order], q, v)
+                    offset += controller.order
                 else:
-                    part = one(t, q, v)
-                u = part if u is None else u + part
+                    output = controller(t, q, v)
+                u = output if u is None else u + output
         return u
 
     def rate(self, t: float, y: FloatArray) -> FloatArray:
@@ -113,15 +113,16 @@ class Flow:
         n = self.n
         if not self.controllers:
             v = y[n:]
-            return np.concatenate((v, self.motion.acceleration(y[:n], v, self.held)))
+            return np.concatenate((v, self.dynamics.acceleration(y[:n], v, self.sampled_input)))
         q, v = y[:n], y[n : 2 * n]
         out = np.empty(self.size)
         out[:n] = v
-        out[n : 2 * n] = self.motion.acceleration(q, v, self.input(t, y))
+        out[n : 2 * n] = self.dynamics.acceleration(q, v, self.input(t, y))
         if self.size > 2 * n:
-            place = 2 * n
-            for one in self.controllers:
-                if isinstance(one, Continuous):
-                    out[place : place + one.order] = one.rates(t, y[place : place + one.order], q, v)
-                    place += one.order
+            offset = 2 * n
+            for controller in self.controllers:
+                if isinstance(controller, Continuous):
+                    own = slice(offset, offset + controller.order)
+                    out[own] = controller.rates(t, y[own], q, v)
+                    offset = own.stop
         return out

@@ -17,8 +17,8 @@ from pliant.core.checks import finite_array
 from pliant.core.errors import ConvergenceError
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray
-from pliant.hybrid.laws import Friction
-from pliant.hybrid.system import Contact, Joint, System
+from pliant.hybrid.contact_laws import Friction
+from pliant.hybrid.system import Contact, HybridSystem, Joint
 
 _Z = np.array([0.0, 0.0, 1.0])
 _ONES = np.ones(3)
@@ -160,7 +160,7 @@ def delta_robot(
     alpha: tuple[float, float] = (400.0, 40.0),
     touch_alpha: tuple[float, float, float] = (9e4, 600.0, 1e6),
     surface_alpha: tuple[float, float, float] = (900.0, 60.0, 1e6),
-) -> System:
+) -> HybridSystem:
     """The robot with its finger `distance` (m) from the side of a brick that lies on a surface.
 
     `start` (3,) m is the wrist's position; the finger moves with it, the brick stands in its +x direction; u (3,) N·m
@@ -185,17 +185,17 @@ def delta_robot(
         if np.iscomplexobj(q) or np.iscomplexobj(v):
             q, v, M, f = (np.asarray(x, complex) for x in (q, v, constant, load))
             return delta_terms.py_func(q, v, _ARMS, sizes, M, f)  # type: ignore[attr-defined]
-        place, rate = q.tobytes(), v.tobytes()
-        if kept[:2] != [place, rate]:
-            kept[:] = place, rate, delta_terms(q, v, _ARMS, sizes, constant, load)
-        return kept[2]
+        state_bytes, velocity_bytes = q.tobytes(), v.tobytes()
+        if cached[:2] != [state_bytes, velocity_bytes]:
+            cached[:] = state_bytes, velocity_bytes, delta_terms(q, v, _ARMS, sizes, constant, load)
+        return cached[2]
 
-    kept: list[Any] = [b"", b"", None]  # the last state and its terms: bias, mass and closure are asked for in turn
+    cached: list[Any] = [b"", b"", None]  # the last state and its terms: bias, mass and closure are asked for in turn
     still = np.zeros(9)
 
     def mass(q: Any) -> Any:
-        same = not np.iscomplexobj(q) and kept[0] == q.tobytes()
-        return kept[2][0] if same else terms(q, still)[0]
+        same = not np.iscomplexobj(q) and cached[0] == q.tobytes()
+        return cached[2][0] if same else terms(q, still)[0]
 
     def bias(q: Any, v: Any) -> Any:
         return terms(q, v)[1]
@@ -222,7 +222,7 @@ def delta_robot(
             "surface", lambda q: q[8:9], surface_alpha, friction=rub, rows=lambda q, v: (q[8:9], surface_row, flat1)
         ),
     )
-    return System(
+    return HybridSystem(
         q0=np.concatenate([theta0, p0, np.zeros(3)]),
         v0=np.zeros(9),
         mass=mass,

@@ -1,4 +1,4 @@
-"""A system prepared for evaluation: its rows numbered over all constraints, its mass matrix factorized, its forces."""
+"""A system prepared for evaluation: rows indexed over all constraints, the mass matrix factorized, applied forces."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from scipy.linalg import lapack
 
 from pliant.core.errors import SingularError
 from pliant.core.types import FloatArray, IndexArray
-from pliant.hybrid.laws import Friction, Mode
-from pliant.hybrid.probe import probe
-from pliant.hybrid.rows import constraint_rows
-from pliant.hybrid.system import Constraint, Contact, System
+from pliant.hybrid.constraint_rows import constraint_rows
+from pliant.hybrid.contact_laws import Friction, Mode
+from pliant.hybrid.system import Constraint, Contact, HybridSystem
+from pliant.hybrid.system_checks import check_system
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +34,13 @@ class Discrete:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
-    """The active rows of one constraint: its local indices `which`, and where they stand among the active rows."""
+class ActiveRows:
+    """The active rows of one constraint: local indices `which`, global indices `rows`, `span` among all active rows."""
 
     constraint: Constraint
     which: Any
-    all_of_them: bool
-    place: slice
+    all_rows: bool
+    span: slice
     rows: IndexArray
 
     @property
@@ -52,10 +52,10 @@ class Piece:
 
 
 class Equations:
-    """A system prepared for evaluation. Rows are numbered over all constraints in order; see `System.row_names`."""
+    """A system prepared for evaluation. Rows are indexed over all constraints; see `HybridSystem.row_names`."""
 
-    def __init__(self, system: System) -> None:
-        probe(system)
+    def __init__(self, system: HybridSystem) -> None:
+        check_system(system)
         self.system = system
         self.n = system.coordinate_count
         counts = [constraint.count for constraint in system.constraints]
@@ -63,7 +63,7 @@ class Equations:
         self.m = int(self.first[-1])
         owned = {name for machine in system.machines for name in machine.owned}
         self.alpha = np.zeros((self.m, 3))
-        self.switched = np.zeros(self.m, bool)  # rows with the contact machine
+        self.switched = np.zeros(self.m, bool)  # rows with the contact state machine
         self.mu = np.zeros(self.m)
         self.energy = np.zeros(self.m, bool)
         for constraint, start in zip(system.constraints, self.first[:-1], strict=True):
@@ -83,7 +83,7 @@ class Equations:
     def _prepare_mass(self) -> None:
         mass = self.system.mass
         self._inverse: Any = None
-        self.over_mass_always: Any = None  # where the mass matrix is constant
+        self.solve_constant_mass: Any = None  # b → M⁻¹b, where the mass matrix is constant
         if callable(mass):
             self._factor(np.asarray(mass(self.system.q0), float))
         elif mass.ndim == 1:
@@ -92,16 +92,16 @@ class Equations:
                 raise SingularError(_singular(self.system.name, row, mass[row]), row=row)
             self._inverse = 1.0 / mass
             inverse, column = self._inverse, self._inverse[:, None]
-            self.over_mass_always = lambda b: inverse * b if b.ndim == 1 else column * b
+            self.solve_constant_mass = lambda b: inverse * b if b.ndim == 1 else column * b
         else:
             factor = self._factor(mass)
             self._inverse = np.ascontiguousarray(lapack.dpotrs(factor, np.eye(self.n), lower=1)[0])
-            self.over_mass_always = self._inverse.dot
+            self.solve_constant_mass = self._inverse.dot
 
     def _factor(self, mass: FloatArray) -> FloatArray:
         factor, info = lapack.dpotrf(mass, lower=1)
         pivots = np.diagonal(factor)
-        if info or not pivots.min() > 1e-8 * pivots.max():
+        if info or not pivots.min() > 1e-8 * pivots.max():  # a condition number above 1e16
             row = info - 1 if info > 0 else int(np.argmin(pivots))
             raise SingularError(_singular(self.system.name, row, float(mass[row, row])), row=row)
         return factor  # type: ignore[no-any-return]
@@ -112,10 +112,10 @@ class Equations:
         value = np.asarray(mass(q)) if callable(mass) else mass
         return np.diag(value) if value.ndim == 1 else value
 
-    def over_mass(self, q: FloatArray) -> Any:
+    def solve_mass(self, q: FloatArray) -> Any:
         """The function b → M(q)⁻¹b of vectors (n,) or matrices (n, k)."""
-        if self.over_mass_always is not None:
-            return self.over_mass_always
+        if self.solve_constant_mass is not None:
+            return self.solve_constant_mass
         factor = self._factor(np.asarray(self.system.mass(q), float))
         return lambda b: lapack.dpotrs(factor, b, lower=1)[0]
 
@@ -127,22 +127,27 @@ class Equations:
             f = f + (self.inputs(q) if callable(self.inputs) else self.inputs).dot(u)
         return f
 
-    def pieces(self, discrete: Discrete) -> list[Piece]:
+    def active_rows(self, discrete: Discrete) -> list[ActiveRows]:
         """The active rows, constraint by constraint."""
-        out, place = [], 0
+        out, span = [], 0
         for constraint, start in zip(self.system.constraints, self.first[:-1], strict=True):
             which = np.flatnonzero(discrete.modes[start : start + constraint.count] == Mode.CONTACT)
             if len(which):
-                rows = slice(place, place + len(which))
-                out.append(Piece(constraint, which, len(which) == constraint.count, rows, start + which))
-                place += len(which)
+                rows = slice(span, span + len(which))
+                out.append(ActiveRows(constraint, which, len(which) == constraint.count, rows, start + which))
+                span += len(which)
         return out
 
-    def row_name(self, row: int) -> str:
-        """The name of one row; see `System.row_names`."""
+    def locate(self, row: int) -> tuple[int, int]:
+        """The index of the constraint that a row belongs to, and the row's index within it."""
         index = int(np.searchsorted(self.first, row, side="right")) - 1
+        return index, row - int(self.first[index])
+
+    def row_name(self, row: int) -> str:
+        """The name of one row; see `HybridSystem.row_names`."""
+        index, local = self.locate(row)
         constraint = self.system.constraints[index]
-        return constraint.name if constraint.count == 1 else f"{constraint.name}[{row - int(self.first[index])}]"
+        return constraint.name if constraint.count == 1 else f"{constraint.name}[{local}]"
 
     def gaps(self, q: FloatArray, constraint: int, which: Any = None) -> Any:
         """h (k,) of a constraint, or of `which` of its rows."""
@@ -154,7 +159,7 @@ class Equations:
         return h if which is None else h[which]
 
     def scopes(self, q: FloatArray, constraint: int, which: Any = None) -> Any:
-        """How far (k,) m rows of a contact that has a `scope` are inside it."""
+        """Signed distance (k,) m of rows of a contact to the boundary of their `scope`, positive inside."""
         thing: Any = self.system.constraints[constraint]
         if thing.near is not None:
             return thing.scope(q, np.arange(thing.count) if which is None else which)
@@ -162,14 +167,14 @@ class Equations:
         return scope if which is None else scope[which]
 
     def openings(self, q: FloatArray, constraint: int, which: Any = None) -> Any:
-        """h (k,) where rows count; elsewhere at least the distance to where they would. Below 0 a row is violated."""
+        """h (k,) inside the scope; outside at least the distance to the scope. A negative value is a violation."""
         h = self.gaps(q, constraint, which)
         return np.maximum(h, -self.scopes(q, constraint, which)) if self.scoped[constraint] else h
 
     def rates(self, q: FloatArray, v: FloatArray, constraint: int, which: Any) -> tuple[Any, Any]:
         """h and ḣ of `which` rows of a constraint."""
         thing = self.system.constraints[constraint]
-        h, H, _ = constraint_rows(thing, q, v, which, all_of_them=len(which) == thing.count)
+        h, H, _ = constraint_rows(thing, q, v, which, all_rows=len(which) == thing.count)
         return h, H @ v
 
 

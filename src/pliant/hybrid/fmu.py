@@ -15,36 +15,36 @@ from pathlib import Path
 from typing import Any
 
 from pliant.core.errors import InputError, MissingExtraError
-from pliant.hybrid.system import System
+from pliant.hybrid.system import HybridSystem
 
-_MAKERS = {"2.0": ("pythonfmu", "fmi2.py"), "3.0": ("pythonfmu3", "fmi3.py")}
-"""Who makes a unit, and the file of the folder `units` that is put into it. Those files are never imported here."""
+_BUILDERS = {"2.0": ("pythonfmu", "fmi2.py"), "3.0": ("pythonfmu3", "fmi3.py")}
+"""The package that builds a unit, and the file of `fmu_slaves` inside it; those files are never imported here."""
 
 
-def export_fmu(system: System, path: str | Path, *, version: str = "2.0", **options: Any) -> Path:
+def export_fmu(system: HybridSystem, path: str | Path, *, version: str = "2.0", **options: Any) -> Path:
     """Write `system` as an FMU of FMI `version` "2.0" or "3.0" to `path`, a file that ends in .fmu; return that file.
 
     Inputs are u, outputs q, v, λ and modes, numbered from 1 as in `q[1]`; `options` go to `integrate` inside the unit
     (rtol, atol, order, max_step). Check it with FMPy: ``fmpy.simulate_fmu(path, stop_time=…)``.
     """
-    if version not in _MAKERS:
+    if version not in _BUILDERS:
         raise InputError(f'version must be "2.0" or "3.0", got {version!r}')
-    maker, slave = _MAKERS[version]
+    package, slave = _BUILDERS[version]
     try:
         import cloudpickle
 
-        builder = import_module(f"{maker}.builder").FmuBuilder
+        builder = import_module(f"{package}.builder").FmuBuilder
     except ImportError as error:
-        raise MissingExtraError(f'FMUs are made by {maker}: pip install "pliant[hybrid]"') from error
+        raise MissingExtraError(f'FMU export needs {package}: pip install "pliant[hybrid]"') from error
     path = Path(path)
     if path.suffix != ".fmu":
         raise InputError(f"the file of an FMU must end in .fmu, got {path.name!r}")
     content = cloudpickle.dumps((system, options))
-    mark = hashlib.sha256(version.encode() + content).hexdigest()[:8]  # units share the modules of one process
+    mark = hashlib.sha256(version.encode() + content).hexdigest()[:8]  # units in one process share its modules
     name = (re.sub(r"\W", "_", path.stem) or "system") + "_" + mark
     with tempfile.TemporaryDirectory() as folder:
         script, data = Path(folder) / f"{name}.py", Path(folder) / "system.pkl"
-        shutil.copyfile(Path(__file__).with_name("units") / slave, script)
+        shutil.copyfile(Path(__file__).with_name("fmu_slaves") / slave, script)
         data.write_bytes(content)
         built = builder.build_FMU(script, dest=folder, project_files={data}, needsExecutionTool="true")
         path.parent.mkdir(parents=True, exist_ok=True)

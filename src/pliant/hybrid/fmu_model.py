@@ -1,7 +1,7 @@
-"""What a functional mock-up unit does, whichever version of FMI carries it: variables, and one communication step.
+"""The model inside a functional mock-up unit, for every FMI version: its variables, and one communication step.
 
 Inputs are u[…]; outputs are q[…], v[…], the forces lam[…] and modes mode[…] of all constraint rows, and the states of
-machines. A communication step continues the run from where the last one ended, with u held.
+machines. A communication step continues the run from where the last one ended, with constant u.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pliant.hybrid.integrate import integrate
 
 
 class Output(NamedTuple):
-    """An output of the unit: its name, whether it is a whole number, what it means, and how to read it."""
+    """An output of the unit: its name, whether it is an integer, its description, and how to read it."""
 
     name: str
     whole: bool
@@ -33,14 +33,14 @@ class UnitModel:
         with (Path(resources) / "system.pkl").open("rb") as file:
             self.system, self.options = cloudpickle.load(file)
         self.u = np.zeros(self.system.input_count)
-        self.point = integrate(self.system, until=0.0, sample=None, control=self._control()).final
+        self.state = integrate(self.system, until=0.0, sample=None, control=self._control()).final
 
     def _control(self) -> Any:
-        held = self.u.copy()
-        return (lambda t, q, v: held) if len(held) else None
+        u = self.u.copy()
+        return (lambda t, q, v: u) if len(u) else None
 
     def outputs(self) -> Iterator[Output]:
-        """All outputs, numbered from 1 as in `q[1]`."""
+        """All outputs, indexed from 1 as in `q[1]`."""
         for k, name in enumerate(self.system.labels):
             yield self._output(f"q[{k + 1}]", "q", k, f"{name}, m or rad")
             yield self._output(f"v[{k + 1}]", "v", k, f"rate of {name}, m/s or rad/s")
@@ -52,7 +52,7 @@ class UnitModel:
 
     def _output(self, name: str, field: str, k: int, meaning: str) -> Output:
         kind = int if field in ("modes", "states") else float
-        return Output(name, kind is int, meaning, lambda: kind(getattr(self.point, field)[k]))
+        return Output(name, kind is int, meaning, lambda: kind(getattr(self.state, field)[k]))
 
     def reader(self, k: int) -> Callable[[], float]:
         """The function that gives input k."""
@@ -67,9 +67,9 @@ class UnitModel:
         return put
 
     def step(self, time: float, length: float) -> bool:
-        """Integrate over one communication step from `time` (s); False where the run could not go on."""
+        """Integrate over one communication step from `time` (s); False where the run could not continue."""
         run = integrate(
-            self.system, until=time + length, start=self.point, sample=None, control=self._control(), **self.options
+            self.system, until=time + length, start=self.state, sample=None, control=self._control(), **self.options
         )
-        self.point = run.final
+        self.state = run.final
         return bool(run.status.ok)

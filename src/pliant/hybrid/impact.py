@@ -2,9 +2,10 @@
 
     v⁺ = v⁻ + M⁻¹(Jᵀπ + Hᵀp),   0 ≤ p ⟂ H v⁺ + e H v⁻ ≥ 0   (Newton)
 
-J are joints and whatever a machine holds; they are removed first. Poisson's law solves for the compression with e = 0,
-then adds e times its impulse and what is needed to keep other contacts from closing. With friction the impulses lie in
-Coulomb's cone, and the contacts are solved together by `pliant.solvers.friction`.
+J are the bilateral rows: joints, and constraints that a user's machine has switched on; they are eliminated first.
+Poisson's law solves for the compression with e = 0, then adds e times its impulse and what is needed to keep other
+contacts from closing. With friction the impulses lie in Coulomb's cone, and `pliant.solvers.friction` solves all
+contacts together.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray
+from pliant.hybrid.constraint_rows import constraint_rows, least_norm, tangent_rows
+from pliant.hybrid.contact_laws import Mode, Restitution, RestitutionLaw
 from pliant.hybrid.equations import Discrete, Equations
-from pliant.hybrid.laws import Mode, Restitution, RestitutionLaw
-from pliant.hybrid.rows import constraint_rows, least_norm, tangent_rows
 from pliant.hybrid.system import Contact
 from pliant.solvers import friction as solve_friction
 from pliant.solvers import lcp
@@ -37,23 +38,23 @@ def impact(
     before = H @ v
     rests = -before[at] <= [law.rest_speed for law in laws]
     e[at[rests]] = 0.0
-    project = _held(equations.over_mass(q), bilateral)
+    project = _constrained_response(equations.solve_mass(q), bilateral)
     p = _impulses(H, T, project, v, e, mu, laws[0].law)
     every = H if T is None else np.concatenate([H, T])
     return before[at], v + project(every.T @ p), rests
 
 
-def with_energy_taken(
+def with_energy_removed(
     equations: Equations, discrete: Discrete, q: FloatArray, v: FloatArray, row: int, energy: float
 ) -> FloatArray:  # fmt: skip
-    """Velocities (n,) after an impulse along one contact that takes `energy` (J), or all that its normal motion has, or
-    gives it back where it is negative.
+    """Velocities (n,) after a normal impulse at one contact that removes `energy` (J), at most the kinetic energy of
+    the normal motion. A negative `energy` is added.
     """
     touched = discrete.copy()
     touched.modes[row] = Mode.CONTACT
     bilateral, H, _, _, _, names = _rows(equations, touched, q, v)
     h = H[int(np.flatnonzero(names == row)[0])]
-    push = _held(equations.over_mass(q), bilateral)(h)
+    push = _constrained_response(equations.solve_mass(q), bilateral)(h)
     ease, rate = float(h @ push), float(h @ v)
     left = np.sqrt(max(rate * rate - 2.0 * ease * energy, 0.0))
     return np.asarray(v + push * (left - rate) / ease)
@@ -100,15 +101,15 @@ def _lcp(W: FloatArray, closing: FloatArray) -> FloatArray:
     return np.asarray(lcp(W, closing, tolerance=1e-12).solution)
 
 
-def _held(over_mass: Map, bilateral: FloatArray) -> Map:
-    """The function b → M⁻¹(b + Jᵀπ) with π such that the rows J do not move."""
+def _constrained_response(solve_mass: Map, bilateral: FloatArray) -> Map:
+    """The function b → M⁻¹(b + Jᵀπ), with π such that the bilateral rows J have no velocity."""
     if not len(bilateral):
-        return over_mass
-    push = over_mass(bilateral.T)
+        return solve_mass
+    push = solve_mass(bilateral.T)
     S = bilateral @ push
 
     def project(b: FloatArray) -> FloatArray:
-        x = over_mass(b)
+        x = solve_mass(b)
         if x.ndim == 1:
             return np.asarray(x - push @ least_norm(S, bilateral @ x)[0])
         return np.asarray(x - push @ np.linalg.lstsq(S, bilateral @ x, rcond=1e-10)[0])
@@ -117,7 +118,7 @@ def _held(over_mass: Map, bilateral: FloatArray) -> Map:
 
 
 def _restitution(equations: Equations, row: int) -> Restitution:
-    contact = equations.system.constraints[int(np.searchsorted(equations.first, row, side="right")) - 1]
+    contact = equations.system.constraints[equations.locate(row)[0]]
     assert isinstance(contact, Contact)
     assert contact.restitution is not None
     return contact.restitution
@@ -126,27 +127,27 @@ def _restitution(equations: Equations, row: int) -> Restitution:
 def _rows(
     equations: Equations, touched: Discrete, q: FloatArray, v: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, FloatArray, Any]:
-    """Bilateral rows, contact rows, their tangents, their coefficients, and their numbers."""
-    held, normals, tangents, e, mu, names = [], [], [], [], [], []
-    pieces = equations.pieces(touched)
-    rubbing = [piece.friction.directions for piece in pieces if getattr(piece.constraint, "friction", None)]
+    """Bilateral rows, contact rows, their tangents, restitution and friction coefficients, and their row indices."""
+    bilateral_rows, normals, tangents, e, mu, names = [], [], [], [], [], []
+    active_rows = equations.active_rows(touched)
+    rubbing = [group.friction.directions for group in active_rows if getattr(group.constraint, "friction", None)]
     directions = max(rubbing, default=0)
-    for piece in pieces:
-        _, H, _ = constraint_rows(piece.constraint, q, v, piece.which, all_of_them=piece.all_of_them)
-        if not equations.switched[piece.rows].any():
-            held.append(H)
+    for group in active_rows:
+        _, H, _ = constraint_rows(group.constraint, q, v, group.which, all_rows=group.all_rows)
+        if not equations.switched[group.rows].any():
+            bilateral_rows.append(H)
             continue
-        contact = piece.constraint
+        contact = group.constraint
         assert isinstance(contact, Contact)
         normals.append(H)
-        names.append(piece.rows)
+        names.append(group.rows)
         e.append(np.full(len(H), contact.restitution.coefficient if contact.restitution else 0.0))
-        mu.append(equations.mu[piece.rows])
+        mu.append(equations.mu[group.rows])
         block = np.zeros((len(H), directions, equations.n))  # zero rows where there is no friction
         if contact.friction is not None:
-            T, _ = tangent_rows(contact, q, v, piece.which, all_of_them=piece.all_of_them)
+            T, _ = tangent_rows(contact, q, v, group.which, all_rows=group.all_rows)
             block[:, : T.shape[1]] = T
         tangents.append(block.reshape(-1, equations.n))
-    bilateral = np.concatenate(held) if held else np.zeros((0, equations.n))
+    bilateral = np.concatenate(bilateral_rows) if bilateral_rows else np.zeros((0, equations.n))
     rows = np.concatenate(tangents) if directions else None
     return bilateral, np.concatenate(normals), rows, np.concatenate(e), np.concatenate(mu), np.concatenate(names)

@@ -14,26 +14,27 @@ import numpy as np
 from pliant.core.checks import finite_number, non_negative, positive, positive_count
 from pliant.core.errors import InputError, PliantWarning, SingularError
 from pliant.hybrid.controllers import as_controllers
+from pliant.hybrid.event_search import EVENT_TIME
 from pliant.hybrid.guards import Cause
-from pliant.hybrid.locate import EVENT_TIME
-from pliant.hybrid.motion import NoForceError
-from pliant.hybrid.run import Run
+from pliant.hybrid.integration import Integration
+from pliant.hybrid.mode_dynamics import NoForceError
 from pliant.hybrid.runge_kutta import RungeKutta
-from pliant.hybrid.solution import Event, Outcome, Point, Solution
-from pliant.hybrid.system import System
+from pliant.hybrid.solution import Event, HybridState, Outcome, Solution
+from pliant.hybrid.system import HybridSystem
 
 ZENO_TIME = 1e-7
 """s; a contact that closes `ZENO_COUNT` times in a row within this time each is Zeno."""
 ZENO_COUNT = 8
 _SAME_TIME_LIMIT = 500
+"""Events at one instant before the run ends; a stack of contacts settles with at most a few per row."""
 
 
 def integrate(
-    system: System,
+    system: HybridSystem,
     *,
     until: float,
     sample: float | None = 1e-3,
-    start: Point | None = None,
+    start: HybridState | None = None,
     control: Any = None,
     project: bool = False,
     rtol: float = 1e-9,
@@ -46,14 +47,14 @@ def integrate(
     """Integrate `system` up to the time `until` (s) and return its `Solution`.
 
     Samples are kept at the solver's steps, at events and on a grid of `sample` seconds (None: no grid). `start` is a
-    point of an earlier run to continue from. `control` is a function u(t, q, v) (k,), a `Sampled` or `Continuous`
+    state of an earlier run to continue from. `control` is a function u(t, q, v) (k,), a `Sampled` or `Continuous`
     controller, or several of them, whose inputs add up. `rtol` and `atol` bound the local error of each step, relative
-    to each coordinate and velocity and absolute in their units (1e-6 to 1e-12 are usual). `order` 8 suits long steps, 5
-    a fast sampled controller, between whose ticks a step of order 5 is enough. An initial state inside a contact or off
-    a joint is refused with the amount, or moved onto it where `project` is set.
+    to each coordinate and velocity and absolute in their units (1e-6 to 1e-12 are usual). `order` 8 suits long steps,
+    `order` 5 a sampled controller with a short period. An initial state that violates a constraint raises with the
+    violation, or is projected onto the constraints with `project`.
 
-    A run that cannot go on (events without end, a singular mass matrix, no consistent friction) warns, and returns the
-    part before that with its `status`.
+    A run that cannot continue (Zeno, a singular mass matrix, no consistent friction) warns, and returns the trajectory
+    up to that time with its `status`.
     """
     until = finite_number("until", until, unit="s")
     if sample is not None:
@@ -65,8 +66,8 @@ def integrate(
         raise InputError(f"max_step must be > 0 (in s), got {max_step:g}")
     if order not in (5, 8):
         raise InputError(f"order must be 5 or 8, got {order!r}")
-    run = Run(system, as_controllers(control), RungeKutta(order, rtol, atol), max_step, sample)
-    memories = tuple(one.memory for one in run.sampled) if start is None else start.memories
+    run = Integration(system, as_controllers(control), RungeKutta(order, rtol, atol), max_step, sample)
+    memories = tuple(controller.memory for controller in run.sampled) if start is None else start.memories
     run.begin(start, project)
     if until < run.t:
         raise InputError(f"until must not lie before the start ({run.t:g} s), got {until:g} s")
@@ -75,19 +76,19 @@ def integrate(
         warnings.warn(f"{system.name} at t = {run.t:.9g} s: {status.text}", PliantWarning, stacklevel=2)
     grid = np.empty(0) if sample is None else sample * np.arange(np.floor(until / sample + 1e-9) + 1.0)
     return Solution(
-        system, status, tuple(run.events), run.point(), run.equations.redundant, tuple(run.pieces), grid, run.method,
+        system, status, tuple(run.events), run.state(), run.equations.redundant, tuple(run.records), grid, run.method,
         run.controllers, memories,
     )  # fmt: skip
 
 
-def _carry(run: Run, until: float, event_limit: int, step_limit: int) -> Outcome:
-    """Step after step to `until` (s), or to where the run must end."""
+def _carry(run: Integration, until: float, event_limit: int, step_limit: int) -> Outcome:
+    """Advance to `until` (s), or to where the run must end."""
     closings: dict[int, list[float]] = {}
     same_time = 0
     while run.t < until:
         if run.stopped:
             return Outcome.STOPPED
-        if len(run.pieces) >= step_limit:
+        if len(run.records) >= step_limit:
             return Outcome.STEP_LIMIT
         before, seen = run.t, len(run.events)
         try:
@@ -107,7 +108,7 @@ def _carry(run: Run, until: float, event_limit: int, step_limit: int) -> Outcome
 
 
 def _zeno(events: list[Event], closings: dict[int, list[float]]) -> bool:
-    """Whether a contact closes again and again within no time."""
+    """Whether the closings of a contact accumulate."""
     for event in events:
         if event.cause == Cause.TOUCH.value or event.cause.startswith(Cause.IMPACT.value):
             times = closings.setdefault(event.row, [])

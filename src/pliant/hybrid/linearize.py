@@ -1,6 +1,6 @@
 """Linear models of a hybrid system in one of its modes, and equilibria under active constraints.
 
-With a and λ of the point held, the residual of the equations of motion and of the active constraints
+At constant a and λ, the residual of the equations of motion and of the active constraints
 
     r = (M a + b − B u − Fᵀλ,  R a + c)          is differentiated by a complex step in q and v, exactly,
 
@@ -19,21 +19,23 @@ import numpy as np
 from pliant.core.checks import finite_array
 from pliant.core.errors import ConvergenceError, InputError, MissingExtraError
 from pliant.core.types import FloatArray
+from pliant.hybrid.contact_laws import Grip, Mode
 from pliant.hybrid.equations import Discrete, Equations
-from pliant.hybrid.laws import Grip, Mode
-from pliant.hybrid.motion import Motion
-from pliant.hybrid.solution import Point
-from pliant.hybrid.start import first_discrete
-from pliant.hybrid.system import Joint, System
+from pliant.hybrid.initial_state import initial_discrete
+from pliant.hybrid.mode_dynamics import ModeDynamics
+from pliant.hybrid.solution import HybridState
+from pliant.hybrid.system import HybridSystem, Joint
 
 _STEP = 1e-30
+"""Complex step: no subtraction, so its error is rounding however small it is."""
 _TOUCHING = 1e-6
+"""m; gap below which a contact counts as closed at an operating point given by hand."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
     """Derivatives of acceleration and forces at a point: `A` (2n, 2n) and `B` (2n, k) of ẋ, x = (q, v), and `L` (rows,
-    2n), `N` (rows, k) of the forces of the active rows, whose numbers are `rows`.
+    2n), `N` (rows, k) of the forces of the active rows, whose indices are `rows`.
     """
 
     A: FloatArray
@@ -50,19 +52,19 @@ class Sensitivity:
 
 
 def linearize(
-    system: System, point: Any, active: str | Sequence[str] = "contact", *, forces: bool = False
+    system: HybridSystem, point: Any, active: str | Sequence[str] = "contact", *, forces: bool = False
 ) -> Any:  # fmt: skip
     """The linear model of a mode at `point` as a `control.StateSpace` with states (q, v) and inputs u.
 
-    `point` is a point of a run, or a tuple (q, v) or (q, v, u) of arrays (n,), (n,), (k,). `active` says which contacts
-    hold: "contact" those in contact at the point or touching there (|h| ≤ 1e-6 m), "all", "none", or the names of
-    constraints; joints always hold. Outputs are those of the system (q by default), with `forces` followed by λ of the
-    active rows. A system without inputs gets one that does nothing, for python-control has no models without.
+    `point` is a state of a run, or a tuple (q, v) or (q, v, u) of arrays (n,), (n,), (k,). `active` selects the active
+    contacts: "contact" those in contact at the point or touching there (|h| ≤ 1e-6 m), "all", "none", or the names of
+    constraints; joints are always active. Outputs are those of the system (q by default), with `forces` followed by λ
+    of the active rows. A system without inputs gets one without effect, as python-control requires an input.
     """
     control = control_package()
     equations = Equations(system)
     q, v, u, discrete = resolve(equations, point, active)
-    s = sensitivity(Motion(equations, discrete), q, v, u)
+    s = sensitivity(ModeDynamics(equations, discrete), q, v, u)
     C = output_matrix(system, q, v)
     D: FloatArray = np.zeros((len(C), s.B.shape[1]))
     names = list(system.labels) if system.outputs is None else [f"y{k + 1}" for k in range(len(C))]
@@ -82,18 +84,18 @@ def linearize(
 def resolve(
     equations: Equations, point: Any, active: str | Sequence[str]
 ) -> tuple[FloatArray, FloatArray, FloatArray, Discrete]:
-    """q, v, u and the discrete state that `point` and `active` mean."""
+    """q, v, u and the discrete state of an operating `point` with the `active` constraints."""
     n, system = equations.n, equations.system
-    if isinstance(point, Point):
+    if isinstance(point, HybridState):
         q, v, u, discrete = point.q, point.v, point.u, point.discrete.copy()
     else:
         if not isinstance(point, (tuple, list)) or len(point) not in (2, 3):
-            raise InputError(f"point must be a point of a run, (q, v) or (q, v, u), got {point!r}")
+            raise InputError(f"point must be a state of a run, (q, v) or (q, v, u), got {point!r}")
         q = finite_array("q of the point", point[0], shape=(n,))
         v = finite_array("v of the point", point[1], shape=(n,))
         given = point[2] if len(point) > 2 else np.zeros(equations.input_count)
         u = finite_array("u of the point", given, shape=(equations.input_count,))
-        discrete = first_discrete(equations, q)
+        discrete = initial_discrete(equations, q)
     names = {constraint.name for constraint in system.constraints}
     if not isinstance(active, str) and set(active) - names:
         raise InputError(f"{system.name} has no constraints {sorted(set(active) - names)}; it has {sorted(names)}")
@@ -123,19 +125,19 @@ def resolve(
     return q, v, u, discrete
 
 
-def sensitivity(motion: Motion, q: FloatArray, v: FloatArray, u: FloatArray) -> Sensitivity:
-    """Exact derivatives of accelerations and forces in the mode of `motion`."""
-    equations, n = motion.equations, motion.equations.n
-    motion.lam = np.empty(0)
-    a = motion.acceleration(q, v, u)
-    lam = motion.lam
-    R, F, _ = motion.assemble(q, v) if motion.normal_count else (np.zeros((0, n)), np.zeros((0, n)), None)
+def sensitivity(dynamics: ModeDynamics, q: FloatArray, v: FloatArray, u: FloatArray) -> Sensitivity:
+    """Exact derivatives of accelerations and forces in the mode of `dynamics`."""
+    equations, n = dynamics.equations, dynamics.equations.n
+    dynamics.lam = np.empty(0)
+    a = dynamics.acceleration(q, v, u)
+    lam = dynamics.lam
+    R, F, _ = dynamics.assemble(q, v) if dynamics.normal_count else (np.zeros((0, n)), np.zeros((0, n)), None)
     k = len(R)
     gradient = np.empty((n + k, 2 * n))
     for column in range(2 * n):
         x = np.concatenate([q, v]).astype(complex)
         x[column] += 1j * _STEP
-        gradient[:, column] = _residual(motion, x[:n], x[n:], u, a, lam).imag / _STEP
+        gradient[:, column] = _residual(dynamics, x[:n], x[n:], u, a, lam).imag / _STEP
     inputs = _inputs(equations, q)
     matrix = np.block([[equations.mass(q), -F.T], [R, np.zeros((k, k))]])
     right = np.hstack([-gradient, np.vstack([inputs, np.zeros((k, inputs.shape[1]))])])
@@ -143,17 +145,17 @@ def sensitivity(motion: Motion, q: FloatArray, v: FloatArray, u: FloatArray) -> 
     top = np.hstack([np.zeros((n, n)), np.eye(n)])
     A = np.vstack([top, solved[:n, : 2 * n]])
     B = np.vstack([np.zeros((n, inputs.shape[1])), solved[:n, 2 * n :]])
-    m = motion.normal_count
+    m = dynamics.normal_count
     L, N = solved[n : n + m, : 2 * n], solved[n : n + m, 2 * n :]
-    return Sensitivity(A, B, L, N, motion.rows, np.concatenate([v, a]))
+    return Sensitivity(A, B, L, N, dynamics.rows, np.concatenate([v, a]))
 
 
-def _residual(motion: Motion, q: Any, v: Any, u: FloatArray, a: FloatArray, lam: FloatArray) -> Any:
-    equations = motion.equations
+def _residual(dynamics: ModeDynamics, q: Any, v: Any, u: FloatArray, a: FloatArray, lam: FloatArray) -> Any:
+    equations = dynamics.equations
     first = equations.mass(q) @ a - equations.force(q, v, u if len(u) else None)
-    if not motion.normal_count:
+    if not dynamics.normal_count:
         return first
-    R, F, c = motion.assemble(q, v)
+    R, F, c = dynamics.assemble(q, v)
     return np.concatenate([first - F.T @ lam, R @ a + c])
 
 
@@ -164,7 +166,7 @@ def _inputs(equations: Equations, q: FloatArray) -> FloatArray:
     return np.asarray(matrix(q) if callable(matrix) else matrix, float)
 
 
-def output_matrix(system: System, q: FloatArray, v: FloatArray) -> FloatArray:
+def output_matrix(system: HybridSystem, q: FloatArray, v: FloatArray) -> FloatArray:
     """Derivative (outputs, 2n) of the system's outputs with respect to (q, v)."""
     n = len(q)
     if system.outputs is None:
@@ -178,7 +180,7 @@ def output_matrix(system: System, q: FloatArray, v: FloatArray) -> FloatArray:
 
 
 def equilibrium(
-    system: System,
+    system: HybridSystem,
     guess: Any,
     active: str | Sequence[str] = "contact",
     *,
@@ -194,12 +196,12 @@ def equilibrium(
     equations = Equations(system)
     q, _, u, discrete = resolve(equations, guess, active)
     n, zero = equations.n, np.zeros(equations.n)
-    motion = Motion(equations, discrete)
-    motion.acceleration(q, zero, u)
-    lam = motion.lam.copy()
+    dynamics = ModeDynamics(equations, discrete)
+    dynamics.acceleration(q, zero, u)
+    lam = dynamics.lam.copy()
     q, u = q.copy(), u.copy()
     for _ in range(60):
-        residual = _static_residual(motion, q, u, lam)
+        residual = _static_residual(dynamics, q, u, lam)
         scale = max(float(np.abs(equations.force(q, zero, u)).max()), 1e-300)
         if np.abs(residual[:n]).max() <= tolerance * scale and np.abs(residual[n:]).max(initial=0.0) <= tolerance:
             return q, u, lam
@@ -207,8 +209,8 @@ def equilibrium(
         for column in range(n):
             x = q.astype(complex)
             x[column] += 1j * _STEP
-            J[:, column] = _static_residual(motion, x, u, lam).imag / _STEP
-        _, F, _ = motion.assemble(q, zero) if motion.normal_count else (None, np.zeros((0, n)), None)
+            J[:, column] = _static_residual(dynamics, x, u, lam).imag / _STEP
+        _, F, _ = dynamics.assemble(q, zero) if dynamics.normal_count else (None, np.zeros((0, n)), None)
         blocks = [J, np.vstack([-F.T, np.zeros((len(residual) - n, len(lam)))])]
         if solve_inputs:
             blocks.append(np.vstack([-_inputs(equations, q), np.zeros((len(residual) - n, len(u)))]))
@@ -218,23 +220,24 @@ def equilibrium(
         if solve_inputs:
             u = u + step[n + len(lam) :]
     raise ConvergenceError(
-        f"{system.name}: no equilibrium found near the guess, residual {np.abs(residual).max():g}; start closer, "
-        "or let the input move (solve_inputs=True)",
+        f"{system.name}: no equilibrium near the guess, residual {np.abs(residual).max():g}; start closer, or make the "
+        "input unknown (solve_inputs=True)",
         result=(q, u, lam),
     )
 
 
-def _static_residual(motion: Motion, q: Any, u: FloatArray, lam: FloatArray) -> Any:
-    """Forces that do not balance, and gaps of the active rows, at rest."""
-    equations, zero = motion.equations, np.zeros(motion.equations.n)
+def _static_residual(dynamics: ModeDynamics, q: Any, u: FloatArray, lam: FloatArray) -> Any:
+    """Force residual and gaps of the active rows at rest."""
+    equations, zero = dynamics.equations, np.zeros(dynamics.equations.n)
     first = -equations.force(q, zero, u if len(u) else None)
-    if not motion.normal_count:
+    if not dynamics.normal_count:
         return first
-    _, F, _ = motion.assemble(q, zero)
+    _, F, _ = dynamics.assemble(q, zero)
     gaps = [
-        equations.gaps(q, equations.system.constraints.index(piece.constraint), piece.which) for piece in motion.pieces
+        equations.gaps(q, equations.system.constraints.index(group.constraint), group.which)
+        for group in dynamics.active_rows
     ]
-    offsets = motion.offsets if motion.offsets is not None else 0.0
+    offsets = dynamics.offsets if dynamics.offsets is not None else 0.0
     return np.concatenate([first - F.T @ lam, np.concatenate(gaps) - offsets])
 
 

@@ -5,10 +5,10 @@ Coordinates q = (turn of the maze, x and y of the ball, turn of the ball), angle
     h₁ = √(q₂² + q₃²) − (r_i + r_b)                                  distance, in m, so that λ₁ is in N
     h₂ = r_b q₄ + r_i q₁ + (r_i + r_b) atan(q₂/q₃) − (its value at touch)        rolling without slip
 
-are held, the corrected (10) of the paper. Gates 1 and 3 let the ball through where q₁ + atan(q₂/q₃) reaches π/2, gates
-2 and 4 where it returns to 0. With a solid sphere and no friction the linear model about the top of a ring has poles
-±p, two at 0, zeros ±z and p/z ≤ √(7/5): the paper's poles −1.1 and 1.4 and its zero 0.65 cannot come from its
-equations. Here p is near 1.25, the zeros and poles of both compensators are the paper's, and their gains are our own.
+are constrained to zero, the corrected (10) of the paper. Gates 1 and 3 let the ball through where q₁ + atan(q₂/q₃)
+rises to π/2, gates 2 and 4 where it returns to 0. With a solid sphere and no friction the linear model about the top of
+a ring has poles ±p, two at 0, zeros ±z and p/z ≤ √(7/5): the paper's poles −1.1 and 1.4 and its zero 0.65 cannot come
+from its equations. Here p is near 1.25, the zeros and poles of both compensators are the paper's, their gains our own.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.hybrid.controllers import Continuous
-from pliant.hybrid.system import Joint, Machine, System, Transition
+from pliant.hybrid.system import HybridSystem, Joint, Machine, Transition
 
 RADII = (0.120, 0.105, 0.090, 0.075)
+"""m; radii of the rings, from outside in. The paper gives none."""
 TILTED_GRAVITY = 0.23
 """m/s²: a maze tilted by 1.34° from lying flat, which brings the unstable poles of its rings near 1.25 1/s."""
 BALL_LEAD = (0.6, 10.0, 10.0)
@@ -41,12 +42,12 @@ def ball_maze(
     gravity: float = TILTED_GRAVITY,
     alpha: tuple[float, float] = (25.0, 10.0),
     drop: float = 0.0015,
-) -> System:
+) -> HybridSystem:
     """The maze with rings of `radii` (k,) m from outside in, and a ball of `ball_radius` m and `ball_mass` kg.
 
-    The ball, a solid sphere, starts `drop` (m) above the outer ring. `maze_inertia` in kg·m²; `gravity` (m/s²) is its
-    part in the plane of the maze; u (1,) is the torque on the maze in N·m; `alpha` = (α₀ 1/s², α₁ 1/s) stabilises both
-    constraints. Outputs are the ball's x (m) and the turn of the maze (rad). The machine `maze` counts the states of
+    The ball, a solid sphere, starts `drop` (m) above the outer ring. `maze_inertia` in kg·m²; `gravity` (m/s²) is the
+    component in the plane of the maze; u (1,) is the torque on the maze in N·m; `alpha` = (α₀ 1/s², α₁ 1/s) stabilises
+    both constraints. Outputs are the ball's x (m) and the turn of the maze (rad). The machine `maze` has the states of
     the paper: 0 above the first ring, 2i − 1 on ring i, 2i falling from it, and the last one in the centre.
     """
     radii = finite_array("radii of the rings", radii, shape=(None,))
@@ -65,7 +66,7 @@ def ball_maze(
     active = {2 * k + 1: (f"ring {k + 1}", f"roll {k + 1}") for k in range(count)}
     weight = ball_mass * gravity
     force = np.array([0.0, 0.0, weight, 0.0])
-    return System(
+    return HybridSystem(
         q0=np.array([0.0, 0.0, radii[0] + ball_radius + drop, 0.0]),
         v0=np.zeros(4),
         mass=np.array([maze_inertia, ball_mass, ball_mass, 0.4 * ball_mass * ball_radius**2]),
@@ -80,8 +81,8 @@ def ball_maze(
     )
 
 
-def _ring(number: int, radius: float, ball: float, alpha: tuple[float, float]) -> list[Joint]:
-    reach = radius + ball
+def _ring(ring_index: int, radius: float, ball: float, alpha: tuple[float, float]) -> list[Joint]:
+    radius_sum = radius + ball
 
     def ring(q: Any, v: Any) -> tuple[Any, Any, Any]:
         x, y = q[1], q[2]
@@ -89,37 +90,46 @@ def _ring(number: int, radius: float, ball: float, alpha: tuple[float, float]) -
         nx, ny = x / rho, y / rho
         tangential = ny * v[1] - nx * v[2]
         zero = 0.0 * x
-        return np.array([rho - reach]), np.array([[zero, nx, ny, zero]]), np.array([tangential * tangential / rho])
+        return (
+            np.array([rho - radius_sum]),
+            np.array([[zero, nx, ny, zero]]),
+            np.array([tangential * tangential / rho]),
+        )
 
     def roll(q: Any, v: Any) -> tuple[Any, Any, Any]:
         x, y = q[1], q[2]
         square = x * x + y * y
-        rows = np.array([[radius + 0.0 * x, reach * y / square, -reach * x / square, ball + 0.0 * x]])
+        rows = np.array([[radius + 0.0 * x, radius_sum * y / square, -radius_sum * x / square, ball + 0.0 * x]])
         turning = (y * v[1] - x * v[2]) / square
-        curve = -2.0 * reach * turning * (x * v[1] + y * v[2]) / square
+        curve = -2.0 * radius_sum * turning * (x * v[1] + y * v[2]) / square
         return rolled(q), rows, np.array([curve])
 
     def rolled(q: Any) -> Any:
-        return np.array([ball * q[3] + radius * q[0] + reach * np.arctan(q[1] / q[2])])
+        return np.array([ball * q[3] + radius * q[0] + radius_sum * np.arctan(q[1] / q[2])])
 
     return [
-        Joint(f"ring {number}", lambda q: np.array([np.sqrt(q[1] * q[1] + q[2] * q[2]) - reach]), alpha, rows=ring),
-        Joint(f"roll {number}", rolled, alpha, relative=True, rows=roll),
+        Joint(
+            f"ring {ring_index}",
+            lambda q: np.array([np.sqrt(q[1] * q[1] + q[2] * q[2]) - radius_sum]),
+            alpha,
+            rows=ring,
+        ),
+        Joint(f"roll {ring_index}", rolled, alpha, relative=True, rows=roll),
     ]
 
 
-def _touch(reach: float) -> Any:
-    return lambda t, q, v, lam: float(np.hypot(q[1], q[2]) - reach)
+def _touch(radius_sum: float) -> Any:
+    return lambda t, q, v, lam: float(np.hypot(q[1], q[2]) - radius_sum)
 
 
 def _gate(outward: bool) -> Any:
-    """The gate at a quarter turn, or the one at the start, as a number that falls through zero over it."""
+    """The guard of the gate at a quarter turn, or of the one at the start: it falls through zero over the gate."""
     if outward:
         return lambda t, q, v, lam: float(0.5 * np.pi - q[0] - np.arctan(q[1] / q[2]))
     return lambda t, q, v, lam: float(q[0] + np.arctan(q[1] / q[2]))
 
 
-def ring_top(maze: System, ring: int) -> tuple[FloatArray, FloatArray]:
+def ring_top(maze: HybridSystem, ring: int) -> tuple[FloatArray, FloatArray]:
     """The equilibrium (q, v), each (4,), of the ball at rest on top of `ring` (1 is the outer one)."""
     radii = maze.details["radii"]
     if not 1 <= ring <= len(radii):
@@ -167,5 +177,5 @@ def maze_reference(
     k = int((t - begin) // interval)
     ends = (0.0 if k == 0 else -beyond, 0.5 * np.pi + beyond)
     here, there = ends if k % 2 == 0 else (ends[1], -beyond)
-    part = min((t - begin - k * interval) * rate / abs(there - here), 1.0)
-    return float(here + (there - here) * part * part * (3.0 - 2.0 * part))
+    fraction = min((t - begin - k * interval) * rate / abs(there - here), 1.0)
+    return float(here + (there - here) * fraction * fraction * (3.0 - 2.0 * fraction))

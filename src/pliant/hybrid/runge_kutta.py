@@ -21,7 +21,7 @@ Rate = Callable[[float, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class RungeKuttaStep:
     """A step from (t, y) by h: the end `y1` with its rate `f1`, stages `K`, and the error over the tolerance."""
 
     t: float
@@ -33,14 +33,14 @@ class Step:
     error: float
 
     def between(self, theta: float) -> FloatArray:
-        """The state at the part `theta` of the step by Hermite's cubic, which needs no further evaluations."""
+        """The state at the fraction `theta` of the step by Hermite's cubic, which needs no further evaluations."""
         a, b = theta * theta * (3.0 - 2.0 * theta), theta * (1.0 - theta)
         slope = (1.0 - theta) * self.K[0] - theta * self.f1
         return np.asarray(self.y + a * (self.y1 - self.y) + (b * self.h) * slope)
 
 
 class Dense:
-    """The polynomial through a step; `at(theta)` takes parts of the step in [0, 1], (k,), and gives states (k, n)."""
+    """The polynomial through a step; `at(theta)` gives states (k, n) at fractions of the step in [0, 1], (k,)."""
 
     __slots__ = ("F", "y")
 
@@ -49,7 +49,7 @@ class Dense:
         self.F = F
 
     def at(self, theta: FloatArray) -> FloatArray:
-        """States (k, n) at the parts `theta` (k,) of the step."""
+        """States (k, n) at the fractions `theta` (k,) of the step."""
         weights = np.empty((len(theta), len(self.F)))
         product = np.ones_like(theta)
         for k in range(len(self.F)):
@@ -57,8 +57,8 @@ class Dense:
             weights[:, k] = product
         return self.y + weights.dot(self.F)  # type: ignore[no-any-return]
 
-    def one(self, theta: float) -> FloatArray:
-        """The state (n,) at one part of the step."""
+    def state(self, theta: float) -> FloatArray:
+        """The state (n,) at one fraction of the step."""
         weights = np.empty(len(self.F))
         product = 1.0
         for k in range(len(self.F)):
@@ -86,7 +86,7 @@ class RungeKutta:
         else:
             self._P = method.P
 
-    def step(self, rate: Rate, t: float, y: FloatArray, f: FloatArray, h: float) -> Step:
+    def step(self, rate: Rate, t: float, y: FloatArray, f: FloatArray, h: float) -> RungeKuttaStep:
         """Try a step of size h from (t, y), where the rate is f."""
         K = np.empty((self.stages + 1, len(y)))
         K[0] = f
@@ -98,7 +98,7 @@ class RungeKutta:
             K[s] = rate(t + C[s] * h, change)
         y1 = y + h * self.B.dot(K[:-1])
         f1 = K[-1] = rate(t + h, y1)
-        return Step(t, h, y, y1, f1, K, self._error(K, h, y, y1))
+        return RungeKuttaStep(t, h, y, y1, f1, K, self._error(K, h, y, y1))
 
     def _error(self, K: FloatArray, h: float, y: FloatArray, y1: FloatArray) -> float:
         scale = np.maximum(np.abs(y), np.abs(y1))
@@ -111,7 +111,7 @@ class RungeKutta:
         n3, n5 = float(e3.dot(e3)), float(e5.dot(e5))
         return 0.0 if n5 == 0.0 and n3 == 0.0 else float(abs(h) * n5 / np.sqrt((n5 + 0.01 * n3) * len(e3)))
 
-    def dense(self, rate: Rate, step: Step) -> Dense:
+    def dense(self, rate: Rate, step: RungeKuttaStep) -> Dense:
         """The interpolant of a step, of order 4 or 7; order 8 takes three more evaluations."""
         y, K, h = step.y, step.K, step.h
         if self.order == 5:

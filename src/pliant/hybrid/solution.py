@@ -14,15 +14,15 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.hybrid.controllers import Flow
 from pliant.hybrid.equations import Discrete
-from pliant.hybrid.runge_kutta import Dense, RungeKutta, Step
-from pliant.hybrid.system import System
+from pliant.hybrid.runge_kutta import Dense, RungeKutta, RungeKuttaStep
+from pliant.hybrid.system import HybridSystem
 
 
 class Outcome(Enum):
     """How an integration ended. `Outcome.X.text` says what happened and what to try next."""
 
     FINISHED = "reached the end"
-    STOPPED = "a machine reached one of its final states"
+    STOPPED = "a machine entered one of its final states"
     ZENO = (
         "stopped where events accumulate (Zeno): give the contact a rest speed (`Restitution(rest_speed=…)`) or damping"
     )
@@ -33,11 +33,11 @@ class Outcome(Enum):
         "where a constraint's derivative ∂h/∂q vanishes"
     )
     NOT_FINITE = (
-        "stopped where accelerations, gaps or guards are no finite numbers: look at bias, mass, constraints, machines "
-        "and controllers at `final`"
+        "stopped where accelerations, gaps or guards are not finite: check bias, mass, constraints, machines and "
+        "controllers at `final`"
     )
     STEP_TOO_SMALL = (
-        "stopped where the step shrank to rounding: loosen `rtol`, or check forces and constraints for jumps"
+        "stopped where the step size fell to rounding: loosen `rtol`, or check forces and constraints for jumps"
     )
     STEP_LIMIT = "stopped at the limit of steps: raise `step_limit`, or loosen `rtol`"
 
@@ -55,7 +55,7 @@ class Outcome(Enum):
 class Event(NamedTuple):
     """A row of the event log: at `time` (s), `name` went from `source` to `target` because of `cause`.
 
-    `name` is that of a constraint row or of a machine; `row` the number of the row (−1 for a machine).
+    `name` is that of a constraint row or of a machine; `row` the index of the row (−1 for a machine).
     """
 
     time: float
@@ -67,7 +67,7 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class HybridState:
     """The whole state at one time: what `integrate(start=…)` continues from and `linearize` takes.
 
     `time` s, `q` and `v` (n,), `modes` and `lam` (m,) N, `u` (k,) the input, `states` of machines; `discrete`, `x` and
@@ -96,9 +96,9 @@ class Point:
 
 
 @dataclass(eq=False)
-class Piece:
-    """A recorded step: times, end states, the flow that drove it, its stages where samples fall into it, and the flow
-    that holds from its end on. Its dense output is made when it is asked for.
+class StepRecord:
+    """A recorded step: times, end states, its `flow`, its stages where samples lie within it, and the flow `after` it.
+    Its dense output is computed on demand.
     """
 
     t: float
@@ -106,7 +106,7 @@ class Piece:
     y: FloatArray
     y1: FloatArray
     flow: Flow
-    step: Step | None
+    step: RungeKuttaStep | None
     after: Flow
     dense: Dense | None = None
 
@@ -126,40 +126,40 @@ class Solution:
 
     Sampled at `times` (k,) s: the solver's steps, the events and the grid asked for; at an event the state after it.
     `events` is the log in order; `final` the last point; `status` says how the run ended. `redundant` is the largest
-    number of redundant constraint rows met; where it is not 0, λ is the one of least norm.
+    count of redundant constraint rows; where it is not 0, λ is the solution of least norm.
     """
 
-    system: System
+    system: HybridSystem
     status: Outcome
     events: tuple[Event, ...]
-    final: Point
+    final: HybridState
     redundant: int
-    pieces: tuple[Piece, ...] = field(repr=False)
+    records: tuple[StepRecord, ...] = field(repr=False)
     grid: FloatArray = field(repr=False)
-    """Times (k,) s that were asked for."""
+    """Requested sample times (k,), s."""
     method: RungeKutta = field(repr=False)
     controllers: tuple[Any, ...] = field(repr=False, default=())
     memories: tuple[Any, ...] = field(repr=False, default=())  # what sampled controllers remembered at the start
 
     @cached_property
-    def _samples(self) -> tuple[FloatArray, FloatArray, list[tuple[Piece, Any, Any]]]:
-        if not self.pieces:
+    def _samples(self) -> tuple[FloatArray, FloatArray, list[tuple[StepRecord, Any, Any]]]:
+        if not self.records:
             y = np.concatenate([self.final.q, self.final.v, self.final.x])
             return np.array([self.final.time]), y[None], []
-        times, states, blocks = [np.array([self.pieces[0].t])], [self.pieces[0].y[None]], []
-        ends = np.array([piece.t1 for piece in self.pieces])
-        low = np.searchsorted(self.grid, [self.pieces[0].t, *ends], side="right")
+        times, states, blocks = [np.array([self.records[0].t])], [self.records[0].y[None]], []
+        ends = np.array([record.t1 for record in self.records])
+        low = np.searchsorted(self.grid, [self.records[0].t, *ends], side="right")
         place = 1
-        for k, piece in enumerate(self.pieces):
+        for k, record in enumerate(self.records):
             inside = self.grid[low[k] : low[k + 1]]
-            inside = inside[inside < piece.t1]
+            inside = inside[inside < record.t1]
             if len(inside):
-                theta = (inside - piece.t) / (piece.t1 - piece.t)
+                theta = (inside - record.t) / (record.t1 - record.t)
                 times.append(inside)
-                states.append(piece.interpolant(self.method).at(theta))
-            times.append(np.array([piece.t1]))
-            states.append(piece.y1[None])
-            blocks.append((piece, slice(place, place + len(inside)), place + len(inside)))
+                states.append(record.interpolant(self.method).at(theta))
+            times.append(np.array([record.t1]))
+            states.append(record.y1[None])
+            blocks.append((record, slice(place, place + len(inside)), place + len(inside)))
             place += len(inside) + 1
         return np.concatenate(times), np.concatenate(states), blocks
 
@@ -195,49 +195,49 @@ class Solution:
         out = np.empty((len(times), len(final)), kind)
         out[:] = final
         if blocks:
-            out[0] = of(blocks[0][0].flow.motion.discrete)
-        for piece, inside, end in blocks:
-            out[inside] = of(piece.flow.motion.discrete)
-            out[end] = of(piece.after.motion.discrete)
+            out[0] = of(blocks[0][0].flow.dynamics.discrete)
+        for record, inside, end in blocks:
+            out[inside] = of(record.flow.dynamics.discrete)
+            out[end] = of(record.after.dynamics.discrete)
         return out
 
     @cached_property
     def lam(self) -> FloatArray:
         """Forces λ (k, m) N of all constraint rows at `times`, zero where inactive."""
-        return self._forces(lambda flow, q, v: flow.motion.normals())
+        return self._forces(lambda flow, q, v: flow.dynamics.normals())
 
     @cached_property
     def friction(self) -> FloatArray:
         """Friction forces (k, m, 2) N at `times`, along the directions of each row's friction."""
-        return self._forces(lambda flow, q, v: flow.motion.tangentials(q, v))
+        return self._forces(lambda flow, q, v: flow.dynamics.tangentials(q, v))
 
     def _forces(self, read: Any) -> FloatArray:
         times, y, blocks = self._samples
         n = self.system.coordinate_count
-        first = self._force_at(read, self.pieces[0].flow, times[0], y[0], n) if blocks else read(None, None, None)
+        first = self._force_at(read, self.records[0].flow, times[0], y[0], n) if blocks else read(None, None, None)
         out = np.zeros((len(times), *np.shape(first)))
         out[0] = first
-        for piece, inside, end in blocks:
-            out[end] = self._force_at(read, piece.after, piece.t1, piece.y1, n)
+        for record, inside, end in blocks:
+            out[end] = self._force_at(read, record.after, record.t1, record.y1, n)
             count = inside.stop - inside.start
-            if piece.flow.motion.normal_count and count:
-                out[inside] = self._inside(read, piece, times[inside], y[inside], n)
+            if record.flow.dynamics.normal_count and count:
+                out[inside] = self._inside(read, record, times[inside], y[inside], n)
         return out
 
-    def _inside(self, read: Any, piece: Piece, times: FloatArray, y: FloatArray, n: int) -> FloatArray:
-        """Forces at times inside a step: one by one where they are few, else through nine nodes of the step."""
+    def _inside(self, read: Any, record: StepRecord, times: FloatArray, y: FloatArray, n: int) -> FloatArray:
+        """Forces at times inside a step: one by one where they are few, else interpolated from nine nodes."""
         if len(times) <= _NODES:
-            return np.array([self._force_at(read, piece.flow, t, state, n) for t, state in zip(times, y, strict=True)])
+            return np.array([self._force_at(read, record.flow, t, state, n) for t, state in zip(times, y, strict=True)])
         nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(_NODES) / (_NODES - 1))
-        states = piece.interpolant(self.method).at(nodes)
-        at = piece.t + nodes * (piece.t1 - piece.t)
-        known = np.array([self._force_at(read, piece.flow, t, state, n) for t, state in zip(at, states, strict=True)])
-        weights = _barycentric((times - piece.t) / (piece.t1 - piece.t), nodes)
+        states = record.interpolant(self.method).at(nodes)
+        at = record.t + nodes * (record.t1 - record.t)
+        known = np.array([self._force_at(read, record.flow, t, state, n) for t, state in zip(at, states, strict=True)])
+        weights = _barycentric((times - record.t) / (record.t1 - record.t), nodes)
         return np.tensordot(weights, known, axes=1)
 
     @staticmethod
     def _force_at(read: Any, flow: Flow, t: float, y: FloatArray, n: int) -> Any:
-        if flow.motion.normal_count:
+        if flow.dynamics.normal_count:
             flow.rate(t, y)
         return read(flow, y[:n], y[n : 2 * n])
 
@@ -247,22 +247,22 @@ class Solution:
         times, y, blocks = self._samples
         out = np.zeros((len(times), self.system.input_count))
         if blocks:
-            out[0] = _or_zero(self.pieces[0].flow.input(times[0], y[0]), out.shape[1])
-        for piece, inside, end in blocks:
-            out[end] = _or_zero(piece.after.input(times[end], y[end]), out.shape[1])
+            out[0] = _or_zero(self.records[0].flow.input(times[0], y[0]), out.shape[1])
+        for record, inside, end in blocks:
+            out[end] = _or_zero(record.after.input(times[end], y[end]), out.shape[1])
             for k in range(inside.start, inside.stop):
-                out[k] = _or_zero(piece.flow.input(times[k], y[k]), out.shape[1])
+                out[k] = _or_zero(record.flow.input(times[k], y[k]), out.shape[1])
         return out
 
     @property
     def step_times(self) -> FloatArray:
         """Ends (steps,) s of the solver's steps."""
-        return np.array([piece.t1 for piece in self.pieces])
+        return np.array([record.t1 for record in self.records])
 
     @property
     def step_sizes(self) -> FloatArray:
         """Sizes (steps,) s of the solver's steps."""
-        return np.array([piece.t1 - piece.t for piece in self.pieces])
+        return np.array([record.t1 - record.t for record in self.records])
 
     def at(self, times: Any) -> tuple[FloatArray, FloatArray]:
         """Coordinates and velocities (k, n) at any `times` (k,) s of the run, from the dense output."""
@@ -275,12 +275,13 @@ class Solution:
         out[:] = self._samples[1][0]
         which = np.minimum(np.searchsorted(ends, wanted), len(ends) - 1)
         for k in np.unique(which):
-            piece, mine = self.pieces[k], which == k
-            out[mine] = piece.interpolant(self.method).at((wanted[mine] - piece.t) / (piece.t1 - piece.t))
+            record, mine = self.records[k], which == k
+            out[mine] = record.interpolant(self.method).at((wanted[mine] - record.t) / (record.t1 - record.t))
         return out[:, :n], out[:, n : 2 * n]
 
 
 _NODES = 9
+"""Chebyshev nodes for λ inside a step: degree eight, one more than the dense output of the state."""
 
 
 def _barycentric(x: FloatArray, nodes: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ import numpy as np
 from pliant.core.checks import finite_array, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.hybrid.laws import Friction, Restitution
+from pliant.hybrid.contact_laws import Friction, Restitution
 
 Function = Callable[..., Any]
 
@@ -31,7 +31,7 @@ class Joint:
     """Equalities h(q) = 0, `count` of them, stabilised by ḧ + α₁ḣ + α₀h = 0 with `alpha` = (α₀ 1/s², α₁ 1/s).
 
     Derivatives of `value` come from jets; `rows(q, v)` → h (k,), H (k, n), vᵀ∇²h v (k,) replaces them where speed
-    matters. A `relative` joint holds the value that h has when a machine switches it on.
+    matters. A `relative` joint keeps h at its value when a machine activates it.
     """
 
     name: str
@@ -52,14 +52,14 @@ class Contact:
 
     `alpha` = (α₀ 1/s², α₁ 1/s, α₂ 1/(m² s²)); `odd(h)` replaces α₂h³ by another odd, stable function (m/s²).
     `energy_consistent` releases the contact where h rises through 0, not where λ changes sign, unless the force stays
-    positive over the whole overshoot; work that it has done by then beyond its damping, because the load changed
-    meanwhile, is taken from the normal motion or given back to it: a collision loses what α₁ takes, and gains nothing.
-    `restitution` makes impacts impulsive. `rows` as for a joint. A large family gives `near(q, reach)` → rows whose gap
-    may be below `reach` (m) and `moved(q, q_then)` → the most (m) by which a gap changed since; its `gap(q, which)` and
-    `rows(q, v, which)` (and those of its friction) take the indices wanted, and whatever is far is skipped. Where h is
-    the gap only for a part of the states (the distance of a vertex from a face that it may leave sideways), `scope(q)`,
-    for a family `scope(q, which)`, says how far (m) each row is inside that part: a row can touch where it is > 0, and
-    is let go beyond it.
+    positive over the whole overshoot; its work without damping, not zero where the load changed during contact, is
+    removed from the normal motion or returned to it: a collision dissipates by α₁ only, and gains no energy.
+    `restitution` makes impacts impulsive. `rows` as for a joint. A large family gives `near(q, search_distance)` → rows
+    whose gap may be below `search_distance` (m), and `moved(q, q_then)` → the largest change (m) of a gap since; its
+    `gap(q, which)` and `rows(q, v, which)` (and those of its friction) take row indices, and distant rows are skipped.
+    Where h is the gap only in a region of the states (the distance of a vertex from a face that it may leave sideways),
+    `scope(q)`, for a family `scope(q, which)`, is the signed distance (m) of each row to the boundary of that region: a
+    row can touch where it is > 0, and is released outside.
     """
 
     name: str
@@ -73,14 +73,14 @@ class Contact:
     rows: Function | None = None
     near: Callable[[FloatArray, float], Any] | None = None
     moved: Callable[[FloatArray, FloatArray], float] | None = None
-    reach: float = 0.0
+    search_distance: float = 0.0
     scope: Function | None = None
 
     def __post_init__(self) -> None:
         positive_count(f"count of contact {self.name!r}", self.count)
         _check_alpha(self.name, self.alpha, 3)
-        if (self.near is None) != (self.moved is None) or (self.near is not None and not self.reach > 0.0):
-            raise InputError(f"contact {self.name!r}: `near`, `moved` and a `reach` > 0 (m) are given together")
+        if (self.near is None) != (self.moved is None) or (self.near is not None and not self.search_distance > 0.0):
+            raise InputError(f"contact {self.name!r}: `near`, `moved` and `search_distance` > 0 (m) belong together")
 
 
 Constraint = Joint | Contact
@@ -98,9 +98,10 @@ class Transition:
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """A state machine of the user's own: in state s the constraints named in `active[s]` hold, the others do not.
+    """A user-defined state machine: in state s the constraints named in `active[s]` are active, the others are not.
 
-    It owns every constraint that it names in any state; they have no other machine. States in `final` end the run.
+    It owns every constraint that it names in any state; no other machine may. States in `final` end the run.
+    ---
     """
 
     name: str
@@ -116,7 +117,7 @@ class Machine:
 
 
 @dataclass(frozen=True, eq=False)
-class System:
+class HybridSystem:
     """Coordinates, inertia, forces, constraints and machines.
 
     `q0` and `v0` (n,) are the state at time 0, in m, rad and per s. `mass` is the mass matrix (n, n), its diagonal

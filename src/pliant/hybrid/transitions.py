@@ -1,4 +1,4 @@
-"""What happens at an event: the new discrete state, impulses, and the checks that make it consistent."""
+"""Transitions of the discrete state at an event: new modes, impulses, and the iteration to a consistent state."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray
+from pliant.hybrid.constraint_rows import constraint_rows, tangent_rows
+from pliant.hybrid.contact_laws import Grip, Mode
 from pliant.hybrid.equations import Discrete, Equations
 from pliant.hybrid.guards import Cause, Guard, returning
-from pliant.hybrid.impact import impact, with_energy_taken
-from pliant.hybrid.laws import Grip, Mode
-from pliant.hybrid.motion import Motion
-from pliant.hybrid.rows import constraint_rows, tangent_rows
+from pliant.hybrid.impact import impact, with_energy_removed
+from pliant.hybrid.mode_dynamics import ModeDynamics
 from pliant.hybrid.solution import Event
 from pliant.hybrid.system import Contact
 
 STICK_SPEED = 1e-9
 """m/s; a contact made with less tangential speed than this sticks, if its friction can hold it."""
 _PULL = 1e-10
+"""Tolerance on the sign of a contact force, relative to the largest force: rounding of the condensed solve."""
 
 
 class Switch:
@@ -34,14 +35,14 @@ class Switch:
         v: FloatArray,
         work: Callable[[int], float] = lambda row: 0.0,
     ) -> None:
-        self.work = work  # what the contact of a row has done since it closed, but for damping, J
+        self.work = work  # the work of a row's contact since it closed, without damping, J
         self.equations = equations
         self.discrete = discrete.copy()
         self.t, self.q, self.v = float(t), q, v
         self.events: list[Event] = []
 
     def fire(self, guards: list[Guard], u: Any) -> None:
-        """Carry out the transitions of guards that fell at once; impacts among them are solved together."""
+        """Carry out the transitions of guards that crossed zero at the same time; impacts are solved together."""
         hits = []
         for guard in guards:
             if guard.cause in (Cause.TOUCH, Cause.RETURN) and self._contact(guard.row)[0].restitution is not None:
@@ -61,7 +62,7 @@ class Switch:
             if self.discrete.modes[row] == Mode.BALLISTIC:
                 self._set(row, Mode.FREE, guard.cause)
             elif self._released(row, u):
-                self.v = with_energy_taken(self.equations, self.discrete, self.q, self.v, row, self.work(row))
+                self.v = with_energy_removed(self.equations, self.discrete, self.q, self.v, row, self.work(row))
                 self._set(row, Mode.FREE, guard.cause)
         elif guard.cause is Cause.PULL:
             self._set(row, Mode.BALLISTIC, guard.cause)
@@ -72,50 +73,50 @@ class Switch:
         elif guard.cause is Cause.HOLD:
             self._hold(row)
 
-    def settle(self, u: Any) -> Motion:
-        """Release contacts that pull and let slip what friction cannot hold, the worst first, until none is left."""
+    def settle(self, u: Any) -> ModeDynamics:
+        """Release contacts with tensile force and let slip contacts beyond the friction cone, the worst first."""
         returned: set[int] = set()
         for _ in range(4 * self.equations.m + 4):
-            motion = Motion(self.equations, self.discrete)
-            motion.acceleration(self.q, self.v, u)
-            if not motion.normal_count:
-                if self._return(motion, returned):
+            dynamics = ModeDynamics(self.equations, self.discrete)
+            dynamics.acceleration(self.q, self.v, u)
+            if not dynamics.normal_count:
+                if self._return(dynamics, returned):
                     continue
-                return motion
-            lam = motion.lam[: motion.normal_count]
-            free = np.flatnonzero(self.equations.switched[motion.rows])
-            slack = _PULL * float(np.abs(motion.lam).max())
+                return dynamics
+            lam = dynamics.lam[: dynamics.normal_count]
+            free = np.flatnonzero(self.equations.switched[dynamics.rows])
+            slack = _PULL * float(np.abs(dynamics.lam).max())
             if len(free) and lam[free].min() < -slack:
-                self._set(int(motion.rows[free[np.argmin(lam[free])]]), Mode.BALLISTIC, Cause.PULL)
+                self._set(int(dynamics.rows[free[np.argmin(lam[free])]]), Mode.BALLISTIC, Cause.PULL)
                 continue
-            row = self._overloaded(motion, slack)
+            row = self._overloaded(dynamics, slack)
             if row >= 0:
                 self._slide(row, u)
-            elif not self._return(motion, returned):
-                return motion
-        return Motion(self.equations, self.discrete)
+            elif not self._return(dynamics, returned):
+                return dynamics
+        return ModeDynamics(self.equations, self.discrete)
 
-    def _return(self, motion: Motion, returned: set[int]) -> bool:
-        """Close the ballistic row that closes in the fastest inside its surface, if its contact would push."""
-        worst, found = -1e-9, -1
+    def _return(self, dynamics: ModeDynamics, returned: set[int]) -> bool:
+        """Activate the penetrating ballistic row that approaches fastest, if its contact force is compressive."""
+        worst, chosen = -1e-9, -1  # m/s: slower approach is rounding
         ballistic = np.flatnonzero(self.discrete.modes == Mode.BALLISTIC)
         for index in np.unique(np.searchsorted(self.equations.first, ballistic, side="right") - 1):
             start, end = self.equations.first[index : index + 2]
             which = ballistic[(ballistic >= start) & (ballistic < end)] - start
             which = which[self.equations.openings(self.q, index, which) <= 0.0]
             if len(which):
-                value = returning(motion, self.q, self.v, index, which)
+                value = returning(dynamics, self.q, self.v, index, which)
                 value[np.isin(start + which, list(returned))] = 0.0
                 k = int(np.argmin(value))
                 if value[k] < worst:
-                    worst, found = float(value[k]), int(start + which[k])
-        if found >= 0:
-            returned.add(found)
-            self._set(found, Mode.CONTACT, Cause.RETURN)
-        return found >= 0
+                    worst, chosen = float(value[k]), int(start + which[k])
+        if chosen >= 0:
+            returned.add(chosen)
+            self._set(chosen, Mode.CONTACT, Cause.RETURN)
+        return chosen >= 0
 
     def activate(self, index: int, active: bool) -> None:
-        """Switch all rows of a machine's constraint."""
+        """Switch all rows of a constraint that a user's machine controls."""
         constraint = self.equations.system.constraints[index]
         rows = np.arange(self.equations.first[index], self.equations.first[index + 1])
         was = bool((self.discrete.modes[rows] == Mode.CONTACT).all())
@@ -140,10 +141,10 @@ class Switch:
         )
 
     def _contact(self, row: int) -> tuple[Contact, int]:
-        index = int(np.searchsorted(self.equations.first, row, side="right")) - 1
+        index, local = self.equations.locate(row)
         contact = self.equations.system.constraints[index]
         assert isinstance(contact, Contact)
-        return contact, row - int(self.equations.first[index])
+        return contact, local
 
     def _set(self, row: int, mode: Mode, cause: Cause) -> None:
         source = int(self.discrete.modes[row])
@@ -163,15 +164,15 @@ class Switch:
 
     def _slip(self, row: int) -> FloatArray:
         contact, local = self._contact(row)
-        T, _ = tangent_rows(contact, self.q, self.v, np.array([local]), all_of_them=contact.count == 1)
+        T, _ = tangent_rows(contact, self.q, self.v, np.array([local]), all_rows=contact.count == 1)
         return T[0] @ self.v  # type: ignore[no-any-return]
 
-    def _overloaded(self, motion: Motion, slack: float) -> int:
+    def _overloaded(self, dynamics: ModeDynamics, slack: float) -> int:
         """The sticking row whose friction exceeds its limit the most, −1 where none does."""
         worst, row = slack, -1
-        if (self.discrete.grips[motion.rows] == Grip.STICK).any():
-            size = np.linalg.norm(motion.tangentials(self.q, self.v), axis=1)
-            excess = size - self.equations.mu * motion.normals()
+        if (self.discrete.grips[dynamics.rows] == Grip.STICK).any():
+            size = np.linalg.norm(dynamics.tangentials(self.q, self.v), axis=1)
+            excess = size - self.equations.mu * dynamics.normals()
             excess[self.discrete.grips != Grip.STICK] = -np.inf
             k = int(np.argmax(excess))
             if excess[k] > worst:
@@ -179,10 +180,10 @@ class Switch:
         return row
 
     def _slide(self, row: int, u: Any) -> None:
-        """From stick to slip, against the force that held."""
-        motion = Motion(self.equations, self.discrete)
-        motion.acceleration(self.q, self.v, u)
-        force = motion.tangentials(self.q, self.v)[row]
+        """From stick to slip, opposite to the static friction force."""
+        dynamics = ModeDynamics(self.equations, self.discrete)
+        dynamics.acceleration(self.q, self.v, u)
+        force = dynamics.tangentials(self.q, self.v)[row]
         size = float(np.sqrt(force @ force))
         self.discrete.slips[row] = -force / size if size > 0.0 else (1.0, 0.0)
         self._grip(row, Grip.SLIP, Cause.SLIDE)
@@ -204,16 +205,16 @@ class Switch:
         self.events.append(Event(self.t, name, row, mode, mode, cause.value))
 
     def _released(self, row: int, u: Any) -> bool:
-        """Whether an energy-consistent contact lets go as h rises through 0.
+        """Whether an energy-consistent contact is released as h rises through 0.
 
-        It holds on where the force stays positive over the whole overshoot: the undamped one reaches h₁ with
+        It stays active where the force is positive over the whole overshoot: the undamped one peaks at h₁ with
         α₀h₁²/2 + α₂h₁⁴/4 = ḣ²/2, and −ḧ of the released motion must exceed α₁ḣ + α₀h₁ + α₂h₁³.
         """
         contact, local = self._contact(row)
         trial = self.discrete.copy()
         trial.modes[row], trial.grips[row] = Mode.FREE, Grip.NONE
-        a = Motion(self.equations, trial).acceleration(self.q, self.v, u)
-        _, H, c = constraint_rows(contact, self.q, self.v, np.array([local]), all_of_them=contact.count == 1)
+        a = ModeDynamics(self.equations, trial).acceleration(self.q, self.v, u)
+        _, H, c = constraint_rows(contact, self.q, self.v, np.array([local]), all_rows=contact.count == 1)
         rate, press = float((H @ self.v)[0]), -float((H @ a + c)[0])
         a0, a1, a2 = self.equations.alpha[row]
         if contact.odd is not None:

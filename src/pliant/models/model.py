@@ -8,10 +8,11 @@ through dx alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from scipy import sparse
 
+from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 
@@ -27,6 +28,35 @@ class Factor(Protocol):
 
     def response(self, H: sparse.csr_matrix, lam: FloatArray) -> FloatArray:
         """A⁻¹ Hᵀ λ, (unknowns,), of forces λ (rows,)."""
+
+
+class GeometricStiffness:
+    """Stiffness K that the forces of rows add to the matrix of one model, −λ ∂²δ/∂q², symmetric.
+
+    A kind of its own says how K enters the matrix that a model stores.
+    """
+
+    of_stress: ClassVar[bool] = False
+    """Whether K cancels the stiffness of stresses where a part rotates: a tangent that leaves out the latter leaves out
+    K too.
+    """
+
+    def add_to(self, matrix: FloatArray) -> None:
+        """Add K to `matrix`, stored as the model stores its own: blocks (b, 3, 3) of its pattern, or (n, n) over its
+        active unknowns.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixStiffness(GeometricStiffness):
+    """A stiffness `K` that is there as the model stores it."""
+
+    K: FloatArray
+
+    def add_to(self, matrix: FloatArray) -> None:
+        """Add K to `matrix`."""
+        matrix += self.K
 
 
 class System(Protocol):
@@ -46,8 +76,17 @@ class System(Protocol):
     def product(self, x: FloatArray) -> FloatArray:
         """A x at the free unknowns, zero at held ones."""
 
+    @property
+    def elastic(self) -> bool:
+        """Whether the model has stiffness of its own, which inertia can be compared with."""
+
     def add_mass(self, share: float) -> None:
-        """A += σ M with σ such that its diagonal is about `share` of that of A."""
+        """A += σ M with σ such that its diagonal is about `share` of that of A; of a model without stiffness, `share`
+        of that of a step of 10 ms.
+        """
+
+    def add_stiffness(self, K: GeometricStiffness) -> None:
+        """A += K, unless this is a tangent without the stiffness of loads."""
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, of the shape of dx."""
@@ -134,20 +173,11 @@ class TrialBase:
 
     def at(self, dx: FloatArray) -> Self:
         """The same step at the displacement `dx`; what was computed from the start of the step is shared."""
-        made = self._copied()
-        made.dx = dx
-        return made
+        return evolve(self, dx=dx)
 
     def loaded(self, fraction: float) -> Self:
         """The same step at another fraction of the load increment."""
-        made = self._copied()
-        made.load_fraction = fraction
-        return made
-
-    def _copied(self) -> Self:
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        return made
+        return evolve(self, load_fraction=fraction)
 
     def confined(self, force: FloatArray) -> FloatArray:
         """The forces themselves, of the shape of dx, N (and N·m)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -17,10 +17,10 @@ from scipy.linalg import lapack
 from pliant.core.errors import InputError, SingularError
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.model import Residual
+from pliant.models.model import GeometricStiffness, Residual
 from pliant.models.scheme import Scheme
-from pliant.models.volume.loads import PressureFacets
-from pliant.models.volume.segments import Segments
+from pliant.models.volume.loads import PressureStiffness
+from pliant.models.volume.segments import SegmentStiffness
 from pliant.models.volume.trial import NodalTrial
 from pliant.models.workspace import Workspace
 from pliant.reduced.chart import HeldChart, Place
@@ -95,6 +95,7 @@ class SubspaceSystem:
     warped: bool
     held_dx: FloatArray | None = None
     factor: SubspaceFactor | None = None
+    elastic: ClassVar[bool] = True
 
     def factorize(self) -> SubspaceFactor:
         """Numeric factor of Â."""
@@ -122,21 +123,21 @@ class SubspaceSystem:
     def release(self, factor: Any) -> None:
         """Nothing to hand back."""
 
-    def add_pieces(self, segments: Segments, along: FloatArray, across: FloatArray, units: FloatArray) -> None:
-        """Add the stiffness of pieces of a cable or a fibre, N/m; see `Segments.add_blocks`."""
+    def add_stiffness(self, K: GeometricStiffness) -> None:
+        """Â += Dᵀ K D, unless Â is warped and K belongs to stresses."""
         model, place = self.model, self.place
-        fixed = place.motions is model.chart.modes
-        pieces = model.pieces(segments, self.workspace) if fixed else ModalPieces.of(segments, place.motions)
-        pieces.add_stiffness(along, across, units, self.A)
-
-    def add_pressure(self, facets: PressureFacets, pressure: float, q: FloatArray, scale: float) -> None:
-        """Add −`scale` × the stiffness of a follower pressure, Pa, at q (n, 3)."""
-        self.model.modal_facets(facets, self.workspace).add_stiffness(pressure, q, scale, self.place.motions, self.A)
-
-    def add_blocks(self, values: FloatArray) -> None:
-        """Add a matrix given by its blocks (b, 3, 3) in the pattern of the whole volume."""
-        D = self.place.motions
-        self.A += D.T @ (BlockMatrix(self.model.pattern, values).to_scipy() @ D)
+        if self.warped and K.of_stress:
+            return
+        if isinstance(K, SegmentStiffness):
+            fixed = place.motions is model.chart.modes
+            pieces = model.pieces(K.segments, self.workspace) if fixed else ModalPieces.of(K.segments, place.motions)
+            pieces.add_stiffness(K.along, K.across, K.units, self.A)
+        elif isinstance(K, PressureStiffness):
+            model.modal_facets(K.facets, self.workspace).add_stiffness(K.pressure, K.q, K.scale, place.motions, self.A)
+        else:
+            values = np.zeros((model.pattern.block_count, 3, 3))
+            K.add_to(values)
+            self.A += place.motions.T @ (BlockMatrix(model.pattern, values).to_scipy() @ place.motions)
 
 
 class SubspaceTrial(NodalTrial):
@@ -192,9 +193,9 @@ class SubspaceTrial(NodalTrial):
         along, scale = self._balance(x, place, energy, internal)
         r = place.spread(along)
         system = SubspaceSystem(model, place, A, r, (r, along), self.workspace, model.warps(tangent))
-        if not system.warped:
-            for load, facets in model.pressure_loads:
-                system.add_pressure(facets, float(self._controls.get(load, load.value)), x, scheme.theta)
+        for load, facets in model.pressure_loads:
+            pressure = float(self._controls.get(load, load.value))
+            system.add_stiffness(PressureStiffness(facets, pressure, x, scheme.theta))
         return system, Residual(r, scale)
 
     def confined(self, force: FloatArray) -> FloatArray:

@@ -10,20 +10,20 @@ forces of the acceleration they would cause (inertia relief), the body is solved
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, SingularError
+from pliant.core.immutable import evolve
 from pliant.core.status import Status
 from pliant.core.threads import pinned_threads
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.free_modes import FreeModes
 from pliant.models.model import Factor, System
-from pliant.models.rigid.model import RigidSystem
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.models.workspace import Workspace
 from pliant.stepping.bodies import Forces, StepBodies
@@ -117,7 +117,7 @@ class _Equilibrium:
     def __init__(self, step: Step) -> None:
         world, start = step.world, step.bodies.start
         modes = tuple(_open_modes(world, index, q) for index, q in enumerate(start.q))
-        self.step = replace(step, free_modes=modes)
+        self.step = evolve(step, free_modes=modes)
         self.increment_count = 0
         self.shift = 0.0
         self.ease = 1.0
@@ -235,18 +235,18 @@ class _Equilibrium:
             modes if modes is None or not model.has_frames else model.free_modes(trial.positions())
             for modes, model, trial in zip(step.free_modes, step.world.models, step.bodies.trials, strict=True)
         ]
-        return replace(step, free_modes=tuple(found))
+        return evolve(step, free_modes=tuple(found))
 
     def regularize(self, step: Step, systems: Sequence[System]) -> None:
         """A += σM, and balanced loads for bodies that can move freely."""
         for index, (system, modes) in enumerate(zip(systems, step.free_modes, strict=True)):
-            if isinstance(system, RigidSystem) and self.welded[index]:
-                system.add_mass(0.0, ease=self.ease)
+            if not system.elastic and self.welded[index]:
+                system.add_mass(self.ease)
                 continue
             model = step.world.models[index]
             shift = max(self.shift, 1e-8 if modes is not None else 0.0, model.least_mass)
             if shift:
-                system.add_mass(shift)
+                system.add_mass(shift if system.elastic else 1.0)
             if modes is not None:
                 system.r = np.where(model.held, 0.0, modes.balanced(system.r))
 
@@ -276,7 +276,7 @@ class _Equilibrium:
         return any(trial.model.is_inverted(trial.evaluation_point()) for trial in self.step.bodies.trials)
 
     def _set(self, bodies: StepBodies) -> None:
-        self.step = replace(self.step, bodies=bodies)
+        self.step = evolve(self.step, bodies=bodies)
 
     def _move_to(self, dx: Sequence[FloatArray]) -> None:
         self._set(self.step.bodies.at(dx))

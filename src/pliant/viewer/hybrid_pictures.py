@@ -10,8 +10,8 @@ import numpy as np
 from pliant.core.lie import rotation_exp
 from pliant.core.types import FloatArray
 from pliant.hybrid import (
-    Point,
-    System,
+    HybridState,
+    HybridSystem,
     ball_maze,
     bouncing_ball,
     delta_robot,
@@ -51,7 +51,7 @@ def ball_subject() -> HybridSubject:
     def push(demand: Callable[[], Demand]) -> Any:
         return lambda t, q, v: np.array([demand().controls["force"]])
 
-    def arrows(point: Point) -> tuple[FloatArray, FloatArray]:
+    def arrows(point: HybridState) -> tuple[FloatArray, FloatArray]:
         return np.array([[0.0, 0.0, point.q[0]]]), np.array([[0.0, 0.0, point.lam[0]]])
 
     picture = Picture(
@@ -82,7 +82,7 @@ def maze_subject() -> HybridSubject:
     def turn(demand: Callable[[], Demand]) -> Any:
         return lambda t, q, v: np.array([demand().controls["torque"]])
 
-    def readings(point: Point) -> list[tuple[str, str]]:
+    def readings(point: HybridState) -> list[tuple[str, str]]:
         state = point.states[0]
         where = f"on ring {(state + 1) // 2}" if state % 2 else "falling"
         return [("ball", where), ("turn of the maze", f"{np.rad2deg(point.q[0]):.1f}°"),
@@ -119,12 +119,12 @@ def delta_subject() -> HybridSubject:
     def to_target(demand: Callable[[], Demand]) -> Any:
         return _follower(system, lambda: np.clip(demand().target, *REACH))
 
-    def arrows(point: Point) -> tuple[FloatArray, FloatArray]:
+    def arrows(point: HybridState) -> tuple[FloatArray, FloatArray]:
         push = float(point.lam[list(system.row_names).index("finger")])
         face = np.array([[ahead - 0.5 * BRICK + point.q[6], point.q[7], table + 0.6 * BRICK]])
         return face, np.array([[push, 0.0, 0.0]])
 
-    def readings(point: Point) -> list[tuple[str, str]]:
+    def readings(point: HybridState) -> list[tuple[str, str]]:
         push = float(point.lam[list(system.row_names).index("finger")])
         return [("finger on brick", f"{push:.3f} N" if push else "apart"),
                 ("torques", ", ".join(f"{u:.2f}" for u in point.u) + " N·m")]  # fmt: skip
@@ -163,7 +163,7 @@ def cubes_subject() -> HybridSubject:
     return HybridSubject(system, picture, name="falling cubes", about="24 vertices, each with its own state machine")
 
 
-def _follower(system: System, wanted: Callable[[], FloatArray]) -> Any:
+def _follower(system: HybridSystem, wanted: Callable[[], FloatArray]) -> Any:
     """Motor torques that draw the wrist to `wanted()` (3,) m: computed torque at the present place."""
     arms = system.details["arms"]
     mass = arms.task_mass(system.q0[:3], system.q0[3:6])

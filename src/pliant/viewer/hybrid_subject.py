@@ -13,7 +13,7 @@ import numpy as np
 from pliant.core.archive import write_stream
 from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray
-from pliant.hybrid import Continuous, Outcome, Point, Sampled, System, integrate
+from pliant.hybrid import Continuous, HybridState, HybridSystem, Outcome, Sampled, integrate
 from pliant.hybrid.controllers import as_controllers
 from pliant.models.rigid import Obstacle
 from pliant.record import RecordedBody, Run
@@ -52,9 +52,9 @@ class Picture:
     """Places (n, 3), m."""
     ranges: tuple[Range, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
-    arrows: Callable[[Point], tuple[FloatArray, FloatArray]] | None = None
+    arrows: Callable[[HybridState], tuple[FloatArray, FloatArray]] | None = None
     tip: Callable[[FloatArray], FloatArray] | None = None
-    readings: Callable[[Point], list[tuple[str, str]]] = lambda point: []
+    readings: Callable[[HybridState], list[tuple[str, str]]] = lambda point: []
     order: int = 8
     view: Any = None
 
@@ -66,7 +66,7 @@ class HybridSubject:
     heavy = False
     usual_step = 0.01
 
-    def __init__(self, system: System, picture: Picture, *, name: str, about: str = "") -> None:
+    def __init__(self, system: HybridSystem, picture: Picture, *, name: str, about: str = "") -> None:
         self.name, self.about = name, about
         self.system, self.picture = system, picture
         self.view = picture.view
@@ -76,7 +76,7 @@ class HybridSubject:
         self.cast = Cast(bodies, picture.obstacles, (), {}, tints=tuple(part.color for part in picture.parts))
         self.modes = tuple(picture.controllers)
         self.actuators = tuple(r.handle for r in picture.ranges)
-        self.point: Point | None = None
+        self.point: HybridState | None = None
         self.seconds = 0.0
         self._demand: Demand | None = None
         self._mode = ""
@@ -190,7 +190,7 @@ class HybridSubject:
             linear_residual=np.zeros(len(seconds)),
         )
 
-    def _handed_over(self) -> Point | None:
+    def _handed_over(self) -> HybridState | None:
         """The present point for another controller, whose memory begins here."""
         if self.point is None:
             return None

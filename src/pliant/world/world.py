@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints.contact import ContactPair
-from pliant.constraints.rows import Constraint, StiffConstraint
+from pliant.constraints.rows import Constraint
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
@@ -50,15 +50,14 @@ class World:
         raise InputError(f"{body!r} is not a body of this world; its bodies are {names}")
 
     @cached_property
-    def stiff_makers(self) -> tuple[StiffConstraint, ...]:
-        """The constraints whose forces stiffen a model: cables and cavities."""
-        constraints: Any = self.constraints
-        return tuple(one for one in constraints if hasattr(one, "add_stiffness"))
+    def stiff_constraints(self) -> tuple[Constraint, ...]:
+        """The constraints whose forces stiffen a model, such as cables and cavities."""
+        return tuple(constraint for constraint in self.constraints if constraint.stiff_models)
 
     @cached_property
     def stiff_keys(self) -> tuple[IndexArray, IndexArray]:
         """The keys of the rows of all stiff constraints, and where those of each but the first begin."""
-        keys = [maker.keys for maker in self.stiff_makers]
+        keys = [constraint.stiff_keys for constraint in self.stiff_constraints]
         return np.concatenate(keys), np.cumsum([len(own) for own in keys])[:-1]
 
     @property

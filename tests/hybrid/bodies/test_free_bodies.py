@@ -46,7 +46,7 @@ def test_a_free_top_keeps_energy_and_angular_momentum():
     inertia = np.array([0.01, 0.02, 0.03])
     top = FreeBodies([1.0], [inertia], gravity=0.0)
     q0, v0 = np.zeros(6), np.array([0.1, 0.0, 0.0, 0.2, 3.0, 0.1])
-    system = pl.hybrid.System(q0=q0, v0=v0, mass=top.mass, bias=top.bias)
+    system = pl.hybrid.HybridSystem(q0=q0, v0=v0, mass=top.mass, bias=top.bias)
     final = pl.hybrid.integrate(system, until=1.0).final
 
     def invariants(q, v):

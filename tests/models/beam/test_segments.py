@@ -33,7 +33,8 @@ def added(world, q, tension):
     bodies = StepBodies.begin(world, world.initial_state(), STATIC_SCHEME, {})
     (system,), _ = bodies.linearized(pl.materials.Tangent.EXACT)
     system.values[:] = 0.0
-    world.constraints[0].add_stiffness([q], np.array([tension]), 1.0, [system])
+    for _, K in world.constraints[0].stiffness([q], np.array([tension]), 1.0):
+        system.add_stiffness(K)
     return BlockMatrix(world.models[0].pattern, system.values).to_scipy().toarray()
 
 

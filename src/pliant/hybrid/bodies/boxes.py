@@ -1,12 +1,12 @@
-"""Pairs of boxes: distances between their vertices, faces and edges, which of them face each other, and derivatives.
+"""Pairs of boxes: distances between their vertices, faces and edges, their scopes, and derivatives.
 
 A pair has 240 features, each a smooth function of the coordinates: 8 vertices of the second box over 6 faces of the
 first, 8 of the first over 6 of the second, and 12 × 12 edges,
 
     vertex over face   h = n·(p − c) − half,         edge over edge   h = w·(p′ − p)/|w|,  w = ± a × b.
 
-Such an h is the gap of the boxes only while its feature is the one by which they face each other; how far that is the
-case is its `scope` in m, positive where it is: the vertex is over the face, or the edges cross within their lengths and
+Such an h is the gap of the boxes only while its feature is the closest one. Its `scope` in m is the signed distance to
+the boundary of that region, positive inside: the vertex is over the face, or the edges cross within their lengths and
 each is the outermost of its box along w (Gilbert et al. 1988; Erleben et al. 2005), and no other face separates the
 boxes by much more. Boxes do not overlap where h ≥ 0 for every feature in scope.
 """
@@ -25,15 +25,15 @@ from pliant.hybrid.bodies.free_bodies import FreeBodies, cross, rotations
 
 FEATURES = 240
 EDGE = 1e-6
-"""How far a vertex may be beyond the rim of a face and still count as over it, relative to the smallest half side."""
+"""Distance of a vertex beyond the rim of a face at which it is still in scope, relative to the smallest half side."""
 ARC = 0.02
-"""By how much (rad) the normal of two edges may leave the arc between the faces that meet there."""
+"""rad; angle by which the normal of two edges may leave the arc between the faces that meet there."""
 PARALLEL = 0.05
-"""Sine of the angle below which edges count as parallel; vertices near their ends hold the boxes apart then."""
+"""Sine of the angle below which edges count as parallel; vertices near their ends separate the boxes then."""
 DEEP = 0.05
-"""How much deeper than the most separating face another may be and still count, relative to the smallest half side."""
+"""Extra depth of a face over the most separating one at which it is in scope, relative to the smallest half side."""
 TIE = 1e-4
-"""How much less than a face edges may separate boxes and still count, likewise, where the boxes do not overlap."""
+"""Extra depth of edges over the most separating face, likewise, where the boxes do not overlap."""
 
 _SIGNS = np.array([[i, j, k] for i in (-1.0, 1.0) for j in (-1.0, 1.0) for k in (-1.0, 1.0)])
 _FACE_AXIS = np.repeat(np.arange(3), 2)
@@ -69,15 +69,15 @@ class BoxPairs:
         self.first, self.second = np.triu_indices(bodies.count, 1)
         self.count = FEATURES * len(self.first)
         self.length = float(self.halves.min())
-        self._kept: Any = None
+        self._cache: Any = None
         self._radii = np.sqrt((self.halves**2).sum(axis=1))
 
-    def near(self, q: FloatArray, reach: float) -> Any:
-        """Rows (k,) of the pairs whose bounding spheres are closer than `reach` (m)."""
+    def near(self, q: FloatArray, search_distance: float) -> Any:
+        """Rows (k,) of the pairs whose bounding spheres are closer than `search_distance` (m)."""
         x = self.bodies.split(q)[0]
         d = x[self.second] - x[self.first]
         gap = np.sqrt((d * d).sum(axis=1)) - self._radii[self.first] - self._radii[self.second]
-        return (FEATURES * np.flatnonzero(gap < reach)[:, None] + np.arange(FEATURES)).ravel()
+        return (FEATURES * np.flatnonzero(gap < search_distance)[:, None] + np.arange(FEATURES)).ravel()
 
     def moved(self, q: FloatArray, then: FloatArray) -> float:
         """The most (m) by which the distance of two bounding spheres changed."""
@@ -91,19 +91,19 @@ class BoxPairs:
         return self._features(q, which)[0]
 
     def scope(self, q: FloatArray, which: Any) -> FloatArray:
-        """How far (k,) m features are from where they cease to count, positive where they count."""
+        """Signed distance (k,) m of features to the boundary of their scope, positive inside."""
         return self._features(q, which)[1]
 
     def _features(self, q: FloatArray, which: Any) -> tuple[FloatArray, FloatArray]:
-        """h and scope (k,) m of features; those of their pairs are kept for the next question about the same q."""
+        """h and scope (k,) m of features; those of their pairs are cached for the same q."""
         which = np.asarray(which)
-        pairs, place = np.unique(which // FEATURES, return_inverse=True)
-        kept, state = self._kept, q.tobytes() + pairs.tobytes()
-        if kept is None or kept[0] != state:
+        pairs, pair_index = np.unique(which // FEATURES, return_inverse=True)
+        cached, state = self._cache, q.tobytes() + pairs.tobytes()
+        if cached is None or cached[0] != state:
             (x, theta), i, j = self.bodies.split(q), self.first[pairs], self.second[pairs]
             h, scope = box_features(np.ascontiguousarray(x), rotations(theta), self.halves, i, j, self.length)
-            kept = self._kept = state, h, scope
-        return kept[1][place, which % FEATURES], kept[2][place, which % FEATURES]
+            cached = self._cache = state, h, scope
+        return cached[1][pair_index, which % FEATURES], cached[2][pair_index, which % FEATURES]
 
     def rows(self, q: Any, v: Any, which: Any) -> tuple[Any, Any, Any]:
         """h (k,), H (k, n) and vᵀ∇²h v (k,) of features."""
@@ -112,23 +112,23 @@ class BoxPairs:
         i, j = self.first[pair], self.second[pair]
         h, c = np.empty(len(which), np.result_type(q, v, float)), np.empty(len(which), np.result_type(q, v, float))
         H = np.zeros((len(which), self.bodies.count, 6), h.dtype)
-        for mine, one, other, number in (
+        for mine, one, other, local in (
             (np.flatnonzero(feature < 48), i, j, feature),
             (np.flatnonzero((feature >= 48) & (feature < 96)), j, i, feature - 48),
         ):
             if len(mine):
                 face, vertex = one[mine], other[mine]
-                h[mine], H[mine, face], H[mine, vertex], c[mine] = self._vertex_rows(q, v, face, vertex, number[mine])
+                h[mine], H[mine, face], H[mine, vertex], c[mine] = self._vertex_rows(q, v, face, vertex, local[mine])
         mine = np.flatnonzero(feature >= 96)
         if len(mine):
             a, b = i[mine], j[mine]
             h[mine], H[mine, a], H[mine, b], c[mine] = self._edge_rows(q, v, a, b, feature[mine] - 96)
         return h, H.reshape(len(which), -1), c
 
-    def _vertex_rows(self, q: Any, v: Any, face: Any, vertex: Any, number: Any) -> tuple[Any, Any, Any, Any]:
+    def _vertex_rows(self, q: Any, v: Any, face: Any, vertex: Any, feature: Any) -> tuple[Any, Any, Any, Any]:
         """h, ∂h by the box of the face, ∂h by the box of the vertex, and curvature."""
-        bodies, axis, sign = self.bodies, _FACE_AXIS[number % 6], _FACE_SIGN[number % 6]
-        p, J, bend = bodies.point_rows(q, v, vertex, self.halves[vertex] * _SIGNS[number // 6])
+        bodies, axis, sign = self.bodies, _FACE_AXIS[feature % 6], _FACE_SIGN[feature % 6]
+        p, J, bend = bodies.point_rows(q, v, vertex, self.halves[vertex] * _SIGNS[feature // 6])
         n, Jn, turn = self._directions(q, v, face, sign[:, None] * _EYE[axis])
         rates = v.reshape(-1, 6)
         d = p - bodies.split(q)[0][face]
@@ -139,9 +139,9 @@ class BoxPairs:
         h = _dot(n, d) - self.halves[face, axis]
         return h, by_face, np.einsum("ki,kij->kj", n, J), curve
 
-    def _edge_rows(self, q: Any, v: Any, i: Any, j: Any, number: Any) -> tuple[Any, Any, Any, Any]:
+    def _edge_rows(self, q: Any, v: Any, i: Any, j: Any, feature: Any) -> tuple[Any, Any, Any, Any]:
         """h, ∂h by the first box, ∂h by the second, and curvature, of edges that cross."""
-        bodies, rates, (e, f) = self.bodies, v.reshape(-1, 6), (number // 12, number % 12)
+        bodies, rates, (e, f) = self.bodies, v.reshape(-1, 6), (feature // 12, feature % 12)
         p, Jp, bend_p = bodies.point_rows(q, v, i, self.halves[i] * _MIDDLES[e])
         r, Jr, bend_r = bodies.point_rows(q, v, j, self.halves[j] * _MIDDLES[f])
         a, Ja, turn_a = self._directions(q, v, i, _EYE[_EDGE_AXIS[e]])
@@ -150,11 +150,11 @@ class BoxPairs:
         sign = np.where(_dot(cross(a, b), outward).real < 0.0, -1.0, 1.0)[:, None]
         a, Ja, turn_a = sign * a, sign[:, :, None] * Ja, sign * turn_a
         w, d = cross(a, b), r - p
-        length = np.sqrt(_dot(w, w) + 1e-300)  # parallel edges have no normal; they never count
+        length = np.sqrt(_dot(w, w) + 1e-300)  # parallel edges have no normal and are never in scope
         n, h = w / length[:, None], _dot(w, d) / length
-        part = (h / length**2)[:, None]
-        by_a = cross(b, d) / length[:, None] - part * cross(b, w)
-        by_b = cross(d, a) / length[:, None] - part * cross(w, a)
+        curl = (h / length**2)[:, None]
+        by_a = cross(b, d) / length[:, None] - curl * cross(b, w)
+        by_b = cross(d, a) / length[:, None] - curl * cross(w, a)
         by_i, by_j = -np.einsum("ki,kij->kj", n, Jp), np.einsum("ki,kij->kj", n, Jr)
         by_i[:, 3:] += np.einsum("ki,kij->kj", by_a, Ja)
         by_j[:, 3:] += np.einsum("ki,kij->kj", by_b, Jb)

@@ -30,27 +30,31 @@ class FreeBodies:
             raise InputError("masses and inertias of rigid bodies must be > 0")
         self.gravity = gravity
         self.count = len(self.masses)
-        self._kept: Any = None
+        self._cache: Any = None
 
     def split(self, q: Any) -> tuple[Any, Any]:
         """Centres (k, 3) m and rotation vectors (k, 3) rad; for velocities their rates."""
-        parts = q.reshape(self.count, 2, 3)
-        return parts[:, 0], parts[:, 1]
+        blocks = q.reshape(self.count, 2, 3)
+        return blocks[:, 0], blocks[:, 1]
 
     def _turns(self, q: Any, v: Any = None) -> tuple[Any, Any, Any, Any]:
-        """R (k, 3, 3), J (k, 3, 3), angular velocities (k, 3) and drifts (k, 3); those of the last state are kept, as
-        mass matrix, bias and rows ask for them in turn.
+        """R (k, 3, 3), J (k, 3, 3), angular velocities (k, 3) and drifts (k, 3); those of the last state are cached, as
+        mass matrix, bias and rows use the same ones.
         """
-        kept, place, speed = self._kept, (q.tobytes(), q.dtype), None if v is None else (v.tobytes(), v.dtype)
-        same = kept is not None and kept[0] == place
-        if same and (v is None or kept[1] == speed):
-            return kept[2]  # type: ignore[no-any-return]
+        cached, position_key, velocity_key = (
+            self._cache,
+            (q.tobytes(), q.dtype),
+            None if v is None else (v.tobytes(), v.dtype),
+        )
+        same = cached is not None and cached[0] == position_key
+        if same and (v is None or cached[1] == velocity_key):
+            return cached[2]  # type: ignore[no-any-return]
         theta = self.split(q)[1]
-        R, J = (kept[2][0], kept[2][1]) if same else (rotations(theta), turning(theta))
+        R, J = (cached[2][0], cached[2][1]) if same else (rotations(theta), turning(theta))
         rate = None if v is None else self.split(v)[1]
         w = None if rate is None else np.einsum("kij,kj->ki", J, rate)
         drift = None if rate is None else turning_drift(theta, rate)
-        self._kept = place, speed, (R, J, w, drift)
+        self._cache = position_key, velocity_key, (R, J, w, drift)
         return R, J, w, drift
 
     def mass(self, q: Any) -> Any:
@@ -73,12 +77,12 @@ class FreeBodies:
         return out.ravel()
 
     def points(self, q: Any, bodies: Any, local: FloatArray) -> Any:
-        """Places (p, 3) m of the points `local` (p, 3) m of `bodies` (p,)."""
+        """Positions (p, 3) m of the points `local` (p, 3) m of `bodies` (p,)."""
         return self.split(q)[0][bodies] + np.einsum("pij,pj->pi", self._turns(q)[0][bodies], local)
 
     def point_rows(self, q: Any, v: Any, bodies: Any, local: FloatArray) -> tuple[Any, Any, Any]:
-        """Places (p, 3) m, their Jacobians (p, 3, 6) by the coordinates of their body, and the accelerations (p, 3)
-        m/s² that they have while v does not change.
+        """Positions (p, 3) m, their Jacobians (p, 3, 6) by the coordinates of their body, and their accelerations
+        (p, 3) m/s² at constant v.
         """
         x = self.split(q)[0]
         R, J, w, drift = self._turns(q, v)
@@ -115,14 +119,14 @@ def rotations(theta: Any) -> Any:
 
 
 def turning(theta: Any) -> Any:
-    """J (k, 3, 3), which makes the angular velocity in the body from the rate of the rotation vector."""
+    """J (k, 3, 3), which maps the rate of the rotation vector to the angular velocity in the body frame."""
     a, b, *_ = _coefficients((theta * theta).sum(axis=1))
     S = skew(theta)
     return _EYE - a[:, None, None] * S + b[:, None, None] * (S @ S)
 
 
 def turning_drift(theta: Any, rate: Any) -> Any:
-    """dJ/dt·θ̇ (k, 3) rad/s²: what is left of the angular acceleration while θ̇ does not change."""
+    """dJ/dt·θ̇ (k, 3) rad/s²: the angular acceleration at constant θ̇."""
     _, b, slope_a, slope_b = _coefficients((theta * theta).sum(axis=1))
     along = 2.0 * (theta * rate).sum(axis=1)
     turned = cross(theta, rate)

@@ -16,6 +16,7 @@ from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.beam.beam import Beam
 from pliant.models.beam.beam_map import BeamMap
+from pliant.models.model import GeometricStiffness
 from pliant.solvers.linear.pattern import BlockPattern
 
 _SAME = 1e-6
@@ -61,6 +62,20 @@ class BeamSegments:
     def add_blocks(self, q: FloatArray, across: FloatArray, units: FloatArray, values: FloatArray) -> None:
         """Add Jᵀ across (I − u uᵀ) J, with `across` (s,) N/m and directions `units` (s, 3), to the blocks `values`."""
         _add_blocks(self.map.moves(q), self.ends, self.places, across, units, values)
+
+
+@dataclass(frozen=True, eq=False)
+class BeamSegmentStiffness(GeometricStiffness):
+    """Σ Jᵀ across (I − u uᵀ) J of `segments` at q (n, 4, 3), with directions `units` (s, 3) and `across` (s,), N/m."""
+
+    segments: BeamSegments
+    q: FloatArray
+    across: FloatArray
+    units: FloatArray
+
+    def add_to(self, matrix: FloatArray) -> None:
+        """Add K to the blocks (b, 3, 3) of a beam."""
+        self.segments.add_blocks(self.q, self.across, self.units, matrix)
 
 
 def coupled_nodes(spec: Beam, points: FloatArray, pieces: Sequence[Ends]) -> list[IntArray]:

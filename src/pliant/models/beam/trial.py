@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from pliant.core.arrays import writable
+from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.factor import BeamFactor, Twists
-from pliant.models.model import Residual, TrialBase
+from pliant.models.model import GeometricStiffness, Residual, TrialBase
 from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -37,6 +38,7 @@ class BeamSystem:
     q: FloatArray
     workspace: Workspace
     twists: Twists | None = None
+    elastic: ClassVar[bool] = True
 
     def factorize(self) -> BeamFactor:
         """Numeric factor of A, in the memory of the last one."""
@@ -55,6 +57,10 @@ class BeamSystem:
         model = self.model
         typical = float(np.abs(self.diagonal()[:, 0]).mean()) / float(model.mass.mean())
         dynamics.add_mass(self.q, model.mass, model.inertia, share * typical, model.pattern.diagonal, self.values)
+
+    def add_stiffness(self, K: GeometricStiffness) -> None:
+        """A += K."""
+        K.add_to(self.values)
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, (n, 2, 3)."""
@@ -153,10 +159,9 @@ class BeamTrial(TrialBase):
 
     def driven(self, motion: FloatArray) -> BeamTrial:
         """The same step with constrained nodes that have to be the translations of `motion` (n, 2, 3), m, farther."""
-        made = self._copied()
-        made._target = self._target.copy()
-        made._target[:, 0] += motion[:, 0]
-        return made
+        target = self._target.copy()
+        target[:, 0] += motion[:, 0]
+        return evolve(self, _target=target)
 
     def must_move(self) -> bool:
         """Whether held unknowns are not yet where supports and clamps want them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
 from pliant.models.body import Model
 from pliant.models.contact_shape import ContactShape
-from pliant.models.model import Residual, TrialBase
+from pliant.models.model import GeometricStiffness, Residual, TrialBase
 from pliant.models.rigid.body import RigidBody
 from pliant.models.rigid.frame_map import FrameMap
 from pliant.models.scheme import Scheme
@@ -92,6 +92,7 @@ class RigidSystem:
     mass: FloatArray
     r: FloatArray
     held_dx: FloatArray | None = None
+    elastic: ClassVar[bool] = False
 
     def factorize(self) -> DenseFactor:
         """Cholesky factor of A."""
@@ -102,9 +103,13 @@ class RigidSystem:
         product: FloatArray = (self.A @ x.ravel()).reshape(2, 3)
         return product
 
-    def add_mass(self, share: float, *, ease: float = 1.0) -> None:
-        """A += `ease` × σ M, σ that of a step of 10 ms: a rigid body has no stiffness to compare `share` with."""
-        self.A = self.A + ease * PSEUDO_RATE**2 * self.mass
+    def add_mass(self, share: float) -> None:
+        """A += `share` of the mass term of a step of 10 ms."""
+        self.A = self.A + share * PSEUDO_RATE**2 * self.mass
+
+    def add_stiffness(self, K: GeometricStiffness) -> None:
+        """A += K."""
+        K.add_to(self.A)
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, (2, 3)."""

@@ -33,17 +33,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from pliant.core.arrays import writable
 from pliant.core.errors import SingularError
+from pliant.core.immutable import evolve
 from pliant.core.lie import cross_matrix, rotation_exp
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics
-from pliant.models.model import Residual, TrialBase
+from pliant.models.model import GeometricStiffness, Residual, TrialBase
 from pliant.models.rod import kinematics, step
 from pliant.models.rod.factor import RodFactor
 from pliant.models.rod.stations import Sweep
@@ -75,6 +76,7 @@ class RodSystem:
     sweep: Sweep
     symmetric: bool
     projected: bool = False
+    elastic: ClassVar[bool] = True
 
     def factorize(self) -> RodFactor:
         """Numeric factor of A over the free unknowns."""
@@ -103,12 +105,14 @@ class RodSystem:
         self.A[unknown, unknown] += spring
         return int(unknown), spring
 
-    def add_load_stiffness(self, K: FloatArray) -> None:
+    def add_stiffness(self, K: GeometricStiffness) -> None:
         """A += the symmetric part of K (n, n) over the active unknowns; a projected matrix, kept positive definite, has
         no stiffness of loads: its positive part alone would hold the rod back.
         """
         if not self.projected:
-            self.A = self.A + 0.5 * (K + K.T)
+            added = np.zeros_like(self.A)
+            K.add_to(added)
+            self.A = self.A + 0.5 * (added + added.T)
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, (2 + 2N, 3); 0 at strains that may not change."""
@@ -220,11 +224,9 @@ class RodTrial(TrialBase):
 
     def driven(self, motion: FloatArray) -> RodTrial:
         """The same step with a constrained base that has to be the translation of `motion` (2 + 2N, 3), m, farther."""
-        made = self._copied()
-        made._target = self._target.copy()
-        made._target[0] += motion[0]
-        made._base_stays = False
-        return made
+        target = self._target.copy()
+        target[0] += motion[0]
+        return evolve(self, _target=target, _base_stays=False)
 
     def must_move(self) -> bool:
         """Whether the held base is not yet where supports want it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from pliant.mesh import Mesh
 from pliant.mesh.elements import facet_shape, facet_shape_gradients
 from pliant.mesh.quadrature import facet_gauss
 from pliant.mesh.regions import Region
+from pliant.models.model import GeometricStiffness
 from pliant.solvers.linear.pattern import BlockPattern
 
 if TYPE_CHECKING:
@@ -211,6 +212,21 @@ class PressureFacets:
         pressure_stiffness(
             q, self.facets, self.shape, self.slopes, self.weights, self.positions, scale * pressure, values
         )
+
+
+@dataclass(frozen=True, eq=False)
+class PressureStiffness(GeometricStiffness):
+    """−`scale` × the stiffness of a follower `pressure` (Pa) on `facets` at q (n, 3), m."""
+
+    facets: PressureFacets
+    pressure: float
+    q: FloatArray
+    scale: float
+    of_stress: ClassVar[bool] = True
+
+    def add_to(self, matrix: FloatArray) -> None:
+        """Add K to the blocks (b, 3, 3) of a volume."""
+        self.facets.add_stiffness(self.pressure, self.q, self.scale, matrix)
 
 
 def facet_positions(facets: IntArray, pattern: BlockPattern) -> IntArray:

@@ -13,6 +13,7 @@ import numpy as np
 
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.models.model import GeometricStiffness
 from pliant.solvers.linear.pattern import BlockPattern
 
 End = tuple[IntArray, FloatArray]
@@ -66,6 +67,22 @@ class Segments:
         """Add cₐ × `along` (s, 3), N, of each piece to the nodal forces (n, 3)."""
         by_node = np.repeat(along, np.diff(self.ptr), axis=0) * self.coefficients[:, None]
         np.add.at(force, self.nodes, by_node)
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentStiffness(GeometricStiffness):
+    """Σ cₐ cᵦ (along u uᵀ + across (I − u uᵀ)) of `segments` with directions `units` (s, 3); `along` and `across` (s,),
+    N/m.
+    """
+
+    segments: Segments
+    along: FloatArray
+    across: FloatArray
+    units: FloatArray
+
+    def add_to(self, matrix: FloatArray) -> None:
+        """Add K to the blocks (b, 3, 3) of a volume."""
+        self.segments.add_blocks(self.along, self.across, self.units, matrix)
 
 
 def _combined(ends: Sequence[End]) -> End:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.model import Residual, TrialBase
+from pliant.models.model import GeometricStiffness, Residual, TrialBase
 from pliant.models.scheme import Scheme
 from pliant.models.volume import assembly
 from pliant.models.volume.held_factor import HeldFactor
-from pliant.models.volume.loads import PressureFacets
-from pliant.models.volume.segments import Segments
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -42,6 +41,7 @@ class VolumeSystem:
     held_dx: FloatArray | None
     workspace: Workspace
     warped: bool = False
+    elastic: ClassVar[bool] = True
 
     def factorize(self) -> CholeskyFactor | HeldFactor:
         """Numeric factor of A, in the memory of the last one."""
@@ -61,17 +61,10 @@ class VolumeSystem:
         diagonal: FloatArray = np.einsum("nii->ni", self.values[self.model.pattern.diagonal])
         return diagonal
 
-    def add_pieces(self, segments: Segments, along: FloatArray, across: FloatArray, units: FloatArray) -> None:
-        """Add the stiffness of pieces of a cable, N/m; see `Segments.add_blocks`."""
-        segments.add_blocks(along, across, units, self.values)
-
-    def add_pressure(self, facets: PressureFacets, pressure: float, q: FloatArray, scale: float) -> None:
-        """Add −`scale` × the stiffness of a follower pressure, Pa, at q (n, 3)."""
-        facets.add_stiffness(pressure, q, scale, self.values)
-
-    def add_blocks(self, values: FloatArray) -> None:
-        """Add a matrix given by its blocks (b, 3, 3)."""
-        self.values += values
+    def add_stiffness(self, K: GeometricStiffness) -> None:
+        """A += K, unless A is warped and K belongs to stresses."""
+        if not (self.warped and K.of_stress):
+            K.add_to(self.values)
 
     def release(self, factor: Any) -> None:
         """Hand the memory of A and of its factor back for the next linear solve."""
@@ -170,9 +163,7 @@ class VolumeTrial(NodalTrial):
 
     def driven(self, motion: FloatArray) -> VolumeTrial:
         """The same step with constrained nodes that have to be `motion` (n, 3), m, farther."""
-        made = self._copied()
-        made._target = self._target + motion
-        return made
+        return evolve(self, _target=self._target + motion)
 
     def must_move(self) -> bool:
         """Whether held nodes are not yet where supports and clamps want them."""

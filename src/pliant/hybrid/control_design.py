@@ -79,7 +79,7 @@ def root_locus(
 
 
 def _matched(before: Any, now: Any) -> Any:
-    """`now` in the order that keeps each branch near where it was."""
+    """`now` in the order that minimises the change of each branch."""
     from scipy.optimize import linear_sum_assignment
 
     _, order = linear_sum_assignment(np.abs(before[:, None] - now[None, :]))
@@ -99,8 +99,8 @@ def lqr(model: Any, state_weight: Any, input_weight: Any) -> Regulator:
     """The regulator of least ∫ xᵀQx + uᵀRu of a linear model of a mode; `state_weight` is Q (2n, 2n),
     `input_weight` R (k, k).
 
-    Motions off the active constraints cannot be controlled, but they are stable by α₀ and α₁; modes that are neither
-    (a rotation that nothing turns) are refused.
+    Motions off the active constraints are not controllable, but stable by α₀ and α₁; a mode that is neither
+    controllable nor stable raises.
     """
     from scipy.linalg import solve_continuous_are
 
@@ -110,6 +110,6 @@ def lqr(model: Any, state_weight: Any, input_weight: Any) -> Regulator:
     for pole in np.linalg.eigvals(A):
         pencil = np.hstack([A - pole * np.eye(len(A)), B])
         if pole.real > -1e-9 and np.linalg.matrix_rank(pencil, tol=1e-9 * np.abs(pencil).max()) < len(A):
-            raise InputError(f"the mode at {pole:.4g} 1/s is not stable, and no input reaches it")
+            raise InputError(f"the mode at {pole:.4g} 1/s is neither stable nor controllable")
     gain = np.linalg.solve(R, B.T @ solve_continuous_are(A, B, Q, R))
     return Regulator(gain, np.linalg.eigvals(A - B @ gain))

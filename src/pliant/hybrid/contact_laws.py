@@ -1,4 +1,4 @@
-"""What happens at a constraint: friction, restitution, and the modes of the contact state machine."""
+"""Laws of a contact: friction, restitution, and the modes of its state machine."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pliant.core.errors import InputError
 
 
 class Mode(IntEnum):
-    """State of a contact, numbered as in the paper's figure 1.
+    """State of a contact, with the values of the paper's figure 1.
 
-    FREE: h > 0 and no force. CONTACT: the stabilised constraint holds and gives λ. BALLISTIC: λ would pull, so it is
-    zero, until the bodies have parted (h rises through 0) or close in again (h ≤ 0 and ḣ < 0).
+    FREE: h > 0 and no force. CONTACT: the stabilised constraint is active and gives λ. BALLISTIC: λ would be tensile,
+    so it is zero until the bodies separate (h rises through 0) or approach again (h ≤ 0 and ḣ < 0).
     """
 
     FREE = 0
@@ -40,10 +40,10 @@ class RestitutionLaw(Enum):
 
 @dataclass(frozen=True)
 class Restitution:
-    """An impulsive impact: the coefficient of restitution in [0, 1], the law, and the speed below which it rests.
+    """An impulsive impact: the coefficient of restitution in [0, 1], its law, and a threshold speed.
 
-    An impact slower than `rest_speed` (m/s) is plastic and hands over to the stabilised contact; with 0 a bouncing body
-    bounces infinitely often in finite time, which the Zeno guard ends.
+    An impact slower than `rest_speed` (m/s) is plastic and activates the stabilised contact; with 0 a bouncing body
+    bounces infinitely often in finite time, and the run ends as Zeno.
     """
 
     coefficient: float
@@ -64,7 +64,7 @@ class Friction:
     `coefficient` μ bounds the tangential force by μλ. The tangential motion is given by `slide(q)`, displacements
     (k·d,) m along d = 1 or 2 directions at each of the k contacts of its constraint, or, where no such function exists
     (rolling, spinning), by `rows(q, v)` → T (k·d, n) and the curvature dT/dt·v (k·d,) m/s²: the slip velocity is T v.
-    While it sticks, T v decays at the rate `damping` (1/s), so that errors of the integration do not accumulate.
+    In stick, T v decays at the rate `damping` (1/s), so that integration errors do not accumulate.
     """
 
     coefficient: float
@@ -77,6 +77,6 @@ class Friction:
         non_negative("coefficient of friction", self.coefficient)
         non_negative("damping of the sticking state", self.damping, unit="1/s")
         if (self.slide is None) == (self.rows is None):
-            raise InputError("friction needs its tangential motion once: `slide(q)` or `rows(q, v)`")
+            raise InputError("friction needs exactly one of `slide(q)` and `rows(q, v)` for its tangential motion")
         if self.directions not in (1, 2):
             raise InputError(f"friction acts along 1 or 2 directions, got {self.directions}")

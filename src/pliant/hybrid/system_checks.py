@@ -1,4 +1,4 @@
-"""The functions of a system, tried once where it starts: what they give must have the right shape, and be numbers."""
+"""Checks of the functions of a system at its initial state: shapes, and finite values."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from pliant.core.errors import InputError, PliantError
-from pliant.hybrid.rows import constraint_rows
-from pliant.hybrid.system import Constraint, Contact, System
+from pliant.hybrid.constraint_rows import constraint_rows
+from pliant.hybrid.system import Constraint, Contact, HybridSystem
 
 
-def probe(system: System) -> None:
+def check_system(system: HybridSystem) -> None:
     """Check mass, bias, inputs and constraints of `system` at its initial state."""
     n, q, v = system.coordinate_count, system.q0, system.v0
     if callable(system.mass):
@@ -25,8 +25,8 @@ def probe(system: System) -> None:
         _constraint(constraint, q, v, finite=constraint.name not in owned)
 
 
-def check_input(system: System, u: Any) -> None:
-    """Check what the controllers of `system` give together."""
+def check_input(system: HybridSystem, u: Any) -> None:
+    """Check the sum of the inputs of all controllers of `system`."""
     if u is None:
         return
     if not system.input_count:
@@ -44,7 +44,7 @@ def _constraint(constraint: Constraint, q: Any, v: Any, *, finite: bool) -> None
         h = np.atleast_1d(np.asarray(value(q, which) if family else value(q))).ravel()
         if len(h) != len(which):
             raise InputError(f"{what} gives {len(h)} values, but its count is {count}")
-        got, H, c = constraint_rows(constraint, q, v, which, all_of_them=every)
+        got, H, c = constraint_rows(constraint, q, v, which, all_rows=every)
     except PliantError:
         raise
     except Exception as error:
@@ -53,10 +53,10 @@ def _constraint(constraint: Constraint, q: Any, v: Any, *, finite: bool) -> None
             "called with arrays of numbers that carry derivatives: write np.sqrt(x @ x), not np.linalg.norm(x)"
         ) from error
     k = len(which)
-    for name, part, shape in (("h", got, (k,)), ("H", H, (k, n)), ("curvature", c, (k,))):
-        if np.shape(part) != shape:
-            raise InputError(f"{what}: {name} must have shape {shape}, got {np.shape(part)}")
-        if finite and not np.isfinite(part).all():
+    for name, array, shape in (("h", got, (k,)), ("H", H, (k, n)), ("curvature", c, (k,))):
+        if np.shape(array) != shape:
+            raise InputError(f"{what}: {name} must have shape {shape}, got {np.shape(array)}")
+        if finite and not np.isfinite(array).all():
             raise InputError(f"{what}: {name} is not finite at the start, q = {q}")
 
 

@@ -8,15 +8,15 @@ import numpy as np
 
 from pliant.core.types import FloatArray
 from pliant.hybrid.bodies.jets import derivatives
-from pliant.hybrid.laws import Friction
+from pliant.hybrid.contact_laws import Friction
 from pliant.hybrid.system import Constraint, Contact, Joint
 
 SLIP_SPEED = 1e-9
-"""m/s; below it the direction of slip in a plane is the remembered one."""
+"""m/s; below it the direction of slip in a plane is the stored one, as v/|v| is rounding."""
 
 
 def constraint_rows(
-    constraint: Constraint, q: Any, v: Any, which: Any, *, all_of_them: bool
+    constraint: Constraint, q: Any, v: Any, which: Any, *, all_rows: bool
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """h (k,), H (k, n) and vᵀ∇²h v (k,) of `which` rows of a constraint."""
     if constraint.rows is not None:
@@ -27,10 +27,10 @@ def constraint_rows(
         function = constraint.value if isinstance(constraint, Joint) else constraint.gap
         h, H, D = derivatives(function, q)
         c = (D @ v) @ v
-    return (h, H, c) if all_of_them else (h[which], H[which], c[which])
+    return (h, H, c) if all_rows else (h[which], H[which], c[which])
 
 
-def tangent_rows(constraint: Constraint, q: Any, v: Any, which: Any, *, all_of_them: bool) -> tuple[Any, Any]:
+def tangent_rows(constraint: Constraint, q: Any, v: Any, which: Any, *, all_rows: bool) -> tuple[Any, Any]:
     """T (k, d, n) and dT/dt·v (k, d) of `which` contacts of a constraint with friction."""
     assert isinstance(constraint, Contact)
     friction: Friction = constraint.friction  # type: ignore[assignment]
@@ -41,11 +41,11 @@ def tangent_rows(constraint: Constraint, q: Any, v: Any, which: Any, *, all_of_t
         _, T, D = derivatives(friction.slide, q)  # type: ignore[arg-type]
         c = (D @ v) @ v
     T, c = T.reshape(-1, friction.directions, len(q)), c.reshape(-1, friction.directions)
-    return (T, c) if all_of_them or (family and friction.rows is not None) else (T[which], c[which])
+    return (T, c) if all_rows or (family and friction.rows is not None) else (T[which], c[which])
 
 
 def slip_directions(slip: Any, remembered: FloatArray) -> Any:
-    """Unit vectors (k, d) of slips (k, d) m/s: the remembered sign along one direction, turning with it in a plane."""
+    """Unit vectors (k, d) of slips (k, d) m/s: the stored sign along one direction, the present one in a plane."""
     d = slip.shape[1]
     if d == 1:
         return remembered[:, :1]

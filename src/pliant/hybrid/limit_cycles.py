@@ -1,4 +1,4 @@
-"""Return maps and limit cycles of a hybrid motion, with their derivatives through all events on the way."""
+"""Return maps and limit cycles of a hybrid system, with their derivatives through all events."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pliant.core.types import FloatArray
 from pliant.hybrid.controllers import Continuous, Sampled, as_controllers
 from pliant.hybrid.guards import Cause
 from pliant.hybrid.integrate import integrate
-from pliant.hybrid.solution import Event, Point, Solution
-from pliant.hybrid.system import System
+from pliant.hybrid.solution import Event, HybridState, Solution
+from pliant.hybrid.system import HybridSystem
 from pliant.hybrid.variation import event_state, guard_gradient, reset_gradient, variation
 
 
@@ -33,43 +33,44 @@ class Return:
 
 
 def return_map(
-    system: System, start: Point, *, event: Callable[[Event], bool], until: float, **options: Any
+    system: HybridSystem, start: HybridState, *, event: Callable[[Event], bool], until: float, **options: Any
 ) -> Return:  # fmt: skip
     """From `start`, the next state after an event for which `event(e)` holds, and the derivative of that return.
 
     `until` (s) bounds the time searched after the start; `options` go to `integrate`. Controllers may be functions
     u(t, q, v); a return of the whole state does not exist where they have states or a clock of their own.
     """
-    if any(isinstance(one, (Sampled, Continuous)) for one in as_controllers(options.get("control"))):
+    if any(isinstance(controller, (Sampled, Continuous)) for controller in as_controllers(options.get("control"))):
         raise InputError("return maps take controllers that are functions u(t, q, v), without states or a clock")
     run = integrate(system, until=start.time + until, start=start, **options)
     later = [e for e in run.events if event(e) and e.time > start.time + 1e-9]
     if not later:
-        raise InputError(f"{system.name}: no such event within {until:g} s of the start; search longer")
-    part = integrate(system, until=float(later[0].time), start=start, **options)
-    piece = next(p for p in run.pieces if p.t1 == later[0].time)
-    before = Solution(
-        system, part.status, tuple(e for e in run.events if e.time < later[0].time), part.final, part.redundant,
-        tuple(p for p in run.pieces if p.t1 <= later[0].time), part.grid, part.method,
-    )  # fmt: skip
+        raise InputError(f"{system.name}: no such event within {until:g} s of the start; increase `until`")
+    to_event = integrate(system, until=float(later[0].time), start=start, **options)
+    record = next(p for p in run.records if p.t1 == later[0].time)
+    before = replace(
+        to_event,
+        events=tuple(e for e in run.events if e.time < later[0].time),
+        records=tuple(r for r in run.records if r.t1 <= later[0].time),
+    )
     phi = variation(before)
-    y = event_state(piece, later[0])
-    gradient, slope = guard_gradient(piece.flow, piece.t1, y, later[0])
+    y = event_state(record, later[0])
+    gradient, slope = guard_gradient(record.flow, record.t1, y, later[0])
     gradient = gradient[: len(y)]
-    f = piece.flow.rate(piece.t1, y)
+    f = record.flow.rate(record.t1, y)
     n = system.coordinate_count
     onto = np.eye(2 * n) - np.outer(f, gradient) / (gradient @ f + slope)
     reset = np.eye(2 * n)
     if later[0].cause.startswith(Cause.IMPACT.value):
-        reset = reset_gradient(piece.flow.motion, y[:n], y[n:], later[0].row)
-    return Return(piece.y1.copy(), float(later[0].time) - start.time, np.asarray(reset @ onto @ phi), before)
+        reset = reset_gradient(record.flow.dynamics, y[:n], y[n:], later[0].row)
+    return Return(record.y1.copy(), float(later[0].time) - start.time, np.asarray(reset @ onto @ phi), before)
 
 
 @dataclass(frozen=True, eq=False)
 class LimitCycle:
     """A periodic motion: a state on it (`start`), its `period` (s), and its Floquet `multipliers` (2n,)."""
 
-    start: Point
+    start: HybridState
     period: float
     multipliers: Any
 
@@ -80,8 +81,8 @@ class LimitCycle:
 
 
 def limit_cycle(
-    system: System,
-    start: Point,
+    system: HybridSystem,
+    start: HybridState,
     *,
     event: Callable[[Event], bool],
     until: float,

@@ -1,4 +1,4 @@
-"""Smooth references within limits of velocity, acceleration and jerk: pieces of constant jerk, cubic in time."""
+"""Smooth references within limits of velocity, acceleration and jerk: segments of constant jerk, cubic in time."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from pliant.core.types import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class JerkProfile:
-    """A motion of pieces of constant jerk from rest or from a given state.
+    """A motion in segments of constant jerk from rest or from a given state.
 
-    `ends` (k,) s are the ends of the pieces, `states` (k + 1, 3) place, velocity and acceleration (m, m/s, m/s²) at
-    their starts and at the last end, `jerks` (k,) m/s³. After the last end the velocity stays.
+    `ends` (k,) s are the ends of the segments, `states` (k + 1, 3) position, velocity and acceleration (m, m/s, m/s²)
+    at their starts and at the last end, `jerks` (k,) m/s³. After the last end the velocity is constant.
     """
 
     ends: FloatArray
-    """Ends (k,) of the pieces, s."""
+    """Ends (k,) of the segments, s."""
     states: FloatArray
-    """Place, velocity and acceleration (k + 1, 3), m, m/s, m/s²."""
+    """Position, velocity and acceleration (k + 1, 3), m, m/s, m/s²."""
     jerks: FloatArray
     """Jerks (k,), m/s³."""
 
     @classmethod
-    def of(cls, durations: Any, jerks: Any, *, place: float = 0.0, velocity: float = 0.0) -> JerkProfile:
-        """Pieces of `durations` (k,) s with constant `jerks` (k,) m/s³, from `place` (m) with `velocity` (m/s)."""
-        state, states = np.array([place, velocity, 0.0]), []
+    def of(cls, durations: Any, jerks: Any, *, position: float = 0.0, velocity: float = 0.0) -> JerkProfile:
+        """Segments of `durations` (k,) s with constant `jerks` (k,) m/s³, from `position` (m) with `velocity` (m/s)."""
+        state, states = np.array([position, velocity, 0.0]), []
         for T, j in zip(durations, jerks, strict=True):
             states.append(state)
             state = _moved(state, T, j)
         return cls(np.cumsum(durations), np.array([*states, state]), np.asarray(jerks, float))
 
     def at(self, t: float) -> tuple[float, float, float]:
-        """Place (m), velocity (m/s) and acceleration (m/s²) at time t (s)."""
+        """Position (m), velocity (m/s) and acceleration (m/s²) at time t (s)."""
         k = int(np.searchsorted(self.ends, t, side="right"))
         start = 0.0 if k == 0 else float(self.ends[k - 1])
         jerk = float(self.jerks[k]) if k < len(self.jerks) else 0.0
@@ -69,7 +69,7 @@ def rest_to_rest(distance: float, *, velocity: float, acceleration: float, jerk:
 
 
 def rest_to_speed(speed: float, *, acceleration: float, jerk: float) -> JerkProfile:
-    """From rest to `speed` (m/s), which is then kept, within `acceleration` (m/s²) and `jerk` (m/s³)."""
+    """From rest to a constant `speed` (m/s), within `acceleration` (m/s²) and `jerk` (m/s³)."""
     size, sign = abs(speed), 1.0 if speed >= 0.0 else -1.0
     ramp = min(positive("acceleration", acceleration) / positive("jerk", jerk), np.sqrt(size / jerk))
     hold = non_negative("hold", max(size / (jerk * ramp) - ramp, 0.0) if ramp > 0.0 else 0.0)
