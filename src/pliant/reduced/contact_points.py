@@ -182,7 +182,7 @@ def _embedded(side: Collider, nodes: IntArray, weights: FloatArray) -> Collider:
     else:
         assert isinstance(side.map, FrameMap)
         chosen = FrameMap(np.einsum("pj,pji->pi", weights, side.map.local[nodes]))
-    return Collider(side.handle, side.number, chosen, np.arange(len(nodes), dtype=np.int32), None, None, 0.0)
+    return Collider(side.handle, side.index, chosen, np.arange(len(nodes), dtype=np.int32), None, None, 0.0)
 
 
 def _with_ring(surface: CollisionSurface, nodes: IntArray) -> BoolArray:
