@@ -22,6 +22,7 @@ from scipy import sparse
 from pliant.actuators.drive import Actuator, ActuatorRows
 from pliant.actuators.limits import Command, Limits, command
 from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
+from pliant.constraints.keys import CABLE_FRICTION, row_keys
 from pliant.constraints.rows import RowLaw, Rows, RowView, Stiffnesses
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
@@ -37,8 +38,6 @@ from pliant.models.volume.barycentric import BarycentricMap
 from pliant.models.volume.segments import Segments, SegmentStiffness
 
 CUT = Command(by_force=True, amount=0.0, for_good=True)
-FRICTION_KEYS = 1 << 38
-"""Keys of the rows of friction in guides; lower ones are those of actuators and attachments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +252,7 @@ class CableRows(ActuatorRows):
     def keys(self) -> IndexArray:
         """Identities of the rows."""
         inner = len(self.fixed) - 2 if self.spec.friction else 0
-        return np.concatenate([[self.key], FRICTION_KEYS + (self.key << 20) + np.arange(inner)]).astype(np.int64)
+        return np.concatenate([[self.key], row_keys(CABLE_FRICTION, self.key, inner)]).astype(np.int64)
 
     @property
     def name(self) -> str:

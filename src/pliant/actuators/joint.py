@@ -18,6 +18,7 @@ from scipy import sparse
 from pliant.actuators.drive import Actuator, ActuatorRows
 from pliant.actuators.limits import Command, Limits
 from pliant.actuators.values import Angle, Torque
+from pliant.constraints.keys import JOINTS, row_keys
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.checks import finite_array, unit_vector
 from pliant.core.errors import InputError
@@ -25,9 +26,6 @@ from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
 from pliant.models.rigid import RigidBody
 from pliant.models.rigid.frame_map import FrameMap
-
-JOINT_KEYS = 1 << 39
-"""Keys of the rows that hold joints; lower ones are those of drives, attachments and friction in guides."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +194,7 @@ class JointRows(ActuatorRows):
     @property
     def keys(self) -> IndexArray:
         """Identities of the rows."""
-        return np.concatenate([[self.key], JOINT_KEYS + (self.key << 20) + np.arange(5)]).astype(np.int64)
+        return np.concatenate([[self.key], row_keys(JOINTS, self.key, 5)]).astype(np.int64)
 
     @property
     def name(self) -> str:
