@@ -170,8 +170,9 @@ class StepBodies:
             moved=self.dx,
             sizes=[model.size for model in self.world.models],
             controls=self.controls,
-            time=self.start.time + self.scheme.dt,
+            time=self.start.time + self.scheme.interval,
             dt=self.scheme.dt,
+            interval=self.scheme.interval,
             speeds=self.start.v,
             gravity=float(np.linalg.norm(self.gravity)),
             last_keys=self.start.keys,
@@ -198,7 +199,7 @@ class StepBodies:
             trial.ended(q)
         return State(
             self.world,
-            self.start.time + self.scheme.dt,
+            self.start.time + self.scheme.interval,
             positions,
             tuple(trial.velocities() for trial in self.trials),
             lam,
