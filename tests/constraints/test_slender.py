@@ -130,9 +130,8 @@ def test_pairs_are_saved_with_their_world_and_states(tmp_path):
 
 def test_bodies_that_begin_in_each_other_are_named():
     scene = pl.Scene()
-    for name, y in (("one", 0.0), ("two", 0.005)):
-        scene.add(pl.Rod(0.1, 2, position=(0, y, 0), name=name, **OPTIONS))
-    one, two = (thing for thing, _ in scene.things())
+    named = (("one", 0.0), ("two", 0.005))
+    one, two = (scene.add(pl.Rod(0.1, 2, position=(0, y, 0), name=name, **OPTIONS)) for name, y in named)
     scene.collide(one, two)
     with pytest.raises(pl.PliantError, match="'one' overlaps 'two' by 3 mm"):
         scene.compile()

@@ -17,6 +17,7 @@ from pliant.actuators.values import Displacement, Force
 from pliant.constraints.rows import Constraint, RowView
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.body import Model
+from pliant.models.volume import Fibre
 
 
 class Actuator:
@@ -44,6 +45,10 @@ class Actuator:
     def command(self, value: Any) -> Command:
         """A checked command from a control value."""
         return command(self.name, value, self.limits, displacement=self.kinds[0], force=self.kinds[1])
+
+    def guides(self) -> list[Fibre]:
+        """Fibres that it adds to volumes; none as a rule."""
+        return []
 
     def moving(self, amount: float) -> Any:
         """The control value that asks for a displacement of `amount`, m, m³ or rad."""

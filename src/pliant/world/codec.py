@@ -23,28 +23,30 @@ from pliant.constraints.sheath import Sheath
 from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
 from pliant.mesh import Mesh, Surface, regions
-from pliant.models.beam import Beam, Circle, Rectangle, Tube
-from pliant.models.rigid import Obstacle, RigidBody, Shape, Waypoints
-from pliant.models.rod import Rod, RodLoad, Slide, Turn
-from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
+from pliant.models.kinds import stored_kinds
+from pliant.models.rigid import Obstacle
 from pliant.reduced import ContactBasis, ContactPoints, Subspace
 from pliant.world.reduced import Training
 
 _KNOWN: dict[str, type] = {
     known.__name__: known
     for known in (
-        *(Volume, Rayleigh, Subspace, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
+        *(Mesh, Surface, Subspace),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
-        *(Attachment, Channel, Facing, Fibre, Sheath),
+        *(Attachment, Channel, Facing, Sheath),
         *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive),
         *(ContactBasis, ContactPoints, Training),
-        *(RigidBody, Obstacle, Waypoints, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
-        *(Beam, Circle, Tube, Rectangle, Rod, RodLoad, Slide, Turn),
+        *(Obstacle, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *regions.KINDS,
     )
 }
 _EARLIER: dict[str, Callable[..., Any]] = {"PairFacing": ContactPoints, "PairBasis": ContactBasis.on_points}
 """What earlier versions saved under other names."""
+
+
+def _known() -> dict[str, type]:
+    """All classes that files may hold, by name, those of registered kinds of bodies among them."""
+    return _KNOWN | stored_kinds()
 
 
 class Encoder:
@@ -79,7 +81,7 @@ class Encoder:
         if isinstance(thing, MeshObstacle):
             surface = thing.surface
             return {"thing": number, "class": "MeshObstacle", "fields": self._encoded(surface.rest, surface.triangles)}
-        if not is_dataclass(thing) or type(thing).__name__ not in _KNOWN:
+        if not is_dataclass(thing) or _known().get(type(thing).__name__) is not type(thing):
             raise InputError(
                 f"{getattr(thing, 'name', thing)!r}, a {type(thing).__name__}, cannot be saved; a motion given by a "
                 "function and a type of one's own are known to this program only"
@@ -112,7 +114,7 @@ class Decoder:
         if "again" in value:
             return self._things[value["again"]]
         own = {name: self.decode(item) for name, item in value["fields"].items()}
-        kinds: dict[str, Callable[..., Any]] = {"MeshObstacle": MeshObstacle, **_EARLIER, **_KNOWN}
+        kinds: dict[str, Callable[..., Any]] = {"MeshObstacle": MeshObstacle, **_EARLIER, **_known()}
         thing = kinds[value["class"]](**own)
         self._things[value["thing"]] = thing
         return thing

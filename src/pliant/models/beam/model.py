@@ -24,11 +24,13 @@ from pliant.models.beam.axis import BeamAxis
 from pliant.models.beam.beam import Beam
 from pliant.models.beam.beam_map import BeamMap, sampled
 from pliant.models.beam.factor import BeamFactor, Twists
+from pliant.models.beam.skin import STATIONS, beam_skin
 from pliant.models.beam.trial import BeamTrial
-from pliant.models.body import Model
+from pliant.models.body import Model, Parts
 from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, motions_of_frames, open_modes
 from pliant.models.scheme import Scheme
+from pliant.models.skin import Skin
 from pliant.models.volume import assembly
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.loads import PointLoad, Support
@@ -78,6 +80,12 @@ class BeamModel(Model):
     loads: tuple[tuple[PointLoad, FloatArray], ...]
     supports: tuple[tuple[Support, IntArray, str | None], ...]
     symbolic: Symbolic
+
+    @classmethod
+    def compiled(cls, spec: Beam, placement: FloatArray, parts: Parts) -> BeamModel:
+        """The model of `spec`, placed at the pose `placement` (4, 3)."""
+        parts.refuse(spec, "fibres")
+        return cls.build(spec, placement, parts.loads, parts.supports, parts.couplings)
 
     @classmethod
     def build(
@@ -160,6 +168,11 @@ class BeamModel(Model):
     def axis(self) -> BeamAxis:
         """The axes of all pieces."""
         return BeamAxis.of(self)
+
+    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
+        """The outline of the section swept along each piece."""
+        surface, triangles = beam_skin(self, stations=STATIONS if stations is None else stations, every=every)
+        return Skin(None, self.rest[:, 0].copy(), triangles, self.spec.section.radius, surface)
 
     def free_modes(self, q: FloatArray) -> FreeModes | None:
         """The rigid motions that its supports leave open."""

@@ -16,12 +16,13 @@ import numpy as np
 from pliant.core.lie import orthonormal, rotation_exp, rotation_log
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
-from pliant.models.body import Model
+from pliant.models.body import Model, Parts
 from pliant.models.contact_shape import ContactShape
 from pliant.models.model import GeometricStiffness, Residual, TrialBase
 from pliant.models.rigid.body import RigidBody
 from pliant.models.rigid.frame_map import FrameMap
 from pliant.models.scheme import Scheme
+from pliant.models.skin import Skin
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.dense import DenseFactor
 
@@ -37,6 +38,17 @@ class RigidModel(Model):
 
     spec: RigidBody
     held: BoolArray = field(default_factory=lambda: np.zeros((2, 3), bool))
+
+    @classmethod
+    def compiled(cls, spec: RigidBody, placement: Any, parts: Parts) -> RigidModel:
+        """The model of `spec`, which says itself where it stands."""
+        parts.refuse(spec, "loads", "supports", "fibres")
+        return cls(spec)
+
+    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
+        """Points and triangles of its shape."""
+        shape = self.spec.shape
+        return Skin(None, shape.points, shape.triangles, shape.radius)
 
     def initial(self) -> tuple[FloatArray, FloatArray]:
         """Pose (4, 3) and velocities (2, 3) at the start."""
