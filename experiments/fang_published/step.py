@@ -96,7 +96,7 @@ class Step:
         known = self.start.memories[number] if self.start.memories else None
         if isinstance(known, Filling):
             return known
-        return self._filled(maker, self.start.q[maker.number])
+        return self._filled(maker, self.start.q[maker.index])
 
     def _filled(self, maker: CavityRows, q: FloatArray) -> Filling:
         """The chamber filled at the shape q (n, 3) m of its body; the error of a mesher has the last accepted state."""
@@ -118,7 +118,7 @@ class Step:
             moved, parts, begin = [body_x], [self.body], self.count
             for maker, filling in zip(self.makers, self.fillings, strict=True):
                 inner = np.arange(begin, begin + len(filling.inner))
-                numbers = np.concatenate([self.offsets[maker.number] + filling.nodes, inner])
+                numbers = np.concatenate([self.offsets[maker.index] + filling.nodes, inner])
                 elements = air(filling, self._weight(maker), self.options.weighting)
                 self.local.append(numbers)
                 self.air.append(elements)
@@ -137,7 +137,7 @@ class Step:
 
     def _weight(self, maker: CavityRows) -> float:
         """Weight (Pa) of the air in a chamber of a body."""
-        return self.options.chamber_weight * self.options.blend_of(self.models[maker.number].spec.material)[1]
+        return self.options.chamber_weight * self.options.blend_of(self.models[maker.index].spec.material)[1]
 
     def _forces(self) -> tuple[FloatArray, float]:
         """Forces over two (n, 3) N of all elements and springs at x, and the largest norm of a part of them."""
@@ -279,7 +279,7 @@ class Step:
     def _refilled(self, number: int, maker: CavityRows) -> Filling:
         """A new filling of a chamber at x, with the pressure of the old one."""
         old, x = self.fillings[number], self.x[self.local[number]]
-        q = self.x[self.offsets[maker.number] : self.offsets[maker.number + 1]]
+        q = self.x[self.offsets[maker.index] : self.offsets[maker.index + 1]]
         volume = maker.volume(q)
         pressure = mean_pressure(self.air[number], old, x, volume)
         new = replace(self._filled(maker, q), ratio=old.ratio)
@@ -294,7 +294,7 @@ class Step:
         for number, maker in enumerate(self.makers):
             x = self.x[self.local[number]]
             filling = replace(self.fillings[number], inner=x[len(self.fillings[number].nodes) :])
-            volume = maker.volume(view.q[maker.number])
+            volume = maker.volume(view.q[maker.index])
             self.pressures.append(mean_pressure(self.air[number], filling, x, volume))
             memories[self.world.constraints.index(maker)] = filling
         self.parts += 1

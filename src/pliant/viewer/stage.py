@@ -70,7 +70,7 @@ class Stage:
             for (handle, nodes), chamber, part in zip(
                 self._chambers, self._cast.chambers, shading.chambers, strict=False
             ):
-                handle.vertices, handle.color = q[chamber.number][nodes], tuple(int(x) for x in _map_rgb(part))
+                handle.vertices, handle.color = q[chamber.index][nodes], tuple(int(x) for x in _map_rgb(part))
             self._show_arrows(moment.arrows, shading)
             if self.framing.follow(*_corners(list(places.values()))):
                 self._set_floor()
@@ -157,7 +157,7 @@ class Stage:
         """The wall of a chamber, and the nodes that its vertices follow."""
         chamber = self._cast.chambers[number]
         assert chamber.surface is not None
-        points = q[chamber.number]
+        points = q[chamber.index]
         corners, source = split_creases(points, np.asarray(chamber.surface.triangles, np.int64))
         name = f"/chambers/{number} {chamber.spec.name}"
         color = tuple(int(x) for x in _map_rgb(0.0))

@@ -97,7 +97,7 @@ class State:
     def volume(self, cavity: Any) -> float:
         """Volume of a cavity, m³."""
         maker: Any = self.world.constraints[self.world.constraint_index(cavity)]
-        return float(maker.volume(self.q[maker.number]))
+        return float(maker.volume(self.q[maker.index]))
 
     def stress(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""
