@@ -12,7 +12,7 @@ from pliant.constraints import Assembly, Constraint, RowView, assemble, detect, 
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
-from pliant.models.model import Residual, System, Trial
+from pliant.models.model import Residual, StepStart, System, Trial
 from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
 from pliant.world import State, World
@@ -74,7 +74,7 @@ class StepBodies:
             start,
             scheme,
             controls,
-            tuple(model.trial(q, v, scheme, gravity, controls, space) for model, q, v in triples),
+            tuple(model.trial(StepStart(q, v, scheme, gravity, controls, space)) for model, q, v in triples),
         )
 
     @property
