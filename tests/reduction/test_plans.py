@@ -7,14 +7,11 @@ import pytest
 
 import pliant as pl
 from pliant.reduction.designs import plackett_burman_levels
+from scenes import bar
 
 
 def block(cables=1, **limits):
-    scene = pl.Scene(gravity=(0, 0, 0))
-    rubber = pl.materials.Corotated(young=1e5, poisson=0.4, density=1000)
-    body = scene.add(
-        pl.Volume(pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1)), rubber, clamp=pl.regions.plane(axis="x", at=0))
-    )
+    scene, body = bar()
     for k in range(cables):
         height = 0.001 + 0.018 * k / max(cables - 1, 1)
         scene.add(pl.Cable(body, [(0.001, 0.01, height), (0.099, 0.01, height)], name=f"cable {k}", **limits))
