@@ -6,6 +6,7 @@ from scipy import sparse
 
 import pliant as pl
 from pliant.materials import Tangent
+from pliant.models.model import StepStart
 from pliant.models.scheme import Scheme, euler_scheme
 from pliant.reduction import pod
 from pliant.world.reduced import reduced
@@ -44,7 +45,7 @@ BODIES = {
 
 def trial_of(world, scheme: Scheme = EULER):
     model, state = world.models[0], world.initial_state()
-    return model.trial(state.q[0], state.v[0], scheme, np.array([0.0, 0.0, -9.81]), {})
+    return model.trial(StepStart(state.q[0], state.v[0], scheme, np.array([0.0, 0.0, -9.81]), {}))
 
 
 @pytest.mark.parametrize("name", BODIES)

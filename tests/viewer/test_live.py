@@ -399,7 +399,6 @@ def test_planes_and_endless_pipes_are_drawn():
 
 SCRIPT = """
 import pliant as pl
-from scenes import swinging_bar
 from pliant.viewer.live import view
 run = pl.load({path!r})
 print("after", view(run, port=0, open_browser=False).closed, flush=True)

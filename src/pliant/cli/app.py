@@ -86,8 +86,8 @@ def demo(
     json: Json = None,
 ) -> None:
     """Run a demonstration and write a picture and a web page of it."""
+    from pliant.cli.demo_bench_reproduce import show_demo, show_demos
     from pliant.cli.output import Output
-    from pliant.cli.show import show_demo, show_demos
 
     output = Output(json)
     if name:
@@ -235,8 +235,8 @@ def bench(
     json: Json = None,
 ) -> None:
     """Time a benchmark on one thread and write what it measured."""
+    from pliant.cli.demo_bench_reproduce import show_bench, show_benches
     from pliant.cli.output import Output
-    from pliant.cli.show import show_bench, show_benches
 
     output = Output(json)
     if name:
@@ -261,8 +261,8 @@ def reproduce(
     json: Json = None,
 ) -> None:
     """Run a published experiment and print our numbers beside the paper's."""
+    from pliant.cli.demo_bench_reproduce import show_experiment, show_experiments
     from pliant.cli.output import Output
-    from pliant.cli.show import show_experiment, show_experiments
 
     output = Output(json)
     if name:

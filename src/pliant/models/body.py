@@ -19,14 +19,12 @@ from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.mesh.mesh import rotation_matrix
-from pliant.models.scheme import Scheme
-from pliant.models.workspace import Workspace
 
 if TYPE_CHECKING:
     from pliant.models.axis import Axis
     from pliant.models.contact_shape import ContactShape
     from pliant.models.free_modes import FreeModes
-    from pliant.models.model import Trial
+    from pliant.models.model import StepStart, Trial
     from pliant.models.point_map import PointMap
     from pliant.models.skin import Skin
 
@@ -123,16 +121,8 @@ class Model:
         """(q, v) when the world begins."""
         raise NotImplementedError
 
-    def trial(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace | None = None,
-    ) -> Trial:
-        """A step from (q, v), with the memory of `workspace`."""
+    def trial(self, start: StepStart) -> Trial:
+        """A step in the making."""
         raise NotImplementedError
 
     def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness
+from pliant.actuators.limits import PER_STEP
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.constraints.attachment import Attachment
 from pliant.constraints.channel import Channel
@@ -94,10 +95,14 @@ class Encoder:
 
 
 class Decoder:
-    """Turns what an `Encoder` wrote back into things."""
+    """Turns what an `Encoder` wrote back into things.
 
-    def __init__(self, arrays: Mapping[str, Any]) -> None:
+    `dt` (s) is that of the run they belong to: by it limits per step, as older files have them, become rates.
+    """
+
+    def __init__(self, arrays: Mapping[str, Any], dt: float | None = None) -> None:
         self._arrays = arrays
+        self._dt = dt
         self._things: dict[int, Any] = {}
 
     def decode(self, value: Any) -> Any:
@@ -115,6 +120,19 @@ class Decoder:
             return self._things[value["again"]]
         own = {name: self.decode(item) for name, item in value["fields"].items()}
         kinds: dict[str, Callable[..., Any]] = {"MeshObstacle": MeshObstacle, **_EARLIER, **_known()}
-        thing = kinds[value["class"]](**own)
+        thing = kinds[value["class"]](**self._with_rates(own))
         self._things[value["thing"]] = thing
         return thing
+
+    def _with_rates(self, own: dict[str, Any]) -> dict[str, Any]:
+        """The fields of a thing with limits per step replaced by limits per second."""
+        for old, new in PER_STEP.items():
+            change = own.pop(old, None)
+            if change is not None and change < np.inf:
+                if self._dt is None:
+                    raise InputError(
+                        f"{own.get('name')!r} in this file changes by at most {change:g} per step; limits are rates "
+                        f"now: make the world again, with {new} = {change:g}/dt"
+                    )
+                own[new] = change / self._dt
+        return own

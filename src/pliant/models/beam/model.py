@@ -29,7 +29,7 @@ from pliant.models.beam.trial import BeamTrial
 from pliant.models.body import Model, Parts
 from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, motions_of_frames, open_modes
-from pliant.models.scheme import Scheme
+from pliant.models.model import StepStart
 from pliant.models.skin import Skin
 from pliant.models.volume import assembly
 from pliant.models.volume.held_factor import HeldFactor
@@ -135,17 +135,9 @@ class BeamModel(Model):
         """q (n, 4, 3) and v (n, 2, 3) at rest."""
         return self.rest.copy(), np.zeros(self.held.shape)
 
-    def trial(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace | None = None,
-    ) -> BeamTrial:
+    def trial(self, start: StepStart) -> BeamTrial:
         """A step from q (n, 4, 3) and v (n, 2, 3)."""
-        return BeamTrial(self, q, v, scheme, gravity, controls, workspace or Workspace())
+        return BeamTrial(self, start)
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> BeamMap:
         """The map of points (p, 3), m, each on the nearest piece."""

@@ -25,6 +25,7 @@ from pliant.models.beam.skin import STATIONS
 from pliant.models.body import Model, Parts
 from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, open_modes
+from pliant.models.model import StepStart
 from pliant.models.rod import inertia
 from pliant.models.rod.axis import RodAxis
 from pliant.models.rod.rod import Rod, Slide, Turn, freedom_basis, node_poses
@@ -32,10 +33,8 @@ from pliant.models.rod.rod_map import RodMap
 from pliant.models.rod.skin import rod_skin
 from pliant.models.rod.stations import Loaded, Stations, Sweep, build_stations
 from pliant.models.rod.trial import RodTrial
-from pliant.models.scheme import Scheme
 from pliant.models.skin import Skin
 from pliant.models.volume.loads import Support
-from pliant.models.workspace import Workspace
 
 OPEN_BASE = 1e-3
 """Fraction of the stiffness that quasi-static solves add as mass to a rod whose base slides or turns."""
@@ -127,17 +126,9 @@ class RodModel(Model):
         """q (4 + 2N, 3) and v (2 + 2N, 3) when the world begins, standing still."""
         return self.start.copy(), np.zeros(self.held.shape)
 
-    def trial(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace | None = None,
-    ) -> RodTrial:
+    def trial(self, start: StepStart) -> RodTrial:
         """A step from q (4 + 2N, 3) and v (2 + 2N, 3)."""
-        return RodTrial(self, q, v, scheme, gravity, controls)
+        return RodTrial(self, start)
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> RodMap:
         """The map of points (p, 3), m, each at the nearest place of the axis."""

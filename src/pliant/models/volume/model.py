@@ -22,7 +22,7 @@ from pliant.mesh import Mesh
 from pliant.models.body import Model, Parts
 from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, open_modes
-from pliant.models.scheme import Scheme
+from pliant.models.model import StepStart
 from pliant.models.skin import Skin
 from pliant.models.volume import assembly, readouts
 from pliant.models.volume.barycentric import BarycentricMap
@@ -134,17 +134,9 @@ class VolumeModel(Model):
         """Positions and velocities (n, 3) at rest."""
         return self.rest.copy(), np.zeros_like(self.rest)
 
-    def trial(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace | None = None,
-    ) -> VolumeTrial:
+    def trial(self, start: StepStart) -> VolumeTrial:
         """A step from positions q and velocities v (n, 3)."""
-        return VolumeTrial(self, q, v, scheme, gravity, controls, workspace or Workspace())
+        return VolumeTrial(self, start)
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> BarycentricMap:
         """The map of points (p, 3), m, inside the mesh; one outside is extrapolated from the nearest cell."""
