@@ -107,8 +107,8 @@ class PointMassModel(Model):
     def initial(self):
         return self.rest.copy(), np.zeros_like(self.rest)
 
-    def trial(self, q, v, scheme, gravity, controls, workspace=None):
-        return PointMassTrial(self, q, v, scheme, gravity, controls, workspace)
+    def trial(self, start):
+        return PointMassTrial(self, start)
 
     def kinetic_energy(self, q, v) -> float:
         return 0.5 * self.spec.mass * float(np.vdot(v, v))
@@ -221,8 +221,8 @@ class PointMassSystem:
 class PointMassTrial(NodalTrial):
     """One step of the masses, with forces at x = q + θ dx: r = m g + f(x) − m (a dx − b v), A = a M + θ K."""
 
-    def __init__(self, model, *start) -> None:
-        super().__init__(*start)
+    def __init__(self, model, start) -> None:
+        super().__init__(start)
         self.model = model
 
     def must_move(self) -> bool:

@@ -10,7 +10,7 @@ CONTRACTS = {"Body", "Model", "PointMap", "Actuator", "ActuatorRows", "Constrain
 """To ask whether something is a body at all is no question of its kind."""
 OWN_KINDS = ("models", "hybrid")
 """Rooms that own kinds: that of the bodies, and that of event-driven systems, whose constraints are others."""
-LIMIT = 99
+LIMIT = 40
 
 
 def kinds(source):

@@ -15,7 +15,6 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints import Assembly, Rows, assemble, detect, forces_of
-from pliant.constraints.contact import ContactPair
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.geometric.shapes import Shapes
 
@@ -28,11 +27,11 @@ class Touching:
     def __init__(self, shapes: Shapes) -> None:
         self._shapes = shapes
         world, start = shapes.bodies.world, shapes.bodies.start
-        self._all = world.constraints
-        self._is_contact = np.array([isinstance(each, ContactPair) for each in self._all], bool)
+        self._all: list[Any] = list(world.constraints)
+        self._is_contact = np.array([each.is_contact for each in self._all], bool)
         self._makers = [each for each, contact in zip(self._all, self._is_contact, strict=True) if not contact]
         self._memories: tuple[Any, ...] = start.memories or (None,) * len(self._all)
-        margins = [each.margin for each in self._all if isinstance(each, ContactPair)]
+        margins = [each.margin for each in self._all if each.is_contact]
         self.reach = 0.5 * min(margins, default=np.inf)
         """How deep contacts may stand in each other to be told from those that passed through each other, m."""
         self.known = (start.keys, start.lam)
