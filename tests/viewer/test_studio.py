@@ -21,9 +21,10 @@ from pliant.viewer.hybrid_subject import FinishedError
 from pliant.viewer.keeping import png_bytes
 from pliant.viewer.live import open_viewer
 from pliant.viewer.opening import loaded, opened, thing_of
+from pliant.viewer.pace import Pace
 from pliant.viewer.panel import strip_html
 from pliant.viewer.session import check_port
-from pliant.viewer.simulation import LiveSimulation, Pace
+from pliant.viewer.simulation import LiveSimulation
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand
 from pliant.viewer.world_subject import WorldSubject, inferred_tip
 from scenes import swinging_bar

@@ -31,7 +31,7 @@ def spread_forces(info: StepInfo) -> FloatArray:
     assert info.world is not None
     lam, rows = np.array(info.lam), info.assembly.rows
     constraints: list[Any] = list(info.world.constraints)
-    for maker, place in zip(constraints, info.assembly.places, strict=False):
+    for maker, place in zip(constraints, info.assembly.slices, strict=False):
         own = lam[place]
         if not maker.is_contact or not own.any() or (rows.law[place] != Law.SIGNORINI).any():
             continue

@@ -54,7 +54,7 @@ def world_moment(state: State, info: StepInfo | None, tip: FloatArray | None = N
             total = float(np.linalg.norm(found.forces.sum(axis=0)))
             readings.append((name, f"{total:.3f} N" if len(found.gaps) else "apart"))
         elif isinstance(maker, ActuatorRows):
-            place = info.assembly.places[number].start
+            place = info.assembly.slices[number].start
             values = np.array([delta[place], lam[place]])
             readings.append((maker.spec.name, reading_text(maker.spec, values)))
             if maker.drawn_as == "cable":
