@@ -180,7 +180,7 @@ def test_globalize_is_refused_beside_friction():
     with pytest.raises(InputError, match="globalize needs frictionless contacts"):
         inverse([tip], cables, globalize=True)(world, world.initial_state(), {tip: target})
     arrays = {"W_ea": [[1.0]], "W_aa": [[1.0]], "W_ac": np.zeros((1, 3)), "W_ec": np.zeros((1, 3)), "W_cc": np.eye(3)}
-    with pytest.raises(InputError, match="globalize needs frictionless contacts"):
+    with pytest.raises(InputError, match="globalize needs pieces that are QPs"):
         pl.solvers.qpcc(**arrays, delta_e=[1.0], delta_c=np.ones(3), mu=0.3, globalize=True)
 
 

@@ -22,7 +22,7 @@ from pliant.core.arrays import csr
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.models.body import Model
-from pliant.models.rod import Rod, RodModel, Slide, Turn
+from pliant.models.rod import Rod, RodModel
 
 
 @per_second
@@ -43,7 +43,7 @@ class BaseDrive(TwoWayActuator):
     def __post_init__(self) -> None:
         if not isinstance(self.rod, Rod):
             raise InputError(f"{self.name!r} drives the base of a pl.Rod, got {self.rod!r}")
-        if not isinstance(self.rod.base, (Slide, Turn)):
+        if self.rod.base_turns is None:
             raise InputError(
                 f"{self.name!r} has no degree of freedom: the base of {self.rod.name!r} is {self.rod.base!r}; "
                 "give the rod base=pl.Slide(axis) or base=pl.Turn(axis)"
@@ -58,7 +58,7 @@ class BaseDrive(TwoWayActuator):
     @property
     def turns(self) -> bool:
         """Whether the base turns; otherwise it slides."""
-        return isinstance(self.rod.base, Turn)
+        return self.rod.base_turns is True
 
     def constraint(self, key: int) -> BaseDriveRows:
         """Its row, not yet bound to models."""
@@ -84,8 +84,7 @@ class BaseDriveRows(DriveRow):
     def bound(self, models: Sequence[Model]) -> BaseDriveRows:
         """The row in a world of `models`."""
         index = self.model_index(models)
-        model = models[index]
-        assert isinstance(model, RodModel)
+        model = RodModel.require(models[index], repr(self.spec.name))
         return replace(self, index=index, start=model.rest[:4].copy(), axes=model.basis)
 
     def displacement(self, q: Sequence[FloatArray]) -> float:

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.drive import ActuatorRows, ForceActuator, model_index
+from pliant.actuators.drive import USUAL_TRAVEL, ActuatorRows, ControlRange, ForceActuator, model_index
 from pliant.actuators.limits import Command, command, per_second
 from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
 from pliant.constraints.keys import CABLE_FRICTION, row_keys
@@ -28,14 +28,9 @@ from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.models.beam import Beam, BeamModel
-from pliant.models.beam.segments import BeamSegments, BeamSegmentStiffness, coupled_nodes
 from pliant.models.body import Model
-from pliant.models.model import MatrixStiffness
-from pliant.models.rigid.frame_map import FrameMap
-from pliant.models.volume import Fibre, Volume, VolumeModel
-from pliant.models.volume.barycentric import BarycentricMap
-from pliant.models.volume.segments import Segments, SegmentStiffness
+from pliant.models.pieces import Pieces
+from pliant.models.volume import Fibre
 
 CUT = Command(by_force=True, amount=0.0, for_good=True)
 
@@ -111,6 +106,11 @@ class Cable(ForceActuator):
             owners.insert(0, None)
         return CableRows(self, via, tuple(_strand(self, body, via, owners) for body in self.bodies), key)
 
+    def control_range(self) -> ControlRange:
+        """The range of a slider: the shortening."""
+        high = self.max_displacement if np.isfinite(self.max_displacement) else USUAL_TRAVEL["m"]
+        return ControlRange(Displacement, "m", 0.0, high, 0.0)
+
     def command(self, value: Any) -> Command:
         """A checked command from a control value."""
         if isinstance(value, Cut):
@@ -140,7 +140,7 @@ class Cable(ForceActuator):
         ends = [k for k in range(1, len(owners)) if owners[k] is not owners[k - 1]]
         made = []
         for start, end in zip([0, *ends], [*ends, len(owners)], strict=True):
-            if isinstance(owners[start], Volume) and end - start > 1:
+            if getattr(owners[start], "takes_fibres", False) and end - start > 1:
                 name = f"guide of {self.name}"
                 options: dict[str, Any] = {"stiffness": self.guide_stiffness, "reach": self.reach, "name": name}
                 made.append(Fibre(owners[start], points[start:end], **options))
@@ -149,25 +149,20 @@ class Cable(ForceActuator):
 
 @dataclass(frozen=True, eq=False)
 class Strand:
-    """The via points embedded in one body: their indices `order` (p,) along the path, and those of the segments (s,)
-    that end at one of them.
-
-    `map` is None until the body is compiled, except on volumes. `stiff` holds the segments whose tension stiffens a
-    volume or, once it is compiled, a beam.
+    """The via points on one body: their indices `order` (p,) along the path, the indices `own` (s,) of the segments
+    that end at one of them, and these segments on the body, `pieces`.
     """
 
     body: Any
     order: IntArray
-    map: Any
-    segments: IntArray
-    stiff: Segments | BeamSegments | None
+    own: IntArray
+    pieces: Pieces
     index: int = -1
 
-    def ends(self) -> list[list[tuple[int, float]]]:
-        """The ends of each segment in the body: index among its points, and −1 (first) or 1 (last)."""
-        local = {int(k): p for p, k in enumerate(self.order)}
-        pairs = [((int(s), -1.0), (int(s) + 1, 1.0)) for s in self.segments]
-        return [[(local[k], sign) for k, sign in pair if k in local] for pair in pairs]
+    @property
+    def map(self) -> Any:
+        """The map of the via points on the compiled body."""
+        return self.pieces.map
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,32 +194,18 @@ class CableRows(ActuatorRows):
     rest_length: float = 0.0
 
     memory_type = CableMemory
+    drawn_as: ClassVar[str | None] = "cable"
 
     def couplings(self, body: Any) -> list[IntArray]:
         """Node sets of a volume or a beam that the stiffness of the cable couples."""
-        sets: list[IntArray] = []
-        for strand in self.strands:
-            if strand.body is body and isinstance(strand.stiff, Segments):
-                sets += strand.stiff.node_sets()
-            elif strand.body is body and isinstance(body, Beam):
-                sets += coupled_nodes(body, self.fixed[strand.order], strand.ends())
-        return sets
+        return [nodes for strand in self.strands if strand.body is body for nodes in strand.pieces.couplings()]
 
     def bound(self, models: Sequence[Model]) -> CableRows:
         """The rows in a world of `models`."""
         strands = []
         for strand in self.strands:
             index = model_index(models, strand.body)
-            model, stiff, points = models[index], strand.stiff, strand.map
-            if isinstance(stiff, Segments):
-                assert isinstance(model, VolumeModel)
-                stiff = stiff.placed(model.pattern)
-            else:
-                what = f"via points of cable {self.spec.name!r}"
-                points = model.embed(self.fixed[strand.order], what=what, reach=self.spec.reach)
-            if isinstance(model, BeamModel):
-                stiff = BeamSegments.of(points, strand.ends(), model.pattern)
-            strands.append(replace(strand, index=index, map=points, stiff=stiff))
+            strands.append(replace(strand, index=index, pieces=strand.pieces.bound(models[index])))
         made = replace(self, strands=tuple(strands))
         return replace(made, rest_length=made.length([model.initial()[0] for model in models]))
 
@@ -292,13 +273,9 @@ class CableRows(ActuatorRows):
         tension[1:] -= np.cumsum(lam[1:]) if self.spec.friction else 0.0
         across = scale * tension / lengths
         for strand in self.strands:
-            own = strand.segments
-            if isinstance(strand.stiff, BeamSegments):
-                yield strand.index, BeamSegmentStiffness(strand.stiff, q[strand.index], across[own], units[own])
-            elif strand.stiff is not None:
-                yield strand.index, SegmentStiffness(strand.stiff, np.zeros(len(own)), across[own], units[own])
-            elif isinstance(strand.map, FrameMap):
-                yield strand.index, MatrixStiffness(_frame_stiffness(strand, q[strand.index], across, units))
+            K = strand.pieces.stiffness(q[strand.index], across[strand.own], units[strand.own])
+            if K is not None:
+                yield strand.index, K
 
     def _pull_back(self, view: RowView, units: FloatArray, H: list[sparse.csr_matrix]) -> None:
         """Fill H with −∂L/∂q of the models, from the directions of the segments."""
@@ -343,16 +320,13 @@ class CableRows(ActuatorRows):
 def _strand(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> Strand:
     """The via points of `spec` in `body`, from all points `via` (k, 3) m and their bodies `owners`."""
     order = np.array([k for k, owner in enumerate(owners) if owner is body], np.int32)
-    segments = np.unique(np.concatenate([order - 1, order]))
-    segments = segments[(segments >= 0) & (segments < len(via) - 1)].astype(np.int32)
-    strand = Strand(body, order, None, segments, None)
-    if not isinstance(body, Volume):
-        return strand
-    points = BarycentricMap.of_points(
-        body.mesh, via[order], what=f"via points of cable {spec.name!r}", reach=spec.reach
-    )
-    signed = [[(points.nodes[p], sign * points.weights[p]) for p, sign in ends] for ends in strand.ends()]
-    return replace(strand, map=points, stiff=Segments.of(signed))
+    own = np.unique(np.concatenate([order - 1, order]))
+    own = own[(own >= 0) & (own < len(via) - 1)].astype(np.int32)
+    local = {int(k): p for p, k in enumerate(order)}
+    pairs = [((int(s), -1.0), (int(s) + 1, 1.0)) for s in own]
+    ends = [[(local[k], sign) for k, sign in pair if k in local] for pair in pairs]
+    pieces = body.pieces(via[order], ends, what=f"via points of cable {spec.name!r}", reach=spec.reach)
+    return Strand(body, order, own, pieces)
 
 
 def _segments(path: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -376,14 +350,3 @@ def _measure(path: FloatArray, lengths: FloatArray, units: FloatArray) -> None:
         lengths[s] = max(lengths[s], 1e-12 * total)
         for c in range(3):
             units[s, c] /= lengths[s]
-
-
-def _frame_stiffness(strand: Strand, q: FloatArray, across: FloatArray, units: FloatArray) -> FloatArray:
-    """Σ Jᵀ across (I − u uᵀ) J of the segments over the six unknowns of a rigid body, (6, 6)."""
-    assert isinstance(strand.map, FrameMap)
-    points = np.zeros((len(units) + 1, 3, 6))
-    points[strand.order] = strand.map.jacobian(q)
-    J = (points[1:] - points[:-1])[strand.segments]
-    P = np.eye(3) - units[strand.segments, :, None] * units[strand.segments, None, :]
-    stiffness: FloatArray = np.einsum("s,sia,sij,sjb->ab", across[strand.segments], J, P, J)
-    return stiffness

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pliant.actuators.chamber import check_chamber
-from pliant.actuators.drive import Actuator, DriveRow
+from pliant.actuators.drive import Actuator, ControlRange, DriveRow
 from pliant.actuators.limits import Command, Limits, check_rates, per_second
 from pliant.actuators.values import Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
@@ -25,6 +25,9 @@ from pliant.mesh import Mesh, Surface
 from pliant.models.body import Model
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.loads import PressureFacets, PressureStiffness, facet_rule, pressure_forces
+
+USUAL_PRESSURE = 30e3
+"""Range of a slider of a cavity without max_pressure, Pa."""
 
 
 @per_second
@@ -65,6 +68,12 @@ class Cavity(Actuator):
         check_chamber(self.name, surface, self.body.mesh)
         return CavityRows(self, key, surface=surface)
 
+    def control_range(self) -> ControlRange:
+        """Its pressure between its bounds."""
+        low = self.min_pressure if np.isfinite(self.min_pressure) else 0.0
+        high = self.max_pressure if np.isfinite(self.max_pressure) else max(low, 0.0) + USUAL_PRESSURE
+        return ControlRange(Pressure, "Pa", low, high, float(np.clip(0.0, low, high)))
+
     @property
     def limits(self) -> Limits:
         """Bounds of λ and δ, Pa and m³, and of their rates."""
@@ -95,13 +104,13 @@ class CavityRows(DriveRow):
     facets: PressureFacets | None = None
     rest_volume: float = 0.0
 
+    drawn_as: ClassVar[str | None] = "chamber"
     stiffens = True
 
     def bound(self, models: Sequence[Model]) -> CavityRows:
         """The row in a world of `models`; the surface is checked to enclose a positive volume."""
         index = self.model_index(models)
-        model = models[index]
-        assert isinstance(model, VolumeModel)
+        model = VolumeModel.require(models[index], f"cavity {self.spec.name!r}")
         assert self.surface is not None
         facets = PressureFacets.build(self.surface.facets, self.spec.body.mesh, model.pattern)
         made = replace(self, index=index, facets=facets)

@@ -6,7 +6,7 @@ inverse, runs and the viewer then handle it (`docs/extending.md`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
@@ -20,6 +20,52 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.body import Model
 from pliant.models.volume import Fibre
+
+USUAL_FORCE = 5.0
+"""Slider range of a force without bounds, N: what small soft robots take."""
+USUAL_TRAVEL = {"m": 0.04, "rad": 1.5}
+"""Slider range of a displacement without bounds, by its unit."""
+SHOWN: dict[str, tuple[str, float, str]] = {
+    "m": ("mm", 1e3, ".1f"),
+    "N": ("N", 1.0, ".2f"),
+    "rad": ("°", 180.0 / np.pi, ".1f"),
+    "N·m": ("N·m", 1.0, ".3f"),
+    "m³": ("mL", 1e6, "+.2f"),
+    "Pa": ("kPa", 1e-3, ".2f"),
+    "m²": ("mm²", 1e6, "+.2f"),
+    "N/m": ("N/m", 1.0, ".2f"),
+}
+"""Shown unit, factor and format of a quantity by its SI unit; others are shown in their own unit."""
+
+
+def _shown(unit: str, value: float) -> str:
+    name, factor, form = SHOWN.get(unit, (unit, 1.0, ".4g"))
+    return f"{factor * value:{form}}{'' if name == '°' else ' '}{name}"
+
+
+def span(low: float, high: float, usual: float) -> tuple[float, float, float]:
+    """Bounds, `usual` ones where there are none, and the value between them closest to 0."""
+    low, high = low if np.isfinite(low) else -usual, high if np.isfinite(high) else usual
+    return low, high, min(max(0.0, low), high)
+
+
+@dataclass(frozen=True, eq=False)
+class ControlRange:
+    """The range of a slider: `make` turns a number in `unit` into a control value; `low`, `high` and `start` are in
+    `unit`.
+    """
+
+    make: Callable[[float], Any]
+    unit: str
+    low: float
+    high: float
+    start: float
+
+    @classmethod
+    def of_travel(cls, actuator: Any) -> ControlRange:
+        """The displacement or angle of `actuator` between its limits."""
+        unit, limits = actuator.kinds[0][1], actuator.limits
+        return cls(actuator.moving, unit, *span(limits.least, limits.most, USUAL_TRAVEL[unit]))
 
 
 class Actuator:
@@ -52,6 +98,16 @@ class Actuator:
     def command(self, value: Any) -> Command:
         """A checked command from a control value."""
         return command(self.name, value, self.limits, displacement=self.kinds[0], force=self.kinds[1])
+
+    def reading(self, values: FloatArray) -> str:
+        """δ and λ of its row, `values` (2,), as text."""
+        shown = [_shown(unit, float(value)) for (_, unit), value in zip(self.kinds, values, strict=True)]
+        return "  ".join(shown)
+
+    def control_range(self) -> ControlRange:
+        """The range of a slider: the force between its limits."""
+        make, unit = self.imposing, self.kinds[1][1]
+        return ControlRange(make, unit, *span(self.limits.lower, self.limits.upper, USUAL_FORCE))
 
     def guides(self) -> list[Fibre]:
         """Fibres that it adds to volumes; none by default."""
@@ -105,12 +161,19 @@ class TwoWayActuator(ForceActuator):
         """Bounds of δ and λ and of their rates."""
         return replace(super().limits, least=self.min_displacement)
 
+    def control_range(self) -> ControlRange:
+        """Its displacement or angle between its limits."""
+        return ControlRange.of_travel(self)
+
 
 class ActuatorRows(Constraint):
     """The constraint of the actuator `spec`; `key` identifies its actuated row."""
 
     spec: Any
     key: int
+
+    drawn_as: ClassVar[str | None] = None
+    """"cable" (it has a `path`) or "chamber" (it has a `surface`) where it is drawn."""
 
     @property
     def name(self) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.drive import Actuator, ActuatorRows, TwoWayActuator, model_index
+from pliant.actuators.drive import Actuator, ActuatorRows, ControlRange, TwoWayActuator, model_index
 from pliant.actuators.limits import Limits, check_rates, per_second
 from pliant.actuators.values import Angle, Torque
 from pliant.constraints.keys import JOINTS, row_keys
@@ -65,6 +65,8 @@ class Slider(_Joint, TwoWayActuator):
     base: RigidBody | None = None
     name: str = "slider"
 
+    turns: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         TwoWayActuator.__post_init__(self)
         super().__post_init__()
@@ -95,12 +97,17 @@ class Hinge(_Joint):
     name: str = "hinge"
 
     kinds = ((Angle, "rad"), (Torque, "N·m"))
+    turns: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         finite_array(f"point of {self.name!r}", self.point, shape=(3,))
         check_rates(self, "max_rate", "max_torque_rate")
         super().__post_init__()
         self.limits.check_order(self.name)
+
+    def control_range(self) -> ControlRange:
+        """Its angle between its limits."""
+        return ControlRange.of_travel(self)
 
     @property
     def limits(self) -> Limits:
@@ -148,7 +155,7 @@ class JointRows(ActuatorRows):
         indices = tuple(model_index(models, body) for body in spec.bodies)
         pose = models[indices[0]].initial()[0]
         base = models[indices[1]].initial()[0] if len(indices) > 1 else WORLD
-        point = finite_array("point", spec.point, shape=(3,)) if isinstance(spec, Hinge) else pose[0]
+        point = finite_array("point", spec.point, shape=(3,)) if spec.turns else pose[0]
         return replace(
             self,
             indices=indices,
@@ -169,13 +176,13 @@ class JointRows(ActuatorRows):
 
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """Displacement along the axis, m, or the angle about it within ±π, rad."""
-        return float(self._along(q)[0]) if isinstance(self.spec, Slider) else float(self._turned(q)[0])
+        return float(self._turned(q)[0]) if self.spec.turns else float(self._along(q)[0])
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, JointMemory | None]:
         """The actuated row, then the five bilateral ones."""
         before = 0.0 if view.memory is None else view.memory.angle
         H, along, turned = self._rows(view)
-        is_hinge = isinstance(self.spec, Hinge)
+        is_hinge = self.spec.turns
         if is_hinge:
             turned[0] = unwrapped(turned[0], before)
             gap = np.concatenate([turned[:1], along, turned[1:]])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.drive import Actuator, DriveRow
+from pliant.actuators.drive import Actuator, ControlRange, DriveRow
 from pliant.actuators.limits import Command, Limits, check_rates, per_second
 from pliant.actuators.values import Young
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
@@ -68,6 +68,14 @@ class Stiffness(Actuator):
         """Its row, not yet bound to models."""
         return StiffnessRows(self, key)
 
+    def reading(self, values: FloatArray) -> str:
+        """The modulus."""
+        return f"{1e-3 * (float(self.material.young) + values[1]):.1f} kPa"
+
+    def control_range(self) -> ControlRange:
+        """The modulus between its bounds."""
+        return ControlRange(Young, "Pa", self.min_young, self.max_young, float(self.material.young))
+
     @property
     def limits(self) -> Limits:
         """Bounds of λ = E − E₀, Pa."""
@@ -105,8 +113,7 @@ class StiffnessRows(DriveRow):
     def bound(self, models: Sequence[Model]) -> StiffnessRows:
         """The row in a world of `models`."""
         index = self.model_index(models)
-        model = models[index]
-        assert isinstance(model, VolumeModel)
+        model = VolumeModel.require(models[index], repr(self.spec.name))
         if model.split is not None:
             raise InputError(
                 f'the stiffness of {model.name!r} cannot be an actuator with anti_locking="volume": take '

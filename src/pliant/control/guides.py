@@ -71,14 +71,14 @@ def solve_with_guides(
 def _sticking(problem: MixedProblem, lam: FloatArray, rows: IndexArray) -> BoolArray:
     """Which of `rows` are strictly within their bounds at the forces λ."""
     bound = np.zeros(len(rows))
-    sleeves = problem.law[rows] == RowLaw.SLEEVE
-    at = rows[sleeves]
-    bound[sleeves] = np.hypot(lam[at - 1], lam[at - 2])
+    guides = problem.law[rows] == RowLaw.GUIDE
+    at = rows[guides]
+    bound[guides] = np.hypot(lam[at - 1], lam[at - 2])
     tension = 0.0
-    for k in np.flatnonzero(~sleeves):  # the few via points of cables, one after another
-        row = rows[k]
+    for index in np.flatnonzero(~guides):  # the few via points of cables, one after another
+        row = rows[index]
         follows = problem.law[row - 1] == RowLaw.CAPSTAN
         tension = tension - lam[row - 1] if follows else lam[row - 1]
-        bound[k] = max(tension, 0.0)
+        bound[index] = max(tension, 0.0)
     low, high = problem.lower[rows] * bound, problem.upper[rows] * bound
     return np.asarray((lam[rows] > _STUCK * low) & (lam[rows] < _STUCK * high))

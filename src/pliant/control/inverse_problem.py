@@ -17,11 +17,11 @@ _OPEN, _SINGLE, _CONE, _ZERO, _GIVEN = 0, 1, 2, 3, 4  # roles of a row: unknown,
 @kernel
 def sort_rows(
     role: IntArray, lam: FloatArray, lower: FloatArray, upper: FloatArray, target: FloatArray, delta_free: FloatArray,
-    W: FloatArray, drives: IndexArray, first: int, order: IndexArray, q: FloatArray,
+    W: FloatArray, actuators: IndexArray, first: int, order: IndexArray, q: FloatArray,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Sort rows by their role in an inverse: actuators and effectors, contacts, contacts with friction, δ = 0.
 
-    `role`, the given forces `lam`, `lower` and `upper` (m,), N, are those of `Roles`; `drives` are the rows of the
+    `role`, the given forces `lam`, `lower` and `upper` (m,), N, are those of `Roles`; `actuators` are the rows of the
     actuators, and all rows from `first` on belong to effectors. Fills `order` (m,) with the rows by role, `lam` with
     the lower bounds of boxes, relative to which their forces are found, and q (m,) with the gaps under these forces,
     less the targets, m. Returns the number of rows of each role; the first is −1 where a row has an upper bound or one
@@ -41,7 +41,7 @@ def sort_rows(
         else:
             part[i] = _SINGLE if role[i] == BOX and upper[i] == np.inf else -1
             lam[i] = lower[i]
-    for i in drives:
+    for i in actuators:
         part[i], lam[i] = _OPEN, 0.0
     for i in range(m):
         if part[i] < 0:

@@ -40,13 +40,13 @@ class Solving:
         factors, columns = condensed.factors, condensed.observed
         rows, slices = condensed.assembly.rows, condensed.assembly.slices
         count, first = len(rows.gap), len(slices) - len(session.constraints)
-        self.drives = np.array([slices[k].start for k in self.bound.constraints], np.int64)
+        self.actuator_rows = np.array([slices[k].start for k in self.bound.constraints], np.int64)
         self.effector_slices = slices[first:]
         self.order, self.q = np.empty(count, np.int64), np.empty(count)
         roles = Roles.of(problem)
         self.lam = roles.given
         self.free, self.singles, self.cones, self.zeros = sort_rows(
-            *roles, frozen(problem.target), problem.delta_free, problem.W, self.drives, slices[first].start,
+            *roles, frozen(problem.target), problem.delta_free, problem.W, self.actuator_rows, slices[first].start,
             self.order, self.q,
         )  # fmt: skip
         if self.free < 0:
@@ -66,7 +66,7 @@ class Solving:
 
     def solve(self) -> tuple[FloatArray, FloatArray, QpccResult, QpccProblem]:
         """λ of all rows, displacements of the supports, the result and the problem."""
-        p, m, lam = self.problem, len(self.drives), self.lam
+        p, m, lam = self.problem, len(self.actuator_rows), self.lam
         contacts = self.order[self.free : self.free + self.singles + self.cones]
         if not self.zeros:
             qpcc = self._qpcc(p.W, self.q, self.B, None)
@@ -80,9 +80,9 @@ class Solving:
             qpcc = self._qpcc(reduced.W, reduced.q[:, 0].copy(), reduced.q[:, 1:].copy(), where)
             x, y, result = self._solved(qpcc, contacts)
             forces = np.zeros(len(kept))
-            forces[where[self.drives]], forces[self.free :] = x[:m], y
+            forces[where[self.actuator_rows]], forces[self.free :] = x[:m], y
             lam[eliminated] = reduced.forces_free @ np.append(1.0, x[m:]) + reduced.forces_kept @ forces
-        lam[self.drives] = x[:m]
+        lam[self.actuator_rows] = x[:m]
         lam[contacts] += y
         return lam, x[m:], result, qpcc
 
@@ -97,24 +97,24 @@ class Solving:
         """The problem over x = (λ of the actuators, displacements of the supports) and y = contact forces; `where`
         are the positions of the rows in W, None: the same.
         """
-        drives, contacts = self.drives, self.order[self.free : self.free + self.singles + self.cones]
+        actuators, contacts = self.actuator_rows, self.order[self.free : self.free + self.singles + self.cones]
         effectors, hard, weights = self._effectors()
         self._limit()
         low, high = self.limits
-        rows = drives[:0]
+        rows = actuators[:0]
         if self.bound.any_limit or len(hard):
             limited, zeros = np.isfinite(low) | np.isfinite(high), np.zeros(len(hard))
-            rows = np.concatenate([drives[limited], hard])
+            rows = np.concatenate([actuators[limited], hard])
             low, high = np.concatenate([low[limited], zeros]), np.concatenate([high[limited], zeros])
         else:
             low = high = low[:0]
         if where is not None:
-            drives, contacts, rows, effectors = where[drives], where[contacts], where[rows], where[effectors]
-        na, nc = len(drives) + B.shape[1], len(contacts)
+            actuators, contacts, rows, effectors = where[actuators], where[contacts], where[rows], where[effectors]
+        na, nc = len(actuators) + B.shape[1], len(contacts)
         table, G = np.empty((nc + len(rows) + len(effectors), na + 1 + nc)), np.empty((na, na))
         epsilon = self.session.inverse.energy_weight
         fill_problem(
-            W, q, B, drives, contacts, rows, effectors, weights, np.nan if epsilon is None else epsilon,
+            W, q, B, actuators, contacts, rows, effectors, weights, np.nan if epsilon is None else epsilon,
             self.bound.of_one_kind, table, G,
         )  # fmt: skip
         return QpccProblem.of_table(table, G, *self.x_limits, low, high)
@@ -131,7 +131,7 @@ class Solving:
 
     def _limit(self) -> None:
         """Set the bounds of x (na,) and of the actuators' displacements."""
-        bound, last = self.bound, self.last[self.drives]
+        bound, last = self.bound, self.last[self.actuator_rows]
         interval = self.bodies.scheme.interval
         least, most, force_rates = bound.force_limits
         force_changes = np.array([largest_change(rate, interval) for rate in force_rates])
@@ -162,7 +162,7 @@ class Solving:
         return float(actuator.displacement(self.bodies.start.q))
 
     def _solved(self, qpcc: QpccProblem, contacts: IndexArray) -> tuple[FloatArray, FloatArray, QpccResult]:
-        x = self.last[self.drives]
+        x = self.last[self.actuator_rows]
         if self.motions:
             x = np.append(x, np.zeros(len(self.motions)))
         x = np.minimum(np.maximum(x, qpcc.x_lower), qpcc.x_upper)
@@ -182,9 +182,9 @@ class Solving:
 
     def limited(self, lam: FloatArray, moved: FloatArray) -> BoolArray:
         """Which actuators, then supports, are at a limit of force or displacement."""
-        (x_low, x_high), (low, high), drives = self.x_limits, self.limits, self.drives
-        delta = self.problem.delta_free[drives] + self.problem.W[drives] @ lam + self.B[drives] @ moved
-        x = np.concatenate([lam[drives], moved])
+        (x_low, x_high), (low, high), actuators = self.x_limits, self.limits, self.actuator_rows
+        delta = self.problem.delta_free[actuators] + self.problem.W[actuators] @ lam + self.B[actuators] @ moved
+        x = np.concatenate([lam[actuators], moved])
         at: BoolArray = _near(x, x_low) | _near(x, x_high)
         at[: len(delta)] |= _near(delta, low) | _near(delta, high)
         return at
