@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,23 @@ from pliant.stepping.session import Condensed
 
 if TYPE_CHECKING:
     from pliant.control.inverse import InverseSession
+
+
+class Reached(NamedTuple):
+    """Unknowns of an inverse, forces of the actuators (N) and motions of the supports (m), with their limits; and the
+    displacements of the actuators, m, with theirs.
+    """
+
+    x: FloatArray
+    x_limits: tuple[FloatArray, FloatArray]
+    delta: FloatArray
+    limits: tuple[FloatArray, FloatArray]
+
+    def at_limit(self) -> BoolArray:
+        """Which actuators, then supports, are at a limit of force or displacement."""
+        at: BoolArray = _near(self.x, self.x_limits[0]) | _near(self.x, self.x_limits[1])
+        at[: len(self.delta)] |= _near(self.delta, self.limits[0]) | _near(self.delta, self.limits[1])
+        return at
 
 
 class Solving:
@@ -183,14 +200,11 @@ class Solving:
         result = solve_frictional(padded, friction, warm=x)
         return result.x, result.y[rows], result
 
-    def limited(self, lam: FloatArray, moved: FloatArray) -> BoolArray:
-        """Which actuators, then supports, are at a limit of force or displacement."""
-        (x_low, x_high), (low, high), drives = self.x_limits, self.limits, self.drives
+    def reached(self, lam: FloatArray, moved: FloatArray) -> Reached:
+        """Where actuators and supports have gone, and their limits."""
+        drives = self.drives
         delta = self.problem.delta_free[drives] + self.problem.W[drives] @ lam + self.B[drives] @ moved
-        x = np.concatenate([lam[drives], moved])
-        at: BoolArray = _near(x, x_low) | _near(x, x_high)
-        at[: len(delta)] |= _near(delta, low) | _near(delta, high)
-        return at
+        return Reached(np.concatenate([lam[drives], moved]), self.x_limits, delta, self.limits)
 
 
 def _near(x: FloatArray, bound: FloatArray) -> Any:
