@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -156,10 +157,17 @@ class VolumeModel(Model):
 
     def free_modes(self, q: FloatArray) -> FreeModes | None:
         """The rigid motions that its supports leave open."""
+        if self._clamp_pins:
+            return None
         q = finite_array(f"positions of {self.name!r}", q)
         if is_pinned(q[self.held.all(axis=1)]):
             return None
         return open_modes(self.held, *motions_of_points(q, self.mass.nodal), self.mass.apply)
+
+    @cached_property
+    def _clamp_pins(self) -> bool:
+        """Whether its clamp, which never moves, leaves no rigid motion open."""
+        return not self.supports and is_pinned(self.rest[self.held.all(axis=1)])
 
     def is_inverted(self, q: FloatArray) -> bool:
         """Whether elements are inverted, as some laws allow; small strain knows no inversion."""
