@@ -26,7 +26,7 @@ import pliant as pl
 from experiments.fang_finger import ECOFLEX, finger_world
 from pliant.collision import CollisionSurface, ProximityOptions, self_contacts
 from pliant.core import timers
-from pliant.geometric.mixed import mixed_body
+from pliant.geometric.mixed import MixedBody
 from pliant.materials import Tangent
 
 
@@ -44,7 +44,7 @@ def floor(world: pl.World) -> float:
     """Processor time of the factorization of the first body's tangent at rest and of one solve, s."""
     model = world.volumes[0]
     values = model.blocks()
-    mixed_body(model).tangent(model.rest.copy(), None, Tangent.EXACT, values)
+    MixedBody(model).tangent(model.rest.copy(), None, Tangent.EXACT, values)
     model.hold(values)
     factor = model.symbolic.factorize(values)
     once = least(lambda: model.symbolic.factorize(values, out=factor))

@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import expm
 
 import pliant as pl
-from pliant.geometric.curved import curves
+from pliant.geometric.curved import Curves
 
 RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3)
 
@@ -22,7 +22,7 @@ def test_one_rate_everywhere_is_followed_exactly(element):
     model = model_of(element=element)
     rate = np.array([[0.1, -0.9, 0.2], [0.8, -0.3, 0.1], [-0.1, 0.3, 0.2]])
     q = model.rest @ np.array([[1.1, 0.2, 0.0], [0.0, 0.9, 0.1], [0.1, 0.0, 1.0]]).T
-    moved = q + curves(model).moved(q, q @ rate.T)
+    moved = q + Curves(model).moved(q, q @ rate.T)
     wanted = q @ expm(rate).T
     assert moved - moved.mean(axis=0) == pytest.approx(wanted - wanted.mean(axis=0), abs=1e-4 * np.ptp(wanted))
 
@@ -32,7 +32,7 @@ def test_a_short_step_stays_and_held_nodes_do_not_move():
     model = model_of(clamp=pl.regions.plane(axis="x", at=0.0))
     x, y, z = model.rest.T
     dx = np.column_stack([-x * y, x**2, 0.0 * z]) * 10.0
-    bends = [np.abs(curves(model).moved(model.rest, s * dx) - s * dx).max() for s in (1.0, 0.5)]
+    bends = [np.abs(Curves(model).moved(model.rest, s * dx) - s * dx).max() for s in (1.0, 0.5)]
     assert bends[0] == pytest.approx(4.0 * bends[1], rel=0.2)
     assert bends[0] > 0.0
-    assert (curves(model).moved(model.rest, dx)[model.held] == dx[model.held]).all()
+    assert (Curves(model).moved(model.rest, dx)[model.held] == dx[model.held]).all()

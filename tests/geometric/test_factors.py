@@ -10,7 +10,7 @@ import pliant as pl
 from pliant.core.errors import SingularError
 from pliant.geometric.lifted import LiftedFactor
 from pliant.geometric.metric import TangentMetric
-from pliant.geometric.mixed import mixed_body
+from pliant.geometric.mixed import MixedBody
 from pliant.geometric.quasi_newton import QuasiNewton
 from pliant.materials import Tangent
 from pliant.models.scheme import STATIC_SCHEME
@@ -89,7 +89,7 @@ def pressed():
     shorter = replace(start, q=(start.q[0] * (0.93, 1.0, 1.0),))
     motion = StepBodies.begin(world, shorter, STATIC_SCHEME, world.controls(None))
     values = model.blocks()
-    mixed_body(model).tangent(motion.trials[0].evaluation_point(), None, Tangent.EXACT, values)
+    MixedBody(model).tangent(motion.trials[0].evaluation_point(), None, Tangent.EXACT, values)
     free = np.flatnonzero(~model.held.ravel())
     dense = np.array([BlockMatrix(model.pattern, values).matvec(e.reshape(-1, 3)).ravel() for e in np.eye(model.size)])
     return motion, dense[np.ix_(free, free)], free

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.geometric.mixed import mixed_body
+from pliant.geometric.mixed import MixedBody
 from pliant.materials import Tangent
 from pliant.solvers.linear import BlockMatrix
 
@@ -42,21 +42,21 @@ def test_the_barrier_alone_sets_it_apart_from_the_plain_energy(case):
     """Equal where every cell keeps a tenth of its volume; more where one does not."""
     model, q, _ = case
     upright = model.rest @ np.diag([1.1, 0.9, 1.0])
-    assert mixed_body(model).energy(upright)[0] == pytest.approx(model.internal(upright)[0], rel=1e-12)
+    assert MixedBody(model).energy(upright)[0] == pytest.approx(model.internal(upright)[0], rel=1e-12)
     assert 0.0 < volumes(model, q).min() < 0.1
-    assert mixed_body(model).energy(q)[0] > model.internal(q)[0]
+    assert MixedBody(model).energy(q)[0] > model.internal(q)[0]
 
 
 def test_forces_are_the_slope_of_the_energy(case):
     model, q, d = case
-    body = mixed_body(model)
+    body = MixedBody(model)
     slope = (body.energy(q + STEP * d)[0] - body.energy(q - STEP * d)[0]) / (2.0 * STEP)
     assert np.vdot(body.energy(q)[1], d) == pytest.approx(slope, rel=1e-7)
 
 
 def test_the_matrix_is_the_slope_of_the_forces(case):
     model, q, d = case
-    body, values = mixed_body(model), model.blocks()
+    body, values = MixedBody(model), model.blocks()
     body.tangent(q, None, Tangent.EXACT, values)
     slope = (body.energy(q + STEP * d)[1] - body.energy(q - STEP * d)[1]) / (2.0 * STEP)
     assert BlockMatrix(model.pattern, values).matvec(d) == pytest.approx(slope, abs=1e-6 * np.abs(slope).max())
@@ -64,7 +64,7 @@ def test_the_matrix_is_the_slope_of_the_forces(case):
 
 def test_expected_stresses_are_the_stresses_and_their_slope(case):
     model, q, d = case
-    body, still = mixed_body(model), np.zeros_like(d)
+    body, still = MixedBody(model), np.zeros_like(d)
     own = body.expected(q, still)
     plain = body.energy(q)[1]
     assert body.forces(q, own) == pytest.approx(plain, abs=1e-10 * np.abs(plain).max())
@@ -79,7 +79,7 @@ def test_expected_stresses_are_the_stresses_and_their_slope(case):
 
 def test_stresses_that_are_its_own_leave_the_matrix_alone(case):
     model, q, d = case
-    body, plain, given = mixed_body(model), model.blocks(), model.blocks()
+    body, plain, given = MixedBody(model), model.blocks(), model.blocks()
     body.tangent(q, None, Tangent.EXACT, plain)
     body.tangent(q, body.expected(q, np.zeros_like(d)), Tangent.EXACT, given)
     assert given == pytest.approx(plain, abs=1e-12 * np.abs(plain).max())

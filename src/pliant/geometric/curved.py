@@ -14,8 +14,6 @@ surface modeling, SGP 2007), used for what it is good at: geometry.
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
 import numpy as np
 
 from pliant.core.arrays import writable
@@ -26,6 +24,7 @@ from pliant.models.volume import VolumeModel
 from pliant.models.volume.assembly import deformation_gradient
 from pliant.models.volume.halved import halves
 from pliant.models.volume.points import build_points
+from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import analyze
@@ -90,14 +89,9 @@ class Curves:
         return float(largest_rate(writable(q), np.ascontiguousarray(dx), *self._points[:3]))
 
 
-_CURVES: WeakKeyDictionary[VolumeModel, Curves] = WeakKeyDictionary()
-
-
-def curves(model: VolumeModel) -> Curves:
+def curves(model: VolumeModel, workspace: Workspace) -> Curves:
     """The curves of `model`, prepared once."""
-    if model not in _CURVES:
-        _CURVES[model] = Curves(model)
-    return _CURVES[model]
+    return workspace.once(model, Curves, lambda: Curves(model))
 
 
 @inline

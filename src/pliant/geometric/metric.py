@@ -134,7 +134,7 @@ class TangentMetric:
         trials: Any = bodies.trials
         for model, trial, known in zip(bodies.world.volumes, trials, expected, strict=True):
             x, values = trial.evaluation_point(), model.blocks(trial.workspace)
-            mixed_body(model).tangent(x, known, tangent, values)
+            mixed_body(model, trial.workspace).tangent(x, known, tangent, values)
             model.add_load_stiffness(x, 1.0, bodies.controls, values)
             systems.append(VolumeSystem(model, values, np.zeros_like(x), None, trial.workspace))
         bodies.add_geometric_stiffness(systems)

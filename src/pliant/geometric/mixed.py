@@ -20,7 +20,6 @@ energy vanishes as the mesh is refined.
 from __future__ import annotations
 
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from pliant.models.volume.patches import Patches
 from pliant.models.volume.points import build_points
 from pliant.models.volume.split import Split
 from pliant.models.volume.volume_law import BARRIER
+from pliant.models.workspace import Workspace
 
 
 class Expected(NamedTuple):
@@ -110,14 +110,9 @@ class MixedBody:
             bars.add_stiffness(x, 1.0, kind, values)
 
 
-_BODIES: WeakKeyDictionary[VolumeModel, MixedBody] = WeakKeyDictionary()
-
-
-def mixed_body(model: VolumeModel) -> MixedBody:
-    """The mixed form of `model`, sorted once."""
-    if model not in _BODIES:
-        _BODIES[model] = MixedBody(model)
-    return _BODIES[model]
+def mixed_body(model: VolumeModel, workspace: Workspace) -> MixedBody:
+    """The mixed form of `model`, derived once."""
+    return workspace.once(model, MixedBody, lambda: MixedBody(model))
 
 
 def _barrier(model: VolumeModel) -> Patches:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,10 @@ class Shapes:
     def __init__(self, bodies: StepBodies) -> None:
         self.bodies = bodies
         self.models: tuple[VolumeModel, ...] = bodies.world.volumes
+        trials: Any = bodies.trials
+        pairs = list(zip(self.models, (trial.workspace for trial in trials), strict=True))
+        self._mixed = [mixed_body(model, space) for model, space in pairs]
+        self._curves = [curves(model, space) for model, space in pairs]
         self.held = np.concatenate([model.held.ravel() for model in self.models])
         self._ends = np.cumsum([model.size for model in self.models])[:-1]
 
@@ -49,9 +53,9 @@ class Shapes:
         """Energy and forces at the displacement dx (N,), m, from the start."""
         self.place(dx)
         total, scale, forces = 0.0, 0.0, []
-        for trial, model in zip(self.bodies.trials, self.models, strict=True):
+        for trial, model, mixed in zip(self.bodies.trials, self.models, self._mixed, strict=True):
             x = trial.evaluation_point()
-            elastic, internal = mixed_body(model).energy(x)
+            elastic, internal = mixed.energy(x)
             potential, external = model.external(x, self.bodies.gravity, self.bodies.controls)
             total += elastic + potential
             forces.append(np.where(model.held, 0.0, external - internal).ravel())
@@ -63,26 +67,31 @@ class Shapes:
         """The displacement (N,), m, that a step dx (N,), m, from the present shape curves into."""
         trials = zip(self.bodies.trials, self.models, self.split(dx), strict=True)
         return np.concatenate(
-            [curves(model).moved(trial.evaluation_point(), part).ravel() for trial, model, part in trials]
+            [
+                curves(model, trial.workspace).moved(trial.evaluation_point(), part).ravel()
+                for trial, model, part in trials
+            ]
         )
 
     def rate(self, dx: FloatArray) -> float:
         """Largest rate at which a step dx (N,), m, from the present shape strains or turns a cell."""
-        trials = zip(self.bodies.trials, self.models, self.split(dx), strict=True)
-        return max(curves(model).rate(trial.evaluation_point(), part) for trial, model, part in trials)
+        triples = zip(self.bodies.trials, self._curves, self.split(dx), strict=True)
+        return max(bent.rate(trial.evaluation_point(), part) for trial, bent, part in triples)
 
     def expected(self, dx: FloatArray) -> list[Expected]:
         """What a step dx (N,), m, from the present shape is expected to lead to, for each body."""
         trials = zip(self.bodies.trials, self.models, self.split(dx), strict=True)
-        return [mixed_body(model).expected(trial.evaluation_point(), part) for trial, model, part in trials]
+        return [
+            mixed_body(model, trial.workspace).expected(trial.evaluation_point(), part) for trial, model, part in trials
+        ]
 
     def forces(self, expected: Sequence[Expected]) -> FloatArray:
         """External less `expected` internal forces (N,), N, at the present shape, zero at held unknowns."""
         parts = []
-        for trial, model, known in zip(self.bodies.trials, self.models, expected, strict=True):
+        for trial, model, mixed, known in zip(self.bodies.trials, self.models, self._mixed, expected, strict=True):
             x = trial.evaluation_point()
             external = model.external_forces(x, self.bodies.gravity, self.bodies.controls)
-            parts.append(np.where(model.held, 0.0, external - mixed_body(model).forces(x, known)).ravel())
+            parts.append(np.where(model.held, 0.0, external - mixed.forces(x, known)).ravel())
         return np.concatenate(parts)
 
     def inverted(self) -> int:

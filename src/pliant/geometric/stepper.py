@@ -228,7 +228,7 @@ class _Way:
         step, state = self.descent.step(self.timers), self.state
         volumes = list(zip(self.world.volumes, state.q, strict=True))
         energy = sum(model.elastic_energy(q) for model, q in volumes)
-        upright = sum(mixed_body(model).barrier(q) for model, q in volumes)
+        upright = sum(mixed_body(model, self.options.workspace).barrier(q) for model, q in volumes)
         return state, GeometricInfo(
             status=Status.CONVERGED,
             iterations=self.effort.iterations,

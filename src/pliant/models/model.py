@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from scipy import sparse
 
+from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 
@@ -172,20 +173,11 @@ class TrialBase:
 
     def at(self, dx: FloatArray) -> Self:
         """The same step at the displacement `dx`; what was computed from the start of the step is shared."""
-        made = self._copied()
-        made.dx = dx
-        return made
+        return evolve(self, dx=dx)
 
     def loaded(self, fraction: float) -> Self:
         """The same step at another fraction of the load increment."""
-        made = self._copied()
-        made.load_fraction = fraction
-        return made
-
-    def _copied(self) -> Self:
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        return made
+        return evolve(self, load_fraction=fraction)
 
     def confined(self, force: FloatArray) -> FloatArray:
         """The forces themselves, of the shape of dx, N (and N·m)."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pliant.constraints import Assembly, Constraint, RowView, assemble, detect, forces_of
+from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.model import Residual, System, Trial
@@ -89,7 +90,7 @@ class StepBodies:
 
     def at(self, dx: Sequence[FloatArray]) -> StepBodies:
         """The bodies at the displacements dx from the start."""
-        return replace(self, trials=tuple(trial.at(x) for trial, x in zip(self.trials, dx, strict=True)))
+        return evolve(self, trials=tuple(trial.at(x) for trial, x in zip(self.trials, dx, strict=True)))
 
     def moved(self, steps: Sequence[FloatArray], scale: float = 1.0) -> StepBodies:
         """The displacement so far followed by `scale` × a step of each body; rotations by exp."""
@@ -97,13 +98,13 @@ class StepBodies:
 
     def loaded(self, fraction: float) -> StepBodies:
         """The same at another fraction of the load increment."""
-        return replace(self, load_fraction=fraction, trials=tuple(trial.loaded(fraction) for trial in self.trials))
+        return evolve(self, load_fraction=fraction, trials=tuple(trial.loaded(fraction) for trial in self.trials))
 
     def eased_in(self) -> StepBodies:
         """The same with the residual at the start remembered, from which load increments begin."""
-        reactions = None if self.reactions is None else replace(self.reactions, generalized=None)
-        fresh = replace(self, start_residuals=None, reactions=reactions)
-        return replace(fresh, start_residuals=fresh.forces().r)
+        reactions = None if self.reactions is None else evolve(self.reactions, generalized=None)
+        fresh = evolve(self, start_residuals=None, reactions=reactions)
+        return evolve(fresh, start_residuals=fresh.forces().r)
 
     def must_move(self) -> bool:
         """Whether constrained DoFs are not yet where supports and clamps want them."""
@@ -120,7 +121,7 @@ class StepBodies:
             return forces
         pushes = [trial.confined(push) for trial, push in zip(self.trials, generalized, strict=True)]
         r = tuple(r + push for r, push in zip(forces.r, pushes, strict=True))
-        return replace(forces, r=r, scale=max(forces.scale, *(_norm(push) for push in pushes)))
+        return evolve(forces, r=r, scale=max(forces.scale, *(_norm(push) for push in pushes)))
 
     def full_order(self, forces: Forces) -> Forces:
         """`forces`, those of constraints included, of the full-order bodies: supports bear them at constrained DoFs;
@@ -181,7 +182,7 @@ class StepBodies:
         """`view` for each constraint of the world, with what it remembers, and for `session_count` others."""
         view, known = self.view(), self.start.memories or (None,) * len(self.world.constraints)
         return [
-            *(view if memory is None else replace(view, memory=memory) for memory in known),
+            *(view if memory is None else evolve(view, memory=memory) for memory in known),
             *(view for _ in range(session_count)),
         ]
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from pliant.core.errors import ConvergenceError
+from pliant.core.immutable import evolve
 from pliant.core.status import Status
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
@@ -97,7 +96,7 @@ class Convergence:
 def in_full(correction: Correction) -> Step:
     """dx += correction."""
     step = correction.step
-    return replace(step, bodies=step.bodies.moved(correction.dx))
+    return evolve(step, bodies=step.bodies.moved(correction.dx))
 
 
 def apply_in_full(correction: Correction) -> tuple[Step, Forces]:
@@ -129,7 +128,7 @@ def apply_with_line_search(correction: Correction) -> tuple[Step, Forces]:
         if supports_move or slope >= -0.9 * abs(start_slope) or s < 1e-3:
             break
         s *= min(max(start_slope / (start_slope - slope), 0.1), 0.6)
-    return replace(step, bodies=bodies), forces
+    return evolve(step, bodies=bodies), forces
 
 
 def relative_residual(bodies: StepBodies, forces: Forces) -> float:

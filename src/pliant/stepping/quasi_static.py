@@ -10,13 +10,14 @@ forces of the acceleration they would cause (inertia relief), the body is solved
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, SingularError
+from pliant.core.immutable import evolve
 from pliant.core.status import Status
 from pliant.core.threads import pinned_threads
 from pliant.core.types import FloatArray
@@ -116,7 +117,7 @@ class _Equilibrium:
     def __init__(self, step: Step) -> None:
         world, start = step.world, step.bodies.start
         modes = tuple(_open_modes(world, index, q) for index, q in enumerate(start.q))
-        self.step = replace(step, free_modes=modes)
+        self.step = evolve(step, free_modes=modes)
         self.increment_count = 0
         self.shift = 0.0
         self.ease = 1.0
@@ -234,7 +235,7 @@ class _Equilibrium:
             modes if modes is None or not model.has_frames else model.free_modes(trial.positions())
             for modes, model, trial in zip(step.free_modes, step.world.models, step.bodies.trials, strict=True)
         ]
-        return replace(step, free_modes=tuple(found))
+        return evolve(step, free_modes=tuple(found))
 
     def regularize(self, step: Step, systems: Sequence[System]) -> None:
         """A += σM, and balanced loads for bodies that can move freely."""
@@ -275,7 +276,7 @@ class _Equilibrium:
         return any(trial.model.is_inverted(trial.evaluation_point()) for trial in self.step.bodies.trials)
 
     def _set(self, bodies: StepBodies) -> None:
-        self.step = replace(self.step, bodies=bodies)
+        self.step = evolve(self.step, bodies=bodies)
 
     def _move_to(self, dx: Sequence[FloatArray]) -> None:
         self._set(self.step.bodies.at(dx))

@@ -12,7 +12,7 @@ correct(step, rows, factors, free, problem)      λ from the laws, dx = dx_free 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -23,6 +23,7 @@ from pliant.constraints import condense as condense_rows
 from pliant.constraints import detect as detect_contacts
 from pliant.core.arrays import transposed_product
 from pliant.core.errors import SingularError
+from pliant.core.immutable import evolve
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
@@ -73,7 +74,7 @@ class Step:
         if all(modes is None for modes in self.free_modes):
             return forces
         pairs = zip(forces.r, self.free_modes, strict=True)
-        return replace(forces, r=tuple(r if modes is None else modes.balanced(r) for r, modes in pairs))
+        return evolve(forces, r=tuple(r if modes is None else modes.balanced(r) for r, modes in pairs))
 
     def advanced(self) -> State:
         """The state where the bodies are now."""
@@ -246,9 +247,9 @@ def correct(
     with step.timers.stage("factorize"):
         for system, factor in zip(linearization.systems, factorization.factors, strict=True):
             system.release(factor)
-    done = replace(
+    done = evolve(
         step,
-        bodies=replace(bodies, reactions=reactions),
+        bodies=evolve(bodies, reactions=reactions),
         session=session,
         assembly=assembly,
         lam=lam,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from pliant.core.arrays import writable
+from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics, element
@@ -158,10 +159,9 @@ class BeamTrial(TrialBase):
 
     def driven(self, motion: FloatArray) -> BeamTrial:
         """The same step with constrained nodes that have to be the translations of `motion` (n, 2, 3), m, farther."""
-        made = self._copied()
-        made._target = self._target.copy()
-        made._target[:, 0] += motion[:, 0]
-        return made
+        target = self._target.copy()
+        target[:, 0] += motion[:, 0]
+        return evolve(self, _target=target)
 
     def must_move(self) -> bool:
         """Whether held unknowns are not yet where supports and clamps want them."""

@@ -39,6 +39,7 @@ import numpy as np
 
 from pliant.core.arrays import writable
 from pliant.core.errors import SingularError
+from pliant.core.immutable import evolve
 from pliant.core.lie import cross_matrix, rotation_exp
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
@@ -223,11 +224,9 @@ class RodTrial(TrialBase):
 
     def driven(self, motion: FloatArray) -> RodTrial:
         """The same step with a constrained base that has to be the translation of `motion` (2 + 2N, 3), m, farther."""
-        made = self._copied()
-        made._target = self._target.copy()
-        made._target[0] += motion[0]
-        made._base_stays = False
-        return made
+        target = self._target.copy()
+        target[0] += motion[0]
+        return evolve(self, _target=target, _base_stays=False)
 
     def must_move(self) -> bool:
         """Whether the held base is not yet where supports want it."""

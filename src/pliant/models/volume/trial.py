@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import GeometricStiffness, Residual, TrialBase
@@ -162,9 +163,7 @@ class VolumeTrial(NodalTrial):
 
     def driven(self, motion: FloatArray) -> VolumeTrial:
         """The same step with constrained nodes that have to be `motion` (n, 3), m, farther."""
-        made = self._copied()
-        made._target = self._target + motion
-        return made
+        return evolve(self, _target=self._target + motion)
 
     def must_move(self) -> bool:
         """Whether held nodes are not yet where supports and clamps want them."""
