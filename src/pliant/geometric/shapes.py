@@ -65,13 +65,8 @@ class Shapes:
 
     def curved(self, dx: FloatArray) -> FloatArray:
         """The displacement (N,), m, that a step dx (N,), m, from the present shape curves into."""
-        trials = zip(self.bodies.trials, self.models, self.split(dx), strict=True)
-        return np.concatenate(
-            [
-                curves(model, trial.workspace).moved(trial.evaluation_point(), part).ravel()
-                for trial, model, part in trials
-            ]
-        )
+        triples = zip(self.bodies.trials, self._curves, self.split(dx), strict=True)
+        return np.concatenate([bent.moved(trial.evaluation_point(), part).ravel() for trial, bent, part in triples])
 
     def rate(self, dx: FloatArray) -> float:
         """Largest rate at which a step dx (N,), m, from the present shape strains or turns a cell."""
@@ -80,10 +75,8 @@ class Shapes:
 
     def expected(self, dx: FloatArray) -> list[Expected]:
         """What a step dx (N,), m, from the present shape is expected to lead to, for each body."""
-        trials = zip(self.bodies.trials, self.models, self.split(dx), strict=True)
-        return [
-            mixed_body(model, trial.workspace).expected(trial.evaluation_point(), part) for trial, model, part in trials
-        ]
+        triples = zip(self.bodies.trials, self._mixed, self.split(dx), strict=True)
+        return [mixed.expected(trial.evaluation_point(), part) for trial, mixed, part in triples]
 
     def forces(self, expected: Sequence[Expected]) -> FloatArray:
         """External less `expected` internal forces (N,), N, at the present shape, zero at held unknowns."""
