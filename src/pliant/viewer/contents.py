@@ -1,4 +1,4 @@
-"""What stands on the stage: bodies, obstacles, cables and chambers of a run or a world, as far as they are known."""
+"""Contents of a drawn scene: bodies, obstacles, cables and chambers of a run or a world."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from pliant.world import World
 PLAIN, DISPLACEMENT, STRESS = "plain", "displacement (mm)", "von Mises stress (kPa)"
 FIBRE = "fibre stress of rods (kPa)"
 LARGEST_SKIN = 6000
-"""Points of the skin of a beam or a rod that are still streamed as they are."""
+"""Points of the skin of a beam or a rod above which it is coarsened: 40 frames a second must fit a browser's link."""
 COARSER = ((3, 2), (2, 3), (2, 4))
-"""Outlines along a piece, and which of their points are kept, of ever coarser skins."""
+"""Cross-sections along an element and stride of their points, of ever coarser skins."""
 
 
-class Cast:
-    """Bodies with their read-outs, obstacles, cables and chambers. A run that does not know its world has bodies alone.
+class SceneContents:
+    """Bodies with their read-outs, obstacles, cables and chambers. A run without its world has bodies alone.
 
-    `tints` (#rrggbb) are colours of the bodies where they are not given in turn.
+    `tints` (#rrggbb) replace the default colours of the bodies.
     """
 
     def __init__(
@@ -53,16 +53,16 @@ class Cast:
         self._models = models
         self._rods = rods or {}
 
-    def mesh_points(self, number: int) -> FloatArray:
-        """Nodes (n, 3) m of volume `number` in the frame of its mesh, before it was placed where that is known."""
-        model, mesh = self._models.get(number), self.bodies[number].mesh
+    def mesh_points(self, index: int) -> FloatArray:
+        """Nodes (n, 3) m of volume `index` in the coordinates of its mesh, before placement where that is known."""
+        model, mesh = self._models.get(index), self.bodies[index].mesh
         assert mesh is not None
         points: FloatArray = mesh.points if model is None else model.spec.mesh.points
         return points
 
     @classmethod
-    def of_world(cls, world: World) -> Cast:
-        """All of a world."""
+    def of_world(cls, world: World) -> SceneContents:
+        """The contents of a world."""
         recorded = recorded_bodies(world)
         bodies = tuple(_drawn(body, model) for body, model in zip(recorded, world.models, strict=True))
         strands = tuple(maker for maker in world.constraints if isinstance(maker, CableRows))
@@ -72,23 +72,23 @@ class Cast:
         return cls(bodies, world.obstacles, strands, models, rods, chambers)
 
     @classmethod
-    def of_run(cls, run: Run) -> Cast:
-        """All of the world that was simulated, or the bodies alone where the run does not know it."""
+    def of_run(cls, run: Run) -> SceneContents:
+        """The contents of the simulated world, or the bodies alone where the run does not hold it."""
         return cls(run.bodies, (), (), {}) if run.world is None else cls.of_world(run.world)
 
     @property
     def hides(self) -> bool:
-        """Whether bodies hide cables or chambers, so that they had better be seen through."""
+        """Whether bodies hide cables or chambers, so that transparent bodies are the better default."""
         return bool(self.strands or self.chambers)
 
     @property
     def color_modes(self) -> tuple[str, ...]:
-        """What volumes and rods can be coloured by."""
+        """Colour modes of volumes and rods."""
         of_volumes = (DISPLACEMENT, STRESS) if self._models else (DISPLACEMENT,)
         return (PLAIN, *(of_volumes if self._volumes() else ()), *((FIBRE,) if self._rods else ()))
 
     def values(self, mode: str, q: tuple[FloatArray, ...]) -> dict[int, FloatArray]:
-        """Of each volume or rod by its number, a value at each node or skin point (n,), in the unit of `mode`."""
+        """Of each volume or rod by index, a value at each node or skin point (n,), in the unit of `mode`."""
         if mode == PLAIN:
             return {}
         if mode == DISPLACEMENT:
@@ -97,9 +97,9 @@ class Cast:
             return {k: self._fibre_stress(k, model, q[k]) for k, model in self._rods.items()}
         return {k: _von_mises(model, q[k]) for k, model in self._models.items()}
 
-    def _fibre_stress(self, number: int, model: RodModel, q: FloatArray) -> FloatArray:
+    def _fibre_stress(self, index: int, model: RodModel, q: FloatArray) -> FloatArray:
         """Largest fibre stress of the section at each point of the skin of a rod, (n,), kPa."""
-        skin = self.bodies[number].skin
+        skin = self.bodies[index].skin
         assert isinstance(skin, RodMap)
         return np.asarray(1e-3 * model.fibre_stress(q)[skin.section])
 
@@ -108,7 +108,7 @@ class Cast:
 
 
 def _drawn(body: RecordedBody, model: Any) -> RecordedBody:
-    """`body` with a skin that a browser takes many times a second: hundreds of beams get a coarser one."""
+    """`body` with a skin that can be streamed in real time: hundreds of beams get a coarser one."""
     if body.skin is None or len(body.skin.offset) <= LARGEST_SKIN:
         return body
     make: Any = beam_skin if isinstance(model, BeamModel) else rod_skin
