@@ -18,6 +18,9 @@ from typing import Any
 import pliant as pl
 from experiments.fang_published import LocalGlobal, LocalGlobalInfo
 from pliant.robots import Robot, pneumatic_finger, twister
+from pliant.robots.scenes import robot_world
+
+STILL = (0.0, 0.0, 0.0)
 
 OMEGA = 0.2
 """Share of the rest shape; a constant, as in the released program (ν = 0.364)."""
@@ -25,12 +28,6 @@ RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.364, density=1070.0)
 SOLE = pl.materials.NeoHookean(young=2e6, poisson=0.364, density=1070.0)
 AIR = 0.05
 """Weight of the air that makes the finger of 4 mm cells grow by about a third at the nominal ratio 4."""
-
-
-def world_of(robot: Robot) -> pl.World:
-    scene = pl.Scene()
-    scene.add(robot)
-    return scene.compile()
 
 
 def stepped(
@@ -60,7 +57,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the numbers here")
     options = parser.parse_args()
     finger = pneumatic_finger(cell_size=1e-3 * options.cell, material=RUBBER, sole_material=SOLE)
-    world = world_of(finger)
+    world = robot_world(finger, gravity=STILL)
     print(
         f"{finger.body.mesh.cell_count} tetrahedra, tip at rest y = {1e3 * finger.tip.position[1]:.2f} mm, nominal 4\n"
     )
@@ -81,7 +78,7 @@ def main() -> None:
     assert state is not None
     report["plastic, 5 steps"] = line(finger, "plastic, 5 steps", state, info)
     robot = twister(cells=(1, 1, 24), side=3, material=RUBBER)
-    world = world_of(robot)
+    world = robot_world(robot, gravity=STILL)
     for name, remesh in (("twister", True), ("twister without remeshing", False)):
         given = {"chamber_weight": 0.3, "step": 1.5, "remesh": remesh}
         report[name] = line(robot, name, *stepped(world, robot, 28.0, **given))

@@ -19,11 +19,12 @@ from pliant.core.types import FloatArray
 from pliant.mesh import box
 from pliant.record import Run
 from pliant.robots import Gripper, gripper
+from pliant.robots.scenes import robot_world
 from pliant.stepping import ImplicitEuler
 from pliant.viewer.export_surfaces import Shown, shown_run
 from pliant.viewer.shapes import revolve
 from pliant.viewer.surfaces import SurfaceFrames
-from pliant.world import Scene, World
+from pliant.world import World
 
 DURATION, DT, FPS = 2.7, 0.01, 50.0
 PULL, RISE = 0.016, 0.03
@@ -62,10 +63,8 @@ def motion(t: float) -> tuple[float, float]:
 
 def build() -> Bench:
     """Three fingers over a cube that stands on a floor."""
-    scene = Scene(gravity=(0, 0, -9.81))
-    robot = scene.add(gripper())
-    robot.collide(scene, friction=0.8)
-    return Bench(scene.compile(), robot, ImplicitEuler(dt=DT))
+    robot = gripper()
+    return Bench(robot_world(robot, touches_itself=True), robot, ImplicitEuler(dt=DT))
 
 
 def check(run: Run, bench: Bench) -> None:

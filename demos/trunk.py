@@ -19,11 +19,12 @@ from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray
 from pliant.record import Run
 from pliant.robots import Robot, trunk
+from pliant.robots.scenes import robot_world
 from pliant.stepping import ImplicitEuler
 from pliant.viewer.export_surfaces import Shown, shown_run, tube_frames
 from pliant.viewer.shapes import ball
 from pliant.viewer.surfaces import SurfaceFrames
-from pliant.world import Scene, World
+from pliant.world import World
 
 DURATION, DT, FPS = 2.7, 0.01, 50.0
 RADIUS, HEIGHT, TOP, END = 0.05, 0.165, 0.195, 0.18
@@ -48,11 +49,10 @@ class Bench:
 
 def build() -> Bench:
     """A trunk that stands on the floor under gravity, with its tip as the effector and its cables as unknowns."""
-    scene = Scene(gravity=(0, 0, -9.81))
-    robot = scene.add(trunk())
+    robot = trunk()
     tip = Effector(robot.tip)
     stepper = ImplicitEuler(dt=DT, solver=Inverse(effectors=[tip], actuators=robot.cables))
-    return Bench(scene.compile(), robot, tip, stepper)
+    return Bench(robot_world(robot), robot, tip, stepper)
 
 
 def target(t: float) -> FloatArray:

@@ -30,8 +30,8 @@ WIRE = Wire(radius=0.4e-3, young=2e9, density=1150.0)
 """Nylon."""
 HEIGHT, RADIUS = 0.1905, 0.02
 """The path: from the tip's place at rest out to a circle of this radius at this height, and once round it, m."""
-LARGEST_PULL, LARGEST_CHANGE = 0.03, 2e-3
-"""Bounds of the way of a base, and of its change in a step, m. It is never pushed in: 0 is the least."""
+LARGEST_PULL, LARGEST_RATE = 0.03, 0.1
+"""Largest displacement of a base, m, and its largest rate, m/s. It is never pushed in: 0 is the least."""
 PAPER = {"step_ms": 82.33, "tetrahedra": 1972, "rod_sections": 84, "sliding_points": 84, "actuators": 4}
 
 
@@ -89,7 +89,7 @@ def build() -> Bench:
             t.outward,
             min_displacement=0.0,
             max_displacement=LARGEST_PULL,
-            max_variation=LARGEST_CHANGE,
+            max_rate=LARGEST_RATE,
             name=f"pull {quarter}",
         )
         for quarter, t in enumerate(threads)

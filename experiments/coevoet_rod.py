@@ -89,7 +89,7 @@ def build(*, contact: bool = True) -> Bench:
         scene.add(Cable(rod, points + 0.8 * RADIUS * np.array(offset), name=name)) for name, offset in offsets.items()
     ]
     insertion = MovedSupport(
-        base, (1.0, 0.0, 0.0), min_displacement=0.0, max_displacement=LENGTH, max_variation=0.005, name="insertion"
+        base, (1.0, 0.0, 0.0), min_displacement=0.0, max_displacement=LENGTH, max_rate=0.25, name="insertion"
     )
     if contact:
         scene.collide(rod, pipe, margin=BORE - RADIUS)

@@ -70,7 +70,7 @@ def build(obstacles: Sequence[Obstacle] = ()) -> Bench:
     robot = scene.add(trunk(vertebra_count=VERTEBRAE, guide_stiffness=GUIDE_STIFFNESS, clamped=False))
     base = scene.add(Support(robot.body, robot.base))
     platform = MovedSupport(
-        base, (0.0, 0.0, 1.0), min_displacement=-0.02, max_displacement=0.06, max_variation=0.004, name="platform"
+        base, (0.0, 0.0, 1.0), min_displacement=-0.02, max_displacement=0.06, max_rate=0.2, name="platform"
     )
     for obstacle in obstacles:
         scene.collide(robot, scene.add(obstacle), margin=MARGIN)

@@ -23,6 +23,7 @@ from experiments.fang_parts import (
     SOLE,
     STIFF_COLOR,
     UPRIGHT,
+    WEIGHTLESS,
     Inflation,
     body_surface,
     checks,
@@ -39,9 +40,10 @@ from pliant.materials import Material
 from pliant.materials.silicones import ecoflex_00_30
 from pliant.models.volume.points import AntiLocking
 from pliant.robots import Robot, pneumatic_finger
+from pliant.robots.scenes import robot_world
 from pliant.stepping import QuasiStatic
 from pliant.viewer.picture import write_picture
-from pliant.world import Scene, State, World
+from pliant.world import State, World
 
 CELL, FULL_CELL = 2e-3, 1e-3
 """Largest edges, m."""
@@ -92,11 +94,7 @@ def finger_world(
 ) -> tuple[World, Robot]:
     """A world with the finger, whose chambers touch each other where `response` is on."""
     robot = pneumatic_finger(cell_size=cell, material=material, sole_material=SOLE, anti_locking=anti_locking)
-    scene = Scene()
-    scene.add(robot)
-    if response:
-        scene.collide(robot, robot)
-    return scene.compile(), robot
+    return robot_world(robot, gravity=WEIGHTLESS, touches_itself=response), robot
 
 
 def bend(material: Material, ratios: Sequence[float], *, cell: float, response: bool) -> Bending:

@@ -22,6 +22,7 @@ from experiments.fang_parts import (
     SOFT_COLOR,
     SOLE,
     STIFF_COLOR,
+    WEIGHTLESS,
     Inflation,
     at_pressure,
     body_surface,
@@ -36,8 +37,9 @@ from experiments.report import Report
 from pliant.core.types import FloatArray
 from pliant.materials import Material
 from pliant.robots import PneumaticGripper, pneumatic_gripper
+from pliant.robots.scenes import robot_world
 from pliant.viewer.picture import write_picture
-from pliant.world import Scene, World
+from pliant.world import World
 
 RATIOS, FULL_RATIOS = (1.33, 1.6, 1.8), (1.33, 1.6, 1.8, 2.0)
 """Volumes of the fingers' air over those at rest."""
@@ -51,11 +53,7 @@ PAPER: dict[str, Any] = {}
 def build(material: Material, *, cell: float, response: bool = True, **shape: Any) -> tuple[World, PneumaticGripper]:
     """A world with the gripper, whose fingers touch the ball, themselves and each other where `response` is on."""
     robot = pneumatic_gripper(opening=OPENING, cell_size=cell, material=material, sole_material=SOLE, **shape)
-    scene = Scene()
-    scene.add(robot)
-    if response:
-        robot.collide(scene, each_other=True)
-    return scene.compile(), robot
+    return robot_world(robot, gravity=WEIGHTLESS, touches_itself=response, each_other=True), robot
 
 
 def contact_area(robot: PneumaticGripper, state: Any) -> float:

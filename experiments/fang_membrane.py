@@ -24,6 +24,7 @@ from experiments.fang_parts import (
     ECOFLEX,
     SOFT_COLOR,
     STIFF_COLOR,
+    WEIGHTLESS,
     Inflation,
     body_surface,
     checks,
@@ -35,9 +36,10 @@ from experiments.report import Report
 from pliant.core.types import FloatArray
 from pliant.materials import Material
 from pliant.robots import Membrane, membrane
+from pliant.robots.scenes import robot_world
 from pliant.stepping import QuasiStatic
 from pliant.viewer.picture import write_picture
-from pliant.world import Scene, World
+from pliant.world import World
 
 RATIOS = (1.5, 2.0, 3.0)
 """Volumes of all chambers over those at rest."""
@@ -75,11 +77,7 @@ def build(material: Material, size: Size, *, response: bool = True, element: Any
     """A world with the membrane, whose sheet and chambers touch where `response` is on."""
     options = {"cells": size.cells, "side": size.side, "layers": size.layers, "element": element}
     robot = membrane(material=material, **options)
-    scene = Scene()
-    scene.add(robot)
-    if response:
-        robot.collide(scene)
-    return scene.compile(), robot
+    return robot_world(robot, gravity=WEIGHTLESS, touches_itself=response), robot
 
 
 def moved(robot: Membrane, state: Any) -> tuple[FloatArray, FloatArray]:

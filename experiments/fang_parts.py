@@ -30,6 +30,8 @@ SOLE = NeoHookean(young=2e6, poisson=0.49, density=1070.0)
 SOFT_COLOR, STIFF_COLOR, OBSTACLE_COLOR = "#3f7fbf", "#c46a3a", "#9aa3ad"
 UPRIGHT = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 """Turns y upwards, for pictures of robots that stand along y."""
+WEIGHTLESS = (0.0, 0.0, 0.0)
+"""Gravity in the experiments, m/s²."""
 NEAR = 2e-4
 """Gap below which a surface counts as lying against an obstacle, m."""
 PATIENT = Geometric(iterations=30)

@@ -24,6 +24,7 @@ from pliant.materials import Corotated
 from pliant.mesh import Mesh, box, load, regions
 from pliant.models.rigid import Obstacle
 from pliant.models.volume import Rayleigh, Volume
+from pliant.robots.scenes import robot_world
 from pliant.stepping import ImplicitEuler
 from pliant.world import Displacement, Scene, State, World
 
@@ -151,13 +152,8 @@ def block_setup() -> dict[str, Any]:
 
 
 def _gripper(smooth: bool) -> Case:
-    scene = Scene(gravity=(0.0, 0.0, -9.81))
     gripper = robots.gripper(anti_locking=smooth)
-    scene.add(gripper)
-    gripper.collide(scene)
-    for finger in gripper.fingers:
-        scene.collide(finger, finger, margin=finger.margin)
-    world = scene.compile()
+    world = robot_world(gripper, touches_itself=True, selves=True)
     state, step = world.initial_state(), ImplicitEuler(DT)
     for number in range(200):
         controls = gripper.controls(close=0.02 * min(number / 100, 1.0), lift=0.03 * max(number / 100 - 1.0, 0.0))

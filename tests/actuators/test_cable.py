@@ -91,7 +91,7 @@ def test_a_cable_follows_the_placement_of_its_body():
         (PATH, {"pull_point": (0, 0)}, "pull_point"),
         ([(0.1, 0.02, 0.02), (0.3, 0.02, 0.02)], {"name": "tendon"}, "tendon"),
         (PATH, {"friction": -0.1}, "friction of 'cable'"),
-        (PATH, {"max_variation": 0.0}, "max_variation of 'cable'"),
+        (PATH, {"max_rate": 0.0}, "max_rate of 'cable'"),
         (PATH, {"guide_stiffness": -1.0}, "guide_stiffness of 'cable'"),
     ],
 )
@@ -208,17 +208,18 @@ def test_the_stiffness_of_a_pulled_cable_helps_newton_on_rigid_bodies():
     assert np.linalg.norm(state.pose(ball)[0]) == pytest.approx(0.5, rel=1e-7)
 
 
-def test_a_command_far_away_is_approached_by_the_variation_of_a_step():
-    world, _, cable = cabled(max_variation=1e-3, max_force_variation=np.inf)
+def test_a_command_far_away_is_approached_at_the_largest_rate():
+    world, _, cable = cabled(max_rate=0.01, max_force_rate=np.inf)
     state, reached = world.initial_state(), []
     for _ in range(4):
-        state, info = pl.QuasiStatic()(world, state, {cable: pl.Displacement(0.003)})
+        state, info = pl.QuasiStatic(dt=0.1)(world, state, {cable: pl.Displacement(0.003)})
         reached.append(info.actuation(cable)[0])
     np.testing.assert_allclose(reached, [1e-3, 2e-3, 3e-3, 3e-3], rtol=1e-6)
-    world, _, cable = cabled(max_force_variation=0.5)
+    assert state.time == pytest.approx(0.4)
+    world, _, cable = cabled(max_force_rate=5.0)
     state, reached = world.initial_state(), []
     for wanted in (1.2, 1.2, 1.2, 0.0):
-        state, info = pl.QuasiStatic()(world, state, {cable: pl.Force(wanted)})
+        state, info = pl.QuasiStatic(dt=0.1)(world, state, {cable: pl.Force(wanted)})
         reached.append(info.actuation(cable)[1])
     np.testing.assert_allclose(reached, [0.5, 1.0, 1.2, 0.7], rtol=1e-12)
 

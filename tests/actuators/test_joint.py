@@ -54,7 +54,7 @@ def test_a_slider_obeys_newton_along_its_axis_and_nothing_across():
 def test_a_slider_is_driven_to_a_displacement_with_limits():
     scene = pl.Scene(gravity=(0, 0, -9.81))
     body = scene.add(box())
-    slider = scene.add(pl.Slider(body, (0, 0, 1), max_displacement=0.1, max_variation=0.004, max_force=50.0))
+    slider = scene.add(pl.Slider(body, (0, 0, 1), max_displacement=0.1, max_rate=0.4, max_force=50.0))
     world = scene.compile()
     state, step = world.initial_state(), pl.ImplicitEuler(dt=0.01)
     heights = []

@@ -8,15 +8,13 @@ from typer.testing import CliRunner
 
 import pliant as pl
 from pliant.cli.app import app
+from scenes import bar
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """A block with a cable, saved as a world."""
-    scene = pl.Scene()
-    rubber = pl.materials.Corotated(young=1e5, poisson=0.4, density=1000)
-    mesh = pl.mesh.box((0.1, 0.02, 0.02), (6, 2, 2))
-    body = scene.add(pl.Volume(mesh, rubber, clamp=pl.regions.plane(axis="x", at=0.0), name="block"))
+    scene, body = bar(cells=(6, 2, 2), name="block")
     scene.add(pl.Cable(body, [(0.005, 0.01, 0.002), (0.05, 0.01, 0.002), (0.099, 0.01, 0.002)], name="cable"))
     return scene.compile().save(tmp_path_factory.mktemp("reduce") / "block.npz")
 

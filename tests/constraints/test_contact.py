@@ -11,6 +11,7 @@ from pliant.collision.surface import EDGE_LIMIT
 from pliant.constraints import RowLaw, RowView, forces_of
 from pliant.constraints.contact import RECOVERY_SPEED
 from pliant.core.errors import CapacityError, InputError
+from pliant.models.model import StepStart
 from pliant.models.scheme import STATIC_SCHEME
 
 RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3)
@@ -73,7 +74,7 @@ def nudged(world, q, kick):
     """Positions and poses after small displacements `kick` of the unknowns, by the models' own update."""
     placed = []
     for model, x, d in zip(world.models, q, kick, strict=True):
-        trial = model.trial(x, np.zeros_like(d), STATIC_SCHEME, np.zeros(3), {})
+        trial = model.trial(StepStart(x, np.zeros_like(d), STATIC_SCHEME, np.zeros(3), {}))
         trial.dx = d
         placed.append(trial.positions())
     return placed

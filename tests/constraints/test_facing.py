@@ -9,6 +9,7 @@ import pliant as pl
 from pliant.constraints import RowView
 from pliant.constraints.contact import RECOVERY_SPEED
 from pliant.core.errors import InputError
+from pliant.models.model import StepStart
 from pliant.models.scheme import STATIC_SCHEME
 
 RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3)
@@ -68,7 +69,9 @@ def test_the_gradient_is_that_of_the_gap(kind):
     world = scene.compile()
     rng = np.random.default_rng(3)
     states = [model.initial() for model in world.models]
-    trials = [m.trial(*s, STATIC_SCHEME, world.gravity, {}) for m, s in zip(world.models, states, strict=True)]
+    trials = [
+        m.trial(StepStart(*s, STATIC_SCHEME, world.gravity, {})) for m, s in zip(world.models, states, strict=True)
+    ]
     steps = [1e-6 * rng.normal(size=trial.dx.shape) for trial in trials]
     q = [trial.positions() for trial in trials]
     for maker in world.constraints:

@@ -6,6 +6,7 @@ import pytest
 import pliant as pl
 from pliant.constraints.rows import RowView
 from pliant.constraints.slender import SlenderPair
+from pliant.models.model import StepStart
 
 OPTIONS = {"section": pl.sections.Circle(0.004), "young": 1e7, "poisson": 0.3, "density": 1e3}
 
@@ -32,7 +33,7 @@ def moved(world, q, dx):
     """Positions after displacements, as steppers apply them."""
     out = []
     for model, x, d in zip(world.models, q, dx, strict=True):
-        trial = model.trial(x, model.initial()[1], pl.stepping.quasi_static.STATIC_SCHEME, np.zeros(3), {})
+        trial = model.trial(StepStart(x, model.initial()[1], pl.stepping.quasi_static.STATIC_SCHEME, np.zeros(3), {}))
         trial.dx = trial.moved(trial.dx, d, 1.0)
         out.append(trial.positions())
     return out
@@ -130,9 +131,8 @@ def test_pairs_are_saved_with_their_world_and_states(tmp_path):
 
 def test_bodies_that_begin_in_each_other_are_named():
     scene = pl.Scene()
-    for name, y in (("one", 0.0), ("two", 0.005)):
-        scene.add(pl.Rod(0.1, 2, position=(0, y, 0), name=name, **OPTIONS))
-    one, two = (thing for thing, _ in scene.things())
+    named = (("one", 0.0), ("two", 0.005))
+    one, two = (scene.add(pl.Rod(0.1, 2, position=(0, y, 0), name=name, **OPTIONS)) for name, y in named)
     scene.collide(one, two)
     with pytest.raises(pl.PliantError, match="'one' overlaps 'two' by 3 mm"):
         scene.compile()

@@ -103,8 +103,8 @@ def test_bad_effectors():
         pl.Effector(body, (0.1, 0.01, 0.01), directions=(0, 0, 0))
     with pytest.raises(InputError, match="weight of 'effector'"):
         pl.Effector(body, (0.1, 0.01, 0.01), weight=0.0)
-    with pytest.raises(InputError, match="max_step of 'effector'"):
-        pl.Effector(body, (0.1, 0.01, 0.01), max_step=-1.0)
+    with pytest.raises(InputError, match="max_speed of 'effector'"):
+        pl.Effector(body, (0.1, 0.01, 0.01), max_speed=-1.0)
 
 
 def test_paths():

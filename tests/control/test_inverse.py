@@ -31,7 +31,8 @@ def beam(*, scale=1.0, gravity=0.0, cables="abcd", support=False, **options):
 
 
 def inverse(effectors, actuators, **options):
-    return pl.QuasiStatic(newton_iterations=None, tolerance=1e-9, solver=pl.Inverse(effectors, actuators, **options))
+    solver = pl.Inverse(effectors, actuators, **options)
+    return pl.QuasiStatic(newton_iterations=None, tolerance=1e-9, dt=0.1, solver=solver)
 
 
 def test_a_reachable_target_is_reached():
@@ -90,7 +91,7 @@ def test_an_unreachable_target_gives_the_closest_point_within_limits():
 
 
 def test_limits_of_displacement_and_of_change():
-    scene, body, cables = beam(max_displacement=0.004, max_variation=0.001)
+    scene, body, cables = beam(max_displacement=0.004, max_rate=0.01)
     tip, world = pl.Effector(body, TIP), scene.compile()
     state, step, last = world.initial_state(), inverse([tip], cables), np.zeros(4)
     for _ in range(6):
@@ -104,7 +105,7 @@ def test_limits_of_displacement_and_of_change():
 
 def test_the_speed_limit_of_an_effector():
     scene, body, cables = beam()
-    tip, world = pl.Effector(body, TIP, max_step=0.002), scene.compile()
+    tip, world = pl.Effector(body, TIP, max_speed=0.02), scene.compile()
     state, step = world.initial_state(), inverse([tip], cables)
     target = np.add(TIP, (0.0, 0.0, 0.01))
     left = []
@@ -198,7 +199,7 @@ def test_a_moved_support_carries_the_robot():
     """Target beyond what cables reach along x: the platform goes there; its limits and steps are kept."""
     scene, body, cables = beam(support=True)
     base = scene.add(pl.Support(body, CLAMP))
-    platform = pl.MovedSupport(base, (1, 0, 0), max_displacement=0.05, max_variation=0.02)
+    platform = pl.MovedSupport(base, (1, 0, 0), max_displacement=0.05, max_rate=0.2)
     tip, world = pl.Effector(body, TIP), scene.compile()
     step = inverse([tip], [*cables, platform])
     state, way = world.initial_state(), []

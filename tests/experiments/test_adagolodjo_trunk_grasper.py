@@ -56,7 +56,7 @@ def test_the_rods_are_what_moves_the_tip():
     assert done.errors[0] > 0.5 * np.linalg.norm(targets[0] - [0.0, 0.0, 0.195])
     assert done.errors[2] < done.errors[0]
     pulled = bench.ways(done)[0]
-    assert pulled.max() == pytest.approx(trunk.LARGEST_CHANGE, abs=1e-9)
+    assert pulled.max() == pytest.approx(trunk.LARGEST_RATE * trunk.DT, abs=1e-9)
     assert pulled[0] == pytest.approx(pulled.max(), abs=1e-12)
 
 

@@ -6,39 +6,16 @@ import pytest
 import pliant as pl
 from pliant.geometric.shapes import Shapes
 from pliant.geometric.touching import Touching
-from pliant.mesh.lattice import Lattice
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.stepping.bodies import StepBodies
-
-RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3)
-
-
-def hollow_box(material=RUBBER):
-    """A box of 40 × 40 × 20 mm with a chamber of 20 × 20 × 10 mm, clamped below."""
-    x = np.linspace(0.0, 0.04, 5)
-    z = np.linspace(0.0, 0.02, 5)
-    keep = np.ones((4, 4, 4), bool)
-    keep[1:3, 1:3, 1:3] = False
-    lattice = Lattice.grid(x, x, z, keep=keep)
-    mesh = lattice.mesh(*lattice.points.T, element="tet4")
-    return pl.Volume(mesh, material, clamp=pl.regions.plane(axis="z", at=0.0))
-
-
-def world_of(*, plate=None, **contact):
-    scene = pl.Scene()
-    body = scene.add(hollow_box())
-    chamber = scene.add(pl.Cavity(body))
-    if plate is not None:
-        scene.add(plate)
-        scene.collide(body, plate, **contact)
-    return scene.compile(), body, chamber
+from scenes import chamber_world
 
 
 @pytest.fixture(scope="module")
 def pressed():
     """The box under a plate 0.5 mm above it, its chamber at 1.6 times its volume."""
     plate = pl.Obstacle.plane(point=(0.0, 0.0, 0.0205), normal=(0.0, 0.0, -1.0))
-    world, body, chamber = world_of(plate=plate, margin=0.004)
+    world, body, chamber = chamber_world(plate=plate, margin=0.004)
     state, info = pl.Geometric()(world, world.initial_state(), {chamber: pl.VolumeRatio(1.6)})
     return body, chamber, plate, state, info
 
@@ -151,7 +128,7 @@ def test_bad_volumes_are_named(pressed, value, words):
 
 def test_friction_and_rigid_bodies_are_refused():
     plate = pl.Obstacle.plane(point=(0.0, 0.0, 0.03), normal=(0.0, 0.0, -1.0))
-    world, _, _ = world_of(plate=plate, friction=0.3)
+    world, _, _ = chamber_world(plate=plate, friction=0.3)
     with pytest.raises(pl.InputError, match="friction"):
         pl.Geometric()(world, world.initial_state())
     scene = pl.Scene()

@@ -6,20 +6,18 @@ from scipy import sparse
 
 import pliant as pl
 from pliant.materials import Tangent
+from pliant.models.model import StepStart
 from pliant.models.scheme import Scheme, euler_scheme
 from pliant.reduction import pod
 from pliant.world.reduced import reduced
+from scenes import bar
 
-RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1000)
 STEEL = {"section": pl.sections.Circle(0.002), "young": 2e11, "poisson": 0.3, "density": 7800.0}
 EULER = euler_scheme(0.01)
 
 
 def volume(**options):
-    mesh = pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1))
-    scene = pl.Scene()
-    scene.add(pl.Volume(mesh, RUBBER, clamp=pl.regions.plane(axis="x", at=0), **options))
-    return scene.compile()
+    return bar(**options)[0].compile()
 
 
 def confined():
@@ -47,7 +45,7 @@ BODIES = {
 
 def trial_of(world, scheme: Scheme = EULER):
     model, state = world.models[0], world.initial_state()
-    return model.trial(state.q[0], state.v[0], scheme, np.array([0.0, 0.0, -9.81]), {})
+    return model.trial(StepStart(state.q[0], state.v[0], scheme, np.array([0.0, 0.0, -9.81]), {}))
 
 
 @pytest.mark.parametrize("name", BODIES)

@@ -7,6 +7,7 @@ from scipy.spatial.distance import cdist
 from scipy.spatial.transform import Rotation
 
 import pliant as pl
+from pliant.models.model import StepStart
 from pliant.models.motion_bound import GroupedRiders, approach_bound
 from pliant.models.scheme import STATIC_SCHEME
 
@@ -27,7 +28,7 @@ def ridden(kind, seed):
     model, rng = world.models[0], np.random.default_rng(seed)
     points = rng.uniform((-0.002, -0.002, -0.002), (0.202, 0.022, 0.022), (60, 3))
     q, v = model.initial()
-    trial = model.trial(q, v, STATIC_SCHEME, world.gravity, {})
+    trial = model.trial(StepStart(q, v, STATIC_SCHEME, world.gravity, {}))
     return model, model.embed(points, what="points", reach=0.01), q, trial, rng
 
 

@@ -8,6 +8,7 @@ from scipy import linalg, sparse
 
 import pliant as pl
 from pliant.materials import Tangent
+from pliant.models.model import StepStart
 from pliant.models.scheme import euler_scheme
 from pliant.reduced import Subspace
 from pliant.reduced.chart import rigid_motions
@@ -135,7 +136,7 @@ def test_rows_see_the_compliance_of_the_modes():
     world, _, _ = bar()
     model = reduced(world, [subspace(world, bends(world))]).models[0]
     q, v = model.initial()
-    system, _ = model.trial(q, v, euler_scheme(0.01), np.array([0, 0, -9.81]), {}).linearize(Tangent.EXACT)
+    system, _ = model.trial(StepStart(q, v, euler_scheme(0.01), np.array([0, 0, -9.81]), {})).linearize(Tangent.EXACT)
     factor = system.factorize()
     H = sparse.random(4, model.size, 0.2, random_state=1, format="csr")
     HP = H @ model.chart.modes

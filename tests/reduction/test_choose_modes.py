@@ -8,16 +8,12 @@ import pytest
 import pliant as pl
 from pliant.reduction import choose_modes, curved, pod
 from pliant.reduction.snapshots import Snapshots
-
-RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1000)
+from scenes import RUBBER, bar
 
 
 @pytest.fixture(scope="module")
 def model():
-    scene = pl.Scene()
-    mesh = pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1))
-    scene.add(pl.Volume(mesh, RUBBER, clamp=pl.regions.plane(axis="x", at=0), name="block"))
-    return scene.compile().models[0]
+    return bar(name="block")[0].compile().models[0]
 
 
 def recorded(model, parts, runs, targets):

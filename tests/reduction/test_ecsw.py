@@ -9,6 +9,7 @@ from pliant.materials import Tangent
 from pliant.reduction import curved, ecsw, pod
 from pliant.reduction.ecsw import training_matrix
 from pliant.world.reduced import reduced
+from scenes import bar
 
 LAWS = {
     "corotated": pl.materials.Corotated(young=1e5, poisson=0.45, density=1000),
@@ -19,9 +20,7 @@ LAWS = {
 
 def pulled(law, element, *, steps=8):
     """A beam bent by its cable: its world, its cable, and the shapes (steps, n, 3)."""
-    scene = pl.Scene()
-    mesh = pl.mesh.box((0.1, 0.02, 0.02), (6, 2, 2), element=element)
-    body = scene.add(pl.Volume(mesh, LAWS[law], clamp=pl.regions.plane(axis="x", at=0)))
+    scene, body = bar(cells=(6, 2, 2), material=LAWS[law], element=element)
     cable = scene.add(pl.Cable(body, [(0.001, 0.01, 0.019), (0.05, 0.01, 0.019), (0.099, 0.01, 0.019)]))
     world = scene.compile()
     state, shapes = world.initial_state(), []

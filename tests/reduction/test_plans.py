@@ -7,14 +7,11 @@ import pytest
 
 import pliant as pl
 from pliant.reduction.designs import plackett_burman_levels
+from scenes import bar
 
 
 def block(cables=1, **limits):
-    scene = pl.Scene(gravity=(0, 0, 0))
-    rubber = pl.materials.Corotated(young=1e5, poisson=0.4, density=1000)
-    body = scene.add(
-        pl.Volume(pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1)), rubber, clamp=pl.regions.plane(axis="x", at=0))
-    )
+    scene, body = bar()
     for k in range(cables):
         height = 0.001 + 0.018 * k / max(cables - 1, 1)
         scene.add(pl.Cable(body, [(0.001, 0.01, height), (0.099, 0.01, height)], name=f"cable {k}", **limits))
@@ -78,8 +75,16 @@ def test_a_plan_beyond_the_limits_of_an_actuator_is_refused():
         pl.reduction.ramps(world, amplitude=0.02)
     with pytest.raises(pl.InputError, match=r"'cable 1' is asked for 6 N, its max_force is 5 N"):
         pl.reduction.plackett_burman(world, amplitude=(4.0, 6.0), kind=pl.Force)
-    with pytest.raises(pl.InputError, match=r"'cable 0'.*0\.002 in each step.*max_variation is 0\.001; take 20 steps"):
-        pl.reduction.ramps(block(1, max_variation=0.001), amplitude=0.02, steps=10)
+
+
+def test_a_plan_too_fast_for_its_actuators_is_refused():
+    world = block(1, max_rate=0.01)
+    plan = pl.reduction.ramps(world, amplitude=0.02, steps=10)
+    with pytest.raises(pl.InputError, match=r"'cable 0' at a rate of 0\.02 .*, its limit is 0\.01; take 20 steps"):
+        pl.reduction.experiments(world, plan, stepper=pl.ImplicitEuler(dt=0.1))
+    with pytest.raises(pl.InputError, match="'cable 0' limits a rate, but no time passes"):
+        pl.reduction.experiments(world, plan)
+    plan.check_rates(0.2)
 
 
 def test_full_factorial_has_every_combination():

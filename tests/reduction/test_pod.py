@@ -9,16 +9,12 @@ from pliant.materials import Tangent
 from pliant.reduced.chart import rigid_motions
 from pliant.reduction import pod
 from pliant.solvers.linear import BlockMatrix
-
-RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1000)
+from scenes import bar
 
 
 def beam(*, held=True, lumped=True):
-    scene = pl.Scene()
-    mesh = pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1))
-    clamp = pl.regions.plane(axis="x", at=0) if held else None
-    scene.add(pl.Volume(mesh, RUBBER, clamp=clamp, lumped_mass=lumped))
-    return scene.compile().models[0]
+    options = {} if held else {"clamp": None}
+    return bar(lumped_mass=lumped, **options)[0].compile().models[0]
 
 
 def random_shapes(model, rank, count=20):

@@ -5,17 +5,14 @@ import pytest
 
 import pliant as pl
 from pliant.core.errors import ConvergenceError, InputError
+from scenes import loaded_bar
 
 DYNAMIC = [pl.ImplicitEuler, pl.ImplicitMidpoint]
 RUBBER = {"young": 5e5, "poisson": 0.4, "density": 1e3}
 
 
 def beam(law=pl.materials.NeoHookean, gravity=(0, 0, -9.81), **options):
-    scene = pl.Scene(gravity=gravity)
-    options = {"clamp": pl.regions.plane(axis="x", at=0.0), **options}
-    body = scene.add(pl.Volume(pl.mesh.box((0.2, 0.04, 0.04), (8, 2, 2)), law(**RUBBER), name="beam", **options))
-    load = scene.add(pl.PointLoad(body, pl.regions.plane(axis="x", at=0.2), (0, 0, 0)))
-    return scene.compile(), body, load
+    return loaded_bar(material=law(**RUBBER), gravity=gravity, name="beam", **options)
 
 
 @pytest.mark.parametrize("stepper", DYNAMIC)

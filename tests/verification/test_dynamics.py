@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from scenes import bar
 
 LAME = {"young": 1e5, "poisson": 0.45, "density": 1e3}
 LAWS = [pl.materials.Linear, pl.materials.Corotated, pl.materials.NeoHookean]
@@ -11,8 +12,8 @@ GRAVITY = np.array([1.0, 0.0, -9.81])
 
 
 def block(law, gravity, element="tet4", **options):
-    scene = pl.Scene(gravity=gravity)
-    body = scene.add(pl.Volume(pl.mesh.box((0.1, 0.04, 0.04), (4, 2, 2), element=element), law(**LAME), **options))
+    options = {"clamp": None, **options}
+    scene, body = bar((0.1, 0.04, 0.04), (4, 2, 2), law(**LAME), element=element, gravity=gravity, **options)
     return body, scene.compile()
 
 

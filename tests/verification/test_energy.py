@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from scenes import loaded_bar
 
 LAME = {"young": 5e5, "poisson": 0.4, "density": 1e3}
 LAWS = [pl.materials.Corotated, pl.materials.StVenantKirchhoff, pl.materials.NeoHookean]
@@ -15,11 +16,8 @@ LAWS = [pl.materials.Corotated, pl.materials.StVenantKirchhoff, pl.materials.Neo
 
 def cantilever(law, *, cells=(8, 2, 2), gravity=(0, 0, 0), **options):
     """A beam with a load at its tip, compiled; body, load handle and world."""
-    scene = pl.Scene(gravity=gravity)
-    mesh = pl.mesh.box((0.2, 0.04, 0.04), cells)
-    body = scene.add(pl.Volume(mesh, law(**LAME), clamp=pl.regions.plane(axis="x", at=0.0), **options))
-    load = scene.add(pl.PointLoad(body, pl.regions.plane(axis="x", at=0.2), (0.0, 0.0, 0.0)))
-    return body, load, scene.compile()
+    world, body, load = loaded_bar(cells=cells, material=law(**LAME), gravity=gravity, **options)
+    return body, load, world
 
 
 def bent(world, load, force):

@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from scenes import DOWN, bar
 
 TIP = pl.regions.plane(axis="x", at=0.2)
 
 
 def beam(law, cells=(20, 4, 4), element="tet4", **options):
-    scene = pl.Scene(gravity=(0, 0, -9.81))
-    mesh = pl.mesh.box((0.2, 0.04, 0.04), cells, element=element)
     material = law(young=0.5e6, poisson=0.45, density=1000.0)
-    damping = pl.Rayleigh(stiffness=0.01)
-    body = scene.add(pl.Volume(mesh, material, clamp=pl.regions.plane(axis="x", at=0.0), damping=damping, **options))
-    return body, scene.compile(), TIP.nodes(mesh.points)
+    options = {"element": element, "damping": pl.Rayleigh(stiffness=0.01), **options}
+    scene, body = bar((0.2, 0.04, 0.04), cells, material, gravity=DOWN, **options)
+    return body, scene.compile(), TIP.nodes(body.mesh.points)
 
 
 def static_sag(*arguments, **options):

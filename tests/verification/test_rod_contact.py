@@ -66,9 +66,8 @@ def groove(angle, friction):
     scene = pl.Scene(gravity=9.81 * np.array([np.sin(angle), 0, -np.cos(angle)]))
     stiff = {**STEEL, "young": 1e11}
     half, r = np.pi / 6, 0.002  # the three axes make an equilateral triangle
-    for side in (-1, 1):
-        scene.add(pl.Rod(0.3, 4, position=(-0.1, side * r, 0), name=f"rail {side}", **{**STEEL, "young": 1e14}))
-    rails = [thing for thing, _ in scene.things()]
+    hard = {**STEEL, "young": 1e14}
+    rails = [scene.add(pl.Rod(0.3, 4, position=(-0.1, side * r, 0), name=f"rail {side}", **hard)) for side in (-1, 1)]
     rod = scene.add(pl.Rod(0.08, 3, position=(0, 0, 2 * r * np.cos(half)), base="free", **stiff))
     for rail in rails:
         scene.collide(rod, rail, friction=friction)

@@ -17,6 +17,7 @@ from pliant.viewer.contents import DISPLACEMENT, PLAIN, STRESS
 from pliant.viewer.live import view
 from pliant.viewer.shapes import shape_triangles
 from pliant.viewer.viewer import Viewer
+from scenes import swinging_bar
 
 viser = pytest.importorskip("viser")
 
@@ -31,18 +32,9 @@ def until(condition, seconds=20.0):
         time.sleep(0.01)
 
 
-def beam_scene(**cable):
-    scene = pl.Scene(gravity=(0, 0, -9.81))
-    mesh = pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1))
-    damping = pl.Rayleigh(stiffness=0.05)
-    beam = scene.add(pl.Volume(mesh, RUBBER, clamp=pl.regions.plane(axis="x", at=0), damping=damping, name="beam"))
-    path = [(x, 0.01, 0.002) for x in np.linspace(0.0, 0.1, 6)]
-    return scene, beam, scene.add(pl.Cable(beam, path, **cable))
-
-
 @pytest.fixture(scope="module")
 def beam():
-    scene, body, cable = beam_scene()
+    scene, body, cable = swinging_bar(RUBBER)
     ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.01, position=(0.05, 0.01, 0.06)))
     table = scene.add(pl.Obstacle.plane(point=(0, 0, -0.1)))
     scene.collide(ball, table, friction=0.3)
@@ -191,7 +183,7 @@ def test_gravity_can_be_switched_off(beam, open_viewer, seen_controls):
 
 
 def test_everything_that_can_be_driven_has_sliders(open_viewer, seen_controls):
-    scene, body, cable = beam_scene(max_displacement=0.01)
+    scene, body, cable = swinging_bar(RUBBER, max_displacement=0.01)
     block = pl.mesh.box((0.03, 0.03, 0.03), (3, 3, 3), element="hex8")
     center = np.linalg.norm(block.points[block.cells].mean(axis=1) - 0.015, axis=1)
     shell = pl.mesh.Mesh(block.points, block.cells[center > 1e-6], "hex8")
@@ -220,7 +212,7 @@ def test_everything_that_can_be_driven_has_sliders(open_viewer, seen_controls):
 
 
 def test_sliders_of_one_name_are_numbered(open_viewer):
-    scene, body, cable = beam_scene()
+    scene, body, cable = swinging_bar(RUBBER)
     other = scene.add(pl.Cable(body, [(0, 0.01, 0.018), (0.1, 0.01, 0.018)]))
     viewer = open_viewer(scene.compile())
     labels = [viewer.inputs.sliders[thing][0].label for thing in (cable, other)]

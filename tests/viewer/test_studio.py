@@ -26,6 +26,7 @@ from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand
 from pliant.viewer.view_input import loaded, opened, thing_of
 from pliant.viewer.viewer import check_port
 from pliant.viewer.world_subject import WorldSubject, inferred_tip
+from scenes import swinging_bar
 
 pytest.importorskip("viser")
 RUBBER = pl.materials.Corotated(young=2e5, poisson=0.4, density=1000.0)
@@ -40,12 +41,7 @@ def until(condition, seconds=30.0):
 
 
 def beam_scene(obstacle=None):
-    scene = pl.Scene(gravity=(0, 0, -9.81))
-    mesh = pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1))
-    damping = pl.Rayleigh(stiffness=0.05)
-    beam = scene.add(pl.Volume(mesh, RUBBER, clamp=pl.regions.plane(axis="x", at=0), damping=damping, name="beam"))
-    path = [(x, 0.01, 0.002) for x in np.linspace(0.0, 0.1, 6)]
-    cable = scene.add(pl.Cable(beam, path))
+    scene, beam, cable = swinging_bar(RUBBER)
     if obstacle is not None:
         scene.add(obstacle)
         scene.collide(beam, obstacle, friction=0.3)

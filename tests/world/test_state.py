@@ -5,13 +5,13 @@ import pytest
 
 import pliant as pl
 from pliant.core.errors import InputError
+from scenes import DOWN, bar
 
 RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.4, density=1000.0)
 
 
 def build(cells=(4, 2, 2)):
-    scene = pl.Scene(gravity=(0, 0, -9.81))
-    body = scene.add(pl.Volume(pl.mesh.box((0.2, 0.1, 0.1), cells), RUBBER, clamp=pl.regions.plane(axis="x", at=0.0)))
+    scene, body = bar((0.2, 0.1, 0.1), cells, RUBBER, gravity=DOWN)
     return scene.compile(), body
 
 

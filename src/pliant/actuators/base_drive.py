@@ -15,7 +15,7 @@ import numpy as np
 
 from pliant.actuators.drive import Actuator, DriveRow
 from pliant.actuators.joint import JointMemory
-from pliant.actuators.limits import Command, Limits
+from pliant.actuators.limits import Command, Limits, check_rates, per_second
 from pliant.actuators.values import Angle, Torque
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.arrays import csr
@@ -25,14 +25,15 @@ from pliant.models.body import Model
 from pliant.models.rod import Rod, RodModel, Slide, Turn
 
 
+@per_second
 @dataclass(frozen=True, eq=False)
 class BaseDrive(Actuator):
     """Drives the base of `rod`, which is a `pl.Slide` (controls `pl.Displacement` or `pl.Force`) or a `pl.Turn`
     (controls `pl.Angle` or `pl.Torque`).
 
     `min_force`, `max_force` bound the drive, N (N·m for a turn); `min_displacement`, `max_displacement` what may be
-    asked for, m (rad); `max_variation` and `max_force_variation` are the largest changes of both in a step. Without a
-    control the base moves freely. Angles are followed from step to step and may pass a full turn.
+    asked for, m (rad); `max_rate`, m/s (rad/s), and `max_force_rate`, N/s (N·m/s), bound how fast both change.
+    Without a control the base moves freely. Angles are followed from step to step and may pass a full turn.
     """
 
     rod: Rod
@@ -41,8 +42,8 @@ class BaseDrive(Actuator):
     max_force: float = np.inf
     min_displacement: float = -np.inf
     max_displacement: float = np.inf
-    max_variation: float = np.inf
-    max_force_variation: float = np.inf
+    max_rate: float = np.inf
+    max_force_rate: float = np.inf
     name: str = "base drive"
 
     def __post_init__(self) -> None:
@@ -53,6 +54,7 @@ class BaseDrive(Actuator):
                 f"{self.name!r} has no freedom to drive: the base of {self.rod.name!r} is {self.rod.base!r}; "
                 "give the rod base=pl.Slide(axis) or base=pl.Turn(axis)"
             )
+        check_rates(self, "max_rate", "max_force_rate")
         if not (self.limits.upper > self.limits.lower and self.limits.most >= self.limits.least):
             raise InputError(f"the limits of {self.name!r} leave nothing between them")
 
@@ -83,8 +85,8 @@ class BaseDrive(Actuator):
             self.max_force,
             self.min_displacement,
             self.max_displacement,
-            self.max_force_variation,
-            self.max_variation,
+            self.max_force_rate,
+            self.max_rate,
         )
 
     @property
@@ -136,7 +138,10 @@ class BaseDriveRows(DriveRow):
         H[self.number] = csr(np.ones(1), column, np.array([0, 1], np.int32), H[self.number].shape)
         control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
         law, lower, upper, target = self.spec.limits.law(
-            control, lambda: before if turns else self.displacement(view.start), lambda: view.last_force(self.key)
+            control,
+            view.interval,
+            lambda: before if turns else self.displacement(view.start),
+            lambda: view.last_force(self.key),
         )
         rows = Rows.of(H, moved, law, lower=lower, upper=upper, target=target, key=self.key)
         return rows, JointMemory(moved) if turns else None

@@ -20,8 +20,9 @@ import numpy as np
 from scipy import sparse
 
 from pliant.actuators.drive import Actuator, ActuatorRows
-from pliant.actuators.limits import Command, Limits, command
+from pliant.actuators.limits import Command, Limits, check_rates, command, per_second
 from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
+from pliant.constraints.keys import CABLE_FRICTION, row_keys
 from pliant.constraints.rows import RowLaw, Rows, RowView, Stiffnesses
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
@@ -37,10 +38,9 @@ from pliant.models.volume.barycentric import BarycentricMap
 from pliant.models.volume.segments import Segments, SegmentStiffness
 
 CUT = Command(by_force=True, amount=0.0, for_good=True)
-FRICTION_KEYS = 1 << 38
-"""Keys of the rows of friction in guides; lower ones are those of actuators and attachments."""
 
 
+@per_second
 @dataclass(frozen=True, eq=False)
 class Cable(Actuator):
     """A cable through `via_points` (k, 3) m of `body`, given in the frame of its mesh; the last one is the anchor.
@@ -54,9 +54,9 @@ class Cable(Actuator):
         Bounds of the tension, N; min_force ≥ 0.
     max_displacement
         Largest shortening that may be asked for, m.
-    max_variation, max_force_variation
-        Largest change of the displacement (m) and of the tension (N) in one step: a command farther away is approached
-        by that much each step.
+    max_rate, max_force_rate
+        Largest rate of the displacement (m/s) and of the tension (N/s): a command farther away than a step of dt allows
+        is approached by rate × dt each step.
     friction
         Coulomb's μ ≥ 0 between the cable and its guides.
     guide_stiffness
@@ -73,8 +73,8 @@ class Cable(Actuator):
     min_force: float = 0.0
     max_force: float = np.inf
     max_displacement: float = np.inf
-    max_variation: float = np.inf
-    max_force_variation: float = np.inf
+    max_rate: float = np.inf
+    max_force_rate: float = np.inf
     friction: float = 0.0
     guide_stiffness: float = 0.0
     reach: float = 0.0
@@ -92,9 +92,7 @@ class Cable(Actuator):
         non_negative(f"reach of {self.name!r}", self.reach, unit="m")
         non_negative(f"friction of {self.name!r}", self.friction)
         non_negative(f"guide_stiffness of {self.name!r}", self.guide_stiffness, unit="N")
-        for word in ("max_variation", "max_force_variation"):
-            if np.isfinite(getattr(self, word)):
-                positive(f"{word} of {self.name!r}", getattr(self, word))
+        check_rates(self, "max_rate", "max_force_rate")
         if not self.max_force > self.min_force:
             raise InputError(f"max_force of {self.name!r} is {self.max_force:g} N, but min_force {self.min_force:g} N")
 
@@ -117,10 +115,8 @@ class Cable(Actuator):
     @property
     def limits(self) -> Limits:
         """What the motor may do, N and m."""
-        most = self.max_displacement
-        return Limits(
-            self.min_force, self.max_force, most=most, force_change=self.max_force_variation, change=self.max_variation
-        )
+        rates = {"force_rate": self.max_force_rate, "rate": self.max_rate}
+        return Limits(self.min_force, self.max_force, most=self.max_displacement, **rates)
 
     def command(self, value: Any) -> Command:
         """A checked command from a control value."""
@@ -253,7 +249,7 @@ class CableRows(ActuatorRows):
     def keys(self) -> IndexArray:
         """Identities of the rows."""
         inner = len(self.fixed) - 2 if self.spec.friction else 0
-        return np.concatenate([[self.key], FRICTION_KEYS + (self.key << 20) + np.arange(inner)]).astype(np.int64)
+        return np.concatenate([[self.key], row_keys(CABLE_FRICTION, self.key, inner)]).astype(np.int64)
 
     @property
     def name(self) -> str:
@@ -298,7 +294,7 @@ class CableRows(ActuatorRows):
             law, lower, upper, target = int(RowLaw.IMPOSED), -np.inf, np.inf, 0.0
         else:
             law, lower, upper, target = spec.limits.law(
-                control, lambda: self.displacement(view.start), lambda: view.last_force(self.key)
+                control, view.interval, lambda: self.displacement(view.start), lambda: view.last_force(self.key)
             )
         memory = CableMemory(True) if cut else None
         gap = self.rest_length - float(lengths.sum())

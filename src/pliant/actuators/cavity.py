@@ -14,7 +14,7 @@ import numpy as np
 
 from pliant.actuators.chamber import check_chamber
 from pliant.actuators.drive import Actuator, DriveRow
-from pliant.actuators.limits import Command, Limits
+from pliant.actuators.limits import Command, Limits, check_rates, per_second
 from pliant.actuators.values import Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
 from pliant.core.arrays import csr, writable
@@ -27,6 +27,7 @@ from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.loads import PressureFacets, PressureStiffness, facet_rule, pressure_forces
 
 
+@per_second
 @dataclass(frozen=True, eq=False)
 class Cavity(Actuator):
     """A chamber of `body` bounded by `surface`, one of ``body.mesh.surface().components()[1:]``; None: the only one.
@@ -35,8 +36,8 @@ class Cavity(Actuator):
         Bounds of the pressure, Pa.
     max_growth
         Largest growth of the volume that may be asked for, m³.
-    max_variation, max_pressure_variation
-        Largest change of the volume (m³) and of the pressure (Pa) in one step.
+    max_rate, max_pressure_rate
+        Largest rate of the volume (m³/s) and of the pressure (Pa/s).
     """
 
     body: Volume
@@ -45,8 +46,8 @@ class Cavity(Actuator):
     min_pressure: float = -np.inf
     max_pressure: float = np.inf
     max_growth: float = np.inf
-    max_variation: float = np.inf
-    max_pressure_variation: float = np.inf
+    max_rate: float = np.inf
+    max_pressure_rate: float = np.inf
     name: str = "cavity"
 
     def __post_init__(self) -> None:
@@ -54,9 +55,7 @@ class Cavity(Actuator):
             raise InputError(
                 f"max_pressure of {self.name!r} is {self.max_pressure:g} Pa, but min_pressure {self.min_pressure:g} Pa"
             )
-        for word in ("max_variation", "max_pressure_variation"):
-            if np.isfinite(getattr(self, word)):
-                positive(f"{word} of {self.name!r}", getattr(self, word))
+        check_rates(self, "max_rate", "max_pressure_rate")
 
     @property
     def kinds(self) -> Any:  # type: ignore[override]
@@ -70,8 +69,8 @@ class Cavity(Actuator):
     @property
     def limits(self) -> Limits:
         """What the pump may do, Pa and m³."""
-        change = {"force_change": self.max_pressure_variation, "change": self.max_variation}
-        return Limits(self.min_pressure, self.max_pressure, most=self.max_growth, **change)
+        rates = {"force_rate": self.max_pressure_rate, "rate": self.max_rate}
+        return Limits(self.min_pressure, self.max_pressure, most=self.max_growth, **rates)
 
     def command(self, value: Any) -> Command:
         """A checked command from a control value; a `VolumeRatio` is a growth by its share of the volume at rest."""

@@ -17,6 +17,7 @@ from pliant.actuators.values import Displacement, Force
 from pliant.constraints.rows import Constraint, RowView
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.body import Model
+from pliant.models.volume import Fibre
 
 
 class Actuator:
@@ -37,6 +38,11 @@ class Actuator:
         """What the drive may do."""
         raise NotImplementedError
 
+    @property
+    def rate_limited(self) -> bool:
+        """Whether the limits contain a rate, so that steps must know how much time passes."""
+        return self.limits.rate_limited
+
     def row_maker(self, key: int) -> ActuatorRows:
         """The rows of the actuator, the drive first, before its bodies are compiled; `key` identifies the drive's."""
         raise NotImplementedError
@@ -44,6 +50,10 @@ class Actuator:
     def command(self, value: Any) -> Command:
         """A checked command from a control value."""
         return command(self.name, value, self.limits, displacement=self.kinds[0], force=self.kinds[1])
+
+    def guides(self) -> list[Fibre]:
+        """Fibres that it adds to volumes; none as a rule."""
+        return []
 
     def moving(self, amount: float) -> Any:
         """The control value that asks for a displacement of `amount`, m, m³ or rad."""
@@ -108,7 +118,8 @@ class DriveRow(ActuatorRows):
     def law(self, view: RowView, command: Command) -> tuple[int, float, float, float]:
         """Law, bounds and target of the row for `command`."""
         limits: Limits = self.spec.limits
-        return limits.law(command, lambda: self.displacement(view.start), lambda: view.last_force(self.key))
+        start, key = view.start, self.key
+        return limits.law(command, view.interval, lambda: self.displacement(start), lambda: view.last_force(key))
 
     def model_number(self, models: Sequence[Model]) -> int:
         """Number of the actuator's body among `models`."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators.drive import Actuator, DriveRow
-from pliant.actuators.limits import Command, Limits
+from pliant.actuators.limits import Command, Limits, check_rates, per_second
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.checks import finite_array, unit_vector
 from pliant.core.errors import InputError
@@ -22,12 +22,13 @@ from pliant.models.body import Model
 from pliant.models.point_map import PointMap
 
 
+@per_second
 @dataclass(frozen=True, eq=False)
 class ForcePoint(Actuator):
     """A force along `direction` (3,), fixed in the world, on the point (3,) m of `body`, in the frame of its mesh.
 
     `min_force`, `max_force` bound it, N; `max_displacement` is the farthest that may be asked for, m;
-    `max_variation` and `max_force_variation` are the largest changes of both in a step.
+    `max_rate` (m/s) and `max_force_rate` (N/s) bound how fast both change.
     """
 
     body: Any
@@ -37,13 +38,14 @@ class ForcePoint(Actuator):
     min_force: float = -np.inf
     max_force: float = np.inf
     max_displacement: float = np.inf
-    max_variation: float = np.inf
-    max_force_variation: float = np.inf
+    max_rate: float = np.inf
+    max_force_rate: float = np.inf
     name: str = "force"
 
     def __post_init__(self) -> None:
         finite_array(f"point of {self.name!r}", self.point, shape=(3,))
         unit_vector(f"direction of {self.name!r}", self.direction)
+        check_rates(self, "max_rate", "max_force_rate")
         if not self.max_force > self.min_force:
             raise InputError(f"max_force of {self.name!r} is {self.max_force:g} N, but min_force {self.min_force:g} N")
 
@@ -58,8 +60,8 @@ class ForcePoint(Actuator):
             self.min_force,
             self.max_force,
             most=self.max_displacement,
-            force_change=self.max_force_variation,
-            change=self.max_variation,
+            force_rate=self.max_force_rate,
+            rate=self.max_rate,
         )
 
 

@@ -16,8 +16,9 @@ import numpy as np
 from scipy import sparse
 
 from pliant.actuators.drive import Actuator, ActuatorRows
-from pliant.actuators.limits import Command, Limits
+from pliant.actuators.limits import Command, Limits, check_rates, per_second
 from pliant.actuators.values import Angle, Torque
+from pliant.constraints.keys import JOINTS, row_keys
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.checks import finite_array, unit_vector
 from pliant.core.errors import InputError
@@ -26,17 +27,15 @@ from pliant.models.body import Model
 from pliant.models.rigid import RigidBody
 from pliant.models.rigid.frame_map import FrameMap
 
-JOINT_KEYS = 1 << 39
-"""Keys of the rows that hold joints; lower ones are those of drives, attachments and friction in guides."""
 
-
+@per_second
 @dataclass(frozen=True, eq=False)
 class Slider(Actuator):
     """`body` slides along `axis` (3,), world axes when the world begins, without turning; `base` is a rigid body or
     None for the world.
 
     `min_force`, `max_force` bound the drive, N; `min_displacement`, `max_displacement` what may be asked for, m;
-    `max_variation` and `max_force_variation` are the largest changes in a step. Without a control it slides freely.
+    `max_rate` (m/s) and `max_force_rate` (N/s) bound how fast both change. Without a control it slides freely.
     """
 
     body: RigidBody
@@ -47,8 +46,8 @@ class Slider(Actuator):
     max_force: float = np.inf
     min_displacement: float = -np.inf
     max_displacement: float = np.inf
-    max_variation: float = np.inf
-    max_force_variation: float = np.inf
+    max_rate: float = np.inf
+    max_force_rate: float = np.inf
     name: str = "slider"
 
     def __post_init__(self) -> None:
@@ -71,19 +70,20 @@ class Slider(Actuator):
             self.max_force,
             self.min_displacement,
             self.max_displacement,
-            self.max_force_variation,
-            self.max_variation,
+            self.max_force_rate,
+            self.max_rate,
         )
 
 
+@per_second
 @dataclass(frozen=True, eq=False)
 class Hinge(Actuator):
     """`body` turns about `axis` (3,) through `point` (3,) m, both where they are when the world begins; `base` is a
     rigid body or None for the world.
 
     `min_torque`, `max_torque` bound the drive, N·m; `min_angle`, `max_angle` what may be asked for, rad;
-    `max_variation` (rad) and `max_torque_variation` (N·m) are the largest changes in a step. Without a control it
-    turns freely. Angles are followed from step to step and may pass a full turn.
+    `max_rate` (rad/s) and `max_torque_rate` (N·m/s) bound how fast both change. Without a control it turns freely.
+    Angles are followed from step to step and may pass a full turn.
     """
 
     body: RigidBody
@@ -95,8 +95,8 @@ class Hinge(Actuator):
     max_torque: float = np.inf
     min_angle: float = -np.inf
     max_angle: float = np.inf
-    max_variation: float = np.inf
-    max_torque_variation: float = np.inf
+    max_rate: float = np.inf
+    max_torque_rate: float = np.inf
     name: str = "hinge"
 
     def __post_init__(self) -> None:
@@ -125,12 +125,13 @@ class Hinge(Actuator):
             self.max_torque,
             self.min_angle,
             self.max_angle,
-            self.max_torque_variation,
-            self.max_variation,
+            self.max_torque_rate,
+            self.max_rate,
         )
 
 
 def _check(spec: Slider | Hinge) -> None:
+    check_rates(spec, "max_rate", "max_force_rate" if isinstance(spec, Slider) else "max_torque_rate")
     unit_vector(f"axis of {spec.name!r}", spec.axis)
     for body in spec.bodies:
         if not isinstance(body, RigidBody):
@@ -196,7 +197,7 @@ class JointRows(ActuatorRows):
     @property
     def keys(self) -> IndexArray:
         """Identities of the rows."""
-        return np.concatenate([[self.key], JOINT_KEYS + (self.key << 20) + np.arange(5)]).astype(np.int64)
+        return np.concatenate([[self.key], row_keys(JOINTS, self.key, 5)]).astype(np.int64)
 
     @property
     def name(self) -> str:
@@ -226,7 +227,10 @@ class JointRows(ActuatorRows):
             order = [0, 1, 2, 3, 4, 5]
         control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
         law, lower, upper, target = self.spec.limits.law(
-            control, lambda: before if is_hinge else self.displacement(view.start), lambda: view.last_force(self.key)
+            control,
+            view.interval,
+            lambda: before if is_hinge else self.displacement(view.start),
+            lambda: view.last_force(self.key),
         )
         rows = Rows.of(
             [h[order] if h.nnz else h for h in H],

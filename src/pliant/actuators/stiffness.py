@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.actuators.drive import Actuator, DriveRow
-from pliant.actuators.limits import Command, Limits
+from pliant.actuators.limits import Command, Limits, check_rates, per_second
 from pliant.actuators.values import Young
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
 from pliant.core.checks import positive
@@ -27,14 +27,15 @@ from pliant.models.model import MatrixStiffness
 from pliant.models.volume import Volume, VolumeModel
 
 
+@per_second
 @dataclass(frozen=True, eq=False)
 class Stiffness(Actuator):
     """The modulus of a part of `body`: of its inclusion number `inclusion`, or of the whole (None).
 
     min_young, max_young
         Bounds of the modulus, Pa; min_young > 0.
-    max_variation
-        Largest change in one step, Pa.
+    max_rate
+        Largest rate of the modulus, Pa/s.
     """
 
     body: Volume
@@ -42,13 +43,14 @@ class Stiffness(Actuator):
     inclusion: int | None = None
     min_young: float
     max_young: float
-    max_variation: float = np.inf
+    max_rate: float = np.inf
     name: str = "stiffness"
 
     def __post_init__(self) -> None:
         positive(f"min_young of {self.name!r}", self.min_young, unit="Pa")
         if not self.max_young > self.min_young:
             raise InputError(f"max_young of {self.name!r} is {self.max_young:g} Pa, min_young {self.min_young:g} Pa")
+        check_rates(self, "max_rate")
         if self.inclusion is None and self.body.inclusions:
             raise InputError(f"{self.body.name!r} has inclusions; say which one {self.name!r} changes")
         if self.inclusion is not None and not 0 <= self.inclusion < len(self.body.inclusions):
@@ -69,7 +71,7 @@ class Stiffness(Actuator):
     def limits(self) -> Limits:
         """What λ = E − E₀ may be, Pa."""
         young = float(self.material.young)
-        return Limits(self.min_young - young, self.max_young - young, force_change=self.max_variation)
+        return Limits(self.min_young - young, self.max_young - young, force_rate=self.max_rate)
 
     def command(self, value: Any) -> Command:
         """A checked command from a control value."""

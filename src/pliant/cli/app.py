@@ -85,7 +85,7 @@ def demo(
     json: Json = None,
 ) -> None:
     """Run a demonstration and write a picture and a web page of it."""
-    from pliant.cli.checkout_commands import show_demo
+    from pliant.cli.demo_bench_reproduce import show_demo
 
     show_demo(Output(json), name, out=out, open_page=not no_open)
 
@@ -223,7 +223,7 @@ def bench(
     json: Json = None,
 ) -> None:
     """Time a benchmark on one thread and write what it measured."""
-    from pliant.cli.checkout_commands import show_bench
+    from pliant.cli.demo_bench_reproduce import show_bench
 
     show_bench(Output(json), name, data=data)
 
@@ -244,7 +244,7 @@ def reproduce(
     json: Json = None,
 ) -> None:
     """Run a published experiment and print our numbers beside the paper's."""
-    from pliant.cli.checkout_commands import show_experiment
+    from pliant.cli.demo_bench_reproduce import show_experiment
 
     show_experiment(Output(json), name, full=full, view_run=view, out=out)
 

@@ -61,6 +61,7 @@ def _world(name: str) -> Any:
     """A saved world, or a robot of the zoo that may touch itself, under gravity."""
     import pliant as pl
     from pliant import robots
+    from pliant.robots.scenes import robot_world
 
     if Path(name).suffix == ".npz":
         loaded = pl.load(name)
@@ -70,8 +71,5 @@ def _world(name: str) -> Any:
     zoo = robot_names()
     if name not in zoo:
         raise InputError(f"there is no robot {name!r} and no file of that name; robots are {', '.join(zoo)}")
-    scene = pl.Scene(gravity=(0.0, 0.0, -9.81))
-    robot = scene.add(getattr(robots, name)())
-    if not robot.facings and isinstance(robot.body, pl.Volume):
-        scene.collide(robot, robot)
-    return scene.compile()
+    robot = getattr(robots, name)()
+    return robot_world(robot, touches_itself=not robot.facings and isinstance(robot.body, pl.Volume))

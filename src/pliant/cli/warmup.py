@@ -26,6 +26,7 @@ from pliant.core.kernels import cache_folder
 from pliant.geometric import Geometric
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
 from pliant.models.beam import Beam, BeamModel, Circle
+from pliant.models.model import StepStart
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, RodModel, Slide
 from pliant.models.rod.rod_map import RodMap
@@ -261,7 +262,9 @@ def _beams() -> None:
     world.energy(state)
     model = world.models[0]
     assert isinstance(model, BeamModel)
-    system, _ = model.trial(*model.initial(), euler_scheme(0.01), world.gravity, {}).linearize(materials.Tangent.EXACT)
+    system, _ = model.trial(StepStart(*model.initial(), euler_scheme(0.01), world.gravity, {})).linearize(
+        materials.Tangent.EXACT
+    )
     system.add_mass(1e-6)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pliant.constraints.keys import ATTACHMENTS, row_keys
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses
 from pliant.core.lie import rotation_log
 from pliant.core.types import FloatArray, IndexArray
@@ -78,8 +79,7 @@ class AttachmentRows(Constraint):
         if self.spec.frames:
             gap = np.concatenate([gap, self._angles(view)])
             H = [sparse.vstack([h, turn], format="csr") for h, turn in zip(H, self._spins(view, count), strict=True)]
-        keys = (self.key << 20) + np.arange(len(gap))
-        return Rows.of(H, gap, RowLaw.BILATERAL, key=keys), None
+        return Rows.of(H, gap, RowLaw.BILATERAL, key=row_keys(ATTACHMENTS, self.key, len(gap))), None
 
     def _angles(self, view: RowView) -> FloatArray:
         """log(Q_a Q_bᵀ) of each point, (3k,), rad."""
@@ -107,7 +107,7 @@ class AttachmentRows(Constraint):
     @property
     def stiff_keys(self) -> IndexArray:
         """Identities of the rows of the places."""
-        return np.asarray((self.key << 20) + np.arange(3 * len(self.spec.points)), np.int64)
+        return row_keys(ATTACHMENTS, self.key, 3 * len(self.spec.points))
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
         """`scale` × (−λ ∂²δ/∂q²) of rods. A place of a rod is no linear function of its strains, so that the force

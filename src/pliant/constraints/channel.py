@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints.coupling import Coupling
+from pliant.constraints.keys import CHANNELS, first_key
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses
 from pliant.constraints.sliding import sliding_rows, sliding_stiffness
 from pliant.core.arrays import csr, stacked, writable
@@ -30,8 +31,6 @@ from pliant.models.rod import RodModel
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.barycentric import BarycentricMap
 
-CHANNEL_KEYS = 1 << 40
-"""Keys of the rows of channels; those of contacts are higher."""
 _OFF_AXIS = 1e-3  # how far points may be from the axis when the world begins, over its length
 _COLUMNS = ("gap", "law", "mu", "lower", "upper", "target", "key")
 
@@ -162,7 +161,7 @@ class ChannelRows(Constraint):
 
     @property
     def _first_key(self) -> int:
-        return CHANNEL_KEYS + (self.key << 20)
+        return first_key(CHANNELS, self.key)
 
     def _places(self, q: FloatArray, x: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Arc lengths (k,) of the places of the points on the axis, and which of them slide there."""

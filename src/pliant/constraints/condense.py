@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from pliant.constraints.rows import Rows
 from pliant.core.arrays import add_product
@@ -15,10 +17,25 @@ from pliant.solvers.contact import MixedProblem
 
 def condense(rows: Rows, factors: Sequence[Factor], dx_free: Sequence[FloatArray]) -> MixedProblem:
     """W = Σ H A⁻¹ Hᵀ over the models, δ_free = gap + Σ H dx_free, with the laws of the rows."""
-    W = np.zeros((rows.count, rows.count))
     delta_free = rows.gap.copy()
-    for H, factor, dx in zip(rows.H, factors, dx_free, strict=True):
+    for H, dx in zip(rows.H, dx_free, strict=True):
         if H.nnz:
-            W += factor.compliance(H)
             add_product(H, dx, delta_free)
-    return MixedProblem(W, delta_free, rows.law, rows.mu, rows.lower, rows.upper, rows.target)
+    return problem_of(rows, compliance(rows.H, factors), delta_free)
+
+
+def compliance(H: Sequence[sparse.csr_matrix], factors: Sequence[Factor]) -> FloatArray:
+    """W = Σ H A⁻¹ Hᵀ over the models, (m, m), m/N, of rows H (m, unknowns)."""
+    W = np.zeros((H[0].shape[0], H[0].shape[0]))
+    for own, factor in zip(H, factors, strict=True):
+        if own.nnz:
+            W += factor.compliance(own)
+    return W
+
+
+def problem_of(
+    rows: Rows | MixedProblem, W: FloatArray, delta_free: FloatArray, picked: Any = slice(None)
+) -> MixedProblem:
+    """The problem of the rows `picked` (k,), all by default, with their W (k, k) and δ_free (k,)."""
+    laws = (rows.law, rows.mu, rows.lower, rows.upper, rows.target)
+    return MixedProblem(W, delta_free, *(values[picked] for values in laws))

@@ -29,6 +29,7 @@ from pliant.collision import (
     surface_contacts,
 )
 from pliant.constraints.colliders import Collider
+from pliant.constraints.keys import contact_row_keys
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.core.types import FloatArray, IndexArray
 
@@ -234,11 +235,11 @@ class ContactPair(Constraint):
         moved = 0.0 if drift is None else np.maximum(drift[:, 0], 0.0)
         gap = np.maximum(gaps, -RECOVERY_SPEED * view.dt - moved) if view.dt else gaps
         if not self.mu:
-            return Rows.of(H, gap, RowLaw.SIGNORINI, key=3 * keys)
+            return Rows.of(H, gap, RowLaw.SIGNORINI, key=contact_row_keys(keys, 1))
         slip = sum(h @ np.asarray(x).ravel() for h, x in zip(H, view.moved, strict=True)).reshape(-1, 3)
-        all_gaps, all_keys = np.empty((len(gaps), 3)), 3 * keys[:, None] + np.arange(3)
+        all_gaps = np.empty((len(gaps), 3))
         all_gaps[:, 0], all_gaps[:, 1:] = gap, slip[:, 1:] - (0.0 if drift is None else drift[:, 1:])
-        return Rows.of(H, all_gaps.ravel(), RowLaw.COULOMB, mu=self.mu, key=all_keys.ravel())
+        return Rows.of(H, all_gaps.ravel(), RowLaw.COULOMB, mu=self.mu, key=contact_row_keys(keys, 3))
 
     def end_gaps(self, memory: ContactMemory, delta: FloatArray, view: RowView) -> FloatArray:
         """Gaps (m,) m of the contacts of `memory` at the end of the step, from δ of their rows."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
+from pliant.constraints.condense import compliance
 from pliant.core.arrays import stacked
 from pliant.core.types import FloatArray
 from pliant.models.model import Factor
@@ -35,12 +36,7 @@ def with_couplings(
     """The compliance (m + k, m + k) of rows H (m, unknowns) over the models and of the k rows of `couplings` after
     them, without C⁻¹.
     """
-    both = [stacked([h, *(coupling.E[k] for coupling in couplings)]) for k, h in enumerate(H)]
-    W = np.zeros((both[0].shape[0], both[0].shape[0]))
-    for rows, factor in zip(both, factors, strict=True):
-        if rows.nnz:
-            W += factor.compliance(rows)
-    return W
+    return compliance([stacked([h, *(one.E[k] for one in couplings)]) for k, h in enumerate(H)], factors)
 
 
 def couple(W: FloatArray, couplings: Sequence[Coupling]) -> FloatArray:

@@ -90,6 +90,7 @@ class RowView:
 
     `q` are the positions or poses of the models at the displacement so far, `start` those at the start of the step;
     `moved` is the displacement so far. `time` (s) is that of the end of the step, `dt` (s) its length, 0 in statics;
+    `interval` (s) the time that passes in it: dt, or what a quasi-static stepper is given, 0 where none passes.
     `speeds` are the velocities of the models at its start, `gravity` (m/s²) the strength of gravity; `last_keys` and
     `last_lam` the rows of the step before and their λ.
     """
@@ -101,6 +102,7 @@ class RowView:
     controls: Mapping[Any, Any]
     time: float
     dt: float
+    interval: float = 0.0
     speeds: Sequence[FloatArray] = ()
     gravity: float = 0.0
     last_keys: IndexArray | None = None

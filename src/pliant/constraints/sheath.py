@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.constraints.keys import SHEATHS, row_keys
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
@@ -24,8 +25,6 @@ from pliant.models.axis import Axis
 from pliant.models.body import Model
 from pliant.models.model import MatrixStiffness
 
-SHEATH_KEYS = 1 << 41
-"""Keys of the rows of sheaths, above those of channels and below those of contacts."""
 _CLOSE = 0.05  # a place nearer to the inner tip than this share of the spacing leaves its work to the tip
 
 
@@ -101,7 +100,7 @@ class SheathRows(Constraint):
     @property
     def keys(self) -> IndexArray:
         """Identities of the rows, three for each place and three for the tip."""
-        return np.asarray(SHEATH_KEYS + (self.key << 20) + np.arange(3 * len(self.places) + 3), np.int64)
+        return row_keys(SHEATHS, self.key, 3 * len(self.places) + 3)
 
     def holds(self, index: int) -> bool:
         """Whether body `index` is one of the two."""

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.actuators import Cable, Cavity
+from pliant.actuators.limits import check_rates, largest_change, per_second
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.core.arrays import add_product
 from pliant.core.checks import finite_array, positive
@@ -28,8 +29,20 @@ from pliant.models.volume.barycentric import BarycentricMap
 from pliant.world import World
 
 
+class _Approaching:
+    """What all effectors share: a target that may be approached at a limited speed."""
+
+    max_speed: float
+
+    @property
+    def rate_limited(self) -> bool:
+        """Whether the speed is limited, so that steps must know how much time passes."""
+        return self.max_speed < np.inf
+
+
+@per_second
 @dataclass(frozen=True, eq=False)
-class Effector:
+class Effector(_Approaching):
     """Points of a body that are to be somewhere.
 
     where
@@ -42,8 +55,8 @@ class Effector:
         Measure along these directions only, (d, 3), fixed in the world; None: x, y and z.
     weight
         Of the squared distance in the cost, > 0.
-    max_step
-        The target is approached by at most this much in a step, m.
+    max_speed
+        The target is approached at most this fast, m/s.
     hard
         An equality instead of a term of the cost.
     tolerance
@@ -58,7 +71,7 @@ class Effector:
     barycentre: bool = False
     directions: Any = None
     weight: float = 1.0
-    max_step: float = np.inf
+    max_speed: float = np.inf
     hard: bool = False
     tolerance: float = 1e-3
     name: str = "effector"
@@ -106,14 +119,15 @@ class Effector:
         return np.asarray(np.kron(np.eye(count), _directions(self)), np.float64)
 
 
+@per_second
 @dataclass(frozen=True, eq=False)
-class LengthEffector:
+class LengthEffector(_Approaching):
     """The length of a cable's path, m: a sensor cable, or one whose motor is commanded elsewhere."""
 
     cable: Cable
     _: KW_ONLY
     weight: float = 1.0
-    max_step: float = np.inf
+    max_speed: float = np.inf
     hard: bool = False
     tolerance: float = 1e-3
     name: str = "length"
@@ -135,14 +149,15 @@ class LengthEffector:
         return EffectorRows(self, _Drive(world, world.constraint_index(self.cable), -1.0, "length"))
 
 
+@per_second
 @dataclass(frozen=True, eq=False)
-class VolumeEffector:
+class VolumeEffector(_Approaching):
     """The volume of a chamber, m³. `weight` multiplies squares in m³; None makes them comparable with positions."""
 
     cavity: Cavity
     _: KW_ONLY
     weight: float | None = None
-    max_step: float = np.inf
+    max_speed: float = np.inf
     hard: bool = False
     tolerance: float = 1e-7
     name: str = "volume"
@@ -168,8 +183,9 @@ class VolumeEffector:
         return EffectorRows(self, measure)
 
 
+@per_second
 @dataclass(frozen=True, eq=False)
-class OrientationEffector:
+class OrientationEffector(_Approaching):
     """The orientation of a rigid body, or of the part of a volume in `region` (in the frame of its mesh).
 
     `length` (m) states what an angle is worth beside positions: the cost of an error φ is (length φ)². A target is a
@@ -181,7 +197,7 @@ class OrientationEffector:
     _: KW_ONLY
     length: float
     weight: float = 1.0
-    max_step: float = np.inf
+    max_speed: float = np.inf
     hard: bool = False
     tolerance: float = 1e-2
     name: str = "orientation"
@@ -229,8 +245,7 @@ def _check(effector: Any) -> None:
     if effector.weight is not None:
         positive(f"weight of {effector.name!r}", effector.weight)
     positive(f"tolerance of {effector.name!r}", effector.tolerance)
-    if np.isfinite(effector.max_step):
-        positive(f"max_step of {effector.name!r}", effector.max_step)
+    check_rates(effector, "max_speed")
 
 
 def _directions(effector: Effector) -> FloatArray:
@@ -272,11 +287,12 @@ class EffectorRows(Constraint):
         wanted = view.controls[self.effector]
         error, H = self.measure.at(view, wanted)
         ahead = np.zeros_like(error)
-        if self.spec.max_step < np.inf:
+        farthest = largest_change(self.spec.max_speed, view.interval)
+        if farthest < np.inf:
             before = self.measure.error(view.start, wanted)
             distance = float(np.linalg.norm(before))
-            if distance > self.spec.max_step:
-                ahead = before * (1.0 - self.spec.max_step / distance)
+            if distance > farthest:
+                ahead = before * (1.0 - farthest / distance)
         return Rows.of(H, error - ahead, RowLaw.IMPOSED), EffectorMemory(ahead)
 
 

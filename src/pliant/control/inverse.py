@@ -127,23 +127,23 @@ class _Bound:
 
     @cached_property
     def any_limit(self) -> bool:
-        """Whether a displacement or its change is limited."""
+        """Whether a displacement or its rate is limited."""
         return bool(np.isfinite(self.change_limits).any())
 
     @cached_property
-    def any_change(self) -> bool:
-        """Whether the change of a displacement is limited."""
+    def any_rate(self) -> bool:
+        """Whether the rate of a displacement is limited."""
         return bool(np.isfinite(self.change_limits[2]).any())
 
     @cached_property
     def force_limits(self) -> FloatArray:
-        """Least and largest forces of the drives, and their largest changes, (3, drives), N."""
-        return np.array([(k.lower, k.upper, k.force_change) for k in self.limits]).reshape(-1, 3).T
+        """Least and largest forces of the drives, and their largest rates per second, (3, drives), N."""
+        return np.array([(k.lower, k.upper, k.force_rate) for k in self.limits]).reshape(-1, 3).T
 
     @cached_property
     def change_limits(self) -> FloatArray:
-        """Least and largest displacements of the drives, and their largest changes, (3, drives), m."""
-        return np.array([(k.least, k.most, k.change) for k in self.limits]).reshape(-1, 3).T
+        """Least and largest displacements of the drives, and their largest rates per second, (3, drives), m."""
+        return np.array([(k.least, k.most, k.rate) for k in self.limits]).reshape(-1, 3).T
 
     @cached_property
     def roots(self) -> list[float]:

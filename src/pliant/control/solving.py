@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.actuators.joint import JointMemory
+from pliant.actuators.limits import largest_change
 from pliant.constraints.rows import forces_of
 from pliant.control.inverse_problem import fill_problem, sort_rows
 from pliant.core.arrays import frozen
@@ -137,13 +138,16 @@ class Solving:
     def _limit(self) -> None:
         """Bounds of x (na,) and of the drives' displacements (drives,)."""
         bound, last = self.bound, self.last[self.drives]
-        force, change = bound.force_limits, bound.change_limits
-        x_low = np.minimum(np.maximum(force[0], last - force[2]), force[1])
-        x_high = np.maximum(np.minimum(force[1], last + force[2]), force[0])
-        low, high = change[0], change[1]
-        if bound.any_change:
-            way = [self._displacement(k) if c < np.inf else 0.0 for k, c in zip(bound.makers, change[2], strict=True)]
-            low, high = np.maximum(low, way - change[2]), np.minimum(high, way + change[2])
+        interval = self.bodies.scheme.interval
+        least, most, force_rates = bound.force_limits
+        force_changes = np.array([largest_change(rate, interval) for rate in force_rates])
+        x_low = np.minimum(np.maximum(least, last - force_changes), most)
+        x_high = np.maximum(np.minimum(most, last + force_changes), least)
+        low, high, rates = bound.change_limits
+        if bound.any_rate:
+            changes = np.array([largest_change(rate, interval) for rate in rates])
+            way = [self._displacement(k) if c < np.inf else 0.0 for k, c in zip(bound.makers, changes, strict=True)]
+            low, high = np.maximum(low, way - changes), np.minimum(high, way + changes)
         cut = [getattr(self.assembly.memories[maker], "cut", False) for maker in bound.makers]
         if any(cut):
             x_low, x_high = np.where(cut, 0.0, x_low), np.where(cut, 0.0, x_high)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.actuators.limits import check_rates, largest_change, per_second
 from pliant.core.checks import unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -20,11 +21,12 @@ from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
 
 
+@per_second
 @dataclass(frozen=True, eq=False)
 class MovedSupport:
     """A `pl.Support` that an inverse moves along `direction` (3,), from where the world begins.
 
-    `min_displacement` and `max_displacement` bound the way, m; `max_variation` is its largest change in a step, m.
+    `min_displacement` and `max_displacement` bound the displacement, m; `max_rate` is its largest rate, m/s.
     """
 
     support: Any
@@ -32,14 +34,20 @@ class MovedSupport:
     _: KW_ONLY
     min_displacement: float = -np.inf
     max_displacement: float = np.inf
-    max_variation: float = np.inf
+    max_rate: float = np.inf
     name: str = "support"
 
     def __post_init__(self) -> None:
         vector = unit_vector(f"direction of {self.name!r}", self.direction)
+        check_rates(self, "max_rate")
         missing = {"xyz"[k] for k in np.flatnonzero(vector)} - set(self.support.axes)
         if missing:
             raise InputError(f"{self.name!r} moves along {sorted(missing)}, which its support does not hold")
+
+    @property
+    def rate_limited(self) -> bool:
+        """Whether the rate is limited, so that steps must know how much time passes."""
+        return self.max_rate < np.inf
 
     @property
     def bodies(self) -> tuple[Any, ...]:
@@ -88,8 +96,9 @@ class DrivenSupport:
         """Bounds of the motion that this linear solve may add, m."""
         spec, start = self.spec, self.way(bodies.start.q[self.number])
         now = self.way(bodies.trials[self.number].positions())
-        low = max(spec.min_displacement, start - spec.max_variation) - now
-        return low, min(spec.max_displacement, start + spec.max_variation) - now
+        change = largest_change(spec.max_rate, bodies.scheme.interval)
+        low = max(spec.min_displacement, start - change) - now
+        return low, min(spec.max_displacement, start + change) - now
 
     def right_side(self, systems: Sequence[System]) -> FloatArray:
         """−A_h d: what a metre of it pushes the free unknowns by."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.constraints import RowLaw, Rows
+from pliant.constraints.condense import problem_of
 from pliant.core.types import BoolArray, FloatArray
 from pliant.solvers.contact import MixedProblem, solve
 from pliant.solvers.contact.elimination import eliminate
@@ -21,8 +22,7 @@ def solved(p: MixedProblem, warm: FloatArray) -> FloatArray:
     left = eliminate(p.W, q, kept, eliminated, np.ones(len(q)), allowed=np.inf, indefinite=True)
     lam = np.zeros(len(warm))
     if len(kept):
-        laws = (getattr(p, name)[kept] for name in ("law", "mu", "lower", "upper", "target"))
-        lam[kept] = solve(MixedProblem(0.5 * (left.W + left.W.T), left.q, *laws), warm[kept]).lam
+        lam[kept] = solve(problem_of(p, 0.5 * (left.W + left.W.T), left.q, kept), warm[kept]).lam
     lam[eliminated] = left.forces(lam[kept])
     return lam
 

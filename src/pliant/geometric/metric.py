@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from pliant.constraints.condense import compliance
 from pliant.core.errors import SingularError
 from pliant.core.types import FloatArray
 from pliant.geometric.lifted import LiftedFactor
@@ -152,10 +153,7 @@ class TangentMetric:
 
     def compliance(self, H: Sequence[sparse.csr_matrix]) -> FloatArray:
         """H A⁻¹ Hᵀ, (rows, rows)."""
-        W = np.zeros((H[0].shape[0],) * 2)
-        for factor, own in zip(self._factors, H, strict=True):
-            if own.nnz:
-                W += factor.compliance(own)
+        W = compliance(H, self._factors)
         if self._falls is not None:
             w, twice = self._falls
             across = np.asarray(sparse.hstack(H) @ w)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints import Rows
+from pliant.constraints.condense import problem_of
 from pliant.core.errors import ConvergenceError
 from pliant.core.timers import StageTimers
 from pliant.core.types import BoolArray, FloatArray, IndexArray
@@ -20,7 +21,6 @@ from pliant.geometric.metric import TangentMetric
 from pliant.geometric.quasi_newton import QuasiNewton
 from pliant.geometric.shapes import Energy
 from pliant.geometric.touching import Touching
-from pliant.solvers.contact import MixedProblem
 
 ROUNDS = 12
 """How often crossed contacts may join the problem."""
@@ -161,15 +161,7 @@ class Quadratic:
         """λ of the rows `picked` from their laws. Those that have to meet their target are eliminated here: W of a
         chamber is negative where its pressure falls as it grows.
         """
-        p = MixedProblem(
-            0.5 * (W + W.T),
-            delta_free[picked],
-            rows.law[picked],
-            rows.mu[picked],
-            rows.lower[picked],
-            rows.upper[picked],
-            rows.target[picked],
-        )
+        p = problem_of(rows, 0.5 * (W + W.T), delta_free[picked], picked)
         with self._timers.stage("constraints"):
             try:
                 return solved(p, warm[picked])

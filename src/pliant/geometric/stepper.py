@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.actuators.limits import refuse_rates
 from pliant.constraints.contact import ContactPair
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, InputError
@@ -129,7 +130,9 @@ class Geometric:
         `ConvergenceError` has the last shape that was accepted as its `result`.
         """
         _check(world)
-        way = _Way(self, world, state, Path(world, state, world.controls(controls)))
+        values = world.controls(controls)
+        refuse_rates(values)
+        way = _Way(self, world, state, Path(world, state, values))
         with one_blas_thread(), allow_threads(self.threads):
             way.walk()
         return way.finished()

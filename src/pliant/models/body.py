@@ -8,20 +8,36 @@ library, by one call of `models.kinds.register`. What a kind does not offer rais
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+import numpy as np
+
+from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
-from pliant.core.types import BoolArray, FloatArray
-from pliant.models.scheme import Scheme
-from pliant.models.workspace import Workspace
+from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.mesh.mesh import rotation_matrix
 
 if TYPE_CHECKING:
     from pliant.models.axis import Axis
     from pliant.models.contact_shape import ContactShape
     from pliant.models.free_modes import FreeModes
-    from pliant.models.model import Trial
+    from pliant.models.model import StepStart, Trial
     from pliant.models.point_map import PointMap
+    from pliant.models.skin import Skin
+
+
+class ContactRole(IntEnum):
+    """What a body brings to a contact. Of two bodies the one of the lower role is the first: its points meet the
+    surface or the solid of the second.
+    """
+
+    BALLS = 0
+    SURFACE = 1
+    RIGID = 2
+    OBSTACLE = 3
 
 
 class Body:
@@ -31,6 +47,40 @@ class Body:
 
     slender: ClassVar[bool] = False
     """Whether it has an axis, along which others slide and with which it touches them."""
+    has_frames: ClassVar[bool] = True
+    """Whether its embedded points have frames, which turn with the body."""
+    placeable: ClassVar[bool] = True
+    """Whether `scene.add(body, position=, rotation=)` places it; otherwise it says itself where it stands."""
+    contact_role: ClassVar[ContactRole] = ContactRole.BALLS
+    touches_itself: ClassVar[bool] = False
+    """Whether there is self-contact for it."""
+
+    def placement(self, position: Any, rotation: Any) -> Any:
+        """Where it stands, rotated about its origin, then translated: as a pose (4, 3), position (m) and rotation."""
+        place = np.zeros(3) if position is None else finite_array("position", position, shape=(3,))
+        return np.vstack([place, np.eye(3) if rotation is None else rotation_matrix(rotation)])
+
+    def region_points(self, placement: Any, region: Any, *, what: str) -> FloatArray:
+        """Where the nodes that `region` selects stand when the world begins, (k, 3), m."""
+        raise InputError(f"a region selects nodes of a volume, a beam or a rod; {self.name!r} is none: give points")
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What else of a scene belongs to a body: loads, supports and fibres on it, and sets of nodes that actuators
+    couple.
+    """
+
+    loads: Sequence[Any] = ()
+    supports: Sequence[Any] = ()
+    couplings: Sequence[IntArray] = ()
+    fibres: Sequence[Any] = ()
+
+    def refuse(self, body: Body, *kinds: str) -> None:
+        """An error where the body is given parts of `kinds` ("loads", "supports"…), which it does not take."""
+        for kind in kinds:
+            for part in getattr(self, kind):
+                raise InputError(f"{body.name!r} is a {type(body).__name__}, which takes no {type(part).__name__}")
 
 
 class Model:
@@ -42,8 +92,18 @@ class Model:
     spec: Any
     held: BoolArray
 
-    has_frames: ClassVar[bool] = True
-    """Whether its embedded points have frames, which turn with the body."""
+    stress_name: ClassVar[str | None] = None
+    """What `surface_stress` shows, with kPa as its unit; None where there is none."""
+
+    @classmethod
+    def compiled(cls, spec: Any, placement: Any, parts: Parts) -> Model:
+        """The model of `spec`, standing where its `placement` says, with its loads and supports."""
+        raise NotImplementedError
+
+    @property
+    def has_frames(self) -> bool:
+        """Whether its embedded points have frames, which turn with the body."""
+        return bool(self.spec.has_frames)
 
     @property
     def name(self) -> str:
@@ -61,16 +121,8 @@ class Model:
         """(q, v) when the world begins."""
         raise NotImplementedError
 
-    def trial(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace | None = None,
-    ) -> Trial:
-        """A step from (q, v), with the memory of `workspace`."""
+    def trial(self, start: StepStart) -> Trial:
+        """A step in the making."""
         raise NotImplementedError
 
     def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
@@ -118,6 +170,10 @@ class Model:
         """The axis of a slender body; an error for the others."""
         raise InputError(f"{self.name!r} has no axis to slide on; beams and rods have")
 
+    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
+        """The surface as it is drawn and recorded; `stations` and `every` coarsen that of a slender body."""
+        raise NotImplementedError
+
     # Read-outs of a state
 
     def node_positions(self, q: FloatArray) -> FloatArray:
@@ -162,6 +218,10 @@ class Model:
 
     def node_mean(self, cell_values: FloatArray) -> FloatArray:
         """Mean over the cells around each node: (m, …) → (n, …)."""
+        self._lacks("deformable volume")
+
+    def surface_stress(self, q: FloatArray, skin: Any) -> FloatArray:
+        """Stress at each point of its `skin`, (p,), Pa."""
         self._lacks("deformable volume")
 
     def _lacks(self, kind: str) -> NoReturn:

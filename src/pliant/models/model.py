@@ -7,14 +7,30 @@ through dx alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from scipy import sparse
 
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
+from pliant.models.scheme import Scheme
+from pliant.models.workspace import Workspace
+
+
+class StepStart(NamedTuple):
+    """What a step of a model starts from: its q and v, the time discretisation, gravity (3,) m/s², the controls by
+    handle, and memory to use again.
+    """
+
+    q: FloatArray
+    v: FloatArray
+    scheme: Scheme
+    gravity: FloatArray
+    controls: Mapping[Any, Any]
+    workspace: Workspace | None = None
 
 
 class Factor(Protocol):

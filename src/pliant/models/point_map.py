@@ -65,6 +65,10 @@ class PointMap:
         """
         raise NotImplementedError
 
+    def node_poses(self, q: FloatArray) -> FloatArray:
+        """Positions and, where there are any, frames (k = 4, else 1) of all nodes of the body, (n, k, 3), m."""
+        raise NotImplementedError
+
     def carriers(self, q: FloatArray) -> FloatArray:
         """Positions and, where there are any, frames (k = 4, else 1) of what carries the points, (n, k, 3), m: the
         nodes of a volume or a beam, the frame of a rigid body, else the points themselves.

@@ -18,7 +18,11 @@ from pliant.core.types import FloatArray
 
 @dataclass(frozen=True)
 class Scheme:
-    """θ, a (1/s²), b (1/s), 1/h (1/s), and v⁺ = velocity × dx + memory × v."""
+    """θ, a (1/s²), b (1/s), 1/h (1/s), and v⁺ = velocity × dx + memory × v.
+
+    `dt` is h, 0 for a static scheme; `interval` is the time that passes in a step, s: h, or what a static scheme is
+    given, 0 where no time passes.
+    """
 
     theta: float
     inertia: float
@@ -27,6 +31,7 @@ class Scheme:
     velocity: float
     memory: float
     dt: float
+    interval: float
 
     def next_velocity(self, dx: FloatArray, v: FloatArray) -> FloatArray:
         """Velocity at the end of the step, m/s."""
@@ -35,12 +40,18 @@ class Scheme:
 
 def euler_scheme(dt: float) -> Scheme:
     """Implicit Euler with step dt (s)."""
-    return Scheme(1.0, 1.0 / dt**2, 1.0 / dt, 1.0 / dt, 1.0 / dt, 0.0, dt)
+    return Scheme(1.0, 1.0 / dt**2, 1.0 / dt, 1.0 / dt, 1.0 / dt, 0.0, dt, dt)
 
 
 def midpoint_scheme(dt: float) -> Scheme:
     """Implicit midpoint with step dt (s)."""
-    return Scheme(0.5, 2.0 / dt**2, 2.0 / dt, 1.0 / dt, 2.0 / dt, -1.0, dt)
+    return Scheme(0.5, 2.0 / dt**2, 2.0 / dt, 1.0 / dt, 2.0 / dt, -1.0, dt, dt)
 
 
-STATIC_SCHEME = Scheme(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+def static_scheme(interval: float) -> Scheme:
+    """Static equilibrium after `interval` (s)."""
+    return Scheme(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, interval)
+
+
+STATIC_SCHEME = static_scheme(0.0)
+"""Static equilibrium at one instant."""

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh
-from pliant.models.beam import BeamModel
-from pliant.models.beam.beam_map import BeamMap
-from pliant.models.beam.skin import beam_skin
-from pliant.models.rod import RodModel
-from pliant.models.rod.rod_map import RodMap
-from pliant.models.rod.skin import rod_skin
-from pliant.models.volume import VolumeModel
+from pliant.models.body import Model
+from pliant.models.kinds import skin_kinds
+from pliant.models.point_map import PointMap
 from pliant.world import World
-
-_SKINS: tuple[tuple[Any, tuple[str, ...]], ...] = (
-    (BeamMap, ("nodes", "triads", "coordinate", "offset", "node_count")),
-    (RodMap, ("section", "fraction", "offset", "lengths", "kinds", "basis")),
-)
-"""Maps of the surfaces of beams and rods, with the arrays that they are saved as."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +19,7 @@ class RecordedBody:
     """A body in a run: its name and its shape at rest.
 
     A volume has its `mesh`; a rigid body has `local` points (p, 3) m and `triangles` (t, 3) in its own frame, and
-    `radius` m of the ball around each point; a beam or a rod has `skin`, points of its surface embedded in it, their
+    `radius` m of the ball around each point; any other body has `skin`, points of its surface embedded in it, their
     `triangles`, its nodes at rest in `local` and the radius of its section. `handle` is what a person wrote, None in a
     run that was loaded from a file.
     """
@@ -40,7 +30,7 @@ class RecordedBody:
     triangles: IntArray | None = None
     radius: float = 0.0
     handle: Any = None
-    skin: BeamMap | RodMap | None = None
+    skin: PointMap | None = None
 
     @property
     def is_rigid(self) -> bool:
@@ -61,24 +51,13 @@ class RecordedBody:
 
 def recorded_bodies(world: World) -> tuple[RecordedBody, ...]:
     """The bodies of `world` as runs hold them."""
-    return tuple(_recorded(model) for model in world.models)
+    return tuple(recorded_body(model) for model in world.models)
 
 
-def _recorded(model: Any) -> RecordedBody:
-    if isinstance(model, VolumeModel):
-        return RecordedBody(model.name, model.mesh, handle=model.spec)
-    if isinstance(model, BeamModel):
-        skin, triangles = beam_skin(model)
-        radius, rest = model.spec.section.radius, model.rest[:, 0].copy()
-        return RecordedBody(model.name, None, rest, triangles, radius, model.spec, skin)
-    if isinstance(model, RodModel):
-        surface, triangles = rod_skin(model)
-        radius = max(section.radius for section in model.spec.section_list)
-        return RecordedBody(
-            model.name, None, model.nodes(model.rest)[:, 0].copy(), triangles, radius, model.spec, surface
-        )
-    shape = model.spec.shape
-    return RecordedBody(model.name, None, shape.points, shape.triangles, shape.radius, model.spec)
+def recorded_body(model: Model, **options: Any) -> RecordedBody:
+    """One of them; `options` are those of `Model.skin`."""
+    skin = model.skin(**options)
+    return RecordedBody(model.name, skin.mesh, skin.local, skin.triangles, skin.radius, model.spec, skin.map)
 
 
 def encode_body(body: RecordedBody, index: int) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -86,10 +65,10 @@ def encode_body(body: RecordedBody, index: int) -> tuple[dict[str, Any], dict[st
     rest, cells = (body.local, body.triangles) if body.mesh is None else (body.mesh.points, body.mesh.cells)
     arrays: dict[str, Any] = {f"rest_{index}": rest, f"cells_{index}": cells}
     if body.skin is not None:
-        names = next(names for kind, names in _SKINS if isinstance(body.skin, kind))
-        arrays |= {f"skin_{index}_{name}": getattr(body.skin, name) for name in names}
-    kind = {"radius": body.radius} if body.mesh is None else {"element": body.mesh.element}
-    return {"name": body.name, **kind}, arrays
+        arrays |= {f"skin_{index}_{name}": getattr(body.skin, name) for name in _arrays_of(type(body.skin))}
+    kind: dict[str, Any] = {"radius": body.radius} if body.mesh is None else {"element": body.mesh.element}
+    skin = {} if body.skin is None else {"skin": type(body.skin).__name__}
+    return {"name": body.name, **kind, **skin}, arrays
 
 
 def decode_body(header: Mapping[str, Any], arrays: Mapping[str, Any], index: int) -> RecordedBody:
@@ -97,13 +76,21 @@ def decode_body(header: Mapping[str, Any], arrays: Mapping[str, Any], index: int
     rest, cells = arrays[f"rest_{index}"], arrays[f"cells_{index}"]
     if "element" in header:
         return RecordedBody(header["name"], Mesh(rest, cells, header["element"]))
-    return RecordedBody(header["name"], None, rest, cells, header["radius"], skin=_decoded_skin(arrays, index))
+    return RecordedBody(header["name"], None, rest, cells, header["radius"], skin=_decoded_skin(header, arrays, index))
 
 
-def _decoded_skin(arrays: Mapping[str, Any], index: int) -> BeamMap | RodMap | None:
-    for kind, names in _SKINS:
-        if f"skin_{index}_{names[0]}" in arrays:
+def _decoded_skin(header: Mapping[str, Any], arrays: Mapping[str, Any], index: int) -> PointMap | None:
+    """The map of the skin; files of before its kind was written tell it by the name of its first array."""
+    name = header.get("skin")
+    for kind in skin_kinds().values() if name is None else (skin_kinds()[name],):
+        names = _arrays_of(kind)
+        if f"skin_{index}_{names[0]}" in arrays and f"skin_{index}_{names[1]}" in arrays:
             parts = {name: arrays[f"skin_{index}_{name}"] for name in names}
-            made: BeamMap | RodMap = kind(**{name: part if part.ndim else int(part) for name, part in parts.items()})
+            made: PointMap = kind(**{name: part if part.ndim else int(part) for name, part in parts.items()})
             return made
     return None
+
+
+def _arrays_of(kind: Any) -> tuple[str, ...]:
+    """Names of the arrays that a map is saved as."""
+    return tuple(item.name for item in fields(kind))

@@ -11,8 +11,6 @@ import numpy as np
 
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.models.beam.beam_map import BeamMap
-from pliant.models.rod.rod import section_ends
 from pliant.record.bodies import RecordedBody
 from pliant.record.forces import RecordedRows
 from pliant.world import State, World
@@ -66,18 +64,18 @@ class Run:
         along the axis.
         """
         index = self._index(beam)
-        if self.bodies[index].skin is None:
+        nodes = None if self.bodies[index].skin is None else self._nodes(index)
+        if nodes is None or nodes.shape[2] != 4:
             raise InputError(f"{_name(beam)} is neither beam nor rod, so its nodes have no frames")
-        return self._nodes(index)[:, :, 1:]
+        return nodes[:, :, 1:]
 
     def _nodes(self, index: int) -> FloatArray:
-        """Poses (steps, n, 4, 3) of the nodes of a beam or of the ends of a rod's sections."""
-        positions = self.positions[index]
-        if isinstance(self.bodies[index].skin, BeamMap):
-            return positions
-        nodes = np.stack([section_ends(q) for q in positions])
-        nodes[:, :, 0] += positions[:, :1]
-        return nodes
+        """Positions and, where there are any, frames (k = 4, else 1) of the nodes of a body with a skin, (steps, n, k,
+        3).
+        """
+        skin = self.bodies[index].skin
+        assert skin is not None
+        return np.stack([skin.node_poses(q) for q in self.positions[index]])
 
     def surface_points(self, body: Any) -> FloatArray:
         """Points of the drawn surface of a volume, a beam or a rod, (steps, p, 3), m; `bodies` hold its triangles."""

@@ -80,7 +80,8 @@ def _encode(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _decode(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Run:
-    world = decode_world(header["world"], arrays) if "world" in header else None
+    _, options = header.get("stepper", (None, {}))
+    world = decode_world(header["world"], arrays, options.get("dt")) if "world" in header else None
     bodies = tuple(decode_body(entry, arrays, k) for k, entry in enumerate(header["bodies"]))
     start = {name.removeprefix(_START): array for name, array in arrays.items() if name.startswith(_START)}
     return Run(

@@ -17,11 +17,11 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from pliant.collision import CollisionSurface, ContactSet
-from pliant.collision.contacts import PAIR_LIMIT
 from pliant.collision.facing import FacingTable
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactMemory, ContactPair
 from pliant.constraints.facing import Facing, FacingPair
+from pliant.constraints.keys import STAND_IN_PAIRS
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.models.beam import Beam
@@ -71,7 +71,7 @@ class ContactPoints:
         every = np.arange(len(surface.rest), dtype=np.int32)[:, None]
         a, b = _embedded(full.a, self.nodes, self.weights), _embedded(full.b, every, np.ones(every.shape))
         # a pair of its own, so that identities of modes and points are no others'
-        return FacingPair(a, b, full.mu, full.margin, full.pair + PAIR_LIMIT // 2, spec=spec, table=table)
+        return FacingPair(a, b, full.mu, full.margin, full.pair + STAND_IN_PAIRS, spec=spec, table=table)
 
     def near(self, full: ContactPair) -> tuple[BoolArray, BoolArray]:
         """Vertices of side a and of side b of `full` that belong to the points or to what they face, and those that

@@ -15,6 +15,7 @@ import numpy as np
 from pliant.collision import ContactSet
 from pliant.constraints.contact import ContactMemory, ContactPair
 from pliant.constraints.facing import FacingMemory, FacingPair
+from pliant.constraints.keys import MODE_FEATURES
 from pliant.constraints.rows import Rows, RowView, joined
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.reduced.combined_rows import combined_rows
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 HELD = 0.9
 """A contact is held at the tolerated depth from this fraction of it on."""
-_MODE_KEYS = 1 << 30
-"""Identities of modes begin here, above those of points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +181,7 @@ class ReducedPair(ContactPair):
             seen, found = self.facing.look(view, more, found, seen)
         own = np.concatenate([self._guards(view, seen.gap, near, alone), alone])
         points, combination = self._combination(active, own)
-        keys = np.concatenate([self.facing.key(_MODE_KEYS + active), self.facing.key(own)])
+        keys = np.concatenate([self.facing.key(MODE_FEATURES + active), self.facing.key(own)])
         return Detected(replace(found, contacts=self.facing.contacts(seen, points)), combination, keys, depth, others)
 
     def rows(self, view: RowView, found: Any) -> tuple[Rows, Any]:

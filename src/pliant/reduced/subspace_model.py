@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,7 +11,7 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR
-from pliant.models.scheme import Scheme
+from pliant.models.model import StepStart
 from pliant.models.volume.model import VolumeModel
 from pliant.models.workspace import Workspace
 from pliant.reduced.chart import CarriedChart, Chart, CurvedChart, HeldChart, rigid_motions
@@ -72,34 +71,18 @@ class SubspaceModel(VolumeModel):
             dead=tuple(np.einsum("n,nik->ik", share, parts) for share in loads),
         )
 
-    def trial(  # type: ignore[override]
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace | None = None,
-    ) -> SubspaceTrial:
+    def trial(self, start: StepStart) -> SubspaceTrial:  # type: ignore[override]
         """A step from positions q and velocities v (n, 3)."""
-        workspace = workspace or Workspace()
+        workspace, q = start.workspace or Workspace(), start.q
         known = workspace.take(self, "reached") or ()
         if not any(q is each for each in known):
             self._check_on(q)
         workspace.give(self, "reached", (*known[-1:], q))
-        return SubspaceTrial(self, q, v, scheme, gravity, controls, workspace)
+        return SubspaceTrial(self, start._replace(workspace=workspace))
 
-    def whole_trial(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace | None = None,
-    ) -> Any:
+    def whole_trial(self, start: StepStart) -> Any:
         """The same step of the volume with all its unknowns and integration points: what supports have to bear."""
-        return super().trial(q, v, scheme, gravity, controls, workspace)
+        return super().trial(start)
 
     def elastic_energy(self, q: FloatArray) -> float:
         """Elastic energy, J, as the visited integration points have it."""

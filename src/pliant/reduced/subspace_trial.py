@@ -6,7 +6,6 @@ where the confined body balances.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,8 +16,7 @@ from scipy.linalg import lapack
 from pliant.core.errors import InputError, SingularError
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.model import GeometricStiffness, Residual
-from pliant.models.scheme import Scheme
+from pliant.models.model import GeometricStiffness, Residual, StepStart
 from pliant.models.volume.loads import PressureStiffness
 from pliant.models.volume.segments import SegmentStiffness
 from pliant.models.volume.trial import NodalTrial
@@ -143,21 +141,12 @@ class SubspaceSystem:
 class SubspaceTrial(NodalTrial):
     """One step of a `SubspaceModel` from positions q and velocities v (n, 3); see `models.model.Trial`."""
 
-    def __init__(
-        self,
-        model: SubspaceModel,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(q, v, scheme, gravity, controls, workspace)
+    def __init__(self, model: SubspaceModel, start: StepStart) -> None:
+        super().__init__(start)
         self.model = model
         self._start: Place | None = None
         self._start_stiffness: FloatArray | None = None
-        if model.supports and model.prescribed(controls) is not model.rest:
+        if model.supports and model.prescribed(start.controls) is not model.rest:
             raise InputError(
                 f"a support of {model.name!r} moves, but the modes of a reduced body hold its supports: leave the body "
                 "whole, or move it by a cable, a force point or an attachment"
@@ -208,7 +197,8 @@ class SubspaceTrial(NodalTrial):
         rows: that along the motions knows nothing of supports, nor of what the motions cannot balance.
         """
         model = self.model
-        trial = model.whole_trial(self._q, self._v, self._scheme, self._gravity, self._controls, self.workspace)
+        start = StepStart(self._q, self._v, self._scheme, self._gravity, self._controls, self.workspace)
+        trial = model.whole_trial(start)
         own: Residual = trial.at(self.dx).residual()
         return own if push is None else Residual(own.r + push, max(own.scale, float(np.linalg.norm(push))))
 

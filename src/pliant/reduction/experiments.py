@@ -55,6 +55,7 @@ def experiments(
                 f"{actuator.name!r} of the plan is not an actuator of this world; make the plan for this world"
             )
     used = STEPPER if stepper is None else stepper
+    plan.check_rates(getattr(used, "dt", None))
     identity = {} if folder is None else {
         "world": world_digest(world), "plan": plan.digest(), "stepper": digest_of([repr(used), spread])
     }  # fmt: skip

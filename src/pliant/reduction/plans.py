@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import Actuator, Stiffness
+from pliant.actuators.limits import refuse_rates
 from pliant.actuators.values import (
     Angle,
     AreaGrowth,
@@ -76,18 +77,24 @@ class Plan:
                 )
             for run, value in enumerate(self.targets[:, column]):
                 try:
-                    command = actuator.command(kind(float(value)))
+                    actuator.command(kind(float(value)))
                 except InputError as error:
                     raise InputError(f"run {run} of the plan: {error}") from error
-                limits = actuator.limits
-                most, word = (limits.force_change, "max_force_variation") if command.by_force else (
-                    limits.change, "max_variation"
-                )  # fmt: skip
-                if abs(value) > most * self.steps * (1.0 + 1e-9):
-                    raise InputError(
-                        f"run {run} of the plan: {actuator.name!r} is asked to change by {abs(value) / self.steps:g} "
-                        f"in each step, its {word} is {most:g}; take {int(np.ceil(abs(value) / most))} steps or more"
-                    )
+
+    def check_rates(self, dt: float | None) -> None:
+        """An error where steps of `dt` (s) are too few for the rates of the actuators; None: no time passes."""
+        if dt is None:
+            refuse_rates(self.actuators)
+            return
+        for column, (actuator, kind) in enumerate(zip(self.actuators, self.kinds, strict=True)):
+            limits, wanted = actuator.limits, float(np.abs(self.targets[:, column]).max())
+            by_force = actuator.command(kind(float(self.targets[0, column]))).by_force
+            rate = limits.force_rate if by_force else limits.rate
+            if wanted > rate * dt * self.steps * (1.0 + 1e-9):
+                raise InputError(
+                    f"the plan changes {actuator.name!r} at a rate of {wanted / (dt * self.steps):g} per second, its "
+                    f"limit is {rate:g}; take {int(np.ceil(wanted / (rate * dt)))} steps of {dt:g} s or more"
+                )
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ import numpy as np
 from pliant.collision import ContactSet
 from pliant.constraints.contact import ContactMemory, ContactPair
 from pliant.constraints.facing import FacingPair
+from pliant.constraints.keys import contact_row_keys
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, PliantError, PliantWarning
 from pliant.core.types import FloatArray
@@ -125,7 +126,7 @@ def contact_bases(
             continue
         points = None
         if isinstance(pair, FacingPair):
-            keys = 3 * pair.key(np.arange(pair.count))
+            keys = contact_row_keys(pair.key(np.arange(pair.count)), 1)
             forces = snapshots.forces(index, keys=keys)[1].toarray()
         else:
             points = contact_points(pair, contact_history(world, snapshots, index))

@@ -50,11 +50,17 @@ class Gripper:
         """The cable of each finger."""
         return tuple(one.cable for one in self.fingers)
 
-    def collide(self, scene: Scene, *, friction: float = 0.8, floor_friction: float = 0.5) -> None:
-        """Let the fingers touch the cube, with Coulomb's μ `friction`, and the cube the floor."""
+    def collide(
+        self, scene: Scene, *, friction: float = 0.8, floor_friction: float = 0.5, selves: bool = False
+    ) -> None:
+        """Let the fingers touch the cube, with Coulomb's μ `friction`, and the cube the floor; where `selves` is true
+        also the walls of their notches.
+        """
         for one in self.fingers:
             scene.collide(one.body, self.cube, friction=friction)
         scene.collide(self.cube, self.floor, friction=floor_friction)
+        for one in self.fingers if selves else ():
+            one.collide(scene, margin=one.margin)
 
     def controls(self, *, close: float, lift: float = 0.0) -> dict[Any, Displacement]:
         """Controls of a step: every cable pulled by `close`, m, and every mount raised by `lift`, m."""

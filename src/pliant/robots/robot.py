@@ -22,6 +22,7 @@ from pliant.mesh.regions import Region
 from pliant.models.beam import Beam
 from pliant.models.volume import Rayleigh, Volume
 from pliant.models.volume.barycentric import BarycentricMap
+from pliant.world import Scene
 
 DAMPING = Rayleigh(stiffness=0.01)
 """Of every robot unless told otherwise: soft rubber stops swinging within a few periods."""
@@ -104,6 +105,10 @@ class Robot:
     def parts(self) -> tuple[Any, ...]:
         """What `scene.add(robot)` adds, in order."""
         return (self.body, *self.cables, *self.cavities, *self.facings)
+
+    def collide(self, scene: Scene, *, margin: float | None = None) -> None:
+        """Let the robot touch itself, without friction, detected within `margin` (m); None: the usual one."""
+        scene.collide(self, self, margin=margin)
 
     @property
     def cable(self) -> Cable:

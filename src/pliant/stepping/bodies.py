@@ -12,7 +12,7 @@ from pliant.constraints import Assembly, Constraint, RowView, assemble, detect, 
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
-from pliant.models.model import Residual, System, Trial
+from pliant.models.model import Residual, StepStart, System, Trial
 from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
 from pliant.world import State, World
@@ -74,7 +74,7 @@ class StepBodies:
             start,
             scheme,
             controls,
-            tuple(model.trial(q, v, scheme, gravity, controls, space) for model, q, v in triples),
+            tuple(model.trial(StepStart(q, v, scheme, gravity, controls, space)) for model, q, v in triples),
         )
 
     @property
@@ -170,8 +170,9 @@ class StepBodies:
             moved=self.dx,
             sizes=[model.size for model in self.world.models],
             controls=self.controls,
-            time=self.start.time + self.scheme.dt,
+            time=self.start.time + self.scheme.interval,
             dt=self.scheme.dt,
+            interval=self.scheme.interval,
             speeds=self.start.v,
             gravity=float(np.linalg.norm(self.gravity)),
             last_keys=self.start.keys,
@@ -198,7 +199,7 @@ class StepBodies:
             trial.ended(q)
         return State(
             self.world,
-            self.start.time + self.scheme.dt,
+            self.start.time + self.scheme.interval,
             positions,
             tuple(trial.velocities() for trial in self.trials),
             lam,

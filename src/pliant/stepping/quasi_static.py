@@ -24,7 +24,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.free_modes import FreeModes
 from pliant.models.model import Factor, System
-from pliant.models.scheme import STATIC_SCHEME
+from pliant.models.scheme import STATIC_SCHEME, static_scheme
 from pliant.models.workspace import Workspace
 from pliant.stepping.bodies import Forces, StepBodies
 from pliant.stepping.info import RigidMotion, StepInfo, finish
@@ -71,6 +71,9 @@ class QuasiStatic:
         None iterates to the tolerance; a number does that many linear solves, the real-time variant.
     solver
         Who finds the constraint forces; None: the laws of the rows. `pl.Inverse` finds the actuation for given targets.
+    dt
+        Time that passes from one call to the next, s: the time of the state advances by it, and limits of rates
+        (``pl.Cable(max_rate=…)``) count by it. Inertia has no part in it. None: no time passes.
     threads
         Threads that large factorizations and solves take, 1 or 2; the result is the same to the last bit.
     """
@@ -79,12 +82,15 @@ class QuasiStatic:
     tolerance: float = 1e-8
     newton_iterations: int | None = None
     solver: RowSolver | None = None
+    dt: float | None = None
     threads: int = 1
     workspace: Workspace = field(default_factory=Workspace, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         positive("tolerance", self.tolerance)
         positive_count("threads", self.threads)
+        if self.dt is not None:
+            positive("dt", self.dt, unit="s")
         if self.newton_iterations is not None:
             positive_count("newton_iterations", self.newton_iterations)
 
@@ -92,7 +98,8 @@ class QuasiStatic:
         """The equilibrium reached from `state`, with velocities zero, and what the solve reports; `state` is left as
         it is.
         """
-        step = begin(world, state, controls, scheme=STATIC_SCHEME, solver=self.solver, workspace=self.workspace)
+        scheme = STATIC_SCHEME if self.dt is None else static_scheme(self.dt)
+        step = begin(world, state, controls, scheme=scheme, solver=self.solver, workspace=self.workspace)
         equilibrium = _Equilibrium(step)
         with pinned_threads(self.threads):
             if self.newton_iterations is None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from pliant.actuators.limits import refuse_rates
 from pliant.constraints import Assembly, Constraint, RowView
 from pliant.constraints import assemble as assemble_rows
 from pliant.constraints import condense as condense_rows
@@ -152,6 +153,8 @@ def begin(
 ) -> Step:
     """A step from `state` under `controls`, checked."""
     values, session = begin_session(solver, world, state, controls, workspace)
+    if not scheme.interval:
+        refuse_rates([*values, *getattr(solver, "actuators", ())])
     return Step(StepBodies.begin(world, state, scheme, values, workspace), session, StageTimers())
 
 

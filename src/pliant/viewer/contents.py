@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pliant.actuators import CableRows, CavityRows
 from pliant.core.types import FloatArray
-from pliant.models.beam import BeamModel
-from pliant.models.beam.skin import beam_skin
+from pliant.models.body import Model
 from pliant.models.rigid import Obstacle
-from pliant.models.rod import RodModel
-from pliant.models.rod.rod_map import RodMap
-from pliant.models.rod.skin import rod_skin
-from pliant.models.volume import VolumeModel
-from pliant.models.volume.readouts import von_mises
 from pliant.record import RecordedBody, Run
-from pliant.record.bodies import recorded_bodies
+from pliant.record.bodies import recorded_bodies, recorded_body
 from pliant.world import World
 
 PLAIN, DISPLACEMENT, STRESS = "plain", "displacement (mm)", "von Mises stress (kPa)"
@@ -40,8 +33,7 @@ class SceneContents:
         bodies: tuple[RecordedBody, ...],
         obstacles: tuple[Obstacle, ...],
         strands: tuple[CableRows, ...],
-        models: dict[int, VolumeModel],
-        rods: dict[int, RodModel] | None = None,
+        models: dict[int, Model],
         chambers: tuple[CavityRows, ...] = (),
         tints: tuple[str, ...] = (),
     ) -> None:
@@ -51,7 +43,6 @@ class SceneContents:
         self.chambers = chambers
         self.tints = tints
         self._models = models
-        self._rods = rods or {}
 
     def mesh_points(self, index: int) -> FloatArray:
         """Nodes (n, 3) m of volume `index` in the coordinates of its mesh, before placement where that is known."""
@@ -66,10 +57,9 @@ class SceneContents:
         recorded = recorded_bodies(world)
         bodies = tuple(_drawn(body, model) for body, model in zip(recorded, world.models, strict=True))
         strands = tuple(maker for maker in world.constraints if isinstance(maker, CableRows))
-        models = {k: model for k, model in enumerate(world.models) if isinstance(model, VolumeModel)}
-        rods = {k: model for k, model in enumerate(world.models) if isinstance(model, RodModel)}
+        models = {k: model for k, model in enumerate(world.models) if model.stress_name is not None}
         chambers = tuple(maker for maker in world.constraints if isinstance(maker, CavityRows))
-        return cls(bodies, world.obstacles, strands, models, rods, chambers)
+        return cls(bodies, world.obstacles, strands, models, chambers)
 
     @classmethod
     def of_run(cls, run: Run) -> SceneContents:
@@ -84,8 +74,8 @@ class SceneContents:
     @property
     def color_modes(self) -> tuple[str, ...]:
         """Colour modes of volumes and rods."""
-        of_volumes = (DISPLACEMENT, STRESS) if self._models else (DISPLACEMENT,)
-        return (PLAIN, *(of_volumes if self._volumes() else ()), *((FIBRE,) if self._rods else ()))
+        stresses = {str(model.stress_name): None for model in self._models.values()}
+        return (PLAIN, *((DISPLACEMENT,) if self._volumes() else ()), *sorted(stresses, reverse=True))
 
     def values(self, mode: str, q: tuple[FloatArray, ...]) -> dict[int, FloatArray]:
         """Of each volume or rod by index, a value at each node or skin point (n,), in the unit of `mode`."""
@@ -93,15 +83,8 @@ class SceneContents:
             return {}
         if mode == DISPLACEMENT:
             return {k: 1e3 * np.linalg.norm(q[k] - _rest(body), axis=1) for k, body in self._volumes()}
-        if mode == FIBRE:
-            return {k: self._fibre_stress(k, model, q[k]) for k, model in self._rods.items()}
-        return {k: _von_mises(model, q[k]) for k, model in self._models.items()}
-
-    def _fibre_stress(self, index: int, model: RodModel, q: FloatArray) -> FloatArray:
-        """Largest fibre stress of the section at each point of the skin of a rod, (n,), kPa."""
-        skin = self.bodies[index].skin
-        assert isinstance(skin, RodMap)
-        return np.asarray(1e-3 * model.fibre_stress(q)[skin.section])
+        shown = {k: model for k, model in self._models.items() if model.stress_name == mode}
+        return {k: 1e-3 * model.surface_stress(q[k], self.bodies[k].skin) for k, model in shown.items()}
 
     def _volumes(self) -> list[tuple[int, RecordedBody]]:
         return [(k, body) for k, body in enumerate(self.bodies) if body.mesh is not None]
@@ -109,19 +92,13 @@ class SceneContents:
 
 def _drawn(body: RecordedBody, model: Any) -> RecordedBody:
     """`body` with a skin that can be streamed in real time: hundreds of beams get a coarser one."""
-    if body.skin is None or len(body.skin.offset) <= LARGEST_SKIN:
-        return body
-    make: Any = beam_skin if isinstance(model, BeamModel) else rod_skin
-    for stations, every in COARSER:
-        skin, triangles = make(model, stations=stations, every=every)
-        if len(skin.offset) <= LARGEST_SKIN:
+    coarser = iter(COARSER)
+    while body.skin is not None and len(body.skin.points(model.initial()[0])) > LARGEST_SKIN:
+        options = next(coarser, None)
+        if options is None:
             break
-    return replace(body, skin=skin, triangles=triangles)
-
-
-def _von_mises(model: VolumeModel, q: FloatArray) -> FloatArray:
-    """At the nodes, (n,), kPa."""
-    return 1e-3 * von_mises(model.node_mean(model.cell_stress(q)))
+        body = recorded_body(model, stations=options[0], every=options[1])
+    return body
 
 
 def _rest(body: RecordedBody) -> FloatArray:

@@ -81,7 +81,8 @@ class WorldSubject:
         self.contents = SceneContents.of_world(self.world)
         self.state: State = self.world.initial_state()
         self.info: StepInfo | None = None
-        self._effector = None if tip is None else Effector(tip, name="tip")
+        self._effector = None if tip is None else Effector(tip, max_speed=TARGET_SPEED, name="tip")
+        self._inverter: ImplicitEuler | None = None
         self._recorder: Recorder | None = None
         self._steppers: list[Any] = []
 
@@ -257,9 +258,8 @@ class WorldSubject:
 
     def _inverse(self, dt: float) -> tuple[Effector, ImplicitEuler]:
         """Effector and stepper of the inverse, made once for each step length."""
-        if self._effector is None or self._effector.max_step != TARGET_SPEED * dt:
-            assert self.tip is not None
-            self._effector = Effector(self.tip, max_step=TARGET_SPEED * dt, name="tip")
+        assert self._effector is not None
+        if self._inverter is None or self._inverter.dt != dt:
             inverse = Inverse(effectors=[self._effector], actuators=self.actuators)
             self._inverter = ImplicitEuler(dt, solver=inverse)
         return self._effector, self._inverter

@@ -19,12 +19,11 @@ from pliant.models.rigid import Obstacle
 from pliant.models.rod import Rod
 from pliant.models.volume import Rayleigh, Support, Volume
 from pliant.robots import Robot
+from pliant.robots.scenes import DOWN, robot_world
 from pliant.viewer.hybrid_zoo import ball_subject, cubes_subject, delta_subject, maze_subject
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Subject
 from pliant.viewer.world_subject import WorldSubject
 from pliant.world import Scene
-
-DOWN = (0.0, 0.0, -9.81)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ def catalogue() -> dict[str, Callable[[], Subject]]:
 
 
 def _robot(
-    make: Callable[[], Robot], *, obstacle: Obstacle | None = None, touches_itself: bool = False, friction: float = 0.0,
+    make: Callable[[], Robot], *, obstacle: Obstacle | None = None, touches_itself: bool = False,
     gravity: Any = DOWN, geometric: bool = False, pressure: tuple[float, float] | None = None, usual_step: float = 0.01,
 ) -> Callable[[str, str], Subject]:  # fmt: skip
     """A builder of a scene with one robot, and an obstacle that it may touch. Its chambers bear a `pressure` (Pa) of
@@ -71,20 +70,16 @@ def _robot(
     """
 
     def build(name: str, about: str) -> WorldSubject:
-        scene, robot = Scene(gravity=gravity), make()
+        robot = make()
         if pressure is not None:
             low, high = pressure
             chambers = (replace(cavity, min_pressure=low, max_pressure=high) for cavity in robot.cavities)
             robot = replace(robot, cavities=tuple(chambers))
-        scene.add(robot)
-        if touches_itself:
-            scene.collide(robot, robot)
-        if obstacle is not None:
-            scene.add(obstacle)
-            scene.collide(robot, obstacle, friction=friction)
+        obstacles = () if obstacle is None else (obstacle,)
+        world = robot_world(robot, *obstacles, gravity=gravity, touches_itself=touches_itself)
         actuators = (*robot.cables, *robot.cavities)
         return WorldSubject(
-            scene.compile(), name=name, about=about, tip=robot.tip, actuators=actuators, geometric=geometric,
+            world, name=name, about=about, tip=robot.tip, actuators=actuators, geometric=geometric,
             usual_step=usual_step,
         )  # fmt: skip
 
@@ -92,21 +87,18 @@ def _robot(
 
 
 def _gripper(name: str, about: str) -> WorldSubject:
-    scene, grip = Scene(gravity=DOWN), robots.gripper()
-    scene.add(grip)
-    grip.collide(scene)
-    return WorldSubject(scene.compile(), name=name, about=about, lifted=grip.mounts)
+    grip = robots.gripper()
+    return WorldSubject(robot_world(grip, touches_itself=True), name=name, about=about, lifted=grip.mounts)
 
 
 def _chambers(make: Callable[[], Any]) -> Callable[[str, str], Subject]:
     """A builder of a geometric robot of several bodies that knows what of it may touch."""
 
     def build(name: str, about: str) -> WorldSubject:
-        scene, robot = Scene(), make()
-        scene.add(robot)
-        robot.collide(scene)
+        robot = make()
+        world = robot_world(robot, gravity=(0.0, 0.0, 0.0), touches_itself=True)
         tip = getattr(robot, "tip", None)
-        return WorldSubject(scene.compile(), name=name, about=about, tip=tip, actuators=robot.cavities, geometric=True)
+        return WorldSubject(world, name=name, about=about, tip=tip, actuators=robot.cavities, geometric=True)
 
     return build
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness
+from pliant.actuators.limits import PER_STEP
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.constraints.attachment import Attachment
 from pliant.constraints.channel import Channel
@@ -23,28 +24,30 @@ from pliant.constraints.sheath import Sheath
 from pliant.core.errors import InputError
 from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh
 from pliant.mesh import Mesh, Surface, regions
-from pliant.models.beam import Beam, Circle, Rectangle, Tube
-from pliant.models.rigid import Obstacle, RigidBody, Shape, Waypoints
-from pliant.models.rod import Rod, RodLoad, Slide, Turn
-from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
+from pliant.models.kinds import stored_kinds
+from pliant.models.rigid import Obstacle
 from pliant.reduced import ContactBasis, ContactPoints, Subspace
 from pliant.world.reduced import Training
 
 _KNOWN: dict[str, type] = {
     known.__name__: known
     for known in (
-        *(Volume, Rayleigh, Subspace, PointLoad, TractionLoad, PressureLoad, Support, Mesh, Surface),
+        *(Mesh, Surface, Subspace),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
-        *(Attachment, Channel, Facing, Fibre, Sheath),
+        *(Attachment, Channel, Facing, Sheath),
         *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive),
         *(ContactBasis, ContactPoints, Training),
-        *(RigidBody, Obstacle, Waypoints, Shape, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
-        *(Beam, Circle, Tube, Rectangle, Rod, RodLoad, Slide, Turn),
+        *(Obstacle, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *regions.KINDS,
     )
 }
 _EARLIER: dict[str, Callable[..., Any]] = {"PairFacing": ContactPoints, "PairBasis": ContactBasis.on_points}
 """What earlier versions saved under other names."""
+
+
+def _known() -> dict[str, type]:
+    """All classes that files may hold, by name, those of registered kinds of bodies among them."""
+    return _KNOWN | stored_kinds()
 
 
 class Encoder:
@@ -79,7 +82,7 @@ class Encoder:
         if isinstance(thing, MeshObstacle):
             surface = thing.surface
             return {"thing": number, "class": "MeshObstacle", "fields": self._encoded(surface.rest, surface.triangles)}
-        if not is_dataclass(thing) or type(thing).__name__ not in _KNOWN:
+        if not is_dataclass(thing) or _known().get(type(thing).__name__) is not type(thing):
             raise InputError(
                 f"{getattr(thing, 'name', thing)!r}, a {type(thing).__name__}, cannot be saved; a motion given by a "
                 "function and a type of one's own are known to this program only"
@@ -92,10 +95,14 @@ class Encoder:
 
 
 class Decoder:
-    """Turns what an `Encoder` wrote back into things."""
+    """Turns what an `Encoder` wrote back into things.
 
-    def __init__(self, arrays: Mapping[str, Any]) -> None:
+    `dt` (s) is that of the run they belong to: by it limits per step, as older files have them, become rates.
+    """
+
+    def __init__(self, arrays: Mapping[str, Any], dt: float | None = None) -> None:
         self._arrays = arrays
+        self._dt = dt
         self._things: dict[int, Any] = {}
 
     def decode(self, value: Any) -> Any:
@@ -112,7 +119,20 @@ class Decoder:
         if "again" in value:
             return self._things[value["again"]]
         own = {name: self.decode(item) for name, item in value["fields"].items()}
-        kinds: dict[str, Callable[..., Any]] = {"MeshObstacle": MeshObstacle, **_EARLIER, **_KNOWN}
-        thing = kinds[value["class"]](**own)
+        kinds: dict[str, Callable[..., Any]] = {"MeshObstacle": MeshObstacle, **_EARLIER, **_known()}
+        thing = kinds[value["class"]](**self._with_rates(own))
         self._things[value["thing"]] = thing
         return thing
+
+    def _with_rates(self, own: dict[str, Any]) -> dict[str, Any]:
+        """The fields of a thing with limits per step replaced by limits per second."""
+        for old, new in PER_STEP.items():
+            change = own.pop(old, None)
+            if change is not None and change < np.inf:
+                if self._dt is None:
+                    raise InputError(
+                        f"{own.get('name')!r} in this file changes by at most {change:g} per step; limits are rates "
+                        f"now: make the world again, with {new} = {change:g}/dt"
+                    )
+                own[new] = change / self._dt
+        return own

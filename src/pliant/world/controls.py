@@ -12,13 +12,12 @@ from pliant.actuators.values import Displacement, Force, Placement, Pressure, Tr
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.models.beam import Beam
-from pliant.models.rod import Rod, RodLoad
+from pliant.models.rod import RodLoad
 from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad
 
 
 def _resolve_wrench(load: PointLoad | RodLoad, value: Wrench) -> FloatArray:
-    if not isinstance(load.body, (Beam, Rod)):
+    if not load.body.slender:
         raise InputError(f"pl.Wrench is for loads on beams and rods; {load.body.name!r} is none: use pl.Force(N)")
     return finite_array(f"control of a {type(load).__name__}", value.value, shape=(2, 3))
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
-from pliant.actuators import Actuator, ActuatorRows, Cable
+from pliant.actuators import Actuator, ActuatorRows
 from pliant.constraints.attachment import Attachment, AttachmentRows
 from pliant.constraints.bore import slender_pair
 from pliant.constraints.channel import Channel, ChannelRows
@@ -20,13 +19,11 @@ from pliant.constraints.sheath import Sheath, SheathRows
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.mesh import Mesh
-from pliant.mesh.mesh import rotation_matrix
-from pliant.models.beam import Beam, BeamModel
-from pliant.models.body import Model
-from pliant.models.rigid import Obstacle, RigidBody, RigidModel
-from pliant.models.rod import Rod, RodLoad, RodModel
-from pliant.models.volume import Fibre, PointLoad, PressureLoad, Support, TractionLoad, Volume, VolumeModel
+from pliant.models.body import Body, ContactRole, Model, Parts
+from pliant.models.kinds import compiled
+from pliant.models.rigid import Obstacle
+from pliant.models.rod import RodLoad
+from pliant.models.volume import Fibre, PointLoad, PressureLoad, Support, TractionLoad
 from pliant.world.source import Pair, Source
 from pliant.world.world import World
 
@@ -35,7 +32,6 @@ Thing = TypeVar("Thing")
 OVERLAP = 0.01
 """What counts as touching: bodies may stand in each other by this share of the margin."""
 _LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad)
-_SLENDER = (Beam, Rod)
 
 
 class Scene:
@@ -43,7 +39,7 @@ class Scene:
 
     def __init__(self, *, gravity: Any = (0.0, 0.0, 0.0)) -> None:
         self.gravity: FloatArray = finite_array("gravity", gravity, shape=(3,))
-        self._volumes: dict[int, Any] = {}  # where bodies stand: the mesh of a volume, the pose (4, 3) of a beam or rod
+        self._placements: dict[int, Any] = {}  # where bodies stand, by id: a mesh or a pose (4, 3)
         self._bodies: list[Any] = []
         self._obstacles: list[Obstacle] = []
         self._loads: list[Any] = []
@@ -64,22 +60,19 @@ class Scene:
         """
         if hasattr(thing, "parts"):
             for part in thing.parts:
-                placed = {"position": position, "rotation": rotation} if isinstance(part, (Volume, *_SLENDER)) else {}
+                placed = {"position": position, "rotation": rotation} if getattr(part, "placeable", False) else {}
                 self.add(part, **placed)
             return thing
-        if isinstance(thing, (Volume, *_SLENDER)):
-            self._check_new(thing)
-            where = partial(_placed, thing.mesh) if isinstance(thing, Volume) else _pose
-            self._volumes[id(thing)] = where(position, rotation)
-            self._bodies.append(thing)
-            return thing
-        if position is not None or rotation is not None:
+        placeable = getattr(thing, "placeable", False)
+        if not placeable and (position is not None or rotation is not None):
             raise InputError(
                 "position and rotation place volumes, beams and rods; "
                 f"a {type(thing).__name__} says itself where it stands"
             )
-        if isinstance(thing, RigidBody):
+        if isinstance(thing, Body):
             self._check_new(thing)
+            if placeable:
+                self._placements[id(thing)] = thing.placement(position, rotation)
             self._bodies.append(thing)
         elif isinstance(thing, Obstacle):
             self._obstacles.append(thing)
@@ -125,9 +118,9 @@ class Scene:
         for thing in (a, b):
             if all(thing is not other for other in known):
                 raise InputError(f"{thing!r} is not a body or obstacle of the scene; add it before collide()")
-        if a is b and not isinstance(a, (Volume, *_SLENDER)):
+        if a is b and not a.touches_itself:
             raise InputError(f"self-contact is for volumes, beams and rods, not for {a.name!r}")
-        if isinstance(a, Obstacle) and isinstance(b, Obstacle):
+        if a.contact_role == b.contact_role == ContactRole.OBSTACLE:
             raise InputError(f"two obstacles, {a.name!r} and {b.name!r}, have no unknowns to move each other by")
         if any({id(p.a), id(p.b)} == {id(a), id(b)} for p in self._pairs):
             raise InputError(f"{a.name!r} and {b.name!r} collide already; friction is given once per pair")
@@ -158,9 +151,9 @@ class Scene:
         if (points is None) == (region is None):
             raise InputError("attach needs either points or a region, not both")
         if points is None:
-            points = self._region_points(a, region, what=f"region of {name!r}")
+            points = a.region_points(self._placements.get(id(a)), region, what=f"region of {name!r}")
         where = np.atleast_2d(finite_array(f"points of {name!r}", points))
-        if frames and any(isinstance(thing, Volume) for thing in (a, b)):
+        if frames and not all(thing is None or thing.has_frames for thing in (a, b)):
             raise InputError(f"{name!r} welds frames, but a volume has none; weld several points instead")
         self._attachments.append(Attachment(a, b, where, non_negative("reach", reach, unit="m"), name, frames))
         return self._attachments[-1]
@@ -193,7 +186,7 @@ class Scene:
         joints = [*self._channels, *self._sheaths]
         parts = [*self._actuators, *self._fibres, *joints, *self._loads, *self._supports, *self._facings]
         rest = [*self._obstacles, *parts, *self._attachments]
-        return [*((body, self._volumes.get(id(body))) for body in self._bodies), *((thing, None) for thing in rest)]
+        return [*((body, self._placements.get(id(body))) for body in self._bodies), *((thing, None) for thing in rest)]
 
     @classmethod
     def of(cls, gravity: Any, things: Sequence[tuple[Any, Any]], pairs: Sequence[Pair]) -> Scene:
@@ -202,7 +195,7 @@ class Scene:
         for thing, placed in things:
             scene.add(thing)
             if placed is not None:
-                scene._volumes[id(thing)] = placed
+                scene._placements[id(thing)] = placed
         scene._pairs = list(pairs)
         return scene
 
@@ -226,46 +219,29 @@ class Scene:
                 raise InputError(f"add the body {body.name!r} to the scene before its {type(thing).__name__}")
         place.append(thing)
 
-    def _model(self, body: Any, actuators: Sequence[ActuatorRows]) -> Model:
-        if isinstance(body, RigidBody):
-            return RigidModel(body)
-        loads = [load for load in self._loads if load.body is body]
-        supports = [support for support in self._supports if support.body is body]
-        couplings = [nodes for rows in actuators for nodes in rows.couplings(body)]
-        if isinstance(body, Beam):
-            return BeamModel.build(body, self._volumes[id(body)], loads, supports, couplings)
-        if isinstance(body, Rod):
-            return RodModel.build(body, self._volumes[id(body)], loads, supports)
-        guides = [guide for cable in self._actuators if isinstance(cable, Cable) for guide in cable.guides()]
-        fibres = [fibre for fibre in (*self._fibres, *guides) if fibre.body is body]
-        return VolumeModel.build(body, self._volumes[id(body)], loads, supports, couplings, fibres)
+    def _model(self, body: Body, actuators: Sequence[ActuatorRows]) -> Model:
+        fibres = [*self._fibres, *(guide for actuator in self._actuators for guide in actuator.guides())]
+        parts = Parts(
+            loads=[load for load in self._loads if load.body is body],
+            supports=[support for support in self._supports if support.body is body],
+            couplings=[nodes for rows in actuators for nodes in rows.couplings(body)],
+            fibres=[fibre for fibre in fibres if fibre.body is body],
+        )
+        return compiled(body, self._placements.get(id(body)), parts)
 
     def _contact_pair(self, pair: Pair, models: tuple[Model, ...], number: int) -> ContactPair:
-        a, b = pair.a, pair.b
-        soft = (Volume, *_SLENDER)
-        swap = isinstance(a, Obstacle) or (isinstance(a, RigidBody) and isinstance(b, soft))
-        if swap or (isinstance(a, Volume) and isinstance(b, _SLENDER)):
-            a, b = b, a
-        of_volume = isinstance(a, _SLENDER) and isinstance(b, Volume)  # then the region is one of the volume's
-        side = Collider.of(a, models, exclude=None if of_volume else pair.exclude)
+        a, b = (pair.a, pair.b) if pair.a.contact_role <= pair.b.contact_role else (pair.b, pair.a)
+        of_surface = (a.contact_role, b.contact_role) == (ContactRole.BALLS, ContactRole.SURFACE)  # so is the region
+        side = Collider.of(a, models, exclude=None if of_surface else pair.exclude)
         other = side if a is b else Collider.of(b, models, exclude=pair.exclude)
         if not len(side.nodes):
             raise InputError(f"{a.name!r} has no point that could touch {b.name!r}")
         margin = _default_margin(side, other) if pair.margin is None else pair.margin
-        if isinstance(a, _SLENDER) and isinstance(b, _SLENDER):
+        if a.slender and b.slender:
             return slender_pair(side, other, models, pair.friction, margin, number, pair.capacity)
+        if other.surface is None and other.solid is None:
+            raise InputError(f"{a.name!r} cannot touch {b.name!r}: neither has a surface")
         return ContactPair(side, other, pair.friction, margin, number, pair.capacity)
-
-    def _region_points(self, body: Any, region: Any, *, what: str) -> FloatArray:
-        """Where the nodes of a volume, a beam or a rod that `region` selects stand, (k, 3), m."""
-        if isinstance(body, _SLENDER):
-            pose = self._volumes[id(body)]
-            placed: FloatArray = pose[0] + body.node_points[body.selected(region, what=what)] @ pose[1:].T
-            return placed
-        if not isinstance(body, Volume):
-            raise InputError(f"a region selects nodes of a volume, a beam or a rod; {body.name!r} is none: give points")
-        nodes: FloatArray = self._volumes[id(body)].points[region.nodes(body.mesh.points, what=what)]
-        return nodes
 
     def _check_new(self, body: Any) -> None:
         if any(other is body for other in self._bodies):
@@ -299,17 +275,3 @@ def _default_margin(a: Collider, b: Collider) -> float:
             thickness = float(np.ptp(side.surface.rest[side.surface.nodes], axis=0).min())
             sizes += [0.5 * thickness] if thickness > 0.0 else []
     return 0.5 * min(sizes)
-
-
-def _placed(mesh: Mesh, position: Any, rotation: Any) -> Mesh:
-    if rotation is not None:
-        mesh = mesh.rotated(rotation)
-    if position is not None:
-        mesh = mesh.translated(finite_array("position", position, shape=(3,)))
-    return mesh
-
-
-def _pose(position: Any, rotation: Any) -> FloatArray:
-    """Position (m) and rotation as rows, (4, 3)."""
-    place = np.zeros(3) if position is None else finite_array("position", position, shape=(3,))
-    return np.vstack([place, np.eye(3) if rotation is None else rotation_matrix(rotation)])

@@ -47,9 +47,9 @@ def encode_world(world: World) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, {f"world_{name}": array for name, array in encoder.arrays.items()}
 
 
-def decode_world(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> World:
-    """The world that `encode_world` described, compiled anew."""
-    decoder = Decoder({n.removeprefix("world_"): a for n, a in arrays.items() if n.startswith("world_")})
+def decode_world(header: Mapping[str, Any], arrays: Mapping[str, Any], dt: float | None = None) -> World:
+    """The world that `encode_world` described, compiled anew; `dt` (s) is that of the run it belongs to."""
+    decoder = Decoder({n.removeprefix("world_"): a for n, a in arrays.items() if n.startswith("world_")}, dt)
     things = [(decoder.decode(thing), decoder.decode(placed)) for thing, placed in header["things"]]
     pairs = [
         Pair(things[a][0], things[b][0], friction, margin, decoder.decode(exclude), *rest)

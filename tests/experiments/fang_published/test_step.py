@@ -8,36 +8,16 @@ import pytest
 import pliant as pl
 from experiments.fang_published import LocalGlobal
 from experiments.fang_published.chambers import Filling, air, filled, mean_pressure, weighed, worst_element
-from pliant.mesh.lattice import Lattice
+from scenes import SILICONE as RUBBER
+from scenes import chamber_world, hollow_box
 
 pytest.importorskip("gmsh")
-RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3)
 SOFT = {"omega": 0.2, "step": 1.5}
-
-
-def hollow_box():
-    """A box of 40 × 40 × 20 mm with a chamber of 20 × 20 × 10 mm, clamped below."""
-    x, z = np.linspace(0.0, 0.04, 5), np.linspace(0.0, 0.02, 5)
-    keep = np.ones((4, 4, 4), bool)
-    keep[1:3, 1:3, 1:3] = False
-    lattice = Lattice.grid(x, x, z, keep=keep)
-    mesh = lattice.mesh(*lattice.points.T, element="tet4")
-    return pl.Volume(mesh, RUBBER, clamp=pl.regions.plane(axis="z", at=0.0))
-
-
-def world_of(*, plate=None):
-    scene = pl.Scene()
-    body = scene.add(hollow_box())
-    chamber = scene.add(pl.Cavity(body))
-    if plate is not None:
-        scene.add(plate)
-        scene.collide(body, plate, margin=0.004)
-    return scene.compile(), body, chamber
 
 
 def inflated(ratio, *, plate=None, **options):
     """The box, its chamber and what a step from rest gives."""
-    world, body, chamber = world_of(plate=plate)
+    world, body, chamber = chamber_world(plate=plate, margin=0.004)
     stepper = LocalGlobal(**options)
     return body, chamber, *stepper(world, world.initial_state(), {chamber: pl.VolumeRatio(ratio)})
 
@@ -85,7 +65,7 @@ def test_elements_of_air_are_made_anew_where_they_are_stretched(grown):
 
 def test_volume_and_pressure_are_continuous_across_remeshing():
     """The same body nodes, the same volume, the same mean pressure; and the shape hardly moves afterwards."""
-    world, body, chamber = world_of()
+    world, body, chamber = chamber_world()
     stepper = LocalGlobal(chamber_weight=0.1, **SOFT)
     state, info = stepper(world, world.initial_state(), {chamber: pl.VolumeRatio(8.0)})
     maker, old = world.constraints[0], state.memories[0]
@@ -110,7 +90,7 @@ def test_volume_and_pressure_are_continuous_across_remeshing():
 
 
 def test_a_chamber_that_crosses_itself_is_not_filled_and_the_state_stays():
-    world, body, chamber = world_of()
+    world, body, chamber = chamber_world()
     state = world.initial_state()
     q = state.q[0].copy()
     floor = np.flatnonzero(np.linalg.norm(q - [0.02, 0.02, 0.005], axis=1) < 1e-9)
@@ -168,7 +148,7 @@ def test_springs_part_two_bodies():
 
 
 def test_a_state_is_saved_with_its_filling(tmp_path):
-    world, _, chamber = world_of()
+    world, _, chamber = chamber_world()
     stepper = LocalGlobal()
     state, _ = stepper(world, world.initial_state(), {chamber: pl.VolumeRatio(2.0)})
     again = world.load_state(state.save(tmp_path / "state.npz"))
@@ -188,7 +168,7 @@ def test_plastic_bodies_creep():
     """The rest shape overwritten after each step, as the released program does: the chamber goes on growing."""
     growths = []
     for plastic in (False, True):
-        world, _, chamber = world_of()
+        world, _, chamber = chamber_world()
         stepper = LocalGlobal(plastic=plastic, chamber_weight=0.1, **SOFT)
         state = world.initial_state()
         for _ in range(3):
@@ -198,7 +178,7 @@ def test_plastic_bodies_creep():
 
 
 def test_rounds_that_do_not_settle_say_so_and_keep_the_start():
-    world, _, chamber = world_of()
+    world, _, chamber = chamber_world()
     state = world.initial_state()
     stepper = LocalGlobal(rounds=3, finish=False)
     with pytest.raises(pl.ConvergenceError, match="finish=True") as caught:
@@ -225,7 +205,7 @@ def test_bad_options_are_named(options, words):
 
 def test_what_the_method_does_not_know_is_refused():
     stepper = LocalGlobal()
-    world, _, chamber = world_of()
+    world, _, chamber = chamber_world()
     with pytest.raises(pl.InputError, match="pressure"):
         stepper(world, world.initial_state(), {chamber: pl.Pressure(1e3)})
     scene = pl.Scene(gravity=(0.0, 0.0, -9.81))

@@ -66,6 +66,7 @@ class Beam(Body):
     name: str = "beam"
 
     slender: ClassVar[bool] = True
+    touches_itself: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         name = self.name
@@ -138,6 +139,11 @@ class Beam(Body):
         tangent[flat], height[flat] = frames[first[flat], :, 0], frames[first[flat], :, 2]
         height /= np.linalg.norm(height, axis=1, keepdims=True)
         return np.stack([tangent, np.cross(height, tangent), height], axis=2)
+
+    def region_points(self, placement: FloatArray, region: Any, *, what: str) -> FloatArray:
+        """Where the nodes that `region` selects stand, (k, 3), m."""
+        placed: FloatArray = placement[0] + self.node_points[self.selected(region, what=what)] @ placement[1:].T
+        return placed
 
     def selected(self, where: Any, *, what: str) -> IntArray:
         """Node numbers of a region, of a list of node numbers, or none for None."""

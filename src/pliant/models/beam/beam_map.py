@@ -144,6 +144,10 @@ class BeamMap(PointMap):
         """Rows over the nodes, (m, 6n), from rows over the spins of the points' frames, (m, 3p)."""
         return H @ self._matrix(self._evaluated(q, jacobian=True)[3])
 
+    def node_poses(self, q: FloatArray) -> FloatArray:
+        """Poses of the nodes, (n, 4, 3), m."""
+        return q
+
     def carriers(self, q: FloatArray) -> FloatArray:
         """Poses of the nodes, (n, 4, 3), m."""
         return q

@@ -24,11 +24,13 @@ from pliant.models.beam.axis import BeamAxis
 from pliant.models.beam.beam import Beam
 from pliant.models.beam.beam_map import BeamMap, sampled
 from pliant.models.beam.factor import BeamFactor, Twists
+from pliant.models.beam.skin import STATIONS, beam_skin
 from pliant.models.beam.trial import BeamTrial
-from pliant.models.body import Model
+from pliant.models.body import Model, Parts
 from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, motions_of_frames, open_modes
-from pliant.models.scheme import Scheme
+from pliant.models.model import StepStart
+from pliant.models.skin import Skin
 from pliant.models.volume import assembly
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.loads import PointLoad, Support
@@ -80,6 +82,12 @@ class BeamModel(Model):
     symbolic: Symbolic
 
     @classmethod
+    def compiled(cls, spec: Beam, placement: FloatArray, parts: Parts) -> BeamModel:
+        """The model of `spec`, placed at the pose `placement` (4, 3)."""
+        parts.refuse(spec, "fibres")
+        return cls.build(spec, placement, parts.loads, parts.supports, parts.couplings)
+
+    @classmethod
     def build(
         cls,
         spec: Beam,
@@ -127,17 +135,9 @@ class BeamModel(Model):
         """q (n, 4, 3) and v (n, 2, 3) at rest."""
         return self.rest.copy(), np.zeros(self.held.shape)
 
-    def trial(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace | None = None,
-    ) -> BeamTrial:
+    def trial(self, start: StepStart) -> BeamTrial:
         """A step from q (n, 4, 3) and v (n, 2, 3)."""
-        return BeamTrial(self, q, v, scheme, gravity, controls, workspace or Workspace())
+        return BeamTrial(self, start)
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> BeamMap:
         """The map of points (p, 3), m, each on the nearest piece."""
@@ -160,6 +160,11 @@ class BeamModel(Model):
     def axis(self) -> BeamAxis:
         """The axes of all pieces."""
         return BeamAxis.of(self)
+
+    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
+        """The outline of the section swept along each piece."""
+        surface, triangles = beam_skin(self, stations=STATIONS if stations is None else stations, every=every)
+        return Skin(None, self.rest[:, 0].copy(), triangles, self.spec.section.radius, surface)
 
     def free_modes(self, q: FloatArray) -> FreeModes | None:
         """The rigid motions that its supports leave open."""

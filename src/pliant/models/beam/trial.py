@@ -6,7 +6,6 @@ so far by exp (`moved`). With the midpoint rule forces are evaluated at half the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,8 +17,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.factor import BeamFactor, Twists
-from pliant.models.model import GeometricStiffness, Residual, TrialBase
-from pliant.models.scheme import Scheme
+from pliant.models.model import GeometricStiffness, Residual, StepStart, TrialBase
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.matrix import BlockMatrix
 
@@ -76,20 +74,12 @@ class BeamSystem:
 class BeamTrial(TrialBase):
     """One step of a `BeamModel` from q (n, 4, 3) and v (n, 2, 3); see `models.model.Trial`."""
 
-    def __init__(
-        self,
-        model: BeamModel,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace,
-    ) -> None:
+    def __init__(self, model: BeamModel, start: StepStart) -> None:
+        q, v, scheme, gravity, controls, workspace = start
         self.model = model
         self.dx: FloatArray = np.zeros(model.held.shape)
         self.load_fraction = 1.0
-        self.workspace = workspace
+        self.workspace = workspace or Workspace()
         self._q = writable(q)
         self._v = writable(v)
         self._scheme = scheme

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Surface
-from pliant.models.body import Body
+from pliant.models.body import Body, ContactRole
 from pliant.models.contact_shape import ContactShape
 from pliant.models.rigid.frame_map import FrameMap
 from pliant.models.rigid.inertia import box_triangles, solid_moments
@@ -81,6 +81,9 @@ class RigidBody(Body):
     spin: Any = (0.0, 0.0, 0.0)
     name: str = "rigid"
 
+    placeable: ClassVar[bool] = False
+    contact_role: ClassVar[ContactRole] = ContactRole.RIGID
+
     def __post_init__(self) -> None:
         positive(f"mass of {self.name!r}", self.mass, unit="kg")
         for name in ("position", "rotation", "velocity", "spin"):
@@ -129,6 +132,10 @@ class Obstacle:
     _: KW_ONLY
     motion: Motion | None = None
     name: str = "obstacle"
+
+    slender: ClassVar[bool] = False
+    contact_role: ClassVar[ContactRole] = ContactRole.OBSTACLE
+    touches_itself: ClassVar[bool] = False
 
     @classmethod
     def plane(cls, *, point: Any = (0.0, 0.0, 0.0), normal: Any = (0.0, 0.0, 1.0), **options: Any) -> Obstacle:

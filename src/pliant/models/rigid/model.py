@@ -16,13 +16,12 @@ import numpy as np
 from pliant.core.lie import orthonormal, rotation_exp, rotation_log
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
-from pliant.models.body import Model
+from pliant.models.body import Model, Parts
 from pliant.models.contact_shape import ContactShape
-from pliant.models.model import GeometricStiffness, Residual, TrialBase
+from pliant.models.model import GeometricStiffness, Residual, StepStart, TrialBase
 from pliant.models.rigid.body import RigidBody
 from pliant.models.rigid.frame_map import FrameMap
-from pliant.models.scheme import Scheme
-from pliant.models.workspace import Workspace
+from pliant.models.skin import Skin
 from pliant.solvers.linear.dense import DenseFactor
 
 PSEUDO_RATE = 100.0
@@ -38,21 +37,24 @@ class RigidModel(Model):
     spec: RigidBody
     held: BoolArray = field(default_factory=lambda: np.zeros((2, 3), bool))
 
+    @classmethod
+    def compiled(cls, spec: RigidBody, placement: Any, parts: Parts) -> RigidModel:
+        """The model of `spec`, which says itself where it stands."""
+        parts.refuse(spec, "loads", "supports", "fibres")
+        return cls(spec)
+
+    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
+        """Points and triangles of its shape."""
+        shape = self.spec.shape
+        return Skin(None, shape.points, shape.triangles, shape.radius)
+
     def initial(self) -> tuple[FloatArray, FloatArray]:
         """Pose (4, 3) and velocities (2, 3) at the start."""
         return self.spec.pose(), np.array([self.spec.velocity, self.spec.spin], float)
 
-    def trial(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace | None = None,
-    ) -> RigidTrial:
+    def trial(self, start: StepStart) -> RigidTrial:
         """A step from pose q and velocities v."""
-        return RigidTrial(self, q, v, scheme, gravity)
+        return RigidTrial(self, start)
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> FrameMap:
         """The map of points (p, 3), m, fixed in the body."""
@@ -122,7 +124,8 @@ class RigidSystem:
 class RigidTrial(TrialBase):
     """One step of a rigid body; see `models.model.Trial`."""
 
-    def __init__(self, model: RigidModel, q: FloatArray, v: FloatArray, scheme: Scheme, gravity: FloatArray) -> None:
+    def __init__(self, model: RigidModel, start: StepStart) -> None:
+        q, v, scheme, gravity, _, _ = start
         self.model = model
         self.dx: FloatArray = np.zeros((2, 3))
         self.load_fraction = 1.0

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,18 +21,20 @@ from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
-from pliant.models.body import Model
+from pliant.models.beam.skin import STATIONS
+from pliant.models.body import Model, Parts
 from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, open_modes
+from pliant.models.model import StepStart
 from pliant.models.rod import inertia
 from pliant.models.rod.axis import RodAxis
-from pliant.models.rod.rod import Rod, Slide, Turn, freedom_basis, section_ends
+from pliant.models.rod.rod import Rod, Slide, Turn, freedom_basis, node_poses
 from pliant.models.rod.rod_map import RodMap
+from pliant.models.rod.skin import rod_skin
 from pliant.models.rod.stations import Loaded, Stations, Sweep, build_stations
 from pliant.models.rod.trial import RodTrial
-from pliant.models.scheme import Scheme
+from pliant.models.skin import Skin
 from pliant.models.volume.loads import Support
-from pliant.models.workspace import Workspace
 
 OPEN_BASE = 1e-3
 """Fraction of the stiffness that quasi-static solves add as mass to a rod whose base slides or turns."""
@@ -57,6 +59,14 @@ class RodModel(Model):
     held: BoolArray
     active: IndexArray
     supports: tuple[tuple[Support, IntArray, str | None], ...]
+
+    stress_name: ClassVar[str | None] = "fibre stress of rods (kPa)"
+
+    @classmethod
+    def compiled(cls, spec: Rod, placement: FloatArray, parts: Parts) -> RodModel:
+        """The model of `spec`, placed at the pose `placement` (4, 3)."""
+        parts.refuse(spec, "fibres")
+        return cls.build(spec, placement, parts.loads, parts.supports)
 
     @classmethod
     def build(
@@ -116,17 +126,9 @@ class RodModel(Model):
         """q (4 + 2N, 3) and v (2 + 2N, 3) when the world begins, standing still."""
         return self.start.copy(), np.zeros(self.held.shape)
 
-    def trial(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace | None = None,
-    ) -> RodTrial:
+    def trial(self, start: StepStart) -> RodTrial:
         """A step from q (4 + 2N, 3) and v (2 + 2N, 3)."""
-        return RodTrial(self, q, v, scheme, gravity, controls)
+        return RodTrial(self, start)
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> RodMap:
         """The map of points (p, 3), m, each at the nearest place of the axis."""
@@ -157,9 +159,7 @@ class RodModel(Model):
 
     def nodes(self, q: FloatArray) -> FloatArray:
         """Poses (N + 1, 4, 3) of the ends of the sections in the world, position (m) and rows of the rotation."""
-        ends = section_ends(q)
-        ends[:, 0] += q[0]
-        return ends
+        return node_poses(q)
 
     def node_positions(self, q: FloatArray) -> FloatArray:
         """Positions of the ends of the sections, (N + 1, 3), m."""
@@ -223,6 +223,16 @@ class RodModel(Model):
                 A[rows] = self.basis.T @ A[rows]
                 A[:, rows] = A[:, rows] @ self.basis
         return A
+
+    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
+        """The outline of each section swept along it."""
+        surface, triangles = rod_skin(self, stations=STATIONS if stations is None else stations, every=every)
+        radius = max(section.radius for section in self.spec.section_list)
+        return Skin(None, self.nodes(self.rest)[:, 0].copy(), triangles, radius, surface)
+
+    def surface_stress(self, q: FloatArray, skin: RodMap) -> FloatArray:
+        """Largest fibre stress of the section at each point of its skin, (p,), Pa."""
+        return np.asarray(self.fibre_stress(q)[skin.section])
 
     def free_modes(self, q: FloatArray) -> FreeModes | None:
         """The rigid motions of the base that its supports leave open, while strains keep still; None for a base that

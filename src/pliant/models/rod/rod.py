@@ -101,6 +101,7 @@ class Rod(Body):
     name: str = "rod"
 
     slender: ClassVar[bool] = True
+    touches_itself: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         name = self.name
@@ -223,6 +224,11 @@ class Rod(Body):
     def _ends(self) -> FloatArray:
         return section_ends(self.start)
 
+    def region_points(self, placement: FloatArray, region: Any, *, what: str) -> FloatArray:
+        """Where the nodes that `region` selects stand, (k, 3), m."""
+        placed: FloatArray = placement[0] + self.node_points[self.selected(region, what=what)] @ placement[1:].T
+        return placed
+
     def selected(self, where: Any, *, what: str) -> IntArray:
         """Node numbers of a region, of a list of node numbers, or none for None."""
         if where is None:
@@ -238,6 +244,13 @@ def section_ends(q: FloatArray) -> FloatArray:
     given = writable(q)
     first, nothing = np.zeros(count + 1, np.int32), np.zeros(0)
     kinematics.sweep(given, np.zeros(0, np.int32), first, nothing, ends, np.empty((0, 4, 3)), none, none)
+    return ends
+
+
+def node_poses(q: FloatArray) -> FloatArray:
+    """Poses (N + 1, 4, 3) of the ends of the sections in the world at q (4 + 2N, 3), position (m) and rotation."""
+    ends = section_ends(q)
+    ends[:, 0] += q[0]
     return ends
 
 

@@ -20,6 +20,7 @@ from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.point_map import PointMap
 from pliant.models.rod import geometric, kinematics, rates
 from pliant.models.rod.projection import nearest_places
+from pliant.models.rod.rod import node_poses
 from pliant.models.rod.stations import Stations, Sweep, section_of
 
 if TYPE_CHECKING:
@@ -154,6 +155,10 @@ class RodMap(PointMap):
         out = np.empty((len(q) - 2, 3))
         kinematics.pull(wrench, self.basis, self.kinds, sweep.stations.first, sweep.C, sweep.P, out)
         return out
+
+    def node_poses(self, q: FloatArray) -> FloatArray:
+        """Poses of the ends of the sections, (N + 1, 4, 3), m."""
+        return node_poses(q)
 
     def carrier_velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Those of the points themselves, (p, 3), m/s."""

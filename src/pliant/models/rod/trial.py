@@ -30,7 +30,6 @@ At dx = 0 everything is expanded about the free motion h v instead, so that one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -44,11 +43,10 @@ from pliant.core.lie import cross_matrix, rotation_exp
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics
-from pliant.models.model import GeometricStiffness, Residual, TrialBase
+from pliant.models.model import GeometricStiffness, Residual, StepStart, TrialBase
 from pliant.models.rod import kinematics, step
 from pliant.models.rod.factor import RodFactor
 from pliant.models.rod.stations import Sweep
-from pliant.models.scheme import Scheme
 from pliant.solvers.linear.dense import DenseFactor
 
 if TYPE_CHECKING:
@@ -127,15 +125,8 @@ class RodSystem:
 class RodTrial(TrialBase):
     """One step of a `RodModel` from q (4 + 2N, 3) and v (2 + 2N, 3); see `models.model.Trial`."""
 
-    def __init__(
-        self,
-        model: RodModel,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-    ) -> None:
+    def __init__(self, model: RodModel, start: StepStart) -> None:
+        q, v, scheme, gravity, controls, _ = start
         self.model = model
         self.dx: FloatArray = np.zeros(model.held.shape)
         self.load_fraction = 1.0

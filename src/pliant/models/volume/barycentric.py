@@ -71,6 +71,10 @@ class BarycentricMap(PointMap):
         columns, ends = self._all_columns
         return csr(values, columns, ends, (1, 3 * self.node_count))
 
+    def node_poses(self, q: FloatArray) -> FloatArray:
+        """Positions of the nodes, (n, 1, 3), m."""
+        return q[:, None]
+
     def carriers(self, q: FloatArray) -> FloatArray:
         """Positions of the nodes, (n, 1, 3), m."""
         return q[:, None]

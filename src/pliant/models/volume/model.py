@@ -19,10 +19,11 @@ from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
-from pliant.models.body import Model
+from pliant.models.body import Model, Parts
 from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, open_modes
-from pliant.models.scheme import Scheme
+from pliant.models.model import StepStart
+from pliant.models.skin import Skin
 from pliant.models.volume import assembly, readouts
 from pliant.models.volume.barycentric import BarycentricMap
 from pliant.models.volume.contact_shape import surface_of
@@ -62,7 +63,12 @@ class VolumeModel(Model):
     fibres: tuple[FibreBars, ...]
     symbolic: Symbolic
 
-    has_frames: ClassVar[bool] = False
+    stress_name: ClassVar[str | None] = "von Mises stress (kPa)"
+
+    @classmethod
+    def compiled(cls, spec: Volume, placement: Mesh, parts: Parts) -> VolumeModel:
+        """The model of `spec`, standing as its mesh `placement`."""
+        return cls.build(spec, placement, parts.loads, parts.supports, parts.couplings, parts.fibres)
 
     @classmethod
     def build(
@@ -128,17 +134,9 @@ class VolumeModel(Model):
         """Positions and velocities (n, 3) at rest."""
         return self.rest.copy(), np.zeros_like(self.rest)
 
-    def trial(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace | None = None,
-    ) -> VolumeTrial:
+    def trial(self, start: StepStart) -> VolumeTrial:
         """A step from positions q and velocities v (n, 3)."""
-        return VolumeTrial(self, q, v, scheme, gravity, controls, workspace or Workspace())
+        return VolumeTrial(self, start)
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> BarycentricMap:
         """The map of points (p, 3), m, inside the mesh; one outside is extrapolated from the nearest cell."""
@@ -147,6 +145,14 @@ class VolumeModel(Model):
     def contact_shape(self, exclude: Any = None) -> ContactShape:
         """Its surface."""
         return surface_of(self, exclude)
+
+    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
+        """The mesh itself."""
+        return Skin(self.mesh)
+
+    def surface_stress(self, q: FloatArray, skin: Any) -> FloatArray:
+        """Von Mises stress at the nodes, (n,), Pa."""
+        return readouts.von_mises(self.node_mean(self.cell_stress(q)))
 
     def free_modes(self, q: FloatArray) -> FreeModes | None:
         """The rigid motions that its supports leave open."""

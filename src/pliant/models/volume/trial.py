@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,8 +10,7 @@ import numpy as np
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.model import GeometricStiffness, Residual, TrialBase
-from pliant.models.scheme import Scheme
+from pliant.models.model import GeometricStiffness, Residual, StepStart, TrialBase
 from pliant.models.volume import assembly
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.workspace import Workspace
@@ -75,22 +73,12 @@ class VolumeSystem:
 class NodalTrial(TrialBase):
     """What steps of volumes share: they start from positions q and velocities v (n, 3) of the nodes."""
 
-    def __init__(
-        self,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace,
-    ) -> None:
+    def __init__(self, start: StepStart) -> None:
+        q, self._v, self._scheme, self._gravity, self._controls, workspace = start
         self.dx = np.zeros_like(q)
         self.load_fraction = 1.0
-        self.workspace = workspace
-        self._q, self._v = q, v
-        self._scheme = scheme
-        self._gravity = gravity
-        self._controls = controls
+        self.workspace = workspace or Workspace()
+        self._q = q
         self._evaluated: tuple[Any, FloatArray] = (None, q)
 
     def evaluation_point(self) -> FloatArray:
@@ -120,19 +108,10 @@ class NodalTrial(TrialBase):
 class VolumeTrial(NodalTrial):
     """One step of a `VolumeModel` from positions q and velocities v (n, 3); see `models.model.Trial`."""
 
-    def __init__(
-        self,
-        model: VolumeModel,
-        q: FloatArray,
-        v: FloatArray,
-        scheme: Scheme,
-        gravity: FloatArray,
-        controls: Mapping[Any, FloatArray],
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(q, v, scheme, gravity, controls, workspace)
+    def __init__(self, model: VolumeModel, start: StepStart) -> None:
+        super().__init__(start)
         self.model = model
-        self._target = model.prescribed(controls)
+        self._target = model.prescribed(start.controls)
         self._start_stiffness: FloatArray | None = None
 
     def residual(self) -> Residual:

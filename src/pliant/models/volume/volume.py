@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from pliant.core.checks import non_negative
+from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
-from pliant.core.types import IntArray
+from pliant.core.types import FloatArray, IntArray
 from pliant.materials import Material
 from pliant.mesh import Mesh
 from pliant.mesh.regions import Region
-from pliant.models.body import Body
+from pliant.models.body import Body, ContactRole
 from pliant.models.volume.points import AntiLocking
 
 
@@ -70,11 +70,25 @@ class Volume(Body):
     lumped_mass: bool = True
     name: str = "volume"
 
+    has_frames: ClassVar[bool] = False
+    contact_role: ClassVar[ContactRole] = ContactRole.SURFACE
+    touches_itself: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         if self.anti_locking not in (True, False, "volume"):
             raise InputError(
                 f'anti_locking of {self.name!r} must be True, False or "volume", got {self.anti_locking!r}'
             )
+
+    def placement(self, position: Any, rotation: Any) -> Mesh:
+        """Its mesh where it stands."""
+        mesh = self.mesh if rotation is None else self.mesh.rotated(rotation)
+        return mesh if position is None else mesh.translated(finite_array("position", position, shape=(3,)))
+
+    def region_points(self, placement: Mesh, region: Any, *, what: str) -> FloatArray:
+        """Where the nodes that `region` selects in the mesh as it was made stand, (k, 3), m."""
+        points: FloatArray = placement.points[region.nodes(self.mesh.points, what=what)]
+        return points
 
     @property
     def materials(self) -> list[Material]:

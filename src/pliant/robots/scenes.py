@@ -1,0 +1,34 @@
+"""The world of one robot: what the studio, the demos, the benchmarks, the experiments and the commands start from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pliant.models.rigid import Obstacle
+from pliant.world import Scene, World
+
+DOWN = (0.0, 0.0, -9.81)
+"""Gravity on earth, m/s²."""
+
+
+def robot_world(
+    robot: Any,
+    *obstacles: Obstacle,
+    gravity: Any = DOWN,
+    touches_itself: bool = False,
+    friction: float = 0.0,
+    **contact: Any,
+) -> World:
+    """The compiled world of `robot` and of `obstacles` that it may touch with Coulomb's μ `friction`.
+
+    `gravity` (3,) is in m/s². Where `touches_itself` is true, the parts of the robot may touch each other:
+    ``robot.collide(scene, **contact)``.
+    """
+    scene = Scene(gravity=gravity)
+    scene.add(robot)
+    if touches_itself:
+        robot.collide(scene, **contact)
+    for obstacle in obstacles:
+        scene.add(obstacle)
+        scene.collide(robot, obstacle, friction=friction)
+    return scene.compile()

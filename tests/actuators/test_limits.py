@@ -1,0 +1,124 @@
+"""Limits of rates: per second, whatever the step; refused where no time passes; old names and old files."""
+
+import json
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.core.errors import InputError
+
+
+def block(**options):
+    """A clamped block with a cable along it."""
+    scene = pl.Scene()
+    rubber = pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3)
+    clamp = pl.regions.plane(axis="x", at=0.0)
+    body = scene.add(pl.Volume(pl.mesh.box((0.06, 0.02, 0.02), (4, 1, 1)), rubber, clamp=clamp, name="block"))
+    cable = scene.add(pl.Cable(body, [(0.005, 0.01, 0.018), (0.055, 0.01, 0.018)], **options))
+    return scene.compile(), body, cable
+
+
+@pytest.mark.parametrize("stepper", [pl.ImplicitEuler, lambda dt: pl.QuasiStatic(dt=dt)])
+@pytest.mark.parametrize("dt", [0.02, 0.01])
+def test_a_motor_is_as_fast_with_any_step(stepper, dt):
+    """A command far away is approached at 0.05 m/s: after 0.04 s the cable is 2 mm shorter, with either dt."""
+    world, _, cable = block(max_rate=0.05)
+    run = pl.simulate(world, stepper(dt), until=0.04, control=lambda t, state: {cable: pl.Displacement(0.01)})
+    np.testing.assert_allclose(run.times, np.linspace(0.0, 0.04, len(run.times)), atol=1e-12)
+    np.testing.assert_allclose(run.actuation(cable)[0], 0.05 * run.times, rtol=0.02)  # linearized
+
+
+def test_the_tip_approaches_its_target_at_a_speed_whatever_the_step():
+    world, body, cable = block()
+    for dt in (0.02, 0.01):
+        tip = pl.Effector(body, (0.06, 0.01, 0.01), directions=(0, 0, 1), max_speed=0.01)
+        step = pl.QuasiStatic(dt=dt, solver=pl.Inverse([tip], [cable]))
+        state = world.initial_state()
+        for _ in range(round(0.1 / dt)):
+            state, info = step(world, state, {tip: (0.06, 0.01, 0.012)})
+        assert info.error(tip) == pytest.approx(0.001, rel=0.05)
+
+
+def test_steps_in_which_no_time_passes_refuse_limits_of_rates():
+    world, body, cable = block(max_force_rate=5.0)
+    start = world.initial_state()
+    with pytest.raises(InputError, match=r"'cable' limits a rate, but no time passes .* pl\.QuasiStatic\(dt=…\)"):
+        pl.QuasiStatic()(world, start, {cable: pl.Force(1.0)})
+    pl.QuasiStatic()(world, start)  # what is not driven is not limited
+    tip = pl.Effector(body, (0.06, 0.01, 0.01))
+    with pytest.raises(InputError, match="'cable' limits a rate"):
+        pl.QuasiStatic(solver=pl.Inverse([tip], [cable]))(world, start, {tip: (0.06, 0.01, 0.02)})
+    world, body, cable = block()
+    tip = pl.Effector(body, (0.06, 0.01, 0.01), max_speed=0.1, name="tip")
+    with pytest.raises(InputError, match="'tip' limits a rate"):
+        pl.QuasiStatic(solver=pl.Inverse([tip], [cable]))(world, world.initial_state(), {tip: (0.06, 0.01, 0.02)})
+
+
+def test_geometric_steps_refuse_limits_of_rates():
+    scene = pl.Scene()
+    bellows = scene.add(pl.robots.bellows(cells=(2, 2), fold_count=2))
+    pump = scene.add(pl.Cavity(bellows.body, bellows.cavity.surface, max_rate=1e-6, name="pump"))
+    world = scene.compile()
+    with pytest.raises(InputError, match="'pump' limits a rate"):
+        pl.Geometric()(world, world.initial_state(), {pump: pl.VolumeRatio(1.1)})
+
+
+@pytest.mark.parametrize("dt", [0.0, -1.0, np.nan])
+def test_the_time_between_calls_is_positive(dt):
+    with pytest.raises(InputError, match="dt must be"):
+        pl.QuasiStatic(dt=dt)
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new"),
+    [
+        (pl.Cable, "max_variation", "max_rate"),
+        (pl.Cable, "max_force_variation", "max_force_rate"),
+        (pl.Cavity, "max_pressure_variation", "max_pressure_rate"),
+        (pl.Slider, "max_variation", "max_rate"),
+        (pl.Hinge, "max_torque_variation", "max_torque_rate"),
+        (pl.ForcePoint, "max_force_variation", "max_force_rate"),
+        (pl.BaseDrive, "max_variation", "max_rate"),
+        (pl.Stiffness, "max_variation", "max_rate"),
+        (pl.MovedSupport, "max_variation", "max_rate"),
+        (pl.Effector, "max_step", "max_speed"),
+        (pl.LengthEffector, "max_step", "max_speed"),
+        (pl.VolumeEffector, "max_step", "max_speed"),
+        (pl.OrientationEffector, "max_step", "max_speed"),
+    ],
+)
+def test_limits_per_step_are_refused_with_the_conversion(kind, old, new):
+    with pytest.raises(InputError, match=rf"{old} of a {kind.__name__} was a change per step; .* {new} = {old}/dt"):
+        kind(None, None, **{old: 0.001})
+    assert new in kind.__dataclass_fields__
+
+
+@pytest.mark.parametrize("limit", [np.inf, 0.001])
+def test_files_with_limits_per_step(tmp_path, limit):
+    """Older files say changes per step: those of a run become rates by its dt; a world does not know its dt."""
+
+    def old(path):
+        with np.load(path) as data:
+            arrays = dict(data)
+        header = json.loads(str(arrays.pop("header")))
+        for thing, _ in header["world"]["things"]:
+            if thing["class"] == "Cable":
+                own = thing["fields"]
+                own["max_force_variation"] = own.pop("max_force_rate")
+                own.pop("max_rate")
+                own["max_variation"] = limit if np.isfinite(limit) else {"float": "inf"}
+        np.savez(path, header=np.array(json.dumps(header)), **arrays)
+        return path
+
+    world, _, cable = block(max_rate=limit / 0.01)
+    run = pl.simulate(world, pl.ImplicitEuler(dt=0.01), until=0.03, control=lambda t, _: {cable: pl.Displacement(0.01)})
+    loaded = pl.load(old(run.save(tmp_path / "run.npz")))
+    assert loaded.world.thing("cable").max_rate == limit / 0.01
+    np.testing.assert_array_equal(loaded.replay().positions[0], run.positions[0])
+    path = old(world.save(tmp_path / "world.npz"))
+    if np.isfinite(limit):
+        with pytest.raises(InputError, match=r"'cable' in this file .* 0\.001 per step; .* max_rate = 0\.001/dt"):
+            pl.load(path)
+    else:
+        assert pl.load(path).thing("cable").max_rate == np.inf

@@ -1,0 +1,52 @@
+"""Standard scenes of the tests: a bar along x, alone, with a load or with a cable, and a box with a chamber of air."""
+
+import numpy as np
+
+import pliant as pl
+from pliant.mesh.lattice import Lattice
+
+DOWN = (0, 0, -9.81)
+RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1000)
+SILICONE = pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3)
+
+
+def bar(size=(0.1, 0.02, 0.02), cells=(5, 1, 1), material=RUBBER, *, element="tet4", gravity=(0, 0, 0), **options):
+    """A scene with a bar, clamped at x = 0 unless `clamp` says otherwise, and the bar."""
+    scene = pl.Scene(gravity=gravity)
+    options = {"clamp": pl.regions.plane(axis="x", at=0.0), **options}
+    return scene, scene.add(pl.Volume(pl.mesh.box(size, cells, element=element), material, **options))
+
+
+def loaded_bar(size=(0.2, 0.04, 0.04), cells=(8, 2, 2), material=RUBBER, **options):
+    """A bar with a load, 0 N, at its free end: world, bar and load."""
+    scene, body = bar(size, cells, material, **options)
+    load = scene.add(pl.PointLoad(body, pl.regions.plane(axis="x", at=size[0]), (0, 0, 0)))
+    return scene.compile(), body, load
+
+
+def swinging_bar(material=RUBBER, **cable):
+    """A damped bar under gravity with a cable near its lower side: scene, bar and cable."""
+    scene, body = bar(material=material, gravity=DOWN, damping=pl.Rayleigh(stiffness=0.05), name="beam")
+    path = [(x, 0.01, 0.002) for x in np.linspace(0.0, 0.1, 6)]
+    return scene, body, scene.add(pl.Cable(body, path, **cable))
+
+
+def hollow_box(material=SILICONE):
+    """A box of 40 × 40 × 20 mm with a chamber of 20 × 20 × 10 mm, clamped below."""
+    x, z = np.linspace(0.0, 0.04, 5), np.linspace(0.0, 0.02, 5)
+    keep = np.ones((4, 4, 4), bool)
+    keep[1:3, 1:3, 1:3] = False
+    lattice = Lattice.grid(x, x, z, keep=keep)
+    mesh = lattice.mesh(*lattice.points.T, element="tet4")
+    return pl.Volume(mesh, material, clamp=pl.regions.plane(axis="z", at=0.0))
+
+
+def chamber_world(*, plate=None, **contact):
+    """The hollow box, which may touch the obstacle `plate`: world, box and its cavity."""
+    scene = pl.Scene()
+    body = scene.add(hollow_box())
+    chamber = scene.add(pl.Cavity(body))
+    if plate is not None:
+        scene.add(plate)
+        scene.collide(body, plate, **contact)
+    return scene.compile(), body, chamber
