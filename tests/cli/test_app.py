@@ -110,11 +110,11 @@ def test_json_of_lists_and_facts(pliant):
 
 
 def test_a_demo_tells_its_files_as_json(pliant, monkeypatch, tmp_path, saved_run):
-    from demos.result import SceneResult, stage_table
+    from demos.outcome import Outcome, stage_table
 
     recorded = Run.load(saved_run)
-    result = SceneResult(recorded, stage_table(recorded, title="a demo"), (tmp_path / "a.html",), tmp_path / "a.html")
-    monkeypatch.setattr(demos, "run_demo", lambda name, out: result)
+    outcome = Outcome(recorded, stage_table(recorded, title="a demo"), (tmp_path / "a.html",), tmp_path / "a.html")
+    monkeypatch.setattr(demos, "run_demo", lambda name, out: outcome)
     code, out, err = pliant("demo", "bending", "--out", "out", "--no-open", "--json", "-")
     assert code == 0, err
     assert "a demo" in err
