@@ -21,12 +21,12 @@ import numpy as np
 
 from pliant import mesh
 from pliant.collision import CollisionSurface, ProximityOptions, self_contacts, surface_contacts
-from pliant.collision.candidates import candidates
+from pliant.collision.broad.candidates import candidates
 from pliant.collision.contacts import ContactKind, key_base
-from pliant.collision.edge_edge import edge_edge_contacts
 from pliant.collision.filters import arrays_of
+from pliant.collision.narrow.edge_edge import edge_edge_contacts
+from pliant.collision.narrow.vertex_face import vertex_face_contacts
 from pliant.collision.proximity import history_of, limits_of
-from pliant.collision.vertex_face import vertex_face_contacts
 
 SIZES = {"1k": (40, 2, 2), "10k": (70, 5, 5), "40k": (105, 8, 8), "70k": (150, 9, 9)}
 EXTENT = (0.4, 0.02, 0.02)  # m

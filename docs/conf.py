@@ -34,6 +34,7 @@ suppress_warnings = ["myst.xref_missing", "ref.python"]
 
 MODULES = {
     "pliant": "Scenes, bodies, actuators, steppers",
+    "pliant.actuators.values": "Control values",
     "pliant.materials": "Materials",
     "pliant.mesh": "Meshes",
     "pliant.mesh.regions": "Regions",
@@ -43,10 +44,11 @@ MODULES = {
     "pliant.control.paths": "Paths",
     "pliant.reduction": "Reduction",
     "pliant.sweep": "Sweeps",
-    "pliant.geometric": "Geometric steps",
+    "pliant.geometric": "Imposed chamber volumes",
     "pliant.hybrid": "Hybrid systems",
     "pliant.solvers": "Solvers on arrays",
-    "pliant.actuators": "For actuators of one's own",
+    "pliant.actuators": "Writing actuators",
+    "pliant.core.errors": "Errors",
 }
 """The public modules, in the order of the reference."""
 

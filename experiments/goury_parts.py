@@ -189,10 +189,10 @@ def paces(make: Callable[[], Sequence[Timed]], repeats: int = 5) -> tuple[list[f
 def contact_arrows(bench: Bench, state: State, mode: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Points (m, 3) m and arrows (m, 3), no unit, of the part of a mode (contacts,) that is not faint, in `state`."""
     maker = bench.facing
-    assert maker.a.number is not None
-    assert maker.b.number is not None
+    assert maker.a.index is not None
+    assert maker.b.index is not None
     q = state.q
-    seen = maker.table.gaps(maker.a.map.points(q[maker.a.number]), maker.b.map.points(q[maker.b.number]))
+    seen = maker.table.gaps(maker.a.map.points(q[maker.a.index]), maker.b.map.points(q[maker.b.index]))
     used = np.flatnonzero(mode > 1e-2 * mode.max())
     arrows: FloatArray = seen.normal[used] * (mode[used] / mode.max())[:, None]
     return seen.points[used], arrows

@@ -67,7 +67,7 @@ class Springs:
     def _vertices(self, number: int, pair: ContactPair, view: RowView) -> tuple[Any, FloatArray, FloatArray]:
         """Nodes, gaps (m) and outward directions (k, 3), of length ½ where the other side moves too."""
         contacts = self._previous[number] = pair.contact_set(view, self._previous[number])
-        kind, both = contacts.kind, pair.a.number is not None and pair.b.number is not None
+        kind, both = contacts.kind, pair.a.index is not None and pair.b.index is not None
         first = (kind == ContactKind.VERTEX_FACE) | (kind == ContactKind.VERTEX_OBSTACLE)
         second = kind == ContactKind.FACE_VERTEX
         way = (0.5 if both else 1.0) * contacts.normal
@@ -76,7 +76,7 @@ class Springs:
             (pair.a, first, contacts.nodes_a, 1.0),
             (pair.b, second, contacts.nodes_b, -1.0),
         ):
-            start = self._offsets[side.number] if side.number is not None else 0
+            start = self._offsets[side.index] if side.index is not None else 0
             parts.append((start + nodes[chosen, 0].astype(np.int64), contacts.gap[chosen], sign * way[chosen]))
         (a, gap_a, way_a), (b, gap_b, way_b) = parts
         return np.concatenate([a, b]), np.concatenate([gap_a, gap_b]), np.concatenate([way_a, way_b])

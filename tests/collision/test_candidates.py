@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.collision import CollisionSurface, ProximityOptions
-from pliant.collision.candidates import candidates
+from pliant.collision.broad.candidates import candidates
+from pliant.collision.broad.features import smooth_limits
+from pliant.collision.broad.lanes import reach_of
 from pliant.collision.contacts import ContactKind, key_base
-from pliant.collision.edge_edge import edge_edge_contacts
-from pliant.collision.features import smooth_limits
 from pliant.collision.filters import History, arrays_of
-from pliant.collision.lanes import reach_of
+from pliant.collision.narrow.edge_edge import edge_edge_contacts
+from pliant.collision.narrow.vertex_face import vertex_face_contacts
 from pliant.collision.proximity import history_of, limits_of
 from pliant.collision.surface import EDGE_LIMIT
-from pliant.collision.vertex_face import vertex_face_contacts
 
 SEEDS = st.integers(0, 2**32 - 1)
 OPTIONS = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant.collision import CollisionSurface, MeshObstacle
-from pliant.collision.facing import FacingTable
+from pliant.collision.narrow.facing import FacingTable
 from pliant.core.errors import InputError
 from pliant.mesh import box
 

@@ -11,16 +11,12 @@ from pliant.collision import (
     ContactKind,
     MeshObstacle,
     ProximityOptions,
-    candidates,
-    edge_edge,
-    mesh_obstacle,
-    notches,
-    pairs,
     self_contacts,
     surface_contacts,
-    tree,
-    vertex_face,
 )
+from pliant.collision.broad import candidates, notches, pairs, tree
+from pliant.collision.narrow import edge_edge, vertex_face
+from pliant.collision.solids import mesh_obstacle
 from pliant.core.errors import CapacityError, InputError, MeshError
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -9,14 +9,20 @@ from pliant.collision import (
     ContactSet,
     Plane,
     ProximityOptions,
-    check_speed,
     contact_frames,
-    contact_rows,
     obstacle_contacts,
     self_contacts,
+    side_rows,
     surface_contacts,
 )
-from pliant.core.errors import InputError
+
+
+def rows_of(contacts, frames):
+    """H of both sides along the directions `frames` (m, w, 3)."""
+    return (
+        side_rows(contacts.nodes_a, contacts.weights_a, frames, contacts.point_count_a),
+        side_rows(contacts.nodes_b, contacts.weights_b, frames, contacts.point_count_b, sign=-1.0),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +45,7 @@ OPTIONS = ProximityOptions(margin=0.3, facing=2.0, sharp_angle=-1.0)
 def test_the_row_is_the_derivative_of_the_gap(crossing, kind):
     surface, x, y = crossing
     contacts = surface_contacts(surface.at(x), surface.at(y), OPTIONS)
-    rows = contact_rows(contacts, frames=False)
+    H_a, H_b = rows_of(contacts, contacts.normal[:, None])
     chosen = np.flatnonzero(contacts.kind == kind)
     assert len(chosen) >= 4
     rng, h = np.random.default_rng(0), 1e-6
@@ -51,7 +57,7 @@ def test_the_row_is_the_derivative_of_the_gap(crossing, kind):
             places = contacts.match(moved)
             assert (places[chosen] >= 0).all()
             gaps.append(moved.gap[places[chosen]])
-        expected = (rows.H_a @ dx.ravel() + rows.H_b @ dy.ravel())[chosen]
+        expected = (H_a @ dx.ravel() + H_b @ dy.ravel())[chosen]
         np.testing.assert_allclose((gaps[0] - gaps[1]) / (2 * h), expected, atol=1e-5)
 
 
@@ -63,30 +69,27 @@ def test_self_contact_adds_both_sides(shapes):
     x = both + 0.01 * rng.normal(size=both.shape)
     options = ProximityOptions(margin=0.2)
     contacts = self_contacts(surface.at(x), options)
-    rows = contact_rows(contacts, frames=False)
+    H_a, H_b = rows_of(contacts, contacts.normal[:, None])
     h, dx = 1e-7, rng.normal(size=x.shape)
     moved = [self_contacts(surface.at(x + s * dx), options) for s in (h, -h)]
     places = [contacts.match(m) for m in moved]
     same = (places[0] >= 0) & (places[1] >= 0)
     assert same.sum() > 50
     difference = (moved[0].gap[places[0]] - moved[1].gap[places[1]])[same] / (2 * h)
-    np.testing.assert_allclose(difference, ((rows.H_a + rows.H_b) @ dx.ravel())[same], atol=1e-5)
+    np.testing.assert_allclose(difference, ((H_a + H_b) @ dx.ravel())[same], atol=1e-5)
 
 
 def test_rows_of_three_directions(crossing):
     surface, x, y = crossing
     contacts = surface_contacts(surface.at(x), surface.at(y), OPTIONS)
-    rows = contact_rows(contacts)
-    m = contacts.count
-    assert rows.H_a.shape == rows.H_b.shape == (3 * m, x.size)
-    np.testing.assert_array_equal(rows.gap.reshape(m, 3)[:, 0], contacts.gap)
-    assert (rows.gap.reshape(m, 3)[:, 1:] == 0).all()
+    frames = contact_frames(contacts)
+    H_a, H_b = rows_of(contacts, frames)
+    assert H_a.shape == H_b.shape == (3 * contacts.count, x.size)
     # a common translation changes no gap and slips nowhere; of one side alone it is seen in the frame
     shift = np.array([0.3, -0.2, 0.5])
-    np.testing.assert_allclose(rows.H_a @ np.tile(shift, len(x)), (rows.frames @ shift).ravel(), atol=1e-12)
-    np.testing.assert_allclose(rows.H_b @ np.tile(shift, len(y)), -(rows.frames @ shift).ravel(), atol=1e-12)
-    only_normals = contact_rows(contacts, frames=False)
-    assert abs(only_normals.H_a - rows.H_a[::3]).max() == 0
+    np.testing.assert_allclose(H_a @ np.tile(shift, len(x)), (frames @ shift).ravel(), atol=1e-12)
+    np.testing.assert_allclose(H_b @ np.tile(shift, len(y)), -(frames @ shift).ravel(), atol=1e-12)
+    assert abs(rows_of(contacts, contacts.normal[:, None])[0] - H_a[::3]).max() == 0
 
 
 def test_frames_are_right_handed(crossing):
@@ -139,20 +142,8 @@ def test_new_contacts_get_a_fresh_frame():
 def test_rows_of_an_obstacle_have_no_second_side():
     points = np.random.default_rng(0).normal(size=(20, 3))
     contacts = obstacle_contacts(points, np.arange(20), Plane((0, 0, 0), (0, 0, 1)), margin=0.2)
-    rows = contact_rows(contacts)
-    assert rows.H_b.shape == (3 * contacts.count, 0)
-    assert rows.H_a.nnz == 9 * contacts.count
-    assert contact_rows(ContactSet.empty(20, 0)).H_a.shape == (0, 60)
-    with pytest.raises(InputError, match="frames"):
-        contact_rows(contacts, frames=np.zeros((1, 3, 3)))
-
-
-def test_fast_nodes_are_named():
-    moved = np.zeros((6, 3))
-    moved[2], moved[4] = (0.02, 0, 0), (0, 0, -0.05)
-    assert check_speed(moved, 0.01).tolist() == [4, 2]
-    assert check_speed(moved, 0.03).tolist() == [4]
-    assert check_speed(moved, 0.06).tolist() == []
-    assert check_speed(moved, 0.06, other=0.05).tolist() == [4, 2]
-    with pytest.raises(InputError, match="margin"):
-        check_speed(moved, 0.0)
+    H_a, H_b = rows_of(contacts, contact_frames(contacts))
+    assert H_b.shape == (3 * contacts.count, 0)
+    assert H_a.nnz == 9 * contacts.count
+    none = ContactSet.empty(20, 0)
+    assert rows_of(none, contact_frames(none))[0].shape == (0, 60)

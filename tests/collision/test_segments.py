@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.collision.segments import SegmentSet, segment_contacts
+from pliant.collision.narrow.segments import SegmentSet, segment_contacts
 from pliant.core.errors import InputError
 
 
@@ -19,7 +19,7 @@ def distances(a, x, b, y, found):
     places = []
     for side, (body, points) in enumerate(((a, x), (b, y))):
         ends = points[body.segments[found.segments[:, side]]]
-        places.append(ends[:, 0] + found.places[:, side, None] * (ends[:, 1] - ends[:, 0]))
+        places.append(ends[:, 0] + found.parameters[:, side, None] * (ends[:, 1] - ends[:, 0]))
     return np.linalg.norm(places[0] - places[1], axis=1)
 
 
@@ -53,9 +53,9 @@ def test_every_contact_is_nearest_along_the_other_body():
     assert {0, 1, 2} == set(found.side.tolist())
     arc_y = sampled(y, 400)
     for k in np.flatnonzero(found.side == 0):
-        vertex = x[found.segments[k, 0] + int(found.places[k, 0])]
+        vertex = x[found.segments[k, 0] + int(found.parameters[k, 0])]
         along = np.linalg.norm(arc_y - vertex, axis=1)
-        place = int(found.segments[k, 1] * 400 + round(found.places[k, 1] * 399))
+        place = int(found.segments[k, 1] * 400 + round(found.parameters[k, 1] * 399))
         near = along[max(place - 20, 0) : place + 21]
         assert distances(a, x, b, y, found)[k] <= near.min() + 1e-9
 
@@ -65,7 +65,7 @@ def test_crossing_bars_have_one_contact_and_bars_side_by_side_one_at_each_vertex
     across = bar[:, [1, 0, 2]] + (0.3, 0, 0.02)
     one = segment_contacts(chain(bar), bar, chain(across), across, margin=0.01)
     assert one.side.tolist() == [2]
-    np.testing.assert_allclose(one.places[0], [0.2, 1.0 / 1.1], atol=1e-12)
+    np.testing.assert_allclose(one.parameters[0], [0.2, 1.0 / 1.1], atol=1e-12)
     beside = bar + np.array([0, 0, 0.02])
     three = segment_contacts(chain(bar), bar, chain(beside), beside, margin=0.01)
     assert three.side.tolist() == [0, 0, 0], "vertices that face each other count once"
@@ -113,7 +113,7 @@ def test_a_junction_belongs_to_one_segment():
     found = segment_contacts(chain(needle), needle, body, star, margin=0.01)
     assert found.side.tolist() in ([0], [0, 1])
     assert (found.side == 0).sum() == 1
-    np.testing.assert_array_equal(body.number(segments[[2, 0]]), [2, 0])
+    np.testing.assert_array_equal(body.index_of(segments[[2, 0]]), [2, 0])
 
 
 def test_what_takes_no_part_is_not_found():

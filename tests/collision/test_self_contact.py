@@ -8,10 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pliant.collision import CollisionSurface, ContactKind, ProximityOptions, self_contacts
-from pliant.collision.candidates import candidates
+from pliant.collision.broad.candidates import candidates
 from pliant.collision.filters import arrays_of
+from pliant.collision.narrow.vertex_face import vertex_face_contacts
 from pliant.collision.proximity import history_of, limits_of
-from pliant.collision.vertex_face import vertex_face_contacts
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.collision import CollisionSurface
-from pliant.collision.pairs import triangle_pairs
-from pliant.collision.tree import LEAF, median_order, twig_count
+from pliant.collision.broad.pairs import triangle_pairs
+from pliant.collision.broad.tree import LEAF, median_order, twig_count
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -123,7 +123,7 @@ def test_friction_in_the_channel_takes_a_part_of_the_pull():
         arrives[mu] = np.linalg.norm(info.lam[-3:]) / -info.reaction(wire)[0, 0, 0]
         if mu:
             assembly = info.assembly
-            place = assembly.places[0]
+            place = assembly.slices[0]
             lam = info.lam[place][: 3 * (len(POINTS) - 1)].reshape(-1, 3)
             pressed = np.hypot(lam[:, 0], lam[:, 1])
             assert (np.abs(lam[:, 2]) <= mu * pressed * (1 + 1e-6) + 1e-12).all()
@@ -137,12 +137,12 @@ def test_a_needle_that_is_pushed_in_passes_the_points_one_by_one():
     """Without a fixed end, points beyond the tip have no rows; pushed forward, the needle reaches them."""
     world, _, _, base = coupled(POINTS[:-2], fixed_end=False, radius=1e-3, young=1e10, end=0.1)
     state, info = settled(world, base, -0.03, steps=40)
-    out = info.assembly.places[0].stop - info.assembly.places[0].start
+    out = info.assembly.slices[0].stop - info.assembly.slices[0].start
     state, info = pl.ImplicitEuler(0.02)(world, state, {base: pl.Displacement((-0.03, 0, 0))})
     for k in range(40):
         way = -0.03 + 0.03 * (k + 1) / 40
         state, info = pl.ImplicitEuler(0.02)(world, state, {base: pl.Displacement((way, 0, 0))})
-    back = info.assembly.places[0].stop - info.assembly.places[0].start
+    back = info.assembly.slices[0].stop - info.assembly.slices[0].start
     assert out < back == 2 * (len(POINTS) - 2)
 
 

@@ -26,7 +26,7 @@ def view_of(world, **options):
 
 def test_a_volume_touches_with_its_surface(world):
     side = Collider.of(world.models[0].spec, world.models)
-    assert side.number == 0
+    assert side.index == 0
     assert len(side.nodes) == 26  # all but the centre node
     assert side.radius == 0.0
     assert side.surface is not None
@@ -42,7 +42,7 @@ def test_an_excluded_region_loses_its_triangles(world):
 
 def test_a_ball_touches_with_its_centre_and_radius(world):
     side = Collider.of(world.models[1].spec, world.models)
-    assert side.number == 1
+    assert side.index == 1
     assert len(side.nodes) == 1
     assert side.radius == 0.02
     assert side.surface is None
@@ -50,14 +50,14 @@ def test_a_ball_touches_with_its_centre_and_radius(world):
 
 def test_a_box_touches_with_its_corners(world):
     side = Collider.of(world.models[2].spec, world.models)
-    assert side.number == 2
+    assert side.index == 2
     assert len(side.nodes) == 8
     assert side.surface is not None
 
 
 def test_obstacles_have_no_unknowns(world):
     side = Collider.of(pl.Obstacle.plane(name="floor"), world.models)
-    assert side.number is None
+    assert side.index is None
     assert len(side.nodes) == 0
     assert side.surface is None
     assert side.name == "floor"

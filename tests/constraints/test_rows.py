@@ -59,7 +59,7 @@ def test_rows_stack_in_the_order_of_their_constraints():
     assembly = assemble(pins, views, detect(pins, views))
     rows = assembly.rows
     assert rows.count == 6
-    assert assembly.places == (slice(0, 3), slice(3, 6))
+    assert assembly.slices == (slice(0, 3), slice(3, 6))
     np.testing.assert_array_equal(rows.gap, [3, 4, 5, 8, 9, 10])
     np.testing.assert_array_equal(rows.H[0].indices, [3, 4, 5, 9, 10, 11])
     assert rows.H[1].shape == (6, 6)

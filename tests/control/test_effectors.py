@@ -62,10 +62,10 @@ def test_rows_are_gradients_of_what_is_measured(kind):
 
     def gap(t):
         assembly = motion.at([t * x for x in steps]).assembled([maker])
-        return assembly.rows.gap[assembly.places[-1]].copy()
+        return assembly.rows.gap[assembly.slices[-1]].copy()
 
     assembly = motion.at([0.0 * x for x in steps]).assembled([maker])
-    place = assembly.places[-1]
+    place = assembly.slices[-1]
     predicted = sum(h[place] @ x.ravel() for h, x in zip(assembly.rows.H, steps, strict=True))
     np.testing.assert_allclose(predicted, (gap(1e-6) - gap(-1e-6)) / 2e-6, rtol=1e-6, atol=1e-8)
 

@@ -74,7 +74,7 @@ def test_forces_obey_friction_where_the_target_is_out_of_reach():
     for k in range(10):
         state, info = step(world, state, {tip: MESH.points[TIP] + (-0.0005 * k, 0.001 * k, 0.001 * k)})
     assert info.error(tip) > 1e-3
-    place = info.assembly.places[1]
+    place = info.assembly.slices[1]
     lam = info.lam[place][: 3 * (len(POINTS) - 1)].reshape(-1, 3)
     pressed = np.hypot(lam[:, 0], lam[:, 1])
     assert (np.abs(lam[:, 2]) <= 0.3 * pressed * (1 + 1e-6) + 1e-12).all()

@@ -22,7 +22,7 @@ def driven(world, control, *, steps, dt=0.02):
 
 
 def history_of(infos):
-    return [(info.assembly.memories[-1], info.lam[info.assembly.places[-1]]) for info in infos]
+    return [(info.assembly.memories[-1], info.lam[info.assembly.slices[-1]]) for info in infos]
 
 
 def with_basis(world, basis):

@@ -45,7 +45,7 @@ def test_forces_are_those_of_the_steps_by_key(seen):
     for k in range(plan.steps):
         state, info = pl.QuasiStatic(newton_iterations=3)(world, state, plan.controls(0, k))
         column = matrix[:, [k]].toarray().ravel()
-        place = info.assembly.places[1]
+        place = info.assembly.slices[1]
         np.testing.assert_array_equal(column[np.searchsorted(keys, state.keys[place])], state.lam[place])
         assert column.sum() == pytest.approx(info.contact_force(body, floor)[2], abs=1e-12)
         np.testing.assert_array_equal(snapshots.positions(body)[k], state.points(body))

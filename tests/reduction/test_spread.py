@@ -24,7 +24,7 @@ def pressed():
 
 def test_the_push_stays_and_more_points_carry_it(pressed):
     info = pressed[-1]
-    place, H = info.assembly.places[-1], info.assembly.rows.H[0]
+    place, H = info.assembly.slices[-1], info.assembly.rows.H[0]
     before, after = info.lam[place], spread_forces(info)[place]
     assert after.min() >= 0.0
     assert np.linalg.norm(H[place].T @ (after - before)) < 0.03 * np.linalg.norm(H[place].T @ before)
@@ -34,7 +34,7 @@ def test_the_push_stays_and_more_points_carry_it(pressed):
 
 def test_rows_of_cables_keep_their_forces(pressed):
     info = pressed[-1]
-    place = info.assembly.places[0]
+    place = info.assembly.slices[0]
     assert np.array_equal(spread_forces(info)[place], info.lam[place])
 
 
@@ -44,7 +44,7 @@ def test_a_basis_of_spread_forces_fits_what_it_has_not_seen(pressed):
         columns = []
         for info in pressed:
             column = np.zeros(126)
-            column[info.assembly.memories[-1].contacts.nodes_a[:, 0]] = forces(info)[info.assembly.places[-1]]
+            column[info.assembly.memories[-1].contacts.nodes_a[:, 0]] = forces(info)[info.assembly.slices[-1]]
             columns.append(column)
         S = np.array([column for column in columns if column.any()]).T
         basis = pl.reduction.nnmf(S[:, ::2], rank=4, seed=0).basis

@@ -28,7 +28,7 @@ def spines():
     _, infos = static(world, robot, (0, 3, 6), np.linspace(4.0, 12.0, 5))
     maker, snapshots = world.constraints[-1], []
     for info in infos:
-        contacts, lam = info.assembly.memories[-1].contacts, info.lam[info.assembly.places[-1]]
+        contacts, lam = info.assembly.memories[-1].contacts, info.lam[info.assembly.slices[-1]]
         column = np.zeros(maker.count)
         column[contacts.nodes_a[:, 0]] = lam
         snapshots.append(column)

@@ -7,7 +7,6 @@ import pytest
 LONGEST = 400
 LONGER = {
     "src/pliant/actuators/cable.py": 450,
-    "src/pliant/viewer/simulation.py": 450,
     "tests/collision/test_proximity.py": 450,
     "tests/viewer/test_live.py": 450,
     "tests/viewer/test_studio.py": 600,

@@ -19,9 +19,10 @@ from pliant.viewer.dragging import Dragged, materials_of, stiffened
 from pliant.viewer.driver import Driver
 from pliant.viewer.hybrid_subject import FinishedError
 from pliant.viewer.live import open_viewer
+from pliant.viewer.pace import Pace
 from pliant.viewer.panel import strip_html
 from pliant.viewer.recording_panel import png_bytes
-from pliant.viewer.simulation import LiveSimulation, Pace
+from pliant.viewer.simulation import LiveSimulation
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand
 from pliant.viewer.view_input import loaded, opened, thing_of
 from pliant.viewer.viewer import check_port

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.collision.surface import EDGE_LIMIT
-from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import CapacityError, InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
@@ -135,17 +134,3 @@ def check_capacity(count: int, capacity: int | None) -> None:
         raise CapacityError(
             f"{count} contacts found, but the capacity is {capacity}; raise it, lower the margin, or limit the region"
         )
-
-
-def check_speed(displacement: Any, margin: float, *, other: float = 0.0) -> IndexArray:
-    """Nodes that may have passed through a surface unseen in a step, the fastest first, shape (k,).
-
-    Detection at the start of a step knows all pairs within `margin` (m), so nothing is missed as long as two bodies
-    approach by less. `displacement` (n, 3) m are the motions of one side in the step, `other` (m) the largest motion
-    of what it faces. A smaller step, or a wider margin, empties the list.
-    """
-    moved = np.linalg.norm(finite_array("displacement", displacement, shape=(None, 3)), axis=1)
-    limit = positive("margin", margin, unit="m") - non_negative("other", other, unit="m")
-    offending = np.flatnonzero(moved > limit)
-    order: IndexArray = offending[np.argsort(-moved[offending], kind="stable")]
-    return order

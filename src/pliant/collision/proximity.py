@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.collision.candidates import candidates
+from pliant.collision.broad.candidates import candidates
 from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, key_base
-from pliant.collision.edge_edge import EdgeContacts, edge_edge_contacts
 from pliant.collision.filters import Arrays, History, Limits, arrays_of
+from pliant.collision.narrow.edge_edge import EdgeContacts, edge_edge_contacts
+from pliant.collision.narrow.vertex_face import FaceContacts, vertex_face_contacts, without_twins
 from pliant.collision.surface import EDGE_LIMIT, Pose
-from pliant.collision.vertex_face import FaceContacts, vertex_face_contacts, without_twins
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_number, non_negative, positive, positive_count
 from pliant.core.errors import InputError

@@ -8,46 +8,13 @@ Reference: T. Duff et al., "Building an orthonormal basis, revisited", JCGT 6, 2
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy import sparse
 
 from pliant.collision.contacts import ContactSet
 from pliant.core.arrays import csr, empty_csr, frozen
-from pliant.core.checks import finite_array
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
-
-
-@dataclass(frozen=True, eq=False)
-class ContactRows:
-    """Rows of m contacts, 3 (or 1 without friction) each, contact by contact: normal, first and second tangent.
-
-    H_a     CSR (rows, 3 points of side a): δ = gap + H_a dx_a + H_b dx_b; self-contact adds the two, H_a + H_b
-    H_b     CSR (rows, 3 points of side b); no columns for an obstacle, whose row is −frame at point_b
-    gap     (rows,) m, 0 in tangential rows
-    frames  (m, 3, 3) unit normal and tangents as rows
-    """
-
-    H_a: sparse.csr_matrix
-    H_b: sparse.csr_matrix
-    gap: FloatArray
-    frames: FloatArray
-
-
-def contact_rows(contacts: ContactSet, *, frames: FloatArray | bool = True) -> ContactRows:
-    """Rows of `contacts` with the given `frames` (m, 3, 3); True: frames from the normals; False: normal rows only."""
-    if isinstance(frames, bool):
-        given = contact_frames(contacts)
-    else:
-        given = finite_array("frames", frames, shape=(contacts.count, 3, 3))
-    directions = given[:, :1] if frames is False else given
-    gap = np.zeros(directions.shape[:2])
-    gap[:, 0] = contacts.gap
-    H_a = side_rows(contacts.nodes_a, contacts.weights_a, directions, contacts.point_count_a)
-    H_b = side_rows(contacts.nodes_b, contacts.weights_b, directions, contacts.point_count_b, sign=-1.0)
-    return ContactRows(H_a, H_b, gap.ravel(), given)
 
 
 def contact_frames(

@@ -16,8 +16,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.collision.notches import beside_notches
-from pliant.collision.tree import LEAF, Bounds, median_order, refit
+from pliant.collision.broad.notches import beside_notches
+from pliant.collision.broad.tree import LEAF, Bounds, median_order, refit
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError, MeshError

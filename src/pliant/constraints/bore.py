@@ -1,9 +1,9 @@
 """Contacts with play of a slender body inside a hollow one: a rod in the bore of a tube that itself bends.
 
 The free space of the inner axis around the outer one is a disc of the clearance c, the difference of the radii of bore
-and inner body. It stands as a regular octagon around that disc, of walls mⱼ that turn with the outer body: a place at d
-from the nearest place of the outer axis has the gaps c − mⱼ · d, which are exact towards the middle of a wall and 8 %
-of the clearance too wide at a corner. One wall across d would turn with every slip sideways, and a place that is
+and inner body. It stands as a regular octagon around that disc, of walls mⱼ that turn with the outer body: a point at d
+from the nearest point of the outer axis has the gaps c − mⱼ · d, which are exact towards the middle of a wall and 8 %
+of the clearance too wide at a corner. One wall across d would turn with every slip sideways, and a point that is
 pressed on it would never come to rest. All points along the inner body touch so, and both mouths of the outer one;
 beyond its mouths there is no wall.
 """
@@ -35,15 +35,14 @@ class BorePair(SlenderPair):
         """Contacts within the margin at the positions of `view`; those of the `previous` step keep their sides."""
         inner, outer = self.sides
         q_a, q_b, margin = inner.collider.q(view), outer.collider.q(view), self._margin(view)
-        places = self._places(q_a, q_b)
-        contacts = self._walls(q_a, q_b, *places)
+        contacts = self._walls(q_a, q_b, *self._nearest(q_a, q_b))
         near = np.flatnonzero(contacts.gap <= margin)
         check_capacity(len(near), self.capacity)
         return contacts.selected(near)
 
-    def _places(self, q_a: FloatArray, q_b: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    def _nearest(self, q_a: FloatArray, q_b: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
         """Names (k,) of what may touch, points of the inner body before mouths, and arc lengths (k,), m, on either
-        axis of the places that are nearest to each other.
+        axis of the points that are nearest to each other.
         """
         inner = self.sides[0]
         nodes = inner.segments.surface.nodes
@@ -68,7 +67,7 @@ class BorePair(SlenderPair):
     def _walls(
         self, q_a: FloatArray, q_b: FloatArray, names: IntArray, arc_a: FloatArray, arc_b: FloatArray
     ) -> ContactSet:
-        """The walls around each place."""
+        """The walls around each point."""
         inner, outer = self.sides
         (segment_a, place_a), (segment_b, place_b) = (
             _on_segments(side, arc) for side, arc in ((inner, arc_a), (outer, arc_b))
@@ -127,8 +126,8 @@ def slender_pair(
 
 
 def _model(collider: Collider, models: Sequence[Model]) -> Model:
-    assert collider.number is not None
-    return models[collider.number]
+    assert collider.index is not None
+    return models[collider.index]
 
 
 def begins_inside(inner: Side, outer: Side) -> bool:
@@ -146,13 +145,13 @@ def begins_inside(inner: Side, outer: Side) -> bool:
 
 
 def _within(arc: FloatArray, curve: Axis) -> BoolArray:
-    """Which places are between the ends of a curve, not beyond them."""
+    """Which arc lengths are between the ends of a curve, not beyond them."""
     inside: BoolArray = (arc > 1e-9 * curve.length) & (arc < (1.0 - 1e-9) * curve.length)
     return inside
 
 
 def _on_segments(side: Side, arc: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Segments (k,) and places (k,) in [0, 1] on them of arc lengths (k,) m along a chain."""
+    """Segments (k,) and parameters (k,) in [0, 1] on them of arc lengths (k,) m along a chain."""
     starts = np.concatenate([[0.0], np.cumsum(side.strand.lengths)[:-1]])
     segment = np.clip(np.searchsorted(starts, arc, side="right") - 1, 0, len(starts) - 1).astype(np.int32)
     return segment, np.clip((arc - starts[segment]) / side.strand.lengths[segment], 0.0, 1.0)

@@ -20,11 +20,11 @@ from pliant.models.point_map import PointMap
 class Collider:
     """One side of a colliding pair: the `models.contact_shape.ContactShape` of a body or an obstacle.
 
-    `number` is the index of its model, None for an obstacle.
+    `index` is that of its model, None for an obstacle.
     """
 
     handle: Any
-    number: int | None
+    index: int | None
     map: PointMap
     nodes: IntArray
     surface: CollisionSurface | None
@@ -36,9 +36,9 @@ class Collider:
     @classmethod
     def of(cls, handle: Any, models: Sequence[Model], *, exclude: Any = None) -> Collider:
         """The collider of a body or an obstacle; surface nodes of a volume in the region `exclude` take no part."""
-        number = next((k for k, model in enumerate(models) if model.spec is handle), None)
-        shape = handle.contact_shape() if number is None else models[number].contact_shape(exclude)
-        return cls(handle, number, **{part.name: getattr(shape, part.name) for part in fields(shape)})
+        index = next((k for k, model in enumerate(models) if model.spec is handle), None)
+        shape = handle.contact_shape() if index is None else models[index].contact_shape(exclude)
+        return cls(handle, index, **{part.name: getattr(shape, part.name) for part in fields(shape)})
 
     @property
     def name(self) -> str:
@@ -53,10 +53,10 @@ class Collider:
         """Positions or pose in the step: of a model at the displacement so far, of an obstacle at the end of the
         step.
         """
-        if self.number is None:
+        if self.index is None:
             pose: FloatArray = self.handle.pose(view.time)
             return pose
-        return np.asarray(view.q[self.number])
+        return np.asarray(view.q[self.index])
 
     def depth_of(self, other: Collider, view: RowView) -> float:
         """How deep points of `other` lie inside this body, m; 0 where none does."""
@@ -73,24 +73,24 @@ class Collider:
 
     def q_start(self, view: RowView) -> FloatArray:
         """Positions or pose at the start of the step."""
-        if self.number is None:
+        if self.index is None:
             pose: FloatArray = self.handle.pose(view.time - view.dt)
             return pose
-        return np.asarray(view.start[self.number])
+        return np.asarray(view.start[self.index])
 
     def velocities(self, view: RowView) -> FloatArray:
         """Velocities of the points of the side at the start of the step, (k, 3), m/s; those of its nodes or its box."""
-        if self.number is None:
+        if self.index is None:
             if self.handle.motion is None or not view.dt:
                 return np.zeros((1, 3))
             start, end = self.handle.pose(view.time - view.dt), self.handle.pose(view.time)
             moved: FloatArray = (end[:1] - start[:1]) / view.dt
             return moved
-        return self.map.carrier_velocities(view.start[self.number], np.asarray(view.speeds[self.number]))
+        return self.map.carrier_velocities(view.start[self.index], np.asarray(view.speeds[self.index]))
 
     def drift(self, view: RowView, points: FloatArray) -> FloatArray:
         """How far the points of an obstacle that stand at `points` (m, 3) at the end of the step moved in it, m."""
-        if self.number is not None or self.handle.motion is None:
+        if self.index is not None or self.handle.motion is None:
             return np.zeros_like(points)
         start, end = self.handle.pose(view.time - view.dt), self.handle.pose(view.time)
         local = (points - end[0]) @ end[1:]

@@ -1,4 +1,4 @@
-"""A colliding pair as a maker of rows: detection, contact frames, laws.
+"""A contact pair, the constraint that keeps two bodies apart: detection, contact frames, laws.
 
 δ of a normal row is the gap at the end of the step, δ of a tangential row the slip over the step. A penetration at
 the start is not undone at once, which would throw bodies apart, but at a bounded speed.
@@ -71,7 +71,7 @@ class ContactMemory:
 
 @dataclass(frozen=True, eq=False)
 class ContactPair(Constraint):
-    """Two sides that collide with friction `mu`, detected within `margin` (m); `pair` is the number of the pair."""
+    """Two sides that collide with friction `mu`, detected within `margin` (m); `pair` is the index of the pair."""
 
     a: Collider
     b: Collider
@@ -94,7 +94,7 @@ class ContactPair(Constraint):
 
     def holds(self, index: int) -> bool:
         """Whether body `index` may rest on another."""
-        return self.a is not self.b and index in (self.a.number, self.b.number)
+        return self.a is not self.b and index in (self.a.index, self.b.index)
 
     def detect(self, view: RowView) -> Any:
         """Contacts within the margin at the positions of `view`."""
@@ -219,9 +219,9 @@ class ContactPair(Constraint):
         width = 3 if self.mu else 1
         H = view.blank(contacts.count * width)
         directions = frames[:, :width]
-        for number, pulled in self._pulls(view, contacts, directions) if contacts.count else ():
-            H[number] = H[number] + pulled if H[number].nnz else pulled
-        moves = self.b.number is None and self.b.handle.motion is not None
+        for index, block in self._gradients(view, contacts, directions) if contacts.count else ():
+            H[index] = H[index] + block if H[index].nnz else block
+        moves = self.b.index is None and self.b.handle.motion is not None
         drift = np.einsum("mki,mi->mk", directions, self.b.drift(view, contacts.point_b)) if moves else None
         return self.governed(view, H, contacts.gap, contacts.key, drift)
 
@@ -246,21 +246,21 @@ class ContactPair(Constraint):
         count = memory.contacts.count
         return delta.reshape(count, -1)[:, 0] if count else np.zeros(0)
 
-    def _pulls(
+    def _gradients(
         self, view: RowView, contacts: ContactSet, directions: FloatArray
     ) -> Iterator[tuple[int, sparse.csr_matrix]]:
-        """Numbers of the models and rows over them, of either side."""
+        """Indices of the models and rows over them, of either side."""
         a, b, c = self.a, self.b, contacts
         if a is b and a.surface is not None:
-            assert a.number is not None
+            assert a.index is not None
             nodes, weights = np.hstack([c.nodes_a, c.nodes_b]), np.hstack([c.weights_a, -c.weights_b])
-            yield a.number, a.pull(view, side_rows(nodes, weights, directions, c.point_count_a))
+            yield a.index, a.pull(view, side_rows(nodes, weights, directions, c.point_count_a))
             return
         for side, first in ((a, True), (b, False)):
-            if side.number is not None:
-                yield side.number, self._pulled(view, first, contacts, directions)
+            if side.index is not None:
+                yield side.index, self._gradient(view, first, contacts, directions)
 
-    def _pulled(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
+    def _gradient(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
         """Rows of one side over its model: through its points, or at the contact points of a solid or a ball."""
         a, b, c = self.a, self.b, contacts
         if first and a.radius:

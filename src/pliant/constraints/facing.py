@@ -20,7 +20,7 @@ from scipy import sparse
 
 from pliant.collision import CollisionSurface, ContactKind, ContactSet, side_rows
 from pliant.collision.contacts import check_capacity, key_base
-from pliant.collision.facing import FacingGaps, FacingTable
+from pliant.collision.narrow.facing import FacingGaps, FacingTable
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactMemory, ContactPair
 from pliant.constraints.rows import Rows, RowView
@@ -132,8 +132,8 @@ class FacingPair(ContactPair):
         """The pair of `spec` in a world of `models`; `pair` tells it from others."""
         a = _side(spec, spec.body, spec.points, "points", models)
         b = _side(spec, spec.other, spec.corners, "corners", models)
-        assert b.number is not None
-        rest = b.map.points(models[b.number].initial()[0])
+        assert b.index is not None
+        rest = b.map.points(models[b.index].initial()[0])
         surface = CollisionSurface.build(spec.triangles, rest)
         groups = (
             np.zeros(count, np.int64) if given is None else given
@@ -160,7 +160,7 @@ class FacingPair(ContactPair):
 
     def holds(self, index: int) -> bool:
         """Whether body `index` may rest on another."""
-        return self.a.number != self.b.number and index in (self.a.number, self.b.number)
+        return self.a.index != self.b.index and index in (self.a.index, self.b.index)
 
     def gaps(self, view: RowView, nearest: IntArray | None = None) -> FacingGaps:
         """What every point sees, however far; `nearest` (p,) are the triangles it saw before."""
@@ -258,7 +258,7 @@ class FacingPair(ContactPair):
         count, faces = len(points), seen.face[points]
         nodes_a, weights_a = np.full((count, 3), -1, np.int32), np.zeros((count, 3))
         nodes_a[:, 0], weights_a[:, 0] = points, 1.0
-        normal, gap, place = seen.normal[points], seen.gap[points], seen.points[points]
+        normal, gap, point = seen.normal[points], seen.gap[points], seen.points[points]
         return ContactSet(
             kind=np.full(count, ContactKind.VERTEX_FACE, np.uint8),
             nodes_a=nodes_a,
@@ -267,8 +267,8 @@ class FacingPair(ContactPair):
             weights_b=seen.weights[points],
             normal=normal,
             gap=gap,
-            point_a=place,
-            point_b=place - gap[:, None] * normal,
+            point_a=point,
+            point_b=point - gap[:, None] * normal,
             key=self.key(points),
             face=faces,
             point_count_a=self.count,
@@ -299,17 +299,18 @@ class FacingPair(ContactPair):
     def _none(self) -> ContactSet:
         return ContactSet.empty(self.count, len(self.table.surface.rest))
 
-    def _pulled(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
+    def _gradient(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
         """Rows of one side over its model, by way of the points and corners that touch alone."""
         if first:
             return self.a.map.selected(contacts.nodes_a[:, 0]).pull_along(self.a.q(view), directions)
-        used, places = np.unique(contacts.nodes_b, return_inverse=True)
-        over = side_rows(places.reshape(-1, 3).astype(np.int32, copy=False), -contacts.weights_b, directions, len(used))
+        used, corners = np.unique(contacts.nodes_b, return_inverse=True)
+        nodes = corners.reshape(-1, 3).astype(np.int32, copy=False)
+        over = side_rows(nodes, -contacts.weights_b, directions, len(used))
         return self.b.map.selected(used).pull(self.b.q(view), over)
 
 
 def _side(spec: Facing, body: Any, points: Any, what: str, models: Sequence[Model]) -> Collider:
-    number = next(k for k, model in enumerate(models) if model.spec is body)
+    index = next(k for k, model in enumerate(models) if model.spec is body)
     where = np.asarray(points, np.float64)
-    riders = models[number].embed(where, what=f"{what} of {spec.name!r} on {body.name!r}", reach=spec.reach)
-    return Collider(body, number, riders, np.arange(len(where), dtype=np.int32), None, None, 0.0)
+    embedded = models[index].embed(where, what=f"{what} of {spec.name!r} on {body.name!r}", reach=spec.reach)
+    return Collider(body, index, embedded, np.arange(len(where), dtype=np.int32), None, None, 0.0)

@@ -89,8 +89,9 @@ class RowView:
     """What constraints see of a step.
 
     `q` are the positions or poses of the models at the displacement so far, `start` those at the start of the step;
-    `moved` is the displacement so far. `time` (s) is that of the end of the step, `dt` (s) its length, 0 in statics;
-    `interval` (s) the time that passes in it: dt, or what a quasi-static stepper is given, 0 where none passes.
+    `moved` is the displacement so far. `time` (s) is that of the end of the step, `dt` (s) its length, 0 in
+    quasi-static steps; `interval` (s) the time that passes in it: dt, or what a quasi-static stepper is given, 0 where
+    none passes.
     `speeds` are the velocities of the models at its start, `gravity` (m/s²) the strength of gravity; `last_keys` and
     `last_lam` the rows of the step before and their λ.
     """
@@ -241,10 +242,10 @@ class Constraint:
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """All rows of a step: `rows`, the range of each constraint's rows in them, and the memories of the constraints."""
+    """All rows of a step: `rows`, the slice of each constraint's rows in them, and the memories of the constraints."""
 
     rows: Rows
-    places: tuple[slice, ...]
+    slices: tuple[slice, ...]
     memories: tuple[Any, ...]
 
 
@@ -258,9 +259,9 @@ def assemble(constraints: Sequence[Constraint], views: Sequence[RowView], found:
     made = [one.rows(view, seen) for one, view, seen in zip(constraints, views, found, strict=True)]
     parts = [rows for rows, _ in made]
     ends = np.cumsum([0, *(part.count for part in parts)])
-    places = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
+    slices = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
     memories = tuple(memory for _, memory in made)
-    return Assembly(joined(parts), places, memories)
+    return Assembly(joined(parts), slices, memories)
 
 
 def joined(parts: Sequence[Rows]) -> Rows:

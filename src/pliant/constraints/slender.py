@@ -1,8 +1,8 @@
 """Contacts between slender bodies, rods and beams: round segments against round segments, or one body with itself.
 
-`collision.segments` finds where chords are near each other; here the places move on to the curved axes, by Newton's
-iteration along their tangents, so that gaps are those of the bodies and not of their chords. A contact acts on both at
-one point, half-way through its gap: then forces and moments of the two are opposite to the last digit.
+`collision.narrow.segments` finds where chords are near each other; here the nearest points move on to the curved axes,
+by Newton's iteration along their tangents, so that gaps are those of the bodies and not of their chords. A contact acts
+on both at one point, half-way through its gap: then forces and moments of the two are opposite to the last digit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, key_base
-from pliant.collision.segments import SegmentSet, segment_contacts
+from pliant.collision.narrow.segments import SegmentSet, segment_contacts
 from pliant.collision.surface import EDGE_LIMIT
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
@@ -24,7 +24,7 @@ from pliant.models.axis import Axis
 from pliant.models.body import Model
 
 _ROUNDS = 2  # of Newton's iteration from the chords to the axes; each squares the error
-_ALONG = 1e-9  # axes nearer than this share of the radii have no direction between them
+_ALONG = 1e-9  # axes nearer than this fraction of the radii have no direction between them
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,25 +50,25 @@ class Side:
         turned = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
         return points, float((0.125 * self.strand.lengths * turned).max())
 
-    def axis(self, q: FloatArray, segments: IntArray, places: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Positions (m, 3) on the axis, m, and their derivatives by the places, m."""
-        there = self.strand.on_segments(segments, places)
+    def axis(self, q: FloatArray, segments: IntArray, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Positions (m, 3) on the axis, m, and their derivatives by the parameters in [0, 1], m."""
+        there = self.strand.on_segments(segments, parameters)
         return there.points(q), there.frames(q)[:, :, 0] * self.strand.lengths[segments, None]
 
-    def nodes(self, segments: IntArray, places: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Vertices (m, 3) and weights (m, 3) of places on segments, as a contact set has them."""
+    def nodes(self, segments: IntArray, parameters: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Vertices (m, 3) and weights (m, 3) of points at `parameters` of segments, as a contact set has them."""
         none = np.full((len(segments), 1), -1, np.int32)
-        weights = np.stack([1.0 - places, places, np.zeros(len(places))], axis=1)
+        weights = np.stack([1.0 - parameters, parameters, np.zeros(len(parameters))], axis=1)
         return np.hstack([self.strand.segments[segments], none]), weights
 
-    def pulled(
+    def gradient(
         self, view: RowView, nodes: IntArray, weights: FloatArray, points: FloatArray, directions: FloatArray
     ) -> sparse.csr_matrix:
         """Rows (m w, unknowns) of world `points` (m, 3), m, along their `directions` (m, w, 3), which move with the
-        cross-sections at the places of `nodes` and `weights`.
+        cross-sections at the points of `nodes` and `weights`.
         """
         q = self.collider.q(view)
-        there = self.strand.on_segments(self.segments.number(nodes), weights[:, 1])
+        there = self.strand.on_segments(self.segments.index_of(nodes), weights[:, 1])
         return there.carrying(q, points).pull_along(q, directions)
 
 
@@ -81,7 +81,7 @@ class SlenderPair(ContactPair):
     @property
     def direction_models(self) -> tuple[int, ...]:
         """Indices of both models: points of their axes are no linear functions of the unknowns."""
-        return tuple(side.collider.number for side in self.sides if side.collider.number is not None)
+        return tuple(side.collider.index for side in self.sides if side.collider.index is not None)
 
     def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
         """Contacts within the margin at the positions of `view`; those of the `previous` step keep their sides."""
@@ -91,23 +91,23 @@ class SlenderPair(ContactPair):
         points_a, slack_a = a.chords(q_a)
         points_b, slack_b = (points_a, slack_a) if a is b else b.chords(q_b)
         found = segment_contacts(a.segments, points_a, b.segments, points_b, margin=margin + slack_a + slack_b)
-        places = self._on_axes(q_a, q_b, found.side, found.segments, found.places)
-        contacts = self._contact_set(q_a, q_b, found.side, found.segments, places, previous)
+        parameters = self._on_axes(q_a, q_b, found.side, found.segments, found.parameters)
+        contacts = self._contact_set(q_a, q_b, found.side, found.segments, parameters, previous)
         near = np.flatnonzero(contacts.gap <= margin)
         check_capacity(len(near), self.capacity)
         return contacts.selected(near)
 
     def _on_axes(
-        self, q_a: FloatArray, q_b: FloatArray, side: IntArray, segments: IntArray, places: FloatArray
+        self, q_a: FloatArray, q_b: FloatArray, side: IntArray, segments: IntArray, parameters: FloatArray
     ) -> FloatArray:
-        """Places (m, 2) nearest to each other on the axes, from those on the chords; vertices keep theirs."""
+        """Parameters (m, 2) of the nearest points on the axes, from those on the chords; vertices keep theirs."""
         a, b = self.sides
         moves = np.stack([side != 0, side != 1], axis=1)
         for _ in range(_ROUNDS):
-            p, u = a.axis(q_a, segments[:, 0], places[:, 0])
-            r, v = b.axis(q_b, segments[:, 1], places[:, 1])
-            places = np.clip(places + _nearest_on_lines(p - r, u, v, moves), 0.0, 1.0)
-        return places
+            p, u = a.axis(q_a, segments[:, 0], parameters[:, 0])
+            r, v = b.axis(q_b, segments[:, 1], parameters[:, 1])
+            parameters = np.clip(parameters + _nearest_on_lines(p - r, u, v, moves), 0.0, 1.0)
+        return parameters
 
     def _contact_set(
         self,
@@ -115,18 +115,18 @@ class SlenderPair(ContactPair):
         q_b: FloatArray,
         side: IntArray,
         segments: IntArray,
-        places: FloatArray,
+        parameters: FloatArray,
         previous: ContactSet | None,
     ) -> ContactSet:
         a, b = self.sides
-        p, u = a.axis(q_a, segments[:, 0], places[:, 0])
-        r, v = b.axis(q_b, segments[:, 1], places[:, 1])
+        p, u = a.axis(q_a, segments[:, 0], parameters[:, 0])
+        r, v = b.axis(q_b, segments[:, 1], parameters[:, 1])
         radius_a, radius_b = a.strand.radii[segments[:, 0]], b.strand.radii[segments[:, 1]]
         normal, distance = _directions(p - r, u, v, radius_a + radius_b)
-        nodes_a, weights_a = a.nodes(segments[:, 0], places[:, 0])
-        nodes_b, weights_b = b.nodes(segments[:, 1], places[:, 1])
+        nodes_a, weights_a = a.nodes(segments[:, 0], parameters[:, 0])
+        nodes_b, weights_b = b.nodes(segments[:, 1], parameters[:, 1])
         kind = np.array([ContactKind.VERTEX_FACE, ContactKind.FACE_VERTEX, ContactKind.EDGE_EDGE], np.uint8)[side]
-        keys = self._keys(side, segments, places)
+        keys = self._keys(side, segments, parameters)
         passed = _passed(keys, normal, previous) & (side == 2)
         normal[passed] *= -1.0
         distance[passed] *= -1.0
@@ -147,10 +147,10 @@ class SlenderPair(ContactPair):
             point_count_b=len(b.segments.owner),
         )
 
-    def _keys(self, side: IntArray, segments: IntArray, places: FloatArray) -> Any:
+    def _keys(self, side: IntArray, segments: IntArray, parameters: FloatArray) -> Any:
         """Identities: two segments that cross; a vertex, and the how manieth of its contacts it is."""
         rows = np.arange(len(side))
-        ends = np.rint(places).astype(np.int64)
+        ends = np.rint(parameters).astype(np.int64)
         vertex = np.where(
             side == 0,
             self.sides[0].strand.segments[segments[:, 0]][rows, ends[:, 0]],
@@ -174,16 +174,16 @@ class SlenderPair(ContactPair):
         fastest = 2.0 * float(np.linalg.norm(v - v.mean(axis=0), axis=1).max())
         return max(self.margin, 1.2 * view.dt * fastest)
 
-    def _pulled(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
+    def _gradient(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
         """Rows of one side, at the points half-way through the gaps."""
         c, points = contacts, 0.5 * (contacts.point_a + contacts.point_b)
         if first:
-            return self.sides[0].pulled(view, c.nodes_a, c.weights_a, points, directions)
-        return self.sides[1].pulled(view, c.nodes_b, c.weights_b, points, -directions)
+            return self.sides[0].gradient(view, c.nodes_a, c.weights_a, points, directions)
+        return self.sides[1].gradient(view, c.nodes_b, c.weights_b, points, -directions)
 
 
 def _nearest_on_lines(d: FloatArray, u: FloatArray, v: FloatArray, moves: BoolArray) -> FloatArray:
-    """Changes (m, 2) of places that bring d + s u − t v nearest to zero; those that do not move keep still."""
+    """Changes (m, 2) of parameters that bring d + s u − t v nearest to zero; those that do not move keep still."""
     uu, vv, uv = (np.einsum("mi,mi->m", x, y) for x, y in ((u, u), (v, v), (u, v)))
     du, dv = np.einsum("mi,mi->m", d, u), np.einsum("mi,mi->m", d, v)
     both = moves.all(axis=1)
@@ -211,7 +211,7 @@ def _passed(keys: Any, normal: FloatArray, previous: ContactSet | None) -> BoolA
     """Which of the contacts have their axes on the other side of each other than they had in the last step."""
     if previous is None or not previous.count:
         return np.zeros(len(keys), bool)
-    places = np.minimum(np.searchsorted(previous.key, keys), previous.count - 1)
-    cosine = np.einsum("mi,mi->m", previous.normal[places], normal)
-    passed: BoolArray = (previous.key[places] == keys) & (cosine < -0.5)
+    found = np.minimum(np.searchsorted(previous.key, keys), previous.count - 1)
+    cosine = np.einsum("mi,mi->m", previous.normal[found], normal)
+    passed: BoolArray = (previous.key[found] == keys) & (cosine < -0.5)
     return passed

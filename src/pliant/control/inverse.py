@@ -247,8 +247,8 @@ class InverseSession:
         """Rows of the effectors, their places, and what the speed limit left out."""
         assembly = info.step.assembly
         assert assembly is not None
-        first = len(assembly.places) - len(self.constraints)
-        return list(zip(self.constraints, assembly.places[first:], assembly.memories[first:], strict=True))
+        first = len(assembly.slices) - len(self.constraints)
+        return list(zip(self.constraints, assembly.slices[first:], assembly.memories[first:], strict=True))
 
     def solve(self, condensed: Condensed) -> Solution:
         """λ of all rows, N, and the bodies carried by the supports that it moves."""
@@ -270,7 +270,7 @@ class InverseSession:
 
     def _with_guides(self, condensed: Condensed) -> tuple[FloatArray, Any, float]:
         """λ of all rows where some have friction in their guides, the last inverse, and what still changed."""
-        rows, places, start = condensed.assembly.rows, condensed.assembly.places, condensed.bodies.start
+        rows, places, start = condensed.assembly.rows, condensed.assembly.slices, condensed.bodies.start
         watched = np.zeros(rows.count, np.bool_)
         for place in places[len(places) - len(self.constraints) :]:
             watched[place] = True

@@ -216,7 +216,7 @@ def _watched(
     factors = [system.factorize() for system in systems]
     assembly = bodies.assembled(makers)
     W = with_couplings(assembly.rows.H, factors, couplings)
-    return _Watched(W, assembly.places, assembly.rows, state, couplings)
+    return _Watched(W, assembly.slices, assembly.rows, state, couplings)
 
 
 def _unsprung(number: int, unknown: int, spring: float, sizes: Sequence[int]) -> Coupling:

@@ -42,7 +42,7 @@ class Solving:
         self.session, self.bodies, self.problem = session, condensed.bodies, problem
         self.bound, self.assembly = session.bound, condensed.assembly
         factors, columns = condensed.factors, condensed.observed
-        rows, places = condensed.assembly.rows, condensed.assembly.places
+        rows, places = condensed.assembly.rows, condensed.assembly.slices
         count, first = len(rows.gap), len(places) - len(session.constraints)
         self.drives = np.array([places[k].start for k in self.bound.makers], np.int64)
         self.effector_places = places[first:]

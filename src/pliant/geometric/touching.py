@@ -66,7 +66,7 @@ class Touching:
         self._memories = self.assembly.memories
         rows = self.assembly.rows
         of_contacts: BoolArray = np.zeros(rows.count, bool)
-        for place, contact in zip(self.assembly.places, self._is_contact, strict=True):
+        for place, contact in zip(self.assembly.slices, self._is_contact, strict=True):
             of_contacts[place] = contact
         self.contact, self.drive = np.flatnonzero(of_contacts), np.flatnonzero(~of_contacts)
         self.H = sparse.hstack([H[self.contact] for H in rows.H], format="csr")

@@ -26,7 +26,7 @@ def combined_rows(
         (pair.b, used, corners.reshape(-1, 3), -contacts.weights_b),
     )
     for side, points, which, weights in sides:
-        index = side.number
+        index = side.index
         assert index is not None
         values, columns = side.map.selected(points).blocks(side.q(view))
         out = dense.setdefault(index, np.zeros((len(H[0].indptr) - 1, view.sizes[index])))

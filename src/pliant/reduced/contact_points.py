@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from pliant.collision import CollisionSurface, ContactSet
-from pliant.collision.facing import FacingTable
+from pliant.collision.narrow.facing import FacingTable
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactMemory, ContactPair
 from pliant.constraints.facing import Facing, FacingPair
@@ -182,7 +182,7 @@ def _embedded(side: Collider, nodes: IntArray, weights: FloatArray) -> Collider:
     else:
         assert isinstance(side.map, FrameMap)
         chosen = FrameMap(np.einsum("pj,pji->pi", weights, side.map.local[nodes]))
-    return Collider(side.handle, side.number, chosen, np.arange(len(nodes), dtype=np.int32), None, None, 0.0)
+    return Collider(side.handle, side.index, chosen, np.arange(len(nodes), dtype=np.int32), None, None, 0.0)
 
 
 def _with_ring(surface: CollisionSurface, nodes: IntArray) -> BoolArray:

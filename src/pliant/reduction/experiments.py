@@ -90,7 +90,7 @@ def _rows(info: StepInfo, spread: bool) -> dict[str, Any]:
     """Keys, λ, makers and kinds of the rows of a step."""
     assert info.assembly is not None
     assert info.lam is not None
-    rows, places = info.assembly.rows, info.assembly.places
+    rows, places = info.assembly.rows, info.assembly.slices
     sizes = [place.stop - place.start for place in places]
     maker: IndexArray = np.repeat(np.arange(len(places), dtype=np.int64), sizes)
     within = np.arange(rows.count) - np.repeat([place.start for place in places], sizes)

@@ -29,7 +29,7 @@ def spread_forces(info: StepInfo) -> FloatArray:
     assert info.lam is not None
     assert info.world is not None
     lam, rows = np.array(info.lam), info.assembly.rows
-    for maker, place in zip(info.world.constraints, info.assembly.places, strict=False):
+    for maker, place in zip(info.world.constraints, info.assembly.slices, strict=False):
         own = lam[place]
         if not isinstance(maker, ContactPair) or not own.any() or (rows.law[place] != Law.SIGNORINI).any():
             continue

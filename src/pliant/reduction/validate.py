@@ -198,7 +198,7 @@ def _normal_force(info: Any) -> float:
     for number, maker in enumerate(info.world.constraints):
         if isinstance(maker, ContactPair) and info.assembly is not None:
             memory = info.assembly.memories[number]
-            forces = memory.forces(info.lam[info.assembly.places[number]])
+            forces = memory.forces(info.lam[info.assembly.slices[number]])
             total += float(np.einsum("mi,mi->", forces, memory.contacts.normal))
     return total
 
@@ -207,7 +207,7 @@ def _contact_rows(info: Any) -> int:
     """How many rows the contacts of a step have."""
     if info.assembly is None:
         return 0
-    parts = zip(info.world.constraints, info.assembly.places, strict=False)
+    parts = zip(info.world.constraints, info.assembly.slices, strict=False)
     return sum(place.stop - place.start for maker, place in parts if isinstance(maker, ContactPair))
 
 

@@ -92,7 +92,7 @@ class StepInfo:
             return pairs[:, 0], pairs[:, 1]
         if self.assembly is None or self.lam is None:
             return 0.0, 0.0
-        row = self.assembly.places[self.world.constraint_index(actuator)].start
+        row = self.assembly.slices[self.world.constraint_index(actuator)].start
         return float(self.delta[row]), float(self.lam[row])
 
     def error(self, effector: Any) -> float:
@@ -128,7 +128,7 @@ class StepInfo:
         assert assembly is not None
         assert self.lam is not None
         pair: Any = self.world.constraints[index]
-        memory, rows = assembly.memories[index], assembly.places[index]
+        memory, rows = assembly.memories[index], assembly.slices[index]
         force, found = sign * memory.forces(self.lam[rows]), memory.contacts
         gaps = pair.end_gaps(memory, self.delta[rows], self.step.bodies.view())
         return Contacts(found.point_a, sign * found.normal, gaps, force)
@@ -144,7 +144,7 @@ class StepInfo:
         assembly = self.assembly
         if assembly is None or self.lam is None:
             return 0
-        parts = zip(self.world.constraints, assembly.memories, assembly.places, strict=False)
+        parts = zip(self.world.constraints, assembly.memories, assembly.slices, strict=False)
         return sum(constraint.unknown_pushing(memory, self.lam[rows]) for constraint, memory, rows in parts)
 
     def diagnose(self) -> Diagnosis:

@@ -280,7 +280,7 @@ def _generalized(assembly: Assembly, lam: FloatArray, dx: Sequence[FloatArray]) 
 
 def _named_conflict(step: Step, assembly: Assembly, error: ConflictingRowsError) -> ConflictingRowsError:
     """The error with the names of the conflicting constraints in front, and a word on reduced bodies."""
-    pairs = zip(step.constraints, assembly.places, strict=True)
+    pairs = zip(step.constraints, assembly.slices, strict=True)
     names = [repr(each.name) for each, place in pairs if any(place.start <= row < place.stop for row in error.rows)]
     text = f"{', '.join(names)} cannot be satisfied together: {error}"
     if step.world.reductions:

@@ -67,7 +67,7 @@ def world_frame(state: State, info: StepInfo | None, tip: FloatArray | None = No
             total = float(np.linalg.norm(found.forces.sum(axis=0)))
             readings.append((name, f"{total:.3f} N" if len(found.gaps) else "apart"))
         elif isinstance(maker, ActuatorRows):
-            place = info.assembly.places[number].start
+            place = info.assembly.slices[number].start
             values = np.array([delta[place], lam[place]])
             readings.append((maker.spec.name, reading_text(maker.spec, values)))
             if isinstance(maker, CableRows):

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from pliant.collision.lanes import LOWEST, Reach, box_of, near_facing, reach_of
-from pliant.collision.notches import share_point
+from pliant.collision.broad.lanes import LOWEST, Reach, box_of, near_facing, reach_of
+from pliant.collision.broad.notches import share_point
+from pliant.collision.broad.tree import SingleArray, may_face, near
 from pliant.collision.surface import Pose
-from pliant.collision.tree import SingleArray, may_face, near
 from pliant.core.arrays import frozen
 from pliant.core.kernels import kernel
 from pliant.core.types import IntArray

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, key_base
-from pliant.collision.obstacles import Obstacle
+from pliant.collision.solids.obstacles import Obstacle
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, positive
 from pliant.core.kernels import kernel

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.collision.features import Features
-from pliant.collision.lanes import LOWEST, Reach, above
-from pliant.collision.tree import LEAF
+from pliant.collision.broad.features import Features
+from pliant.collision.broad.lanes import LOWEST, Reach, above
+from pliant.collision.broad.tree import LEAF
 from pliant.core.kernels import inline
 from pliant.core.types import IntArray
 

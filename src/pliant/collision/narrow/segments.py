@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from pliant.collision.broad.pairs import triangle_pairs
+from pliant.collision.broad.tree import median_order
 from pliant.collision.closest import PARALLEL, clamp, dot, segment_parameters
-from pliant.collision.pairs import triangle_pairs
 from pliant.collision.surface import EDGE_LIMIT, CollisionSurface
-from pliant.collision.tree import median_order
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
@@ -81,7 +81,7 @@ class SegmentSet:
             array.setflags(write=False)
         return cls(surface.edges, radii, owner, surface, apart)
 
-    def number(self, nodes: IntArray) -> IndexArray:
+    def index_of(self, nodes: IntArray) -> IndexArray:
         """The segments whose vertices are `nodes` (m, 2)."""
         codes = self.segments[:, 0] * np.int64(len(self.owner)) + self.segments[:, 1]
         order = np.argsort(codes, kind="stable")
@@ -93,12 +93,12 @@ class SegmentSet:
 @dataclass(frozen=True, eq=False)
 class SegmentContacts:
     """m contacts: `side` (m,) is 0 where a vertex is on side a, 1 where one is on side b, 2 where segments cross;
-    `segments` (m, 2) those of either side, `places` (m, 2) in [0, 1] where on them.
+    `segments` (m, 2) those of either side, `parameters` (m, 2) in [0, 1] where on them.
     """
 
     side: IntArray
     segments: IntArray
-    places: FloatArray
+    parameters: FloatArray
 
 
 def segment_contacts(

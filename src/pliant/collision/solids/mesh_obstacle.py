@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from pliant.collision.closest import triangle_weights
-from pliant.collision.obstacles import Distance
-from pliant.collision.pseudonormal import Sides, signed_direction
+from pliant.collision.narrow.pseudonormal import Sides, signed_direction
+from pliant.collision.solids.obstacles import Distance
 from pliant.collision.surface import CollisionSurface
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array

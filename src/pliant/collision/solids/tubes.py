@@ -16,8 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
-from pliant.collision.obstacles import Distance, _across, _store
-from pliant.collision.shape_distance import EPS
+from pliant.collision.solids.obstacles import Distance, _across, _store
+from pliant.collision.solids.shape_distance import EPS
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray

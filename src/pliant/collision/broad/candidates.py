@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.collision.features import Features, features_of, find_bends, smooth_limits
+from pliant.collision.broad.features import Features, features_of, find_bends, smooth_limits
+from pliant.collision.broad.lanes import Reach, Smooth, reach_of
+from pliant.collision.broad.near_edges import find_bent, find_crossing
+from pliant.collision.broad.near_vertices import find_vertices
+from pliant.collision.broad.pairs import leaf_pairs
 from pliant.collision.filters import Limits
-from pliant.collision.lanes import Reach, Smooth, reach_of
-from pliant.collision.near_edges import find_bent, find_crossing
-from pliant.collision.near_vertices import find_vertices
-from pliant.collision.pairs import leaf_pairs
 from pliant.collision.surface import Pose
 from pliant.core.arrays import frozen
 from pliant.core.kernels import kernel

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pliant.collision.closest import dot, triangle_weights
-from pliant.collision.pseudonormal import Sides, signed_direction
+from pliant.collision.narrow.pseudonormal import Sides, signed_direction
 from pliant.collision.surface import CollisionSurface
 from pliant.core.arrays import frozen
 from pliant.core.errors import InputError

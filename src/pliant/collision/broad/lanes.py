@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.collision.tree import LEAF, Bounds, SingleArray
+from pliant.collision.broad.tree import LEAF, Bounds, SingleArray
 from pliant.core.kernels import inline
 from pliant.core.types import IntArray
 

@@ -22,7 +22,7 @@ from pliant.collision.filters import (
     vertex_faces,
     vertex_opposes,
 )
-from pliant.collision.pseudonormal import Sides, facing_direction
+from pliant.collision.narrow.pseudonormal import Sides, facing_direction
 from pliant.core.arrays import frozen
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.collision.closest import triangle_weights
 from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, key_base
-from pliant.collision.pseudonormal import Sides, signed_direction
+from pliant.collision.narrow.pseudonormal import Sides, signed_direction
 from pliant.collision.surface import Pose
 from pliant.core.arrays import frozen
 from pliant.core.kernels import kernel

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.collision.broad.lanes import Reach, Smooth
+from pliant.collision.broad.tree import SingleArray
 from pliant.collision.filters import Limits
-from pliant.collision.lanes import Reach, Smooth
 from pliant.collision.surface import Pose
-from pliant.collision.tree import SingleArray
 from pliant.core.kernels import inline
 from pliant.core.types import BoolArray, FloatArray, IntArray
 

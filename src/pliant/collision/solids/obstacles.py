@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from pliant.collision.shape_distance import BOX, PLANE, REVOLVED, ROUND, shape_distance
+from pliant.collision.solids.shape_distance import BOX, PLANE, REVOLVED, ROUND, shape_distance
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError

@@ -8,12 +8,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.collision.broad.features import Features
+from pliant.collision.broad.lanes import (
+    LOWEST,
+    Reach,
+    Single,
+    Smooth,
+    beside,
+    box_of,
+    crossing,
+    opposing,
+    opposing_boxes,
+)
+from pliant.collision.broad.near_vertices import CHUNK
+from pliant.collision.broad.notches import make_notch, share_point
+from pliant.collision.broad.tree import LEAF, SingleArray
 from pliant.collision.closest import may_cross
-from pliant.collision.features import Features
-from pliant.collision.lanes import LOWEST, Reach, Single, Smooth, beside, box_of, crossing, opposing, opposing_boxes
-from pliant.collision.near_vertices import CHUNK
-from pliant.collision.notches import make_notch, share_point
-from pliant.collision.tree import LEAF, SingleArray
 from pliant.core.kernels import inline
 from pliant.core.types import BoolArray, FloatArray, IntArray
 

@@ -1,0 +1,1 @@
+"""Solid shapes as signed distances: analytic ones, pipes, closed meshes."""
