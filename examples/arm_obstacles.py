@@ -1,4 +1,4 @@
-"""A rigid arm from a URDF file swings against a soft post and pushes it aside: its links are obstacles that move."""
+"""A rigid arm from a URDF file pushes a soft post aside: its links are obstacles with prescribed motion."""
 
 from math import pi
 from pathlib import Path

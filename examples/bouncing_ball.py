@@ -1,6 +1,6 @@
-"""Events, then linearization: a ball comes to rest on the floor, and the linear model of that contact is read off.
+"""Events, then linearization: a ball comes to rest on the floor, and the contact mode is linearised there.
 
-The poles are those of the stabilised constraint, s² + 20 s + 100, whatever the ball weighs.
+The poles are those of the stabilised constraint, s² + 20 s + 100, for any mass of the ball.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""A rubber beam, clamped at one end, let go under gravity: how it swings, how far, and how fast it was computed."""
+"""A clamped rubber beam is released under gravity: its tip deflection and the speed of the simulation."""
 
 import numpy as np
 

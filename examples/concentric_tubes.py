@@ -1,7 +1,7 @@
-"""A concentric-tube robot: three pre-bent tubes in each other, pushed and turned at their bases.
+"""A concentric-tube robot: three pre-curved tubes inside each other, pushed and rotated at their bases.
 
-Where tubes overlap they agree on one curvature, the mean of their own ones weighted by their stiffness. Turned against
-each other they unbend, and twist by an angle that grows towards the tip; pushed out, each shows its own curvature.
+Overlapping tubes share one curvature, the mean of their own ones weighted by stiffness. Rotated relative to each other
+they straighten, and twist by an angle that grows towards the tip. An extended tube shows its own curvature.
 """
 
 import numpy as np

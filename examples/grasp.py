@@ -1,4 +1,4 @@
-"""A cable finger closes on a ball that lies on a floor, with friction, and touches itself on the way."""
+"""A cable-driven finger closes on a ball on a floor, with friction and self-contact."""
 
 import numpy as np
 

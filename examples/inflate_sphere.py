@@ -1,4 +1,4 @@
-"""A thick rubber ball blown up from inside, an octant of it, against the closed form of incompressible rubber.
+"""Inflation of a thick rubber sphere, one octant of it, compared with the closed form of incompressible rubber.
 
 The pressure follows the deforming surface. An incompressible neo-Hookean shell of shear modulus μ needs
 

@@ -1,4 +1,4 @@
-"""The tip of a trunk follows a circle: the inverse finds the pull of its eight cables in every step."""
+"""The tip of a trunk follows a circle: in every step the inverse finds the tensions of its eight cables."""
 
 import pliant as pl
 

@@ -1,4 +1,4 @@
-"""A soft gripper of three fingers closes on a cube, lifts it off the floor by friction, holds it and lets it go."""
+"""A soft gripper with three fingers closes on a cube, lifts it by friction, holds it and releases it."""
 
 import pliant as pl
 

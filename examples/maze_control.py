@@ -1,8 +1,9 @@
-"""Control design with contacts: linearise a maze where the ball lies on a ring, design two leads, close the loop.
+"""Control design with contact: linearise a maze with the ball on a ring, design two lead compensators, close the loop.
 
-The ball is unstable on top of its ring, and the maze that must balance it also has to turn: one input, two outputs. A
-first lead balances the ball; what is left has a zero in the right half plane, around which a slow second lead turns the
-maze. Designed on the outer ring, checked on all four, and then driven through the nonlinear maze with its gates.
+The ball is unstable on top of its ring, and the maze that balances it must also rotate: one input, two outputs. The
+first compensator balances the ball. The remaining plant has a zero in the right half plane; a slow second compensator
+rotates the maze. The design is made on the outer ring, checked on all four, and run on the nonlinear maze with its
+gates.
 """
 
 import numpy as np

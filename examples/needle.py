@@ -1,7 +1,7 @@
-"""A needle is pushed into soft tissue along a wavy channel: it takes the points of the channel one after another.
+"""A needle is pushed into soft tissue along a curved channel and enters the points of the channel one after another.
 
-The needle is straight, the channel is not. Pressed against it, the needle rubs: with friction it takes more force to
-push it in, the more the deeper it is.
+The needle is straight, the channel is not. The needle is pressed against the channel, so with friction the insertion
+force grows with depth.
 """
 
 import numpy as np

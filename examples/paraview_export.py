@@ -1,4 +1,4 @@
-"""A bar that swings and is pushed aside, written for ParaView: open out/bar.pvd there, and play it."""
+"""A bar that swings and is pushed aside, written for ParaView: open out/bar.pvd and play it."""
 
 from math import pi
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Offline once, then real time: the self-contacts of a finger in a few modes, and how far they can be trusted."""
+"""Offline once, then real time: the self-contacts of a finger in a few modes, with their validation."""
 
 import tempfile
 from pathlib import Path

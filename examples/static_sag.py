@@ -1,4 +1,4 @@
-"""The same beam at rest, with three elements: plain linear tetrahedra are too stiff, the default one is not.
+"""Static sag of the same beam with three elements: plain linear tetrahedra are too stiff, the default element is not.
 
 The converged sag is 28.8 mm (neo-Hookean, quadratic hexahedra).
 """

@@ -1,7 +1,7 @@
-"""Open loop to hardware: an inverse finds how to pull the cables of a trunk, and a stream sends that to its motors.
+"""Open-loop control of hardware: an inverse finds the cable displacements of a trunk, a stream sends them to motors.
 
-Here the motors are a socket on this machine; `SerialSink("/dev/ttyUSB0", 115200)` would be a board on a cable. What was
-sent is kept in a file too, and replayed from there.
+Here the motors are a socket on this machine; `SerialSink("/dev/ttyUSB0", 115200)` is a board on a serial port. What was
+sent is also kept in a file and replayed from there.
 """
 
 import socket

@@ -1,4 +1,4 @@
-"""A strip of Dragon Skin 20 pulled to three times its length, beside the tensile test its material was fitted to."""
+"""A strip of Dragon Skin 20 at three times its length, compared with the tensile test of its material."""
 
 import numpy as np
 

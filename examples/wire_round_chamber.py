@@ -1,7 +1,7 @@
-"""A wire wound round a pneumatic chamber lets it grow longer, but hardly thicker, as the fibres of soft actuators do.
+"""A wire wound round a pneumatic chamber: the chamber extends, but hardly expands, as in fibre-reinforced actuators.
 
-The wire is an inextensible rod whose rest shape is a helix, exactly: constant bending and twist. It slides in the wall
-of the chamber.
+The wire is an inextensible rod. Its rest configuration, of constant bending and twist, is an exact helix. It slides in
+the wall of the chamber.
 """
 
 import numpy as np

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from experiments.cost_landscape import Landscape, cost_landscape
+from experiments.cost_landscape_plot import plot_cost_landscape
 from experiments.following import W_NOTE, Following, follow_blind, follow_effector, ramp, times
 from experiments.report import Report
 from pliant.actuators import Cable
 from pliant.actuators.values import Force
-from pliant.control import Effector, Inverse, cost_landscape, plot_cost_landscape
-from pliant.control.landscape import Landscape
+from pliant.control import Effector, Inverse
 from pliant.core.types import FloatArray
 from pliant.materials import Corotated
 from pliant.mesh import Mesh, regions

@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments import coevoet_beam, coevoet_tower, coevoet_two_bodies
+from experiments.cost_landscape import cost_landscape
 from experiments.following import distance, follow_blind, follow_effector, times
 from pliant.cli.app import app
-from pliant.control import cost_landscape
 from pliant.solvers import lcp
 
 

@@ -38,12 +38,14 @@ class Enough(BaseException):
 
 
 def trace(run, count):
-    """The arrays q, v, λ of the first `count` states that steppers returned while `run()` ran."""
+    """The arrays of the first `count` states that steppers returned while `run()` ran, as (kind, array): "q", "v" or
+    "lam".
+    """
     states = []
 
     def traced(call, self, *args, **kwargs):
         state, info = call(self, *args, **kwargs)
-        states.append([*state.q, *state.v, state.lam])
+        states.append([*(("q", q) for q in state.q), *(("v", v) for v in state.v), ("lam", state.lam)])
         if len(states) == count:
             raise Enough
         return state, info
@@ -64,7 +66,7 @@ def trace(run, count):
         stack.enter_context(mock.patch("experiments.goury_parts.cache_folder", return_value=records))
         stack.enter_context(contextlib.suppress(Enough))
         run()
-    return [array for state in states for array in state]
+    return [pair for state in states for pair in state]
 
 
 def example(name):
@@ -166,9 +168,10 @@ def rod():
 
 
 def hybrid(make, until):
-    """The whole solution of an event-driven run instead of states."""
+    """The whole solution of an event-driven run, whose adaptive steps are those of one machine, and its end."""
     solution = pl.hybrid.integrate(make(), until=until)
-    return [solution.times, solution.q, solution.v, solution.lam]
+    whole = (solution.times, solution.q, solution.v, solution.lam)
+    return [*((None, array) for array in whole), ("q", solution.final.q), ("v", solution.final.v)]
 
 
 EULER = pl.ImplicitEuler(0.01)
@@ -240,7 +243,7 @@ RUNS = _runs()
 
 
 def arrays_of(name):
-    """The arrays of a recorded run, in their order."""
+    """The arrays of a recorded run, in their order, as (kind, array)."""
     run, count = RUNS[name]
     return trace(run, count) if count else run()
 
@@ -248,7 +251,8 @@ def arrays_of(name):
 def digest(arrays):
     """Hash of the bits and shapes of arrays."""
     sha = hashlib.sha256()
-    for array in arrays:
+    whole = [array for kind, array in arrays if kind is None]
+    for array in whole or [array for _, array in arrays]:
         sha.update(str(array.shape).encode())
         sha.update(np.ascontiguousarray(array, np.float64).tobytes())
     return sha.hexdigest()[:24]
@@ -258,13 +262,13 @@ OUTLINED = 12
 
 
 def outline(arrays):
-    """Size, norm and one projection of each of the first arrays: enough to compare with other machines, where later
-    ones of runs with contact drift apart.
+    """Kind, size, norm and one projection of each of the first arrays: enough to compare with other machines, where
+    later ones of runs with contact drift apart.
     """
     lines = []
-    for array in arrays[:OUTLINED]:
+    for kind, array in [pair for pair in arrays if pair[0] is not None][:OUTLINED]:
         flat = np.asarray(array, np.float64).ravel()
-        lines.append([flat.size, float(np.linalg.norm(flat)), float(flat @ np.cos(np.arange(flat.size)))])
+        lines.append([kind, flat.size, float(np.linalg.norm(flat)), float(flat @ np.cos(np.arange(flat.size)))])
     return lines
 
 

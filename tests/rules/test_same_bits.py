@@ -19,9 +19,14 @@ from pliant.core.kernels import compiled_count
 
 RECORD = json.loads(recorded_runs.RECORD.read_text())
 ELSEWHERE = 1e-10
-"""Of the norm of each array."""
-ILL_CONDITIONED = {}
-"""Runs whose forces other last bits change by more, with the fraction that was seen."""
+"""Of the largest norm of the kind."""
+ITERATED = {
+    "experiment coevoet-two-bodies": 1e-5,  # an inverse through contact: its minimum is nearly flat
+    "experiment fang-gripper": 1e-5,  # minimised to a relative gradient of 1e-5
+    "hybrid ball": 1e-6,  # adaptive steps of an integrator
+    "hybrid delta": 1e-6,
+}
+"""Runs that end at a tolerance of their own."""
 NAMES = [pytest.param(name, marks=[pytest.mark.slow] * (name in recorded_runs.SLOW)) for name in recorded_runs.RUNS]
 
 
@@ -30,7 +35,7 @@ def test_a_run_gives_the_recorded_bits(name):
     recorded = RECORD["runs"][name]
     arrays = recorded_runs.arrays_of(name)
     if recorded_runs.machine() != RECORD["machine"]:
-        _compare(recorded_runs.outline(arrays), recorded["outline"], ILL_CONDITIONED.get(name, ELSEWHERE))
+        _compare(recorded_runs.outline(arrays), recorded["outline"], ITERATED.get(name, ELSEWHERE))
     elif recorded_runs.digest(arrays) != recorded["bits"]:
         # A kernel that this process compiled may round differently from the same one read from the cache.
         assert compiled_count(), f"{name} gives other results than recorded"
@@ -44,6 +49,10 @@ def test_every_run_is_recorded():
 
 
 def _compare(found, recorded, tolerance):
-    assert [line[0] for line in found] == [line[0] for line in recorded]
-    for (_, norm, projection), (_, known_norm, known_projection) in zip(found, recorded, strict=True):
-        assert np.allclose([norm, projection], [known_norm, known_projection], rtol=0.0, atol=tolerance * known_norm)
+    """Norms and projections agree to `tolerance` of the largest norm in the run that positions, or arrays of their own
+    kind, have: velocities of what rests are nothing but rounding.
+    """
+    assert [line[:2] for line in found] == [line[:2] for line in recorded]
+    scale = {kind: max(line[2] for line in recorded if line[0] in ("q", kind)) for kind in ("q", "v", "lam")}
+    for (kind, _, *values), (_, _, *known) in zip(found, recorded, strict=True):
+        assert np.allclose(values, known, rtol=0.0, atol=tolerance * scale[kind]), kind

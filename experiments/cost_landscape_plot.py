@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.control.landscape import Landscape, cost_landscape
+from experiments.cost_landscape import Landscape, cost_landscape
 from pliant.core.errors import MissingExtraError
 from pliant.core.types import FloatArray
 from pliant.solvers.inverse.problem import QpccProblem

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.control import cost_landscape, landscape_plot, plot_cost_landscape
+from experiments import cost_landscape_plot
+from experiments.cost_landscape import cost_landscape
+from experiments.cost_landscape_plot import plot_cost_landscape
 from pliant.solvers.inverse import QpccStatus, compliance_problem, solve_qpcc
 
 OBSTACLES = (
@@ -148,6 +150,6 @@ def test_what_cannot_be_drawn_is_named(problem, monkeypatch):
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(landscape_plot, "import_module", missing)
+    monkeypatch.setattr(cost_landscape_plot, "import_module", missing)
     with pytest.raises(pl.MissingExtraError, match=r"pip install 'pliant\[plot\]'"):
         plot_cost_landscape(problem)
