@@ -85,6 +85,12 @@ def stages(root: Path) -> list[Stage]:
     return found
 
 
+def calls(path: Path, function: str, wanted: list[str]) -> list[str]:
+    """Which of the `wanted` functions `function` of a module calls, in the order of evaluation."""
+    names = (ast.unparse(call.func) for _, call in _calls(_functions(path)[function]))
+    return [name for name in names if name in wanted]
+
+
 def loop_condition(root: Path) -> str:
     """What the step repeats its stages on."""
     step = _functions(root / STEPPER)["ImplicitEuler.__call__"]
@@ -154,7 +160,7 @@ def rooms_drawing(root: Path) -> str:
 
 
 def _room(shapes: list[str], y: int, name: str, text: str, kind: str) -> int:
-    lines = textwrap.wrap(text, 104)
+    lines = textwrap.wrap(text, 110)
     height = 14 + 17 * len(lines)
     shapes += [_box(16, y, WIDTH - 32, height, kind), _text(28, y + 20, name, "code")]
     shapes += [_text(160, y + 20 + 17 * k, line) for k, line in enumerate(lines)]

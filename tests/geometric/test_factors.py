@@ -8,7 +8,7 @@ from scipy import sparse
 
 import pliant as pl
 from pliant.core.errors import SingularError
-from pliant.geometric.lifted import LiftedFactor
+from pliant.geometric.indefinite_factor import IndefiniteFactor
 from pliant.geometric.metric import TangentMetric
 from pliant.geometric.mixed import MixedBody
 from pliant.geometric.quasi_newton import QuasiNewton
@@ -49,7 +49,7 @@ def test_a_matrix_with_two_negative_eigenvalues_is_solved(model, softened):
     with pytest.raises(SingularError):
         model.symbolic.factorize(values)
     nodes = []
-    factor = LiftedFactor(model.symbolic, values, nodes)
+    factor = IndefiniteFactor(model.symbolic, values, nodes)
     assert factor.negative == 2
     assert nodes
     rng = np.random.default_rng(1)
@@ -64,20 +64,20 @@ def test_a_positive_definite_matrix_needs_no_lift(model):
     values = model.blocks()
     model.assemble(model.rest, mass=0.0, stiffness=1.0, tangent=Tangent.EXACT, values=values)
     nodes = []
-    factor = LiftedFactor(model.symbolic, values, nodes)
+    factor = IndefiniteFactor(model.symbolic, values, nodes)
     assert (factor.negative, nodes) == (0, [])
     b = np.random.default_rng(2).normal(size=(model.size, 2))
     np.testing.assert_array_equal(factor.solve(b), model.symbolic.factorize(values).solve(b))
-    again = LiftedFactor(model.symbolic, values, [int(model.symbolic.nodes[0])])
+    again = IndefiniteFactor(model.symbolic, values, [int(model.symbolic.nodes[0])])
     assert again.negative == 0
     assert again.solve(b) == pytest.approx(factor.solve(b), abs=1e-9 * np.abs(factor.solve(b)).max())
 
 
 def test_a_matrix_with_many_negative_eigenvalues_is_refused(model, softened):
-    """And what was lifted before is left as it was."""
+    """And the shifted nodes are left as they were."""
     nodes = [int(model.symbolic.nodes[-1])]
     with pytest.raises(SingularError):
-        LiftedFactor(model.symbolic, -softened[0], nodes)
+        IndefiniteFactor(model.symbolic, -softened[0], nodes)
     assert nodes == [int(model.symbolic.nodes[-1])]
 
 
@@ -95,7 +95,7 @@ def pressed():
     return motion, dense[np.ix_(free, free)], free
 
 
-def test_directions_along_which_a_shape_falls_are_turned(pressed):
+def test_the_sign_of_negative_curvature_is_reversed(pressed):
     """As many as there are negative eigenvalues under what is given; there A⁻¹ changes its sign and nowhere else."""
     motion, dense, free = pressed
     size = len(motion.world.models[0].held.ravel())
@@ -106,7 +106,7 @@ def test_directions_along_which_a_shape_falls_are_turned(pressed):
     assert negative > 0
     plain = metric.solve(np.eye(size)[:, free])[free]
     assert plain == pytest.approx(np.linalg.inv(dense), abs=1e-6 * np.abs(plain).max())
-    turned = TangentMetric(motion, [None], nothing, [[]], fall=True).solve(np.eye(size)[:, free])[free]
+    turned = TangentMetric(motion, [None], nothing, [[]], reflect=True).solve(np.eye(size)[:, free])[free]
     assert np.linalg.eigvalsh(0.5 * (turned + turned.T)).min() > 0.0
     assert np.linalg.matrix_rank(turned - plain, tol=1e-6 * np.abs(turned).max()) == negative
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.geometric.constraint_rows import DescentConstraints
 from pliant.geometric.shapes import Shapes
-from pliant.geometric.touching import Touching
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.stepping.bodies import StepBodies
 from scenes import chamber_world
@@ -75,15 +75,15 @@ def test_contacts_that_are_followed_are_those_that_were_found(pressed):
     body, _, _, state, _ = pressed
     motion = StepBodies.begin(state.world, state, STATIC_SCHEME, state.world.controls(None))
     shapes = Shapes(motion)
-    touching = Touching(shapes)
+    constraints = DescentConstraints(shapes)
     there = 1e-5 * np.random.default_rng(0).normal(size=body.mesh.points.shape)
-    touching.find(np.zeros(there.size))
-    touching.follow(there.ravel())
-    followed = touching.gap
+    constraints.detect(np.zeros(there.size))
+    constraints.extrapolate(there.ravel())
+    followed = constraints.gap
     shapes.place(there.ravel())
-    touching.find(there.ravel())
+    constraints.detect(there.ravel())
     assert len(followed)
-    assert touching.gap == pytest.approx(followed, abs=1e-12)
+    assert constraints.gap == pytest.approx(followed, abs=1e-12)
 
 
 def test_the_state_that_it_starts_from_stays(pressed):

@@ -29,6 +29,18 @@ def test_every_stage_of_the_step_is_drawn(architecture, root):
     assert names == ["begin", *wanted, "newton.apply", "finish"]
 
 
+@pytest.mark.parametrize(
+    ("file", "function"),
+    [
+        ("implicit_midpoint.py", "ImplicitMidpoint.__call__"),
+        ("quasi_static.py", "_Equilibrium._linear_solve"),
+    ],
+)
+def test_the_other_steppers_call_the_same_stages_in_the_same_order(file, function, architecture, root):
+    wanted = [stage.function for stage in architecture.stages(root) if stage.repeated and "." not in stage.function]
+    assert architecture.calls(root / "src" / "pliant" / "stepping" / file, function, wanted) == wanted
+
+
 def test_every_function_linked_to_exists(root):
     text = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     links = LINK.findall(text)

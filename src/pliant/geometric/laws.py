@@ -1,4 +1,4 @@
-"""Rows that have to meet their target, and the forces of all others beside them."""
+"""Laws of rows in a minimum-energy step: λ of indefinite problems, and how far constraints are violated."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pliant.solvers.contact.elimination import eliminate
 from pliant.solvers.contact.laws import EQUALITY, Roles
 
 
-def solved(p: MixedProblem, warm: FloatArray) -> FloatArray:
-    """λ of a problem whose W is indefinite at rows that have to meet their target: these are eliminated first."""
-    fixed = unbounded(p)
+def solve_indefinite(p: MixedProblem, warm: FloatArray) -> FloatArray:
+    """λ of a problem whose W is indefinite at equality rows: these are eliminated first."""
+    fixed = equalities(p)
     if not fixed.any():
         return solve(p, warm).lam if len(warm) else warm
     kept, eliminated = np.flatnonzero(~fixed), np.flatnonzero(fixed)
@@ -27,37 +27,37 @@ def solved(p: MixedProblem, warm: FloatArray) -> FloatArray:
     return lam
 
 
-def unbounded(rows: Rows | MixedProblem) -> BoolArray:
-    """Rows that have to meet their target, whatever force it takes."""
+def equalities(rows: Rows | MixedProblem) -> BoolArray:
+    """Rows that have to meet their target, whatever force it takes (`Roles`)."""
     found: BoolArray = Roles.of(rows).role == EQUALITY
     return found
 
 
-def meeting(rows: Rows, lam: FloatArray) -> BoolArray:
+def active_equalities(rows: Rows, lam: FloatArray) -> BoolArray:
     """Rows whose δ has to meet its target: bilateral ones, and bounded ones within their bounds."""
     inside = (rows.law == RowLaw.BOUNDED) & (lam > rows.lower) & (lam < rows.upper)
     met: BoolArray = (rows.law == RowLaw.BILATERAL) | inside
     return met
 
 
-def lack(rows: Rows, lam: FloatArray) -> FloatArray:
-    """What δ of rows that have to meet their target lacks, 0 for the others. A bounded one at its lower bound may be
-    beyond its target, at its upper bound short of it.
+def violation(rows: Rows, lam: FloatArray) -> FloatArray:
+    """δ − target of rows that have to meet their target, 0 for the others. A bounded row may be beyond its target at
+    its lower bound, short of it at its upper one.
     """
     missing = rows.gap - rows.target
     bounded = rows.law == RowLaw.BOUNDED
     too_little = np.where(bounded & (lam <= rows.lower), np.minimum(missing, 0.0), 0.0)
     too_much = np.where(bounded & (lam >= rows.upper), np.maximum(missing, 0.0), 0.0)
-    return np.where(meeting(rows, lam), missing, too_little + too_much)
+    return np.where(active_equalities(rows, lam), missing, too_little + too_much)
 
 
-def imposed(rows: Rows, lam: FloatArray) -> bool:
+def imposed_forces_met(rows: Rows, lam: FloatArray) -> bool:
     """Whether rows with a given force have it."""
     given = rows.law == RowLaw.IMPOSED
     return bool(np.allclose(lam[given], rows.target[given], rtol=1e-9, atol=0.0))
 
 
-def lengths(rows: Rows) -> FloatArray:
+def row_norms(rows: Rows) -> FloatArray:
     """Norm of each row over all models: what turns δ into metres."""
     squares = sum(np.asarray(H.multiply(H).sum(axis=1)).ravel() for H in rows.H)
     norms: FloatArray = np.sqrt(np.maximum(squares, 1e-300))

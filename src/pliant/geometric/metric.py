@@ -1,8 +1,7 @@
-"""The matrix that a descent measures steps with, factorized: the tangent of the Lagrangian.
+"""The matrix of the quadratic problems of a descent, factorized: the tangent of the Lagrangian.
 
-The paper measures them with one constant Laplacian. That knows nothing of volume, along whose changes the energy of
-rubber is hundreds of times as stiff as a Laplacian says; the tangent knows it, at the price of a factorization now and
-then.
+The paper takes one constant Laplacian. That ignores volume, along whose changes the energy of rubber is hundreds of
+times as stiff; the tangent does not, at the price of a factorization now and then.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from pliant.constraints.condense import compliance
 from pliant.core.errors import SingularError
 from pliant.core.types import FloatArray
-from pliant.geometric.lifted import LiftedFactor
+from pliant.geometric.indefinite_factor import IndefiniteFactor
 from pliant.geometric.mixed import Expected, mixed_body
 from pliant.materials import Tangent
 from pliant.models.volume.held_factor import HeldFactor
@@ -30,22 +29,22 @@ _ATTEMPTS = (
     *((share, 0.0) for share in (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)),
     *((1.0, 10.0**power) for power in (-3, -2, -1, 0, 1)),
 )
-"""Shares of the projected tangent, and of the mass, from the best to the last resort."""
+"""Fractions of the projected tangent, and of the mass (inertia correction), from the best to the last resort."""
 
 
 class TangentMetric:
-    """The second derivative of the Lagrangian at one shape, with each body under expected stresses.
+    """The second derivative of the Lagrangian at one configuration, with each body under expected stresses.
 
-    It may have negative eigenvalues (`lifted`). Rows C (m, N) whose δ is given hold some of their directions; along the
-    others the shape is unstable, `unstable` of them. Where it is to `fall`, or is far from a minimum, A⁻¹ is taken with
-    its sign turned there, so that steps go down:
+    It may have negative eigenvalues (`indefinite_factor`). Equality rows C (m, N) fix some of their directions; along
+    the others, `unstable` of them, the configuration is unstable. With `reflect`, or far from a minimum, the sign of
+    A⁻¹ is reversed along these, so that steps decrease the energy:
 
         A⁻¹ + Σ 2 |μ| w wᵀ,        P w = μ D w,  μ < 0,  C w = 0        (P: A⁻¹ under given δ, D: the diagonal of M)
 
-    Where there are too many of them a share of what the projected tangent has more is added, at last σM too; `attempt`
-    is the number of what succeeded, `shift` is σ. Attempts begin with the one before `last`, which succeeded the
-    last time. The minimum does not depend on any of this. Unknowns around the nodes `lifted` are, a list for each
-    body, which grows as needed.
+    Where there are too many of them a fraction of the difference to the projected tangent is added, at last σM too;
+    `attempt` is the index of the attempt that succeeded, `shift` is σ. Attempts begin with the one before `last`, which
+    succeeded the last time. The minimum does not depend on any of this. `shifted` lists for each body the nodes around
+    which the diagonal is shifted; the lists grow as needed.
     """
 
     def __init__(
@@ -53,14 +52,14 @@ class TangentMetric:
         bodies: StepBodies,
         expected: Sequence[Expected | None],
         C: sparse.csr_matrix,
-        lifted: Sequence[list[int]],
+        shifted: Sequence[list[int]],
         *,
         last: int = 0,
-        fall: bool = False,
+        reflect: bool = False,
     ) -> None:
         self._ends = np.cumsum([model.size for model in bodies.world.models])[:-1]
         self._factors: list[Any] = []
-        self._falls: tuple[FloatArray, FloatArray] | None = None
+        self._reflected: tuple[FloatArray, FloatArray] | None = None
         self.unstable = 0
         exact = self._systems = self._assembled(bodies, expected, Tangent.EXACT)
         projected: list[Any] = []
@@ -75,31 +74,31 @@ class TangentMetric:
                 for system in self._systems:
                     system.add_mass(self.shift)
             try:
-                self._factorize(lifted)
-                Z = self._watch(C)
-                if self.unstable and (fall or self.attempt):
-                    self._turn(C, Z)
+                self._factorize(shifted)
+                Z = self._count_unstable(C)
+                if self.unstable and (reflect or self.attempt):
+                    self._reflect(C, Z)
                 return
             except SingularError as error:
                 failed = error
         raise failed
 
-    def _factorize(self, lifted: Sequence[list[int]]) -> None:
-        """Factorize all systems, with unknowns around the nodes `lifted`."""
+    def _factorize(self, shifted: Sequence[list[int]]) -> None:
+        """Factorize all systems, with the diagonal shifted around the nodes `shifted`."""
         self._factors = []
         for number, system in enumerate(self._systems):
             model, factor = system.model, None
             memory = system.workspace.take(model, "factor")
             try:
                 model.hold(system.values)
-                factor = LiftedFactor(model.symbolic, system.values, lifted[number], out=memory)
+                factor = IndefiniteFactor(model.symbolic, system.values, shifted[number], out=memory)
             finally:
                 if factor is None and memory is not None:
                     system.workspace.give(model, "factor", memory)
             self._factors.append(model.held_factor(factor))
 
-    def _watch(self, C: sparse.csr_matrix) -> FloatArray:
-        """Count the directions along which the shape falls; returns A⁻¹ Cᵀ."""
+    def _count_unstable(self, C: sparse.csr_matrix) -> FloatArray:
+        """Count the directions of negative curvature; returns A⁻¹ Cᵀ."""
         self.unstable = 0
         negative = sum(_inner(factor).negative for factor in self._factors)
         if not negative:
@@ -109,8 +108,8 @@ class TangentMetric:
         self.unstable = max(0, negative - int(np.count_nonzero(np.linalg.eigvalsh(0.5 * (S + S.T)) < 0.0)))
         return Z
 
-    def _turn(self, C: sparse.csr_matrix, Z: FloatArray) -> None:
-        """Find the directions along which the shape falls."""
+    def _reflect(self, C: sparse.csr_matrix, Z: FloatArray) -> None:
+        """Find the directions of negative curvature."""
         S = C @ Z
         root = np.sqrt(np.concatenate([np.repeat(system.model.mass.nodal, 3) for system in self._systems]))
         inverse = np.linalg.inv(0.5 * (S + S.T)) if len(S) else S
@@ -125,10 +124,10 @@ class TangentMetric:
         try:
             mu, u = eigsh(operator, k=self.unstable, which="SA", v0=start, ncv=2 * self.unstable + 24, tol=1e-3)
         except ArpackNoConvergence as error:
-            raise SingularError(f"{self.unstable} directions along which the shape falls were not found") from error
+            raise SingularError(f"{self.unstable} directions of negative curvature were not found") from error
         if not (mu < 0.0).all():
-            raise SingularError(f"not all of {self.unstable} directions along which the shape falls were found")
-        self._falls = u / root[:, None], -2.0 * mu
+            raise SingularError(f"not all of {self.unstable} directions of negative curvature were found")
+        self._reflected = u / root[:, None], -2.0 * mu
 
     def _assembled(self, bodies: StepBodies, expected: Sequence[Expected | None], tangent: Tangent) -> list[Any]:
         systems: list[Any] = []
@@ -146,16 +145,16 @@ class TangentMetric:
         parts = np.split(rhs, self._ends)
         solved = [factor.solve(part).reshape(part.shape) for factor, part in zip(self._factors, parts, strict=True)]
         found: FloatArray = np.concatenate(solved)
-        if self._falls is not None:
-            w, twice = self._falls
+        if self._reflected is not None:
+            w, twice = self._reflected
             found = found + w @ (twice[:, None] * (w.T @ rhs))
         return found
 
     def compliance(self, H: Sequence[sparse.csr_matrix]) -> FloatArray:
         """H A⁻¹ Hᵀ, (rows, rows)."""
         W = compliance(H, self._factors)
-        if self._falls is not None:
-            w, twice = self._falls
+        if self._reflected is not None:
+            w, twice = self._reflected
             across = np.asarray(sparse.hstack(H) @ w)
             W += (across * twice) @ across.T
         return W
@@ -164,7 +163,7 @@ class TangentMetric:
         """Hand the memory of the factors back; the metric cannot be used any more."""
         for system, factor in zip(self._systems, self._factors, strict=True):
             inner = _inner(factor)
-            system.release(inner.factor if isinstance(inner, LiftedFactor) else inner)
+            system.release(inner.factor if isinstance(inner, IndefiniteFactor) else inner)
 
 
 def _inner(factor: Any) -> Any:

@@ -1,7 +1,8 @@
-"""The quadratic problem of one iteration: dx = H (r + Cᵀλ), and λ from δ = gap + C dx and the laws of the rows.
+"""The quadratic problem of one iteration: dx = A⁻¹ (r + Cᵀλ), and λ from δ = gap + C dx and the laws of the rows.
 
-Contacts that neither pushed before nor would be crossed are left out of W and looked at again afterwards: they join it
-until none is crossed.
+Contacts that neither pushed before nor would be penetrated are left out of W and checked afterwards: they join it until
+none is penetrated. Columns A⁻¹Cᵀ of the actuator rows are solved for together with A⁻¹r, since the quasi-Newton update
+learns from them; W of these rows follows from the columns, that of contacts by condensation.
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ from pliant.constraints.condense import problem_of
 from pliant.core.errors import ConvergenceError
 from pliant.core.timers import StageTimers
 from pliant.core.types import BoolArray, FloatArray, IndexArray
-from pliant.geometric.laws import meeting, solved
+from pliant.geometric.constraint_rows import DescentConstraints
+from pliant.geometric.laws import active_equalities, solve_indefinite
 from pliant.geometric.metric import TangentMetric
 from pliant.geometric.quasi_newton import QuasiNewton
 from pliant.geometric.shapes import Energy
-from pliant.geometric.touching import Touching
 
 ROUNDS = 12
-"""How often crossed contacts may join the problem."""
+"""How often penetrated contacts may join the problem."""
 TOUCH = 1e-9
-"""Depth that is none, as a share of the size of the largest body."""
+"""Penetration that is rounding, as a fraction of the size of the largest body."""
 
 
 class StalledError(Exception):
-    """A descent that did not reach its tolerance; its text says why."""
+    """A descent did not reach its tolerance; the text says why."""
 
 
-class LeapError(StalledError):
-    """A part of the way whose first step strains some cell by `rate`, too much."""
+class IncrementError(StalledError):
+    """The first step of a load increment strains some cell by `rate`, too much."""
 
     def __init__(self, message: str, rate: float) -> None:
         super().__init__(message)
@@ -41,11 +42,11 @@ class LeapError(StalledError):
 
 
 class Point(NamedTuple):
-    """A shape with all that is known of it: energy (J), r (N,) in N, the rows of drives and their matrix (m, N)."""
+    """A configuration: displacement (N,), m, energy (J), the rows of actuators and their matrix C (m, N)."""
 
     dx: FloatArray
     energy: Energy
-    drives: Rows | None
+    actuators: Rows | None
     C: sparse.csr_matrix
 
     @property
@@ -55,19 +56,19 @@ class Point(NamedTuple):
 
 
 class Step(NamedTuple):
-    """The solution of a quadratic problem: dx (N,) m, λ of the drives and of the contacts, ρ of the drives, and the
-    forces (N,) of the contacts, zero at held unknowns, N.
+    """The solution of a quadratic problem: dx (N,) m, λ of the actuator rows and of the contacts, ρ of the actuator
+    rows, and the nodal forces (N,) of the contacts, zero at constrained DoFs, N.
     """
 
     dx: FloatArray
-    of_drives: FloatArray
-    of_contacts: FloatArray
+    actuator_forces: FloatArray
+    contact_forces: FloatArray
     rho: FloatArray
-    pushed: FloatArray
+    contact_push: FloatArray
 
 
 class Quadratic:
-    """Quadratic problems with one kept matrix, improved by what steps teach."""
+    """Quadratic problems with one kept matrix and its quasi-Newton update."""
 
     def __init__(self, free: BoolArray, size: float, memory: int, timers: StageTimers) -> None:
         self._free = free
@@ -96,11 +97,11 @@ class Quadratic:
             self.metric = None
 
     def taken(self, point: Point, step: Step) -> None:
-        """Note that `step` was taken from `point`: the next problem learns from it."""
-        self._last = (point, self._raw, step.of_drives)
+        """Note that `step` was taken from `point`: the update learns from it."""
+        self._last = (point, self._raw, step.actuator_forces)
 
-    def solve(self, point: Point, touching: Touching) -> Step:
-        """The problem at `point`: the drives, and as many contacts as it takes that none is crossed."""
+    def solve(self, point: Point, constraints: DescentConstraints) -> Step:
+        """The problem at `point`: actuator rows, and as many contacts as it takes that none is penetrated."""
         assert self.metric is not None
         with self._timers.stage("solve"):
             given = np.column_stack([point.r, point.C.toarray().T]) * self._free[:, None]
@@ -109,62 +110,62 @@ class Quadratic:
             first = self.pairs.improved(given, raw)
         m = point.C.shape[0]
         nothing = np.zeros(0)
-        present = touching.present(point.drives)
+        present = constraints.at_present(point.actuators)
         if present is None or not present.rows.count:
             return Step(first[:, 0], nothing, nothing, nothing, np.zeros(len(given)))
-        rows, drive, contact = present.rows, touching.drive, touching.contact
-        of_drives, of_contacts = point.C @ first, touching.H @ first
+        rows, actuator, contact = present.rows, constraints.actuator, constraints.contact
+        actuator_motion, contact_motion = point.C @ first, constraints.H @ first
         delta_free = rows.gap.copy()
-        delta_free[drive] += of_drives[:, 0]
-        delta_free[contact] += of_contacts[:, 0]
-        rho = 4.0 / np.maximum(np.abs(np.diagonal(of_drives[:, 1:])), 1e-300)
-        chosen = touching.lam[contact] > 0.0
+        delta_free[actuator] += actuator_motion[:, 0]
+        delta_free[contact] += contact_motion[:, 0]
+        rho = 4.0 / np.maximum(np.abs(np.diagonal(actuator_motion[:, 1:])), 1e-300)
+        chosen = constraints.lam[contact] > 0.0
         push = np.zeros(len(given))
         for _ in range(ROUNDS):
-            picked = np.concatenate([drive, contact[chosen]])
-            across = of_contacts[chosen, 1:]
-            W = np.block([[of_drives[:, 1:], across.T], [across, self._compliance(touching, chosen)]])
-            lam = self._forces(rows, picked, W, delta_free, touching.lam)
+            picked = np.concatenate([actuator, contact[chosen]])
+            across = contact_motion[chosen, 1:]
+            W = np.block([[actuator_motion[:, 1:], across.T], [across, self._compliance(constraints, chosen)]])
+            lam = self._forces(rows, picked, W, delta_free, constraints.lam)
             dx = first[:, 0] + first[:, 1:] @ lam[:m]
             if chosen.any():
-                push = touching.H[chosen].T @ lam[m:] * self._free
+                push = constraints.H[chosen].T @ lam[m:] * self._free
                 with self._timers.stage("solve"):
                     dx = dx + self.pairs.improved(push, self.metric.solve(push[:, None])[:, 0])
-            crossed = ~chosen & (touching.gap + touching.H @ dx < -TOUCH * self._size)
-            if not crossed.any():
+            penetrated = ~chosen & (constraints.gap + constraints.H @ dx < -TOUCH * self._size)
+            if not penetrated.any():
                 break
-            chosen |= crossed
+            chosen |= penetrated
         whole = np.zeros(rows.count)
         whole[picked] = lam
-        touching.keep(whole)
-        return Step(dx, lam[:m], whole[contact], np.where(meeting(rows, whole)[drive], rho, 0.0), push)
+        constraints.remember(whole)
+        return Step(dx, lam[:m], whole[contact], np.where(active_equalities(rows, whole)[actuator], rho, 0.0), push)
 
-    def _compliance(self, touching: Touching, chosen: BoolArray) -> FloatArray:
+    def _compliance(self, constraints: DescentConstraints, chosen: BoolArray) -> FloatArray:
         """W of the contacts `chosen` among themselves; that of the kept matrix is kept while they stay the same."""
         assert self.metric is not None
         if not chosen.any():
             return np.zeros((0, 0))
         with self._timers.stage("condense"):
-            which = (touching.number, chosen.tobytes())
+            which = (constraints.detection_count, chosen.tobytes())
             if self._condensed is None or self._condensed[0] != which:
-                self._condensed = which, self.metric.compliance([H[chosen] for H in touching.own])
+                self._condensed = which, self.metric.compliance([H[chosen] for H in constraints.by_model])
             W = self._condensed[1]
             if self.pairs.update is not None:
                 U, M = self.pairs.update
-                CU = touching.H[chosen] @ U
+                CU = constraints.H[chosen] @ U
                 W = W + CU @ M @ CU.T
         return W
 
     def _forces(
         self, rows: Rows, picked: IndexArray, W: FloatArray, delta_free: FloatArray, warm: FloatArray
     ) -> FloatArray:
-        """λ of the rows `picked` from their laws. Those that have to meet their target are eliminated here: W of a
-        chamber is negative where its pressure falls as it grows.
+        """λ of the rows `picked` from their laws. Equality rows are eliminated first: W of a chamber is negative where
+        its pressure falls as it grows.
         """
         p = problem_of(rows, 0.5 * (W + W.T), delta_free[picked], picked)
         with self._timers.stage("constraints"):
             try:
-                return solved(p, warm[picked])
+                return solve_indefinite(p, warm[picked])
             except (ConvergenceError, np.linalg.LinAlgError) as error:
                 raise StalledError(str(error)) from error
 

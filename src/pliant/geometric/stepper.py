@@ -20,10 +20,10 @@ from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.status import Status
 from pliant.core.threads import allow_threads, one_blas_thread
 from pliant.core.timers import StageTimers
+from pliant.geometric.control_path import ControlPath
 from pliant.geometric.descent import Descent, Effort, Settings
 from pliant.geometric.mixed import mixed_body
-from pliant.geometric.path import Path
-from pliant.geometric.quadratic import LeapError, StalledError
+from pliant.geometric.quadratic import IncrementError, StalledError
 from pliant.geometric.shapes import inverted_cells
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.models.volume import VolumeModel
@@ -32,27 +32,27 @@ from pliant.stepping.bodies import StepBodies
 from pliant.stepping.info import StepInfo
 from pliant.world import State, World
 
-EASY = 7
-"""Iterations up to which a part of the way was easy, so that the next may be longer."""
-STRIDE = 0.35
-"""Strain of a cell in the first step of a part that parts are made for."""
+EASY_ITERATIONS = 7
+"""Iterations up to which a load increment was easy, so that the next may be longer."""
+TARGET_STRAIN = 0.35
+"""Strain of a cell in the first step of an increment that the size of increments aims at."""
 LONGER = 4.0
-"""Most by which a part is longer than the one before it."""
-FALL_PART = 0.1
-"""Parts shorter than this share of the longest one are allowed to fall from unstable shapes."""
-SHORTEST_PART = 1e-3
-"""Shortest part of the way of the controls that is tried."""
+"""Largest ratio of an increment to the one before it."""
+UNSTABLE_INCREMENT = 0.1
+"""Increments below this fraction of the longest one may follow negative curvature from unstable configurations."""
+SHORTEST_INCREMENT = 1e-3
+"""Shortest fraction of the load path that is tried."""
 
 
 @dataclass(frozen=True, eq=False)
 class GeometricInfo(StepInfo):
-    """Outcome of a geometric step, beside what every step reports; `load_steps` are the parts the way was taken in.
+    """Outcome of a geometric step, beside what every step reports; `load_steps` counts load increments.
 
-    `factorizations` counts matrices; `inverted` cells turned inside out, always 0; `volume_changes` are those of the
-    bodies relative to rest, one each; `depth` is how deep contacts stand in each other, m. `barrier` is the share that
-    the barrier against inverted cells has in the energy: where it is not tiny the mesh is too coarse for the shape.
-    `unstable` counts directions along which the energy fell near the end: not 0 where the shape is in equilibrium but
-    not a minimum, as of a tube about to bulge elsewhere.
+    `factorizations` counts matrices; `inverted` inverted cells, always 0; `volume_changes` are those of the bodies
+    relative to rest, one each; `depth` is the largest penetration, m. `barrier` is the fraction of the energy that the
+    barrier against inverted cells has: where it is not tiny the mesh is too coarse for the configuration. `unstable`
+    counts directions of negative curvature near the end: not 0 where the configuration is in equilibrium but not a
+    minimum, as of a tube about to bulge elsewhere.
     """
 
     factorizations: int = 0
@@ -81,28 +81,28 @@ class Geometric:
 
     min Σ ψ(F) vol − loads   over the free nodes,   with   V = α V₀ for each chamber,   gap ≥ 0 for each contact
 
-    ψ is any material of the library; `pl.VolumeRatio(α)` is the control of a cavity. There is no time: the answer does
-    not depend on the way, but where contacts come to lie or shapes are unstable. λ of a chamber is its
-    pressure, λ of a contact its force.
+    ψ is any material of the library; `pl.VolumeRatio(α)` is the control of a cavity. There is no time. The
+    result is path-independent, except where contacts or instabilities make it depend on the load path. λ of a chamber
+    is its pressure, λ of a contact its force.
 
     The paper blends shapes over one constant Laplacian; its stress is no gradient, so that energy, pressure and contact
     force have no meaning in it. Here the energy is that of the material, and the quadratic problems of the descent are
-    solved with the factorized tangent, kept for several iterations and improved by their steps: rubber keeps its
-    volume, of which a Laplacian knows nothing. The Laplacian bends their steps instead, so that what turns does not
-    stretch; with that one iteration for each part of the way is enough to go on, and only its end is found in full.
+    solved with the factorized tangent, kept for several iterations and improved by quasi-Newton updates: a Laplacian
+    ignores the volume that rubber keeps. It bends the steps instead, so that what rotates does not stretch; one
+    iteration for each intermediate load increment is then enough, and only the last one is solved to the tolerance.
 
     Chambers are closed surfaces: they have no mesh of their own, and none that could be too coarse at a large growth.
-    Walls that are stretched beyond twice their length want `pl.Volume(…, anti_locking="volume")`. Where the shape
-    becomes unstable on the way, as a tube that bulges, it falls to the next stable one.
+    Walls that are stretched beyond twice their length want `pl.Volume(…, anti_locking="volume")`. Where the load path
+    meets an instability, as of a tube that bulges, the descent goes on to the next stable configuration.
 
     tolerance
         ‖∂L/∂q‖ over the free unknowns as a fraction of the largest force norm, L the Lagrangian; usual 1e-4 … 1e-8.
     growth
-        Largest ratio by which a chamber grows before the matrix is made again; smaller parts follow where that fails.
+        Largest ratio by which a chamber grows in one load increment; shorter increments follow where that fails.
     memory
         Steps that improve the kept factor.
     iterations
-        Most iterations for a part of the way.
+        Most iterations of a load increment.
     threads
         Threads that large bodies take, 1 or 2; the answer is the same to the last bit.
     """
@@ -126,107 +126,108 @@ class Geometric:
     def __call__(
         self, world: World, state: State, controls: Mapping[Any, Any] | None = None
     ) -> tuple[State, GeometricInfo]:
-        """The shape reached from `state` and what it took; `state` is left as it is. Where the way ends early a
-        `ConvergenceError` has the last shape that was accepted as its `result`.
+        """The configuration reached from `state` and what it took; `state` is left as it is. Where the load path ends
+        early, the `result` of the `ConvergenceError` is the last configuration that was accepted.
         """
         _check(world)
         values = world.controls(controls)
         refuse_rates(values)
-        way = _Way(self, world, state, Path(world, state, values))
+        load_path = _LoadPath(self, world, state, ControlPath(world, state, values))
         with one_blas_thread(), allow_threads(self.threads):
-            way.walk()
-        return way.finished()
+            load_path.follow()
+        return load_path.finished()
 
 
-class _Way:
-    """The way from one state to the controls, in parts."""
+class _LoadPath:
+    """The load path from one state to the controls, in increments."""
 
-    def __init__(self, options: Geometric, world: World, state: State, path: Path) -> None:
+    def __init__(self, options: Geometric, world: World, state: State, path: ControlPath) -> None:
         self.options = options
         self.world = world
         self.start = self.state = state
         self.path = path
         self.timers, self.effort = StageTimers(), Effort()
-        self.parts = 0
+        self.increments = 0
         self.settings = Settings(options.tolerance, options.iterations, options.memory)
         self.descent: Descent | None = None
 
-    def walk(self) -> None:
-        """Part after part, shorter ones where one fails.
+    def follow(self) -> None:
+        """Increment after increment, shorter ones where one fails.
 
-        Shapes on the way are passed through. Where it does not go on from one, that one is found in full first; where
-        that fails too, the one before it, and so on back to the last that was found in full. From there to where it
-        failed each shape is found in full.
+        Intermediate increments end after one step. Where the path does not go on from there, that configuration is
+        solved to the tolerance first; where that fails too, the one before it, and so on back to the last that was
+        solved. From there to where it failed every increment is solved to the tolerance.
         """
         longest = np.log(self.options.growth) / max(self.path.length, 1e-12)
-        reached, part = 0.0, 1.0 / np.ceil(max(1.0, 1.0 / longest) - 1e-9)
-        leaps, fall = 0, False  # how often the present part was too long, and whether it may fall
-        steep = 0.0  # up to where shapes are found in full
-        passed: list[tuple[float, State, Descent | None]] = [(reached, self.state, self.descent)]
+        reached, size = 0.0, 1.0 / np.ceil(max(1.0, 1.0 / longest) - 1e-9)
+        shortened, reflect = 0, False  # how often this increment was too long; whether negative curvature is followed
+        steep = 0.0  # every increment up to here is solved to the tolerance
+        visited: list[tuple[float, State, Descent | None]] = [(reached, self.state, self.descent)]
         while reached < 1.0:
-            end = min(reached + part, 1.0) if reached + 1.001 * part < 1.0 else 1.0
+            end = min(reached + size, 1.0) if reached + 1.001 * size < 1.0 else 1.0
             stable = self.descent is None or not self.descent.unstable
-            before, passing = self.effort.iterations, steep <= reached and end < 1.0 and stable
+            before, intermediate = self.effort.iterations, steep <= reached and end < 1.0 and stable
             try:
-                self._go(reached, end, passing=passing, fall=fall)
+                self._increment(reached, end, intermediate=intermediate, reflect=reflect)
             except StalledError as error:
-                part = 0.5 * (end - reached)
-                if isinstance(error, LeapError) and leaps < 2:
-                    part, leaps = STRIDE / error.rate * (end - reached), leaps + 1
-                elif part < FALL_PART * longest and not fall:
-                    part, fall = end - reached, True
-                elif len(passed) > 1:
+                size = 0.5 * (end - reached)
+                if isinstance(error, IncrementError) and shortened < 2:
+                    size, shortened = TARGET_STRAIN / error.rate * (end - reached), shortened + 1
+                elif size < UNSTABLE_INCREMENT * longest and not reflect:
+                    size, reflect = end - reached, True
+                elif len(visited) > 1:
                     steep = reached
-                    reached = self._settled(passed)
-                elif part < SHORTEST_PART:
+                    reached = self._solved_before(visited)
+                elif size < SHORTEST_INCREMENT:
                     raise ConvergenceError(
-                        f"no shape found beyond {reached:.1%} of the way ({self.path.text(reached)}): {error}; take "
-                        "smaller steps, refine the mesh where it is stretched most, or loosen the tolerance",
+                        f"no equilibrium found beyond {reached:.1%} of the load path ({self.path.text(reached)}): "
+                        f"{error}; take smaller steps, refine the mesh where it is stretched most, or loosen the "
+                        "tolerance",
                         result=self.state,
                     ) from error
                 continue
-            reached, leaps, fall = end, 0, False
-            if not passing:
-                passed.clear()
-            passed.append((reached, self.state, self.descent))
-            if self.effort.iterations - before <= EASY:
-                part = min(part * min(LONGER, STRIDE / max(self._rate(), 0.01)), longest)
+            reached, shortened, reflect = end, 0, False
+            if not intermediate:
+                visited.clear()
+            visited.append((reached, self.state, self.descent))
+            if self.effort.iterations - before <= EASY_ITERATIONS:
+                size = min(size * min(LONGER, TARGET_STRAIN / max(self._rate(), 0.01)), longest)
 
     def _rate(self) -> float:
-        """Strain of a cell in the first step of the last part."""
+        """Strain of a cell in the first step of the last increment."""
         return 0.0 if self.descent is None or self.descent.rate is None else self.descent.rate
 
-    def _settled(self, passed: list[tuple[float, State, Descent | None]]) -> float:
-        """Go back over the shapes that were `passed` through to the last one that can be found in full, which is all
-        that is left of them; the first one is found already. Says where it lies.
+    def _solved_before(self, visited: list[tuple[float, State, Descent | None]]) -> float:
+        """Go back over the configurations `visited` to the last one that can be solved to the tolerance, which is all
+        that is left of them; the first one is solved already. Returns its place on the load path.
         """
         while True:
-            reached, self.state, self.descent = passed.pop()
-            if not passed:
+            reached, self.state, self.descent = visited.pop()
+            if not visited:
                 break
             try:
-                self._go(reached, reached, passing=False)
+                self._increment(reached, reached, intermediate=False)
             except StalledError:
                 continue
             break
-        passed[:] = [(reached, self.state, self.descent)]
+        visited[:] = [(reached, self.state, self.descent)]
         return reached
 
-    def _go(self, reached: float, end: float, *, passing: bool, fall: bool = False) -> None:
-        """One part of the way."""
+    def _increment(self, reached: float, end: float, *, intermediate: bool, reflect: bool = False) -> None:
+        """One load increment."""
         values, space = self.path.values(end), self.options.workspace
         bodies = StepBodies.begin(self.world, self.state, STATIC_SCHEME, values, space)
         descent = Descent(bodies.loaded((end - reached) / (1.0 - reached)), self.settings, self.timers, self.effort)
         try:
-            descent.run(before=self.descent, passing=passing, fall=fall)
+            descent.run(before=self.descent, intermediate=intermediate, reflect=reflect)
         finally:
             descent.release()
         self.state = descent.step(self.timers).advanced()
         self.descent = descent
-        self.parts += end > reached
+        self.increments += end > reached
 
     def finished(self) -> tuple[State, GeometricInfo]:
-        """The last shape, and what the way took."""
+        """The last configuration, and what the load path took."""
         assert self.descent is not None
         step, state = self.descent.step(self.timers), self.state
         volumes = list(zip(self.world.volumes, state.q, strict=True))
@@ -239,7 +240,7 @@ class _Way:
             stage_times=self.timers.seconds,
             step=step,
             advanced=state,
-            load_steps=self.parts,
+            load_steps=self.increments,
             lam=step.lam,
             shift=self.effort.shift,
             gradient=self.descent.residual,
@@ -267,6 +268,6 @@ def _check(world: World) -> None:
     for maker in world.constraints:
         if isinstance(maker, ContactPair) and maker.mu:
             raise InputError(
-                f"{maker.name} collide with friction {maker.mu:g}; a geometric step has no slip, since it has no way: "
+                f"{maker.name} collide with friction {maker.mu:g}; a geometric step has no slip history: "
                 "use friction=0, or a dynamic stepper"
             )

@@ -1,4 +1,4 @@
-"""The way of the controls of a step: from what every drive does at its start to what it is asked for."""
+"""The controls along the load path of a step: from what every actuator does at its start to what it is asked for."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pliant.core.errors import InputError
 from pliant.world import State, World
 
 
-class Path:
-    """Values of the controls along the way, by a parameter from 0 to 1.
+class ControlPath:
+    """Values of the controls along the load path, by a parameter from 0 to 1.
 
     Volumes grow by equal ratios, everything else by equal differences. Loads and gravity act in full from the start;
-    supports move with the parameter (`Motion.blend`).
+    supports move with the parameter (`StepBodies.load_fraction`).
     """
 
     def __init__(self, world: World, state: State, values: Mapping[Any, Any]) -> None:

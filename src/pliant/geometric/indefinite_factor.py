@@ -9,7 +9,7 @@ and A⁻¹ follows from it (Sherman, Morrison, Woodbury):
 
 A has as many negative eigenvalues as G. Of those, rows C whose δ is given hold as many as C A⁻¹ Cᵀ has (N. I. M. Gould,
 On practical conditions for the existence and uniqueness of solutions to the general equality quadratic programming
-problem, Math. Programming 32, 1985). The others are directions along which the shape is unstable and falls.
+problem, Math. Programming 32, 1985). The others are directions of instability.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.symbolic import Symbolic
 
 MOST, AT_ONCE = 6, 3
-"""Nodes that are lifted with their neighbours at most, and that are added to them in one factorization."""
+"""Most nodes around which the diagonal is shifted, and most that are added in one factorization."""
 
 
-class LiftedFactor:
+class IndefiniteFactor:
     """A⁻¹ of symmetric blocks `values` (b, 3, 3) that are positive definite but for a few directions.
 
-    Around the `nodes` unknowns are lifted from the start; those at which Cholesky's method fails are added to them.
+    Around the `nodes` the diagonal is shifted from the start; those at which Cholesky's method fails are added to them.
     `negative` is the number of negative eigenvalues. Raises `SingularError` where there are too many. `out` is a factor
     whose memory is used again.
     """
@@ -44,10 +44,10 @@ class LiftedFactor:
         kept = list(nodes)
         while True:
             around = _around(symbolic, nodes)
-            lifted = values.copy() if nodes else values
-            lifted[diagonal[around]] += tau * np.eye(3)
+            shifted = values.copy() if nodes else values
+            shifted[diagonal[around]] += tau * np.eye(3)
             try:
-                self.factor = symbolic.factorize(lifted, out=out)
+                self.factor = symbolic.factorize(shifted, out=out)
                 break
             except SingularError as error:
                 if error.row < 0 or error.row // 3 in nodes or len(nodes) >= min(MOST, len(kept) + AT_ONCE):
