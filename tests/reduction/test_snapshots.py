@@ -150,7 +150,7 @@ def test_a_history_without_contact_cannot_be_reduced():
     snapshots = experiments(world, plan, workers=1, progress=False, spread=False)
     with pytest.raises(pl.InputError, match="'arm – floor' never pushes in these 2 snapshots"):
         snapshots.force_matrix((body, floor))
-    with pytest.raises(pl.InputError, match="'wall' is not a maker of rows"):
+    with pytest.raises(pl.InputError, match="'wall' is not a constraint"):
         snapshots.forces("wall")
 
 

@@ -73,7 +73,7 @@ class BaseDrive(Actuator):
         """Whether the base turns; otherwise it slides."""
         return isinstance(self.rod.base, Turn)
 
-    def row_maker(self, key: int) -> BaseDriveRows:
+    def constraint(self, key: int) -> BaseDriveRows:
         """Its rows, before its bodies are compiled."""
         return BaseDriveRows.of(self, key)
 

@@ -108,7 +108,7 @@ class Cable(Actuator):
         """The bodies that the cable runs through, each once."""
         return tuple(dict.fromkeys(body for body in self.point_bodies if body is not None))
 
-    def row_maker(self, key: int) -> CableRows:
+    def constraint(self, key: int) -> CableRows:
         """Its rows, before its bodies are compiled."""
         return CableRows.of(self, key)
 

@@ -62,7 +62,7 @@ class Cavity(Actuator):
         """Volume and pressure."""
         return (VolumeGrowth, "m³"), (Pressure, "Pa")
 
-    def row_maker(self, key: int) -> CavityRows:
+    def constraint(self, key: int) -> CavityRows:
         """Its rows, before its bodies are compiled."""
         return CavityRows.of(self, key)
 

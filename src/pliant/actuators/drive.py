@@ -1,4 +1,4 @@
-"""What an actuator is: a thing that a person adds to a scene, and the maker of its rows.
+"""What an actuator is: a thing that a person adds to a scene, and the constraint that it makes.
 
 One of your own is a subclass of each: `Actuator` says its limits and commands, `DriveRow` gives δ and its gradient. All
 steppers, the inverse, runs and the viewer then know it (`docs/extending.md`).
@@ -43,7 +43,7 @@ class Actuator:
         """Whether the limits contain a rate, so that steps must know how much time passes."""
         return self.limits.rate_limited
 
-    def row_maker(self, key: int) -> ActuatorRows:
+    def constraint(self, key: int) -> ActuatorRows:
         """The rows of the actuator, the drive first, before its bodies are compiled; `key` identifies the drive's."""
         raise NotImplementedError
 
@@ -65,7 +65,7 @@ class Actuator:
 
 
 class ActuatorRows(Constraint):
-    """What every maker of the rows of an actuator is: the row `key` of `spec`, and what comes with it."""
+    """The constraint of an actuator: the row `key` of `spec`, and what comes with it."""
 
     spec: Any
     key: int

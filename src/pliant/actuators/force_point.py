@@ -49,7 +49,7 @@ class ForcePoint(Actuator):
         if not self.max_force > self.min_force:
             raise InputError(f"max_force of {self.name!r} is {self.max_force:g} N, but min_force {self.min_force:g} N")
 
-    def row_maker(self, key: int) -> ForcePointRows:
+    def constraint(self, key: int) -> ForcePointRows:
         """Its rows, before its bodies are compiled."""
         return ForcePointRows.of(self, key)
 

@@ -58,7 +58,7 @@ class Slider(Actuator):
         """The bodies that the joint ties."""
         return (self.body,) if self.base is None else (self.body, self.base)
 
-    def row_maker(self, key: int) -> JointRows:
+    def constraint(self, key: int) -> JointRows:
         """Its rows, before its bodies are compiled."""
         return JointRows.of(self, key)
 
@@ -113,7 +113,7 @@ class Hinge(Actuator):
         """The bodies that the joint ties."""
         return (self.body,) if self.base is None else (self.body, self.base)
 
-    def row_maker(self, key: int) -> JointRows:
+    def constraint(self, key: int) -> JointRows:
         """Its rows, before its bodies are compiled."""
         return JointRows.of(self, key)
 

@@ -58,7 +58,7 @@ class Layer(Actuator):
         """Area and spreading pressure."""
         return (AreaGrowth, "m²"), (SpreadingPressure, "N/m")
 
-    def row_maker(self, key: int) -> LayerRows:
+    def constraint(self, key: int) -> LayerRows:
         """Its row, before its body is compiled."""
         return LayerRows.of(self, key)
 

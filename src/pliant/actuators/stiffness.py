@@ -63,7 +63,7 @@ class Stiffness(Actuator):
         """The material whose modulus changes."""
         return self.body.materials[0 if self.inclusion is None else self.inclusion + 1]
 
-    def row_maker(self, key: int) -> StiffnessRows:
+    def constraint(self, key: int) -> StiffnessRows:
         """Its rows, before its bodies are compiled."""
         return StiffnessRows.of(self, key)
 

@@ -139,7 +139,7 @@ class ChannelRows(Constraint):
         order = (1, 2, 0)[:width]
         points, directions = np.repeat(inner, width), frames[inner][:, :, order].transpose(0, 2, 1).reshape(-1, 3)
         gap = np.einsum("ri,ri->r", directions, (x - p)[points])
-        law = np.tile([RowLaw.BILATERAL, RowLaw.BILATERAL, RowLaw.SLEEVE][:width], len(inner))
+        law = np.tile([RowLaw.BILATERAL, RowLaw.BILATERAL, RowLaw.GUIDE][:width], len(inner))
         if self.spec.friction:
             gap[2::3] = self._slip(view, there, inner, directions[2::3])
         if self.spec.fixed_end:
@@ -293,7 +293,7 @@ class StiffChannelRows(ChannelRows):
         law: Any = RowLaw.BILATERAL
         if mu:
             law = np.full(count, RowLaw.BILATERAL)
-            law[2:inner:3] = RowLaw.SLEEVE
+            law[2:inner:3] = RowLaw.GUIDE
         made = Rows.of(H, gap[:count], law, lower=-mu, upper=mu, key=self._first_key + key[:count])
         return (self._with_direction(view, made) if self.spec.end_direction else made), None
 

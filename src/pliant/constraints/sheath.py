@@ -115,7 +115,7 @@ class SheathRows(Constraint):
         directions = np.ascontiguousarray(frames[:, :, (1, 2, 0)[:width]].transpose(0, 2, 1))[used]
         apart = (there[0].points(q[0]) - there[1].points(q[1]))[used]
         gap = np.einsum("kwi,ki->kw", directions, apart)
-        law = np.tile([RowLaw.BILATERAL, RowLaw.BILATERAL, RowLaw.SLEEVE][:width], len(gap))
+        law = np.tile([RowLaw.BILATERAL, RowLaw.BILATERAL, RowLaw.GUIDE][:width], len(gap))
         if self.spec.friction:
             start = [view.start[number] for number in self.numbers]
             moved = [m.points(x) - m.points(y) for m, x, y in zip(there, q, start, strict=True)]

@@ -1,11 +1,11 @@
 """Friction in guides beside an inverse: rods that slide in channels, cables with friction at their via points.
 
-Such a row is bounded by forces that are themselves unknown, which no piece of the inverse's QP can hold. So both sides
-are solved in turn: the inverse with each of these rows either sticking (its slip is zero) or pushing with the force
-that it has, then all laws of the rows under the actuation that was found, which says what sticks and pushes now. Where
-that no longer changes, the actuation is the best one for the friction as it acts. The forces of the step are always
-those of the laws under the actuation: where the turns end before, the motion is right, and the actuation is near the
-best one; `InverseReport.friction_change` says how near.
+Such a row is bounded by forces that are themselves unknown, which no piece of the inverse's QP can hold. So inverse and
+forward problems are solved alternately: the inverse with each of these rows either sticking (its slip is zero) or
+pushing with the force that it has, then all laws of the rows under the actuation that was found. Where the friction no
+longer changes, the actuation is the best one for the friction as it acts. The forces of the step are always those of
+the forward problem: where the alternation ends early, the motion is right and the actuation nearly the best one;
+`InverseReport.friction_change` says how nearly.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ def solve_with_guides(
 def _sticking(problem: MixedProblem, lam: FloatArray, rows: IndexArray) -> BoolArray:
     """Which of `rows` push by less than their bounds, under the forces λ."""
     bound = np.zeros(len(rows))
-    sleeves = problem.law[rows] == RowLaw.SLEEVE
-    at = rows[sleeves]
-    bound[sleeves] = np.hypot(lam[at - 1], lam[at - 2])
+    guides = problem.law[rows] == RowLaw.GUIDE
+    at = rows[guides]
+    bound[guides] = np.hypot(lam[at - 1], lam[at - 2])
     tension = 0.0
-    for number in np.flatnonzero(~sleeves):  # the few via points of cables, one after another
-        row = rows[number]
+    for index in np.flatnonzero(~guides):  # the few via points of cables, one after another
+        row = rows[index]
         follows = problem.law[row - 1] == RowLaw.CAPSTAN
         tension = tension - lam[row - 1] if follows else lam[row - 1]
-        bound[number] = max(tension, 0.0)
+        bound[index] = max(tension, 0.0)
     low, high = problem.lower[rows] * bound, problem.upper[rows] * bound
     return np.asarray((lam[rows] > _STUCK * low) & (lam[rows] < _STUCK * high))

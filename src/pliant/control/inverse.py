@@ -137,12 +137,12 @@ class _Bound:
 
     @cached_property
     def force_limits(self) -> FloatArray:
-        """Least and largest forces of the drives, and their largest rates per second, (3, drives), N."""
+        """Least and largest forces of the actuators, and their largest rates per second, (3, actuators), N."""
         return np.array([(k.lower, k.upper, k.force_rate) for k in self.limits]).reshape(-1, 3).T
 
     @cached_property
     def change_limits(self) -> FloatArray:
-        """Least and largest displacements of the drives, and their largest rates per second, (3, drives), m."""
+        """Least and largest displacements of the actuators, and their largest rates per second, (3, actuators), m."""
         return np.array([(k.least, k.most, k.rate) for k in self.limits]).reshape(-1, 3).T
 
     @cached_property

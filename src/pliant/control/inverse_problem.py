@@ -17,15 +17,15 @@ _OPEN, _SINGLE, _CONE, _ZERO, _GIVEN = 0, 1, 2, 3, 4  # parts of a row: to be fo
 @kernel
 def sort_rows(
     role: IntArray, lam: FloatArray, lower: FloatArray, upper: FloatArray, target: FloatArray, delta_free: FloatArray,
-    W: FloatArray, drives: IndexArray, first: int, order: IndexArray, q: FloatArray,
+    W: FloatArray, actuators: IndexArray, first: int, order: IndexArray, q: FloatArray,
 ) -> tuple[int, int, int, int]:  # fmt: skip
-    """Rows by their part in an inverse: those of drives and effectors, contacts, contacts with friction, δ = 0.
+    """Rows by their part in an inverse: those of actuators and effectors, contacts, contacts with friction, δ = 0.
 
-    `role`, the forces `lam` that are given, `lower` and `upper` (m,), N, are the parts of `Roles`; `drives` are rows of
-    the inverse, as are all from `first` on, of the effectors. Fills `order` (m,) with the rows part by part, `lam` with
-    the lower bounds of boxes, from which their forces are counted, and q (m,) with the gaps that all these leave, less
-    the targets, m. Returns how many rows there are of each part; the first −1 where a row has an upper bound or one
-    that depends on other forces, which no inverse can treat.
+    `role`, the given forces `lam`, `lower` and `upper` (m,), N, are the parts of `Roles`; `actuators` are rows of the
+    inverse, as are all from `first` on, of the effectors. Fills `order` (m,) with the rows part by part, `lam` with the
+    lower bounds of boxes, from which their forces are counted, and q (m,) with the gaps that all these leave, less the
+    targets, m. Returns how many rows there are of each part; the first −1 where a row has an upper bound or one that
+    depends on other forces, which no inverse can treat.
     """
     m = len(role)
     part = np.empty(m, np.int8)
@@ -41,7 +41,7 @@ def sort_rows(
         else:
             part[i] = _SINGLE if role[i] == BOX and upper[i] == np.inf else -1
             lam[i] = lower[i]
-    for i in drives:
+    for i in actuators:
         part[i], lam[i] = _OPEN, 0.0
     for i in range(m):
         if part[i] < 0:

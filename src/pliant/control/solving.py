@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Solving:
     """The rows of a linear solve under an inverse.
 
-    `order` holds the rows by their part: `free` ones of drives and effectors, `singles` contacts, `cones` with
+    `order` holds the rows by their part: `free` ones of actuators and effectors, `singles` contacts, `cones` with
     friction, then those with δ = 0, which are eliminated. `motions` are what a unit of each support causes.
     """
 
@@ -44,13 +44,13 @@ class Solving:
         factors, columns = condensed.factors, condensed.observed
         rows, places = condensed.assembly.rows, condensed.assembly.slices
         count, first = len(rows.gap), len(places) - len(session.constraints)
-        self.drives = np.array([places[k].start for k in self.bound.makers], np.int64)
+        self.actuator_rows = np.array([places[k].start for k in self.bound.makers], np.int64)
         self.effector_places = places[first:]
         self.order, self.q = np.empty(count, np.int64), np.empty(count)
         roles = Roles.of(problem)
         self.lam = roles.given
         self.free, self.singles, self.cones, self.zeros = sort_rows(
-            *roles, frozen(problem.target), problem.delta_free, problem.W, self.drives, places[first].start,
+            *roles, frozen(problem.target), problem.delta_free, problem.W, self.actuator_rows, places[first].start,
             self.order, self.q,
         )  # fmt: skip
         if self.free < 0:
@@ -70,7 +70,7 @@ class Solving:
 
     def solve(self) -> tuple[FloatArray, FloatArray, QpccResult, QpccProblem]:
         """λ of all rows, motions of the supports, the result and the problem."""
-        p, m, lam = self.problem, len(self.drives), self.lam
+        p, m, lam = self.problem, len(self.actuator_rows), self.lam
         contacts = self.order[self.free : self.free + self.singles + self.cones]
         if not self.zeros:
             qpcc = self._qpcc(p.W, self.q, self.B, None)
@@ -84,9 +84,9 @@ class Solving:
             qpcc = self._qpcc(reduced.W, reduced.q[:, 0].copy(), reduced.q[:, 1:].copy(), where)
             x, y, result = self._solved(qpcc, contacts)
             forces = np.zeros(len(kept))
-            forces[where[self.drives]], forces[self.free :] = x[:m], y
+            forces[where[self.actuator_rows]], forces[self.free :] = x[:m], y
             lam[eliminated] = reduced.forces_free @ np.append(1.0, x[m:]) + reduced.forces_kept @ forces
-        lam[self.drives] = x[:m]
+        lam[self.actuator_rows] = x[:m]
         lam[contacts] += y
         return lam, x[m:], result, qpcc
 
@@ -98,27 +98,27 @@ class Solving:
         return eliminate(self.problem.W, q, kept, eliminated, D, allowed=1e-8 * size)
 
     def _qpcc(self, W: FloatArray, q: FloatArray, B: FloatArray, where: IndexArray | None) -> QpccProblem:
-        """The problem over x = (λ of the drives, motions of the supports) and y = contact forces; `where` are the
+        """The problem over x = (λ of the actuators, motions of the supports) and y = contact forces; `where` are the
         places of the rows in W, None: their numbers.
         """
-        drives, contacts = self.drives, self.order[self.free : self.free + self.singles + self.cones]
+        actuators, contacts = self.actuator_rows, self.order[self.free : self.free + self.singles + self.cones]
         effectors, hard, weights = self._effectors()
         self._limit()
         low, high = self.limits
-        rows = drives[:0]
+        rows = actuators[:0]
         if self.bound.any_limit or len(hard):
             limited, zeros = np.isfinite(low) | np.isfinite(high), np.zeros(len(hard))
-            rows = np.concatenate([drives[limited], hard])
+            rows = np.concatenate([actuators[limited], hard])
             low, high = np.concatenate([low[limited], zeros]), np.concatenate([high[limited], zeros])
         else:
             low = high = low[:0]
         if where is not None:
-            drives, contacts, rows, effectors = where[drives], where[contacts], where[rows], where[effectors]
-        na, nc = len(drives) + B.shape[1], len(contacts)
+            actuators, contacts, rows, effectors = where[actuators], where[contacts], where[rows], where[effectors]
+        na, nc = len(actuators) + B.shape[1], len(contacts)
         table, G = np.empty((nc + len(rows) + len(effectors), na + 1 + nc)), np.empty((na, na))
         epsilon = self.session.inverse.energy_weight
         fill_problem(
-            W, q, B, drives, contacts, rows, effectors, weights, np.nan if epsilon is None else epsilon,
+            W, q, B, actuators, contacts, rows, effectors, weights, np.nan if epsilon is None else epsilon,
             self.bound.of_one_kind, table, G,
         )  # fmt: skip
         return QpccProblem.of_table(table, G, *self.x_limits, low, high)
@@ -136,8 +136,8 @@ class Solving:
         return (rows[~hard], rows[hard], weights[~hard]) if self.bound.any_hard else (rows, rows[:0], weights)
 
     def _limit(self) -> None:
-        """Bounds of x (na,) and of the drives' displacements (drives,)."""
-        bound, last = self.bound, self.last[self.drives]
+        """Bounds of x (na,) and of the actuators' displacements (actuators,)."""
+        bound, last = self.bound, self.last[self.actuator_rows]
         interval = self.bodies.scheme.interval
         least, most, force_rates = bound.force_limits
         force_changes = np.array([largest_change(rate, interval) for rate in force_rates])
@@ -158,14 +158,14 @@ class Solving:
         self.x_limits, self.limits = (x_low, x_high), (low, high)
 
     def _displacement(self, maker: int) -> float:
-        """δ of a drive at the start of the step; what turns has counted its turns."""
+        """δ of an actuator at the start of the step; a hinge counts full turns."""
         memories, rows = self.bodies.start.memories, self.bodies.world.constraints
         memory = memories[maker] if memories else None
-        drive: Any = rows[maker]
-        return memory.angle if isinstance(memory, JointMemory) else float(drive.displacement(self.bodies.start.q))
+        actuator: Any = rows[maker]
+        return memory.angle if isinstance(memory, JointMemory) else float(actuator.displacement(self.bodies.start.q))
 
     def _solved(self, qpcc: QpccProblem, contacts: IndexArray) -> tuple[FloatArray, FloatArray, QpccResult]:
-        x = self.last[self.drives]
+        x = self.last[self.actuator_rows]
         if self.motions:
             x = np.append(x, np.zeros(len(self.motions)))
         x = np.minimum(np.maximum(x, qpcc.x_lower), qpcc.x_upper)
@@ -185,9 +185,9 @@ class Solving:
 
     def limited(self, lam: FloatArray, moved: FloatArray) -> BoolArray:
         """Which actuators, then supports, are at a limit of force or displacement."""
-        (x_low, x_high), (low, high), drives = self.x_limits, self.limits, self.drives
-        delta = self.problem.delta_free[drives] + self.problem.W[drives] @ lam + self.B[drives] @ moved
-        x = np.concatenate([lam[drives], moved])
+        (x_low, x_high), (low, high), actuators = self.x_limits, self.limits, self.actuator_rows
+        delta = self.problem.delta_free[actuators] + self.problem.W[actuators] @ lam + self.B[actuators] @ moved
+        x = np.concatenate([lam[actuators], moved])
         at: BoolArray = _near(x, x_low) | _near(x, x_high)
         at[: len(delta)] |= _near(delta, low) | _near(delta, high)
         return at

@@ -83,7 +83,7 @@ class Subspace:
         return int(np.shape(self.modes)[1])
 
     def covers(self, model: Any) -> bool:
-        """Whether `model`, or a maker of rows, is what this reduces."""
+        """Whether `model`, or a constraint, is what this reduces."""
         from pliant.models.volume.model import VolumeModel
 
         return isinstance(model, VolumeModel) and model.spec is self.body

@@ -48,7 +48,7 @@ def experiments(
         Record of frictionless contacts the most even forces that push alike, which bases can know, instead of those of
         the solver, which puts the load on as few of them as it needs; see `pliant.reduction.spread`.
     """
-    known = {id(getattr(maker, "spec", None)) for maker in world.constraints}
+    known = {id(getattr(constraint, "spec", None)) for constraint in world.constraints}
     for actuator in plan.actuators:
         if id(actuator) not in known:
             raise InputError(
@@ -87,23 +87,23 @@ def recorded(world: World, plan: Plan, number: int, stepper: Any, *, spread: boo
 
 
 def _rows(info: StepInfo, spread: bool) -> dict[str, Any]:
-    """Keys, λ, makers and kinds of the rows of a step."""
+    """Keys, λ, constraints and kinds of the rows of a step."""
     assert info.assembly is not None
     assert info.lam is not None
-    rows, places = info.assembly.rows, info.assembly.slices
-    sizes = [place.stop - place.start for place in places]
-    maker: IndexArray = np.repeat(np.arange(len(places), dtype=np.int64), sizes)
-    within = np.arange(rows.count) - np.repeat([place.start for place in places], sizes)
+    rows, slices = info.assembly.rows, info.assembly.slices
+    sizes = [part.stop - part.start for part in slices]
+    constraint: IndexArray = np.repeat(np.arange(len(slices), dtype=np.int64), sizes)
+    within = np.arange(rows.count) - np.repeat([part.start for part in slices], sizes)
     normal = (rows.law != Law.COULOMB) | (within % 3 == 0)  # a contact with friction has three rows, its normal first
     nodes, weights = np.full((rows.count, 2, 3), -1, np.int32), np.zeros((rows.count, 2, 3))
-    for place, memory in zip(places, info.assembly.memories, strict=True):
+    for part, memory in zip(slices, info.assembly.memories, strict=True):
         if type(memory) is ContactMemory and memory.contacts.count:
             contacts = memory.contacts
-            each = (place.stop - place.start) // contacts.count
-            nodes[place] = np.repeat(np.stack([contacts.nodes_a, contacts.nodes_b], axis=1), each, axis=0)
-            weights[place] = np.repeat(np.stack([contacts.weights_a, contacts.weights_b], axis=1), each, axis=0)
+            each = (part.stop - part.start) // contacts.count
+            nodes[part] = np.repeat(np.stack([contacts.nodes_a, contacts.nodes_b], axis=1), each, axis=0)
+            weights[part] = np.repeat(np.stack([contacts.weights_a, contacts.weights_b], axis=1), each, axis=0)
     lam = spread_forces(info) if spread else np.asarray(info.lam)
-    own = {"keys": rows.key.astype(np.int64), "lam": lam, "maker": maker, "normal": normal}
+    own = {"keys": rows.key.astype(np.int64), "lam": lam, "maker": constraint, "normal": normal}
     return own | {"nodes": nodes, "weights": weights}
 
 
@@ -113,7 +113,7 @@ def _joined(world: World, results: list[dict[str, Any]], origin: dict[str, Any])
 
     return Snapshots(
         bodies=tuple(model.name for model in world.models),
-        makers=tuple(maker.name for maker in world.constraints),
+        makers=tuple(constraint.name for constraint in world.constraints),
         q=tuple(all_of(f"q_{k}") for k in range(len(world.models))),
         starts=np.concatenate([[0], np.cumsum(all_of("counts"))]).astype(np.int64),
         provenance=origin,

@@ -31,14 +31,14 @@ _ARRAYS = (*STEPS, "starts", *ROWS)
 class Snapshots:
     """s recorded steps.
 
-    `bodies` and `makers` are the names of the bodies and of what makes rows (actuators, colliding pairs), in the order
+    `bodies` and `makers` are the names of the bodies and of the constraints (actuators, contact pairs), in the order
     of the world; `q` holds the state of each body, (s, …), as `State.q` does: positions (s, n, 3), m, of a volume.
     `run` (s,) and `step` (s,) say where in the plan a snapshot is from. `actuation` (s, actuators, 2) has displacement
     (m, m³ or rad) and force (N, Pa or N·m) of the plan's actuators. `residual` (s,), no unit, is that of each step.
 
-    The rows of snapshot i are the entries starts[i] … starts[i + 1] of `keys`, `lam` (N), `maker` (number of the maker)
-    and `normal` (whether it is no friction); `starts` is (s + 1,). Of a contact of two surfaces `nodes` (rows, 2, 3)
-    and `weights` (rows, 2, 3) are the points that touch on either side, −1 and 0 elsewhere.
+    The rows of snapshot i are the entries starts[i] … starts[i + 1] of `keys`, `lam` (N), `maker` (index of the
+    constraint) and `normal` (whether it is no friction); `starts` is (s + 1,). Of a contact of two surfaces `nodes`
+    (rows, 2, 3) and `weights` (rows, 2, 3) are the points that touch on either side, −1 and 0 elsewhere.
     """
 
     bodies: tuple[str, ...]
@@ -66,20 +66,20 @@ class Snapshots:
         return self.count
 
     def positions(self, body: Any) -> FloatArray:
-        """State of a body (handle, name or number) in every snapshot, (s, …): positions (s, n, 3), m, of a volume."""
-        return self.q[_number("body", getattr(body, "body", body), self.bodies)]
+        """State of a body (handle, name or index) in every snapshot, (s, …): positions (s, n, 3), m, of a volume."""
+        return self.q[_index("body", getattr(body, "body", body), self.bodies)]
 
-    def forces(self, maker: Any, *, keys: Any = None) -> tuple[IndexArray, sparse.csr_matrix]:
-        """Normal forces of the rows of a maker: their keys (r,), ascending, and λ (r, s), N, sparse.
+    def forces(self, constraint: Any, *, keys: Any = None) -> tuple[IndexArray, sparse.csr_matrix]:
+        """Normal forces of the rows of a constraint: their keys (r,), ascending, and λ (r, s), N, sparse.
 
-        maker
-            A pair (a, b) of bodies that collide, an actuator, a name or a number.
+        constraint
+            A pair (a, b) of bodies that collide, an actuator, a name or an index.
         keys
             Keys (r,) of the rows wanted, in their order; None: all that occurred in any snapshot. Rows that were not
             there have no force; forces of rows that are not wanted are an error.
         """
-        number = _number("maker of rows", _pair_name(maker, self.makers), self.makers)
-        own = (self.maker == number) & self.normal
+        index = _index("constraint", _pair_name(constraint, self.makers), self.makers)
+        own = (self.maker == index) & self.normal
         column = np.repeat(np.arange(self.count), np.diff(self.starts))[own]
         found, lam = self.keys[own], self.lam[own]
         rows: IndexArray = np.unique(found) if keys is None else np.asarray(keys, np.int64)
@@ -89,19 +89,19 @@ class Snapshots:
         if lam[~known].any():
             lost = int(found[~known][np.abs(lam[~known]).argmax()])
             raise InputError(
-                f"row {lost} of {self.makers[number]!r} pushes in a snapshot but is not among the keys given"
+                f"row {lost} of {self.makers[index]!r} pushes in a snapshot but is not among the keys given"
             )
         kept = known & (lam != 0.0)
         at = order[place[kept]] if len(rows) else np.zeros(0, np.int64)
         matrix = sparse.csr_matrix((lam[kept], (at, column[kept])), shape=(len(rows), self.count))
         return rows, matrix
 
-    def force_matrix(self, maker: Any, *, keys: Any = None) -> tuple[IndexArray, FloatArray]:
+    def force_matrix(self, constraint: Any, *, keys: Any = None) -> tuple[IndexArray, FloatArray]:
         """`forces` as a full array (r, s), N, for `nnmf` and its kin; a history without contact is an error."""
-        rows, matrix = self.forces(maker, keys=keys)
+        rows, matrix = self.forces(constraint, keys=keys)
         if not matrix.nnz:
             raise InputError(
-                f"{_pair_name(maker, self.makers)!r} never pushes in these {self.count} snapshots, so there is no "
+                f"{_pair_name(constraint, self.makers)!r} never pushes in these {self.count} snapshots, so there is no "
                 "contact to reduce: actuate further, or leave this pair as it is"
             )
         return rows, matrix.toarray()
@@ -152,15 +152,15 @@ class Snapshots:
             return cls(tuple(header["bodies"]), tuple(header["makers"]), q, provenance=header["provenance"], **own)
 
 
-def _pair_name(maker: Any, makers: Sequence[str]) -> Any:
-    """The name of a pair of bodies as its maker has it; anything else as it is."""
-    if isinstance(maker, tuple) and len(maker) == 2:
-        a, b = (one if isinstance(one, str) else one.name for one in maker)
-        return f"{b} – {a}" if f"{b} – {a}" in makers else f"{a} – {b}"
-    return maker
+def _pair_name(constraint: Any, names: Sequence[str]) -> Any:
+    """The name of a pair of bodies as its constraint has it; anything else as it is."""
+    if isinstance(constraint, tuple) and len(constraint) == 2:
+        a, b = (one if isinstance(one, str) else one.name for one in constraint)
+        return f"{b} – {a}" if f"{b} – {a}" in names else f"{a} – {b}"
+    return constraint
 
 
-def _number(what: str, thing: Any, names: Sequence[str]) -> int:
+def _index(what: str, thing: Any, names: Sequence[str]) -> int:
     if isinstance(thing, int) and 0 <= thing < len(names):
         return thing
     name = thing if isinstance(thing, str) else getattr(thing, "name", thing)
@@ -168,5 +168,5 @@ def _number(what: str, thing: Any, names: Sequence[str]) -> int:
         known = ", ".join(repr(one) for one in names)
         raise InputError(f"{name!r} is not a {what} of these snapshots; there are {known}")
     if names.count(name) > 1:
-        raise InputError(f"several things are called {name!r}; say which by its number 0 … {len(names) - 1}")
+        raise InputError(f"several things are called {name!r}; say which by its index 0 … {len(names) - 1}")
     return names.index(name)

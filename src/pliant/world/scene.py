@@ -162,7 +162,7 @@ class Scene:
         """Freeze the scene: everything that does not change from step to step is computed here."""
         if not self._bodies:
             raise InputError("the scene is empty; add a body, for example pl.Volume(mesh, material)")
-        actuators = [actuator.row_maker(key) for key, actuator in enumerate(self._actuators)]
+        actuators = [actuator.constraint(key) for key, actuator in enumerate(self._actuators)]
         models = tuple(self._model(body, actuators) for body in self._bodies)
         constraints: list[Constraint] = [rows.bound(models) for rows in actuators]
         constraints += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(self._attachments, start=1)]

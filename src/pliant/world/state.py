@@ -91,13 +91,13 @@ class State:
 
     def length(self, cable: Any) -> float:
         """Length of a cable along its via points, m."""
-        maker: Any = self.world.constraints[self.world.constraint_index(cable)]
-        return float(maker.length(self.q))
+        constraint: Any = self.world.constraints[self.world.constraint_index(cable)]
+        return float(constraint.length(self.q))
 
     def volume(self, cavity: Any) -> float:
         """Volume of a cavity, m³."""
-        maker: Any = self.world.constraints[self.world.constraint_index(cavity)]
-        return float(maker.volume(self.q[maker.number]))
+        constraint: Any = self.world.constraints[self.world.constraint_index(cavity)]
+        return float(constraint.volume(self.q[constraint.number]))
 
     def stress(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""

@@ -92,7 +92,7 @@ def encode_state(state: State) -> dict[str, Any]:
 
 def decode_state(world: World, arrays: Mapping[str, Any]) -> State:
     """The state of `world` that `encode_state` described."""
-    memories = tuple(_memory(arrays, k, maker) for k, maker in enumerate(world.constraints))
+    memories = tuple(_memory(arrays, k, constraint) for k, constraint in enumerate(world.constraints))
     known = any(memory is not None for memory in memories) or "keys" in arrays
     return State(
         world,
@@ -127,10 +127,10 @@ def decode_controls(world: World, encoded: Sequence[Sequence[Sequence[Any]]]) ->
     return tuple(dict(decoded(*control) for control in step) for step in encoded)
 
 
-def _memory(arrays: Mapping[str, Any], index: int, maker: Any) -> Any:
+def _memory(arrays: Mapping[str, Any], index: int, constraint: Any) -> Any:
     prefix = f"memory_{index}_"
     own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    return maker.memory_type.from_arrays(own) if own else None
+    return constraint.memory_type.from_arrays(own) if own else None
 
 
 def _value(value: Any) -> float | FloatArray:

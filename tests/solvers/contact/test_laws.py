@@ -13,7 +13,7 @@ def roles_of(law, **options):
 
 
 def test_every_law_has_its_role():
-    law = [Law.BILATERAL, Law.SIGNORINI, Law.COULOMB, Law.COULOMB, Law.COULOMB, Law.IMPOSED, Law.CAPSTAN, Law.SLEEVE]
+    law = [Law.BILATERAL, Law.SIGNORINI, Law.COULOMB, Law.COULOMB, Law.COULOMB, Law.IMPOSED, Law.CAPSTAN, Law.GUIDE]
     roles = roles_of(law, mu=0.3, target=2.0)
     assert roles.role.tolist() == [EQUALITY, BOX, CONE, CONE, CONE, GIVEN, FRACTION, FRACTION]
     assert roles.given.tolist() == [0, 0, 0, 0, 0, 2.0, 0, 0]

@@ -8,7 +8,7 @@ import pytest
 import pliant as pl
 from pliant.solvers.contact import ConflictingRowsError, Law, MixedProblem, friction, solve
 
-BILATERAL, SIGNORINI, COULOMB, IMPOSED, BOUNDED, CAPSTAN, SLEEVE = Law
+BILATERAL, SIGNORINI, COULOMB, IMPOSED, BOUNDED, CAPSTAN, GUIDE = Law
 
 
 def compliance(rng: np.random.Generator, m: int, rank: int | None = None) -> np.ndarray:

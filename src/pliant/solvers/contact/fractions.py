@@ -1,11 +1,11 @@
-"""Rows whose bounds are fractions of forces that are themselves unknown: cables in their guides, rods in sleeves.
+"""Rows whose bounds are fractions of forces that are themselves unknown: cables at via points, rods in guides.
 
-A cable's group is a head row, λ₀ the tension at the pulled end, and the rows behind it, λⱼ the fall of tension at a via
-point: Tⱼ = λ₀ − Σ_{i<j} λᵢ and lowerⱼ Tⱼ ≤ λⱼ ≤ upperⱼ Tⱼ. A sleeve's row follows the two rows that press on it:
-|λ| ≤ upper √(λ₁² + λ₂²). There is slip only at a bound. For given forces these are boxes; the forces are found by the
-fixed point F ↦ boxes ↦ F, accelerated (D. G. Anderson, "Iterative procedures for nonlinear integral equations", J. ACM
-12, 1965). Once no row changes between sticking and slipping the map of tensions is linear, so that few rounds reach
-round-off.
+A cable's group is a head row, λ₀ the tension at the pulled end, and the rows behind it, λⱼ the loss of tension at a via
+point: Tⱼ = λ₀ − Σ_{i<j} λᵢ and lowerⱼ Tⱼ ≤ λⱼ ≤ upperⱼ Tⱼ (Euler's capstan). The row of a guide follows the two rows
+whose forces press on it: |λ| ≤ upper √(λ₁² + λ₂²). There is slip only at a bound. For given forces F these are boxes; F
+is the fixed point of F ↦ boxes ↦ F, accelerated (D. G. Anderson, "Iterative procedures for nonlinear integral
+equations", J. ACM 12, 1965). Once no row changes between sticking and slipping the map of tensions is linear, so that
+few iterations reach round-off.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _ROUNDS = 100
 def solve_fractions(
     problem: MixedProblem,
     tensions: IndexArray,
-    sleeves: IndexArray,
+    guides: IndexArray,
     solve_boxes: Callable[[MixedProblem, FloatArray | None], ComplementarityResult],
     warm: FloatArray | None,
     tolerance: float,
 ) -> ComplementarityResult:
-    """Solve `problem` whose rows `tensions` are falls of tension, and `sleeves` frictions of what two rows press.
+    """Solve `problem` whose rows `tensions` are losses of tension, and `guides` friction under what two rows press.
 
     `solve_boxes` solves it with numbers as bounds. The residual counts the forces that bound others too,
     relative to the largest one.
     """
     law = problem.law.copy()
-    rows = np.concatenate([tensions, sleeves])
+    rows = np.concatenate([tensions, guides])
     law[rows] = Law.BOUNDED
     sums = _tensions_before(len(law), tensions)
 
     def bounding(lam: FloatArray) -> FloatArray:
-        return np.concatenate([np.maximum(sums @ lam, 0.0), np.hypot(lam[sleeves - 1], lam[sleeves - 2])])
+        return np.concatenate([np.maximum(sums @ lam, 0.0), np.hypot(lam[guides - 1], lam[guides - 2])])
 
     force = np.zeros(len(rows)) if warm is None else bounding(warm)
     points: list[FloatArray] = []
@@ -64,7 +64,7 @@ def solve_fractions(
         points, moves = [*points[-_DEPTH:], force], [*moves[-_DEPTH:], found - force]
         force = np.maximum(_accelerated(points, moves), 0.0)
     raise ConvergenceError(
-        f"friction of cables in their guides, or of rods in sleeves, did not settle in {_ROUNDS} rounds (last change "
+        f"friction of cables at via points, or of rods in guides, did not converge in {_ROUNDS} rounds (last change "
         f"{error:.2g} of the largest force): lower the friction or take smaller steps",
         result=replace(result, status=Status.ITERATION_LIMIT, iterations=iterations, residual=error),
     )

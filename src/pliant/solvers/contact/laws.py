@@ -36,8 +36,8 @@ class Law(IntEnum):
     """Bounded, by fractions lower and upper of the tension before it: λ of the head row, which stands before the first
     of consecutive rows of this law, less the λ of those between.
     """
-    SLEEVE = 6
-    """Bounded, by fractions lower and upper of the norm of λ of the two rows before it."""
+    GUIDE = 6
+    """Friction in a guide: bounded, by fractions lower and upper of the norm of λ of the two rows before it."""
 
 
 # Roles: what a solver does with a row. Plain numbers: to compare an array with an enum takes five times as long.

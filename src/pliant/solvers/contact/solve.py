@@ -32,8 +32,8 @@ from pliant.solvers.contact.laws import BOX, CONE, EQUALITY, GIVEN, Law, MixedPr
 from pliant.solvers.contact.principal_pivoting import solve_boxes
 from pliant.solvers.contact.result import ComplementarityResult
 
-_SIGNORINI, _IMPOSED, _BOUNDED, _CAPSTAN, _SLEEVE = (
-    int(law) for law in (Law.SIGNORINI, Law.IMPOSED, Law.BOUNDED, Law.CAPSTAN, Law.SLEEVE)
+_SIGNORINI, _IMPOSED, _BOUNDED, _CAPSTAN, _GUIDE = (
+    int(law) for law in (Law.SIGNORINI, Law.IMPOSED, Law.BOUNDED, Law.CAPSTAN, Law.GUIDE)
 )
 
 
@@ -61,12 +61,12 @@ def solve(
     )
     if warm is not None:
         warm = finite_array("warm", warm, shape=checked.delta_free.shape)
-    tensions, sleeves = (np.flatnonzero(checked.law == law) for law in (_CAPSTAN, _SLEEVE))
-    if len(tensions) or len(sleeves):
-        if checked.law[0] == _CAPSTAN or (checked.law[:2] == _SLEEVE).any():
-            raise InputError("a row of the law CAPSTAN or SLEEVE has no row before it whose force would bound it")
+    tensions, guides = (np.flatnonzero(checked.law == law) for law in (_CAPSTAN, _GUIDE))
+    if len(tensions) or len(guides):
+        if checked.law[0] == _CAPSTAN or (checked.law[:2] == _GUIDE).any():
+            raise InputError("a row of the law CAPSTAN or GUIDE has no row before it whose force would bound it")
         return solve_fractions(
-            checked, tensions, sleeves, lambda p, start: _solved(p, start, options), warm, options.tolerance
+            checked, tensions, guides, lambda p, start: _solved(p, start, options), warm, options.tolerance
         )
     return _solved(checked, warm, options)
 
