@@ -1,7 +1,7 @@
 """The elastic matrix of blended elements, turned with them: what finds the fixed point that a Laplacian creeps towards.
 
 A Laplacian takes a turn for a strain. Where a slender body bends it turns far and is strained little, so that rounds
-over the Laplacian shorten the rest of the way by a share of ω (h/ℓ)² each: thousands of rounds for a finger. With the
+over the Laplacian reduce the remaining error by a fraction of ω (h/ℓ)² each: thousands of rounds for a finger. With the
 small-strain stiffness of the blends, μ = w ω and λ = 2w(1 − ω)/3, and of the air, μ = w and λ = 0, turned with the
 elements, the same fixed point is found in a few steps.
 """
@@ -22,11 +22,13 @@ SHIFT = 1e-6
 
 
 class BlendTangent:
-    """The matrix of `elements`, bodies first and `air_from` on of air, over `count` nodes, `held` (count, 3) of which
-    do not move; springs (count,) may stand beside it. All in N/m over two.
+    """The matrix of `elements`, bodies first and `air_from` on of air, over `count` nodes, `constrained`
+    (count, 3) of which do not move; springs (count,) may stand beside it. All in N/m over two.
     """
 
-    def __init__(self, count: int, body: Elements, air: list[Elements], held: BoolArray, where: FloatArray) -> None:
+    def __init__(
+        self, count: int, body: Elements, air: list[Elements], constrained: BoolArray, where: FloatArray
+    ) -> None:
         parts = [body, *air]
         cells = np.concatenate([part.cells for part in parts])
         order = np.argsort(cells, axis=1)
@@ -43,8 +45,8 @@ class BlendTangent:
         self._material = np.concatenate([of_body, of_air]).astype(np.int32)
         self._pattern = BlockPattern.from_cliques(count, self._ptr, self._nodes)
         _, self._positions = self._pattern.clique_positions(self._ptr, self._nodes)
-        self._held = held
-        self._symbolic = analyze(self._pattern, coordinates=where, keep=~held.all(axis=1))
+        self._constrained = constrained
+        self._symbolic = analyze(self._pattern, coordinates=where, keep=~constrained.all(axis=1))
         self.factorizations = 0
 
     def factorize(self, x: FloatArray, springs: FloatArray, normals: FloatArray) -> None:
@@ -59,9 +61,9 @@ class BlendTangent:
         shift = SHIFT * np.einsum("nii->n", own) / 3.0
         values[self._pattern.diagonal] += shift[:, None, None] * np.eye(3)
         values[self._pattern.diagonal] += springs[:, None, None] * normals[:, :, None] * normals[:, None, :]
-        if (self._held.any(axis=1) & ~self._held.all(axis=1)).any():
+        if (self._constrained.any(axis=1) & ~self._constrained.all(axis=1)).any():
             largest = float(np.abs(own).max())
-            assembly.constrain(values, self._pattern.indptr, self._pattern.indices, self._held, largest)
+            assembly.constrain(values, self._pattern.indptr, self._pattern.indices, self._constrained, largest)
         try:
             self._factor = self._symbolic.factorize(values)
         except SingularError as error:
@@ -69,5 +71,5 @@ class BlendTangent:
         self.factorizations += 1
 
     def solve(self, force: FloatArray) -> FloatArray:
-        """K⁻¹ `force`, both (count, 3); 0 at held unknowns."""
-        return np.where(self._held, 0.0, self._factor.solve(np.where(self._held, 0.0, force)))
+        """K⁻¹ `force`, both (count, 3); 0 at constrained unknowns."""
+        return np.where(self._constrained, 0.0, self._factor.solve(np.where(self._constrained, 0.0, force)))

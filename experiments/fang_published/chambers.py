@@ -65,17 +65,17 @@ class Filled(NamedTuple):
     failed: int
 
 
-def filled(maker: CavityRows, q: FloatArray, cell_size: float | None) -> Filled:
-    """The chamber of `maker` filled at the shape q (n, 3) m of its body, retried coarser where the mesher fails."""
-    assert maker.surface is not None
-    inward = maker.surface.triangles
+def filled(cavity: CavityRows, q: FloatArray, cell_size: float | None) -> Filled:
+    """The chamber of `cavity` filled at the shape q (n, 3) m of its body, retried coarser where the mesher fails."""
+    assert cavity.surface is not None
+    inward = cavity.surface.triangles
     nodes = np.unique(inward).astype(np.int32)
-    number = np.zeros(len(q), np.int32)
-    number[nodes] = np.arange(len(nodes), dtype=np.int32)
-    points, triangles = q[nodes], number[inward[:, ::-1]]
+    index = np.zeros(len(q), np.int32)
+    index[nodes] = np.arange(len(nodes), dtype=np.int32)
+    points, triangles = q[nodes], index[inward[:, ::-1]]
     edges = np.linalg.norm(points[triangles] - points[np.roll(triangles, 1, axis=1)], axis=2)
     size = float(edges.mean()) if cell_size is None else cell_size
-    growth = maker.volume(q) / maker.rest_volume
+    growth = cavity.volume(q) / cavity.rest_volume
     for failed, coarser in enumerate(COARSER):
         try:
             mesh = fill(points, triangles, cell_size=coarser * size)
@@ -85,7 +85,7 @@ def filled(maker: CavityRows, q: FloatArray, cell_size: float | None) -> Filled:
         rest = mesh.points * growth ** (-1.0 / 3.0)
         return Filled(Filling(nodes, rest, mesh.cells, mesh.points[len(nodes) :], growth, growth), failed)
     raise MeshError(
-        f"{maker.spec.name!r} could not be filled with cells of {1e3 * size:.3g} mm, nor with any up to "
+        f"{cavity.spec.name!r} could not be filled with cells of {1e3 * size:.3g} mm, nor with any up to "
         f"{COARSER[-1]:g} times as large: {last}"
     )
 

@@ -29,7 +29,7 @@ class Springs:
     """
 
     def __init__(self, world: World, offsets: IndexArray, count: int, distance: float) -> None:
-        self._pairs = [maker for maker in world.constraints if isinstance(maker, ContactPair)]
+        self._pairs = [one for one in world.constraints if isinstance(one, ContactPair)]
         self._previous: list[ContactSet | None] = [None] * len(self._pairs)
         self._offsets = offsets
         self._distance = distance
@@ -48,7 +48,7 @@ class Springs:
         """Look for collisions at the positions of `view`; whether other nodes have springs than before."""
         if not self._pairs:
             return False
-        found = [self._vertices(number, pair, view) for number, pair in enumerate(self._pairs)]
+        found = [self._vertices(index, pair, view) for index, pair in enumerate(self._pairs)]
         nodes, gaps, ways = (np.concatenate(parts) for parts in zip(*found, strict=True))
         self.depth = max(0.0, -float(gaps.min(initial=0.0)))
         kept = (gaps < 0.0) | (self._collided[nodes] & (gaps <= self._distance))
@@ -64,9 +64,9 @@ class Springs:
         self._collided |= active
         return changed
 
-    def _vertices(self, number: int, pair: ContactPair, view: RowView) -> tuple[Any, FloatArray, FloatArray]:
+    def _vertices(self, index: int, pair: ContactPair, view: RowView) -> tuple[Any, FloatArray, FloatArray]:
         """Nodes, gaps (m) and outward directions (k, 3), of length ½ where the other side moves too."""
-        contacts = self._previous[number] = pair.contact_set(view, self._previous[number])
+        contacts = self._previous[index] = pair.contact_set(view, self._previous[index])
         kind, both = contacts.kind, pair.a.index is not None and pair.b.index is not None
         first = (kind == ContactKind.VERTEX_FACE) | (kind == ContactKind.VERTEX_OBSTACLE)
         second = kind == ContactKind.FACE_VERTEX

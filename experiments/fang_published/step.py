@@ -57,17 +57,17 @@ class Step:
         sizes = [len(model.rest) for model in self.models]
         self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.count = int(self.offsets[-1])
-        self.makers: list[CavityRows] = []
+        self.cavities: list[CavityRows] = []
         self.targets: list[float] = []
         for handle, value in values.items():
-            maker = world.constraints[world.constraint_index(handle)] if isinstance(value, Command) else None
-            if isinstance(maker, CavityRows):
-                self.makers.append(maker)
-                self.targets.append(1.0 + value.amount / maker.rest_volume)
+            cavity = world.constraints[world.constraint_index(handle)] if isinstance(value, Command) else None
+            if isinstance(cavity, CavityRows):
+                self.cavities.append(cavity)
+                self.targets.append(1.0 + value.amount / cavity.rest_volume)
         self.remeshes = self.failed = self.iterations = self.factorizations = self.parts = 0
         self.residual = 0.0
         self.x = np.concatenate(state.q)
-        self.fillings = [self._first(maker) for maker in self.makers]
+        self.fillings = [self._first(cavity) for cavity in self.cavities]
         self.size = max(float(np.ptp(model.rest, axis=0).max()) for model in self.models)
         distance = 1e-3 * self.size if options.offset is None else options.offset
         self.springs = Springs(world, self.offsets, self.count, distance)
@@ -80,7 +80,7 @@ class Step:
     def walk(self) -> None:
         """Follow the load path, in increments of at most the ratio `step` in nominal volume."""
         begin = np.array([filling.ratio for filling in self.fillings])
-        length = float(np.abs(np.log(np.array(self.targets) / begin)).max()) if self.makers else 0.0
+        length = float(np.abs(np.log(np.array(self.targets) / begin)).max()) if self.cavities else 0.0
         parts = max(1, int(np.ceil(length / np.log(self.options.step) - 1e-9)))
         for part in range(1, parts + 1):
             ratios = begin ** (1.0 - part / parts) * np.array(self.targets) ** (part / parts)
@@ -90,19 +90,19 @@ class Step:
                 self._settle(part / parts)
             self._accept()
 
-    def _first(self, maker: CavityRows) -> Filling:
+    def _first(self, cavity: CavityRows) -> Filling:
         """The filling that the state remembers, or a new one."""
-        number = self.world.constraints.index(maker)
-        known = self.start.memories[number] if self.start.memories else None
+        index = self.world.constraints.index(cavity)
+        known = self.start.memories[index] if self.start.memories else None
         if isinstance(known, Filling):
             return known
-        return self._filled(maker, self.start.q[maker.number])
+        return self._filled(cavity, self.start.q[cavity.number])
 
-    def _filled(self, maker: CavityRows, q: FloatArray) -> Filling:
+    def _filled(self, cavity: CavityRows, q: FloatArray) -> Filling:
         """The chamber filled at the shape q (n, 3) m of its body; the error of a mesher has the last accepted state."""
         try:
             with self.timers.stage("remesh"):
-                made = filled(maker, q, self.options.cell_size)
+                made = filled(cavity, q, self.options.cell_size)
         except MeshError as error:
             error.result = self.accepted
             raise
@@ -110,34 +110,34 @@ class Step:
         return made.filling
 
     def _lay_out(self) -> None:
-        """Number the nodes of bodies and air, and factorize the Laplacian of both."""
+        """Index the nodes of bodies and air, and factorize the Laplacian of both."""
         with self.timers.stage("factorize"):
             body_x = self.x[: self.count]
             self.local: list[Any] = []
             self.air: list[Elements] = []
             moved, parts, begin = [body_x], [self.body], self.count
-            for maker, filling in zip(self.makers, self.fillings, strict=True):
+            for cavity, filling in zip(self.cavities, self.fillings, strict=True):
                 inner = np.arange(begin, begin + len(filling.inner))
-                numbers = np.concatenate([self.offsets[maker.number] + filling.nodes, inner])
-                elements = air(filling, self._weight(maker), self.options.weighting)
-                self.local.append(numbers)
+                indices = np.concatenate([self.offsets[cavity.number] + filling.nodes, inner])
+                elements = air(filling, self._weight(cavity), self.options.weighting)
+                self.local.append(indices)
                 self.air.append(elements)
-                parts.append(replace(elements, cells=numbers[elements.cells].astype(np.int32)))
+                parts.append(replace(elements, cells=indices[elements.cells].astype(np.int32)))
                 moved.append(filling.inner)
                 begin += len(filling.inner)
             self.x = np.concatenate(moved)
-            held = np.zeros((begin, 3), bool)
-            held[: self.count] = np.concatenate([model.held for model in self.models])
-            self.held = held
+            constrained = np.zeros((begin, 3), bool)
+            constrained[: self.count] = np.concatenate([model.held for model in self.models])
+            self.constrained = constrained
             self.elements = parts
-            self.laplacian = Laplacian(begin, parts, held, self.x)
+            self.laplacian = Laplacian(begin, parts, constrained, self.x)
             self.stiffness = np.zeros(begin)
             if self.springs.active.any():
                 self._place_springs()
 
-    def _weight(self, maker: CavityRows) -> float:
+    def _weight(self, cavity: CavityRows) -> float:
         """Weight (Pa) of the air in a chamber of a body."""
-        return self.options.chamber_weight * self.options.blend_of(self.models[maker.number].spec.material)[1]
+        return self.options.chamber_weight * self.options.blend_of(self.models[cavity.number].spec.material)[1]
 
     def _forces(self) -> tuple[FloatArray, float]:
         """Forces over two (n, 3) N of all elements and springs at x, and the largest norm of a part of them."""
@@ -145,14 +145,14 @@ class Step:
         force = np.zeros_like(x)
         force[: self.count] = self.body.forces(x[: self.count], 0.0, self.options.softening_table())
         push = np.zeros_like(x)
-        for filling, elements, numbers in zip(self.fillings, self.air, self.local, strict=True):
-            push[numbers] += elements.forces(np.ascontiguousarray(x[numbers]), swell(filling))
+        for filling, elements, indices in zip(self.fillings, self.air, self.local, strict=True):
+            push[indices] += elements.forces(np.ascontiguousarray(x[indices]), swell(filling))
         self.body_forces = force[: self.count].copy()
-        scale = max(float(np.linalg.norm(part[~self.held])) for part in (force, push))
+        scale = max(float(np.linalg.norm(part[~self.constrained])) for part in (force, push))
         force += push
         if self.springs.active.any():
             force[: self.count] -= self.stiffness[: self.count, None] * self.springs.stretch
-        force[self.held] = 0.0
+        force[self.constrained] = 0.0
         return force, max(scale, self.noise)
 
     def _settle(self, along: float) -> None:
@@ -189,9 +189,9 @@ class Step:
 
         Steps are taken in full: what a long one leaves is the curvature of stiff directions, which the next one mends.
         """
-        tangent = BlendTangent(len(self.x), self.elements[0], self.elements[1:], self.held, self.x)
+        tangent = BlendTangent(len(self.x), self.elements[0], self.elements[1:], self.constrained, self.x)
         mixing, before = Anderson(self.options.window), np.inf
-        for number in range(self.options.iterations + 1):
+        for iteration in range(self.options.iterations + 1):
             changed = self._collide()
             force = self._measured()
             if self.residual <= self.tolerance:
@@ -199,7 +199,7 @@ class Step:
                 return True
             if changed:
                 mixing.restart()
-            if not number or changed or self.residual > CLOSE or self.residual > SLOW * before:
+            if not iteration or changed or self.residual > CLOSE or self.residual > SLOW * before:
                 with self.timers.stage("factorize"):
                     normals = np.zeros_like(self.x)
                     normals[: self.count] = self.springs.normal
@@ -261,29 +261,29 @@ class Step:
     def _remesh(self) -> bool:
         """Fill chambers again whose elements are stretched too far; whether there were any."""
         changed = False
-        for number, maker in enumerate(self.makers):
-            x = self.x[self.local[number]]
-            growth, distortion = worst_element(self.air[number], self.fillings[number], x)
+        for index, cavity in enumerate(self.cavities):
+            x = self.x[self.local[index]]
+            growth, distortion = worst_element(self.air[index], self.fillings[index], x)
             too_far = growth > self.options.max_growth or distortion > self.options.max_distortion
             if self.options.remesh and too_far:
-                self.fillings[number] = self._refilled(number, maker)
+                self.fillings[index] = self._refilled(index, cavity)
                 changed = True
                 self.remeshes += 1
             else:
-                self.fillings[number] = replace(self.fillings[number], inner=x[len(self.fillings[number].nodes) :])
+                self.fillings[index] = replace(self.fillings[index], inner=x[len(self.fillings[index].nodes) :])
         if changed:
             self.factorizations += self.laplacian.factorizations
             self._lay_out()
         return changed
 
-    def _refilled(self, number: int, maker: CavityRows) -> Filling:
+    def _refilled(self, index: int, cavity: CavityRows) -> Filling:
         """A new filling of a chamber at x, with the pressure of the old one."""
-        old, x = self.fillings[number], self.x[self.local[number]]
-        q = self.x[self.offsets[maker.number] : self.offsets[maker.number + 1]]
-        volume = maker.volume(q)
-        pressure = mean_pressure(self.air[number], old, x, volume)
-        new = replace(self._filled(maker, q), ratio=old.ratio)
-        elements = air(new, self._weight(maker), self.options.weighting)
+        old, x = self.fillings[index], self.x[self.local[index]]
+        q = self.x[self.offsets[cavity.number] : self.offsets[cavity.number + 1]]
+        volume = cavity.volume(q)
+        pressure = mean_pressure(self.air[index], old, x, volume)
+        new = replace(self._filled(cavity, q), ratio=old.ratio)
+        elements = air(new, self._weight(cavity), self.options.weighting)
         there = np.concatenate([q[new.nodes], new.inner])
         return weighed(new, old, pressure, mean_pressure(elements, new, there, volume))
 
@@ -291,12 +291,12 @@ class Step:
         """Make the present shape the one that stays if what follows fails."""
         memories: list[Any] = [None] * len(self.world.constraints)
         view, self.pressures = self._view(), []
-        for number, maker in enumerate(self.makers):
-            x = self.x[self.local[number]]
-            filling = replace(self.fillings[number], inner=x[len(self.fillings[number].nodes) :])
-            volume = maker.volume(view.q[maker.number])
-            self.pressures.append(mean_pressure(self.air[number], filling, x, volume))
-            memories[self.world.constraints.index(maker)] = filling
+        for index, cavity in enumerate(self.cavities):
+            x = self.x[self.local[index]]
+            filling = replace(self.fillings[index], inner=x[len(self.fillings[index].nodes) :])
+            volume = cavity.volume(view.q[cavity.number])
+            self.pressures.append(mean_pressure(self.air[index], filling, x, volume))
+            memories[self.world.constraints.index(cavity)] = filling
         self.parts += 1
         still = tuple(np.zeros_like(v) for v in self.start.v)
         self.accepted = State(self.world, self.start.time, tuple(view.q), still, np.zeros(0), memories=tuple(memories))
@@ -306,8 +306,8 @@ class Step:
         state = self.accepted
         volumes = [cell_volumes(q, model.mesh.cells, "tet4") for model, q in zip(self.models, state.q, strict=True)]
         worst = [
-            worst_element(elements, filling, self.x[numbers])
-            for elements, filling, numbers in zip(self.air, self.fillings, self.local, strict=True)
+            worst_element(elements, filling, self.x[indices])
+            for elements, filling, indices in zip(self.air, self.fillings, self.local, strict=True)
         ]
         return LocalGlobalInfo(
             world=self.world,
@@ -322,8 +322,8 @@ class Step:
                 for model, volume in zip(self.models, volumes, strict=True)
             ),
             depth=self.springs.depth,
-            chambers=tuple(maker.spec for maker in self.makers),
-            growths=tuple(state.volume(maker.spec) / maker.rest_volume for maker in self.makers),
+            chambers=tuple(cavity.spec for cavity in self.cavities),
+            growths=tuple(state.volume(cavity.spec) / cavity.rest_volume for cavity in self.cavities),
             nominal=tuple(self.targets),
             pressures=tuple(self.pressures),
             remeshes=self.remeshes,
@@ -339,9 +339,9 @@ def _body(options: LocalGlobal, models: Any, rest: list[FloatArray], offsets: An
     """The elements of all bodies over all nodes."""
     parts = []
     for model, shape, start in zip(models, rest, offsets, strict=False):
-        numbers = model.spec.cell_materials()
+        indices = model.spec.cell_materials()
         omega, weight = np.array([options.blend_of(material) for material in model.spec.materials]).T
-        own = Elements.of(shape, model.mesh.cells, weight[numbers], omega[numbers], options.weighting)
+        own = Elements.of(shape, model.mesh.cells, weight[indices], omega[indices], options.weighting)
         parts.append(replace(own, cells=(own.cells + start).astype(np.int32)))
     names = ("cells", "G", "X", "K", "omega", "strength")
     return Elements(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
@@ -361,12 +361,12 @@ def check(world: World, values: Mapping[Any, Any]) -> None:
             raise InputError(
                 f"{model.name!r} has loads or fibres, which the published method does not know: remove them"
             )
-    for maker in world.constraints:
-        if not isinstance(maker, (CavityRows, ContactPair)):
-            name = getattr(getattr(maker, "spec", maker), "name", type(maker).__name__)
+    for constraint in world.constraints:
+        if not isinstance(constraint, (CavityRows, ContactPair)):
+            name = getattr(getattr(constraint, "spec", constraint), "name", type(constraint).__name__)
             raise InputError(f"{name!r} is no chamber; the published method drives chambers only")
-        if isinstance(maker, ContactPair) and maker.mu:
-            raise InputError(f"{maker.name} collide with friction {maker.mu:g}; the published method has none: use 0")
+        if isinstance(constraint, ContactPair) and constraint.mu:
+            raise InputError(f"{constraint.name} have friction {constraint.mu:g}; the published method has none: use 0")
     for handle, value in values.items():
         if isinstance(value, Command) and value.by_force:
             raise InputError(f"{handle.name!r} is asked for a pressure; the published method takes pl.VolumeRatio(α)")

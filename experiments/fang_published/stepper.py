@@ -41,7 +41,7 @@ class LocalGlobal:
     chamber_weight
         Weight of the air over that of the body's material: nothing physical, and the shape depends on it.
     step
-        Largest ratio of the nominal volumes of two solutions on the way, α_max of the paper.
+        Largest ratio of the nominal volumes of two solutions on the load path, α_max of the paper.
     remesh
         Whether chambers are filled again at all; False shows what figure 7b does.
     max_growth, max_distortion

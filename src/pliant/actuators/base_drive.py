@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators.drive import Actuator, DriveRow
+from pliant.actuators.drive import Actuator, ControlRange, DriveRow
 from pliant.actuators.joint import JointMemory
 from pliant.actuators.limits import Command, Limits, check_rates, per_second
 from pliant.actuators.values import Angle, Torque
@@ -22,7 +22,7 @@ from pliant.core.arrays import csr
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.models.body import Model
-from pliant.models.rod import Rod, RodModel, Slide, Turn
+from pliant.models.rod import Rod, RodModel
 
 
 @per_second
@@ -49,7 +49,7 @@ class BaseDrive(Actuator):
     def __post_init__(self) -> None:
         if not isinstance(self.rod, Rod):
             raise InputError(f"{self.name!r} drives the base of a pl.Rod, got {self.rod!r}")
-        if not isinstance(self.rod.base, (Slide, Turn)):
+        if self.rod.base_turns is None:
             raise InputError(
                 f"{self.name!r} has no freedom to drive: the base of {self.rod.name!r} is {self.rod.base!r}; "
                 "give the rod base=pl.Slide(axis) or base=pl.Turn(axis)"
@@ -71,11 +71,15 @@ class BaseDrive(Actuator):
     @property
     def turns(self) -> bool:
         """Whether the base turns; otherwise it slides."""
-        return isinstance(self.rod.base, Turn)
+        return self.rod.base_turns is True
 
     def constraint(self, key: int) -> BaseDriveRows:
         """Its rows, before its bodies are compiled."""
         return BaseDriveRows.of(self, key)
+
+    def control_range(self) -> ControlRange:
+        """Its displacement or angle between its limits."""
+        return ControlRange.of_travel(self)
 
     @property
     def limits(self) -> Limits:
@@ -114,8 +118,7 @@ class BaseDriveRows(DriveRow):
     def bound(self, models: Sequence[Model]) -> BaseDriveRows:
         """The row in a world of `models`."""
         number = self.model_number(models)
-        model = models[number]
-        assert isinstance(model, RodModel)
+        model = RodModel.require(models[number], repr(self.spec.name))
         return replace(self, number=number, start=model.rest[:4].copy(), axes=model.basis)
 
     def displacement(self, q: Sequence[FloatArray]) -> float:

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.drive import Actuator, ActuatorRows
+from pliant.actuators.drive import USUAL_TRAVEL, Actuator, ActuatorRows, ControlRange
 from pliant.actuators.limits import Command, Limits, check_rates, command, per_second
 from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
 from pliant.constraints.keys import CABLE_FRICTION, row_keys
@@ -28,14 +28,9 @@ from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.models.beam import Beam, BeamModel
-from pliant.models.beam.segments import BeamSegments, BeamSegmentStiffness, coupled_nodes
 from pliant.models.body import Model
-from pliant.models.model import MatrixStiffness
-from pliant.models.rigid.frame_map import FrameMap
-from pliant.models.volume import Fibre, Volume, VolumeModel
-from pliant.models.volume.barycentric import BarycentricMap
-from pliant.models.volume.segments import Segments, SegmentStiffness
+from pliant.models.pieces import Pieces
+from pliant.models.volume import Fibre
 
 CUT = Command(by_force=True, amount=0.0, for_good=True)
 
@@ -112,6 +107,11 @@ class Cable(Actuator):
         """Its rows, before its bodies are compiled."""
         return CableRows.of(self, key)
 
+    def control_range(self) -> ControlRange:
+        """How much it may be shortened by."""
+        high = self.max_displacement if np.isfinite(self.max_displacement) else USUAL_TRAVEL["m"]
+        return ControlRange(Displacement, "m", 0.0, high, 0.0)
+
     @property
     def limits(self) -> Limits:
         """What the motor may do, N and m."""
@@ -147,7 +147,7 @@ class Cable(Actuator):
         ends = [k for k in range(1, len(owners)) if owners[k] is not owners[k - 1]]
         made = []
         for start, end in zip([0, *ends], [*ends, len(owners)], strict=True):
-            if isinstance(owners[start], Volume) and end - start > 1:
+            if getattr(owners[start], "takes_fibres", False) and end - start > 1:
                 name = f"guide of {self.name}"
                 options: dict[str, Any] = {"stiffness": self.guide_stiffness, "reach": self.reach, "name": name}
                 made.append(Fibre(owners[start], points[start:end], **options))
@@ -156,24 +156,20 @@ class Cable(Actuator):
 
 @dataclass(frozen=True, eq=False)
 class Ride:
-    """The via points that ride on one body: their places `order` (p,) in the path, and the pieces they end, (s,).
-
-    `map` is None until the body is compiled, except on volumes. `segments` are the pieces whose tension stiffens a
-    volume or, once it is compiled, a beam.
+    """The via points on one body: their indices `order` (p,) in the path, those of the pieces they end, `own` (s,), and
+    the `pieces` themselves.
     """
 
     body: Any
     order: IntArray
-    map: Any
-    pieces: IntArray
-    segments: Segments | BeamSegments | None
+    own: IntArray
+    pieces: Pieces
     number: int = -1
 
-    def ends(self) -> list[list[tuple[int, float]]]:
-        """The ends of each piece that ride on the body: place among its points, and −1 (first) or 1 (last)."""
-        place = {int(k): p for p, k in enumerate(self.order)}
-        pairs = [((int(s), -1.0), (int(s) + 1, 1.0)) for s in self.pieces]
-        return [[(place[k], sign) for k, sign in pair if k in place] for pair in pairs]
+    @property
+    def map(self) -> Any:
+        """That of the via points on the compiled body."""
+        return self.pieces.map
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +201,7 @@ class CableRows(ActuatorRows):
     rest_length: float = 0.0
 
     memory_type = CableMemory
+    drawn_as: ClassVar[str | None] = "cable"
 
     @classmethod
     def of(cls, spec: Cable, key: int) -> CableRows:
@@ -219,29 +216,14 @@ class CableRows(ActuatorRows):
 
     def couplings(self, body: Any) -> list[IntArray]:
         """Node sets of a volume or a beam that the stiffness of the cable couples."""
-        sets: list[IntArray] = []
-        for ride in self.rides:
-            if ride.body is body and isinstance(ride.segments, Segments):
-                sets += ride.segments.node_sets()
-            elif ride.body is body and isinstance(body, Beam):
-                sets += coupled_nodes(body, self.fixed[ride.order], ride.ends())
-        return sets
+        return [nodes for ride in self.rides if ride.body is body for nodes in ride.pieces.couplings()]
 
     def bound(self, models: Sequence[Model]) -> CableRows:
         """The rows in a world of `models`."""
         rides = []
         for ride in self.rides:
             number = next(k for k, model in enumerate(models) if model.spec is ride.body)
-            model, segments, points = models[number], ride.segments, ride.map
-            if isinstance(segments, Segments):
-                assert isinstance(model, VolumeModel)
-                segments = segments.placed(model.pattern)
-            else:
-                what = f"via points of cable {self.spec.name!r}"
-                points = model.embed(self.fixed[ride.order], what=what, reach=self.spec.reach)
-            if isinstance(model, BeamModel):
-                segments = BeamSegments.of(points, ride.ends(), model.pattern)
-            rides.append(replace(ride, number=number, map=points, segments=segments))
+            rides.append(replace(ride, number=number, pieces=ride.pieces.bound(models[number])))
         made = replace(self, rides=tuple(rides))
         return replace(made, rest_length=made.length([model.initial()[0] for model in models]))
 
@@ -321,13 +303,9 @@ class CableRows(ActuatorRows):
         tension[1:] -= np.cumsum(lam[1:]) if self.spec.friction else 0.0
         across = scale * tension / lengths
         for ride in self.rides:
-            own = ride.pieces
-            if isinstance(ride.segments, BeamSegments):
-                yield ride.number, BeamSegmentStiffness(ride.segments, q[ride.number], across[own], units[own])
-            elif ride.segments is not None:
-                yield ride.number, SegmentStiffness(ride.segments, np.zeros(len(own)), across[own], units[own])
-            elif isinstance(ride.map, FrameMap):
-                yield ride.number, MatrixStiffness(_frame_stiffness(ride, q[ride.number], across, units))
+            K = ride.pieces.stiffness(q[ride.number], across[ride.own], units[ride.own])
+            if K is not None:
+                yield ride.number, K
 
     def _pull(self, view: RowView, units: FloatArray, H: list[sparse.csr_matrix]) -> None:
         """−∂L/∂q of the models, from the directions of the pieces."""
@@ -369,16 +347,13 @@ class CableRows(ActuatorRows):
 
 def _ride(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> Ride:
     order = np.array([k for k, owner in enumerate(owners) if owner is body], np.int32)
-    pieces = np.unique(np.concatenate([order - 1, order]))
-    pieces = pieces[(pieces >= 0) & (pieces < len(via) - 1)].astype(np.int32)
-    ride = Ride(body, order, None, pieces, None)
-    if not isinstance(body, Volume):
-        return ride
-    points = BarycentricMap.of_points(
-        body.mesh, via[order], what=f"via points of cable {spec.name!r}", reach=spec.reach
-    )
-    signed = [[(points.nodes[p], sign * points.weights[p]) for p, sign in ends] for ends in ride.ends()]
-    return replace(ride, map=points, segments=Segments.of(signed))
+    own = np.unique(np.concatenate([order - 1, order]))
+    own = own[(own >= 0) & (own < len(via) - 1)].astype(np.int32)
+    place = {int(k): p for p, k in enumerate(order)}
+    pairs = [((int(s), -1.0), (int(s) + 1, 1.0)) for s in own]
+    ends = [[(place[k], sign) for k, sign in pair if k in place] for pair in pairs]
+    pieces = body.pieces(via[order], ends, what=f"via points of cable {spec.name!r}", reach=spec.reach)
+    return Ride(body, order, own, pieces)
 
 
 def _pieces(path: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -402,14 +377,3 @@ def _measure_pieces(path: FloatArray, lengths: FloatArray, units: FloatArray) ->
         lengths[s] = max(lengths[s], 1e-12 * total)
         for c in range(3):
             units[s, c] /= lengths[s]
-
-
-def _frame_stiffness(ride: Ride, q: FloatArray, across: FloatArray, units: FloatArray) -> FloatArray:
-    """Σ Jᵀ across (I − u uᵀ) J of the pieces over the six unknowns of a rigid body, (6, 6)."""
-    assert isinstance(ride.map, FrameMap)
-    points = np.zeros((len(units) + 1, 3, 6))
-    points[ride.order] = ride.map.jacobian(q)
-    J = (points[1:] - points[:-1])[ride.pieces]
-    P = np.eye(3) - units[ride.pieces, :, None] * units[ride.pieces, None, :]
-    stiffness: FloatArray = np.einsum("s,sia,sij,sjb->ab", across[ride.pieces], J, P, J)
-    return stiffness

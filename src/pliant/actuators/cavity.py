@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pliant.actuators.chamber import check_chamber
-from pliant.actuators.drive import Actuator, DriveRow
+from pliant.actuators.drive import Actuator, ControlRange, DriveRow
 from pliant.actuators.limits import Command, Limits, check_rates, per_second
 from pliant.actuators.values import Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
@@ -25,6 +25,9 @@ from pliant.mesh import Mesh, Surface
 from pliant.models.body import Model
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.loads import PressureFacets, PressureStiffness, facet_rule, pressure_forces
+
+USUAL_PRESSURE = 30e3
+"""Range of a slider of a cavity without max_pressure, Pa."""
 
 
 @per_second
@@ -66,6 +69,12 @@ class Cavity(Actuator):
         """Its rows, before its bodies are compiled."""
         return CavityRows.of(self, key)
 
+    def control_range(self) -> ControlRange:
+        """Its pressure between its bounds."""
+        low = self.min_pressure if np.isfinite(self.min_pressure) else 0.0
+        high = self.max_pressure if np.isfinite(self.max_pressure) else max(low, 0.0) + USUAL_PRESSURE
+        return ControlRange(Pressure, "Pa", low, high, float(np.clip(0.0, low, high)))
+
     @property
     def limits(self) -> Limits:
         """What the pump may do, Pa and m³."""
@@ -96,6 +105,7 @@ class CavityRows(DriveRow):
     facets: PressureFacets | None = None
     rest_volume: float = 0.0
 
+    drawn_as: ClassVar[str | None] = "chamber"
     stiffens = True
 
     @classmethod
@@ -108,8 +118,7 @@ class CavityRows(DriveRow):
     def bound(self, models: Sequence[Model]) -> CavityRows:
         """The row in a world of `models`; the surface is checked to bound a hollow."""
         number = self.model_number(models)
-        model = models[number]
-        assert isinstance(model, VolumeModel)
+        model = VolumeModel.require(models[number], f"cavity {self.spec.name!r}")
         assert self.surface is not None
         facets = PressureFacets.build(self.surface.facets, self.spec.body.mesh, model.pattern)
         made = replace(self, number=number, facets=facets)

@@ -6,7 +6,7 @@ steppers, the inverse, runs and the viewer then know it (`docs/extending.md`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,6 +18,52 @@ from pliant.constraints.rows import Constraint, RowView
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.body import Model
 from pliant.models.volume import Fibre
+
+USUAL_FORCE = 5.0
+"""Range of a slider of a force without bounds, N."""
+USUAL_TRAVEL = {"m": 0.04, "rad": 1.5}
+"""Range of a slider of a displacement without bounds, by its unit."""
+SHOWN: dict[str, tuple[str, float, str]] = {
+    "m": ("mm", 1e3, ".1f"),
+    "N": ("N", 1.0, ".2f"),
+    "rad": ("°", 180.0 / np.pi, ".1f"),
+    "N·m": ("N·m", 1.0, ".3f"),
+    "m³": ("mL", 1e6, "+.2f"),
+    "Pa": ("kPa", 1e-3, ".2f"),
+    "m²": ("mm²", 1e6, "+.2f"),
+    "N/m": ("N/m", 1.0, ".2f"),
+}
+"""Shown unit, factor and format of a quantity by its SI unit; others are shown in their own unit."""
+
+
+def _shown(unit: str, value: float) -> str:
+    name, factor, form = SHOWN.get(unit, (unit, 1.0, ".4g"))
+    return f"{factor * value:{form}}{'' if name == '°' else ' '}{name}"
+
+
+def span(low: float, high: float, usual: float) -> tuple[float, float, float]:
+    """Bounds, the usual ones where there are none, and 0 or what is nearest to it."""
+    low, high = low if np.isfinite(low) else -usual, high if np.isfinite(high) else usual
+    return low, high, min(max(0.0, low), high)
+
+
+@dataclass(frozen=True, eq=False)
+class ControlRange:
+    """What a slider of an actuator may command: `make` turns a number in `unit` into a control value, `low`, `high` and
+    `start` are its ends and where it begins.
+    """
+
+    make: Callable[[float], Any]
+    unit: str
+    low: float
+    high: float
+    start: float
+
+    @classmethod
+    def of_travel(cls, actuator: Any) -> ControlRange:
+        """The displacement or angle of `actuator` between its limits."""
+        unit, limits = actuator.kinds[0][1], actuator.limits
+        return cls(actuator.moving, unit, *span(limits.least, limits.most, USUAL_TRAVEL[unit]))
 
 
 class Actuator:
@@ -51,6 +97,16 @@ class Actuator:
         """A checked command from a control value."""
         return command(self.name, value, self.limits, displacement=self.kinds[0], force=self.kinds[1])
 
+    def reading(self, values: FloatArray) -> str:
+        """What it does, in words: `values` (2,) are δ and λ of its row."""
+        shown = [_shown(unit, float(value)) for (_, unit), value in zip(self.kinds, values, strict=True)]
+        return "  ".join(shown)
+
+    def control_range(self) -> ControlRange:
+        """What a slider may command: its force, as far as it goes."""
+        make, unit = self.imposing, self.kinds[1][1]
+        return ControlRange(make, unit, *span(self.limits.lower, self.limits.upper, USUAL_FORCE))
+
     def guides(self) -> list[Fibre]:
         """Fibres that it adds to volumes; none as a rule."""
         return []
@@ -69,6 +125,9 @@ class ActuatorRows(Constraint):
 
     spec: Any
     key: int
+
+    drawn_as: ClassVar[str | None] = None
+    """"cable" (it has a `path`) or "chamber" (it has a `surface`) where it is drawn."""
 
     def couplings(self, body: Any) -> list[IntArray]:
         """Node sets that the stiffness of the row couples: none beyond those of the cells."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.drive import Actuator, ActuatorRows
+from pliant.actuators.drive import Actuator, ActuatorRows, ControlRange
 from pliant.actuators.limits import Command, Limits, check_rates, per_second
 from pliant.actuators.values import Angle, Torque
 from pliant.constraints.keys import JOINTS, row_keys
@@ -50,6 +50,8 @@ class Slider(Actuator):
     max_force_rate: float = np.inf
     name: str = "slider"
 
+    turns: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         _check(self)
 
@@ -61,6 +63,10 @@ class Slider(Actuator):
     def constraint(self, key: int) -> JointRows:
         """Its rows, before its bodies are compiled."""
         return JointRows.of(self, key)
+
+    def control_range(self) -> ControlRange:
+        """Its way along the axis between its limits."""
+        return ControlRange.of_travel(self)
 
     @property
     def limits(self) -> Limits:
@@ -99,6 +105,8 @@ class Hinge(Actuator):
     max_torque_rate: float = np.inf
     name: str = "hinge"
 
+    turns: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         finite_array(f"point of {self.name!r}", self.point, shape=(3,))
         _check(self)
@@ -117,6 +125,10 @@ class Hinge(Actuator):
         """Its rows, before its bodies are compiled."""
         return JointRows.of(self, key)
 
+    def control_range(self) -> ControlRange:
+        """Its angle between its limits."""
+        return ControlRange.of_travel(self)
+
     @property
     def limits(self) -> Limits:
         """What the drive may do, N·m and rad."""
@@ -131,7 +143,7 @@ class Hinge(Actuator):
 
 
 def _check(spec: Slider | Hinge) -> None:
-    check_rates(spec, "max_rate", "max_force_rate" if isinstance(spec, Slider) else "max_torque_rate")
+    check_rates(spec, "max_rate", "max_torque_rate" if spec.turns else "max_force_rate")
     unit_vector(f"axis of {spec.name!r}", spec.axis)
     for body in spec.bodies:
         if not isinstance(body, RigidBody):
@@ -180,11 +192,11 @@ class JointRows(ActuatorRows):
 
     def bound(self, models: Sequence[Model]) -> JointRows:
         """The rows in a world of `models`."""
-        spec = self.spec
+        spec: Any = self.spec
         numbers = tuple(next(k for k, m in enumerate(models) if m.spec is body) for body in spec.bodies)
         pose = models[numbers[0]].initial()[0]
         base = models[numbers[1]].initial()[0] if len(numbers) > 1 else WORLD
-        point = finite_array("point", spec.point, shape=(3,)) if isinstance(spec, Hinge) else pose[0]
+        point = finite_array("point", spec.point, shape=(3,)) if spec.turns else pose[0]
         return replace(
             self,
             numbers=numbers,
@@ -210,14 +222,14 @@ class JointRows(ActuatorRows):
 
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """The way along the axis, m, or the angle about it within half a turn, rad."""
-        return float(self._along(q)[0]) if isinstance(self.spec, Slider) else float(self._turned(q)[0])
+        return float(self._turned(q)[0]) if self.spec.turns else float(self._along(q)[0])
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, JointMemory | None]:
         """The drive and what the joint forbids."""
         memory: JointMemory | None = view.memory
         before = 0.0 if memory is None else memory.angle
         H, along, turned = self._rows(view)
-        is_hinge = isinstance(self.spec, Hinge)
+        is_hinge = self.spec.turns
         if is_hinge:
             turned[0] += 2.0 * np.pi * np.round((before - turned[0]) / (2.0 * np.pi))
             gap = np.concatenate([turned[:1], along, turned[1:]])

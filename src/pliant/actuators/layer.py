@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pliant.actuators.drive import Actuator, DriveRow
+from pliant.actuators.drive import Actuator, ControlRange, DriveRow
 from pliant.actuators.limits import Command, Limits
 from pliant.actuators.values import AreaGrowth, AreaRatio, SpreadingPressure
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
@@ -26,6 +26,9 @@ from pliant.models.body import Model
 from pliant.models.model import GeometricStiffness
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.points import cell_gradients
+
+USUAL_GROWTH = 0.2
+"""Range of a slider of a layer without max_growth, as a fraction of its area."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,11 @@ class Layer(Actuator):
     def constraint(self, key: int) -> LayerRows:
         """Its row, before its body is compiled."""
         return LayerRows.of(self, key)
+
+    def control_range(self) -> ControlRange:
+        """Growth and shrinkage of its area."""
+        high = min(self.max_growth, USUAL_GROWTH * self.rest_area)
+        return ControlRange(AreaGrowth, "m²", -high, high, 0.0)
 
     @property
     def limits(self) -> Limits:

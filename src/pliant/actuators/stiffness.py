@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.drive import Actuator, DriveRow
+from pliant.actuators.drive import Actuator, ControlRange, DriveRow
 from pliant.actuators.limits import Command, Limits, check_rates, per_second
 from pliant.actuators.values import Young
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
@@ -67,6 +67,14 @@ class Stiffness(Actuator):
         """Its rows, before its bodies are compiled."""
         return StiffnessRows.of(self, key)
 
+    def reading(self, values: FloatArray) -> str:
+        """The modulus."""
+        return f"{1e-3 * (float(self.material.young) + values[1]):.1f} kPa"
+
+    def control_range(self) -> ControlRange:
+        """The modulus between its bounds."""
+        return ControlRange(Young, "Pa", self.min_young, self.max_young, float(self.material.young))
+
     @property
     def limits(self) -> Limits:
         """What λ = E − E₀ may be, Pa."""
@@ -107,8 +115,7 @@ class StiffnessRows(DriveRow):
     def bound(self, models: Sequence[Model]) -> StiffnessRows:
         """The row in a world of `models`: a copy of the model that has only the part, with E = 1."""
         number = self.model_number(models)
-        model = models[number]
-        assert isinstance(model, VolumeModel)
+        model = VolumeModel.require(models[number], repr(self.spec.name))
         if model.split is not None:
             raise InputError(
                 f'the stiffness of {model.name!r} cannot be an actuator with anti_locking="volume": take '

@@ -72,4 +72,4 @@ def _world(name: str) -> Any:
     if name not in zoo:
         raise InputError(f"there is no robot {name!r} and no file of that name; robots are {', '.join(zoo)}")
     robot = getattr(robots, name)()
-    return robot_world(robot, touches_itself=not robot.facings and isinstance(robot.body, pl.Volume))
+    return robot_world(robot, touches_itself=not robot.facings and not robot.body.slender)

@@ -107,8 +107,7 @@ class ChannelRows(Constraint):
     def build(cls, spec: Channel, models: Sequence[Model], key: int) -> ChannelRows:
         """The rows of `spec` in a world of `models`; what does not fit together is an error."""
         numbers = tuple(next(k for k, model in enumerate(models) if model.spec is body) for body in spec.bodies)
-        volume, slender = models[numbers[0]], models[numbers[1]]
-        assert isinstance(volume, VolumeModel)
+        volume, slender = VolumeModel.require(models[numbers[0]], repr(spec.name)), models[numbers[1]]
         points = finite_array("points", spec.points, shape=(None, 3))
         riding = BarycentricMap.of_points(spec.body.mesh, points, what=f"points of {spec.name!r}", reach=spec.reach)
         axis = slender.axis().chain()

@@ -81,6 +81,7 @@ class ContactPair(Constraint):
     capacity: int | None = None
 
     memory_type: ClassVar[type[ContactMemory]] = ContactMemory
+    is_contact: ClassVar[bool] = True
 
     @property
     def name(self) -> str:

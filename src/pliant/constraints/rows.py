@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -172,6 +172,9 @@ class Constraint:
     A step calls `detect`, then `rows` with what was detected. A new kind of constraint provides `name` and `rows`; the
     rest has defaults.
     """
+
+    is_contact: ClassVar[bool] = False
+    """Whether it is a contact pair, of two sides `a` and `b` with friction `mu`."""
 
     @property
     def name(self) -> str:

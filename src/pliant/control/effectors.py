@@ -24,8 +24,6 @@ from pliant.core.lie import cross_matrix, rotation_log
 from pliant.core.types import FloatArray
 from pliant.models.point_map import PointMap
 from pliant.models.rigid import RigidBody
-from pliant.models.volume import Volume
-from pliant.models.volume.barycentric import BarycentricMap
 from pliant.world import World
 
 
@@ -229,7 +227,7 @@ class OrientationEffector(_Approaching):
         body = self.bodies[0]
         number = world.index(body)
         nodes = None
-        if isinstance(body, Volume):
+        if self.region is not None:
             nodes = self.region.nodes(body.mesh.points, what=f"region of {self.name!r}")
             if np.linalg.matrix_rank(body.mesh.points[nodes] - body.mesh.points[nodes].mean(axis=0), tol=1e-9) < 2:
                 raise InputError(f"the nodes of {self.name!r} lie on a line: widen the region")
@@ -322,7 +320,7 @@ class _Places:
     @cached_property
     def _fixed(self) -> sparse.csr_matrix | None:
         """The gradient where it is the same at every q: on the nodes of a volume."""
-        return self.map.pull(np.zeros(0), self.combine) if isinstance(self.map, BarycentricMap) else None
+        return self.map.pull(np.zeros(0), self.combine) if self.map.is_linear else None
 
 
 @dataclass(frozen=True, eq=False)

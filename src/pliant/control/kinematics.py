@@ -23,7 +23,6 @@ from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
 from pliant.models.point_map import PointMap
-from pliant.models.rod.trial import RodSystem
 from pliant.models.scheme import STATIC_SCHEME, Scheme, euler_scheme
 from pliant.solvers.contact.blocks import NO_BLOCKS, equilibrating_scale
 from pliant.solvers.contact.elimination import eliminate
@@ -210,9 +209,11 @@ def _watched(
         for constraint in world.stiff_constraints
     )
     couplings = [coupling for coupling in found if coupling is not None]
-    for number, system in enumerate(systems):
-        if dt is None and isinstance(system, RodSystem) and system.model.turned_basis:
-            couplings.append(_unsprung(number, *system.hold_base(), sizes))
+    opened: list[Any] = list(systems)
+    for number, system in enumerate(opened):
+        if dt is None and world.models[number].least_mass > 0.0:
+            unknown, spring = system.hold_base()
+            couplings.append(_unsprung(number, unknown, spring, sizes))
     factors = [system.factorize() for system in systems]
     assembly = bodies.assembled(makers)
     W = with_couplings(assembly.rows.H, factors, couplings)

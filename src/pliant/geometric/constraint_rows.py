@@ -14,7 +14,6 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints import Assembly, Rows, assemble, detect, forces_of
-from pliant.constraints.contact import ContactPair
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.geometric.shapes import Shapes
 
@@ -27,11 +26,11 @@ class DescentConstraints:
     def __init__(self, shapes: Shapes) -> None:
         self._shapes = shapes
         world, start = shapes.bodies.world, shapes.bodies.start
-        self._all = world.constraints
-        self._is_contact = np.array([isinstance(each, ContactPair) for each in self._all], bool)
+        self._all: list[Any] = list(world.constraints)
+        self._is_contact = np.array([each.is_contact for each in self._all], bool)
         self._others = [each for each, contact in zip(self._all, self._is_contact, strict=True) if not contact]
         self._memories: tuple[Any, ...] = start.memories or (None,) * len(self._all)
-        margins = [each.margin for each in self._all if isinstance(each, ContactPair)]
+        margins = [each.margin for each in self._all if each.is_contact]
         self.passing_depth = 0.5 * min(margins, default=np.inf)
         """Penetration up to which contacts can be told from surfaces that passed through each other, m."""
         self.last_forces = (start.keys, start.lam)

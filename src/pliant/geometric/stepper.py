@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators.limits import refuse_rates
-from pliant.constraints.contact import ContactPair
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.status import Status
@@ -265,8 +264,9 @@ def _check(world: World) -> None:
                 f"{model.name!r} is no volume; pl.Geometric moves volumes only: make it an obstacle or a stiff volume, "
                 "or use pl.QuasiStatic"
             )
-    for maker in world.constraints:
-        if isinstance(maker, ContactPair) and maker.mu:
+    makers: list[Any] = list(world.constraints)
+    for maker in makers:
+        if maker.is_contact and maker.mu:
             raise InputError(
                 f"{maker.name} collide with friction {maker.mu:g}; a geometric step has no slip history: "
                 "use friction=0, or a dynamic stepper"

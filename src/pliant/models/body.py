@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.mesh.mesh import rotation_matrix
+from pliant.models.pieces import Ends, Pieces
 
 if TYPE_CHECKING:
     from pliant.models.axis import Axis
@@ -52,6 +53,8 @@ class Body:
     placeable: ClassVar[bool] = True
     """Whether `scene.add(body, position=, rotation=)` places it; otherwise it says itself where it stands."""
     contact_role: ClassVar[ContactRole] = ContactRole.BALLS
+    takes_fibres: ClassVar[bool] = False
+    """Whether fibres, such as the tubes in which cables run, can be part of it."""
     touches_itself: ClassVar[bool] = False
     """Whether there is self-contact for it."""
 
@@ -59,6 +62,10 @@ class Body:
         """Where it stands, rotated about its origin, then translated: as a pose (4, 3), position (m) and rotation."""
         place = np.zeros(3) if position is None else finite_array("position", position, shape=(3,))
         return np.vstack([place, np.eye(3) if rotation is None else rotation_matrix(rotation)])
+
+    def pieces(self, points: FloatArray, ends: Sequence[Ends], *, what: str, reach: float = 0.0) -> Pieces:
+        """Pieces of a cable with `ends` among `points` (p, 3), m, in the frame in which the body was made."""
+        return Pieces(self, points, ends, what, reach)
 
     def region_points(self, placement: Any, region: Any, *, what: str) -> FloatArray:
         """Where the nodes that `region` selects stand when the world begins, (k, 3), m."""
@@ -99,6 +106,13 @@ class Model:
     def compiled(cls, spec: Any, placement: Any, parts: Parts) -> Model:
         """The model of `spec`, standing where its `placement` says, with its loads and supports."""
         raise NotImplementedError
+
+    @classmethod
+    def require(cls, model: Model, what: str) -> Self:
+        """`model`, which has to be of this kind for `what`; otherwise an error."""
+        if not isinstance(model, cls):
+            raise InputError(f"{what} is for a {cls.__name__.removesuffix('Model').lower()}; {model.name!r} is none")
+        return model
 
     @property
     def has_frames(self) -> bool:

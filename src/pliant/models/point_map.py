@@ -30,6 +30,8 @@ class Following:
 class PointMap:
     """p points embedded in one model whose positions or pose are q."""
 
+    is_linear: ClassVar[bool] = False
+    """Whether the points are linear functions of the unknowns, so that their gradient is the same at every q."""
     forces_stiffen: ClassVar[bool] = False
     """Whether a force at a point adds stiffness to the model, since the point is a strongly curved function of its
     unknowns; the map then has `load_stiffness`.

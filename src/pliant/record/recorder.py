@@ -109,6 +109,6 @@ class _ContactRecorder:
 
 
 def _force_recorder(constraint: Any) -> _ActuationRecorder | _ContactRecorder | None:
-    if isinstance(constraint, ContactPair):
+    if constraint.is_contact:
         return _ContactRecorder(constraint)
     return _ActuationRecorder(constraint.spec) if isinstance(constraint, ActuatorRows) else None

@@ -163,10 +163,8 @@ class ReducedPair(ContactPair):
     def detect(self, view: RowView) -> Detected:
         """The contacts that have a row or are in a mode with one; where nothing can be near nothing is looked at."""
         memory: ReducedMemory | None = view.memory
-        others = None
-        if self.full is not self.facing:
-            assert memory is None or memory.others is not None
-            others = self.full.contact_set(view, None if memory is None else memory.others.detected)  # type: ignore[union-attr]
+        before = None if memory is None or memory.others is None else memory.others.detected
+        others = None if self.full is self.facing else self.full.contact_set(view, before)
         groups = self.facing.stale(view, _of_points(memory))
         if not groups.any():
             return _none_near(self.facing.still(_of_points(memory)), others)

@@ -215,7 +215,7 @@ def _check_follows(fast: World, seen: Snapshots, stepper: Any) -> None:
     """An error where the reduced world cannot follow the recorded run with most contacts: rows of a body that is left
     few motions may contradict each other, and what actuators want.
     """
-    touching = [number for number, maker in enumerate(fast.constraints) if isinstance(maker, ContactPair)]
+    touching = [number for number, maker in enumerate(fast.constraints) if maker.is_contact]
     pushing = np.concatenate([[0], np.cumsum(np.isin(seen.maker, touching) & (seen.lam > 0.0))])
     at_once = np.diff(pushing[seen.starts])
     if not at_once.any():

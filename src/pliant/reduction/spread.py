@@ -10,9 +10,10 @@ which has one solution and changes little from step to step: the bells that a ba
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from pliant.constraints.contact import ContactPair
 from pliant.core.types import FloatArray
 from pliant.solvers.contact import Law, lcp
 from pliant.stepping import StepInfo
@@ -29,9 +30,10 @@ def spread_forces(info: StepInfo) -> FloatArray:
     assert info.lam is not None
     assert info.world is not None
     lam, rows = np.array(info.lam), info.assembly.rows
-    for maker, place in zip(info.world.constraints, info.assembly.slices, strict=False):
+    constraints: list[Any] = list(info.world.constraints)
+    for maker, place in zip(constraints, info.assembly.slices, strict=False):
         own = lam[place]
-        if not isinstance(maker, ContactPair) or not own.any() or (rows.law[place] != Law.SIGNORINI).any():
+        if not maker.is_contact or not own.any() or (rows.law[place] != Law.SIGNORINI).any():
             continue
         closed = place.start + np.flatnonzero((own > 0.0) | (info.delta[place] <= CLOSED * maker.margin))
         G = np.zeros((len(closed), len(closed)))

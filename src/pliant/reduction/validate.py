@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from pliant.constraints.contact import ContactPair
 from pliant.core.checks import positive_count
 from pliant.core.errors import InputError
 from pliant.core.threads import one_blas_thread
@@ -196,7 +195,7 @@ def _normal_force(info: Any) -> float:
     """Sum of the normal forces of all contacts, N."""
     total = 0.0
     for number, maker in enumerate(info.world.constraints):
-        if isinstance(maker, ContactPair) and info.assembly is not None:
+        if maker.is_contact and info.assembly is not None:
             memory = info.assembly.memories[number]
             forces = memory.forces(info.lam[info.assembly.slices[number]])
             total += float(np.einsum("mi,mi->", forces, memory.contacts.normal))
@@ -208,7 +207,7 @@ def _contact_rows(info: Any) -> int:
     if info.assembly is None:
         return 0
     parts = zip(info.world.constraints, info.assembly.slices, strict=False)
-    return sum(place.stop - place.start for maker, place in parts if isinstance(maker, ContactPair))
+    return sum(place.stop - place.start for maker, place in parts if maker.is_contact)
 
 
 def _pace(speedup: float) -> str:

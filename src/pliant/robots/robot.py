@@ -19,7 +19,6 @@ from pliant.core.types import FloatArray
 from pliant.materials import Corotated, Material
 from pliant.mesh import Mesh
 from pliant.mesh.regions import Region
-from pliant.models.beam import Beam
 from pliant.models.volume import Rayleigh, Volume
 from pliant.models.volume.barycentric import BarycentricMap
 from pliant.world import Scene
@@ -55,7 +54,7 @@ class Marker:
 
     @cached_property
     def _map(self) -> BarycentricMap:
-        if isinstance(self.body, Beam):
+        if self.body.slender:
             away = np.linalg.norm(self.body.node_points - self.position, axis=1)
             if away.min() > 1e-9:
                 raise InputError(f"marker on {self.body.name!r} at {self.position} m is no node of this beam")
@@ -93,7 +92,7 @@ class Robot:
     facings: tuple[Facing, ...] = ()
 
     def __post_init__(self) -> None:
-        for cable in self.cables if isinstance(self.body, Volume) else ():
+        for cable in () if self.body.slender else self.cables:
             BarycentricMap.of_points(self.body.mesh, cable.via_points, what=f"via points of {cable.name!r}")
 
     @property

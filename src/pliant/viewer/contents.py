@@ -56,9 +56,9 @@ class SceneContents:
         """The contents of a world."""
         recorded = recorded_bodies(world)
         bodies = tuple(_drawn(body, model) for body, model in zip(recorded, world.models, strict=True))
-        strands = tuple(maker for maker in world.constraints if isinstance(maker, CableRows))
+        strands: Any = tuple(maker for maker in world.constraints if getattr(maker, "drawn_as", None) == "cable")
         models = {k: model for k, model in enumerate(world.models) if model.stress_name is not None}
-        chambers = tuple(maker for maker in world.constraints if isinstance(maker, CavityRows))
+        chambers: Any = tuple(maker for maker in world.constraints if getattr(maker, "drawn_as", None) == "chamber")
         return cls(bodies, world.obstacles, strands, models, chambers)
 
     @classmethod

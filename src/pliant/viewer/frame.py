@@ -7,20 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import (
-    ActuatorRows,
-    BaseDrive,
-    Cable,
-    CableRows,
-    Cavity,
-    CavityRows,
-    ForcePoint,
-    Hinge,
-    Layer,
-    Slider,
-    Stiffness,
-)
-from pliant.constraints.contact import ContactPair
+from pliant.actuators import ActuatorRows
 from pliant.core.types import FloatArray
 from pliant.stepping import StepInfo
 from pliant.world import State
@@ -60,7 +47,7 @@ def world_frame(state: State, info: StepInfo | None, tip: FloatArray | None = No
     tensions: list[float] = []
     pressures: list[float] = []
     for number, maker in enumerate(world.constraints):
-        if isinstance(maker, ContactPair):
+        if maker.is_contact:
             name, found = _contacts(maker, info)
             points.append(found.points)
             forces.append(found.forces)
@@ -70,9 +57,9 @@ def world_frame(state: State, info: StepInfo | None, tip: FloatArray | None = No
             place = info.assembly.slices[number].start
             values = np.array([delta[place], lam[place]])
             readings.append((maker.spec.name, reading_text(maker.spec, values)))
-            if isinstance(maker, CableRows):
+            if maker.drawn_as == "cable":
                 tensions.append(values[1])
-            if isinstance(maker, CavityRows):
+            if maker.drawn_as == "chamber":
                 pressures.append(values[1])
     arrows = (np.concatenate(points), np.concatenate(forces)) if points else _NO_ARROWS
     return Frame(
@@ -82,8 +69,8 @@ def world_frame(state: State, info: StepInfo | None, tip: FloatArray | None = No
 
 def _still(makers: Any) -> tuple[FloatArray, FloatArray]:
     """Zero tensions and pressures, before the first step."""
-    kinds = (CableRows, CavityRows)
-    cables, chambers = (np.zeros(sum(isinstance(maker, kind) for maker in makers)) for kind in kinds)
+    drawn = [getattr(maker, "drawn_as", None) for maker in makers]
+    cables, chambers = (np.zeros(drawn.count(kind)) for kind in ("cable", "chamber"))
     return cables, chambers
 
 
@@ -99,15 +86,4 @@ def reading_text(actuator: Any, values: FloatArray) -> str:
     """
     if len(values) == 3:
         return f"{float(np.linalg.norm(values)):.3f} N"
-    if isinstance(actuator, (Cable, ForcePoint, Slider)) or (isinstance(actuator, BaseDrive) and not actuator.turns):
-        return f"{1e3 * values[0]:.1f} mm  {values[1]:.2f} N"
-    if isinstance(actuator, Cavity):
-        return f"{1e6 * values[0]:+.2f} mL  {1e-3 * values[1]:.2f} kPa"
-    if isinstance(actuator, Stiffness):
-        return f"{1e-3 * (float(actuator.material.young) + values[1]):.1f} kPa"
-    if isinstance(actuator, (Hinge, BaseDrive)):
-        return f"{np.rad2deg(values[0]):.1f}°  {values[1]:.3f} N·m"
-    if isinstance(actuator, Layer):
-        return f"{1e6 * values[0]:+.2f} mm²  {values[1]:.2f} N/m"
-    (_, unit), (_, unit_of_force) = actuator.kinds
-    return f"{values[0]:.4g} {unit}  {values[1]:.4g} {unit_of_force}"
+    return str(actuator.reading(values))

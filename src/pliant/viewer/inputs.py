@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Actuator, BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness
-from pliant.actuators.values import Angle, AreaGrowth, Displacement, Force, Placement, Pressure, Traction, Young
+from pliant.actuators import Actuator
+from pliant.actuators.drive import SHOWN
+from pliant.actuators.values import Displacement, Force, Placement, Pressure, Traction
 from pliant.core.types import FloatArray
 from pliant.models.beam import BeamModel
 from pliant.models.rod import RodLoad, RodModel
@@ -19,20 +20,16 @@ from pliant.viewer.driver import Driver
 from pliant.viewer.surfaces import grid_spacing
 from pliant.world import World
 
-CABLE_TRAVEL = 0.04
-"""Range of a cable without max_displacement, m."""
-CAVITY_PRESSURE = 30e3
-"""Range of a cavity without max_pressure, Pa."""
-POINT_FORCE = 5.0
-"""Range of a force point without bounds, N."""
-HINGE_TRAVEL = 1.5
-"""Range of a hinge without bounds, rad."""
-LAYER_GROWTH = 0.2
-"""Range of a layer without max_growth, as a share of its area."""
 FULL_TRAVEL = 0.5
 """Time in which a control follows its slider over the whole range, s: a jump would be a blow."""
 _STEPS = 400
 _LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad, Support)
+_SHOWN_LOADS: dict[type, tuple[str, float, float, Any]] = {
+    PointLoad: ("N", 1.0, 1.0, Force),
+    TractionLoad: ("kPa", 1e-3, 1e4, Traction),
+    PressureLoad: ("kPa", 1e-3, 1e4, Pressure),
+}
+"""Shown unit, factor, usual range in SI and control value of a load."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,48 +138,20 @@ def world_ranges(world: World) -> Iterator[Range]:
     """Of every actuator, load and support of a world."""
     for maker in world.constraints:
         handle = getattr(maker, "spec", None)
-        if isinstance(handle, Cable):
-            high = handle.max_displacement if np.isfinite(handle.max_displacement) else CABLE_TRAVEL
-            yield scalar(handle, "mm", 1e3, (0.0, high, 0.0), Displacement)
-        elif isinstance(handle, Cavity):
-            low = handle.min_pressure if np.isfinite(handle.min_pressure) else 0.0
-            high = handle.max_pressure if np.isfinite(handle.max_pressure) else max(low, 0.0) + CAVITY_PRESSURE
-            yield scalar(handle, "kPa", 1e-3, (low, high, float(np.clip(0.0, low, high))), Pressure)
-        elif isinstance(handle, ForcePoint):
-            yield scalar(handle, "N", 1.0, _span(handle.min_force, handle.max_force, POINT_FORCE), Force)
-        elif isinstance(handle, Slider) or (isinstance(handle, BaseDrive) and not handle.turns):
-            span = _span(handle.min_displacement, handle.max_displacement, CABLE_TRAVEL)
-            yield scalar(handle, "mm", 1e3, span, Displacement)
-        elif isinstance(handle, Layer):
-            high = min(handle.max_growth, LAYER_GROWTH * handle.rest_area)
-            yield scalar(handle, "mm²", 1e6, (-high, high, 0.0), AreaGrowth)
-        elif isinstance(handle, Stiffness):
-            start = float(handle.material.young)
-            yield scalar(handle, "kPa", 1e-3, (handle.min_young, handle.max_young, start), Young)
-        elif isinstance(handle, Hinge):
-            span = _span(handle.min_angle, handle.max_angle, HINGE_TRAVEL)
-            yield scalar(handle, "°", 180.0 / np.pi, span, Angle)
-        elif isinstance(handle, BaseDrive):
-            span = _span(handle.min_displacement, handle.max_displacement, HINGE_TRAVEL)
-            yield scalar(handle, "°", 180.0 / np.pi, span, Angle)
-        elif isinstance(handle, Actuator):  # one of somebody's own: its force, as far as it goes
-            span = _span(handle.limits.lower, handle.limits.upper, POINT_FORCE)
-            yield scalar(handle, handle.kinds[1][1], 1.0, span, handle.imposing)
+        if isinstance(handle, Actuator):
+            r = handle.control_range()
+            unit, factor, _ = SHOWN.get(r.unit, (r.unit, 1.0, ""))
+            yield scalar(handle, unit, factor, (r.low, r.high, r.start), r.make)
     for model in world.volumes:
         for load in [load for load, _ in (*model.nodal_loads, *model.pressure_loads)]:
             yield _load_range(load)
         for support in dict.fromkeys(support for support, _, _ in model.supports):
             yield _support_range(support, model.rest)
-    for slender in world.models:
-        if isinstance(slender, (BeamModel, RodModel)):
+    models: list[Any] = list(world.models)
+    for slender in models:
+        if slender.spec.slender:
             for support in dict.fromkeys(support for support, _, _ in slender.supports):
                 yield _frame_range(support, slender)
-
-
-def _span(low: float, high: float, usual: float) -> tuple[float, float, float]:
-    """Bounds, the usual ones where there are none, and 0 or what is nearest to it."""
-    low, high = low if np.isfinite(low) else -usual, high if np.isfinite(high) else usual
-    return low, high, min(max(0.0, low), high)
 
 
 def scalar(
@@ -201,14 +170,10 @@ def scalar(
 def _load_range(load: Any) -> Range:
     """Twice the load in every direction; a load that starts at zero gets a usual one."""
     start = np.atleast_1d(load.value).astype(float)
-    if isinstance(load, PointLoad):
-        unit, factor, usual = "N", 1.0, 1.0
-    else:
-        unit, factor, usual = "kPa", 1e-3, 1e4
+    unit, factor, usual, kind = _SHOWN_LOADS[type(load)]
     reach = np.full(len(start), 2.0 * float(np.abs(start).max()) or usual)
-    if isinstance(load, PressureLoad):
-        return scalar(load, unit, factor, (-reach[0], reach[0], start[0]), Pressure)
-    kind = Traction if isinstance(load, TractionLoad) else Force
+    if len(start) == 1:
+        return scalar(load, unit, factor, (-reach[0], reach[0], start[0]), kind)
     return Range(load, ("x", "y", "z"), unit, factor, -reach, reach, start, lambda values: kind(values.copy()))
 
 

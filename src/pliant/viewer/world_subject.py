@@ -12,7 +12,6 @@ import numpy as np
 
 from pliant.actuators import Actuator, ActuatorRows, Cavity
 from pliant.actuators.values import Displacement, VolumeRatio
-from pliant.constraints.contact import ContactPair
 from pliant.control import Effector, Inverse
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
@@ -117,7 +116,7 @@ class WorldSubject:
     @property
     def has_contacts(self) -> bool:
         """Whether anything collides."""
-        return any(isinstance(constraint, ContactPair) for constraint in self.world.constraints)
+        return any(maker.is_contact for maker in self.world.constraints)
 
     def view_points(self) -> list[FloatArray]:
         """The bodies, rigid balls and beams with their radius, (n, 3) m."""

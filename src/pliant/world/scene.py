@@ -74,10 +74,6 @@ class Scene:
             if placeable:
                 self._placements[id(thing)] = thing.placement(position, rotation)
             self._bodies.append(thing)
-        elif isinstance(thing, Obstacle):
-            self._obstacles.append(thing)
-        elif isinstance(thing, Attachment):
-            self._attachments.append(thing)
         else:
             self._add_part(thing)
         return thing
@@ -201,6 +197,8 @@ class Scene:
 
     def _add_part(self, thing: Any) -> None:
         lists: list[tuple[Any, list[Any]]] = [
+            (Obstacle, self._obstacles),
+            (Attachment, self._attachments),
             (Actuator, self._actuators),
             (_LOADS, self._loads),
             (Fibre, self._fibres),
@@ -214,7 +212,7 @@ class Scene:
             raise InputError(
                 f"{thing!r} cannot be added to a scene; add bodies, obstacles, actuators, loads and supports"
             )
-        for body in getattr(thing, "bodies", None) or (thing.body,):
+        for body in getattr(thing, "bodies", None) or ((thing.body,) if hasattr(thing, "body") else ()):
             if all(body is not other for other in self._bodies):
                 raise InputError(f"add the body {body.name!r} to the scene before its {type(thing).__name__}")
         place.append(thing)

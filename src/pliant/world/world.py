@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from pliant.constraints.contact import ContactPair
 from pliant.constraints.rows import Constraint
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
@@ -103,8 +102,9 @@ class World:
         if b is not None:
             a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
         found, wanted = [], (a,) if b is None else (a, b)
-        for index, pair in enumerate(self.constraints):
-            if isinstance(pair, ContactPair):
+        constraints: list[Any] = list(self.constraints)
+        for index, pair in enumerate(constraints):
+            if pair.is_contact:
                 named = pair.handles if b is None else (pair.a.handle, pair.b.handle)
                 if _same(named, wanted):
                     found.append((index, 1.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,7 +15,9 @@ from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import regions
 from pliant.mesh.regions import Region
 from pliant.models.beam.section import Section
+from pliant.models.beam.segments import BeamPieces
 from pliant.models.body import Body
+from pliant.models.pieces import Ends
 from pliant.models.volume.volume import Rayleigh
 
 NO_DAMPING = Rayleigh()
@@ -139,6 +142,10 @@ class Beam(Body):
         tangent[flat], height[flat] = frames[first[flat], :, 0], frames[first[flat], :, 2]
         height /= np.linalg.norm(height, axis=1, keepdims=True)
         return np.stack([tangent, np.cross(height, tangent), height], axis=2)
+
+    def pieces(self, points: FloatArray, ends: Sequence[Ends], *, what: str, reach: float = 0.0) -> BeamPieces:
+        """Pieces of a cable with `ends` among `points` (p, 3), m, as the beam was made."""
+        return BeamPieces(self, points, ends, what, reach)
 
     def region_points(self, placement: FloatArray, region: Any, *, what: str) -> FloatArray:
         """Where the nodes that `region` selects stand, (k, 3), m."""

@@ -8,22 +8,23 @@ left out, as it is for rigid bodies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
-from pliant.models.beam.beam import Beam
 from pliant.models.beam.beam_map import BeamMap
 from pliant.models.model import GeometricStiffness
+from pliant.models.pieces import Ends, Pieces
 from pliant.solvers.linear.pattern import BlockPattern
+
+if TYPE_CHECKING:
+    from pliant.models.beam.beam import Beam
 
 _SAME = 1e-6
 """Pieces of a beam whose distances from a point differ by less than this share of the beam's size are equally near."""
-
-Ends = Sequence[tuple[int, float]]
-"""The ends of a piece that ride on the body: place among the riding points, and −1 for the first or 1 for the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,3 +115,24 @@ def _add_blocks(
                         for c in range(3):
                             i, j = 3 * a + r, 3 * b + c
                             K[r, c] += J[0, i] * PJ[0, j] + J[1, i] * PJ[1, j] + J[2, i] * PJ[2, j]
+
+
+@dataclass(frozen=True, eq=False)
+class BeamPieces(Pieces):
+    """Pieces of a cable on a network of beams."""
+
+    segments: BeamSegments | None = None
+
+    def couplings(self) -> list[IntArray]:
+        """Nodes that each piece may couple."""
+        return coupled_nodes(self.body, self.points, self.ends)
+
+    def bound(self, model: Any) -> BeamPieces:
+        """The pieces with their blocks in the matrix of the beams."""
+        made = super().bound(model)
+        return replace(made, segments=BeamSegments.of(made.map, self.ends, model.pattern))
+
+    def stiffness(self, q: FloatArray, across: FloatArray, units: FloatArray) -> BeamSegmentStiffness:
+        """Blocks of the nodes of the ends of each piece."""
+        assert self.segments is not None
+        return BeamSegmentStiffness(self.segments, q, across, units)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +16,8 @@ from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Surface
 from pliant.models.body import Body, ContactRole
 from pliant.models.contact_shape import ContactShape
-from pliant.models.rigid.frame_map import FrameMap
+from pliant.models.pieces import Ends
+from pliant.models.rigid.frame_map import FrameMap, FramePieces
 from pliant.models.rigid.inertia import box_triangles, solid_moments
 
 _UNMOVED = np.vstack([np.zeros(3), np.eye(3)])
@@ -111,6 +112,10 @@ class RigidBody(Body):
             raise InputError(f"the surface encloses the volume {volume:.3g} m³; flip it (surface.flipped())")
         centred = surface.with_points(surface.points - centroid)
         return cls(mesh_shape(centred), mass, inertia * (mass / volume), **{"name": "mesh", **start})
+
+    def pieces(self, points: FloatArray, ends: Sequence[Ends], *, what: str, reach: float = 0.0) -> FramePieces:
+        """Pieces of a cable with `ends` among `points` (p, 3), m, in the body's own axes."""
+        return FramePieces(self, points, ends, what, reach)
 
     def pose(self) -> FloatArray:
         """Position and rows of the rotation at the start, (4, 3)."""

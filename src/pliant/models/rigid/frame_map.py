@@ -10,6 +10,8 @@ from scipy import sparse
 
 from pliant.core.arrays import csr
 from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.models.model import MatrixStiffness
+from pliant.models.pieces import Pieces
 from pliant.models.point_map import Following, PointMap
 
 
@@ -87,3 +89,18 @@ class FrameMap(PointMap):
         """Rows over translation and rotation, (m, 6), from rows over the spins of the points' frames, (m, 3p)."""
         spins = np.tile(np.hstack([np.zeros((3, 3)), np.eye(3)]), (len(self.local), 1))
         return sparse.csr_matrix(H @ spins)
+
+
+@dataclass(frozen=True, eq=False)
+class FramePieces(Pieces):
+    """Pieces of a cable on a rigid body; the bending of the points' own paths is left out."""
+
+    def stiffness(self, q: FloatArray, across: FloatArray, units: FloatArray) -> MatrixStiffness:
+        """Σ Jᵀ across (I − u uᵀ) J over the six unknowns, (6, 6)."""
+        points = self.map.jacobian(q)
+        J = np.zeros((len(self.ends), 3, 6))
+        for s, piece in enumerate(self.ends):
+            for p, sign in piece:
+                J[s] += sign * points[p]
+        P = np.eye(3) - units[:, :, None] * units[:, None, :]
+        return MatrixStiffness(np.einsum("s,sia,sij,sjb->ab", across, J, P, J))

@@ -121,6 +121,11 @@ class Rod(Body):
         assert len(self.start) == len(self.rest)
         object.__setattr__(self, "rotation", self.pose[1:])
 
+    @property
+    def base_turns(self) -> bool | None:
+        """Whether its base turns; False where it slides, None where it has no freedom of one axis."""
+        return None if isinstance(self.base, str) else isinstance(self.base, Turn)
+
     @cached_property
     def lengths(self) -> FloatArray:
         """Length of each section at rest, (N,), m."""

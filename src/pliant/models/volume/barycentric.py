@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +26,8 @@ class BarycentricMap(PointMap):
     nodes: IntArray
     weights: FloatArray
     node_count: int
+
+    is_linear: ClassVar[bool] = True
 
     @classmethod
     def of_points(cls, mesh: Mesh, points: FloatArray, *, what: str, reach: float = 0.0) -> BarycentricMap:

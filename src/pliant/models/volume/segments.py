@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.mesh import Mesh
 from pliant.models.model import GeometricStiffness
+from pliant.models.pieces import Ends, Pieces
+from pliant.models.volume.barycentric import BarycentricMap
 from pliant.solvers.linear.pattern import BlockPattern
 
 End = tuple[IntArray, FloatArray]
@@ -116,3 +120,36 @@ def add_segment_blocks(ptr, coefficients, positions, along, across, units, value
                 K[2, 0] += c * d * x * z
                 K[1, 2] += c * d * y * z
                 K[2, 1] += c * d * y * z
+
+
+@dataclass(frozen=True, eq=False)
+class VolumePieces(Pieces):
+    """Pieces of a cable in a volume; its points are located before the volume is compiled, since its matrix couples
+    their nodes.
+    """
+
+    segments: Segments | None = None
+
+    @classmethod
+    def of(
+        cls, body: Any, mesh: Mesh, points: FloatArray, ends: Sequence[Ends], what: str, reach: float
+    ) -> VolumePieces:
+        """Pieces with `ends` among `points` (p, 3), m, of the `mesh` of `body`."""
+        located = BarycentricMap.of_points(mesh, points, what=what, reach=reach)
+        signed = [[(located.nodes[p], sign * located.weights[p]) for p, sign in piece] for piece in ends]
+        return cls(body, points, ends, what, reach, located, Segments.of(signed))
+
+    def couplings(self) -> list[IntArray]:
+        """Nodes of each piece."""
+        assert self.segments is not None
+        return self.segments.node_sets()
+
+    def bound(self, model: Any) -> VolumePieces:
+        """The pieces with their blocks in the matrix of the volume."""
+        assert self.segments is not None
+        return replace(self, segments=self.segments.placed(model.pattern))
+
+    def stiffness(self, q: FloatArray, across: FloatArray, units: FloatArray) -> SegmentStiffness:
+        """Blocks of the nodes of each piece."""
+        assert self.segments is not None
+        return SegmentStiffness(self.segments, np.zeros(len(across)), across, units)

@@ -15,7 +15,9 @@ from pliant.materials import Material
 from pliant.mesh import Mesh
 from pliant.mesh.regions import Region
 from pliant.models.body import Body, ContactRole
+from pliant.models.pieces import Ends
 from pliant.models.volume.points import AntiLocking
+from pliant.models.volume.segments import VolumePieces
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +74,7 @@ class Volume(Body):
 
     has_frames: ClassVar[bool] = False
     contact_role: ClassVar[ContactRole] = ContactRole.SURFACE
+    takes_fibres: ClassVar[bool] = True
     touches_itself: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -84,6 +87,10 @@ class Volume(Body):
         """Its mesh where it stands."""
         mesh = self.mesh if rotation is None else self.mesh.rotated(rotation)
         return mesh if position is None else mesh.translated(finite_array("position", position, shape=(3,)))
+
+    def pieces(self, points: FloatArray, ends: Sequence[Ends], *, what: str, reach: float = 0.0) -> VolumePieces:
+        """Pieces of a cable with `ends` among `points` (p, 3), m, of the mesh."""
+        return VolumePieces.of(self, self.mesh, points, ends, what, reach)
 
     def region_points(self, placement: Mesh, region: Any, *, what: str) -> FloatArray:
         """Where the nodes that `region` selects in the mesh as it was made stand, (k, 3), m."""
