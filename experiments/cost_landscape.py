@@ -212,8 +212,8 @@ def _cut(polygon: FloatArray, side: FloatArray) -> FloatArray:
         if side[a] >= 0.0:
             corners.append(polygon[a])
         if side[a] * side[b] < 0.0:
-            share = side[a] / (side[a] - side[b])
-            corners.append(polygon[a] + share * (polygon[b] - polygon[a]))
+            fraction = side[a] / (side[a] - side[b])
+            corners.append(polygon[a] + fraction * (polygon[b] - polygon[a]))
     return np.array(corners) if len(corners) > 2 else np.zeros((0, 2))
 
 

@@ -1,4 +1,4 @@
-"""The picture of a cost landscape: a surface and a map, both coloured by piece, with the way the solver took."""
+"""The picture of a cost landscape: a surface and a map, both coloured by piece, with the iterates of the solver."""
 
 from __future__ import annotations
 
