@@ -188,7 +188,7 @@ def body_surface(
 
 def obstacle_surface(obstacle: Any, *, up: Any = None) -> SurfaceFrames:
     """The surface of an obstacle, turned as that of bodies."""
-    made = shape_triangles(obstacle.shape, reach=0.1)
+    made = shape_triangles(obstacle.shape, half_width=0.1)
     assert made is not None
     points, triangles = made
     return _drawn(triangles, (points if up is None else points @ np.asarray(up).T)[None], OBSTACLE_COLOR, None)
