@@ -75,7 +75,7 @@ def main():
         viewer.play()
         while viewer.subject.time < 0.5:  # kernels are loaded
             time.sleep(0.05)
-        vertices = sum(len(skin._source) for skin in viewer._stage._skins.values())
+        vertices = sum(len(skin._source) for skin in viewer._scene_view._skins.values())
         here, there = multiprocessing.Pipe()
         process = multiprocessing.get_context("spawn").Process(
             target=client, args=(viewer.port, options.seconds, there)

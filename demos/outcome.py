@@ -56,7 +56,7 @@ def stage_table(run: Run, *, title: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("stage")
     table.add_column("ms a step", justify="right")
-    table.add_column("share", justify="right")
+    table.add_column("fraction", justify="right")
     for stage, seconds in run.stage_seconds.items():
         median = float(np.median(seconds))
         table.add_row(stage, f"{1e3 * median:.2f}", f"{median / step:.0%}")

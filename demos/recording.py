@@ -31,7 +31,7 @@ Bench = TypeVar("Bench", bound=Driven)
 
 def record(bench: Bench, check: Callable[[Run, Bench], None], *, until: float, progress: bool = True) -> Run:
     """Simulate the motion to `until` (s) and `check` it. A first step, which loads kernels, is untimed; where others
-    had to be compiled on the way, which is no time of a step, the motion is simulated once more.
+    were compiled during the run, which is no time of a step, the motion is simulated once more.
     """
     stepper = bench.stepper
     stepper(bench.world, bench.world.initial_state(), bench.control(stepper.dt, None))

@@ -33,8 +33,8 @@ def targets(bench: RodFinger, count: int, knots: int = 9) -> FloatArray:
     state, stepper = bench.world.initial_state(), ImplicitEuler(0.1)
     pulls, places = np.linspace(0.0, PULL, knots), [bench.robot.tip.at(state)]
     for pull in pulls[1:]:
-        for share in np.linspace(0.2, 5.0, 25):
-            amount = pull - (1.0 - min(share, 1.0)) * pulls[1]
+        for fraction in np.linspace(0.2, 5.0, 25):
+            amount = pull - (1.0 - min(fraction, 1.0)) * pulls[1]
             state, _ = stepper(bench.world, state, {bench.drive: Displacement(amount)})
         places.append(bench.robot.tip.at(state))
     way = 0.5 * PULL * (1.0 - np.cos(2.0 * np.pi * np.arange(1, count + 1) / count))
@@ -51,7 +51,8 @@ def inverse_run(bench: RodFinger, path: FloatArray) -> Following:
 
 def difference(sections: int, pull: float = PULL) -> dict[str, Any]:
     """Tips with rods of 8 sections and of `sections` that hardly bend, and with a cable, all through two points in each
-    block: their distances over the way of the tip; and the median ms of a step of a rod of 8 sections and of a cable.
+    block: their distances over the tip displacement; and the median ms of a step of a rod of 8
+    sections and of a cable.
     """
     points = channel_points(in_base=2, in_phalanx=2)
     benches = {

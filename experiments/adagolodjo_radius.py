@@ -23,7 +23,7 @@ RADII, FULL_RADII = (0.1, 0.4, 0.8), (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 @dataclass(frozen=True)
 class Bent:
-    """The finger at rest: the way of its tip (m), the angle by which the rod's tip has turned (rad), the pull (m)."""
+    """The finger at rest: tip displacement (m), rotation angle of the rod's tip (rad), the pull (m)."""
 
     way: float
     angle: float

@@ -135,7 +135,7 @@ def run(*, full: bool = False) -> Report:
         "each rod slides through 21 points and ends in a 22nd, its tip; it bends and twists but does not stretch",
         "a base stands between 0 and 30 mm outside where it began; that bounds its way, not its force:"
         " the rod of the side that stretches may push a little where the paper can ask for λ ≥ 0",
-        "errors and tensions are those round the circle, after the way out to it",
+        "errors and tensions are those round the circle, after the approach",
         "times are medians of whole steps, one linear solve each, dt = 20 ms; the paper's are on an i7 at 2.6 GHz, C++",
         "the paper reports no error of the tip: errors are ours alone",
     )

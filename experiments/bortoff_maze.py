@@ -22,7 +22,7 @@ RINGS = range(1, 5)
 
 
 def run(*, full: bool) -> Report:
-    """Poles and zeros of each ring, stability with both leads, and the way of the ball to the centre."""
+    """Poles and zeros of each ring, stability with both leads, and the path of the ball to the centre."""
     begin = process_time()
     solution = _closed_loop()
     seconds = process_time() - begin

@@ -49,8 +49,8 @@ class Tower:
 
     def targets(self, count: int) -> FloatArray:
         """Targets (count, 3) m of the top: along `WAY` in two thirds of the steps, then at rest."""
-        share = np.minimum(np.arange(1, count + 1) / (2 * count // 3), 1.0)
-        return self.settled + np.outer(share, WAY)
+        fraction = np.minimum(np.arange(1, count + 1) / (2 * count // 3), 1.0)
+        return self.settled + np.outer(fraction, WAY)
 
 
 def build() -> Tower:

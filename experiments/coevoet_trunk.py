@@ -98,8 +98,8 @@ def mover() -> Obstacle:
     """A cylinder that pushes the trunk from behind at half its height."""
 
     def motion(t: float) -> tuple[Any, Any]:
-        share = min(max((t - PUSHED_FROM) / (PUSHED_TO - PUSHED_FROM), 0.0), 1.0)
-        return (PUSH * share, 0.0, 0.0), (0.0, 0.0, 0.0)
+        fraction = min(max((t - PUSHED_FROM) / (PUSHED_TO - PUSHED_FROM), 0.0), 1.0)
+        return (PUSH * fraction, 0.0, 0.0), (0.0, 0.0, 0.0)
 
     return _cylinder(-0.028, 0.12, 0.012, "mover", motion)
 

@@ -52,8 +52,8 @@ class TwoBodies:
     def targets(self, count: int) -> FloatArray:
         """Targets (count, 3) m of the point: `WAY` farther into the organ and back, from where it stands at first."""
         first = self.point.bound(self.world).measure.error(self.start.q, np.zeros(3))
-        share = 0.5 * (1.0 - np.cos(2.0 * np.pi * np.arange(1, count + 1) / count))
-        return np.asarray(first + np.outer(share, (-WAY, 0.0, 0.0)))
+        fraction = 0.5 * (1.0 - np.cos(2.0 * np.pi * np.arange(1, count + 1) / count))
+        return np.asarray(first + np.outer(fraction, (-WAY, 0.0, 0.0)))
 
 
 def build() -> TwoBodies:

@@ -189,7 +189,7 @@ def _notes(ratios: Sequence[float], compared: float) -> tuple[str, ...]:
         f"volume ratios {', '.join(f'{ratio:g}' for ratio in ratios)}, each truly reached; the released program "
         "reaches 1.33 where it is asked for 4",
         f"tip_error: against pl.QuasiStatic on the same mesh at {compared:g} times the volume, without response, as a "
-        "share of the length; the paper's Mooney–Rivlin, and fits of the measured silicone",
+        "fraction of the length; the paper's Mooney–Rivlin, and fits of the measured silicone",
         "penetration: of the walls of a slot; the larger of both silicones with response, the smaller without",
         "the sole of 1 mm is of 2 MPa, on which the paper is silent; no gravity",
         "tetrahedra of the body alone: chambers are closed surfaces here and need no mesh",

@@ -88,7 +88,7 @@ def moved(robot: Membrane, state: Any) -> tuple[FloatArray, FloatArray]:
 
 def asymmetry(robot: Membrane, state: Any) -> float:
     """Largest difference of the sheet's displacement from that of its mirror images in x = 0, y = 0 and x = y, as a
-    share of the largest displacement.
+    fraction of the largest displacement.
     """
     places, u = moved(robot, state)
     number = {tuple(place): k for k, place in enumerate(np.round(places, 9) + 0.0)}

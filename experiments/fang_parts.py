@@ -43,7 +43,7 @@ _SAMPLES = 6
 @dataclass(eq=False)
 class Inflation:
     """Shapes of a world along its controls: a state, an info and the seconds of each step; `last` is the last shape
-    that was accepted, beyond those where the way ended early.
+    that was accepted, beyond those where the load path ended early.
     """
 
     world: World
@@ -62,7 +62,7 @@ class Inflation:
         return np.array([info.actuation(cavity)[1] for info in self.infos])
 
     def reached(self, cavity: Any) -> float:
-        """Volume of a cavity at the end of the way over that at rest."""
+        """Volume of a cavity at the end of the load path over that at rest."""
         end = self.states[-1] if self.last is None else self.last
         return float(end.volume(cavity) / self.world.initial_state().volume(cavity))
 
@@ -104,7 +104,7 @@ def inflate(
     whole: bool = True,
 ) -> Inflation:
     """The shapes of `world` under each of `controls`, one step each, from `start` or from rest. Where a step fails that
-    is an error, or the end of the way unless the `whole` of it is wanted.
+    is an error, or the end of the load path unless the `whole` of it is wanted.
     """
     state, found = world.initial_state() if start is None else start, Inflation(world)
     step = PATIENT if stepper is None else stepper
@@ -134,8 +134,8 @@ def at_pressure(world: World, controls: Any, cavity: Any, pressure: float, known
     """
     low, high, found = (1.0, 0.0), known, Inflation(world)
     for _ in range(12):
-        share = (pressure - low[1]) / (high[1] - low[1])
-        ratio = low[0] + share * (high[0] - low[0])
+        fraction = (pressure - low[1]) / (high[1] - low[1])
+        ratio = low[0] + fraction * (high[0] - low[0])
         found = inflate(world, [controls(ratio)], stepper=PATIENT)
         got = float(found.pressures(cavity)[0])
         if abs(got - pressure) <= 0.01 * pressure:
@@ -188,7 +188,7 @@ def body_surface(
 
 def obstacle_surface(obstacle: Any, *, up: Any = None) -> SurfaceFrames:
     """The surface of an obstacle, turned as that of bodies."""
-    made = shape_triangles(obstacle.shape, reach=0.1)
+    made = shape_triangles(obstacle.shape, half_width=0.1)
     assert made is not None
     points, triangles = made
     return _drawn(triangles, (points if up is None else points @ np.asarray(up).T)[None], OBSTACLE_COLOR, None)

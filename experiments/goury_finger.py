@@ -77,7 +77,7 @@ class Inverses:
 
 
 def targets(bench: Bench, states: list[State], count: int) -> FloatArray:
-    """Targets (count, 3) m beside the way of the tip through contact: 1 mm off it, where no cable brings it."""
+    """Targets (count, 3) m beside the path of the tip through contact: 1 mm off it, where no cable brings it."""
     path = np.array([bench.robot.tip.at(state) for state in states])
     places = np.linspace(0.55, 0.93, count, dtype=np.float64) * (len(path) - 1)
     on = np.column_stack([np.interp(places, np.arange(len(path)), path[:, axis]) for axis in range(3)])
@@ -188,7 +188,7 @@ _NOTES = (
     "the finger's sizes and silicone are ours; errors are against our own full contact with all 495 points",
     "tip_error is the largest over a ramp in other steps than those of the experiments",
     "inverse: one linear solve a step, the tip follows targets 1 mm beside its way through contact; its error is the "
-    "distance from the full model's tip under the same actuation, as a share of the finger's length; without contact, "
-    "an inverse blind to contacts, whose actuation is commanded to the full model",
+    "distance from the full model's tip under the same actuation, as a fraction of the finger's length; without "
+    "contact, an inverse blind to contacts, whose actuation is commanded to the full model",
     "recorded forces are the most even ones that push alike: 495 points on few elements are hyperstatic",
 )

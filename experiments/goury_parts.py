@@ -26,7 +26,7 @@ from pliant.world import Scene, State, World
 from pliant.world.reduced import reduced
 
 DEPTH = 0.01
-"""How deep a point may be that no mode touches, as a share of the margin; see `ContactBasis`."""
+"""How deep a point may be that no mode touches, as a fraction of the margin; see `ContactBasis`."""
 HELD_OUT = 0.2
 """Share of the snapshots with contact that takes no part in making the bases."""
 
@@ -49,20 +49,20 @@ class Bench:
 
     @property
     def number(self) -> int:
-        """Which maker of rows is the facing."""
-        return next(k for k, maker in enumerate(self.world.constraints) if isinstance(maker, FacingPair))
+        """Index of the constraint that is the facing."""
+        return next(k for k, constraint in enumerate(self.world.constraints) if isinstance(constraint, FacingPair))
 
     @property
     def facing(self) -> FacingPair:
         """The rows of the potential contacts."""
-        maker = self.world.constraints[self.number]
-        assert isinstance(maker, FacingPair)
-        return maker
+        constraint = self.world.constraints[self.number]
+        assert isinstance(constraint, FacingPair)
+        return constraint
 
     @property
     def without(self) -> World:
         """The world without its contacts."""
-        kept = [maker for k, maker in enumerate(self.world.constraints) if k != self.number]
+        kept = [constraint for k, constraint in enumerate(self.world.constraints) if k != self.number]
         return replace(self.world, constraints=tuple(kept))
 
     def few(self, modes: FloatArray) -> World:
@@ -188,11 +188,13 @@ def paces(make: Callable[[], Sequence[Timed]], repeats: int = 5) -> tuple[list[f
 
 def contact_arrows(bench: Bench, state: State, mode: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Points (m, 3) m and arrows (m, 3), no unit, of the part of a mode (contacts,) that is not faint, in `state`."""
-    maker = bench.facing
-    assert maker.a.index is not None
-    assert maker.b.index is not None
+    constraint = bench.facing
+    assert constraint.a.index is not None
+    assert constraint.b.index is not None
     q = state.q
-    seen = maker.table.gaps(maker.a.map.points(q[maker.a.index]), maker.b.map.points(q[maker.b.index]))
+    seen = constraint.table.gaps(
+        constraint.a.map.points(q[constraint.a.index]), constraint.b.map.points(q[constraint.b.index])
+    )
     used = np.flatnonzero(mode > 1e-2 * mode.max())
     arrows: FloatArray = seen.normal[used] * (mode[used] / mode.max())[:, None]
     return seen.points[used], arrows

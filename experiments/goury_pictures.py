@@ -109,7 +109,7 @@ def curve_picture(path: Path, curves: Any) -> Path:
     ):
         left.plot(curves.force, 1e3 * np.linalg.norm(tips - start, axis=1), style, label=label, markersize=4)
         right.plot(curves.force, stiffness, style, label=label, markersize=4)
-    left.set_ylabel("way of the tip  (mm)")
+    left.set_ylabel("displacement of the tip  (mm)")
     right.set_ylabel("stiffness at the tip  (N/m)")
     for axes in (left, right):
         axes.set_xlabel("force of each tendon  (N)")

@@ -70,8 +70,8 @@ def thread(
 def evenly(start: Any, end: Any, heights: FloatArray) -> FloatArray:
     """Points (k, 3) m of the line from `start` to `end` (3,) m, where z is one of `heights` (k,), m."""
     first, last = np.asarray(start, float), np.asarray(end, float)
-    share = (heights - first[2]) / (last[2] - first[2])
-    return np.asarray(first + share[:, None] * (last - first))
+    fraction = (heights - first[2]) / (last[2] - first[2])
+    return np.asarray(first + fraction[:, None] * (last - first))
 
 
 def off_axis(world: World, state: State, one: Thread) -> float:
@@ -80,8 +80,8 @@ def off_axis(world: World, state: State, one: Thread) -> float:
     """
     curve = world.models[world.index(one.rod)].axis().chain()
     channel, q = one.channel, state.q[world.index(one.rod)]
-    riding = BarycentricMap.of_points(channel.body.mesh, channel.points, what=channel.name)
-    places = riding.points(state.q[world.index(channel.body)])
+    embedded = BarycentricMap.of_points(channel.body.mesh, channel.points, what=channel.name)
+    places = embedded.points(state.q[world.index(channel.body)])
     return float(np.linalg.norm(places - curve.at(curve.nearest(q, places)).points(q), axis=1).max())
 
 

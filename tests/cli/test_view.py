@@ -149,7 +149,7 @@ def test_a_recording_that_nobody_saved_is_kept(tmp_path, monkeypatch, capsys):
     (tmp_path / "mine.py").write_text(SCENE)
     (tmp_path / "mine-run.npz").write_text("of another time")
     with open_viewer(thing_named("mine.py"), port=0) as viewer:
-        viewer.keeping.toggle()
+        viewer.recording_panel.toggle()
         end = time.monotonic() + 30.0
         while viewer.subject.time < 0.1:
             assert time.monotonic() < end

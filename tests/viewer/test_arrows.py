@@ -36,7 +36,7 @@ def test_nothing_that_ever_pushed_is_no_surface():
 def test_an_arrow_begins_at_its_point_and_is_as_long_as_its_force():
     force = np.array([[0.0, 0.0, 2.0], [0.0, -1.0, 0.0]])
     point = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
-    (surface,) = arrow_surfaces([NONE, (point, force), (point[:1], 0.5 * force[:1])], reach=10.0)
+    (surface,) = arrow_surfaces([NONE, (point, force), (point[:1], 0.5 * force[:1])], size=10.0)
     assert "the longest 2 N" in surface.label
     half = surface.frames.shape[1] // 2
     first, second = surface.frames[1, :half], surface.frames[1, half:]
@@ -52,7 +52,7 @@ def test_an_arrow_begins_at_its_point_and_is_as_long_as_its_force():
 
 def test_only_the_largest_forces_have_arrows():
     points, forces = some(3 * MOST)
-    (surface,) = arrow_surfaces([(points, forces)], reach=1.0)
+    (surface,) = arrow_surfaces([(points, forces)], size=1.0)
     sizes = np.sort(np.linalg.norm(forces, axis=1))[-MOST:]
     drawn = surface.frames[0].reshape(MOST, -1, 3)
     lengths = [np.linalg.norm(one - one.mean(axis=0), axis=1).max() for one in drawn]
@@ -74,12 +74,12 @@ def test_runs_are_shown_with_their_contact_forces(run, tmp_path):
 def test_a_played_run_shows_them_too(run):
     pytest.importorskip("viser")
     with pl.view(run, port=0, open_browser=False, block=False) as viewer:
-        points, forces = viewer._moment(len(run.times) - 1).arrows
+        points, forces = viewer._frame_at(len(run.times) - 1).arrows
         assert len(points) == 1
         assert forces[0, 2] == pytest.approx(0.981, rel=1e-3)
-        assert viewer.look.arrows.value
+        assert viewer.appearance.arrows.value
         hardest = np.linalg.norm(run.contact_force("ball", "floor"), axis=1).max()
-        assert viewer.look.lengthen(0.0) == pytest.approx(hardest, rel=1e-5), "one scale for the whole run"
+        assert viewer.appearance.lengthen(0.0) == pytest.approx(hardest, rel=1e-5), "one scale for the whole run"
 
 
 def test_arrows_are_seen_through_what_hides_them(tmp_path):
@@ -87,7 +87,7 @@ def test_arrows_are_seen_through_what_hides_them(tmp_path):
     image = pytest.importorskip("matplotlib.image")
     points, triangles = ball(np.zeros(3), 0.5)
     hiding = SurfaceFrames(triangles, points[None], color="#5b82d6")
-    (arrow,) = arrow_surfaces([(np.array([[0.0, 0.0, -0.1]]), np.array([[0.0, 0.0, 1.0]]))], reach=1.0)
+    (arrow,) = arrow_surfaces([(np.array([[0.0, 0.0, -0.1]]), np.array([[0.0, 0.0, 1.0]]))], size=1.0)
     for shown, red in ((arrow, True), (replace(arrow, in_front=False), False)):
         path = write_picture(tmp_path / "a.png", surfaces=[hiding, shown], frames=[0], times=[0.0], size=(320, 240))
         pixels = image.imread(path)[..., :3]

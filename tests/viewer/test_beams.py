@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.viewer.cast import DISPLACEMENT, PLAIN, Cast
-from pliant.viewer.raster import fit_camera
+from pliant.viewer.contents import DISPLACEMENT, PLAIN, SceneContents
+from pliant.viewer.pose_renderer import render_poses
+from pliant.viewer.rasterizer import fit_camera
 from pliant.viewer.shapes import shape_triangles
-from pliant.viewer.still import render_poses
 from pliant.viewer.surfaces import SurfaceFrames
 
 
@@ -33,11 +33,11 @@ def test_the_surface_keeps_its_distance_from_the_axis(recorded):
 
 def test_a_beam_stands_in_the_cast_and_has_no_cells_to_colour(recorded):
     run, _ = recorded
-    cast = Cast.of_run(run)
-    body = cast.bodies[0]
+    contents = SceneContents.of_run(run)
+    body = contents.bodies[0]
     assert not body.is_rigid
-    assert cast.color_modes == (PLAIN,)
-    assert cast.values(DISPLACEMENT, (run.positions[0][-1],)) == {}
+    assert contents.color_modes == (PLAIN,)
+    assert contents.values(DISPLACEMENT, (run.positions[0][-1],)) == {}
     assert len(body.surface_points(run.positions[0][-1])) == len(body.skin.coordinate)
 
 
@@ -55,7 +55,7 @@ def test_a_still_picture_of_a_beam_covers_it(recorded):
 
 def test_tubes_are_drawn_around_their_axes():
     solid = pl.Obstacle.tubes([[(0, 0, 0), (1, 0, 0)], [(1, 0, 0), (1, 1, 0)]], radius=0.1)
-    points, triangles = shape_triangles(solid.shape, reach=1.0)
+    points, triangles = shape_triangles(solid.shape, half_width=1.0)
     gap = solid.shape.solid.distance(np.clip(points, [0, -1, -1], [2, 1, 1])).gap
     assert np.isfinite(points).all()
     assert triangles.max() == len(points) - 1

@@ -117,7 +117,7 @@ def test_a_reload_keeps_the_state(studio, page):
     page.add_style_tag(content=".mantine-Notifications-root{display:none}")
     assert slider_box(page, "finger cable (mm)").input_value() == "24"
     until(lambda: page.get_by_text(" mm").count() > 0)
-    until(lambda: np.abs(shown_tip(page) - 1e3 * studio.subject.moment().tip).max() < 1.0)
+    until(lambda: np.abs(shown_tip(page) - 1e3 * studio.subject.frame().tip).max() < 1.0)
     assert studio.playing
     assert clock(page) > held - 1.0, "the simulation went on; it did not start over"
 
@@ -142,7 +142,7 @@ def test_the_tip_follows_a_target_that_is_dragged(studio, page):
     page.get_by_text(TARGET).last.click()
     until(lambda: studio._gizmos.target.visible)
     (client,) = studio.server.get_clients().values()
-    start, size = studio._gizmos.aimed, studio._stage.size
+    start, size = studio._gizmos.aimed, studio._scene_view.size
     grip, pulled = (on_screen(client, start + np.array([0, 0, up * size])) for up in (0.08, 0.28))
 
     def drag():
@@ -185,7 +185,7 @@ def test_a_second_browser_watches_until_it_takes_over(studio, browser, page):
 def test_a_camera_follows_until_a_person_turns_it(studio, page):
     """What leaves the picture is followed by a camera that nobody turned; “Show all” brings back one that was."""
     (client,) = studio.server.get_clients().values()
-    framing = studio._stage.framing
+    framing = studio._scene_view.framing
     studio.fit()
     until(lambda: np.linalg.norm(client.camera.look_at - framing.center) < 1e-3 * framing.size)
     lower, upper, before = framing.lower, framing.upper, np.array(client.camera.position)

@@ -9,9 +9,9 @@ import pytest
 
 import pliant as pl
 from pliant.viewer import zoo
-from pliant.viewer.cast import LARGEST_SKIN, Cast
+from pliant.viewer.contents import LARGEST_SKIN, SceneContents
 from pliant.viewer.framing import FARTHEST, FIELD, PANEL, Framing
-from pliant.viewer.screenshot import strike
+from pliant.viewer.screenshot import pose_subject
 from pliant.viewer.simulation import LiveSimulation
 from pliant.viewer.subject import SLIDERS, Demand
 from pliant.viewer.world_subject import WorldSubject
@@ -115,7 +115,7 @@ def test_a_body_that_bursts_is_said_to():
         for _ in range(100):
             subject.step(0.02, blown)
 
-    with pytest.raises(pl.ConvergenceError, match=r"than bellows bears.*reset it"):
+    with pytest.raises(pl.ConvergenceError, match=r"motion of bellows diverged.*reset"):
         blow()
 
 
@@ -124,7 +124,7 @@ def test_a_network_of_beams_gets_a_coarser_skin_of_the_same_shape():
     spine = scene.add(pl.robots.spine())
     world = scene.compile()
     full = pl.simulate(world, pl.ImplicitEuler(0.01), until=0.01).bodies[0]
-    thin = Cast.of_world(world).bodies[0]
+    thin = SceneContents.of_world(world).bodies[0]
     assert len(full.skin.offset) > 5 * LARGEST_SKIN
     q = world.initial_state().q[0]
     points, fine = thin.surface_points(q), full.surface_points(q)
@@ -145,10 +145,10 @@ def test_a_pose_is_struck_at_once_and_taken_in():
             assert time.monotonic() < end
             time.sleep(0.01)
         begin = time.monotonic()
-        strike(viewer, replace(entry, seconds=6.0))
+        pose_subject(viewer, replace(entry, seconds=6.0))
         assert viewer.subject.time == pytest.approx(6.0)
         assert time.monotonic() - begin < 6.0
         assert not viewer.playing
-        framing, height = viewer._stage.framing, viewer.subject.moment().q[0][0, 2]
+        framing, height = viewer._scene_view.framing, viewer.subject.frame().q[0][0, 2]
         assert framing.lower[2] <= 1e-9, "the floor is shown"
         assert framing.upper[2] > height

@@ -13,10 +13,10 @@ import pytest
 import pliant as pl
 from pliant.viewer import world_subject
 from pliant.viewer.bands import color_bands
-from pliant.viewer.cast import DISPLACEMENT, PLAIN, STRESS
+from pliant.viewer.contents import DISPLACEMENT, PLAIN, STRESS
 from pliant.viewer.live import view
-from pliant.viewer.session import Viewer
 from pliant.viewer.shapes import shape_triangles
+from pliant.viewer.viewer import Viewer
 from scenes import swinging_bar
 
 viser = pytest.importorskip("viser")
@@ -119,7 +119,7 @@ def test_without_viser_the_extra_is_named(beam, monkeypatch):
             raise ImportError("No module named 'viser'")
         return true_import(name, *rest)
 
-    monkeypatch.setattr("pliant.viewer.session.import_module", without_viser)
+    monkeypatch.setattr("pliant.viewer.viewer.import_module", without_viser)
     with pytest.raises(pl.MissingExtraError, match=r"pip install 'pliant\[viewer\]'"):
         view(beam[0], open_browser=False)
 
@@ -251,7 +251,7 @@ def test_a_picture_that_fails_is_not_tried_for_ever(beam, open_viewer, monkeypat
         calls.append(arguments)
         raise ValueError("no picture")
 
-    monkeypatch.setattr(viewer._stage, "show", fail)
+    monkeypatch.setattr(viewer._scene_view, "show", fail)
     until(lambda: viewer.error is not None)
     time.sleep(0.3)
     assert len(calls) <= 2
@@ -266,18 +266,18 @@ def test_surfaces_and_rigid_bodies_follow_the_state(beam, open_viewer):
     viewer._ask()
     until(lambda: not viewer._redraw)
     state = viewer.state
-    skin, solid = viewer._stage._skins[0], viewer._stage._solids[1]
+    skin, solid = viewer._scene_view._skins[0], viewer._scene_view._solids[1]
     until(lambda: np.allclose(skin._plain.vertices, state.points(body)[skin._source], atol=1e-7))
     until(lambda: np.allclose(solid.position, state.pose(ball)[0], atol=1e-7))
     assert state.points(body)[:, 2].min() < -1e-4
-    assert len(viewer._stage._cables[0].points) == 5
+    assert len(viewer._scene_view._cables[0].points) == 5
 
 
 def test_a_run_is_played_and_sought(run, open_viewer):
     viewer = open_viewer(run)
     until(lambda: viewer.frame > 0)
     viewer.pause()
-    skin = viewer._stage._skins[0]
+    skin = viewer._scene_view._skins[0]
     for instant in (0.2, 0.0, 0.1):
         viewer.time_slider.value = instant
         frame = round(instant / 0.02)
@@ -308,17 +308,17 @@ def test_colours(run, open_viewer, tmp_path, loaded):
     shown = pl.load(run.save(tmp_path / "run.npz")) if loaded else run
     viewer = open_viewer(shown)
     viewer.pause()
-    assert viewer.look.mode.options == (PLAIN, DISPLACEMENT, STRESS)
+    assert viewer.appearance.mode.options == (PLAIN, DISPLACEMENT, STRESS)
     viewer.time = 0.2
-    skin = viewer._stage._skins[0]
+    skin = viewer._scene_view._skins[0]
     for mode in (DISPLACEMENT, STRESS):
-        viewer.look.mode.value = mode
+        viewer.appearance.mode.value = mode
         until(lambda: skin._bands and not skin._plain.visible)
-        until(lambda mode=mode: mode in viewer.look._highs and (mode, 10) in viewer._cache)
+        until(lambda mode=mode: mode in viewer.appearance._highs and (mode, 10) in viewer._cache)
     until(lambda: sum(len(handle.faces) > 1 for handle in skin._bands) > 4)
     stress = viewer._cache[STRESS, 10][0]
-    assert viewer.look._highs[STRESS] >= np.quantile(stress, 0.99)
-    viewer.look.mode.value = PLAIN
+    assert viewer.appearance._highs[STRESS] >= np.quantile(stress, 0.99)
+    viewer.appearance.mode.value = PLAIN
     until(lambda: skin._plain.visible and not any(handle.visible for handle in skin._bands))
 
 
@@ -333,7 +333,7 @@ def test_a_run_without_its_world_shows_its_bodies(run, open_viewer):
         linear_residual=run.linear_residual,
     )
     viewer = open_viewer(bare)
-    assert viewer.look.mode.options == (PLAIN, DISPLACEMENT)
+    assert viewer.appearance.mode.options == (PLAIN, DISPLACEMENT)
     until(lambda: viewer.frame > 0)
     assert viewer.error is None
 
@@ -383,18 +383,18 @@ def test_a_surface_of_one_value_is_one_band(make_box, level):
     ids=lambda value: getattr(value, "name", None),
 )
 def test_obstacles_are_drawn_as_closed_outward_surfaces(obstacle, volume):
-    points, triangles = shape_triangles(obstacle.shape, reach=1.0)
+    points, triangles = shape_triangles(obstacle.shape, half_width=1.0)
     assert area_and_volume(points, triangles)[1] == pytest.approx(volume, rel=0.01)
     assert np.abs(obstacle.shape.solid.distance(points).gap).max() < 1e-9
 
 
 def test_planes_and_endless_pipes_are_drawn():
     plane = pl.Obstacle.plane(point=(0, 0, 1), normal=(1, 0, 1))
-    points, triangles = shape_triangles(plane.shape, reach=2.0)
+    points, triangles = shape_triangles(plane.shape, half_width=2.0)
     assert area_and_volume(points, triangles)[0] == pytest.approx(16.0)
     assert np.abs(plane.shape.solid.distance(points).gap).max() < 1e-12
     pipe = pl.Obstacle.pipe(start=(0, 0, 0), end=(1, 0, 0), radius=0.1)
-    assert area_and_volume(*shape_triangles(pipe.shape, reach=1.0))[0] == pytest.approx(0.2 * np.pi, rel=0.01)
+    assert area_and_volume(*shape_triangles(pipe.shape, half_width=1.0))[0] == pytest.approx(0.2 * np.pi, rel=0.01)
 
 
 SCRIPT = """

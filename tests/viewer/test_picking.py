@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.viewer.cast import Cast
-from pliant.viewer.moment import world_moment
+from pliant.viewer.contents import SceneContents
+from pliant.viewer.frame import world_frame
 from pliant.viewer.picking import pick
 from pliant.viewer.simulation import LiveSimulation
 from pliant.viewer.world_subject import WorldSubject
@@ -24,17 +24,17 @@ def placed():
 
 def test_a_point_is_read_in_the_frame_of_the_mesh(placed):
     """Seen from above, the bar lies along y from x = 1: what is hit at y = 0.03 is x = 0.03 of its mesh."""
-    moment = world_moment(placed.initial_state(), None)
-    found = pick(Cast.of_world(placed), moment, (0.993, 0.03, 1.0), (0, 0, -1.0))
-    np.testing.assert_allclose(found.place, [0.03, 0.007, 0.02], atol=1e-12)
+    frame = world_frame(placed.initial_state(), None)
+    found = pick(SceneContents.of_world(placed), frame, (0.993, 0.03, 1.0), (0, 0, -1.0))
+    np.testing.assert_allclose(found.position, [0.03, 0.007, 0.02], atol=1e-12)
     np.testing.assert_allclose(found.now, [0.993, 0.03, 0.02], atol=1e-12)
     assert found.text.startswith("bar: (0.0300, 0.0070, 0.0200) m in its mesh")
 
 
 def test_a_click_beside_the_body_finds_nothing(placed):
-    moment = world_moment(placed.initial_state(), None)
-    assert pick(Cast.of_world(placed), moment, (0.5, 0.03, 1.0), (0, 0, -1.0)) is None
-    assert pick(Cast.of_world(placed), moment, (0.993, 0.03, 1.0), (0, 0, 1.0)) is None
+    frame = world_frame(placed.initial_state(), None)
+    assert pick(SceneContents.of_world(placed), frame, (0.5, 0.03, 1.0), (0, 0, -1.0)) is None
+    assert pick(SceneContents.of_world(placed), frame, (0.993, 0.03, 1.0), (0, 0, 1.0)) is None
 
 
 def test_the_panel_says_what_was_clicked(placed):

@@ -5,7 +5,7 @@ import pytest
 
 from pliant.core.errors import InputError, MissingExtraError
 from pliant.viewer.picture import write_picture
-from pliant.viewer.raster import fit_camera, rasterize
+from pliant.viewer.rasterizer import fit_camera, rasterize
 from pliant.viewer.surfaces import SurfaceFrames
 
 SMALL = (480, 300)

@@ -18,14 +18,14 @@ from pliant.viewer import zoo
 from pliant.viewer.dragging import Dragged, materials_of, stiffened
 from pliant.viewer.driver import Driver
 from pliant.viewer.hybrid_subject import FinishedError
-from pliant.viewer.keeping import png_bytes
 from pliant.viewer.live import open_viewer
-from pliant.viewer.opening import loaded, opened, thing_of
 from pliant.viewer.pace import Pace
 from pliant.viewer.panel import strip_html
-from pliant.viewer.session import check_port
+from pliant.viewer.recording_panel import png_bytes
 from pliant.viewer.simulation import LiveSimulation
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand
+from pliant.viewer.view_input import loaded, opened, thing_of
+from pliant.viewer.viewer import check_port
 from pliant.viewer.world_subject import WorldSubject, inferred_tip
 from scenes import swinging_bar
 
@@ -79,23 +79,23 @@ def test_every_robot_of_the_library_can_be_picked():
 @pytest.mark.parametrize("name", ["finger", "gripper", "trunk", "tower", "tubes", "needle", "ball", "delta", "cubes"])
 def test_subjects_step_and_are_drawn_in_every_mode(name):
     subject = zoo.entry(name).made()
-    start = subject.moment()
-    assert len(start.q) == len(subject.cast.bodies)
+    start = subject.frame()
+    assert len(start.q) == len(subject.contents.bodies)
     for mode in subject.modes:
-        tip = subject.moment().tip
+        tip = subject.frame().tip
         target = np.zeros(3) if tip is None else tip + np.array([0.0, 0.0, -0.002])
         for _ in range(2):
             subject.step(0.01, demand(subject, mode=mode, target=target))
     assert subject.time == pytest.approx(0.02 * len(subject.modes))
-    moment = subject.moment()
-    assert all(np.isfinite(q).all() for q in moment.q)
-    assert len(moment.tensions) == len(subject.cast.strands)
-    assert len(moment.pressures) == len(subject.cast.chambers)
+    frame = subject.frame()
+    assert all(np.isfinite(q).all() for q in frame.q)
+    assert len(frame.tensions) == len(subject.contents.strands)
+    assert len(frame.pressures) == len(subject.contents.chambers)
     assert subject.stage_times
     assert strip_html(subject.stage_times, [0.01, 0.02], 0.01).count("<svg") == 1
     subject.reset()
     assert subject.time == 0.0
-    assert all(np.array_equal(a, b) for a, b in zip(subject.moment().q, start.q, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(subject.frame().q, start.q, strict=True))
 
 
 def test_a_geometric_robot_takes_the_volume_of_its_slider():
@@ -105,7 +105,7 @@ def test_a_geometric_robot_takes_the_volume_of_its_slider():
     subject.step(0.01, demand(subject, controls={volume.handle: pl.VolumeRatio(1.02)}))
     rest = subject.world.initial_state().volume(volume.handle)
     assert subject.state.volume(volume.handle) == pytest.approx(1.02 * rest, rel=1e-4)
-    assert subject.moment().pressures[0] > 0.0
+    assert subject.frame().pressures[0] > 0.0
     assert subject.modes == (SLIDERS,)
     assert "real time" not in strip_html({"solve": 0.1}, [0.1, 0.2], None), "a shape has no time"
 
@@ -138,9 +138,9 @@ def test_an_obstacle_is_dragged_through_shapes_and_a_recording_of_them_is_played
         subject.step(0.01, demand(subject, places=down))
     assert subject.arrived(down)
     assert not subject.arrived(0.5 * down)
-    moment = subject.moment()
-    assert moment.obstacles[0][0] == pytest.approx([0, 0, -0.003])
-    assert moment.arrows[1][:, 2].sum() < 0.0, "it is pressed down"
+    frame = subject.frame()
+    assert frame.obstacles[0][0] == pytest.approx([0, 0, -0.003])
+    assert frame.arrows[1][:, 2].sum() < 0.0, "it is pressed down"
     run = pl.load(subject.end_recording().save(tmp_path / "run.npz"))
     assert run.times == pytest.approx([0.0, 0.1, 0.2, 0.3])
     assert run.world.obstacles[0].pose(0.3)[0] == pytest.approx([0, 0, -0.003])
@@ -166,24 +166,24 @@ def test_the_inverse_brings_the_tip_to_its_target(touching):
     target = touching.tip.at(there)
     for _ in range(60):
         touching.step(0.01, demand(touching, mode=TARGET, target=target, places=away))
-    assert np.linalg.norm(touching.moment().tip - target) < 1e-3, "within the usual tolerance of an effector"
+    assert np.linalg.norm(touching.frame().tip - target) < 1e-3, "within the usual tolerance of an effector"
     assert touching.time == pytest.approx(0.6)
-    assert touching.found()[cable] == pytest.approx(0.005, abs=1e-3)
+    assert touching.actuation()[cable] == pytest.approx(0.005, abs=1e-3)
     assert touching.info.actuation(cable)[1] > 0.0
 
 
 def test_an_obstacle_is_dragged_at_a_bounded_speed_and_pushes(touching):
     for _ in range(20):
         touching.step(0.01, demand(touching))
-    free = touching.moment()
+    free = touching.frame()
     for _ in range(30):
         touching.step(0.01, demand(touching, places=[(0, 0, 0.03)]))
-    moment = touching.moment()
-    assert moment.tip[2] > free.tip[2] + 0.005
-    points, forces = moment.arrows
+    frame = touching.frame()
+    assert frame.tip[2] > free.tip[2] + 0.005
+    points, forces = frame.arrows
     assert forces[:, 2].sum() > 0.05, "the block pushes up"
     assert np.linalg.norm(points - points.mean(axis=0), axis=1).max() < 0.05
-    assert moment.obstacles[0][0] == pytest.approx([0, 0, 0.03])
+    assert frame.obstacles[0][0] == pytest.approx([0, 0, 0.03])
     way = touching._dragged[0].recorded()
     speeds = np.linalg.norm(np.diff(way.places, axis=0), axis=1) / np.diff(way.times)
     assert speeds.max() <= 0.25 * (1 + 1e-9)
@@ -214,7 +214,7 @@ def test_a_recording_driven_by_a_target_is_replayed_bit_for_bit(touching, tmp_pa
     touching.begin_recording()
     for _ in range(10):
         touching.step(0.01, demand(touching, controls={cable: pl.Displacement(1e-3)}, places=[(0, 0, 0.018)]))
-    aim = touching.moment().tip + np.array([0, 0, -0.004])
+    aim = touching.frame().tip + np.array([0, 0, -0.004])
     for _ in range(60):
         touching.step(0.01, demand(touching, mode=TARGET, target=aim, places=[(0, 0, 0.018)]))
     run = touching.end_recording()
@@ -479,23 +479,23 @@ def test_a_factor_below_what_is_asked_for_is_red_and_says_so(studio, monkeypatch
 
 def test_record_replay_and_save(studio, tmp_path):
     studio.play()
-    studio.keeping.toggle()
+    studio.recording_panel.toggle()
     until(lambda: studio.subject.time > 0.3)
-    studio.keeping.toggle()
-    run = studio.keeping.run
+    studio.recording_panel.toggle()
+    run = studio.recording_panel.run
     assert len(run.times) > 10
-    assert len(studio.keeping.moments) >= 5
+    assert len(studio.recording_panel.frames) >= 5
     assert pl.load(run.save(tmp_path / "ball.npz")).bodies[0].name == "ball"
-    studio.keeping.replay(True)
+    studio.recording_panel.replay(True)
     assert not studio.playing
     with studio.busy:  # a step that had begun ends
         held = studio.subject.time
     until(lambda: "replay" in studio.readout.content)
     seen = []
-    until(lambda: seen.append(round(studio.keeping.time, 2)) or len(set(seen)) > 3)
+    until(lambda: seen.append(round(studio.recording_panel.time, 2)) or len(set(seen)) > 3)
     assert studio.subject.time == held
     studio.play()
-    assert not studio.keeping.replaying
+    assert not studio.recording_panel.replaying
     until(lambda: studio.subject.time > held)
 
 
@@ -506,7 +506,7 @@ def test_reset_brings_sliders_and_gizmos_back():
         viewer.play()
         viewer.inputs.sliders[cable][0].value = 5.0
         viewer.driver.move(viewer._gizmos.obstacles[0], (0.09, 0.01, -0.03))
-        until(lambda: np.allclose(viewer.subject.moment().obstacles[0][0], (0, 0, 0.01)))
+        until(lambda: np.allclose(viewer.subject.frame().obstacles[0][0], (0, 0, 0.01)))
         viewer.mode.value = TARGET
         until(lambda: viewer._gizmos.target.visible)
         assert viewer.inputs.sliders[cable][0].disabled

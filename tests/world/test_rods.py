@@ -148,14 +148,14 @@ def test_read_outs_of_rods_are_for_rods():
 
 
 def test_the_viewer_colours_rods_by_their_stress():
-    from pliant.viewer.cast import FIBRE, Cast
+    from pliant.viewer.contents import FIBRE, SceneContents
 
     scene = pl.Scene()
     rod = scene.add(pl.Rod(0.2, 3, **ROD))
     scene.add(pl.RodLoad(rod, 0.2, (0, 0, 0), (0, 1e-3, 0)))
     world = scene.compile()
     state, _ = pl.QuasiStatic()(world, world.initial_state())
-    cast = Cast.of_world(world)
-    assert FIBRE in cast.color_modes
+    contents = SceneContents.of_world(world)
+    assert FIBRE in contents.color_modes
     expected = 1e-3 * 1e-3 * 0.005 / ROD["section"].second_moments[0]
-    np.testing.assert_allclose(cast.values(FIBRE, state.q)[0], expected, rtol=1e-6)
+    np.testing.assert_allclose(contents.values(FIBRE, state.q)[0], expected, rtol=1e-6)

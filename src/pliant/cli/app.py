@@ -10,6 +10,7 @@ import typer
 
 from pliant.cli.errors import EXIT_CODES, Warnings, tell
 from pliant.cli.names import bench_names, demo_names, experiment_names, kind_names, robot_names, shown_names
+from pliant.cli.output import Output
 
 app = typer.Typer(
     name="pliant",
@@ -62,7 +63,6 @@ def _options(
 def info(json: Json = None) -> None:
     """Versions, threads, compiled kernels, and which extras are present."""
     from pliant.cli.info import show_info
-    from pliant.cli.output import Output
 
     show_info(Output(json))
 
@@ -70,7 +70,6 @@ def info(json: Json = None) -> None:
 @app.command()
 def warmup(json: Json = None) -> None:
     """Compile every kernel now, so that no first run has to wait."""
-    from pliant.cli.output import Output
     from pliant.cli.warmup import show_warmup
 
     show_warmup(Output(json))
@@ -86,14 +85,9 @@ def demo(
     json: Json = None,
 ) -> None:
     """Run a demonstration and write a picture and a web page of it."""
-    from pliant.cli.demo_bench_reproduce import show_demo, show_demos
-    from pliant.cli.output import Output
+    from pliant.cli.demo_bench_reproduce import show_demo
 
-    output = Output(json)
-    if name:
-        show_demo(output, name, out=out, open_page=not no_open)
-    else:
-        show_demos(output)
+    show_demo(Output(json), name, out=out, open_page=not no_open)
 
 
 @app.command()
@@ -105,7 +99,6 @@ def new(
 ) -> None:
     """Write a scene file with comments, to start from; it runs as it is."""
     from pliant.cli.new import show_new
-    from pliant.cli.output import Output
 
     show_new(Output(json), path, kind=kind, force=force)
 
@@ -127,7 +120,6 @@ def run(
     The file is plain Python. It defines `scene` or `world`, and what it likes of `control(t, state)`, `stepper`,
     `until`, `callback(state, info)` and `measure(run)`; or a `run` of its own; or `main()`. `pliant new` writes one.
     """
-    from pliant.cli.output import Output
     from pliant.cli.run import show_run
 
     show_run(Output(json), scene, settings=set_ or [], until=until, dt=dt, out=out or [], view_run=view)
@@ -148,7 +140,6 @@ def sweep(
     json: Json = None,
 ) -> None:
     """Run a scene file for many values of its parameters, in parallel, into one table of its measures."""
-    from pliant.cli.output import Output
     from pliant.cli.sweep import show_sweep
 
     show_sweep(
@@ -167,7 +158,6 @@ def play(
 ) -> None:
     """Play a saved run in the browser until Ctrl-C."""
     from pliant.cli.export import show_play
-    from pliant.cli.output import Output
 
     show_play(Output(json), recorded, port=port, open_browser=not no_open)
 
@@ -188,7 +178,6 @@ def export(
 ) -> None:
     """Write a saved run as a page, a film, a picture, glTF, a ParaView series or a table of curves."""
     from pliant.cli.export import parsed_size, show_export
-    from pliant.cli.output import Output
 
     show_export(
         Output(json), recorded, to=to or [], fps=fps, color=color, size=parsed_size(size), poses=poses, strip=strip,
@@ -218,7 +207,6 @@ def mesh(
 ) -> None:
     """Fill a surface or a CAD file with tetrahedra, hollows left open; report how good they are."""
     from pliant.cli.mesh import show_mesh
-    from pliant.cli.output import Output
 
     show_mesh(
         Output(json), source, unit=unit, size=size, out=out, element=element, keep_surface=keep_surface,
@@ -235,14 +223,9 @@ def bench(
     json: Json = None,
 ) -> None:
     """Time a benchmark on one thread and write what it measured."""
-    from pliant.cli.demo_bench_reproduce import show_bench, show_benches
-    from pliant.cli.output import Output
+    from pliant.cli.demo_bench_reproduce import show_bench
 
-    output = Output(json)
-    if name:
-        show_bench(output, name, data=data)
-    else:
-        show_benches(output)
+    show_bench(Output(json), name, data=data)
 
 
 @app.command()
@@ -261,14 +244,9 @@ def reproduce(
     json: Json = None,
 ) -> None:
     """Run a published experiment and print our numbers beside the paper's."""
-    from pliant.cli.demo_bench_reproduce import show_experiment, show_experiments
-    from pliant.cli.output import Output
+    from pliant.cli.demo_bench_reproduce import show_experiment
 
-    output = Output(json)
-    if name:
-        show_experiment(output, name, full=full, view_run=view, out=out)
-    else:
-        show_experiments(output)
+    show_experiment(Output(json), name, full=full, view_run=view, out=out)
 
 
 @app.command()
@@ -290,7 +268,6 @@ def reduce(
     json: Json = None,
 ) -> None:
     """Simulate once, offline; write a world that steps faster; print how far it can be trusted."""
-    from pliant.cli.output import Output
     from pliant.cli.reduce import show_reduction
 
     show_reduction(
@@ -321,7 +298,6 @@ def view(
     json: Json = None,
 ) -> None:
     """Drive a robot in the browser: sliders, a target to drag, obstacles, contact forces and timings."""
-    from pliant.cli.output import Output
     from pliant.cli.view import show_view
 
     show_view(

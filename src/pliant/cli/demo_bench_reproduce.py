@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import webbrowser
 from pathlib import Path
@@ -14,33 +13,32 @@ from pliant.cli.run import run_summary
 from pliant.core.errors import InputError
 
 
-def show_demos(output: Output) -> None:
-    """The names of the demos, each with one line."""
-    _names(output, checkout_package("demos").DEMOS, usage="pliant demo NAME")
-
-
 def show_demo(output: Output, name: str, *, out: Path, open_page: bool) -> None:
-    """Run a demo, print its table and its files, and open its page where a screen is there."""
-    outcome = checkout_package("demos").run_demo(name, out=out)
+    """Run a demo, print its table and its files, and open its page if there is a screen; without a name, list all."""
+    demos = checkout_package("demos")
+    if not name:
+        _list_names(output, demos.DEMOS, usage="pliant demo NAME")
+        return
+    outcome = demos.run_demo(name, out=out)
     output.console.print(outcome.table)
     for file in outcome.files:
         output.say(f"wrote {file}")
     output.finish({"name": name, "files": list(outcome.files), "page": outcome.page, "run": run_summary(outcome.run)})
-    if open_page and _has_screen():
+    from pliant.viewer.live import has_screen
+
+    if open_page and sys.stdout.isatty() and has_screen():
         webbrowser.open(outcome.page.resolve().as_uri())
     else:
         output.say(f"open {outcome.page} in a browser to watch it move")
 
 
-def show_benches(output: Output) -> None:
-    """The names of the benchmarks."""
-    benches = checkout_package("benchmarks.tasks").BENCHES
-    _names(output, {name: _first_line(bench) for name, bench in benches.items()}, usage="pliant bench NAME --json FILE")
-
-
 def show_bench(output: Output, name: str, *, data: Path | None) -> None:
-    """Run a benchmark and report its numbers."""
+    """Run a benchmark and report its numbers; without a name, list the benchmarks."""
     tasks = checkout_package("benchmarks.tasks")
+    if not name:
+        lines = {name: (bench.__doc__ or "").strip().split("\n")[0] for name, bench in tasks.BENCHES.items()}
+        _list_names(output, lines, usage="pliant bench NAME --json FILE")
+        return
     if name not in tasks.BENCHES:
         raise InputError(f"there is no benchmark {name!r}; the benchmarks are {', '.join(tasks.BENCHES)}")
     result: dict[str, Any] = tasks.run_bench(name) if data is None else tasks.run_bench(name, data=data)
@@ -48,14 +46,13 @@ def show_bench(output: Output, name: str, *, data: Path | None) -> None:
     output.finish(result)
 
 
-def show_experiments(output: Output) -> None:
-    """The names of the published experiments, each with one line."""
-    _names(output, checkout_package("experiments").EXPERIMENTS, usage="pliant reproduce NAME --json FILE")
-
-
 def show_experiment(output: Output, name: str, *, full: bool, view_run: bool, out: Path | None = None) -> None:
-    """Run a published experiment, print its numbers beside the paper's, write and show them where asked."""
-    report = checkout_package("experiments").reproduce(name, full=full)
+    """Run a published experiment and print its numbers beside the paper's; without a name, list the experiments."""
+    experiments = checkout_package("experiments")
+    if not name:
+        _list_names(output, experiments.EXPERIMENTS, usage="pliant reproduce NAME --json FILE")
+        return
+    report = experiments.reproduce(name, full=full)
     output.console.print(report.table())
     for note in report.notes:
         output.console.print(f"- {note}", markup=False, highlight=False)
@@ -71,19 +68,9 @@ def show_experiment(output: Output, name: str, *, full: bool, view_run: bool, ou
         view(report.run)
 
 
-def _names(output: Output, lines: dict[str, str], *, usage: str) -> None:
+def _list_names(output: Output, lines: dict[str, str], *, usage: str) -> None:
     output.console.print(usage, style="bold", highlight=False)
     width = 2 + max(len(name) for name in lines)
     for name, line in lines.items():
         output.say(f"  {name:<{width}}{line}")
     output.finish(lines)
-
-
-def _first_line(bench: Any) -> str:
-    return (bench.__doc__ or "").strip().split("\n")[0]
-
-
-def _has_screen() -> bool:
-    """Whether a browser window can open: a person at a terminal, and on Linux a display."""
-    shown = sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-    return shown and sys.stdout.isatty()

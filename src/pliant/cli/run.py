@@ -33,37 +33,37 @@ def show_run(
         check_folder(file)
         check_kind(file)
     values = {name: one_value(name, text) for name, text in split_settings(settings)}
-    outcome = run_scene(SceneFile.read(scene), values, until=until, dt=dt, progress=sys.stdout.isatty())
+    result = run_scene(SceneFile.read(scene), values, until=until, dt=dt, progress=sys.stdout.isatty())
     files: list[Path] = []
     summary: dict[str, Any] = {}
-    if outcome.run is None and (out or view_run):
+    if result.run is None and (out or view_run):
         raise InputError(f"{scene} gave no run to keep or to show: main() must return it")
-    if outcome.run is not None:
-        summary = run_summary(outcome.run)
+    if result.run is not None:
+        summary = run_summary(result.run)
         output.table(str(scene), summary)
         for file in out:
-            files.append(write_run(outcome.run, file))
+            files.append(write_run(result.run, file))
             output.say(f"wrote {file}")
-    if outcome.measures:
-        output.table("measures", outcome.measures)
+    if result.measures:
+        output.table("measures", result.measures)
     output.finish(
         {
             "scene": str(scene),
             "parameters": values,
             "run": summary,
-            "measures": outcome.measures,
+            "measures": result.measures,
             "files": files,
-            "complete": outcome.stopped is None,
+            "complete": result.stopped is None,
         }
     )
-    if outcome.stopped is not None:
+    if result.stopped is not None:
         kept = ", ".join(map(str, files)) if files else "nothing: give --out RUN.npz to keep it"
-        output.say(f"stopped at {outcome.run.times[-1]:g} s; what was recorded until then is kept in {kept}")
-        raise outcome.stopped
+        output.say(f"stopped at {result.run.times[-1]:g} s; what was recorded until then is kept in {kept}")
+        raise result.stopped
     if view_run:
         from pliant.viewer.live import view
 
-        view(outcome.run)
+        view(result.run)
 
 
 def run_summary(run: Any) -> dict[str, Any]:

@@ -38,7 +38,7 @@ _PLAIN = (bool, int, float, str)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SceneResult:
     """What a scene file gave: its `run`, where there is one, and `measures`, numbers by name. `stopped` says why the
     run ends early.
     """
@@ -114,7 +114,7 @@ def run_scene(
     until: float | None = None,
     dt: float | None = None,
     progress: bool = False,
-) -> Outcome:
+) -> SceneResult:
     """Execute a scene file and simulate what it describes.
 
     `values` stand in for its parameters; `until` and `dt` (s) for what it says. A simulation that fails or is
@@ -150,7 +150,7 @@ def compiled_world(file: SceneFile, module: ModuleType) -> Any:
 
 def _simulated(
     file: SceneFile, module: ModuleType, *, until: float | None, dt: float | None, progress: bool
-) -> Outcome:
+) -> SceneResult:
     from pliant.record import Recorder, simulate
     from pliant.stepping import ImplicitEuler
 
@@ -178,20 +178,20 @@ def _simulated(
         partial = recorder.run()
         if len(partial.times) < 2:
             raise
-        return Outcome(partial, {}, error)
-    return _measured(file, module, Outcome(run))
+        return SceneResult(partial, {}, error)
+    return _measured(file, module, SceneResult(run))
 
 
-def _measured(file: SceneFile, module: ModuleType, outcome: Outcome) -> Outcome:
+def _measured(file: SceneFile, module: ModuleType, result: SceneResult) -> SceneResult:
     """The outcome with what the file's `measure` says of its run, else with what any run can tell."""
     measure = getattr(module, "measure", None)
-    if outcome.run is None or outcome.measures:
-        return outcome
+    if result.run is None or result.measures:
+        return result
     if measure is None:
-        return replace(outcome, measures=usual_measures(outcome.run))
+        return replace(result, measures=usual_measures(result.run))
     with file.blamed():
-        measures = _checked_measures(file, measure(outcome.run), "measure(run)")
-    return replace(outcome, measures=measures)
+        measures = _checked_measures(file, measure(result.run), "measure(run)")
+    return replace(result, measures=measures)
 
 
 def usual_measures(run: Any) -> dict[str, Any]:
@@ -209,13 +209,13 @@ def usual_measures(run: Any) -> dict[str, Any]:
     return measures
 
 
-def _returned(file: SceneFile, returned: Any) -> Outcome:
+def _returned(file: SceneFile, returned: Any) -> SceneResult:
     """What main() gave back: a run, measures, a pair of them, or nothing."""
     if returned is None or _is_run(returned):
-        return Outcome(returned)
+        return SceneResult(returned)
     if isinstance(returned, tuple) and len(returned) == 2 and _is_run(returned[0]):
-        return Outcome(returned[0], _checked_measures(file, returned[1], "main()"))
-    return Outcome(None, _checked_measures(file, returned, "main()"))
+        return SceneResult(returned[0], _checked_measures(file, returned[1], "main()"))
+    return SceneResult(None, _checked_measures(file, returned, "main()"))
 
 
 def _checked_measures(file: SceneFile, given: Any, where: str) -> dict[str, Any]:

@@ -81,12 +81,12 @@ def run_case(scene: str, until: float | None, case: Mapping[str, Any]) -> dict[s
     """The measures of one case, as the arrays that a sweep keeps."""
     import numpy as np
 
-    outcome = run_scene(SceneFile.read(scene), case, until=until)
-    if outcome.stopped is not None:
-        raise outcome.stopped
-    if not outcome.measures:
+    result = run_scene(SceneFile.read(scene), case, until=until)
+    if result.stopped is not None:
+        raise result.stopped
+    if not result.measures:
         raise InputError(f"{scene} measures nothing: define measure(run), or let main() return numbers by name")
-    return {"names": np.array(list(outcome.measures)), "values": np.array(json.dumps(list(outcome.measures.values())))}
+    return {"names": np.array(list(result.measures)), "values": np.array(json.dumps(list(result.measures.values())))}
 
 
 def measures_of(result: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from pliant.record import Run
 from pliant.robots import Robot
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint
 from pliant.viewer.live import has_screen, open_viewer
-from pliant.viewer.opening import opened, thing_of
-from pliant.viewer.session import LOOPBACK
 from pliant.viewer.simulation import LiveSimulation
+from pliant.viewer.view_input import opened, thing_of
+from pliant.viewer.viewer import LOOPBACK
 
 PORT = 8080
 """Where the viewer is served unless told otherwise."""
@@ -108,10 +108,10 @@ def serve(output: Output, thing: Any, *, what: str, port: int | None, host: str 
 
 def keep_unsaved(output: Output, viewer: Any) -> None:
     """Write what was recorded and not saved to this folder, beside what is there."""
-    run = viewer.keeping.unsaved if isinstance(viewer, LiveSimulation) else None
+    run = viewer.recording_panel.unsaved if isinstance(viewer, LiveSimulation) else None
     if run is None:
         return
-    wanted = Path(viewer.keeping.file)
+    wanted = Path(viewer.recording_panel.file)
     names = (wanted if k == 1 else wanted.with_stem(f"{wanted.stem}-{k}") for k in count(1))
     try:
         file = run.save(next(name for name in names if not name.exists()))

@@ -41,8 +41,8 @@ from pliant.solvers.inverse.pieces import Piece
 from pliant.solvers.inverse.problem import scaled_problem
 from pliant.solvers.linear import BlockMatrix, BlockPattern, analyze
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic
-from pliant.viewer.raster import fit_camera
-from pliant.viewer.still import render_poses
+from pliant.viewer.pose_renderer import render_poses
+from pliant.viewer.rasterizer import fit_camera
 from pliant.viewer.surfaces import SurfaceFrames
 from pliant.world import Displacement, Force, Placement, Pressure, Scene, VolumeRatio, World
 from pliant.world.reduced import reduced

@@ -13,23 +13,23 @@ from pliant.viewer.surfaces import SurfaceFrames
 
 ARROW = "#c92a2a"
 LENGTH = 0.2
-"""Of the longest arrow, as a share of the size of what is shown."""
+"""Of the longest arrow, as a fraction of the scene size."""
 THICKNESS = 0.004
-"""Radius of a shaft, as a share of the same."""
+"""Radius of a shaft, as a fraction of the scene size."""
 MOST = 24
 """Arrows of one instant: the largest forces."""
 LEAST = 0.03
-"""Smallest force that has an arrow, as a share of the largest."""
+"""Smallest force that has an arrow, as a fraction of the largest."""
 _AROUND = 8
 """Points round an arrow."""
 _PROFILE = np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 0.6), (2.6, 0.6), (0.0, 1.0)])
-"""Radius in shafts, and place along an arrow, 0 to 1."""
+"""Radius in shaft radii, and fraction of the arrow's length."""
 
 
-def arrow_surfaces(instants: Sequence[tuple[FloatArray, FloatArray]], reach: float) -> list[SurfaceFrames]:
+def arrow_surfaces(instants: Sequence[tuple[FloatArray, FloatArray]], size: float) -> list[SurfaceFrames]:
     """One surface with an arrow for each of the largest forces of every instant, or none where nothing ever pushed.
 
-    `instants` are points (k, 3) m and forces (k, 3) N; `reach` m is the size of what is shown. An instant with fewer
+    `instants` are points (k, 3) m and forces (k, 3) N; `size` m is that of the scene. An instant with fewer
     forces than another has arrows without length, where they last were.
     """
     chosen = [_largest(*instant) for instant in instants]
@@ -39,15 +39,15 @@ def arrow_surfaces(instants: Sequence[tuple[FloatArray, FloatArray]], reach: flo
     chosen = [_above(points, forces, LEAST * high) for points, forces in chosen]
     count = max(len(points) for points, _ in chosen)
     somewhere = next(points[0] for points, _ in chosen if len(points))
-    scale = LENGTH * reach / high
+    scale = LENGTH * size / high
     frames: list[FloatArray] = []
-    places = np.tile(somewhere, (count, 1))
+    tails = np.tile(somewhere, (count, 1))
     for points, forces in chosen:
-        # a force that goes on keeps its arrow: the page shows what lies between two instants
-        ways = np.zeros((count, 3))
-        _, own = linear_sum_assignment(np.linalg.norm(points[:, None] - places, axis=2))
-        places[own], ways[own] = points, scale * forces
-        drawn = [_arrow(place, way, THICKNESS * reach) for place, way in zip(places, ways, strict=True)]
+        # a persisting force keeps its arrow, as the page interpolates between instants
+        vectors = np.zeros((count, 3))
+        _, own = linear_sum_assignment(np.linalg.norm(points[:, None] - tails, axis=2))
+        tails[own], vectors[own] = points, scale * forces
+        drawn = [_arrow(tail, direction, THICKNESS * size) for tail, direction in zip(tails, vectors, strict=True)]
         frames.append(np.concatenate([one for one, _ in drawn]))
     triangles = np.concatenate([part + k * len(points) for k, (points, part) in enumerate(drawn)])
     label = f"contact forces, the longest {high:.3g} N"
@@ -60,13 +60,13 @@ def _largest(points: FloatArray, forces: FloatArray) -> tuple[FloatArray, FloatA
 
 
 def _above(points: FloatArray, forces: FloatArray, least: float) -> tuple[FloatArray, FloatArray]:
-    seen = np.linalg.norm(forces, axis=1) >= least
-    return points[seen], forces[seen]
+    large = np.linalg.norm(forces, axis=1) >= least
+    return points[large], forces[large]
 
 
-def _arrow(point: FloatArray, way: FloatArray, radius: float) -> Triangles:
+def _arrow(point: FloatArray, direction: FloatArray, radius: float) -> Triangles:
     """From `point` (3,) m along `way` (3,) m; a short one is thinner too."""
-    length = float(np.linalg.norm(way))
-    axis = way / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
+    length = float(np.linalg.norm(direction))
+    axis = direction / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
     profile = _PROFILE * np.array([min(radius, 0.12 * length), length])
     return revolve(profile, point, axis, around=_AROUND)

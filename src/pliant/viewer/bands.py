@@ -29,19 +29,19 @@ def color_bands(points: FloatArray, triangles: IndexArray, fractions: FloatArray
     band = low[owner] + np.arange(len(owner)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     corners, flip = ordered[owner], flipped[owner]
 
-    places = _Places(points, levels, count)
-    along = [places.along_edge(corners, (0, 2), band + k) for k in (0, 1)]
-    around = [places.along_chain(corners, band + k) for k in (0, 1)]
-    middle = places.middle(corners, band, around[0])
+    cut_points = _CutPoints(points, levels, count)
+    along = [cut_points.along_edge(corners, (0, 2), band + k) for k in (0, 1)]
+    around = [cut_points.along_chain(corners, band + k) for k in (0, 1)]
+    middle = cut_points.middle(corners, band, around[0])
     fans = ((along[0], along[1], around[1]), (along[0], around[1], middle), (along[0], middle, around[0]))
     cut = np.concatenate([np.stack(fan, axis=1) for fan in fans])
     cut = np.where(np.tile(flip, 3)[:, None], cut[:, ::-1], cut)
     proper = (cut[:, 0] != cut[:, 1]) & (cut[:, 1] != cut[:, 2]) & (cut[:, 2] != cut[:, 0])
-    return _separate(places, cut[proper], np.tile(band, 3)[proper], count)
+    return _separate(cut_points, cut[proper], np.tile(band, 3)[proper], count)
 
 
-class _Places:
-    """Points on edges at whole levels, named by a number so that neighbours find the same: (vertex, vertex, level).
+class _CutPoints:
+    """Points where edges cross integer levels, each with one integer key (vertex, vertex, level) shared by neighbours.
 
     A vertex itself is (a, a, 0).
     """
@@ -50,14 +50,14 @@ class _Places:
         self._points, self._levels, self._base = points, levels, count + 1
 
     def along_edge(self, corners: IndexArray, ends: tuple[int, int], level: IndexArray) -> IndexArray:
-        """Where the edge between two of the `corners` (p, 3), the lower first, reaches `level`, or its nearer end."""
+        """Keys where the edge of two `corners` (p, 3), the lower first, crosses `level`, or of its nearer end."""
         a, b = corners[:, ends[0]], corners[:, ends[1]]
         name = self._name(np.minimum(a, b), np.maximum(a, b), level)
         name = np.where(level >= self._levels[b], self._name(b, b, 0 * level), name)
         return np.where(level <= self._levels[a], self._name(a, a, 0 * level), name)
 
     def along_chain(self, corners: IndexArray, level: IndexArray) -> IndexArray:
-        """The same along the other two edges, by way of the middle corner."""
+        """The same along the other two edges, through the middle corner."""
         below = level <= self._levels[corners[:, 1]]
         return np.where(below, self.along_edge(corners, (0, 1), level), self.along_edge(corners, (1, 2), level))
 
@@ -72,8 +72,8 @@ class _Places:
         pair, level = np.divmod(names, self._base)
         a, b = np.divmod(pair, len(self._points))
         rise = self._levels[b] - self._levels[a]
-        share = np.where(a == b, 0.0, (level - self._levels[a]) / np.where(rise == 0.0, 1.0, rise))
-        placed: FloatArray = self._points[a] + share[:, None] * (self._points[b] - self._points[a])
+        fraction = np.where(a == b, 0.0, (level - self._levels[a]) / np.where(rise == 0.0, 1.0, rise))
+        placed: FloatArray = self._points[a] + fraction[:, None] * (self._points[b] - self._points[a])
         return placed
 
     def _name(self, a: IndexArray, b: IndexArray, level: IndexArray) -> IndexArray:
@@ -81,16 +81,16 @@ class _Places:
 
 
 def _by_level(triangles: IndexArray, levels: FloatArray) -> tuple[IndexArray, IndexArray]:
-    """Corners (t, 3) by rising level, and whether that turned the triangle over, (t,)."""
+    """Corners (t, 3) in order of level, and whether that flips the triangle, (t,)."""
     order = np.argsort(levels[triangles], axis=1, kind="stable")
     turned = (order[:, 1] - order[:, 0]) % 3 != 1
     # the fans of a band run from the long edge to the other two, against the order of the corners
     return np.take_along_axis(triangles, order, axis=1), ~turned
 
 
-def _separate(places: _Places, cut: IndexArray, band: IndexArray, count: int) -> list[Band]:
+def _separate(cut_points: _CutPoints, cut: IndexArray, band: IndexArray, count: int) -> list[Band]:
     bands = []
-    for number in range(count):
-        used, triangles = np.unique(cut[band == number], return_inverse=True)
-        bands.append((places.points(used), triangles.reshape(-1, 3).astype(np.int64)))
+    for index in range(count):
+        used, triangles = np.unique(cut[band == index], return_inverse=True)
+        bands.append((cut_points.points(used), triangles.reshape(-1, 3).astype(np.int64)))
     return bands

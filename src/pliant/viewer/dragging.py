@@ -29,12 +29,12 @@ class Dragged:
 
     def __init__(self) -> None:
         self._times: list[float] = [0.0]
-        self._places: list[FloatArray] = [np.zeros(3)]
+        self._displacements: list[FloatArray] = [np.zeros(3)]
 
     @property
-    def place(self) -> FloatArray:
+    def displacement(self) -> FloatArray:
         """Where it is now, (3,) m from where it stood."""
-        return self._places[-1]
+        return self._displacements[-1]
 
     @property
     def moved(self) -> bool:
@@ -44,24 +44,24 @@ class Dragged:
     def __call__(self, time: float) -> tuple[FloatArray, FloatArray]:
         """Displacement (3,) m and rotation vector (3,) rad at `time` (s)."""
         if time >= self._times[-1] or len(self._times) == 1:
-            return self._places[-1], np.zeros(3)
+            return self._displacements[-1], np.zeros(3)
         last = slice(-2, None) if time >= self._times[-2] else slice(None)  # the whole way is seldom asked for
-        return Waypoints(np.array(self._times[last]), np.array(self._places[last]))(time)
+        return Waypoints(np.array(self._times[last]), np.array(self._displacements[last]))(time)
 
-    def go(self, begin: float, end: float, place: FloatArray) -> None:
+    def go(self, begin: float, end: float, displacement: FloatArray) -> None:
         """Be at `place` at the time `end` (s), having rested where it was until `begin`; what was to come after that,
         in a step that failed, is forgotten.
         """
         while self._times[-1] > begin and len(self._times) > 1:
             self._times.pop()
-            self._places.pop()
-        if np.array_equal(place, self._places[-1]):
+            self._displacements.pop()
+        if np.array_equal(displacement, self._displacements[-1]):
             return
         if begin > self._times[-1]:
             self._times.append(begin)
-            self._places.append(self._places[-1])
+            self._displacements.append(self._displacements[-1])
         self._times.append(end)
-        self._places.append(place.copy())
+        self._displacements.append(displacement.copy())
 
     def reset(self) -> None:
         """Back to where it stood, at time 0."""
@@ -69,7 +69,7 @@ class Dragged:
 
     def recorded(self) -> Waypoints:
         """The same motion as something that can be saved."""
-        return Waypoints(np.array(self._times), np.array(self._places))
+        return Waypoints(np.array(self._times), np.array(self._displacements))
 
 
 def draggable(obstacle: Obstacle) -> bool:
@@ -79,9 +79,9 @@ def draggable(obstacle: Obstacle) -> bool:
 
 def center_of(obstacle: Obstacle) -> FloatArray:
     """Middle of an obstacle, (3,) m."""
-    found = shape_triangles(obstacle.shape, reach=0.0)
-    assert found is not None
-    return np.asarray(0.5 * (found[0].min(axis=0) + found[0].max(axis=0)))
+    listed = shape_triangles(obstacle.shape, half_width=0.0)
+    assert listed is not None
+    return np.asarray(0.5 * (listed[0].min(axis=0) + listed[0].max(axis=0)))
 
 
 def with_motions(world: World, motions: Mapping[int, Any]) -> World:
@@ -97,13 +97,13 @@ def with_motions(world: World, motions: Mapping[int, Any]) -> World:
 
 def materials_of(world: World) -> list[tuple[str, Material]]:
     """The materials of the volumes of a world, each once, with a name."""
-    found: dict[int, tuple[str, Material]] = {}
+    listed: dict[int, tuple[str, Material]] = {}
     for thing, _ in world.source.things:
         if isinstance(thing, Volume):
-            found.setdefault(id(thing.material), (thing.name, thing.material))
+            listed.setdefault(id(thing.material), (thing.name, thing.material))
             for _, material in thing.inclusions:
-                found.setdefault(id(material), (f"{thing.name}, other part", material))
-    return list(found.values())
+                listed.setdefault(id(material), (f"{thing.name}, other part", material))
+    return list(listed.values())
 
 
 def pair_names(world: World) -> list[str]:

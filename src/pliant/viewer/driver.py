@@ -26,13 +26,13 @@ class Driver:
 
     def may(self, event: Any) -> bool:
         """Whether what a browser did counts: it drives, or nobody did and now it does. What the program does counts."""
-        number = event.client_id
-        if number is None:
+        client_id = event.client_id
+        if client_id is None:
             return True
         with self._lock:
             if self.current is None:
-                self._set(number)
-            return bool(self.current == number)
+                self._set(client_id)
+            return bool(self.current == client_id)
 
     def guard(self, handle: Any, act: Act | None = None) -> Any:
         """Let only the driver change `handle`; `act(event)` follows every change that counts."""
@@ -92,16 +92,16 @@ class Driver:
         kept = {key: pair for key, pair in self._accepted.items() if not pair[0]._impl.removed}
         self._accepted = kept
 
-    def take(self, number: int) -> None:
+    def take(self, client_id: int) -> None:
         """Let browser `number` drive from now on."""
         with self._lock:
-            self._set(number)
+            self._set(client_id)
 
     def _accept(self, handle: Any, value: Any) -> None:
         self._accepted[id(handle)] = (handle, value)
 
-    def _set(self, number: int | None) -> None:
-        self.current = number
+    def _set(self, client_id: int | None) -> None:
+        self.current = client_id
         self._say()
 
     def _refuse(self, event: Any) -> None:
@@ -127,13 +127,13 @@ class Driver:
     def _say(self) -> None:
         """Tell every browser who drives, where there are several."""
         several = len(self._notes) > 1
-        for number, (note, button) in self._notes.items():
+        for client_id, (note, button) in self._notes.items():
             if self.current is None:
-                text = f"You are browser {number} of {len(self._notes)}; whoever touches a control first drives."
-            elif self.current == number:
-                text = f"You (browser {number}) drive; {len(self._notes) - 1} watching."
+                text = f"You are browser {client_id} of {len(self._notes)}; whoever touches a control first drives."
+            elif self.current == client_id:
+                text = f"You (browser {client_id}) drive; {len(self._notes) - 1} watching."
             else:
-                text = f"Browser {self.current} drives; you (browser {number}) are watching."
+                text = f"Browser {self.current} drives; you (browser {client_id}) are watching."
             note.content = f'<div style="margin:.2em 1em .4em;font-size:.85em;opacity:.8">{escape(text)}</div>'
             note.visible = several
-            button.visible = several and self.current not in (None, number)
+            button.visible = several and self.current not in (None, client_id)

@@ -19,8 +19,8 @@ from pliant.core.checks import positive_count
 from pliant.core.errors import InputError, MissingExtraError, PliantError
 from pliant.core.types import FloatArray
 from pliant.viewer.export_surfaces import Shown
-from pliant.viewer.raster import Camera, fit_camera
-from pliant.viewer.still import render_poses
+from pliant.viewer.pose_renderer import render_poses
+from pliant.viewer.rasterizer import Camera, fit_camera
 from pliant.viewer.surfaces import Scale, SurfaceFrames, bounds, check_surfaces, value_scales
 
 AZIMUTH, ELEVATION = np.radians(-58.0), np.radians(19.0)
@@ -120,7 +120,7 @@ def write_strip(path: Path, shown: Shown, *, count: int, size: tuple[int, int], 
 def _frame(surfaces: list[SurfaceFrames], number: int, scales: list[Scale], camera: Camera) -> _Image:
     """One instant, drawn on the floor and in the light of the whole motion."""
     now = [_at(surface, number) for surface in surfaces]
-    drawn: FloatArray = render_poses(now, scales, camera, stage=bounds(surfaces))
+    drawn: FloatArray = render_poses(now, scales, camera, floor_box=bounds(surfaces))
     return np.ascontiguousarray(np.rint(255.0 * np.clip(drawn, 0.0, 1.0)).astype(np.uint8))
 
 

@@ -125,22 +125,22 @@ def _document(surfaces: Sequence[SurfaceFrames], times: FloatArray, buffers: _Bu
         channels.append({"sampler": len(samplers) - 1, "target": {"node": node, "path": what}})
 
     for surface, color in zip(surfaces, plain_colors(surfaces), strict=True):
-        number = len(nodes)
-        name = surface.label or f"surface {number}"
+        index = len(nodes)
+        name = surface.label or f"surface {index}"
         motion = rigid_motion(surface.frames) if len(surface.frames) > 1 else None
         frames = surface.frames if motion is None else surface.frames[:1]
         mesh, target_count = _mesh(buffers, surface.triangles, frames)
         mesh["name"], mesh["primitives"][0]["material"] = name, len(materials)
         materials.append(_material(name, color))
-        nodes[0]["children"].append(number)
+        nodes[0]["children"].append(index)
         nodes.append({"name": name, "mesh": len(meshes)})
         meshes.append(mesh)
         if motion is not None and clock is not None:
-            animate(number, "translation", buffers.add(motion[0], "VEC3"))
-            animate(number, "rotation", buffers.add(motion[1], "VEC4"))
+            animate(index, "translation", buffers.add(motion[0], "VEC3"))
+            animate(index, "rotation", buffers.add(motion[1], "VEC4"))
         elif target_count and clock is not None:
             weights = np.eye(target_count + 1)[:, 1:]
-            animate(number, "weights", buffers.add(weights.reshape(-1), "SCALAR"))
+            animate(index, "weights", buffers.add(weights.reshape(-1), "SCALAR"))
     document: dict[str, Any] = {
         "asset": {"version": "2.0", "generator": "Pliant"},
         "scene": 0,

@@ -14,9 +14,9 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
 from pliant.record import Run
 from pliant.viewer.arrows import arrow_surfaces
-from pliant.viewer.cast import DISPLACEMENT, PLAIN, STRESS, Cast
+from pliant.viewer.contents import DISPLACEMENT, PLAIN, STRESS, SceneContents
 from pliant.viewer.palette import TINTS
-from pliant.viewer.shapes import balls, shape_triangles
+from pliant.viewer.shapes import balls, ring_triangles, shape_triangles
 from pliant.viewer.surfaces import SurfaceFrames
 
 COLORS: dict[str, str] = {"plain": PLAIN, "displacement": DISPLACEMENT, "stress": STRESS}
@@ -64,26 +64,26 @@ def shown_run(
     if color not in COLORS:
         raise InputError(f"there is no colouring {color!r}; choose one of {', '.join(COLORS)}")
     frames = chosen_frames(run.times, fps)
-    cast, times = Cast.of_run(run), run.times[frames]
-    mode = COLORS[color] if COLORS[color] in cast.color_modes else (cast.color_modes[1:] or (PLAIN,))[0]
+    contents, times = SceneContents.of_run(run), run.times[frames]
+    mode = COLORS[color] if COLORS[color] in contents.color_modes else (contents.color_modes[1:] or (PLAIN,))[0]
     mode = PLAIN if color == "plain" else mode
-    colors = _values(cast, run, frames, mode)
+    colors = _values(contents, run, frames, mode)
     surfaces = [_body(run, k, frames, colors.get(k), mode) for k in range(len(run.bodies))]
     moved = [surface for surface in surfaces if surface is not None]
     if cables and moved:
-        moved += _cables(cast, run, frames, moved)
+        moved += _cables(contents, run, frames, moved)
     floor = None
-    reach = _reach(moved)
+    size = _diagonal(moved)
     if arrows and moved:
-        moved += arrow_surfaces([run.contacts(int(f)) for f in frames], reach)
-    for obstacle in cast.obstacles:
+        moved += arrow_surfaces([run.contacts(int(f)) for f in frames], size)
+    for obstacle in contents.obstacles:
         solid = obstacle.shape.solid
         if isinstance(solid, Plane) and solid.normal[2] > 0.999 and obstacle.motion is None:
             floor = float(solid.point[2])
             continue
-        found = shape_triangles(obstacle.shape, reach=reach)
-        if found is not None:
-            points, triangles = found
+        surface = shape_triangles(obstacle.shape, half_width=size)
+        if surface is not None:
+            points, triangles = surface
             instants = times if obstacle.motion is not None else times[:1]
             poses = np.stack([obstacle.pose(float(t)) for t in instants])
             moved.append(SurfaceFrames(triangles, _posed(points, poses), label=obstacle.name, color=_OBSTACLE))
@@ -95,8 +95,8 @@ def shown_run(
 def tube_frames(paths: FloatArray, radius: float) -> tuple[FloatArray, IndexArray]:
     """Points (T, p, 3) m and triangles (t, 3) of tubes of `radius` m along T polylines `paths` (T, k, 3) m.
 
-    Sections stand across the mean of the two directions that meet at a point, each turned from the one before as little
-    as possible, so that the tube does not twist.
+    Sections are normal to the mean of the two directions at a point, with the least rotation from one to the next, so
+    that the tube does not twist.
     """
     count, size = paths.shape[:2]
     steps = np.diff(paths, axis=1)
@@ -113,21 +113,17 @@ def tube_frames(paths: FloatArray, radius: float) -> tuple[FloatArray, IndexArra
         other = np.cross(along[:, k], across)
         ring = np.cos(angle)[:, None] * across[:, None] + np.sin(angle)[:, None] * other[:, None]
         rings[:, k] = paths[:, k, None] + radius * ring
-    number = np.arange(size * _SIDES).reshape(size, _SIDES)
-    a, b = number[:-1], np.roll(number[:-1], -1, axis=1)
-    c, d = np.roll(number[1:], -1, axis=1), number[1:]
-    sides = np.concatenate([np.stack(t, axis=-1).reshape(-1, 3) for t in ((a, b, c), (a, c, d))])
     fan = np.array([[0, i + 1, i] for i in range(1, _SIDES - 1)])
     ends = np.concatenate([fan, fan[:, ::-1] + (size - 1) * _SIDES])
-    return rings.reshape(count, -1, 3), np.concatenate([sides, ends])
+    return rings.reshape(count, -1, 3), np.concatenate([ring_triangles(size, _SIDES), ends])
 
 
-def _values(cast: Cast, run: Run, frames: IndexArray, mode: str) -> dict[int, FloatArray]:
+def _values(contents: SceneContents, run: Run, frames: IndexArray, mode: str) -> dict[int, FloatArray]:
     """Of each coloured body, values (T, n)."""
     if mode == PLAIN:
         return {}
-    found = [cast.values(mode, tuple(positions[f] for positions in run.positions)) for f in frames]
-    return {k: np.stack([values[k] for values in found]) for k in found[0]}
+    surface = [contents.values(mode, tuple(positions[f] for positions in run.positions)) for f in frames]
+    return {k: np.stack([values[k] for values in surface]) for k in surface[0]}
 
 
 def _body(run: Run, number: int, frames: IndexArray, values: FloatArray | None, mode: str) -> SurfaceFrames | None:
@@ -151,11 +147,13 @@ def _posed(local: FloatArray, poses: FloatArray) -> FloatArray:
     return placed
 
 
-def _cables(cast: Cast, run: Run, frames: IndexArray, bodies: Sequence[SurfaceFrames]) -> list[SurfaceFrames]:
-    radius = 0.004 * _reach(bodies)
+def _cables(
+    contents: SceneContents, run: Run, frames: IndexArray, bodies: Sequence[SurfaceFrames]
+) -> list[SurfaceFrames]:
+    radius = 0.004 * _diagonal(bodies)
     tension = {rows.names[0]: rows.values[:, 1] for rows in run.forces if rows.values.shape[1] == 2}
     surfaces = []
-    for strand in cast.strands:
+    for strand in contents.strands:
         paths = np.stack([strand.path(tuple(positions[f] for positions in run.positions)) for f in frames])
         points, triangles = tube_frames(paths, radius)
         name: Any = strand.spec.name
@@ -167,7 +165,7 @@ def _cables(cast: Cast, run: Run, frames: IndexArray, bodies: Sequence[SurfaceFr
     return surfaces
 
 
-def _reach(surfaces: Sequence[SurfaceFrames]) -> float:
+def _diagonal(surfaces: Sequence[SurfaceFrames]) -> float:
     """Diagonal of the first frames, m."""
     if not surfaces:
         return 1.0

@@ -1,6 +1,4 @@
-"""Where cameras stand: all that is shown is in the picture, and a camera that nobody turned steps back when something
-leaves it.
-"""
+"""Cameras: the whole scene is in view, and a camera that no user moved retreats when something leaves the view."""
 
 from __future__ import annotations
 
@@ -10,20 +8,20 @@ import numpy as np
 
 from pliant.core.types import FloatArray
 
-WAY = (0.45, -0.82, 0.36)
-"""Direction from what is looked at to the eye, unless told otherwise."""
+DIRECTION = (0.45, -0.82, 0.36)
+"""Default direction from the scene to the eye."""
 FIELD = float(np.radians(40.0))
 """Vertical field of view, rad."""
 ASPECT = 1.6
-"""Width of a page over its height, where it is not known."""
+"""Assumed width of a page over its height, before a browser reports it."""
 PANEL = 0.9
-"""By how much of its height a page is narrower for the panel at its right: what is shown stands in the middle."""
+"""Width of the panel at the right over the height of the page; the scene is centred beside it."""
 SPARE = 1.08
-"""Distance of the eye over the least one."""
+"""Distance of the eye over the smallest that fits the view box: an 8 % margin."""
 ROOM = 0.12
-"""Room that is added where something left the picture, as a share of its size."""
+"""Margin added where something left the view, as a fraction of its size, so that cameras move in few steps."""
 FARTHEST = 6.0
-"""How many times larger than at first the picture may grow: what flies off is not followed for ever."""
+"""Largest growth of the view box over its first size: a body that flies off is not followed for ever."""
 
 
 class Framing:
@@ -32,17 +30,17 @@ class Framing:
     `center` (3,) m and `size` m are its middle and its diagonal.
     """
 
-    def __init__(self, server: Any, lower: FloatArray, upper: FloatArray, way: Any = None) -> None:
+    def __init__(self, server: Any, lower: FloatArray, upper: FloatArray, direction: Any = None) -> None:
         self._server = server
-        self._way = np.asarray(WAY if way is None else way, float) / np.linalg.norm(WAY if way is None else way)
+        self._direction = np.asarray(DIRECTION if direction is None else direction, float) / np.linalg.norm(
+            DIRECTION if direction is None else direction
+        )
         self._own: dict[int, list[FloatArray]] = {}
         self.show(lower, upper)
         self._first = (self.center, self.size)
 
     def show(self, lower: FloatArray, upper: FloatArray, client: Any = None) -> None:
-        """Take in the box from `lower` to `upper` (3,) m, no more and no less; the camera of `client` goes there, every
-        one where that is None.
-        """
+        """Set the view box from `lower` to `upper` (3,) m and move the camera of `client` there, all for None."""
         self.lower, self.upper = lower, upper
         self.center: FloatArray = 0.5 * (lower + upper)
         self.size = max(float(np.linalg.norm(upper - lower)), 1e-6)
@@ -52,9 +50,7 @@ class Framing:
             self.turn(one)
 
     def follow(self, lower: FloatArray, upper: FloatArray) -> bool:
-        """Take in the box from `lower` to `upper` (3,) m too; whether anything had to move for it. Cameras that a
-        person turned stay where they are.
-        """
+        """Extend the view box to `lower` and `upper` (3,) m; whether it grew. Cameras that a user moved stay."""
         lower, upper = self._near(lower), self._near(upper)
         below, above = lower < self.lower, upper > self.upper
         if not (below.any() or above.any()):
@@ -71,10 +67,10 @@ class Framing:
         return True
 
     def turn(self, client: Any) -> None:
-        """Let the camera of one browser see everything."""
+        """Move the camera of one browser to show the view box."""
         camera = client.camera
         self._put(camera, float(camera.aspect))
-        # a browser reports its camera late: what it last was told may come back after something newer
+        # a browser reports its camera with a delay, so several of the last positions count as ours
         self._own[client.client_id] = [*self._own.get(client.client_id, [])[-3:], np.array(camera.position)]
 
     def _near(self, corner: FloatArray) -> FloatArray:
@@ -89,15 +85,15 @@ class Framing:
         return any(np.linalg.norm(client.camera.position - place) < 1e-3 * self.size for place in known)
 
     def _put(self, camera: Any, aspect: float) -> None:
-        camera.position = self.center + self.distance(aspect) * self._way
+        camera.position = self.center + self.distance(aspect) * self._direction
         camera.look_at = self.center  # after the position: on a browser's camera that one moves both
         camera.near, camera.far = 0.01 * self.size, 100.0 * self.size
 
     def distance(self, aspect: float) -> float:
         """From the middle to the eye, m, for a page of this `aspect`: every corner of the box is in the picture."""
-        side = np.cross((0.0, 0.0, 1.0), self._way)
+        side = np.cross((0.0, 0.0, 1.0), self._direction)
         side = side / np.linalg.norm(side)
-        axes = np.stack([side, np.cross(self._way, side), self._way])
+        axes = np.stack([side, np.cross(self._direction, side), self._direction])
         half = 0.5 * (self.upper - self.lower)
         corners = half * np.array(np.meshgrid(*[(-1.0, 1.0)] * 3)).reshape(3, -1).T
         across, up, near = np.abs(axes[0] @ corners.T), np.abs(axes[1] @ corners.T), axes[2] @ corners.T

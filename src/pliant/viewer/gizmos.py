@@ -1,4 +1,4 @@
-"""What a person drags in the scene: the target of the tip, and obstacles."""
+"""Gizmos: handles for the target of the tip and for obstacles, dragged in the scene."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.core.types import FloatArray
 from pliant.viewer.driver import Driver
-from pliant.viewer.moment import Moment
+from pliant.viewer.frame import Frame
 from pliant.viewer.shapes import ball
 from pliant.viewer.subject import Handle
 
@@ -41,7 +41,7 @@ class Gizmos:
         self.obstacles = [
             driver.hold(
                 scene.add_transform_controls(
-                    f"/drag/{handle.number} {handle.name}",
+                    f"/drag/{handle.index} {handle.name}",
                     scale=0.09 * size,
                     disable_rotations=True,
                     depth_test=False,
@@ -63,13 +63,13 @@ class Gizmos:
         for gizmo in self.obstacles:
             gizmo.visible = shown
 
-    def follow(self, moment: Moment) -> None:
-        """Let the mark of the tip follow it."""
-        if self._tip is not None and moment.tip is not None and self._tip.visible:
-            self._tip.position = moment.tip
+    def follow(self, frame: Frame) -> None:
+        """Move the marker of the tip to its position in `frame`."""
+        if self._tip is not None and frame.tip is not None and self._tip.visible:
+            self._tip.position = frame.tip
 
     def reset(self) -> None:
-        """Everything back to where it stood."""
+        """All gizmos back to their initial positions."""
         for gizmo, handle in zip(self.obstacles, self._handles, strict=True):
             self._driver.move(gizmo, handle.center)
         if self.target is not None and self._start is not None:
@@ -77,11 +77,11 @@ class Gizmos:
 
     @property
     def aimed(self) -> FloatArray:
-        """Where the tip is to be, (3,) m."""
+        """Target position of the tip, (3,) m."""
         return np.zeros(3) if self.target is None else np.array(self._driver.value(self.target))
 
     @property
-    def places(self) -> FloatArray:
-        """How far each obstacle is to be from where it stood, (k, 3) m."""
+    def displacements(self) -> FloatArray:
+        """Wanted displacement of each obstacle, (k, 3) m."""
         pairs = zip(self.obstacles, self._handles, strict=True)
         return np.array([np.array(self._driver.value(g)) - h.center for g, h in pairs]).reshape(-1, 3)

@@ -17,9 +17,9 @@ from pliant.hybrid import Continuous, HybridState, HybridSystem, Outcome, Sample
 from pliant.hybrid.controllers import as_controllers
 from pliant.models.rigid import Obstacle
 from pliant.record import RecordedBody, Run
-from pliant.viewer.cast import Cast
+from pliant.viewer.contents import SceneContents
+from pliant.viewer.frame import Frame
 from pliant.viewer.inputs import Range
-from pliant.viewer.moment import Moment
 from pliant.viewer.shapes import Triangles
 from pliant.viewer.subject import Demand, Handle
 
@@ -48,7 +48,7 @@ class Picture:
 
     parts: tuple[Part, ...]
     controllers: Mapping[str, Callable[[Callable[[], Demand]], Any]]
-    seen: FloatArray
+    view_points: FloatArray
     """Places (n, 3), m."""
     ranges: tuple[Range, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
@@ -63,7 +63,7 @@ class HybridSubject:
     """`system`, drawn and driven as `picture` says. `point` is the last one that was reached."""
 
     timed = True
-    heavy = False
+    has_gravity = False
     usual_step = 0.01
 
     def __init__(self, system: HybridSystem, picture: Picture, *, name: str, about: str = "") -> None:
@@ -73,7 +73,9 @@ class HybridSubject:
         bodies = tuple(
             RecordedBody(part.name, None, part.surface[0], part.surface[1].astype(np.int32)) for part in picture.parts
         )
-        self.cast = Cast(bodies, picture.obstacles, (), {}, tints=tuple(part.color for part in picture.parts))
+        self.contents = SceneContents(
+            bodies, picture.obstacles, (), {}, tints=tuple(part.color for part in picture.parts)
+        )
         self.modes = tuple(picture.controllers)
         self.actuators = tuple(r.handle for r in picture.ranges)
         self.point: HybridState | None = None
@@ -108,9 +110,9 @@ class HybridSubject:
         """Whether contact forces are drawn."""
         return self.picture.arrows is not None
 
-    def seen(self) -> list[FloatArray]:
+    def view_points(self) -> list[FloatArray]:
         """Places (n, 3) m that the picture must hold."""
-        return [self.picture.seen]
+        return [self.picture.view_points]
 
     def reset(self) -> None:
         """Back to the start."""
@@ -133,15 +135,15 @@ class HybridSubject:
             raise ConvergenceError(f"{self.system.name} at {self.time:.3f} s {solution.status.text}")
         self.point = solution.final
         if self._frames is not None:
-            self._frames.append((self.time, self.moment().q, self.seconds))
+            self._frames.append((self.time, self.frame().q, self.seconds))
         if solution.status is Outcome.STOPPED:
             raise FinishedError(f"{self.system.name}: {solution.status.text}, after {self.time:.2f} s")
 
-    def arrived(self, places: FloatArray) -> bool:
+    def arrived(self, displacements: FloatArray) -> bool:
         """Nothing can be dragged, so nothing is on its way."""
         return True
 
-    def moment(self) -> Moment:
+    def frame(self) -> Frame:
         """What there is to draw now."""
         point = self.point
         q = self.system.q0 if point is None else point.q
@@ -149,15 +151,15 @@ class HybridSubject:
         still = tuple(obstacle.pose(0.0) for obstacle in self.picture.obstacles)
         tip = None if self.picture.tip is None else self.picture.tip(q)
         if point is None:
-            return Moment(0.0, poses, still, tip=tip)
+            return Frame(0.0, poses, still, tip=tip)
         arrows = (np.zeros((0, 3)),) * 2 if self.picture.arrows is None else self.picture.arrows(point)
-        return Moment(point.time, poses, still, arrows=arrows, tip=tip, readings=tuple(self.picture.readings(point)))
+        return Frame(point.time, poses, still, arrows=arrows, tip=tip, readings=tuple(self.picture.readings(point)))
 
-    def values(self, mode: str, moment: Moment) -> dict[int, FloatArray]:
+    def values(self, mode: str, frame: Frame) -> dict[int, FloatArray]:
         """Rigid parts have one colour."""
         return {}
 
-    def found(self) -> dict[Any, float]:
+    def actuation(self) -> dict[Any, float]:
         """No inverse finds anything here."""
         return {}
 
@@ -171,7 +173,7 @@ class HybridSubject:
 
     def begin_recording(self) -> None:
         """Record from now on."""
-        self._frames = [(self.time, self.moment().q, 0.0)]
+        self._frames = [(self.time, self.frame().q, 0.0)]
 
     def end_recording(self) -> Run | None:
         """What was recorded, as a run of rigid bodies; None where no step was."""
@@ -182,7 +184,7 @@ class HybridSubject:
         positions: Sequence[FloatArray] = [np.stack(poses) for poses in zip(*(one[1] for one in frames), strict=True)]
         return Run(
             times=np.array([one[0] for one in frames]),
-            bodies=self.cast.bodies,
+            bodies=self.contents.bodies,
             positions=tuple(positions),
             motions=tuple(np.zeros((len(frames), 2, 3)) for _ in positions),
             step_seconds=seconds,

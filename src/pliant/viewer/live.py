@@ -9,10 +9,10 @@ from typing import Any
 
 from pliant.core.errors import InputError
 from pliant.record import Run
-from pliant.viewer.opening import thing_of
 from pliant.viewer.playback import Playback
-from pliant.viewer.session import LOOPBACK, Viewer, check_port
 from pliant.viewer.simulation import LiveSimulation
+from pliant.viewer.view_input import thing_of
+from pliant.viewer.viewer import LOOPBACK, Viewer, check_port
 from pliant.viewer.world_subject import WorldSubject
 from pliant.viewer.zoo import Entry, catalogue
 from pliant.world import World

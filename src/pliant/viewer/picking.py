@@ -1,6 +1,6 @@
-"""Picking: a click with Shift on a body says where that point is in the frame of its mesh, as cables take it.
+"""Picking: a click with Shift on a body gives that point in the coordinates of its mesh, as cables take it.
 
-The ray of the click meets the surface as it is now; the point is carried back to the mesh by its place in the triangle.
+The ray of the click meets the deformed surface; barycentric coordinates carry the point back to the mesh.
 """
 
 from __future__ import annotations
@@ -11,41 +11,41 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray, IntArray
-from pliant.viewer.cast import Cast
-from pliant.viewer.moment import Moment
+from pliant.viewer.contents import SceneContents
+from pliant.viewer.frame import Frame
 
 
 @dataclass(frozen=True)
 class Pick:
-    """A point of `body`: `place` (3,) m in the frame of its mesh, `now` (3,) m where it is, and the nearest `node`."""
+    """A point of `body`: `position` (3,) m in its mesh, `now` (3,) m its present position, and the nearest `node`."""
 
     body: str
-    place: FloatArray
+    position: FloatArray
     now: FloatArray
     node: int
 
     @property
     def text(self) -> str:
         """The point as one pastes it into a script."""
-        place, now = (", ".join(f"{x:.4f}" for x in point) for point in (self.place, self.now))
-        return f"{self.body}: ({place}) m in its mesh, near node {self.node}; now at ({now}) m"
+        position, now = (", ".join(f"{x:.4f}" for x in point) for point in (self.position, self.now))
+        return f"{self.body}: ({position}) m in its mesh, near node {self.node}; now at ({now}) m"
 
 
-def pick(cast: Cast, moment: Moment, origin: Any, direction: Any) -> Pick | None:
+def pick(contents: SceneContents, frame: Frame, origin: Any, direction: Any) -> Pick | None:
     """The first point of a volume that the ray from `origin` (3,) m along `direction` (3,) meets, if there is one."""
-    nearest, found = np.inf, None
-    for number, body in enumerate(cast.bodies):
+    nearest, nearest_pick = np.inf, None
+    for index, body in enumerate(contents.bodies):
         if body.mesh is None:
             continue
-        triangles, q = body.mesh.surface().triangles, moment.q[number]
+        triangles, q = body.mesh.surface().triangles, frame.q[index]
         hit = first_hit(np.asarray(origin, float), np.asarray(direction, float), q, triangles)
         if hit is None or hit[0] >= nearest:
             continue
         nearest, triangle, weights = hit
         corners = triangles[triangle]
-        place = weights @ cast.mesh_points(number)[corners]
-        found = Pick(body.name, place, weights @ q[corners], int(corners[weights.argmax()]))
-    return found
+        position = weights @ contents.mesh_points(index)[corners]
+        nearest_pick = Pick(body.name, position, weights @ q[corners], int(corners[weights.argmax()]))
+    return nearest_pick
 
 
 def first_hit(

@@ -20,8 +20,8 @@ from pliant.core.checks import finite_array, positive_count
 from pliant.core.errors import InputError, MissingExtraError
 from pliant.core.types import FloatArray
 from pliant.viewer.palette import map_colors
-from pliant.viewer.raster import Camera, fit_camera
-from pliant.viewer.still import render_poses
+from pliant.viewer.pose_renderer import render_poses
+from pliant.viewer.rasterizer import Camera, fit_camera
 from pliant.viewer.surfaces import (
     Scale,
     SurfaceFrames,
@@ -140,8 +140,8 @@ def _compose(
         figure.text(0.035, 0.945, title, size=21 * point, weight="bold", color=_INK, va="top", parse_math=False)
     if note:
         figure.text(0.035, 0.885 if title else 0.945, note, size=12 * point, color=_SOFT, va="top", parse_math=False)
-    for place, scale in enumerate(scales):
-        _add_color_bar(figure, scale, place, len(scales), point)
+    for slot, scale in enumerate(scales):
+        _add_color_bar(figure, scale, slot, len(scales), point)
     _add_scale_bar(canvas, surfaces, camera, point)
     figure.savefig(target, dpi=_DPI, format="png")
 
@@ -151,12 +151,12 @@ def _points(size: tuple[int, int]) -> float:
     return max(0.6, min(size[0] / 1600.0, size[1] / 900.0))
 
 
-def _add_color_bar(figure: Any, scale: Scale, place: int, count: int, point: float) -> None:
+def _add_color_bar(figure: Any, scale: Scale, slot: int, count: int, point: float) -> None:
     """A vertical colour bar at the right, the `place`-th of `count` from the top, label above and ticks beside it."""
     pixel = point / (figure.get_figwidth() * _DPI)
-    left, share = 1.0 - (_BAR_STRIP - 50.0) * pixel, 0.66 / count
-    bottom = 0.16 + share * (count - 1 - place)
-    axes = figure.add_axes((left, bottom, 16.0 * pixel, share - 0.14))
+    left, height = 1.0 - (_BAR_STRIP - 50.0) * pixel, 0.66 / count
+    bottom = 0.16 + height * (count - 1 - slot)
+    axes = figure.add_axes((left, bottom, 16.0 * pixel, height - 0.14))
     span = (scale.low, scale.high) if scale.high > scale.low else (scale.low - 0.5, scale.low + 0.5)
     axes.imshow(
         map_colors(np.linspace(1.0, 0.0, 256, dtype=np.float64))[:, None, :], extent=(0.0, 1.0, *span), aspect="auto"
@@ -168,7 +168,7 @@ def _add_color_bar(figure: Any, scale: Scale, place: int, count: int, point: flo
     for spine in axes.spines.values():
         spine.set_visible(False)
     lines = wrap(scale.label or "value", 16) + ([f"(top: ≥ {scale.high:.3g})"] if scale.clipped else [])
-    place_at = (left, bottom + share - 0.12)
+    place_at = (left, bottom + height - 0.12)
     figure.text(*place_at, "\n".join(lines), size=12.5 * point, color=_INK, va="bottom", parse_math=False)
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from pliant.actuators import ActuatorRows, Cable, Cavity
 from pliant.core.types import FloatArray
 from pliant.record import Run
-from pliant.viewer.cast import Cast
-from pliant.viewer.look import PRESSURE, TENSION
-from pliant.viewer.moment import Moment, reading_text
+from pliant.viewer.appearance import PRESSURE, TENSION
+from pliant.viewer.contents import SceneContents
+from pliant.viewer.frame import Frame, reading_text
 from pliant.viewer.panel import table_html
-from pliant.viewer.session import LOOPBACK, Viewer
+from pliant.viewer.viewer import LOOPBACK, Viewer
 
 SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×")
 _SCALE_FRAMES = 12
@@ -34,7 +34,9 @@ class Playback(Viewer):
         self._actuators = {actuator.name: actuator for actuator in actuators}
         self._cache: dict[tuple[str, int], dict[int, FloatArray]] = {}
         super().__init__(port=port, host=host)
-        self._set_stage(Cast.of_run(run), self._moment(0), [_seen(run, k) for k in range(len(run.bodies))])
+        self._set_scene_view(
+            SceneContents.of_run(run), self._frame_at(0), [_view_points(run, k) for k in range(len(run.bodies))]
+        )
         self._add_play_button()
         gui = self.server.gui
         first, last = float(run.times[0]), float(run.times[-1])
@@ -43,7 +45,7 @@ class Playback(Viewer):
         self.driver.guard(self.time_slider, lambda event: self._seek(event.target.value))
         self.speed = self.driver.guard(gui.add_dropdown("speed", SPEEDS, initial_value="1×"))
         self._add_fit_button()
-        self._add_look(arrows=any(rows.touches is not None for rows in run.forces))
+        self._add_appearance(arrows=any(rows.touches is not None for rows in run.forces))
         self._widen()
         self._begin()
 
@@ -84,46 +86,48 @@ class Playback(Viewer):
             self._clock = now
             self.time_slider.value = self._time
         frame = self.frame
-        self._draw(self._moment(frame), self._values(frame))
+        self._draw(self._frame_at(frame), self._values(frame))
         if frame != self._shown:
             self._shown = frame
             self.readout.content = table_html(self._readings(frame))
 
-    def _moment(self, frame: int) -> Moment:
+    def _frame_at(self, frame: int) -> Frame:
         run, instant = self.run, float(self.run.times[frame])
         obstacles = () if run.world is None else tuple(one.pose(instant) for one in run.world.obstacles)
         q = tuple(positions[frame] for positions in run.positions)
         tensions, pressures = (self._forces(kind)[frame] for kind in (Cable, Cavity))
-        return Moment(instant, q, obstacles, tensions, pressures, run.contacts(frame))
+        return Frame(instant, q, obstacles, tensions, pressures, run.contacts(frame))
 
     def _forces(self, kind: type) -> FloatArray:
         """Tensions of the cables or pressures of the chambers, (steps, k)."""
-        found = [rows.values[:, 1] for rows in self.run.forces if isinstance(self._actuators.get(rows.names[0]), kind)]
-        return np.stack(found, axis=1) if found else np.zeros((len(self.run.times), 0))
+        columns = [
+            rows.values[:, 1] for rows in self.run.forces if isinstance(self._actuators.get(rows.names[0]), kind)
+        ]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(self.run.times), 0))
 
     def _widen(self) -> None:
         """Scales that take in the whole run."""
         for kind, mode, factor in ((Cable, TENSION, 1.0), (Cavity, PRESSURE, 1e-3)):
             values = self._forces(kind)
             if values.size:
-                self.look.widen(mode, factor * np.abs(values).max())
+                self.appearance.widen(mode, factor * np.abs(values).max())
         for rows in self.run.forces:
             if rows.touches is not None and len(rows.touches.forces):
-                self.look.lengthen(float(np.linalg.norm(rows.touches.forces, axis=1).max()))
+                self.appearance.lengthen(float(np.linalg.norm(rows.touches.forces, axis=1).max()))
 
     def _values(self, frame: int) -> dict[int, FloatArray]:
-        mode = self.driver.value(self.look.mode)
+        mode = self.driver.value(self.appearance.mode)
         if not any(known == mode for known, _ in self._cache):
             for sample in np.unique(np.linspace(0, len(self.run.times) - 1, _SCALE_FRAMES).astype(int)):
                 values = self._computed(mode, int(sample))
                 if values:
-                    self.look.widen(mode, np.concatenate(list(values.values())))
+                    self.appearance.widen(mode, np.concatenate(list(values.values())))
         return self._computed(mode, frame)
 
     def _computed(self, mode: str, frame: int) -> dict[int, FloatArray]:
         if (mode, frame) not in self._cache:
             q = tuple(positions[frame] for positions in self.run.positions)
-            self._cache[mode, frame] = self._cast.values(mode, q)
+            self._cache[mode, frame] = self._contents.values(mode, q)
         return self._cache[mode, frame]
 
     def _readings(self, frame: int) -> list[tuple[str, str]]:
@@ -135,7 +139,7 @@ class Playback(Viewer):
         return rows
 
 
-def _seen(run: Run, number: Any) -> FloatArray:
+def _view_points(run: Run, number: Any) -> FloatArray:
     """The places of a body over a run that the picture must hold, (m, 3) m."""
     points = run.points(number)
     radius = run.bodies[number].radius

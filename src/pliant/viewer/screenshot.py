@@ -16,8 +16,8 @@ from pliant.core.errors import InputError, MissingExtraError
 from pliant.record import Run
 from pliant.viewer.live import open_viewer
 from pliant.viewer.playback import Playback
-from pliant.viewer.session import Viewer
 from pliant.viewer.simulation import LiveSimulation
+from pliant.viewer.viewer import Viewer
 from pliant.viewer.world_subject import WorldSubject
 from pliant.viewer.zoo import Entry
 
@@ -27,7 +27,7 @@ FLAGS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader
 SECONDS = 1.0
 """Simulated time of a scene that does not say what a picture of it shows, s."""
 PATIENCE = 180.0
-"""How long building and simulating may take, s."""
+"""Time limit for building and simulating, s: the slowest entry takes a tenth of it."""
 
 
 def chromium() -> str:
@@ -54,7 +54,7 @@ def write_screenshot(thing: Entry | Run | WorldSubject, path: Path, *, size: tup
     with open_viewer(thing, port=0) as viewer, driver() as play:
         if isinstance(viewer, LiveSimulation):
             _wait(lambda: viewer.subject is not None and not viewer.building, viewer)
-            strike(viewer, thing if isinstance(thing, Entry) else None)
+            pose_subject(viewer, thing if isinstance(thing, Entry) else None)
         elif isinstance(viewer, Playback):
             viewer.pause()
             viewer.time = float(viewer.run.times[-1])
@@ -93,9 +93,9 @@ def _small(picture: bytes) -> bytes:
     return stream.getvalue()
 
 
-def strike(viewer: LiveSimulation, entry: Entry | None) -> None:
+def pose_subject(viewer: LiveSimulation, entry: Entry | None) -> None:
     """Bring the subject into the pose of its entry in the zoo, or let another one run for a second; hold and fit it."""
-    viewer.pause()  # it plays from the moment it stands: the pose is to begin at the beginning
+    viewer.pause()  # it plays as soon as it is built: the pose starts from the initial state
     with viewer.busy:
         viewer._restart()
     viewer.hurry_to = SECONDS if entry is None else entry.seconds
@@ -117,7 +117,7 @@ def _set(viewer: LiveSimulation, entry: Entry) -> None:
             for label, value in entry.pose.items():
                 if slider.label.startswith(label) and "support" not in slider.label.removeprefix(label):
                     slider.value = value
-    tip = viewer.subject.moment().tip
+    tip = viewer.subject.frame().tip
     if tip is not None and viewer._gizmos.target is not None:
         viewer.driver.move(viewer._gizmos.target, tip + np.array(entry.target))
 

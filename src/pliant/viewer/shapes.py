@@ -17,13 +17,13 @@ _AROUND = 48
 """Points around a solid of revolution."""
 
 
-def shape_triangles(shape: Shape, *, reach: float) -> Triangles | None:
-    """Surface of an obstacle's shape, None where it is not known; a half-space is a plate of half-width `reach` m."""
+def shape_triangles(shape: Shape, *, half_width: float) -> Triangles | None:
+    """Surface of an obstacle's shape, None where it is not known; a half-space is a plate of this `half_width` m."""
     solid = shape.solid
     if len(shape.triangles):
         return shape.points, shape.triangles.astype(np.int64)
     if isinstance(solid, Plane):
-        return plate(solid.point, solid.normal, reach)
+        return plate(solid.point, solid.normal, half_width)
     if isinstance(solid, Sphere):
         return ball(solid.center, solid.radius)
     if isinstance(solid, (Cylinder, Capsule, Pipe)):
@@ -52,10 +52,10 @@ def ball(center: FloatArray, radius: float) -> Triangles:
     return revolve(profile, center, np.array([0.0, 0.0, 1.0]))
 
 
-def plate(point: FloatArray, normal: FloatArray, reach: float) -> Triangles:
-    """A square through `point` (3,) m across `normal` (3,), of half-width `reach` m."""
+def plate(point: FloatArray, normal: FloatArray, half_width: float) -> Triangles:
+    """A square through `point` (3,) m across `normal` (3,), of this `half_width` m."""
     first, second = across(normal)
-    corners = point + reach * np.array([s * first + t * second for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
+    corners = point + half_width * np.array([s * first + t * second for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
     return corners, np.array([[0, 1, 2], [0, 2, 3]])
 
 
@@ -67,11 +67,15 @@ def revolve(profile: FloatArray, start: FloatArray, axis: FloatArray, *, around:
     angle = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
     rays = np.cos(angle)[:, None] * first + np.sin(angle)[:, None] * second
     points = start + profile[:, :1, None] * rays + profile[:, 1:, None] * axis
-    number = np.arange(len(profile) * around).reshape(len(profile), around)
-    a, b = number[:-1], np.roll(number[:-1], -1, axis=1)
-    c, d = np.roll(number[1:], -1, axis=1), number[1:]
-    triangles = np.concatenate([np.stack(t, axis=-1).reshape(-1, 3) for t in ((a, b, c), (a, c, d))])
-    return points.reshape(-1, 3), triangles
+    return points.reshape(-1, 3), ring_triangles(len(profile), around)
+
+
+def ring_triangles(count: int, around: int) -> IndexArray:
+    """Triangles (t, 3) between `count` consecutive closed rings of `around` points each, indexed ring by ring."""
+    index = np.arange(count * around).reshape(count, around)
+    a, b = index[:-1], np.roll(index[:-1], -1, axis=1)
+    c, d = np.roll(index[1:], -1, axis=1), index[1:]
+    return np.concatenate([np.stack(t, axis=-1).reshape(-1, 3) for t in ((a, b, c), (a, c, d))])
 
 
 def across(axis: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from pliant.viewer.appearance import Appearance
 from pliant.viewer.gizmos import Gizmos
 from pliant.viewer.hybrid_subject import FinishedError
 from pliant.viewer.inputs import Inputs
-from pliant.viewer.keeping import Keeping
-from pliant.viewer.look import Look
 from pliant.viewer.pace import Pace
 from pliant.viewer.panel import strip_html, table_html
 from pliant.viewer.properties import Properties
-from pliant.viewer.session import LOOPBACK, Viewer
+from pliant.viewer.recording_panel import RecordingPanel
 from pliant.viewer.subject import SLIDERS, TARGET, Demand, Subject
+from pliant.viewer.viewer import LOOPBACK, Viewer
 from pliant.viewer.world_subject import WorldSubject
 
 STEPS = ("1 ms", "2 ms", "5 ms", "10 ms", "20 ms")
@@ -101,23 +101,23 @@ class LiveSimulation(Viewer):
         """Let time go on."""
         self._due = time.perf_counter()
         self._pace = Pace()
-        self.keeping.replay(False)
+        self.recording_panel.replay(False)
         if self.building:  # it goes on once it stands, and the panel keeps saying so
             self._set_playing(True)
         else:
             super().play()
 
     def close(self) -> None:
-        """End the viewer; a recording ends with it, and stays in `keeping`."""
+        """End the viewer; a recording ends with it, and stays in `recording_panel`."""
         if not self.closed:
-            self.keeping.stop()
+            self.recording_panel.stop()
         super().close()
 
     def step(self) -> None:
         """Hold the time, then make one step."""
         self._tell(None)
         self._set_playing(False)
-        self.keeping.replay(False)
+        self.recording_panel.replay(False)
         with self._wake:
             self._steps += 1
             self._wake.notify_all()
@@ -130,9 +130,9 @@ class LiveSimulation(Viewer):
             self._wake.notify_all()
 
     def fit(self, client: Any = None) -> None:
-        """Let a browser look at what there is now, every one where `client` is None."""
-        if self._stage is not None and self.subject is not None:
-            self._stage.fit(self.subject.moment(), client)
+        """Fit the camera of `client`, or of all browsers for None, to the present frame."""
+        if self._scene_view is not None and self.subject is not None:
+            self._scene_view.fit(self.subject.frame(), client)
 
     def ask(self) -> None:
         """Have a picture drawn."""
@@ -169,24 +169,24 @@ class LiveSimulation(Viewer):
         with gui.add_folder("Time of a step", order=_TIME):
             self.dt = driver.guard(gui.add_dropdown("time step", STEPS, initial_value="10 ms"))
             self._strip = gui.add_html("")
-        self.keeping = Keeping(self, driver, order=_KEEP)
+        self.recording_panel = RecordingPanel(self, driver, order=_KEEP)
         self.inputs: Any = None
-        self.look: Look
+        self.appearance: Appearance
         self._parts: list[Any] = []
 
     def _install(self, subject: Subject) -> None:
-        """Put `subject` on the stage, with its controls, in place of what was there."""
+        """Replace the present subject and its controls by `subject`."""
         with self.busy, self._scene_lock:
             if self.subject is not None:
-                self.keeping.forget()
+                self.recording_panel.forget()
             for part in self._parts:
                 part.remove()
             self.driver.forget()
             self.subject = subject
-            moment = subject.moment()
-            self._set_stage(subject.cast, moment, subject.seen(), getattr(subject, "view", None))
-            assert self._stage is not None
-            self._gizmos = Gizmos(self.server, self.driver, self._stage.size, moment.tip, subject.handles)
+            frame = subject.frame()
+            self._set_scene_view(subject.contents, frame, subject.view_points(), getattr(subject, "view", None))
+            assert self._scene_view is not None
+            self._gizmos = Gizmos(self.server, self.driver, self._scene_view.size, frame.tip, subject.handles)
             self._add_parts(subject)
             usual = f"{1e3 * subject.usual_step:g} ms"
             self.driver.set(self.dt, usual if usual in STEPS else "10 ms")
@@ -206,12 +206,14 @@ class LiveSimulation(Viewer):
         self._parts = [self.mode]
         self.inputs = Inputs(gui, subject.ranges, driver, order=_INPUTS)
         self._parts += self.inputs.folders
-        self.look = Look(gui, subject.cast, driver, self._ask, arrows=subject.has_contacts, order=_LOOK)
-        self._parts.append(self.look.folder)
+        self.appearance = Appearance(gui, subject.contents, driver, self._ask, arrows=subject.has_contacts, order=_LOOK)
+        self._parts.append(self.appearance.folder)
         folder = gui.add_folder("Scene and materials", order=_PROPERTIES, expand_by_default=False)
         self._parts.append(folder)
         with folder:
-            self.gravity = gui.add_checkbox("gravity", initial_value=subject.heavy, disabled=not subject.heavy)
+            self.gravity = gui.add_checkbox(
+                "gravity", initial_value=subject.has_gravity, disabled=not subject.has_gravity
+            )
             driver.guard(self.gravity)
             if subject.handles:
                 driver.guard(
@@ -221,9 +223,9 @@ class LiveSimulation(Viewer):
             self.properties = Properties(gui, driver, self) if isinstance(subject, WorldSubject) else None
 
     def _change_mode(self) -> None:
-        """Another way to drive: sliders rest while the target is dragged, and the target starts at the tip."""
+        """Apply the drive mode: sliders are disabled in inverse control, and the target starts at the tip."""
         aims = self.driver.value(self.mode) == TARGET
-        self._gizmos.aim(aims, self.subject.moment().tip if aims else None)
+        self._gizmos.aim(aims, self.subject.frame().tip if aims else None)
         self.inputs.set_disabled(self.subject.actuators, self.driver.value(self.mode) != SLIDERS)
         self._ask()
 
@@ -246,7 +248,7 @@ class LiveSimulation(Viewer):
         self._builder.start()
 
     def _show_picked(self) -> None:
-        """Let the picker show what stands on the stage."""
+        """Let the picker show the present subject."""
         name = "" if self.subject is None else self.subject.name
         if self.picker is not None and name in self._catalogue and self.picker.value != name:
             self.driver.set(self.picker, name)
@@ -280,10 +282,10 @@ class LiveSimulation(Viewer):
         return self.subject is not None and (self._playing or self._steps > 0 or self._reset)
 
     def _restart(self) -> None:
-        self.keeping.stop()
+        self.recording_panel.stop()
         self.inputs.reset()
         self._gizmos.reset()
-        self.look.forget()
+        self.appearance.forget()
         self._pace = Pace()
         self.subject.reset()  # last: who sees the time at 0 finds all of it done
 
@@ -293,17 +295,17 @@ class LiveSimulation(Viewer):
         speed = self._speed
         mode = driver.value(self.mode)
         begin = time.perf_counter()
-        settled = not subject.timed and self.inputs.settled and subject.arrived(self._gizmos.places)
+        settled = not subject.timed and self.inputs.settled and subject.arrived(self._gizmos.displacements)
         if settled and subject.info is not None:
-            self._due = begin + READ_SECONDS  # a shape does not change by itself
+            self._due = begin + READ_SECONDS  # an equilibrium does not change by itself
             return
-        demand = Demand(mode, self.inputs.controls(dt), self._gizmos.aimed, self._gizmos.places,
-                        bool(driver.value(self.gravity)) or not subject.heavy)  # fmt: skip
+        demand = Demand(mode, self.inputs.controls(dt), self._gizmos.aimed, self._gizmos.displacements,
+                        bool(driver.value(self.gravity)) or not subject.has_gravity)  # fmt: skip
         subject.step(dt, demand)
         end = time.perf_counter()
         self._pace.add(dt, end - begin, end, subject.stage_times)
-        if self.keeping.due(subject.time):
-            self.keeping.add(subject.moment())
+        if self.recording_panel.due(subject.time):
+            self.recording_panel.frames.append(subject.frame())
         self._due = self._due + dt / speed if end - self._due <= LARGEST_LAG and self.hurry_to is None else end
         if self.hurry_to is not None and subject.timed and subject.time >= self.hurry_to - 0.5 * dt:
             self._set_playing(False)
@@ -316,37 +318,37 @@ class LiveSimulation(Viewer):
 
     def _show(self) -> None:
         subject = self.subject
-        moment = self.keeping.shown() if self.keeping.replaying else subject.moment()
-        self._draw(moment, subject.values(self.driver.value(self.look.mode), moment))
-        self._gizmos.follow(moment)
+        frame = self.recording_panel.shown() if self.recording_panel.replaying else subject.frame()
+        self._draw(frame, subject.values(self.driver.value(self.appearance.mode), frame))
+        self._gizmos.follow(frame)
         now = time.perf_counter()
         if not self._playing or now - self._read >= READ_SECONDS:
             self._read = now
-            self.readout.content = table_html(self._readings(moment), red="" if self._keeps_up else _FACTOR)
-            self.forces.content = table_html(moment.readings)
+            self.readout.content = table_html(self._readings(frame), red="" if self._keeps_up else _FACTOR)
+            self.forces.content = table_html(frame.readings)
             if self._pace.count:
                 self._strip.content = strip_html(
                     self._pace.stages, self._pace.seconds, self._pace.step if subject.timed else None
                 )
             if self._playing and self.driver.value(self.mode) == TARGET:
-                for actuator, amount in subject.found().items():
+                for actuator, amount in subject.actuation().items():
                     self.inputs.follow(actuator, amount)
-        if self.keeping.replaying:
+        if self.recording_panel.replaying:
             self._redraw = True
 
-    def _readings(self, moment: Any) -> list[tuple[str, str]]:
+    def _readings(self, frame: Any) -> list[tuple[str, str]]:
         subject = self.subject
-        if self.keeping.replaying:
-            return [("replay", f"{moment.time:.2f} s")]
-        rows = [("time", f"{moment.time:.2f} s")] if subject.timed else []
+        if self.recording_panel.replaying:
+            return [("replay", f"{frame.time:.2f} s")]
+        rows = [("time", f"{frame.time:.2f} s")] if subject.timed else []
         if self._pace.count:
             rows.append(("step" if subject.timed else "shape found in", _seconds_text(self._pace.step_seconds)))
         if self._playing and subject.timed and self._pace.count > 1:
             rows.append((_FACTOR, self._factor_text()))
-        if moment.tip is not None:
-            rows.append(("tip", ", ".join(f"{1e3 * x:.1f}" for x in moment.tip) + " mm"))
+        if frame.tip is not None:
+            rows.append(("tip", ", ".join(f"{1e3 * x:.1f}" for x in frame.tip) + " mm"))
             if self.driver.value(self.mode) == TARGET:
-                away = float(np.linalg.norm(self._gizmos.aimed - moment.tip))
+                away = float(np.linalg.norm(self._gizmos.aimed - frame.tip))
                 rows.append(("tip to target", f"{1e3 * away:.2f} mm"))
         return rows
 

@@ -7,61 +7,59 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pliant.core.types import FloatArray
-from pliant.viewer.cast import Cast
+from pliant.viewer.contents import SceneContents
+from pliant.viewer.frame import Frame
 from pliant.viewer.inputs import Range
-from pliant.viewer.moment import Moment
 
 SLIDERS, TARGET, AUTOMATIC = "direct: sliders", "inverse: drag the target", "automatic"
-"""Ways to drive: by hand, by where the tip is to be, or by a controller of the robot's own."""
+"""Drive modes: actuators set by sliders, inverse control of the tip, or the subject's own controller."""
 
 
 @dataclass(frozen=True, eq=False)
 class Handle:
-    """An obstacle that can be dragged: its `name`, its number among the obstacles, and its `center` (3,) m at rest."""
+    """An obstacle that can be dragged: its `name`, its index among the obstacles, and its `center` (3,) m at rest."""
 
     name: str
-    number: int
+    index: int
     center: FloatArray
     """Position (3,), m."""
 
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """What is asked of a step: a way to drive (`mode`), the `controls` that the sliders stand for, where the tip is to
-    be (`target`, (3,) m), how far each obstacle is dragged (`places`, (k, 3) m), and whether there is gravity.
+    """Input of a step: the drive `mode`, the `controls` of the sliders, the `target` (3,) m of the tip, the wanted
+    `displacements` (k, 3) m of the obstacles, and whether there is gravity.
     """
 
     mode: str
     controls: Mapping[Any, Any]
     target: FloatArray
     """Position (3,), m."""
-    places: FloatArray
+    displacements: FloatArray
     """Displacements (k, 3), m."""
     gravity: bool = True
 
 
 class Subject(Protocol):
-    """Something that can be stepped and drawn. Its thread alone calls `step` and `reset`; `moment` may be asked for by
-    another one.
-    """
+    """Something that can be stepped and drawn. One thread calls `step` and `reset`; another may call `frame`."""
 
     name: str
     about: str
-    cast: Cast
+    contents: SceneContents
     timed: bool
-    """Whether steps take simulated time; otherwise a step finds a shape."""
-    heavy: bool
+    """Whether steps advance simulated time; otherwise they are quasi-static."""
+    has_gravity: bool
     """Whether there is gravity to be switched off."""
     usual_step: float
-    """Length of a step to begin with, s: one that an ordinary machine keeps up with."""
+    """Default length of a step, s: runs in real time on an ordinary machine."""
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """Ways to drive, the usual one first."""
+        """Drive modes, the default first."""
 
     @property
     def ranges(self) -> Sequence[Range]:
-        """What sliders there are."""
+        """Ranges of the sliders."""
 
     @property
     def handles(self) -> Sequence[Handle]:
@@ -77,14 +75,14 @@ class Subject(Protocol):
 
     @property
     def actuators(self) -> tuple[Any, ...]:
-        """Handles whose sliders rest while something else drives."""
+        """Handles whose sliders are disabled outside the mode `SLIDERS`."""
 
     @property
     def has_contacts(self) -> bool:
         """Whether there may be contact forces to draw."""
 
-    def seen(self) -> list[FloatArray]:
-        """Places (n, 3) m that the picture must hold."""
+    def view_points(self) -> list[FloatArray]:
+        """Points (n, 3) m that must be in view."""
 
     def reset(self) -> None:
         """Back to the start."""
@@ -92,17 +90,17 @@ class Subject(Protocol):
     def step(self, dt: float, demand: Demand) -> None:
         """One step of dt (s)."""
 
-    def arrived(self, places: FloatArray) -> bool:
-        """Whether every obstacle is where it was dragged to, `places` (k, 3) m from where it stood."""
+    def arrived(self, displacements: FloatArray) -> bool:
+        """Whether every obstacle has its wanted displacement (k, 3) m."""
 
-    def moment(self) -> Moment:
-        """What there is to draw now."""
+    def frame(self) -> Frame:
+        """The present frame."""
 
-    def values(self, mode: str, moment: Moment) -> dict[int, FloatArray]:
-        """What bodies are coloured by."""
+    def values(self, mode: str, frame: Frame) -> dict[int, FloatArray]:
+        """Values that bodies are coloured by."""
 
-    def found(self) -> Mapping[Any, float]:
-        """What an inverse found for its actuators in the last step, in the unit of their sliders' SI."""
+    def actuation(self) -> Mapping[Any, float]:
+        """The actuation of the last inverse step by actuator, in SI."""
 
     def state_file(self) -> tuple[str, bytes]:
-        """The present state as a file: its name and what it holds."""
+        """The present state as a file: name and content."""

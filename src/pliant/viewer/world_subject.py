@@ -1,4 +1,4 @@
-"""A world as the subject of a live viewer: driven by sliders in time, by a target, or as shapes of given volumes."""
+"""A world as the subject of a live viewer: driven by sliders, by a target, or quasi-statically by chamber volumes."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from pliant.models.volume import Support
 from pliant.record import Recorder, Run
 from pliant.robots import Marker
 from pliant.stepping import ImplicitEuler, StepInfo
-from pliant.viewer.cast import Cast
+from pliant.viewer.contents import SceneContents
 from pliant.viewer.dragging import Dragged, center_of, draggable, rebuilt, with_motions
+from pliant.viewer.frame import Frame, world_frame
 from pliant.viewer.inputs import Range, scalar, world_ranges
-from pliant.viewer.moment import Moment, world_moment
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand, Handle
 from pliant.world import State, World
 
 DRAG_SPEED = 0.25
 """Fastest motion of a dragged obstacle, m/s: faster ones would jump past contacts."""
 DRAG_STRIDE = 0.002
-"""The same from one shape to the next, m."""
+"""Largest displacement of a dragged obstacle per quasi-static step, m."""
 SHAPE_SECONDS = 0.1
-"""Time that a shape is given, by which a recording of shapes is played, s."""
+"""Time assigned to a quasi-static step, s: recordings play at this rate."""
 TARGET_SPEED = 0.25
 """Fastest approach of a target by the tip, m/s."""
 LEAST_RATIO, LARGEST_RATIO = 0.6, 3.0
-"""Of the volume of a chamber in geometric simulation."""
+"""Range of the volume ratio of a chamber in geometric simulation."""
 STRIDE = 0.1
-"""By which that ratio changes from one shape to the next: a longer way takes hardly longer, but shows less of it."""
+"""Change of that ratio per step: larger increments cost little more, but skip intermediate configurations."""
 LARGEST_LIFT = 0.04
-"""By which supports are raised together, m."""
+"""Largest common displacement of lifted supports, m."""
 
 
 class WorldSubject:
-    """A world with a point that matters (`tip`) and the `actuators` that an inverse may use for it.
+    """A world with a `tip` to position and the `actuators` of its inverse problem.
 
     `geometric` drives chambers by their volume with `pl.Geometric`, without time. The supports in `lifted` are raised
     together. `usual_step` (s) is the length of a step to begin with. `control(t, state)` gives the controls
@@ -71,13 +71,13 @@ class WorldSubject:
         self.original = world
         self.tip, self.actuators = tip, tuple(actuators)
         self.timed = not geometric
-        self.heavy = bool(np.any(world.gravity)) and not geometric
+        self.has_gravity = bool(np.any(world.gravity)) and not geometric
         self.lifted = tuple(lifted)
         self.usual_step = usual_step
         self.control, self.stepper = control, stepper
         self._dragged = {k: Dragged() for k, one in enumerate(world.obstacles) if draggable(one)}
         self.world = with_motions(world, self._dragged)
-        self.cast = Cast.of_world(self.world)
+        self.contents = SceneContents.of_world(self.world)
         self.state: State = self.world.initial_state()
         self.info: StepInfo | None = None
         self._effector = None if tip is None else Effector(tip, max_speed=TARGET_SPEED, name="tip")
@@ -94,9 +94,9 @@ class WorldSubject:
     @property
     def ranges(self) -> list[Range]:
         """Of every actuator, load and support; volumes instead of pressures where there is no time."""
-        found = [r for r in world_ranges(self.world) if r.handle not in self.lifted]
-        found += [_lift_range(self.lifted)] if self.lifted else []
-        return found if self.timed else [_volume_range(r) for r in found]
+        ranges = [r for r in world_ranges(self.world) if r.handle not in self.lifted]
+        ranges += [_lift_range(self.lifted)] if self.lifted else []
+        return ranges if self.timed else [_volume_range(r) for r in ranges]
 
     @property
     def handles(self) -> list[Handle]:
@@ -118,17 +118,17 @@ class WorldSubject:
         """Whether anything collides."""
         return any(maker.is_contact for maker in self.world.constraints)
 
-    def seen(self) -> list[FloatArray]:
+    def view_points(self) -> list[FloatArray]:
         """The bodies, rigid balls and beams with their radius, (n, 3) m."""
-        places = []
-        for number, model in enumerate(self.world.models):
-            points = self.state.points(number)
+        clouds = []
+        for index, model in enumerate(self.world.models):
+            points = self.state.points(index)
             round_part = getattr(model.spec, "shape", None) or getattr(model.spec, "section", None)
             parts = round_part if isinstance(round_part, (tuple, list)) else (round_part,)
             radius = max(getattr(part, "radius", 0.0) for part in parts)
-            places.append(np.concatenate([points - radius, points + radius]))
-        raised = [points + np.array([0.0, 0.0, LARGEST_LIFT]) for points in places] if self.lifted else []
-        return [*places, *raised]
+            clouds.append(np.concatenate([points - radius, points + radius]))
+        raised = [points + np.array([0.0, 0.0, LARGEST_LIFT]) for points in clouds] if self.lifted else []
+        return [*clouds, *raised]
 
     def reset(self) -> None:
         """Back to the start, obstacles too."""
@@ -137,9 +137,9 @@ class WorldSubject:
         self.state, self.info = self.world.initial_state(), None
 
     def step(self, dt: float, demand: Demand) -> None:
-        """One step of dt (s); the next shape where there is no time."""
+        """One step of dt (s), or one quasi-static step."""
         dt = dt if self.timed else SHAPE_SECONDS
-        self._drag(dt, demand.places)
+        self._drag(dt, demand.displacements)
         controls = dict(demand.controls)
         if not demand.gravity:
             controls["gravity"] = np.zeros(3)
@@ -159,7 +159,7 @@ class WorldSubject:
             stepper = ImplicitEuler(dt)
         state, info = self._stepped(stepper, controls)
         if self._recorder is not None and info.inverse is not None:
-            # what is recorded are the forces that were found: the step that they make is the one that a replay takes
+            # the record holds the forces of the inverse; a direct step with them is what a replay repeats
             controls, stepper = info.inverse.commands(controls, info), replace(stepper, solver=None)
             state, info = self._stepped(stepper, controls)
         self.state, self.info = state, info
@@ -167,9 +167,9 @@ class WorldSubject:
             self._record(stepper, info, controls)
 
     def _stepped(self, stepper: Any, controls: Mapping[Any, Any]) -> tuple[State, StepInfo]:
-        """One step; motions that grow beyond all bounds are told apart from other errors."""
+        """One step; a diverging motion raises a `ConvergenceError` of its own."""
         try:
-            # obstacles are dragged to where they are at the end of a step, and statics look at its beginning
+            # obstacles move to their position at the end of a step; a quasi-static step evaluates them at its start
             start = self.state if self.timed else replace(self.state, time=self.state.time + SHAPE_SECONDS)
             state, info = stepper(self.world, start, controls)
         except InputError as error:
@@ -182,26 +182,26 @@ class WorldSubject:
 
     def _runaway(self) -> str:
         return (
-            f"at {self.state.time:.2f} s the motion grew beyond all bounds: more pressure or pull than {self.name} "
-            "bears, or too long a time step; reset it, and ask for less or take a shorter step"
+            f"the motion of {self.name} diverged at {self.state.time:.2f} s: the actuation is too large or the time "
+            "step too long; reset, and reduce one of them"
         )
 
-    def arrived(self, places: FloatArray) -> bool:
+    def arrived(self, displacements: FloatArray) -> bool:
         """Whether every obstacle is where it was dragged to, `places` (k, 3) m from where it stood."""
-        pairs = zip(self._dragged.values(), places, strict=True)
-        return all(np.array_equal(motion.place, wanted) for motion, wanted in pairs)
+        pairs = zip(self._dragged.values(), displacements, strict=True)
+        return all(np.array_equal(motion.displacement, wanted) for motion, wanted in pairs)
 
-    def moment(self) -> Moment:
+    def frame(self) -> Frame:
         """What there is to draw now."""
         state, info = self.state, self.info
-        return world_moment(state, info, None if self.tip is None else self.tip.at(state))
+        return world_frame(state, info, None if self.tip is None else self.tip.at(state))
 
-    def values(self, mode: str, moment: Moment) -> dict[int, FloatArray]:
+    def values(self, mode: str, frame: Frame) -> dict[int, FloatArray]:
         """What bodies are coloured by."""
-        return self.cast.values(mode, moment.q)
+        return self.contents.values(mode, frame.q)
 
-    def found(self) -> dict[Any, float]:
-        """What the actuators stand at: displacement (m), or pressure (Pa) of a chamber."""
+    def actuation(self) -> dict[Any, float]:
+        """Actuation: displacement (m), or pressure (Pa) of a chamber."""
         if self.info is None or self.info.assembly is None:
             return {}
         return {a: float(self.info.actuation(a)[1 if isinstance(a, Cavity) else 0]) for a in self.actuators}
@@ -244,12 +244,16 @@ class WorldSubject:
         if stepper not in self._steppers:
             self._steppers.append(stepper)
 
-    def _drag(self, dt: float, places: FloatArray) -> None:
+    def _drag(self, dt: float, displacements: FloatArray) -> None:
         most = DRAG_SPEED * dt if self.timed else DRAG_STRIDE
-        for motion, wanted in zip(self._dragged.values(), places, strict=True):
-            way = wanted - motion.place
-            length = float(np.linalg.norm(way))
-            motion.go(self.state.time, self.state.time + dt, motion.place + way * min(1.0, most / max(length, 1e-300)))
+        for motion, wanted in zip(self._dragged.values(), displacements, strict=True):
+            offset = wanted - motion.displacement
+            length = float(np.linalg.norm(offset))
+            motion.go(
+                self.state.time,
+                self.state.time + dt,
+                motion.displacement + offset * min(1.0, most / max(length, 1e-300)),
+            )
 
     def _inverse(self, dt: float) -> tuple[Effector, ImplicitEuler]:
         """Effector and stepper of the inverse, made once for each step length."""
@@ -262,24 +266,24 @@ class WorldSubject:
 
 def inferred_tip(world: World) -> tuple[Marker | None, tuple[Any, ...]]:
     """A point to aim with in a world that does not say: the node of the first body with actuators that is farthest
-    from where it is held; and the actuators.
+    from its constrained nodes; and the actuators.
     """
     actuators = tuple(m.spec for m in world.constraints if isinstance(m, ActuatorRows) and isinstance(m.spec, Actuator))
     for actuator in actuators:
         for body in actuator.bodies:
             model = world.models[world.index(body)]
-            held = getattr(model, "held", None)
-            if getattr(body, "mesh", None) is None or held is None or not np.any(held):
+            constrained = getattr(model, "held", None)
+            if getattr(body, "mesh", None) is None or constrained is None or not np.any(constrained):
                 continue
             rest = body.mesh.points
-            fixed = rest[np.asarray(held).reshape(len(rest), -1).any(axis=1)]
+            fixed = rest[np.asarray(constrained).reshape(len(rest), -1).any(axis=1)]
             away = np.linalg.norm(rest - fixed.mean(axis=0), axis=1)
             return Marker(body, rest[int(np.argmax(away))]), actuators
     return None, ()
 
 
 def _lift_range(supports: Sequence[Support]) -> Range:
-    """One slider that raises all of `supports`, which hold along x, y and z."""
+    """One slider that raises all of `supports`, which constrain x, y and z."""
 
     def raised(height: float) -> dict[Any, Displacement]:
         return dict.fromkeys(supports, Displacement((0.0, 0.0, height)))

@@ -20,7 +20,7 @@ from pliant.models.rod import Rod
 from pliant.models.volume import Rayleigh, Support, Volume
 from pliant.robots import Robot
 from pliant.robots.scenes import DOWN, robot_world
-from pliant.viewer.hybrid_pictures import ball_subject, cubes_subject, delta_subject, maze_subject
+from pliant.viewer.hybrid_zoo import ball_subject, cubes_subject, delta_subject, maze_subject
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Subject
 from pliant.viewer.world_subject import WorldSubject
 from pliant.world import Scene
@@ -50,15 +50,15 @@ class Entry:
 def entry(name: str) -> Entry:
     """The entry called `name`; underscores and spaces are as good as hyphens."""
     wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
-    found = {one.name: one for one in ZOO}
-    if wanted not in found:
-        raise InputError(f"there is no robot {name!r} and no such file; the robots are {', '.join(found)}")
-    return found[wanted]
+    entries = {entry.name: entry for entry in ZOO}
+    if wanted not in entries:
+        raise InputError(f"there is no robot {name!r} and no such file; the robots are {', '.join(entries)}")
+    return entries[wanted]
 
 
 def catalogue() -> dict[str, Callable[[], Subject]]:
     """Builders by name, as the picker has them."""
-    return {one.name: one.made for one in ZOO}
+    return {entry.name: entry.made for entry in ZOO}
 
 
 def _robot(
@@ -236,7 +236,7 @@ ZOO: tuple[Entry, ...] = (
 
 def _rest() -> tuple[Entry, ...]:
     """Robots of `pl.robots` without an entry of their own."""
-    known = {one.name for one in ZOO}
+    known = {entry.name for entry in ZOO}
     names = [name for name in robots.__all__ if name.islower() and name.replace("_", "-") not in known]
     return tuple(
         Entry(name.replace("_", "-"), "with its default options", _robot(getattr(robots, name))) for name in names

@@ -19,17 +19,17 @@ from types import TracebackType
 from typing import Any
 
 from pliant.core.errors import InputError, MissingExtraError, PliantError
-from pliant.viewer.cast import Cast
+from pliant.viewer.appearance import Appearance
+from pliant.viewer.contents import SceneContents
 from pliant.viewer.driver import Driver
-from pliant.viewer.look import Look
-from pliant.viewer.moment import Moment
+from pliant.viewer.frame import Frame
 from pliant.viewer.picking import pick
-from pliant.viewer.stage import Stage
+from pliant.viewer.scene_view import SceneView
 
 FRAME_SECONDS = 1.0 / 40.0
-"""Least time between two pictures, s."""
+"""Least time between two frames, s."""
 LOOPBACK = "127.0.0.1"
-"""The address that only this machine can reach."""
+"""The loopback address: only this machine can connect."""
 
 
 class Viewer(ABC):
@@ -43,7 +43,7 @@ class Viewer(ABC):
         self.error: Exception | None = None
         self.server = start_server(host, port, title)
         self.driver = Driver(self.server)
-        self._stage: Stage | None = None
+        self._scene_view: SceneView | None = None
         self._wake = threading.Condition()
         self._ended = threading.Event()
         self._playing = False
@@ -54,9 +54,9 @@ class Viewer(ABC):
         self.readout = gui.add_html("")
         self._message = gui.add_html("", visible=False)
         self.picked = gui.add_html("", visible=False)
-        self._on_stage: tuple[Cast, Moment] | None = None
+        self._shown_frame: tuple[SceneContents, Frame] | None = None
         self.server.scene.on_click(modifier="shift")(self._show_pick)
-        self.server.on_client_connect(self._look)
+        self.server.on_client_connect(self._frame_new_client)
 
     @property
     def port(self) -> int:
@@ -139,28 +139,28 @@ class Viewer(ABC):
         self.play_button = self.server.gui.add_button("Play", icon="player-play", color="blue")
         self.driver.press(self.play_button, lambda _: self.pause() if self._playing else self.play())
 
-    def _set_stage(self, cast: Cast, moment: Moment, seen: Any, way: Any = None) -> None:
-        """Build the scene anew; browsers look at all of it, from the direction `way`."""
+    def _set_scene_view(self, contents: SceneContents, frame: Frame, view_points: Any, direction: Any = None) -> None:
+        """Build the scene anew; browsers show all of it, from `direction`."""
         self.server.scene.reset()
-        self._cast, self._on_stage = cast, (cast, moment)
-        self._stage = Stage(self.server, cast, moment, seen, way)
+        self._contents, self._shown_frame = contents, (contents, frame)
+        self._scene_view = SceneView(self.server, contents, frame, view_points, direction)
 
-    def _look(self, client: Any) -> None:
-        """A browser came: its page may be wider or narrower than others."""
-        if self._stage is not None:
-            self._stage.framing.turn(client)
+    def _frame_new_client(self, client: Any) -> None:
+        """Frame the scene in a new browser, whose page has its own aspect ratio."""
+        if self._scene_view is not None:
+            self._scene_view.framing.turn(client)
 
     def fit(self, client: Any = None) -> None:
-        """Let a browser look at what is shown now, every one where `client` is None."""
-        if self._stage is not None and self._on_stage is not None:
-            self._stage.fit(self._on_stage[1], client)
+        """Fit the camera of `client`, or of all browsers for None, to what is shown."""
+        if self._scene_view is not None and self._shown_frame is not None:
+            self._scene_view.fit(self._shown_frame[1], client)
 
     def _add_fit_button(self, *, order: float | None = None) -> None:
         self.fit_button = self.server.gui.add_button("Show all", icon="focus-2", color="gray", order=order)
         self.fit_button.on_click(lambda event: self.fit(event.client))
 
-    def _add_look(self, *, arrows: bool) -> None:
-        self.look = Look(self.server.gui, self._cast, self.driver, self._ask, arrows=arrows)
+    def _add_appearance(self, *, arrows: bool) -> None:
+        self.appearance = Appearance(self.server.gui, self._contents, self.driver, self._ask, arrows=arrows)
 
     def _begin(self) -> None:
         for thread in self._threads:
@@ -211,18 +211,20 @@ class Viewer(ABC):
             self._message.content = f'<div style="{style};font-size:.8em">{escape(kind)}: {escape(text)}</div>'
         self._message.visible = text is not None
 
-    def _draw(self, moment: Moment, values: Any) -> None:
-        assert self._stage is not None
-        self._on_stage = (self._cast, moment)
-        self._stage.show(moment, self.look.shading(moment, values))
+    def _draw(self, frame: Frame, values: Any) -> None:
+        assert self._scene_view is not None
+        self._shown_frame = (self._contents, frame)
+        self._scene_view.show(frame, self.appearance.shading(frame, values))
 
     def _show_pick(self, event: Any) -> None:
         """Say which point of a body was clicked at, with Shift."""
-        found = None if self._on_stage is None else pick(*self._on_stage, event.ray_origin, event.ray_direction)
-        self.picked.visible = found is not None
-        if found is not None:
+        picked_point = (
+            None if self._shown_frame is None else pick(*self._shown_frame, event.ray_origin, event.ray_direction)
+        )
+        self.picked.visible = picked_point is not None
+        if picked_point is not None:
             style = "margin:0 1em .6em;font-size:.8em;user-select:all"
-            self.picked.content = f'<div style="{style}">{escape(found.text)}</div>'
+            self.picked.content = f'<div style="{style}">{escape(picked_point.text)}</div>'
 
     def _sleep_until(self, due: float) -> None:
         """Wait for the clock to reach `due` (s); the end of the viewer cuts it short."""

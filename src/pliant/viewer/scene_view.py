@@ -14,92 +14,101 @@ from pliant.collision import Plane
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.rigid import Obstacle
 from pliant.record import RecordedBody
+from pliant.viewer.appearance import BAND_COUNT, Shading
 from pliant.viewer.bands import color_bands
-from pliant.viewer.cast import Cast
+from pliant.viewer.contents import SceneContents
+from pliant.viewer.frame import Frame
 from pliant.viewer.framing import Framing
-from pliant.viewer.look import BAND_COUNT, Shading
-from pliant.viewer.moment import Moment
-from pliant.viewer.palette import TINTS, map_colors
+from pliant.viewer.palette import TINTS, map_colors, rgb
 from pliant.viewer.shapes import balls, shape_triangles
 from pliant.viewer.surfaces import floor_height, grid_spacing, split_creases
 
 SEE_THROUGH = 0.32
-"""Opacity of bodies that are seen through."""
+"""Opacity of transparent bodies."""
 ARROW = 0.22
-"""Length of the longest arrow as a share of the size of the scene."""
+"""Length of the longest arrow as a fraction of the scene size."""
 _ONE_TRIANGLE = np.array([[0, 1, 2]])
 _OBSTACLE, _ARROW = (168, 175, 186), (201, 42, 42)
 
 
-class Stage:
-    """Draws a cast, one moment after the other. `size` m is that of what is looked at, `framing` where from."""
+class SceneView:
+    """Draws the contents of a scene frame by frame. `size` m is the diagonal of the view box, `framing` the cameras."""
 
-    def __init__(self, server: Any, cast: Cast, moment: Moment, seen: Sequence[FloatArray], way: Any = None) -> None:
-        """`seen` are points (n, 3) m that camera and floor are to take in, `way` the direction to the eye."""
+    def __init__(
+        self,
+        server: Any,
+        contents: SceneContents,
+        frame: Frame,
+        view_points: Sequence[FloatArray],
+        direction: Any = None,
+    ) -> None:
+        """`view_points` (n, 3) m must be in view at the start; `direction` points to the eye."""
         self._server = server
-        self._cast = cast
-        self.framing = Framing(server, *_bounds(np.concatenate(seen), cast.obstacles, moment.obstacles), way)
+        self._contents = contents
+        self.framing = Framing(
+            server, *_bounds(np.concatenate(view_points), contents.obstacles, frame.obstacles), direction
+        )
         self.size = self.framing.size
         self._skins: dict[int, _Skin] = {}
         self._solids: dict[int, Any] = {}
         self._boxes: dict[int, tuple[FloatArray, FloatArray]] = {}
-        for number, body in enumerate(cast.bodies):
-            self._add_body(number, body, moment.q[number])
-        self._obstacles = [self._add_obstacle(k, thing, moment) for k, thing in enumerate(cast.obstacles)]
-        self._cables = [self._add_cable(k, strand.path(moment.q)) for k, strand in enumerate(cast.strands)]
-        self._chambers = [self._add_chamber(k, moment.q) for k in range(len(cast.chambers))]
+        for index, body in enumerate(contents.bodies):
+            self._add_body(index, body, frame.q[index])
+        self._obstacles = [self._add_obstacle(k, thing, frame) for k, thing in enumerate(contents.obstacles)]
+        self._cables = [self._add_cable(k, strand.path(frame.q)) for k, strand in enumerate(contents.strands)]
+        self._chambers = [self._add_chamber(k, frame.q) for k in range(len(contents.chambers))]
         self._arrows: Any = None
         self._set_scene()
 
-    def show(self, moment: Moment, shading: Shading) -> None:
-        """Draw `moment`, coloured by `shading`."""
-        opacity, q = SEE_THROUGH if shading.see_through else None, moment.q
-        places = self._places(moment)
+    def show(self, frame: Frame, shading: Shading) -> None:
+        """Draw `frame`, coloured by `shading`."""
+        opacity, q = SEE_THROUGH if shading.see_through else None, frame.q
+        vertices = self._surface_points(frame)
         with self._server.atomic():
-            for number, skin in self._skins.items():
-                skin.show(places[number], shading.bodies.get(number), opacity)
-            for number, handle in self._solids.items():
-                _place(handle, q[number])
-            for obstacle, handle, pose in zip(self._cast.obstacles, self._obstacles, moment.obstacles, strict=False):
+            for index, skin in self._skins.items():
+                skin.show(vertices[index], shading.bodies.get(index), opacity)
+            for index, handle in self._solids.items():
+                _set_pose(handle, q[index])
+            for obstacle, handle, pose in zip(self._contents.obstacles, self._obstacles, frame.obstacles, strict=False):
                 if handle is not None and obstacle.motion is not None:
-                    _place(handle, pose)
-            for strand, handle, part in zip(self._cast.strands, self._cables, shading.cables, strict=False):
+                    _set_pose(handle, pose)
+            for strand, handle, part in zip(self._contents.strands, self._cables, shading.cables, strict=False):
                 path = _segments(strand.path(q))
                 handle.points = path
                 handle.colors = np.broadcast_to(_map_rgb(part), path.shape).astype(np.uint8)
             for (handle, nodes), chamber, part in zip(
-                self._chambers, self._cast.chambers, shading.chambers, strict=False
+                self._chambers, self._contents.chambers, shading.chambers, strict=False
             ):
                 handle.vertices, handle.color = q[chamber.index][nodes], tuple(int(x) for x in _map_rgb(part))
-            self._show_arrows(moment.arrows, shading)
-            if self.framing.follow(*_corners(list(places.values()))):
+            self._show_arrows(frame.arrows, shading)
+            if self.framing.follow(*_corners(list(vertices.values()))):
                 self._set_floor()
 
-    def fit(self, moment: Moment, client: Any = None) -> None:
-        """Look at what there is in `moment`, no more and no less: one browser, or all where `client` is None."""
-        points = np.concatenate(list(self._places(moment).values()))
-        self.framing.show(*_bounds(points, self._cast.obstacles, moment.obstacles), client)
+    def fit(self, frame: Frame, client: Any = None) -> None:
+        """Fit the camera of `client`, or of all browsers for None, to the contents of `frame`."""
+        points = np.concatenate(list(self._surface_points(frame).values()))
+        self.framing.show(*_bounds(points, self._contents.obstacles, frame.obstacles), client)
         self._set_floor()
 
-    def _places(self, moment: Moment) -> dict[int, FloatArray]:
-        """Points (n, 3) m of the surface of each body by its number; of rigid ones the corners of a box around."""
-        found = {k: self._cast.bodies[k].surface_points(moment.q[k]) for k in self._skins}
-        for number, (lower, upper) in self._boxes.items():
-            pose = moment.q[number]
+    def _surface_points(self, frame: Frame) -> dict[int, FloatArray]:
+        """Surface points (n, 3) m of each body by index; of rigid ones the corners of their bounding box."""
+        points = {k: self._contents.bodies[k].surface_points(frame.q[k]) for k in self._skins}
+        for index, (lower, upper) in self._boxes.items():
+            pose = frame.q[index]
             corners = np.array(np.meshgrid(*np.stack([lower, upper], axis=1))).reshape(3, -1).T
-            found[number] = pose[0] + corners @ pose[1:].T
-        return found
+            points[index] = pose[0] + corners @ pose[1:].T
+        return points
 
     def _show_arrows(self, arrows: tuple[FloatArray, FloatArray], shading: Shading) -> None:
         points, forces = arrows
         sizes = np.linalg.norm(forces, axis=1)
-        seen = sizes > 0.01 * shading.force_unit
-        if not shading.arrow or not seen.any():
+        view_points = sizes > 0.01 * shading.force_unit
+        if not shading.arrow or not view_points.any():
             if self._arrows is not None:
                 self._arrows.visible = False
             return
-        ends = points[seen] + ARROW * self.size * shading.arrow * forces[seen] / shading.force_unit
-        lines = np.stack([points[seen], ends], axis=1)
+        ends = points[view_points] + ARROW * self.size * shading.arrow * forces[view_points] / shading.force_unit
+        lines = np.stack([points[view_points], ends], axis=1)
         if self._arrows is None:
             thick = 0.0035 * self.size
             self._arrows = self._server.scene.add_arrows(
@@ -107,15 +116,15 @@ class Stage:
             )
         self._arrows.points, self._arrows.visible = lines, True
 
-    def _add_body(self, number: int, body: RecordedBody, q: FloatArray) -> None:
-        tints = self._cast.tints or TINTS
-        name, color = f"/bodies/{number} {body.name}", _rgb(tints[number % len(tints)])
+    def _add_body(self, index: int, body: RecordedBody, q: FloatArray) -> None:
+        tints = self._contents.tints or TINTS
+        name, color = f"/bodies/{index} {body.name}", _rgb(tints[index % len(tints)])
         if body.mesh is not None:
-            self._skins[number] = _Skin(self._server, name, body.mesh.surface().triangles.astype(np.int64), q, color)
+            self._skins[index] = _Skin(self._server, name, body.mesh.surface().triangles.astype(np.int64), q, color)
             return
         if body.skin is not None:
             triangles = np.asarray(body.surface_triangles(), np.int64)
-            self._skins[number] = _Skin(self._server, name, triangles, body.surface_points(q), color)
+            self._skins[index] = _Skin(self._server, name, triangles, body.surface_points(q), color)
             return
         assert body.local is not None
         triangles = np.asarray(body.surface_triangles(), np.int64)
@@ -124,19 +133,19 @@ class Stage:
             if not (len(points) and body.radius > 0.0):
                 return
             points, triangles = balls(points, body.radius)
-        self._solids[number] = self._add_surface(name, points, triangles, color)
-        self._boxes[number] = _corners([points])
-        _place(self._solids[number], q)
+        self._solids[index] = self._add_surface(name, points, triangles, color)
+        self._boxes[index] = _corners([points])
+        _set_pose(self._solids[index], q)
 
-    def _add_obstacle(self, number: int, obstacle: Obstacle, moment: Moment) -> Any:
+    def _add_obstacle(self, index: int, obstacle: Obstacle, frame: Frame) -> Any:
         shape = obstacle.shape
-        found = shape_triangles(shape, reach=1.5 * self.size)
-        if found is None:
+        surface = shape_triangles(shape, half_width=1.5 * self.size)
+        if surface is None:
             return None
         # the floor is seen through from below, so that nothing hides behind it
         opacity = 0.35 if isinstance(shape.solid, Plane) else None
-        handle = self._add_surface(f"/obstacles/{number} {obstacle.name}", *found, _OBSTACLE, opacity=opacity)
-        _place(handle, moment.obstacles[number])
+        handle = self._add_surface(f"/obstacles/{index} {obstacle.name}", *surface, _OBSTACLE, opacity=opacity)
+        _set_pose(handle, frame.obstacles[index])
         return handle
 
     def _add_surface(
@@ -147,19 +156,19 @@ class Stage:
             name, points[source], corners, color=color, side="double", opacity=opacity, cast_shadow=opacity is None
         )
 
-    def _add_cable(self, number: int, path: FloatArray) -> Any:
-        name = f"/cables/{number} {self._cast.strands[number].spec.name}"
+    def _add_cable(self, index: int, path: FloatArray) -> Any:
+        name = f"/cables/{index} {self._contents.strands[index].spec.name}"
         return self._server.scene.add_line_segments(
             name, _segments(path), _map_rgb(0.0), thickness=4.0, thickness_units="screen"
         )
 
-    def _add_chamber(self, number: int, q: Sequence[FloatArray]) -> tuple[Any, IndexArray]:
-        """The wall of a chamber, and the nodes that its vertices follow."""
-        chamber = self._cast.chambers[number]
+    def _add_chamber(self, index: int, q: Sequence[FloatArray]) -> tuple[Any, IndexArray]:
+        """The wall of a chamber, and the node of each of its vertices."""
+        chamber = self._contents.chambers[index]
         assert chamber.surface is not None
         points = q[chamber.index]
         corners, source = split_creases(points, np.asarray(chamber.surface.triangles, np.int64))
-        name = f"/chambers/{number} {chamber.spec.name}"
+        name = f"/chambers/{index} {chamber.spec.name}"
         color = tuple(int(x) for x in _map_rgb(0.0))
         handle = self._server.scene.add_mesh_simple(
             name, points[source], corners, color=color, side="double", cast_shadow=False
@@ -168,7 +177,7 @@ class Stage:
 
     def _floor(self) -> float:
         """Height of the grid, m: that of a level plane among the obstacles, else at or below the bodies."""
-        for obstacle in self._cast.obstacles:
+        for obstacle in self._contents.obstacles:
             solid = obstacle.shape.solid
             if isinstance(solid, Plane) and solid.normal[2] > 0.999 and obstacle.motion is None:
                 return float(solid.point[2])
@@ -181,7 +190,7 @@ class Stage:
         self._set_floor()
 
     def _set_floor(self) -> None:
-        """A grid below what is looked at; one that is there goes away."""
+        """Draw the floor grid for the present view box."""
         scene, size = self._server.scene, self.framing.size
         spacing, floor = grid_spacing(self.framing.lower, self.framing.upper), self._floor()
         width = spacing * 2.0 * np.ceil(1.5 * size / spacing)
@@ -210,7 +219,7 @@ class _Skin:
         points = q[self._source]
         self._plain.visible = fractions is None
         if fractions is None:
-            # of what is seen through only the front is drawn, so that colours inside stay what they are
+            # of a transparent body only the front is drawn, so that colours inside are not altered
             self._plain.vertices, self._plain.opacity = points, opacity
             self._plain.side = "double" if opacity is None else "front"
             for handle in self._bands:
@@ -218,17 +227,17 @@ class _Skin:
             return
         self._bands = self._bands or [self._add_band(k) for k in range(BAND_COUNT)]
         bands = color_bands(points, self._corners, fractions[self._source], BAND_COUNT)
-        for handle, (places, triangles) in zip(self._bands, bands, strict=True):
+        for handle, (vertices, triangles) in zip(self._bands, bands, strict=True):
             if not len(triangles):
-                places, triangles = np.repeat(points[:1], 3, axis=0), _ONE_TRIANGLE
+                vertices, triangles = np.repeat(points[:1], 3, axis=0), _ONE_TRIANGLE
             # the browser takes both at once: they are sent in one group
-            handle.vertices, handle.faces, handle.opacity = places, triangles.astype(np.uint32), opacity
+            handle.vertices, handle.faces, handle.opacity = vertices, triangles.astype(np.uint32), opacity
             handle.visible = True
 
-    def _add_band(self, number: int) -> Any:
-        color = map_colors(np.array((number + 0.5) / BAND_COUNT))
+    def _add_band(self, index: int) -> Any:
+        color = map_colors(np.array((index + 0.5) / BAND_COUNT))
         # a sibling: what hangs below a mesh is hidden with it
-        name = f"{self._name}, colour {number}"
+        name = f"{self._name}, colour {index}"
         return self._scene.add_mesh_simple(
             name, np.zeros((3, 3)), _ONE_TRIANGLE, color=tuple(color), side="double", visible=False
         )
@@ -237,36 +246,34 @@ class _Skin:
 def _bounds(
     points: FloatArray, obstacles: Sequence[Obstacle], poses: Sequence[FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """Corners (3,) m of what is looked at: `points` (n, 3), and obstacles as far as they are near; of a plane what lies
-    across from the points.
-    """
+    """Corners (3,) m of the view box: `points` (n, 3), and obstacles near them, of a plane its points below these."""
     lower, upper = points.min(axis=0), points.max(axis=0)
     size = float(np.linalg.norm(upper - lower))
-    places = [points]
+    vertices = [points]
     for obstacle, pose in zip(obstacles, poses, strict=True):
         solid = obstacle.shape.solid
         if isinstance(solid, Plane):
             ends, normal = np.stack([lower, upper]), pose[1:] @ solid.normal
             across = ends - np.outer((ends - pose[0] - pose[1:] @ solid.point) @ normal, normal)
-            places.append(np.clip(across, lower - 2.0 * size, upper + 2.0 * size))
+            vertices.append(np.clip(across, lower - 2.0 * size, upper + 2.0 * size))
             continue
-        found = shape_triangles(obstacle.shape, reach=size)
-        if found is not None:
-            places.append(np.clip(pose[0] + found[0] @ pose[1:].T, lower - 0.5 * size, upper + 0.5 * size))
-    return _corners(places)
+        surface = shape_triangles(obstacle.shape, half_width=size)
+        if surface is not None:
+            vertices.append(np.clip(pose[0] + surface[0] @ pose[1:].T, lower - 0.5 * size, upper + 0.5 * size))
+    return _corners(vertices)
 
 
-def _corners(places: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+def _corners(vertices: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
     """Corners (3,) m of the box around points (n, 3) m."""
-    return np.min([one.min(axis=0) for one in places], axis=0), np.max([one.max(axis=0) for one in places], axis=0)
+    return np.min([one.min(axis=0) for one in vertices], axis=0), np.max([one.max(axis=0) for one in vertices], axis=0)
 
 
 def _segments(path: FloatArray) -> FloatArray:
     return np.stack([path[:-1], path[1:]], axis=1)
 
 
-def _place(handle: Any, pose: FloatArray) -> None:
-    """Put a rigid thing at a pose (4, 3): position, and the rows of its rotation."""
+def _set_pose(handle: Any, pose: FloatArray) -> None:
+    """Set the pose (4, 3) of a rigid body: position, and the rows of its rotation."""
     x, y, z, w = Rotation.from_matrix(pose[1:]).as_quat()
     handle.position, handle.wxyz = pose[0], np.array([w, x, y, z])
 
@@ -276,5 +283,5 @@ def _map_rgb(fraction: Any) -> Any:
     return np.rint(255.0 * map_colors(np.array(float(fraction)))).astype(np.uint8)
 
 
-def _rgb(color: str) -> tuple[int, int, int]:
-    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
+def _rgb(color: str) -> Any:
+    return np.rint(255.0 * rgb(color)).astype(np.uint8)

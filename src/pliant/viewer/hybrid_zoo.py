@@ -24,7 +24,7 @@ from pliant.models.rigid.inertia import box_triangles
 from pliant.viewer.hybrid_subject import HybridSubject, Part, Picture
 from pliant.viewer.inputs import scalar
 from pliant.viewer.palette import TINTS
-from pliant.viewer.shapes import Triangles, ball, revolve
+from pliant.viewer.shapes import Triangles, ball, revolve, ring_triangles
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand
 
 _BLUE, _ORANGE, _GREEN, _GREY, _DARK = TINTS[0], TINTS[1], TINTS[2], "#a8afba", "#5d6673"
@@ -34,10 +34,10 @@ BALL, PUSH = 0.1, 20.0
 """Radius of the drawn ball, m, and the largest force on it, N."""
 TORQUE = 0.02
 """Largest torque on the maze, N·m."""
-REACH = np.array([[-0.13, -0.13, -0.47], [0.13, 0.13, -0.33]])
-"""Where the wrist of the delta robot may be sent, m."""
+WORKSPACE = np.array([[-0.13, -0.13, -0.47], [0.13, 0.13, -0.33]])
+"""Corners of the box of wrist targets of the delta robot, m: inside its kinematic workspace."""
 MOTOR = np.deg2rad(15.0)
-"""How far its motors may be turned from where they start, rad."""
+"""Largest rotation of its motors from their initial angles, rad."""
 STIFFNESS, DAMPING = 150.0, 22.0
 """Gains of the delta robot for a target, 1/s² and 1/s."""
 FINGER, BRICK = (0.010, 0.010, 0.085), 0.03
@@ -57,7 +57,7 @@ def ball_subject() -> HybridSubject:
     picture = Picture(
         parts=(Part("ball", ball(np.zeros(3), BALL), _ORANGE, lambda q: _at((0.0, 0.0, q[0] + BALL))),),
         controllers={SLIDERS: push},
-        seen=np.array([[-0.4, -0.4, 0.0], [0.4, 0.4, 1.2]]),
+        view_points=np.array([[-0.4, -0.4, 0.0], [0.4, 0.4, 1.2]]),
         ranges=(scalar("force", "N", 1.0, (-PUSH, PUSH, 0.0), float),),
         obstacles=(Obstacle.plane(name="floor"),),
         arrows=arrows,
@@ -88,11 +88,11 @@ def maze_subject() -> HybridSubject:
         return [("ball", where), ("turn of the maze", f"{np.rad2deg(point.q[0]):.1f}°"),
                 ("torque", f"{1e3 * point.u[0]:.2f} mN·m")]  # fmt: skip
 
-    reach = 1.05 * float(radii[0])
+    extent = 1.05 * float(radii[0])
     picture = Picture(
         parts=tuple(parts),
         controllers={AUTOMATIC: lambda demand: maze_controller(), SLIDERS: turn},
-        seen=np.array([[-reach, -0.02, -reach], [reach, 0.02, reach]]),
+        view_points=np.array([[-extent, -0.02, -extent], [extent, 0.02, extent]]),
         ranges=(scalar("torque", "mN·m", 1e3, (-TORQUE, TORQUE, 0.0), float),),
         readings=readings,
         view=(0.12, -1.0, 0.12),
@@ -117,7 +117,7 @@ def delta_subject() -> HybridSubject:
         return _follower(system, wanted)
 
     def to_target(demand: Callable[[], Demand]) -> Any:
-        return _follower(system, lambda: np.clip(demand().target, *REACH))
+        return _follower(system, lambda: np.clip(demand().target, *WORKSPACE))
 
     def arrows(point: HybridState) -> tuple[FloatArray, FloatArray]:
         push = float(point.lam[list(system.row_names).index("finger")])
@@ -132,7 +132,7 @@ def delta_subject() -> HybridSubject:
     picture = Picture(
         parts=(*_arm_parts(arms), *_touching_parts(arms, table, ahead)),
         controllers={TARGET: to_target, SLIDERS: to_motors, AUTOMATIC: lambda demand: soft_touch(system)},
-        seen=np.array([[-0.3, -0.3, table], [0.3, 0.3, 0.02]]),
+        view_points=np.array([[-0.3, -0.3, table], [0.3, 0.3, 0.02]]),
         ranges=tuple(scalar(f"motor {k}", "°", 180.0 / np.pi, (-MOTOR, MOTOR, 0.0), float) for k in (1, 2, 3)),
         obstacles=(Obstacle.plane(point=(0.0, 0.0, table), name="table"),),
         arrows=arrows,
@@ -148,30 +148,29 @@ def cubes_subject() -> HybridSubject:
     """Three cubes that fall on a floor."""
     system = falling_cubes()
     half = system.details["half"]
-    corners, triangles = box_triangles(np.full(3, 2.0 * half))
 
     def part(k: int) -> Part:
-        surface = (np.asarray(corners), np.asarray(triangles, np.int64))
+        surface = _box(np.full(3, 2.0 * half))
         return Part(f"cube {k + 1}", surface, TINTS[k], lambda q: _posed(q[6 * k : 6 * k + 6]))
 
     picture = Picture(
         parts=tuple(part(k) for k in range(3)),
         controllers={AUTOMATIC: lambda demand: None},
-        seen=np.array([[-0.35, -0.15, 0.0], [0.35, 0.15, 0.25]]),
+        view_points=np.array([[-0.35, -0.15, 0.0], [0.35, 0.15, 0.25]]),
         obstacles=(Obstacle.plane(name="floor"),),
     )
     return HybridSubject(system, picture, name="falling cubes", about="24 vertices, each with its own state machine")
 
 
 def _follower(system: HybridSystem, wanted: Callable[[], FloatArray]) -> Any:
-    """Motor torques that draw the wrist to `wanted()` (3,) m: computed torque at the present place."""
+    """Motor torques that move the wrist to `wanted()` (3,) m: computed torque at the present position."""
     arms = system.details["arms"]
     mass = arms.task_mass(system.q0[:3], system.q0[3:6])
 
     def torque(t: float, q: FloatArray, v: FloatArray) -> FloatArray:
         jacobian = arms.jacobian(q[:3], q[3:6])
-        way = np.clip(wanted() - q[3:6], -0.03, 0.03)
-        force = mass @ (STIFFNESS * way - DAMPING * v[3:6])
+        offset = np.clip(wanted() - q[3:6], -0.03, 0.03)
+        force = mass @ (STIFFNESS * offset - DAMPING * v[3:6])
         return np.asarray(jacobian.T @ force + arms.gravity_torque(q[:3], q[3:6], jacobian=jacobian))
 
     return torque
@@ -221,13 +220,9 @@ def _ring(radius: float, gate: float, half: float) -> Triangles:
     r = radius + section[:, 0]
     points = np.stack([r * np.sin(angle)[:, None], np.broadcast_to(section[:, 1], (97, 4)), r * np.cos(angle)[:, None]],
                       axis=-1)  # fmt: skip
-    number = np.arange(4 * 97).reshape(97, 4)
-    a, b = number[:-1], np.roll(number[:-1], -1, axis=1)
-    c, d = np.roll(number[1:], -1, axis=1), number[1:]
-    sides = [np.stack(t, axis=-1).reshape(-1, 3) for t in ((a, b, c), (a, c, d))]
     lids = np.array([[0, 1, 2], [0, 2, 3]])
-    ends = [number[0][lids[:, ::-1]], number[-1][lids]]
-    return points.reshape(-1, 3), np.concatenate([*sides, *ends]).astype(np.int64)
+    triangles = [ring_triangles(97, 4), lids[:, ::-1], 4 * 96 + lids]
+    return points.reshape(-1, 3), np.concatenate(triangles).astype(np.int64)
 
 
 def _turned(q: FloatArray) -> FloatArray:

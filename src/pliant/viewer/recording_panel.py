@@ -1,11 +1,11 @@
-"""What is kept of a live simulation: a recording that can be played again and saved, pictures, and the state."""
+"""The panel that records a live simulation, replays and saves it, and saves screenshots and the state."""
 
 from __future__ import annotations
 
-import struct
+import io
 import tempfile
 import time
-import zlib
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +14,20 @@ import numpy as np
 from pliant.core.errors import PliantError
 from pliant.record import Run
 from pliant.viewer.driver import Driver
-from pliant.viewer.moment import Moment
+from pliant.viewer.frame import Frame
 
 REPLAY_SECONDS = 1.0 / 30.0
-"""Simulated time between two moments of a replay, s."""
+"""Simulated time between two frames of a replay, s."""
 PICTURE_SECONDS = 20.0
 """How long a browser may take for a picture, s."""
 
 
-class Keeping:
+class RecordingPanel:
     """The folder "Record and save" of a live viewer."""
 
     def __init__(self, viewer: Any, driver: Driver, *, order: float) -> None:
         self.run: Run | None = None
-        self.moments: list[Moment] = []
+        self.frames: list[Frame] = []
         self.recording = False
         self.replaying = False
         self._name = ""
@@ -59,7 +59,7 @@ class Keeping:
             self.stop()
         else:
             with self._viewer.busy:
-                self.moments, self.run, self.recording = [self._viewer.subject.moment()], None, True
+                self.frames, self.run, self.recording = [self._viewer.subject.frame()], None, True
                 self._viewer.subject.begin_recording()
                 self._name, self._saved = self._viewer.subject.name, False
             self.replay(False)
@@ -79,7 +79,7 @@ class Keeping:
 
     @property
     def unsaved(self) -> Run | None:
-        """What was recorded last and nobody has saved, None where there is nothing of the kind."""
+        """The last recording if it is not saved, else None."""
         return None if self._saved else self.run
 
     @property
@@ -87,18 +87,13 @@ class Keeping:
         """Name of a file for what was recorded."""
         return f"{file_name(self._name)}-run.npz"
 
-    def add(self, moment: Moment) -> None:
-        """A step was made."""
-        if self.recording and moment.time - self.moments[-1].time >= REPLAY_SECONDS - 1e-9:
-            self.moments.append(moment)
-
     def due(self, instant: float) -> bool:
-        """Whether the moment at `instant` (s) is to be kept."""
-        return self.recording and instant - self.moments[-1].time >= REPLAY_SECONDS - 1e-9
+        """Whether the frame at `instant` (s) is to be recorded."""
+        return self.recording and instant - self.frames[-1].time >= REPLAY_SECONDS - 1e-9
 
     def replay(self, on: bool) -> None:
-        """Play what was recorded, over and over, or go back to the simulation, which waits meanwhile."""
-        if on and (self.run is None or not self.moments):
+        """Replay the recording in a loop while the simulation is paused, or return to the simulation."""
+        if on and (self.run is None or not self.frames):
             return
         if on:
             self._viewer.pause()
@@ -107,21 +102,21 @@ class Keeping:
         self._viewer.ask()
 
     def forget(self) -> None:
-        """Another subject: end the recording; the run that was recorded can still be saved."""
+        """Another subject: end the recording; its run can still be saved."""
         self.stop()
         self.replay(False)
-        self.moments = []
+        self.frames = []
         self.replay_button.disabled = self.slider.disabled = True
 
-    def shown(self) -> Moment:
-        """The moment of the replay that is due now."""
+    def shown(self) -> Frame:
+        """The frame of the replay that is due now."""
         now = time.perf_counter()
-        span = self.moments[-1].time - self.moments[0].time
+        span = self.frames[-1].time - self.frames[0].time
         instant = (self.time + now - self._clock) % max(span, 1e-3)
         self._clock = now
         self.slider.value = min(instant, float(self.slider.max))
-        times = np.array([moment.time for moment in self.moments]) - self.moments[0].time
-        return self.moments[int(np.clip(np.searchsorted(times, instant, side="right") - 1, 0, len(times) - 1))]
+        times = np.array([frame.time for frame in self.frames]) - self.frames[0].time
+        return self.frames[int(np.clip(np.searchsorted(times, instant, side="right") - 1, 0, len(times) - 1))]
 
     def _sought(self, event: Any) -> None:
         if event.client_id is not None:
@@ -171,13 +166,6 @@ def png_bytes(picture: Any) -> bytes:
     if pixels.shape[2] == 4:
         cover = pixels[..., 3:] / 255.0
         pixels = pixels[..., :3] * cover + 255.0 * (1.0 - cover)
-    rows = np.rint(pixels).astype(np.uint8)
-    height, width = rows.shape[:2]
-    raw = np.concatenate([np.zeros((height, 1), np.uint8), rows.reshape(height, -1)], axis=1).tobytes()
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(raw, 9)) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + body
+    stream, image = io.BytesIO(), import_module("PIL.Image")  # comes with viser
+    image.fromarray(np.rint(pixels).astype(np.uint8)).save(stream, "png", optimize=True)
+    return stream.getvalue()

@@ -1,4 +1,4 @@
-"""One instant as it is drawn: where everything is, what pulls, presses and pushes, and what there is to read."""
+"""One frame of the animation: configurations, cable tensions, chamber pressures, contact forces and readings."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _NO_ARROWS = (np.zeros((0, 3)), np.zeros((0, 3)))
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class Frame:
     """What is drawn at `time` (s): positions and poses `q` of the bodies, and poses (4, 3) of the `obstacles`.
 
     `tensions` (k,) N are those of the cables, `pressures` (c,) Pa those of the chambers, `arrows` the points (m, 3) m
-    and forces (m, 3) N of the contacts, `tip` (3,) m the point that tasks are about, `readings` names and values.
+    and forces (m, 3) N of the contacts, `tip` (3,) m the controlled point, `readings` names and values.
     """
 
     time: float
@@ -36,12 +36,12 @@ class Moment:
     readings: tuple[tuple[str, str], ...] = ()
 
 
-def world_moment(state: State, info: StepInfo | None, tip: FloatArray | None = None) -> Moment:
-    """The moment of a world after a step, or before the first where `info` is None."""
+def world_frame(state: State, info: StepInfo | None, tip: FloatArray | None = None) -> Frame:
+    """The frame of a world after a step, or before the first where `info` is None."""
     world = state.world
     obstacles = tuple(obstacle.pose(state.time) for obstacle in world.obstacles)
     if info is None or info.assembly is None or info.lam is None:
-        return Moment(state.time, state.q, obstacles, *_still(world.constraints), tip=tip)
+        return Frame(state.time, state.q, obstacles, *_still(world.constraints), tip=tip)
     delta, lam = info.delta, info.lam
     readings, points, forces = [], [], []
     tensions: list[float] = []
@@ -62,13 +62,13 @@ def world_moment(state: State, info: StepInfo | None, tip: FloatArray | None = N
             if maker.drawn_as == "chamber":
                 pressures.append(values[1])
     arrows = (np.concatenate(points), np.concatenate(forces)) if points else _NO_ARROWS
-    return Moment(
+    return Frame(
         state.time, state.q, obstacles, np.array(tensions), np.array(pressures), arrows, tip, tuple(readings)
     )  # fmt: skip
 
 
 def _still(makers: Any) -> tuple[FloatArray, FloatArray]:
-    """Tensions and pressures where nothing acts yet."""
+    """Zero tensions and pressures, before the first step."""
     drawn = [getattr(maker, "drawn_as", None) for maker in makers]
     cables, chambers = (np.zeros(drawn.count(kind)) for kind in ("cable", "chamber"))
     return cables, chambers
@@ -81,7 +81,9 @@ def _contacts(pair: Any, info: StepInfo) -> tuple[str, Any]:
 
 
 def reading_text(actuator: Any, values: FloatArray) -> str:
-    """What an actuator does, or how large a contact force (3,) N is; one of your own in the units of its commands."""
+    """The actuation of an actuator in practical units, or the norm of a contact force (3,) N; a user-defined actuator
+    in the units of its commands.
+    """
     if len(values) == 3:
         return f"{float(np.linalg.norm(values)):.3f} N"
     return str(actuator.reading(values))

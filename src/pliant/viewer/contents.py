@@ -1,4 +1,4 @@
-"""What stands on the stage: bodies, obstacles, cables and chambers of a run or a world, as far as they are known."""
+"""Contents of a drawn scene: bodies, obstacles, cables and chambers of a run or a world."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from pliant.world import World
 PLAIN, DISPLACEMENT, STRESS = "plain", "displacement (mm)", "von Mises stress (kPa)"
 FIBRE = "fibre stress of rods (kPa)"
 LARGEST_SKIN = 6000
-"""Points of the skin of a beam or a rod that are still streamed as they are."""
+"""Points of the skin of a beam or a rod above which it is coarsened: 40 frames a second must fit a browser's link."""
 COARSER = ((3, 2), (2, 3), (2, 4))
-"""Outlines along a piece, and which of their points are kept, of ever coarser skins."""
+"""Cross-sections along an element and stride of their points, of ever coarser skins."""
 
 
-class Cast:
-    """Bodies with their read-outs, obstacles, cables and chambers. A run that does not know its world has bodies alone.
+class SceneContents:
+    """Bodies with their read-outs, obstacles, cables and chambers. A run without its world has bodies alone.
 
-    `tints` (#rrggbb) are colours of the bodies where they are not given in turn.
+    `tints` (#rrggbb) replace the default colours of the bodies.
     """
 
     def __init__(
@@ -44,16 +44,16 @@ class Cast:
         self.tints = tints
         self._models = models
 
-    def mesh_points(self, number: int) -> FloatArray:
-        """Nodes (n, 3) m of volume `number` in the frame of its mesh, before it was placed where that is known."""
-        model, mesh = self._models.get(number), self.bodies[number].mesh
+    def mesh_points(self, index: int) -> FloatArray:
+        """Nodes (n, 3) m of volume `index` in the coordinates of its mesh, before placement where that is known."""
+        model, mesh = self._models.get(index), self.bodies[index].mesh
         assert mesh is not None
         points: FloatArray = mesh.points if model is None else model.spec.mesh.points
         return points
 
     @classmethod
-    def of_world(cls, world: World) -> Cast:
-        """All of a world."""
+    def of_world(cls, world: World) -> SceneContents:
+        """The contents of a world."""
         recorded = recorded_bodies(world)
         bodies = tuple(_drawn(body, model) for body, model in zip(recorded, world.models, strict=True))
         strands: Any = tuple(maker for maker in world.constraints if getattr(maker, "drawn_as", None) == "cable")
@@ -62,23 +62,23 @@ class Cast:
         return cls(bodies, world.obstacles, strands, models, chambers)
 
     @classmethod
-    def of_run(cls, run: Run) -> Cast:
-        """All of the world that was simulated, or the bodies alone where the run does not know it."""
+    def of_run(cls, run: Run) -> SceneContents:
+        """The contents of the simulated world, or the bodies alone where the run does not hold it."""
         return cls(run.bodies, (), (), {}) if run.world is None else cls.of_world(run.world)
 
     @property
     def hides(self) -> bool:
-        """Whether bodies hide cables or chambers, so that they had better be seen through."""
+        """Whether bodies hide cables or chambers, so that transparent bodies are the better default."""
         return bool(self.strands or self.chambers)
 
     @property
     def color_modes(self) -> tuple[str, ...]:
-        """What volumes and rods can be coloured by."""
+        """Colour modes of volumes and rods."""
         stresses = {str(model.stress_name): None for model in self._models.values()}
         return (PLAIN, *((DISPLACEMENT,) if self._volumes() else ()), *sorted(stresses, reverse=True))
 
     def values(self, mode: str, q: tuple[FloatArray, ...]) -> dict[int, FloatArray]:
-        """Of each volume or rod by its number, a value at each node or skin point (n,), in the unit of `mode`."""
+        """Of each volume or rod by index, a value at each node or skin point (n,), in the unit of `mode`."""
         if mode == PLAIN:
             return {}
         if mode == DISPLACEMENT:
@@ -91,7 +91,7 @@ class Cast:
 
 
 def _drawn(body: RecordedBody, model: Any) -> RecordedBody:
-    """`body` with a skin that a browser takes many times a second: hundreds of beams get a coarser one."""
+    """`body` with a skin that can be streamed in real time: hundreds of beams get a coarser one."""
     coarser = iter(COARSER)
     while body.skin is not None and len(body.skin.points(model.initial()[0])) > LARGEST_SKIN:
         options = next(coarser, None)

@@ -1,6 +1,4 @@
-"""How things look: what colours them, the scales of colours and arrows, which grow as larger values come, and their
-legends.
-"""
+"""Appearance of the scene: colouring, scales of colours and arrows, which grow with the values met, and legends."""
 
 from __future__ import annotations
 
@@ -12,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray
-from pliant.viewer.cast import PLAIN, Cast
+from pliant.viewer.contents import PLAIN, SceneContents
 from pliant.viewer.driver import Driver
-from pliant.viewer.moment import Moment
+from pliant.viewer.frame import Frame
 from pliant.viewer.palette import map_colors
 
 BAND_COUNT = 16
@@ -24,9 +22,9 @@ TENSION, PRESSURE, CONTACT = "tension of cables (N)", "pressure in chambers (kPa
 
 @dataclass(frozen=True, eq=False)
 class Shading:
-    """How one moment is coloured: places on the colour map, 0…1, of the nodes of bodies by number, of the cables (k,)
-    and of the chambers (c,); `force_unit` N is the force whose arrow has the full length `arrow` (0: no arrows), as a
-    share of the scene.
+    """Colours of one frame: positions on the colour map, 0…1, of the nodes of bodies by index, of the cables (k,) and
+    of the chambers (c,); `force_unit` N is the force whose arrow has the full length `arrow` (0: no arrows), a fraction
+    of the scene size.
     """
 
     bodies: dict[int, FloatArray]
@@ -39,13 +37,20 @@ class Shading:
     see_through: bool
 
 
-class Look:
+class Appearance:
     """The folder "Look" of the panel."""
 
     def __init__(
-        self, gui: Any, cast: Cast, driver: Driver, changed: Callable[[], None], *, arrows: bool, order: float = 40.0
+        self,
+        gui: Any,
+        contents: SceneContents,
+        driver: Driver,
+        changed: Callable[[], None],
+        *,
+        arrows: bool,
+        order: float = 40.0,
     ) -> None:
-        self._cast = cast
+        self._contents = contents
         self._driver = driver
         self._highs: dict[str, float] = {}
         self._legends: dict[str, Any] = {}
@@ -56,12 +61,12 @@ class Look:
 
         self.folder = gui.add_folder("Look", order=order)
         with self.folder:
-            self.mode = control(gui.add_dropdown("body colour", cast.color_modes, initial_value=PLAIN))
+            self.mode = control(gui.add_dropdown("body colour", contents.color_modes, initial_value=PLAIN))
             self._legends["body"] = gui.add_html("", visible=False)
-            self.see_through = control(gui.add_checkbox("see through", initial_value=cast.hides))
-            if cast.strands:
+            self.see_through = control(gui.add_checkbox("see through", initial_value=contents.hides))
+            if contents.strands:
                 self._legends[TENSION] = gui.add_html("", visible=False)
-            if cast.chambers:
+            if contents.chambers:
                 self._legends[PRESSURE] = gui.add_html("", visible=False)
             self.arrows = self.arrow_scale = None
             if arrows:
@@ -70,32 +75,32 @@ class Look:
                 self._legends[CONTACT] = gui.add_html("", visible=False)
 
     def widen(self, mode: str, values: Any) -> float:
-        """Upper end of the scale of `mode` once it takes in `values` (n,), but for the highest 0.2 % of them."""
+        """Upper end of the scale of `mode`, raised to the 99.8 % quantile of `values` (n,)."""
         values = np.abs(np.asarray(values, float)).ravel()
         largest = float(np.quantile(values, 0.998)) if len(values) else 0.0
         self._highs[mode] = max(self._highs.get(mode, 0.0), largest)
         return self._highs[mode]
 
     def lengthen(self, force: float) -> float:
-        """The force (N) of the longest arrow once `force` (N) has one."""
+        """The force (N) of the longest arrow, raised to `force` (N)."""
         self._highs[CONTACT] = max(self._highs.get(CONTACT, 0.0), force)
         return self._highs[CONTACT]
 
     def forget(self) -> None:
-        """Start the scales anew."""
+        """Reset the scales."""
         self._highs.clear()
 
-    def shading(self, moment: Moment, values: dict[int, FloatArray]) -> Shading:
-        """How `moment` is coloured, its bodies by `values` in the unit of the colour mode; the legends follow."""
+    def shading(self, frame: Frame, values: dict[int, FloatArray]) -> Shading:
+        """Colours of `frame`, of its bodies by `values` in the unit of the colour mode; updates the legends."""
         mode = str(self._driver.value(self.mode))
         fractions: dict[int, FloatArray] = {}
         if values:
             high = self.widen(mode, np.concatenate(list(values.values())))
             fractions = {k: v / max(high, 1e-300) for k, v in values.items()}
         self._legend("body", mode, self._highs.get(mode, 0.0) if values else None)
-        cables = self._fractions(TENSION, moment.tensions)
-        chambers = self._fractions(PRESSURE, 1e-3 * moment.pressures)
-        unit, arrow = self._arrows(moment)
+        cables = self._fractions(TENSION, frame.tensions)
+        chambers = self._fractions(PRESSURE, 1e-3 * frame.pressures)
+        unit, arrow = self._arrows(frame)
         return Shading(fractions, cables, chambers, unit, arrow, bool(self._driver.value(self.see_through)))
 
     def _fractions(self, mode: str, values: FloatArray) -> FloatArray:
@@ -103,11 +108,11 @@ class Look:
         self._legend(mode, mode, high if high > 1e-9 else None)
         return np.asarray(np.abs(values) / max(high, 1e-9))
 
-    def _arrows(self, moment: Moment) -> tuple[float, float]:
+    def _arrows(self, frame: Frame) -> tuple[float, float]:
         if self.arrows is None or not self._driver.value(self.arrows):
             self._legend(CONTACT, "", None)
             return 1.0, 0.0
-        sizes = np.linalg.norm(moment.arrows[1], axis=1)
+        sizes = np.linalg.norm(frame.arrows[1], axis=1)
         high = self.lengthen(float(sizes.max(initial=0.0)))
         count = int((sizes > 0.01 * high).sum()) if high else 0
         if CONTACT in self._legends and self._texts.get(CONTACT) != (count, round(high, 3)):
@@ -118,13 +123,13 @@ class Look:
         assert self.arrow_scale is not None
         return max(high, 1e-12), float(self._driver.value(self.arrow_scale))
 
-    def _legend(self, place: str, label: str, high: float | None) -> None:
+    def _legend(self, key: str, label: str, high: float | None) -> None:
         """Show the scale from 0 to `high`, or none; sent only where it changed."""
-        legend = self._legends.get(place)
+        legend = self._legends.get(key)
         text = (label, None if high is None else f"{high:.3g}")
-        if legend is None or self._texts.get(place) == text:
+        if legend is None or self._texts.get(key) == text:
             return
-        self._texts[place] = text
+        self._texts[key] = text
         legend.visible = high is not None
         if high is not None:
             legend.content = legend_html(high, label)

@@ -9,7 +9,7 @@ from scipy.ndimage import gaussian_filter
 
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.viewer.palette import map_colors, rgb
-from pliant.viewer.raster import Camera, rasterize, shade, shrink
+from pliant.viewer.rasterizer import Camera, rasterize, shade, shrink
 from pliant.viewer.surfaces import (
     Scale,
     SurfaceFrames,
@@ -33,12 +33,12 @@ def render_poses(
     scales: Sequence[Scale],
     camera: Camera,
     *,
-    stage: tuple[FloatArray, FloatArray] | None = None,
+    floor_box: tuple[FloatArray, FloatArray] | None = None,
 ) -> FloatArray:
     """Draw all frames of `surfaces` over each other: the last solid, the others the fainter the earlier.
 
-    `stage` are two corners (3,) [m] of what the floor belongs to: None takes these surfaces; a film gives those of the
-    whole motion, so that its floor stays. Returns sRGB in 0…1, shape (height, width, 3).
+    `floor_box` are the corners (3,) [m] of the box above the floor: None takes these surfaces; a film gives those of
+    the whole motion, so that its floor stays. Returns sRGB in 0…1, shape (height, width, 3).
     """
     still = [i for i, surface in enumerate(surfaces) if len(surface.frames) == 1 and not surface.in_front]
     moving = [i for i, surface in enumerate(surfaces) if len(surface.frames) > 1 and not surface.in_front]
@@ -46,7 +46,7 @@ def render_poses(
     count = max(len(surface.frames) for surface in surfaces)
     large = camera.scaled(_SUPERSAMPLING)
     image = _background(camera)
-    image = _draw_floor(image, surfaces, camera, bounds(surfaces) if stage is None else stage)
+    image = _draw_floor(image, surfaces, camera, bounds(surfaces) if floor_box is None else floor_box)
     near = np.zeros((large.size[1], large.size[0]))
     image = _over(image, _draw_pose(surfaces, still, 0, scales, large, near))
     for pose in range(count - 1):
@@ -150,10 +150,10 @@ def _background(camera: Camera) -> FloatArray:
 
 
 def _draw_floor(
-    image: FloatArray, surfaces: Sequence[SurfaceFrames], camera: Camera, stage: tuple[FloatArray, FloatArray]
+    image: FloatArray, surfaces: Sequence[SurfaceFrames], camera: Camera, floor_box: tuple[FloatArray, FloatArray]
 ) -> FloatArray:
     """The image with grid lines, fading with distance, and the shadow of the last pose on the floor."""
-    lower, upper = stage
+    lower, upper = floor_box
     extent, height = float(np.linalg.norm(upper - lower)), floor_height(lower, upper)
     rows, columns = np.mgrid[: camera.size[1], : camera.size[0]]
     sight = camera.directions(columns, rows)
