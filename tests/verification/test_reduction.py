@@ -13,6 +13,7 @@ from scipy import linalg
 import pliant as pl
 from benchmarks.tasks.beam import HEADLINE
 from pliant.materials import Tangent
+from pliant.reduced import Subspace
 from pliant.reduction import curved, ecsw, experiments, latin_hypercube, pod, reduce, validate
 from pliant.solvers.linear import BlockMatrix
 from pliant.world.reduced import reduced
@@ -209,7 +210,7 @@ def test_a_linear_beam_in_its_eigenmodes_is_modal_superposition():
     for count, share in ((1, 12.0 * 1.8751**-4), (2, 12.0 * (1.8751**-4 + 4.6941**-4))):
         modes = np.zeros((model.size, count))
         modes[free] = vectors[:, upward[:count]]
-        space = pl.models.volume.Subspace(model.spec, modes, rest=model.rest, point_count=model.points.count)
+        space = Subspace(model.spec, modes, rest=model.rest, point_count=model.points.count)
         state, _ = pl.QuasiStatic()(small := reduced(world, [space]), small.initial_state())
         moved = (state.q[0] - model.rest).ravel()[free]
         wanted = sum(vectors[:, k] * (vectors[:, k] @ load) / squares[k] for k in upward[:count])
@@ -259,7 +260,7 @@ def test_a_tower_that_touches_itself_follows_pressures_it_was_not_trained_by():
     seen = experiments(world, latin_hypercube(world, 20, steps=8, seed=3, **options), workers=1, progress=False)
     fast = reduce(world, seen, motion_tolerance=3e-4, contact_tolerance=0.05)
     judged = validate(fast, world, latin_hypercube(world, 2, steps=8, seed=77, **options))
-    (few,) = (part for part in fast.reductions if isinstance(part, pl.models.volume.Subspace))
+    (few,) = (part for part in fast.reductions if isinstance(part, Subspace))
     assert few.size <= 16
     assert len(few.points) <= 64
     assert judged.force.max() > 0.05, "it has to touch to tell anything"

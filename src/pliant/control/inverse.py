@@ -25,7 +25,7 @@ from pliant.actuators.values import Cut, Displacement
 from pliant.constraints.rows import forces_of
 from pliant.control.effectors import AnyEffector, EffectorRows
 from pliant.control.guides import has_guides, solve_with_guides
-from pliant.control.solving import Solving
+from pliant.control.solving import Reached, Solving
 from pliant.control.supports import DrivenSupport, MovedSupport
 from pliant.core.checks import non_negative
 from pliant.core.errors import InputError
@@ -136,6 +136,11 @@ class _Bound:
         return bool(np.isfinite(self.change_limits[2]).any())
 
     @cached_property
+    def any_force_rate(self) -> bool:
+        """Whether the rate of a force is limited."""
+        return bool(np.isfinite(self.force_limits[2]).any())
+
+    @cached_property
     def force_limits(self) -> FloatArray:
         """Least and largest forces of the actuators, and their largest rates per second, (3, actuators), N."""
         return np.array([(k.lower, k.upper, k.force_rate) for k in self.limits]).reshape(-1, 3).T
@@ -183,15 +188,21 @@ class InverseReport:
 
     `result` is that of the QPCC solver, with status, objective, gap and path; `problem` the problem it solved.
     `friction_change` is by how much friction in guides still changed in the last turn of `control.guides`, over the
-    largest force: above 1e-6 the actuation is near the best one. `limited` are the names of the actuators that stand at
-    a limit of force or displacement.
+    largest force: above 1e-6 the actuation is near the best one. `extent` says where actuators and supports have gone.
     """
 
     session: InverseSession
     result: QpccResult
     problem: QpccProblem
-    limited: tuple[str, ...]
+    extent: Reached
     friction_change: float = 0.0
+
+    @property
+    def limited(self) -> tuple[str, ...]:
+        """Names of the actuators that stand at a limit of force or displacement."""
+        bound = self.session.bound
+        names = [*(each.name for each in bound.actuators), *(each.spec.name for each in bound.supports)]
+        return tuple(name for name, there in zip(names, self.extent.at_limit(), strict=True) if there)
 
     def error(self, effector: Any, info: StepInfo) -> float:
         """Distance of an effector from its target at the end of the step, m (m³, rad)."""
@@ -264,9 +275,8 @@ class InverseSession:
             driven, bodies = driven.moved(bodies, amount)
             supports.append(driven)
         session = replace(self, supports=tuple(supports))
-        names = [*(each.name for each in self.bound.actuators), *(each.spec.name for each in self.bound.supports)]
-        limited = tuple(name for name, there in zip(names, solving.limited(lam, moved), strict=True) if there)
-        return Solution(lam, dx, bodies, session, InverseReport(session, result, qpcc, limited, change))
+        report = InverseReport(session, result, qpcc, solving.reached(lam, moved), change)
+        return Solution(lam, dx, bodies, session, report)
 
     def _with_guides(self, condensed: Condensed) -> tuple[FloatArray, Any, float]:
         """λ of all rows where some have friction in their guides, the last inverse, and what still changed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,23 @@ from pliant.stepping.session import Condensed
 
 if TYPE_CHECKING:
     from pliant.control.inverse import InverseSession
+
+
+class Reached(NamedTuple):
+    """Unknowns of an inverse, forces of the actuators (N) and motions of the supports (m), with their limits; and the
+    displacements of the actuators, m, with theirs.
+    """
+
+    x: FloatArray
+    x_limits: tuple[FloatArray, FloatArray]
+    delta: FloatArray
+    limits: tuple[FloatArray, FloatArray]
+
+    def at_limit(self) -> BoolArray:
+        """Which actuators, then supports, are at a limit of force or displacement."""
+        at: BoolArray = _near(self.x, self.x_limits[0]) | _near(self.x, self.x_limits[1])
+        at[: len(self.delta)] |= _near(self.delta, self.limits[0]) | _near(self.delta, self.limits[1])
+        return at
 
 
 class Solving:
@@ -139,10 +156,12 @@ class Solving:
         """Bounds of x (na,) and of the actuators' displacements (actuators,)."""
         bound, last = self.bound, self.last[self.actuator_rows]
         interval = self.bodies.scheme.interval
-        least, most, force_rates = bound.force_limits
-        force_changes = np.array([largest_change(rate, interval) for rate in force_rates])
-        x_low = np.minimum(np.maximum(least, last - force_changes), most)
-        x_high = np.maximum(np.minimum(most, last + force_changes), least)
+        x_low, x_high, force_rates = bound.force_limits
+        if bound.any_force_rate:
+            least, most = x_low, x_high
+            changes = np.array([largest_change(rate, interval) for rate in force_rates])
+            x_low = np.minimum(np.maximum(least, last - changes), most)
+            x_high = np.maximum(np.minimum(most, last + changes), least)
         low, high, rates = bound.change_limits
         if bound.any_rate:
             changes = np.array([largest_change(rate, interval) for rate in rates])
@@ -183,14 +202,11 @@ class Solving:
         result = solve_frictional(padded, friction, warm=x)
         return result.x, result.y[rows], result
 
-    def limited(self, lam: FloatArray, moved: FloatArray) -> BoolArray:
-        """Which actuators, then supports, are at a limit of force or displacement."""
-        (x_low, x_high), (low, high), actuators = self.x_limits, self.limits, self.actuator_rows
-        delta = self.problem.delta_free[actuators] + self.problem.W[actuators] @ lam + self.B[actuators] @ moved
-        x = np.concatenate([lam[actuators], moved])
-        at: BoolArray = _near(x, x_low) | _near(x, x_high)
-        at[: len(delta)] |= _near(delta, low) | _near(delta, high)
-        return at
+    def reached(self, lam: FloatArray, moved: FloatArray) -> Reached:
+        """Where actuators and supports have gone, and their limits."""
+        rows = self.actuator_rows
+        delta = self.problem.delta_free[rows] + self.problem.W[rows] @ lam + self.B[rows] @ moved
+        return Reached(np.concatenate([lam[rows], moved]), self.x_limits, delta, self.limits)
 
 
 def _near(x: FloatArray, bound: FloatArray) -> Any:

@@ -252,7 +252,7 @@ def correct(
             system.release(factor)
     done = evolve(
         step,
-        bodies=evolve(bodies, reactions=reactions),
+        bodies=bodies if reactions is bodies.reactions else evolve(bodies, reactions=reactions),
         session=session,
         assembly=assembly,
         lam=lam,

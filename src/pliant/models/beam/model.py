@@ -17,7 +17,6 @@ import numpy as np
 from pliant.core.arrays import sum_by, writable
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
-from pliant.core.lie import rotation_exp
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.axis import BeamAxis
@@ -31,6 +30,7 @@ from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, motions_of_frames, open_modes
 from pliant.models.model import StepStart
 from pliant.models.skin import Skin
+from pliant.models.supports import Claim, claimed, prescribed
 from pliant.models.volume import assembly
 from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.loads import PointLoad, Support
@@ -78,7 +78,7 @@ class BeamModel(Model):
     held_unknowns: IndexArray
     partly_held: bool
     loads: tuple[tuple[PointLoad, FloatArray], ...]
-    supports: tuple[tuple[Support, IntArray, str | None], ...]
+    supports: tuple[Claim, ...]
     symbolic: Symbolic
 
     @classmethod
@@ -255,22 +255,7 @@ class BeamModel(Model):
 
     def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
         """Poses (n, 4, 3) at which held unknowns stand (those of the rest shape elsewhere)."""
-        target = self.rest
-        for support, nodes, taken in self.supports:
-            displacement, rotation = support.placement(values.get(support))
-            if not displacement.any() and (rotation is None or not rotation.any()):
-                continue
-            if taken is not None:
-                raise InputError(
-                    f"a moving support of {self.name!r} asks for {taken}, which a clamp or another support holds "
-                    "already; shrink one of the regions"
-                )
-            target = target.copy() if target is self.rest else target
-            for axis, amount in zip(support.axis_numbers, displacement, strict=True):
-                target[nodes, 0, axis] = self.rest[nodes, 0, axis] + amount
-            if rotation is not None:
-                target[nodes, 1:] = rotation_exp(rotation) @ self.rest[nodes, 1:]
-        return target
+        return prescribed(self.name, self.rest, self.supports, values)
 
     def factorize(self, values: FloatArray, twists: Twists | None, *, out: CholeskyFactor | None = None) -> BeamFactor:
         """Numeric factor of the blocks and what moments add; `values` loses its constrained rows. The memory of `out`
@@ -358,22 +343,15 @@ def _weights(spec: Beam, load: PointLoad) -> FloatArray:
     return weights
 
 
-def _held(
-    spec: Beam, supports: Sequence[Support]
-) -> tuple[BoolArray, tuple[tuple[Support, IntArray, str | None], ...]]:
+def _held(spec: Beam, supports: Sequence[Support]) -> tuple[BoolArray, tuple[Claim, ...]]:
     """Held unknowns (n, 2, 3), and each support with its nodes and the first unknown that was held before."""
     held = np.zeros((spec.node_count, 2, 3), bool)
     held[spec.selected(spec.clamp, what=f"clamp of {spec.name!r}")] = True
     held[spec.selected(spec.pin, what=f"pin of {spec.name!r}"), 0] = True
-    listed: list[tuple[Support, IntArray, str | None]] = []
+    listed: list[Claim] = []
     for support in supports:
         nodes = spec.selected(support.region, what=f"support of {spec.name!r}")
-        taken = [f"{'xyz'[a]} of node {n}" for a in support.axis_numbers for n in nodes[held[nodes, 0, a]][:1]]
-        held[nodes[:, None], 0, support.axis_numbers] = True
-        if support.rotation is not None:
-            taken += [f"the frame of node {n}" for n in nodes[held[nodes, 1, 0]][:1]]
-            held[nodes, 1] = True
-        listed.append((support, nodes, taken[0] if taken else None))
+        listed.append(claimed(support, nodes, held[:, 0], held[:, 1]))
     if held.all():
         raise InputError(f"every node of {spec.name!r} is held: nothing can move; shrink the clamp or the supports")
     return held, tuple(listed)

@@ -19,8 +19,7 @@ import numpy as np
 from pliant.core.arrays import writable
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
-from pliant.core.lie import rotation_exp
-from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.models.beam.skin import STATIONS
 from pliant.models.body import Model, Parts
 from pliant.models.contact_shape import ContactShape
@@ -34,6 +33,7 @@ from pliant.models.rod.skin import rod_skin
 from pliant.models.rod.stations import Loaded, Stations, Sweep, build_stations
 from pliant.models.rod.trial import RodTrial
 from pliant.models.skin import Skin
+from pliant.models.supports import Claim, prescribed
 from pliant.models.volume.loads import Support
 
 OPEN_BASE = 1e-3
@@ -58,7 +58,7 @@ class RodModel(Model):
     loads: tuple[Loaded, ...]
     held: BoolArray
     active: IndexArray
-    supports: tuple[tuple[Support, IntArray, str | None], ...]
+    supports: tuple[Claim, ...]
 
     stress_name: ClassVar[str | None] = "fibre stress of rods (kPa)"
 
@@ -305,18 +305,7 @@ class RodModel(Model):
 
     def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
         """Pose (4, 3) at which the held part of the base stands."""
-        target: FloatArray = self.rest[:4].copy()
-        for support, _, taken in self.supports:
-            displacement, rotation = support.placement(values.get(support))
-            if not displacement.any() and (rotation is None or not rotation.any()):
-                continue
-            if taken is not None:
-                raise InputError(f"two supports of {self.name!r} hold {taken} and one of them moves; leave one out")
-            for axis, amount in zip(support.axis_numbers, displacement, strict=True):
-                target[0, axis] = self.rest[0, axis] + amount
-            if rotation is not None:
-                target[1:] = rotation_exp(rotation) @ self.rest[1:4]
-        return target
+        return np.array(prescribed(self.name, self.rest[None, :4], self.supports, values)[0])
 
 
 def _stiffness(spec: Rod) -> FloatArray:
@@ -331,7 +320,7 @@ def _stiffness(spec: Rod) -> FloatArray:
     return np.concatenate(rows)
 
 
-def _held(spec: Rod, supports: Sequence[Support]) -> tuple[BoolArray, tuple[tuple[Support, IntArray, str | None], ...]]:
+def _held(spec: Rod, supports: Sequence[Support]) -> tuple[BoolArray, tuple[Claim, ...]]:
     """Held unknowns (2 + 2N, 3), and each support with its node and what another support holds already."""
     held = np.zeros((2 + 2 * spec.sections, 3), bool)
     strains = np.ones(6, bool)
@@ -342,7 +331,7 @@ def _held(spec: Rod, supports: Sequence[Support]) -> tuple[BoolArray, tuple[tupl
         held[0, 0] = False
     if isinstance(spec.base, Turn):
         held[1, 0] = False
-    listed: list[tuple[Support, IntArray, str | None]] = []
+    listed: list[Claim] = []
     claimed = np.zeros((2, 3), bool)
     for support in supports:
         nodes = spec.selected(support.region, what=f"support of {spec.name!r}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, open_modes
 from pliant.models.model import StepStart
 from pliant.models.skin import Skin
+from pliant.models.supports import Claim, claimed, prescribed
 from pliant.models.volume import assembly, readouts
 from pliant.models.volume.barycentric import BarycentricMap
 from pliant.models.volume.contact_shape import surface_of
@@ -59,7 +61,7 @@ class VolumeModel(Model):
     partly_held: bool
     nodal_loads: tuple[tuple[Load, FloatArray], ...]
     pressure_loads: tuple[tuple[PressureLoad, PressureFacets], ...]
-    supports: tuple[tuple[Support, IntArray, str | None], ...]
+    supports: tuple[Claim, ...]
     fibres: tuple[FibreBars, ...]
     symbolic: Symbolic
 
@@ -156,10 +158,17 @@ class VolumeModel(Model):
 
     def free_modes(self, q: FloatArray) -> FreeModes | None:
         """The rigid motions that its supports leave open."""
+        if self._clamp_pins:
+            return None
         q = finite_array(f"positions of {self.name!r}", q)
         if is_pinned(q[self.held.all(axis=1)]):
             return None
         return open_modes(self.held, *motions_of_points(q, self.mass.nodal), self.mass.apply)
+
+    @cached_property
+    def _clamp_pins(self) -> bool:
+        """Whether its clamp, which never moves, leaves no rigid motion open."""
+        return not self.supports and is_pinned(self.rest[self.held.all(axis=1)])
 
     def is_inverted(self, q: FloatArray) -> bool:
         """Whether elements are inverted, as some laws allow; small strain knows no inversion."""
@@ -299,20 +308,9 @@ class VolumeModel(Model):
 
     def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
         """Positions (n, 3), m, at which the held unknowns stand (the rest shape elsewhere)."""
-        target = self.rest
-        for support, nodes, taken in self.supports:
-            displacement = values.get(support, support.value)
-            if not displacement.any():
-                continue
-            if taken is not None:
-                raise InputError(
-                    f"a moving support of {self.name!r} asks for {taken}, which the clamp or another support holds "
-                    "already; shrink one of the regions"
-                )
-            target = target.copy() if target is self.rest else target
-            for axis, amount in zip(support.axis_numbers, displacement, strict=True):
-                target[nodes, axis] = self.rest[nodes, axis] + amount
-        return target
+        rest = self.rest[:, None]
+        target = prescribed(self.name, rest, self.supports, values)
+        return self.rest if target is rest else np.ascontiguousarray(target[:, 0])
 
     def factorize(self, values: FloatArray, *, out: CholeskyFactor | None = None) -> CholeskyFactor | HeldFactor:
         """Numeric factor of the blocks; `values` loses its constrained rows. The memory of `out` is used again."""
@@ -346,23 +344,19 @@ def _cliques(points: Points, cells: IntArray, couplings: Sequence[IntArray]) -> 
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), nodes.astype(np.int32)
 
 
-def _held(
-    spec: Volume, supports: Sequence[Support]
-) -> tuple[BoolArray, bool, tuple[tuple[Support, IntArray, str | None], ...]]:
+def _held(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, bool, tuple[Claim, ...]]:
     """Held unknowns (n, 3), whether some node is held in part only, and each support with its nodes.
 
     With them stands the first unknown, if any, that was held before: such a support may not move.
     """
     mesh = spec.mesh
     held = np.zeros((mesh.node_count, 3), bool)
-    listed: list[tuple[Support, IntArray, str | None]] = []
+    listed: list[Claim] = []
     if spec.clamp is not None:
         held[spec.clamp.nodes(mesh.points, what=f"clamp of {spec.name!r}")] = True
     for support in supports:
         nodes = support.region.nodes(mesh.points, what=f"support of {spec.name!r}")
-        taken = [f"{'xyz'[axis]} of node {n}" for axis in support.axis_numbers for n in nodes[held[nodes, axis]][:1]]
-        held[nodes[:, None], support.axis_numbers] = True
-        listed.append((support, nodes, taken[0] if taken else None))
+        listed.append(claimed(support, nodes, held))
     if held.all():
         raise InputError(f"every node of {spec.name!r} is held: nothing can move; shrink the clamp or the supports")
     partly = held.any(axis=1) & ~held.all(axis=1)
