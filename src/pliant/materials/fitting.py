@@ -70,7 +70,7 @@ def fit_neo_hookean(
     check_poisson("fit_neo_hookean", poisson)
     strains, stresses = _data(strain, stress, coefficient_count=1)
     s = 1.0 + strains
-    (mu,) = _solve((s - s**-2.0)[:, None], stresses, _shares(stresses, relative))
+    (mu,) = _solve((s - s**-2.0)[:, None], stresses, _weights(stresses, relative))
     material = NeoHookean(young=2.0 * mu * (1.0 + poisson), poisson=poisson, density=density)
     return _fit(material, strains, stresses)
 
@@ -93,7 +93,7 @@ def fit_yeoh(
         raise InputError(f"terms of fit_yeoh must be 1, 2 or 3, got {terms!r}")
     strains, stresses = _data(strain, stress, coefficient_count=terms)
     c = np.zeros(3)
-    c[:terms] = _solve(_yeoh_shapes(1.0 + strains)[:, :terms], stresses, _shares(stresses, relative))
+    c[:terms] = _solve(_yeoh_shapes(1.0 + strains)[:, :terms], stresses, _weights(stresses, relative))
     material = Yeoh(c1=float(c[0]), c2=float(c[1]), c3=float(c[2]), poisson=poisson, density=density)
     return _fit(material, strains, stresses)
 
@@ -106,15 +106,15 @@ def fit_ogden(
     The modulus m is linear and eliminated; the exponent a is searched for in `EXPONENT_RANGE`.
     """
     strains, stresses = _data(strain, stress, coefficient_count=2)
-    s, shares = 1.0 + strains, _shares(stresses, relative)
-    wanted = shares * stresses
+    s, weights = 1.0 + strains, _weights(stresses, relative)
+    wanted = weights * stresses
 
     def modulus(a: float) -> float:
-        shape = shares * _ogden_shape(s, a)
+        shape = weights * _ogden_shape(s, a)
         return float(shape @ wanted / (shape @ shape))
 
     def error(a: float) -> float:
-        return float(np.sum((modulus(a) * shares * _ogden_shape(s, a) - wanted) ** 2) / np.sum(wanted**2))
+        return float(np.sum((modulus(a) * weights * _ogden_shape(s, a) - wanted) ** 2) / np.sum(wanted**2))
 
     a = _minimise(error, EXPONENT_RANGE)
     return _fit(Ogden(m=modulus(a), a=a, poisson=poisson, density=density), strains, stresses)
@@ -141,18 +141,18 @@ def _minimise(error: Callable[[float], float], bounds: tuple[float, float]) -> f
     return float(minimize_scalar(error, bounds=bracket, method="bounded", options={"xatol": 1e-10}).x)
 
 
-def _solve(columns: FloatArray, stresses: FloatArray, shares: FloatArray) -> FloatArray:
-    """Least squares of points that count by their `shares`, with columns scaled to unit length: (Ī₁ − 3)² and its
-    powers differ by orders of magnitude.
+def _solve(columns: FloatArray, stresses: FloatArray, weights: FloatArray) -> FloatArray:
+    """Least squares with `weights` of the points and columns scaled to unit length, as (Ī₁ − 3)² and its powers differ
+    by orders of magnitude.
     """
-    counted = shares[:, None] * columns
-    scale = np.linalg.norm(counted, axis=0)
-    solution: FloatArray = np.linalg.lstsq(counted / scale, shares * stresses, rcond=None)[0] / scale
+    weighted = weights[:, None] * columns
+    scale = np.linalg.norm(weighted, axis=0)
+    solution: FloatArray = np.linalg.lstsq(weighted / scale, weights * stresses, rcond=None)[0] / scale
     return solution
 
 
-def _shares(stresses: FloatArray, relative: bool) -> FloatArray:
-    """What the error of each point is multiplied by: one, or one over its stress where relative errors count."""
+def _weights(stresses: FloatArray, relative: bool) -> FloatArray:
+    """Weight of the error of each point: one, or one over its stress for relative errors."""
     if not relative:
         return np.ones_like(stresses)
     if (stresses == 0.0).any():

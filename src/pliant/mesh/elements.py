@@ -101,48 +101,42 @@ def element_table(element: str) -> Element:
 
 def shape(element: str, xi: FloatArray) -> FloatArray:
     """Shape functions N of `element` at reference points `xi` (q, 3): shape (q, k)."""
-    xi = np.atleast_2d(xi)
-    kind = element_table(element).name
-    if kind == "tet4":
-        return _simplex(xi)
-    if kind == "tet10":
-        return _quadratic(_simplex(xi), _TET_EDGES)
-    return _multilinear(xi, _SIGNS)
+    return _shape(element_table(element).name, xi)
 
 
 def shape_gradients(element: str, xi: FloatArray) -> FloatArray:
     """Gradients ∂N/∂ξ of `element` at reference points `xi` (q, 3): shape (q, k, 3)."""
-    xi = np.atleast_2d(xi)
-    kind = element_table(element).name
-    if kind == "tet4":
-        return _simplex_gradients(xi)
-    if kind == "tet10":
-        return _quadratic_gradients(xi, _TET_EDGES)
-    return _multilinear_gradients(xi, _SIGNS)
+    return _gradients(element_table(element).name, xi)
 
 
 _TRI_EDGES = _table([(0, 1), (1, 2), (2, 0)])
 _QUAD_SIGNS = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
+_QUADRATIC = {"tet10": _TET_EDGES, "tri6": _TRI_EDGES}
+_MULTILINEAR = {"hex8": _SIGNS, "quad4": _QUAD_SIGNS}
 
 
 def facet_shape(facet: str, xi: FloatArray) -> FloatArray:
     """Shape functions of `facet` ("tri3", "tri6", "quad4") at `xi` (q, 2): shape (q, nodes of the facet)."""
-    xi = np.atleast_2d(xi)
-    if _known_facet(facet) == "tri3":
-        return _simplex(xi)
-    if facet == "tri6":
-        return _quadratic(_simplex(xi), _TRI_EDGES)
-    return _multilinear(xi, _QUAD_SIGNS)
+    return _shape(_known_facet(facet), xi)
 
 
 def facet_shape_gradients(facet: str, xi: FloatArray) -> FloatArray:
     """Gradients ∂N/∂ξ of `facet` at `xi` (q, 2): shape (q, nodes of the facet, 2)."""
+    return _gradients(_known_facet(facet), xi)
+
+
+def _shape(name: str, xi: FloatArray) -> FloatArray:
     xi = np.atleast_2d(xi)
-    if _known_facet(facet) == "tri3":
-        return _simplex_gradients(xi)
-    if facet == "tri6":
-        return _quadratic_gradients(xi, _TRI_EDGES)
-    return _multilinear_gradients(xi, _QUAD_SIGNS)
+    if name in _MULTILINEAR:
+        return _multilinear(xi, _MULTILINEAR[name])
+    return _quadratic(_simplex(xi), _QUADRATIC[name]) if name in _QUADRATIC else _simplex(xi)
+
+
+def _gradients(name: str, xi: FloatArray) -> FloatArray:
+    xi = np.atleast_2d(xi)
+    if name in _MULTILINEAR:
+        return _multilinear_gradients(xi, _MULTILINEAR[name])
+    return _quadratic_gradients(xi, _QUADRATIC[name]) if name in _QUADRATIC else _simplex_gradients(xi)
 
 
 def _known_facet(facet: str) -> str:

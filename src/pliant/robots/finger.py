@@ -20,7 +20,7 @@ from pliant.models.volume import Rayleigh, Volume
 from pliant.robots.robot import DAMPING, Marker, Robot, chosen
 
 _VALLEY = 0.1
-"""Share of the depth of a notch, from its valley, that has no contact points."""
+"""Fraction of the depth of a notch, from its valley, without contact points: there the flanks meet at rest."""
 
 
 def finger(
@@ -105,16 +105,16 @@ def _mesh(
     y: FloatArray = np.linspace(-0.5 * width, 0.5 * width, across + 1, dtype=np.float64)
     z = np.concatenate([np.linspace(0.0, height - back, deep + 1), np.linspace(height - back, height, backs + 1)[1:]])
     base_cells = max(1, round(1.2 * along * base / phalanx))
-    pieces = [_piece(0.0, base, base_cells, y, z, height - back, (0.0, 0.5 * notch))]
-    for number in range(count):
-        start = base + number * phalanx
-        pieces.append(_piece(start, phalanx, along, y, z, height - back, (0.5 * notch, 0.5 * notch)))
-    lattice = Lattice.welded(*pieces)
+    blocks = [_block(0.0, base, base_cells, y, z, height - back, (0.0, 0.5 * notch))]
+    for index in range(count):
+        start = base + index * phalanx
+        blocks.append(_block(start, phalanx, along, y, z, height - back, (0.5 * notch, 0.5 * notch)))
+    lattice = Lattice.welded(*blocks)
     x, y_, z_ = lattice.points.T
     return lattice.mesh(x, np.abs(y_), z_, element=element)
 
 
-def _piece(
+def _block(
     start: float, length: float, count: int, y: FloatArray, z: FloatArray, apex: float, tapers: tuple[float, float]
 ) -> Lattice:
     """A block from x = `start`, shorter by `tapers` at its two ends at the palm, in full below the back."""
@@ -130,8 +130,8 @@ def _route(
     """Points of the cable: out along −y, back along +y, a little inside the ends of every block."""
     inset = 0.5 * notch * (1.0 - depth / apex) + 0.05 * phalanx
     x = [0.1 * base, base - inset]
-    for number in range(count):
-        start = base + number * phalanx
+    for index in range(count):
+        start = base + index * phalanx
         x += [start + inset, start + phalanx - inset]
     out = np.column_stack([x, np.full(len(x), -0.5 * spread), np.full(len(x), depth)])
     return np.vstack([out, (out * (1.0, -1.0, 1.0))[::-1]])
@@ -167,7 +167,7 @@ def _notches(body: Volume, points: int, along: tuple[float, float, int], notch: 
 
 
 def _flank(down: Any, across: Any, notch: tuple[float, float, float], side: float) -> FloatArray:
-    """Points (k, 3) m on a flank, `down` from the valley to the palm and `across` the width, both as shares."""
+    """Points (k, 3) m on a flank, `down` from the valley to the palm and `across` the width, both as fractions."""
     width, depth, opening = notch
     s, y = (part.ravel() for part in np.meshgrid(down, across, indexing="ij"))
     return np.column_stack([side * opening * s, width * y, depth * (1.0 - s)])

@@ -1,4 +1,4 @@
-"""What a robot is: a body with its actuators and the point that matters, ready to be added to a scene."""
+"""A robot: a body with its actuators and its tip, ready to be added to a scene."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pliant.models.volume.barycentric import BarycentricMap
 from pliant.world import Scene
 
 DAMPING = Rayleigh(stiffness=0.01)
-"""Of every robot unless told otherwise: soft rubber stops swinging within a few periods."""
+"""Default damping of every robot: free oscillations of soft rubber decay within a few periods."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +37,18 @@ class Marker:
     position: Any
 
     def __post_init__(self) -> None:
-        place = np.array(finite_array(f"marker on {self.body.name!r}", self.position, shape=(3,)))
-        place.setflags(write=False)
-        object.__setattr__(self, "position", place)
+        position = np.array(finite_array(f"marker on {self.body.name!r}", self.position, shape=(3,)))
+        position.setflags(write=False)
+        object.__setattr__(self, "position", position)
         assert self._map is not None  # locates the point now, so that one outside is an error here
 
     def at(self, state: Any) -> FloatArray:
-        """Where the point is in `state`, (3,) m."""
-        place: FloatArray = self.along(state.points(self.body)[None])[0]
-        return place
+        """Position of the point in `state`, (3,) m."""
+        position: FloatArray = self.along(state.points(self.body)[None])[0]
+        return position
 
     def along(self, frames: FloatArray) -> FloatArray:
-        """Where the point is, (T, 3) m, in T shapes of the body (T, n, 3) m, such as ``run.points(robot.body)``."""
+        """Positions (T, 3) m of the point in T configurations (T, n, 3) m, such as ``run.points(robot.body)``."""
         path: FloatArray = np.einsum("j,tji->ti", self._map.weights[0], np.asarray(frames)[:, self._map.nodes[0]])
         return path
 
@@ -72,14 +72,14 @@ class Robot:
     cables, cavities
         Its actuators, in the order the robot's own documentation gives.
     margin
-        Distance within which to look for self-contacts, m: less than the notches and slots that are to close, for
-        ``scene.collide(robot, robot, margin=robot.margin)``. None where the usual one will do.
+        Detection distance of self-contacts, m: less than the notches and slots that are to close, for
+        ``scene.collide(robot, robot, margin=robot.margin)``. None takes the default.
     base
-        Region of the mesh by which the robot is held; None where it does not say.
+        Region of the mesh to clamp or to move; None where the robot defines none.
     facings
         Which of its surfaces may meet, with a collision model of their own; `scene.add(robot)` adds them.
 
-    `tip` is the point that tasks are about.
+    `tip` is the point to control.
     """
 
     body: Any

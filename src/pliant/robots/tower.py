@@ -72,8 +72,8 @@ def _mesh(width: float, wall: float, storey: tuple[float, ...], element: Element
     x = np.array([-half, wall - half, 0.0, half - wall, half])
     z = np.concatenate([[0.0], np.cumsum([*storey * len(_HINGES), storey[0]])])
     keep = np.ones((4, 4, len(z) - 1), dtype=bool)
-    for number, (along_x, along_y) in enumerate(_HINGES):
-        first = number * len(storey)
+    for index, (along_x, along_y) in enumerate(_HINGES):
+        first = index * len(storey)
         keep[1:-1, 1:-1, first + 1 : first + 3] = False
         keep[:, :, first + 4] = False
         keep[slice(*along_x), slice(*along_y), first + 4] = True

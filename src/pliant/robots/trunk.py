@@ -19,9 +19,9 @@ from pliant.models.volume import Rayleigh, Volume
 from pliant.robots.robot import DAMPING, Marker, Robot, chosen
 
 _CORE = 0.56
-"""Radius of the core inside a vertebra, as a part of the vertebra's."""
+"""Radius of the core inside a vertebra, as a fraction of the vertebra's."""
 _WAIST = 0.38
-"""Radius of the core halfway between two vertebrae, as a part of theirs."""
+"""Radius of the core halfway between two vertebrae, as a fraction of theirs."""
 
 
 def trunk(
@@ -83,11 +83,11 @@ def trunk(
     faces = _faces(length, base, count)
     radius = np.array([base_radius, tip_radius])
     mesh = _mesh(faces, base, radius, length, side, layers, element)
-    held = regions.box((-np.inf,) * 3, (np.inf, np.inf, 0.75 * base))
+    clamp_region = regions.box((-np.inf,) * 3, (np.inf, np.inf, 0.75 * base))
     body = Volume(
         mesh,
         chosen(material, 0.45e6),
-        clamp=held if clamped else None,
+        clamp=clamp_region if clamped else None,
         anti_locking=anti_locking,
         mass=mass,
         damping=damping,
@@ -105,7 +105,7 @@ def trunk(
         for kind, end, limit in (("long", count, 0.36 * length), ("short", count // 2, 0.2 * length))
         for quarter in range(4)
     ]
-    return Robot(body, tip=Marker(body, (0.0, 0.0, length)), cables=tuple(cables), base=held)
+    return Robot(body, tip=Marker(body, (0.0, 0.0, length)), cables=tuple(cables), base=clamp_region)
 
 
 def _faces(length: float, base: float, count: int) -> FloatArray:

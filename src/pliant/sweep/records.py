@@ -41,33 +41,33 @@ class Records:
     @classmethod
     def opened(cls, folder: str | Path, identity: Mapping[str, str]) -> Records:
         """The records in `folder`, made where it does not exist; one that belongs to something else is refused."""
-        place, own = Path(folder), dict(identity)
-        place.mkdir(parents=True, exist_ok=True)
-        label = place / "sweep.json"
+        root, own = Path(folder), dict(identity)
+        root.mkdir(parents=True, exist_ok=True)
+        label = root / "sweep.json"
         if label.exists():
             known = json.loads(label.read_text(encoding="utf-8"))["identity"]
             other = [name for name in sorted({*known, *own}) if known.get(name) != own.get(name)]
             if other:
                 raise InputError(
-                    f"{place} holds results of another {' and '.join(other)} "
+                    f"{root} holds results of another {' and '.join(other)} "
                     f"({', '.join(f'{known.get(name)} instead of {own.get(name)}' for name in other)}); "
                     "take another folder, or delete this one"
                 )
-        elif any(place.glob("case_*.npz")):
-            raise InputError(f"{place} holds results that do not say what they belong to; take another folder")
+        elif any(root.glob("case_*.npz")):
+            raise InputError(f"{root} holds results that do not say what they belong to; take another folder")
         else:
-            half = place / f"sweep.json.{os.getpid()}.part"
+            half = root / f"sweep.json.{os.getpid()}.part"
             half.write_text(json.dumps({"format": FORMAT, "identity": own}, indent=1), encoding="utf-8")
             os.replace(half, label)
-        return cls(place, own)
+        return cls(root, own)
 
-    def path(self, number: int) -> Path:
-        """File of case `number`."""
-        return self.folder / f"case_{number:05d}.npz"
+    def path(self, index: int) -> Path:
+        """File of case `index`."""
+        return self.folder / f"case_{index:05d}.npz"
 
-    def read(self, number: int, case: Any) -> dict[str, Any] | None:
-        """Results of case `number` if it is finished; one of another case is an error."""
-        path = self.path(number)
+    def read(self, index: int, case: Any) -> dict[str, Any] | None:
+        """Results of case `index` if it is finished; one of another case is an error."""
+        path = self.path(index)
         if not path.exists():
             return None
         try:
@@ -82,17 +82,17 @@ class Records:
             )
         return arrays
 
-    def write(self, number: int, case: Any, arrays: Mapping[str, Any], seconds: float) -> Path:
-        """Keep the results of case `number`, with where they come from."""
+    def write(self, index: int, case: Any, arrays: Mapping[str, Any], seconds: float) -> Path:
+        """Keep the results of case `index`, with where they come from."""
         header = {
-            "number": number,
+            "number": index,
             "case": case,
             "case_digest": digest_of(case),
             "identity": self.identity,
             "seconds": seconds,
             **provenance(),
         }
-        return write_archive(self.path(number), FORMAT, arrays, header=header)
+        return write_archive(self.path(index), FORMAT, arrays, header=header)
 
 
 def provenance() -> dict[str, Any]:

@@ -73,11 +73,11 @@ def run(
     with Progress(disable=not progress, transient=True) as bar:
         mark = bar.add_task("sweep", total=len(cases), completed=len(cases) - len(missing))
         jobs = [(task, k, cases[k], records) for k in missing]
-        for number, result, error in _serial(jobs) if count == 1 else _parallel(jobs, count, records):
-            results[number] = result
+        for index, result, error in _serial(jobs) if count == 1 else _parallel(jobs, count, records):
+            results[index] = result
             if error is not None:
-                failures.append((cases[number], error))
-                bar.console.print(f"case {cases[number]} failed: {_text(error)}", markup=False, highlight=False)
+                failures.append((cases[index], error))
+                bar.console.print(f"case {cases[index]} failed: {_text(error)}", markup=False, highlight=False)
             bar.advance(mark)
     if failures:
         kept = (
@@ -93,26 +93,26 @@ def run(
 
 
 Job = tuple[Task, int, Any, Records | None]
-Outcome = tuple[int, dict[str, Any] | None, Exception | None]
+CaseResult = tuple[int, dict[str, Any] | None, Exception | None]
 
 
-def _one(task: Task, number: int, case: Any, records: Records | None) -> Outcome:
-    """Compute one case and keep it."""
+def _compute_case(task: Task, index: int, case: Any, records: Records | None) -> CaseResult:
+    """Compute one case and store it."""
     start = perf_counter()
     try:
         result = dict(task(case))
         if records is not None:
-            records.write(number, case, result, perf_counter() - start)
+            records.write(index, case, result, perf_counter() - start)
     except Exception as error:  # whatever it is, it is raised at the end, with its case
-        return number, None, error
-    return number, result, None
+        return index, None, error
+    return index, result, None
 
 
-def _serial(jobs: Sequence[Job]) -> Iterator[Outcome]:
-    return (_one(*job) for job in jobs)
+def _serial(jobs: Sequence[Job]) -> Iterator[CaseResult]:
+    return (_compute_case(*job) for job in jobs)
 
 
-def _parallel(jobs: Sequence[Job], workers: int, records: Records | None) -> Iterator[Outcome]:
+def _parallel(jobs: Sequence[Job], workers: int, records: Records | None) -> Iterator[CaseResult]:
     try:
         from joblib import Parallel, delayed
         from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -129,7 +129,7 @@ def _parallel(jobs: Sequence[Job], workers: int, records: Records | None) -> Ite
         max_nbytes=None,  # large arrays would arrive read-only, and a task may have workspaces
     )
     try:
-        yield from pool(delayed(_one)(*job) for job in jobs)
+        yield from pool(delayed(_compute_case)(*job) for job in jobs)
     except TerminatedWorkerError as error:
         kept = (
             "nothing of it is kept; give it a folder"
