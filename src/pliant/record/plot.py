@@ -29,13 +29,13 @@ def plot_curves(run: Run, path: str | Path | None = None, *, points: Any = None)
     figure = figures.Figure(figsize=(8.0, 1.0 + 2.1 * len(panels)), layout="constrained")
     agg.FigureCanvasAgg(figure)
     axes = np.atleast_1d(figure.subplots(len(panels), 1, sharex=True))
-    for place, (panel, unit) in zip(axes, panels, strict=True):
+    for axis, (panel, unit) in zip(axes, panels, strict=True):
         chosen = [curve for curve in found if (curve.panel, curve.unit) == (panel, unit)]
         for curve in chosen:
-            place.plot(run.times, curve.values, label=curve.name, linewidth=1.4)
-        place.set_ylabel(f"{panel}\n({unit})")
-        place.grid(alpha=0.3)
-        place.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+            axis.plot(run.times, curve.values, label=curve.name, linewidth=1.4)
+        axis.set_ylabel(f"{panel}\n({unit})")
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     axes[-1].set_xlabel("time (s)")
     if path is not None:
         figure.savefig(path, dpi=130)

@@ -1,4 +1,4 @@
-"""The recorder: turns the report of each step into numbers at once, and keeps nothing else of it."""
+"""The recorder: keeps numbers and arrays of each step, not the step itself."""
 
 from __future__ import annotations
 

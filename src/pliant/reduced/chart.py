@@ -1,15 +1,15 @@
-"""Where a confined volume is: coordinates of its modes, and how they move the nodes there.
+"""Configurations of a reduced volume: coordinates of its modes, and the motions of the nodes there.
 
-A body that is held moves by x = X + Φ y. One that nothing holds is carried by a frame (c, R) of its own,
+A constrained body moves by x = X + Φ y. An unconstrained one has a floating frame (c, R),
 
     x = c + R (X − C + Φ y),         dx = t + ω × (x − c) + R Φ dy,
 
-with modes that hold no rigid motion: Σ m φ = 0 and Σ m (X − C) × φ = 0, m the nodal masses. Then c is the centre of
-mass of x, and R the polar rotation of Σ m (x − c)(X − C)ᵀ, exactly: positions say where the frame is.
+with modes free of rigid motions: Σ m φ = 0 and Σ m (X − C) × φ = 0, m the nodal masses. Then c is the centre of
+mass of x, and R the polar rotation of Σ m (x − c)(X − C)ᵀ, exactly: positions determine the frame.
 
-A body that bends far leaves every plane space of few modes, and one that is kept in it is far too stiff. It may move in
-a curved one instead, x = X + Φ y + Ψ (y, y ⊗ y) with Ψ orthogonal to Φ (Jain, Tiso, Rutzmoser, Rixen, Computers and
-Structures 188, 2017): the coordinates are as few, and the strain is that of k + k(k+1)/2 modes more.
+Under large bending a body leaves every linear space of few modes; restricted to it, it is far too stiff. It may move on
+a quadratic manifold instead, x = X + Φ y + Ψ (y, y ⊗ y) with Ψ orthogonal to Φ (Jain, Tiso, Rutzmoser, Rixen, Computers
+and Structures 188, 2017): the coordinates are as few, and the strain is that of k + k(k+1)/2 modes more.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pliant.models.volume.mass import Mass
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A confined body at one shape: its coordinates y (k,), and the motions D (3n, m) it has there.
+    """A reduced configuration: coordinates y (k,), and the motions D (3n, m) there.
 
     `dual` Zᵀ (m, 3n) gives the coordinates of a motion, Zᵀ D = I; Z ĝ is a nodal force whose work on the motions is ĝ.
     `mass` (m, m) is DᵀMD, and `gram` ZᵀZ. `slopes`, in a curved space, is how its parts change with y.
@@ -57,7 +57,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class HeldChart:
-    """The chart of a body that is held: y of its modes are linear in the positions."""
+    """The chart of a constrained body: y are linear in the positions."""
 
     rest: FloatArray
     modes: FloatArray
@@ -73,7 +73,7 @@ class HeldChart:
 
     @property
     def rigid(self) -> int:
-        """Motions in front of the modes."""
+        """Number of rigid motions before the modes."""
         return 0
 
     def parts(self, y: FloatArray) -> tuple[FloatArray, None]:
@@ -96,8 +96,8 @@ class HeldChart:
 
 @dataclass(frozen=True, eq=False)
 class CurvedChart:
-    """The chart of a held body in a curved space. `modes` (3n, k + e) are displacements by its parts η(y), the k
-    coordinates and their e = k(k+1)/2 products; `dual` reads the coordinates.
+    """The chart of a constrained body on a quadratic manifold. `modes` (3n, k + e) are displacements by its parts η(y),
+    the k coordinates and their e = k(k+1)/2 products; `dual` reads the coordinates.
     """
 
     rest: FloatArray
@@ -119,7 +119,7 @@ class CurvedChart:
 
     @property
     def rigid(self) -> int:
-        """Motions in front of the modes."""
+        """Number of rigid motions before the modes."""
         return 0
 
     def parts(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -158,7 +158,7 @@ class CurvedChart:
 
 @dataclass(frozen=True, eq=False)
 class CarriedPlace(Place):
-    """The place of a body that nothing holds: with its centre of mass (3,), m, and its rotation (3, 3)."""
+    """The configuration of an unconstrained body: with its centre of mass (3,), m, and its rotation (3, 3)."""
 
     center: FloatArray
     rotation: FloatArray
@@ -167,8 +167,8 @@ class CarriedPlace(Place):
 
 @dataclass(frozen=True, eq=False)
 class CarriedChart:
-    """The chart of a body that nothing holds. `length`, m, is a radius of gyration: by it the rotations are divided, so
-    that all coordinates are lengths.
+    """The chart of an unconstrained body. Rotations are divided by `length`, m, the radius of gyration, so that all
+    coordinates are lengths.
     """
 
     rest: FloatArray

@@ -1,4 +1,4 @@
-"""What cables, fibres and pressures add to the stiffness of a volume that is confined to a few motions."""
+"""Stiffness of cables, fibres and pressures on a reduced volume."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pliant.solvers.linear.pattern import BlockPattern
 
 @dataclass(frozen=True, eq=False)
 class ModalPieces:
-    """How motions change the pieces of a cable or a fibre: ∂(x₁ − x₀)/∂z, `J` (s, 3, m)."""
+    """Jacobian `J` (s, 3, m) of the segments of a cable or a fibre: ∂(x₁ − x₀)/∂z."""
 
     J: FloatArray
 
     @classmethod
     def of(cls, segments: Segments, motions: FloatArray) -> ModalPieces:
-        """Of pieces that ride on a volume with the given motions (3n, m)."""
+        """Of segments embedded in a volume with the given motions (3n, m)."""
         by_node = motions.reshape(-1, 3, motions.shape[1])[segments.nodes]
         return cls(np.add.reduceat(segments.coefficients[:, None, None] * by_node, segments.ptr[:-1], axis=0))
 
@@ -38,7 +38,7 @@ class ModalPieces:
 
 @dataclass(frozen=True, eq=False)
 class ModalBars:
-    """The bars of a fibre in a confined volume: `start` (s, 3), m, are their vectors at rest."""
+    """The bars of a fibre in a reduced volume: `start` (s, 3), m, are their vectors at rest."""
 
     bars: FibreBars
     pieces: ModalPieces
@@ -67,7 +67,7 @@ class ModalBars:
 
 @dataclass(frozen=True, eq=False)
 class ModalFacets:
-    """Facets under pressure, with the nodes (c,) they have numbered by themselves and a pattern over these."""
+    """Facets under pressure over local indices of their `nodes` (c,), and the block pattern over these."""
 
     nodes: IntArray
     facets: PressureFacets
@@ -76,8 +76,8 @@ class ModalFacets:
     @classmethod
     def of(cls, facets: PressureFacets) -> ModalFacets:
         """Of facets of a volume."""
-        nodes, places = np.unique(facets.facets, return_inverse=True)
-        own: IntArray = places.reshape(facets.facets.shape).astype(np.int32)
+        nodes, local = np.unique(facets.facets, return_inverse=True)
+        own: IntArray = local.reshape(facets.facets.shape).astype(np.int32)
         ptr = np.arange(len(own) + 1) * own.shape[1]
         pattern = BlockPattern.from_cliques(len(nodes), ptr, own.ravel())
         return cls(nodes, replace(facets, facets=own, positions=facet_positions(own, pattern)), pattern)

@@ -1,7 +1,7 @@
-"""A few modes that a deformable volume may move in, and a few of its integration points: what reduces it.
+"""The reduction of a deformable volume: a few modes and a few of its integration points.
 
-The state of a reduced volume stays the positions of its nodes, so that whatever rides on it or touches it does not
-change; its motion is confined to dx = Φ y. With A → ΦᵀAΦ and H → HΦ the step is that of the full body, with
+The state of a reduced volume is still the positions of its nodes, so that embedded points and contacts do not change;
+its motion is restricted to dx = Φ y. With A → ΦᵀAΦ and H → HΦ the step is that of the full body, with
 W = HΦ (ΦᵀAΦ)⁻¹ ΦᵀHᵀ (Goury, Carrez, Duriez, IEEE RA-L 2021, equations 14 to 16).
 """
 
@@ -24,24 +24,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Subspace:
-    """The motions left to a deformable body, as a reduction of a world: ``reduction.reduced(world, [subspace])``.
+    """The modes of a deformable body, as a reduction of a world: ``reduction.reduced(world, [subspace])``.
 
     body
         The volume.
     modes
-        Displacements Φ (3n, k) of its n nodes, m per unit of their coordinates; zero at held nodes. A body that nothing
-        holds moves rigidly beside them: they need no rigid motion, and are carried by the frame of the body.
+        Displacements Φ (3n, k) of its n nodes, m per unit of their coordinates; zero at constrained
+        nodes. An unconstrained body also moves rigidly: its modes exclude rigid motions and follow the body frame.
     curvature
         Displacements Ψ (3n, k + k(k+1)/2), m per unit, by the coordinates y and their products yᵢyⱼ (i ≤ j): with them
-        the body moves in a curved space, x = X + Φ y + Ψ (y, y ⊗ y), which follows far bending with few coordinates.
+        the body moves in a curved space, x = X + Φ y + Ψ (y, y ⊗ y), for large bending with few coordinates.
         The modes are then orthonormal in the nodal masses.
     rest
         Rest positions (n, 3), m, of the nodes in the world that the modes were made for.
     points, weights
-        The integration points (c,) that internal forces visit, and by what their weights are multiplied, (c,) ≥ 0;
-        None visits all.
+        Indices (c,) of the integration points in use, and the factors (c,) ≥ 0 of their weights; None: all.
     point_count
-        How many integration points the body has.
+        Number of integration points of the body.
     """
 
     body: Volume
@@ -89,7 +88,7 @@ class Subspace:
         return isinstance(model, VolumeModel) and model.spec is self.body
 
     def reduced(self, model: VolumeModel) -> SubspaceModel:
-        """The model confined to the modes; an `InputError` where they were made for another mesh or place."""
+        """The model restricted to the modes; an `InputError` where they belong to another mesh or position."""
         from pliant.reduced.subspace_model import SubspaceModel
 
         self._check(model)

@@ -1,4 +1,4 @@
-"""A deformable volume confined to a subspace, as the steppers see it: again a volume, with k unknowns to solve for."""
+"""A deformable volume restricted to a subspace: again a volume for the steppers, with k unknowns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pliant.reduced.subspace import Subspace
 from pliant.reduced.subspace_trial import SubspaceTrial
 
 OFF = 1e-6
-"""How far from the subspace a state may be, as a share of the size of the body."""
+"""Largest distance of a state from the subspace, as a fraction of the size of the body."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,11 +130,11 @@ class SubspaceModel(VolumeModel):
 
 
 def _held_away(model: VolumeModel, modes: FloatArray) -> FloatArray:
-    """The modes (3n, k), zero where nodes are held."""
+    """The modes (3n, k), zero at constrained nodes."""
     held = modes[model.held_unknowns]
     if held.size and np.abs(held).max() > 1e-9 * np.abs(modes).max():
         raise InputError(
-            f"a mode of {model.name!r} moves nodes that are held; take snapshots of the body with the same supports"
+            f"a mode of {model.name!r} moves constrained nodes; take snapshots of the body with the same supports"
         )
     modes[model.held_unknowns] = 0.0
     return modes
@@ -148,7 +148,9 @@ def _orthonormal(model: VolumeModel, modes: FloatArray) -> FloatArray:
     length = np.sqrt(((root * modes) ** 2).sum(axis=0))
     triangle: Any = np.linalg.qr(root * modes / np.where(length > 0.0, length, 1.0), mode="r")
     if not (np.abs(np.diagonal(triangle)) > 1e-10).all():
-        raise InputError(f"the {modes.shape[1]} modes of {model.name!r} are linearly dependent; leave the others out")
+        raise InputError(
+            f"the {modes.shape[1]} modes of {model.name!r} are linearly dependent; remove the redundant ones"
+        )
     return np.ascontiguousarray(np.linalg.solve(triangle.T, (modes / length).T).T)
 
 
@@ -166,17 +168,17 @@ def _check_curved(model: VolumeModel, modes: FloatArray) -> None:
 def _check_carried(model: VolumeModel) -> None:
     if (model.laws == LINEAR).any():
         raise InputError(
-            f"nothing holds {model.name!r}, and its small-strain material knows no rotation, so it cannot be reduced: "
+            f"nothing holds {model.name!r}, and its small-strain material has no rotation, so it cannot be reduced: "
             "use materials.Corotated"
         )
 
 
 def _check_held(model: VolumeModel) -> None:
-    """A held body must be held against all rigid motions."""
+    """A constrained body must be constrained against all rigid motions."""
     motions = rigid_motions(model.rest - model.rest.mean(axis=0))
     motions[:, 3:] /= float(np.ptp(model.rest, axis=0).max())
     if np.linalg.matrix_rank(motions[model.held_unknowns], tol=1e-9 * np.sqrt(len(motions))) < 6:
         raise InputError(
-            f"the supports of {model.name!r} leave a rigid motion open, which modes cannot follow far: hold the body, "
-            "or release it wholly"
+            f"the supports of {model.name!r} leave a rigid motion free, which modes follow for small angles only: "
+            "constrain all rigid motions, or none"
         )

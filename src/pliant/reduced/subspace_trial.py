@@ -1,7 +1,7 @@
-"""A step of a confined volume in the making: residual and matrix along the motions that are left to it.
+"""A step of a reduced volume: residual and matrix along its motions.
 
 Forces are handed on as nodal ones, Z ĝ with the same work ĝ on the motions and none on others, so that residuals vanish
-where the confined body balances.
+at an equilibrium of the reduced body.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _SINGULAR = 1e-14
 """A pivot below this fraction of its diagonal entry is rounding."""
 
 Pairing = tuple[Any, FloatArray]
-"""A nodal array, and what it is along the motions: looked up by identity, it need not be projected again."""
+"""A nodal array and its projection on the motions, cached by identity."""
 
 
 class SubspaceFactor:
-    """D Â⁻¹ Dᵀ of the motions D (3n, m) of a confined volume, by Cholesky's factor of Â (m, m).
+    """D Â⁻¹ Dᵀ of the motions D (3n, m) of a reduced volume, by Cholesky's factor of Â (m, m).
 
-    `known` is a nodal force whose part along the motions is known.
+    `known` is a nodal force with its cached projection.
     """
 
     def __init__(self, name: str, place: Place, A: FloatArray, known: Pairing) -> None:
@@ -82,7 +82,7 @@ class SubspaceFactor:
 
 @dataclass(eq=False)
 class SubspaceSystem:
-    """Â ẑ = Dᵀr of a confined volume: A (m, m) over its motions, r (n, 3) in N; see `VolumeSystem`."""
+    """Â ẑ = Dᵀr of a reduced volume: A (m, m) over its motions, r (n, 3) in N; see `VolumeSystem`."""
 
     model: SubspaceModel
     place: Place
@@ -119,7 +119,7 @@ class SubspaceSystem:
         return diagonal
 
     def release(self, factor: Any) -> None:
-        """Nothing to hand back."""
+        """Nothing to release."""
 
     def add_stiffness(self, K: GeometricStiffness) -> None:
         """Â += Dᵀ K D, unless Â is warped and K belongs to stresses."""
@@ -207,7 +207,7 @@ class SubspaceTrial(NodalTrial):
         self.model.reached(q, self.workspace)
 
     def driven(self, motion: FloatArray) -> SubspaceTrial:
-        """A reduced body keeps its supports: an error."""
+        """Raise an `InputError`: supports of a reduced body do not move."""
         raise InputError(f"supports of {self.model.name!r} cannot move: its modes hold them; leave the body whole")
 
     def must_move(self) -> bool:

@@ -1,4 +1,4 @@
-"""How many modes: the fewest that reproduce forces they have not seen."""
+"""The number of contact modes: the fewest that reproduce held-out forces."""
 
 from __future__ import annotations
 

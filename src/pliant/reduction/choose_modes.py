@@ -1,4 +1,4 @@
-"""How many modes a body needs: the fewest that reach shapes they have not seen.
+"""The number of modes of a body: the fewest that reproduce held-out shapes.
 
 The tail of the singular values says how well modes hold the snapshots they were made of, and nothing of others: a robot
 of four chambers that touches itself had its training shapes within 0.02 % by 16 modes, other shapes within 0.6 %, and
@@ -25,11 +25,11 @@ from pliant.reduction.pod import Pod, displacements, pod
 from pliant.reduction.snapshots import Snapshots
 
 HELD_OUT = 0.2
-"""Fraction of the snapshots that decides how many modes there are, and takes no part in that."""
+"""Fraction of the snapshots that is held out to determine the number of modes."""
 MOST_CURVED = 16
-"""Largest number of curved modes tried: their products are 136."""
+"""Most modes of a quadratic manifold: they have 136 products."""
 ENOUGH_RUNS = 5
-"""Whole runs are held out where every actuator moves in as many: the others then still know what it does."""
+"""Whole runs are held out where every actuator moves in as many runs: the others then still cover it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,9 @@
-"""Curved subspaces: what modes miss of far bending, as a quadratic function of their coordinates.
+"""Quadratic manifolds: the projection error of the modes as a quadratic function of their coordinates.
 
-Shapes of a body that bends lie near a surface of few dimensions that is not plane: the tip of a finger goes round. With
-coordinates y of the modes Φ, what is left of the snapshots, u − Φ y, is fitted by Ψ (y, y ⊗ y) in the sense of least
-squares (Jain, Tiso, Rutzmoser, Rixen, Computers and Structures 188, 2017; Geelen, Wright, Willcox, Computer Methods in
-Applied Mechanics and Engineering 403, 2023).
+Shapes of a body under large bending lie near a curved manifold of low dimension. With coordinates y of the modes Φ, the
+remainder u − Φ y of the snapshots is fitted by Ψ (y, y ⊗ y) in the least-squares sense (Jain, Tiso, Rutzmoser, Rixen,
+Computers and Structures 188, 2017; Geelen, Wright, Willcox, Computer Methods in Applied Mechanics and Engineering 403,
+2023).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def curved(found: Pod, snapshots: Any, *, smoothing: float = 1e-6) -> Subspace:
     """The curved subspace over the modes of `found` that follows snapshots (s, n, 3), m.
 
     smoothing
-        Share of the mean square of the products that is added to each, usual 1e-4 … 1e-9: coordinates that follow each
-        other in the snapshots leave their products open, and it keeps these small.
+        Tikhonov regularisation relative to the mean square of the products, usual 1e-4 … 1e-9; correlated coordinates
+        leave their products undetermined.
     """
     positive("smoothing", smoothing)
     model = found.model

@@ -11,7 +11,7 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 
 MOST_RUNS = 4096
-"""A design of more runs is refused: nobody waits for it."""
+"""Largest design: more runs take longer than a user would wait."""
 
 
 def plackett_burman_levels(factor_count: int) -> FloatArray:
@@ -43,7 +43,7 @@ def full_factorial_levels(factor_count: int, levels: int) -> FloatArray:
 
 
 def fractional_factorial_levels(generators: str) -> FloatArray:
-    """±1, (runs, factors), from one word for each factor: a letter is a basic factor, a word of several letters their
+    """±1, (runs, factors), from one word per factor: a letter is a basic factor, a word of several letters their
     product, a leading − its negative. "a b c ab ac bc abc" studies 7 factors in 8 runs.
     """
     words = generators.split()
@@ -113,10 +113,10 @@ def _jacobsthal(q: int) -> FloatArray:
     squares = np.full(q, -1.0)
     squares[[(k * k) % q for k in range(1, q)]] = 1.0
     squares[0] = 0.0
-    numbers = np.arange(q)
-    circulant: FloatArray = squares[(numbers[:, None] - numbers) % q]
+    residues = np.arange(q)
+    circulant: FloatArray = squares[(residues[:, None] - residues) % q]
     return circulant
 
 
-def _is_prime(number: int) -> bool:
-    return number > 1 and all(number % k for k in range(2, int(number**0.5) + 1))
+def _is_prime(n: int) -> bool:
+    return n > 1 and all(n % k for k in range(2, int(n**0.5) + 1))

@@ -1,9 +1,9 @@
-"""Energy-conserving sampling and weighting: the few integration points that do the work of all.
+"""Energy-conserving sampling and weighting: few integration points that reproduce the internal work of all.
 
 Internal forces along k modes are a sum over integration points, f̂ = Σₚ gₚ. Over training shapes the points p and the
 weights ξₚ ≥ 0, most of them zero, are sought with Σ ξₚ gₚ ≈ f̂ (Farhat, Avery, Chapman, Cortial, International Journal
-for Numerical Methods in Engineering 98, 2014). Energy and stiffness stay those of a body, with a positive weight for
-each point, so that what is stable stays so.
+for Numerical Methods in Engineering 98, 2014). Positive weights preserve
+the symmetry and stability of the full model.
 
 Forces at a shape y are measured by the displacement K̂(y)⁻¹ f they cause, relative to y: that is the error in the end,
 whatever forces are large and cancel each other, such as those of a cable that bends a finger and presses it.
@@ -28,11 +28,11 @@ from pliant.reduction.nnls import sparse_nnls
 from pliant.reduction.pod import displacements
 
 _SMALL = 1e-3
-"""Shapes smaller than this share of the largest are left out: rounding is large in them. Those that stand for the
-stiffness at rest are as small.
+"""Shapes below this fraction of the largest are left out, as rounding dominates them. The shapes for the stiffness at
+rest have this size.
 """
 _DROPPED = 1e-7
-"""Combinations of training equations below this share of the largest are dropped: they say nothing new."""
+"""Combinations of training equations below this fraction of the largest are dropped as redundant."""
 
 
 def ecsw(
@@ -41,7 +41,7 @@ def ecsw(
     """`subspace` with the few integration points, and their weights, that suffice for the shapes of a body.
 
     snapshots
-        Positions (s, n, 3), m, of its nodes; what the modes can follow of them is what counts.
+        Positions (s, n, 3), m, of its nodes; their projection on the modes is used.
     tolerance
         ‖Σ ξ g − f̂‖ ≤ tolerance ‖f̂‖ over all shapes, in the norm above; usual 1e-1 … 1e-3.
     stiffness

@@ -21,7 +21,7 @@ from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray, IndexArray
 
 _DEPENDENT = 1e-10
-"""A column whose part outside of the span of those in use is below this share of it is not let in."""
+"""A column is dependent where its component outside the span of the active ones is below this fraction of it."""
 
 
 def non_negative_fit(basis: Any, snapshots: Any) -> FloatArray:
@@ -84,7 +84,7 @@ def sparse_nnls(G: Any, b: Any, *, tolerance: float = 1e-3) -> SparseSolution:
     while (residual := float(np.linalg.norm(solving.rest)) / norm) > tolerance and solving.let_in():
         iterations += 1
         if iterations > 3 * matrix.shape[1]:
-            raise ConvergenceError(f"columns go in and out without end at a residual of {residual:.2e}; scale them")
+            raise ConvergenceError(f"the active set cycles at a residual of {residual:.2e}; scale the columns")
     if residual > tolerance > 0.0:
         raise ConvergenceError(
             f"no x ≥ 0 brings ‖G x − b‖ below {residual:.2e} ‖b‖, the tolerance is {tolerance:.2e}; loosen it"
@@ -152,9 +152,9 @@ class _ActiveSet:
             if (z > 0.0).all():
                 break
             bad = np.flatnonzero(z <= 0.0)
-            share = self.x[bad] / np.maximum(self.x[bad] - z[bad], np.finfo(float).tiny)
-            self.x = self.x + float(share.min()) * (z - self.x)
-            self.x[bad[share <= share.min()]] = 0.0
+            fraction = self.x[bad] / np.maximum(self.x[bad] - z[bad], np.finfo(float).tiny)
+            self.x = self.x + float(fraction.min()) * (z - self.x)
+            self.x[bad[fraction <= fraction.min()]] = 0.0
             kept = self.x > 0.0
             self.support = [column for column, stays in zip(self.support, kept, strict=True) if stays]
             self.x = self.x[kept]

@@ -1,8 +1,7 @@
-"""Actuation plans: what every actuator does in every run of the offline experiments.
+"""Actuation plans: the targets of every actuator in every run of the offline experiments.
 
-A run starts at rest and reaches its targets in straight lines over its steps, all of which are recorded: contacts
-spread while the actuation grows, and a basis has to know them small as well as large. Runs do not depend on each other,
-so they can be computed at the same time, in any order and again.
+A run ramps linearly from rest to its targets; all its steps are recorded, so that a basis sees contacts small and
+large. Runs are independent: they can be computed in parallel, in any order and again.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from pliant.reduction.designs import (
 from pliant.world import World
 
 KINDS = (Displacement, Force, Pressure, VolumeGrowth, AreaGrowth, SpreadingPressure, Angle, Torque)
-"""Control values that a plan can ramp: all have the value 0 at rest."""
+"""Control values that a plan can ramp: all are 0 at rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +72,7 @@ class Plan:
         for column, (actuator, kind) in enumerate(zip(self.actuators, self.kinds, strict=True)):
             if kind not in KINDS:
                 raise InputError(
-                    f"a plan cannot ramp pl.{kind.__name__}; it knows {', '.join(k.__name__ for k in KINDS)}"
+                    f"a plan cannot ramp pl.{kind.__name__}; use one of {', '.join(k.__name__ for k in KINDS)}"
                 )
             for run, value in enumerate(self.targets[:, column]):
                 try:
@@ -82,7 +81,7 @@ class Plan:
                     raise InputError(f"run {run} of the plan: {error}") from error
 
     def check_rates(self, dt: float | None) -> None:
-        """An error where steps of `dt` (s) are too few for the rates of the actuators; None: no time passes."""
+        """Raise an `InputError` where steps of `dt` (s) exceed the rate limits; None: no time passes."""
         if dt is None:
             refuse_rates(self.actuators)
             return
@@ -120,35 +119,37 @@ class Plan:
         }
 
     def values(self, run: int, step: int) -> FloatArray:
-        """What the actuators are asked for in step `step` of run `run`, (actuators,), in m, N, Pa, m³, rad or N·m."""
+        """Commands of step `step` of run `run`, (actuators,), in m, N, Pa, m³, rad or N·m."""
         if not 0 <= run < self.run_count or not 0 <= step < self.steps:
             raise InputError(
                 f"step {step} of run {run} is not in a plan of {self.run_count} runs with {self.steps} steps"
             )
-        asked: FloatArray = self.targets[run] * ((step + 1) / self.steps)
-        return asked
+        commanded: FloatArray = self.targets[run] * ((step + 1) / self.steps)
+        return commanded
 
     def permuted(self, order: Sequence[int]) -> Plan:
-        """The plan of the mirrored or turned robot: actuator ``order[k]`` does what actuator k does here."""
-        places = _permutation("order of the actuators", order, len(self.actuators))
+        """The plan of the mirrored or rotated robot: actuator ``order[k]`` does what actuator k does here."""
         targets = np.empty_like(self.targets)
-        targets[:, places] = self.targets
+        targets[:, _permutation("order of the actuators", order, len(self.actuators))] = self.targets
         return replace(self, targets=targets)
 
     def distinct(self, orders: Sequence[Sequence[int]] = ()) -> Plan:
-        """The plan without runs that equal an earlier one, also after one of the permutations `orders` of the
-        actuators: what symmetry makes of the others need not be simulated. Runs without any actuation go too.
+        """The plan without runs that equal an earlier one up to one of the permutations `orders` of the actuators, and
+        without runs of zero actuation.
         """
-        places = [np.arange(len(self.actuators)), *(_permutation("order", o, len(self.actuators)) for o in orders)]
+        permutations = [
+            np.arange(len(self.actuators)),
+            *(_permutation("order", o, len(self.actuators)) for o in orders),
+        ]
         seen: set[bytes] = set()
         kept = []
         for run, target in enumerate(self.targets):
             if not target.any() or (np.round(target, 12) + 0.0).tobytes() in seen:
                 continue
             kept.append(run)
-            for place in places:
+            for permutation in permutations:
                 image = np.empty_like(target)
-                image[place] = target
+                image[permutation] = target
                 seen.add((np.round(image, 12) + 0.0).tobytes())
         return replace(self, targets=self.targets[kept])
 
@@ -160,9 +161,9 @@ class Plan:
     @classmethod
     def of(cls, world: World, described: dict[str, Any]) -> Plan:
         """The plan that `described` gave, for the actuators of `world` with the same names."""
-        known = {kind.__name__: kind for kind in KINDS}
+        by_name = {kind.__name__: kind for kind in KINDS}
         actuators = tuple(_by_name(world, name) for name in described["actuators"])
-        kinds = tuple(known[name] for name in described["kinds"])
+        kinds = tuple(by_name[name] for name in described["kinds"])
         return cls(actuators, kinds, np.array(described["targets"], float), int(described["steps"]))
 
     def digest(self) -> str:
@@ -282,12 +283,12 @@ def _plan(
 ) -> Plan:
     count = len(actuators)
     least, most = (_spread(name, value, count) for name, value in (("low", low), ("amplitude", high)))
-    share = (levels - span[0]) / (span[1] - span[0])
+    fraction = (levels - span[0]) / (span[1] - span[0])
     if kind is None:
         kinds: tuple[type, ...] = tuple(actuator.kinds[0][0] for actuator in actuators)
     else:
         kinds = tuple(kind) if isinstance(kind, Sequence) else (kind,) * count
-    return Plan(actuators, kinds, least + share * (most - least), steps)
+    return Plan(actuators, kinds, least + fraction * (most - least), steps)
 
 
 def _spread(name: str, value: Any, count: int) -> FloatArray:
@@ -302,7 +303,7 @@ def _actuators(world: World, wanted: Sequence[Any] | None) -> tuple[Actuator, ..
     if wanted is None:
         ramped = tuple(actuator for actuator in known if not isinstance(actuator, Stiffness))  # never 0
         if not ramped:
-            raise InputError("this world has no actuators, so there is nothing to plan: scene.add(pl.Cable(…))")
+            raise InputError("this world has no actuators to plan for: scene.add(pl.Cable(…))")
         return ramped
     chosen = tuple(_by_name(world, one) if isinstance(one, str) else one for one in wanted)
     for one in chosen:
@@ -322,7 +323,7 @@ def _by_name(world: World, name: str) -> Actuator:
 
 
 def _permutation(name: str, order: Sequence[int], count: int) -> Any:
-    places = np.asarray(order)
-    if places.shape != (count,) or places.dtype.kind not in "iu" or sorted(places.tolist()) != list(range(count)):
+    indices = np.asarray(order)
+    if indices.shape != (count,) or indices.dtype.kind not in "iu" or sorted(indices.tolist()) != list(range(count)):
         raise InputError(f"{name} must hold each of 0 … {count - 1} once, got {list(order)}")
-    return places
+    return indices

@@ -1,4 +1,4 @@
-"""Proper orthogonal decomposition: the few modes in which the shapes of a body lie.
+"""Proper orthogonal decomposition: the dominant modes of the shapes of a body.
 
 The modes φ of snapshots u₁ … uₛ minimise Σ ‖uᵢ − Φ Φᵀ G uᵢ‖²_G among all bases of their number that are orthonormal in
 the product G; they are the left singular vectors of the snapshots in that product (Sirovich, Quarterly of Applied
@@ -25,7 +25,7 @@ from pliant.solvers.linear import BlockMatrix
 
 PRODUCTS = ("mass", "energy", "plain")
 _ROUNDING = 1e-13
-"""Singular values below this share of the largest one are rounding."""
+"""Singular values below this fraction of the largest one are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,18 +48,18 @@ class Pod:
 
     @property
     def discarded(self) -> float:
-        """What the modes leave of the snapshots, as a share of their norm."""
+        """Relative projection error of the snapshots."""
         return _tail(self.singular_values, self.size)
 
     def left_out(self, snapshots: Any) -> FloatArray:
-        """What the first 0, 1 … k modes leave of other snapshots (s, n, 3), m, as a share of their norm: (k + 1,)."""
+        """Relative projection error of other snapshots (s, n, 3), m, with the first 0, 1 … k modes: (k + 1,)."""
         shapes = displacements(self.model, snapshots).T
         pushed = self.G @ shapes
         whole = float(np.vdot(shapes, pushed))
         if not whole:
             raise InputError(f"none of these snapshots moves {self.model.name!r} away from its rest shape")
-        held = np.concatenate([[0.0], np.cumsum(((self.modes.T @ pushed) ** 2).sum(axis=1))])
-        left: FloatArray = np.sqrt(np.maximum(1.0 - held / whole, 0.0))
+        captured = np.concatenate([[0.0], np.cumsum(((self.modes.T @ pushed) ** 2).sum(axis=1))])
+        left: FloatArray = np.sqrt(np.maximum(1.0 - captured / whole, 0.0))
         return left
 
     def subspace(self) -> Subspace:
@@ -74,11 +74,11 @@ def pod(
     """Modes of the shapes of a body.
 
     snapshots
-        Positions (s, n, 3), m, of its nodes. Of a body that nothing holds only the deformation counts.
+        Positions (s, n, 3), m, of its nodes; of an unconstrained body only the deformation counts.
     product
         "mass", "energy" (the stiffness at rest) or "plain".
     tolerance
-        What the modes may leave of the snapshots, ‖U − ΦΦᵀGU‖ / ‖U‖ in the norm of the product, usual 1e-2 … 1e-4.
+        Relative projection error ‖U − ΦΦᵀGU‖ / ‖U‖ in the norm of the product, usual 1e-2 … 1e-4.
     size
         The number of modes instead.
     """
@@ -101,7 +101,7 @@ def pod(
 
 
 def displacements(model: VolumeModel, snapshots: Any) -> FloatArray:
-    """Displacements (s, 3n), m, of snapshots (s, n, 3); of a body that nothing holds, in its own frame."""
+    """Displacements (s, 3n), m, of snapshots (s, n, 3); of an unconstrained body in its own frame."""
     positions = finite_array(f"snapshots of {model.name!r}", snapshots, shape=(None, *model.rest.shape))
     if model.held.any():
         moved: FloatArray = (positions - model.rest).reshape(len(positions), -1)
@@ -116,8 +116,8 @@ def _tail(singular_values: FloatArray, kept: int) -> float:
 
 
 def _decomposed(G: Any, shapes: FloatArray, free: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Modes (3n, r) and singular values (r,) of shapes (s, 3n) in a product; at unknowns that are not `free` (f,) modes
-    are zero, also those that rounding makes.
+    """Modes (3n, r) and singular values (r,) of shapes (s, 3n) in a product; modes are exactly zero at unknowns that
+    are not `free` (f,).
     """
     own, G = shapes[:, free], G.tocsr()[free][:, free]
     diagonal = G.diagonal()
@@ -147,7 +147,7 @@ def _by_matrix(G: Any, shapes: FloatArray) -> tuple[FloatArray, FloatArray]:
     lower = linalg.cholesky(0.5 * (small + small.T), lower=True)
     turned, singular_values, _ = linalg.svd(lower.T @ (values[:, None] * rows), full_matrices=False)
     modes = span @ linalg.solve_triangular(lower, turned, lower=True, trans="T")
-    again = linalg.cholesky(modes.T @ (G @ modes), lower=True)  # what rounding took from orthonormality
+    again = linalg.cholesky(modes.T @ (G @ modes), lower=True)  # restores orthonormality lost to rounding
     return linalg.solve_triangular(again, modes.T, lower=True).T, singular_values
 
 

@@ -1,8 +1,7 @@
-"""Offline once, real time afterwards: a world whose contacts and motions are in a few modes, by one call.
+"""Model reduction in one call: a world whose contact forces and motions are combinations of a few modes.
 
-The plan is carried out in the full world; what its contacts pushed becomes a non-negative basis Ψ, what its bodies did
-a subspace Φ with the few integration points it needs, both of a size that held-out snapshots decide. What comes out is
-again a world: direct and inverse steppers take it as they take the full one.
+The plan is simulated in the full world. Its contact forces give a non-negative basis Ψ, its shapes a subspace Φ with
+few integration points; held-out snapshots determine both sizes. The result is again a world for all steppers.
 
 Reference: O. Goury, B. Carrez, C. Duriez, "Real-time simulation for control of soft robots with self-collisions using
 model order reduction for contact forces", IEEE RA-L 6, 2021.
@@ -38,9 +37,9 @@ from pliant.world import World
 from pliant.world.reduced import Training, reduced
 
 LARGE_RESIDUAL = 0.2
-"""Relative residual beyond which a step is none of statics; few linear solves for far bending leave as much."""
+"""Relative residual above which a snapshot is no equilibrium; few linear solves of large bending leave as much."""
 MOST_EQUATIONS = 2400
-"""Training equations for integration points: snapshots times modes. More of them take long and tell little."""
+"""Most training equations (snapshots × modes) for integration points: more take long and add little."""
 
 
 def reduce(
@@ -59,31 +58,31 @@ def reduce(
     seed: int = 0,
     progress: bool = False,
 ) -> World:
-    """`world` with its contacts, its motions or both in a few modes: again a world, to be saved with `save`.
+    """`world` with its contacts, its motions or both in a few modes.
 
     plan
-        What the actuators do in the experiments (`ramps`, `plackett_burman`…), or the `Snapshots` of such already.
+        Actuation of the experiments (`ramps`, `plackett_burman`…), or their `Snapshots`.
     contact_tolerance
-        Relative error of contact forces on held-out snapshots, usual 0.1 … 0.01, which decides the number of contact
-        modes of every pair; pairs that never touch keep their contacts in full. None leaves all contacts as they are.
+        Relative error of contact forces on held-out snapshots, usual 0.1 … 0.01; it determines the number of contact
+        modes of each pair. Pairs that never touch are not reduced. None reduces no contacts.
     motion_tolerance
-        What the modes of a volume may leave of held-out snapshots, usual 1e-2 … 1e-4, which decides their number, and
-        three times that the integration points. The motion itself may be several times as far off, of bodies that touch
-        themselves ten times: `validate` tells. None leaves motions as they are. Contacts in full, or in more modes than
-        a body has motions, may contradict each other: the run with most of them is tried, and an error says so.
+        Relative projection error of held-out snapshots, usual 1e-2 … 1e-4; it determines the number of modes of each
+        volume, and three times it the integration points. The error of the motion may be several times larger, with
+        self-contact ten times: see `validate`. None reduces no motions. More contact rows than modes may be infeasible:
+        the run with the most contacts is tried, and an error says so.
     method
-        Contact modes by non-negative factorization, or the snapshots themselves that span the others ("cone").
+        Contact modes by non-negative factorization ("nnmf"), or chosen among the snapshots ("cone").
     curvature
-        Let volumes move in a curved space: fewer coordinates follow far bending.
+        Use quadratic manifolds instead of linear subspaces: fewer coordinates for large bending.
     guards
-        Full rows that watch over the contact modes; see `ContactBasis`.
+        Full rows beside the contact modes; see `ContactBasis`.
     depth
-        How deep a point may be that no mode touches, where modes hold its surface, as a share of the margin, usual
-        0.05 … 0.005: smaller is nearer to the full world and takes more rows.
+        Allowed penetration of points outside every contact mode, as a fraction of the contact margin, usual
+        0.05 … 0.005: smaller is more accurate and takes more rows.
     stepper, folder, workers, progress
         As of `experiments`.
     seed
-        Of the choice of held-out snapshots and of the start of the factorization.
+        Seed of the held-out snapshots and of the factorization.
     """
     if contact_tolerance is None and motion_tolerance is None:
         raise InputError("nothing to reduce: give contact_tolerance, motion_tolerance, or both")
@@ -212,8 +211,8 @@ def _modes(forces: FloatArray, tolerance: float, method: str, seed: int) -> Floa
 
 
 def _check_follows(fast: World, seen: Snapshots, stepper: Any) -> None:
-    """An error where the reduced world cannot follow the recorded run with most contacts: rows of a body that is left
-    few motions may contradict each other, and what actuators want.
+    """Raise an `InputError` where the reduced world cannot follow the recorded run with most contacts: with few modes
+    the rows of contacts and actuators may be infeasible.
     """
     touching = [number for number, maker in enumerate(fast.constraints) if maker.is_contact]
     pushing = np.concatenate([[0], np.cumsum(np.isin(seen.maker, touching) & (seen.lam > 0.0))])

@@ -1,11 +1,11 @@
-"""The same push by more points: of all forces that move a body alike, those that are spread most evenly.
+"""Minimum-norm contact forces with the same generalized force.
 
-Many points on few elements are hyperstatic: which of them carry the load is open, an exact solver puts it on as few as
-it needs, and on others in the next step. Snapshots of that have no pattern. With H of the contacts that are closed,
+Many contacts on few elements are statically indeterminate: a solver returns one of many solutions, with few nonzero
+forces that jump from step to step and compress badly. With H of the closed contacts and λ₀ of the solver,
 
     λ ≥ 0 minimises ‖Hᵀ(λ − λ₀)‖² + ε ‖λ‖²,
 
-which has one solution and changes little from step to step: the bells that a basis can know.
+which is unique and varies smoothly from step to step.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from pliant.solvers.contact import Law, lcp
 from pliant.stepping import StepInfo
 
 EVENNESS = 1e-2
-"""ε over the mean of diag H Hᵀ: what it costs of the push is about as much, 1 %."""
+"""ε relative to the mean of diag H Hᵀ; the generalized force changes by about as much, 1 %."""
 CLOSED = 0.02
-"""Contacts nearer than this share of the margin may carry."""
+"""A contact is closed below this fraction of the margin."""
 
 
 def spread_forces(info: StepInfo) -> FloatArray:
-    """λ (rows,) of a step, N, with those of frictionless contacts spread over all that are closed."""
+    """λ (rows,) of a step, N, with those of frictionless contacts replaced by minimum-norm ones."""
     assert info.assembly is not None
     assert info.lam is not None
     assert info.world is not None

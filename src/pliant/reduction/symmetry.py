@@ -1,4 +1,4 @@
-"""Symmetries of a robot: snapshots of mirrored or turned runs, without simulating them.
+"""Symmetries of a robot: snapshots of mirrored or rotated runs without simulation.
 
 A symmetry moves the robot onto itself. Actuator k becomes actuator `actuators[k]`, contact or point i becomes
 `points[i]`; a run in which the actuators are permuted has the same forces at the permuted contacts.
@@ -53,13 +53,13 @@ class Symmetry:
         """
         from scipy.spatial import cKDTree  # loaded here: only offline work needs it
 
-        places = finite_array("points", points, shape=(None, 3))
-        moved = places @ finite_array("matrix", matrix, shape=(3, 3)).T + finite_array("offset", offset, shape=(3,))
-        distance, nearest = cKDTree(places).query(moved)
+        given = finite_array("points", points, shape=(None, 3))
+        moved = given @ finite_array("matrix", matrix, shape=(3, 3)).T + finite_array("offset", offset, shape=(3,))
+        distance, nearest = cKDTree(given).query(moved)
         if distance.max() > positive("tolerance", tolerance, unit="m"):
             worst = int(distance.argmax())
             raise InputError(
-                f"point {worst} at {places[worst]} m goes to {moved[worst]} m, {distance[worst]:g} m from the nearest "
+                f"point {worst} at {given[worst]} m goes to {moved[worst]} m, {distance[worst]:g} m from the nearest "
                 f"point; the tolerance is {tolerance:g} m: the points are not symmetric under this motion"
             )
         return cls(

@@ -1,4 +1,4 @@
-"""How far a reduced world can be trusted: both worlds do what neither was trained on, side by side."""
+"""Validation of a reduced world against the full one on held-out actuations."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ class Validation:
     """A reduced world beside its full one, over the steps (s,) of held-out runs.
 
     run
-        (s,) number of the run.
+        (s,) index of the run.
     targets
-        (runs, actuators) what the actuators reach, m (N, Pa, m³, rad or N·m).
+        (runs, actuators) targets of the actuators, m (N, Pa, m³, rad or N·m).
     motion_error, motion
         (s,) largest distance of a node from where the full world has it, and largest displacement of a node from rest
         in the full world, m.
     force_error, force
         (s,) |Σλ − Σλ_full| of all contacts' normal forces, and Σλ_full, N.
     penetration, full_penetration
-        (s,) how deep any point stands in what it touches in the reduced world, and in the full one, m.
+        (s,) largest penetration in the reduced world, and in the full one, m.
     unknown
-        (s,) contacts that push and that the modes do not know, treated in full.
+        (s,) active contacts outside all modes, treated in full.
     rows, full_rows
         (s,) rows of contacts in the reduced world, and in the full one.
     imbalance
-        (s,) what the modes cannot balance of the full body's forces, as a share of them: near 1 the reduced body stands
-        where the full one would not.
+        (s,) relative residual of the full-order model: near 1 the reduced body is far from an equilibrium of the full
+        one.
     fast_ms, full_ms
         (s,) times of the steps.
     """
@@ -64,11 +64,11 @@ class Validation:
     @property
     def error(self) -> float:
         """Root mean square of the motion's error over that of the motion."""
-        return _share(self.motion_error, self.motion)
+        return _relative(self.motion_error, self.motion)
 
     @property
     def worst(self) -> int:
-        """Number of the step with the largest error."""
+        """Index of the step with the largest error."""
         return int(self.motion_error.argmax())
 
     @property
@@ -85,7 +85,7 @@ class Validation:
             "worst_motion_error_mm": 1e3 * float(self.motion_error.max()),
             "worst_run": int(self.run[self.worst]),
             "largest_motion_mm": 1e3 * float(self.motion.max()),
-            "force_error": _share(self.force_error, self.force),
+            "force_error": _relative(self.force_error, self.force),
             "max_penetration_mm": 1e3 * float(self.penetration.max()),
             "full_max_penetration_mm": 1e3 * float(self.full_penetration.max()),
             "steps_with_unknown_contacts": int((self.unknown > 0).sum()),
@@ -214,7 +214,7 @@ def _pace(speedup: float) -> str:
     return f"{speedup:.3g} times faster" if speedup >= 1.0 else f"{1.0 / speedup:.3g} times slower"
 
 
-def _share(error: FloatArray, whole: FloatArray) -> float:
+def _relative(error: FloatArray, whole: FloatArray) -> float:
     """‖error‖ / ‖whole‖ over all steps; 0 where both are."""
     size = float(np.linalg.norm(whole))
     return float(np.linalg.norm(error)) / size if size else 0.0

@@ -1,8 +1,7 @@
-"""Things that a person writes, as JSON and arrays, and back: how worlds are saved without pickle.
+"""The things of a scene as JSON and arrays, and back: how worlds are saved without pickle.
 
-A thing is a frozen dataclass of one of the known classes. Its fields are encoded one by one; arrays go to a table
-beside the JSON, and a thing that is mentioned twice (the body of a cable) is written once, so that identities
-survive.
+A thing is a frozen dataclass of a registered class. Its fields are encoded one by one; arrays go to a table beside the
+JSON. A thing that is referenced twice (the body of a cable) is written once, so that identities survive.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class Encoder:
 
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
-        self._numbers: dict[int, int] = {}
+        self._indices: dict[int, int] = {}
         self._kept: list[Any] = []
 
     def encode(self, value: Any) -> Any:
@@ -75,17 +74,17 @@ class Encoder:
         return self._encode_thing(value)
 
     def _encode_thing(self, thing: Any) -> Any:
-        if id(thing) in self._numbers:
-            return {"again": self._numbers[id(thing)]}
-        number = self._numbers[id(thing)] = len(self._numbers)
+        if id(thing) in self._indices:
+            return {"again": self._indices[id(thing)]}
+        number = self._indices[id(thing)] = len(self._indices)
         self._kept.append(thing)  # so that its id stays taken
         if isinstance(thing, MeshObstacle):
             surface = thing.surface
             return {"thing": number, "class": "MeshObstacle", "fields": self._encoded(surface.rest, surface.triangles)}
         if not is_dataclass(thing) or _known().get(type(thing).__name__) is not type(thing):
             raise InputError(
-                f"{getattr(thing, 'name', thing)!r}, a {type(thing).__name__}, cannot be saved; a motion given by a "
-                "function and a type of one's own are known to this program only"
+                f"{getattr(thing, 'name', thing)!r}, a {type(thing).__name__}, cannot be saved: functions "
+                "and user-defined classes cannot be serialised"
             )
         own = {item.name: self.encode(getattr(thing, item.name)) for item in fields(thing)}
         return {"thing": number, "class": type(thing).__name__, "fields": own}

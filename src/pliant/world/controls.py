@@ -1,4 +1,4 @@
-"""Controls: what a person hands to a step, by handle, checked once."""
+"""Controls: the inputs of a step by handle, checked once."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def _resolve_wrench(load: PointLoad | RodLoad, value: Wrench) -> FloatArray:
 
 def _resolve_placement(support: Support, value: Placement) -> tuple[FloatArray, FloatArray]:
     if support.rotation is None:
-        raise InputError("pl.Placement is for supports that hold frames: pl.Support(…, rotation=(0, 0, 0))")
+        raise InputError("pl.Placement is for supports that constrain frames: pl.Support(…, rotation=(0, 0, 0))")
     displacement, rotation = finite_array("control of a Support", value.value, shape=(2, 3))
     free = [axis for axis in range(3) if axis not in support.axis_numbers and displacement[axis]]
     if free:
-        raise InputError(f"the Support does not hold {'xyz'[free[0]]}, so it cannot be displaced along it")
+        raise InputError(f"the Support does not constrain {'xyz'[free[0]]}, so it cannot be displaced along it")
     return displacement[support.axis_numbers], rotation
 
 

@@ -1,4 +1,4 @@
-"""The scene: what a person writes, before it is frozen into a world."""
+"""The scene: bodies, constraints and loads, before they are compiled into a world."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pliant.world.world import World
 Thing = TypeVar("Thing")
 
 OVERLAP = 0.01
-"""What counts as touching: bodies may stand in each other by this share of the margin."""
+"""Initial overlap that counts as touching, as a fraction of the margin: rounding of meshes."""
 _LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad)
 
 
@@ -102,7 +102,7 @@ class Scene:
         capacity
             Most contacts of the pair.
         allow_overlap
-            Let the two stand in each other when the world begins: dynamics push them apart slowly, statics at once.
+            Allow initial overlap: dynamic steps push them apart slowly, quasi-static ones at once.
         """
         if a is b and margin is None:
             margin = getattr(a, "margin", None)  # robots know how narrow their slots are

@@ -38,7 +38,7 @@ class State:
         return f"State(time={self.time:g} s, {self.world!r})"
 
     def points(self, body: Any) -> FloatArray:
-        """Positions of the nodes of `body` (handle, name or number), (n, 3), m; of a rigid body, its shape's points."""
+        """Positions of the nodes of `body` (handle, name or index), (n, 3), m; of a rigid body, its shape's points."""
         model, q = self._of(body)
         return model.node_positions(q)
 
@@ -52,8 +52,8 @@ class State:
     def section_forces(self, beam: Any) -> FloatArray:
         """Forces and moments in both ends of each piece of a beam, (m, 2, 6), in the frame of the piece: axial force
         (> 0 in tension) and shear along y and z (N), torque and bending moments about y and z (N·m), as the part
-        beyond the section exerts them on the part before it. Of a rod one for each section, (N, 6); 0 where it lacks
-        the strain, since what keeps that from changing is no stress.
+        beyond the section exerts them on the part before it. Of a rod one for each section, (N, 6); 0 along
+        strains that the rod does not have.
         """
         model, q = self._of(beam)
         return model.section_forces(q)
@@ -133,5 +133,5 @@ class State:
 
     def _of(self, body: Any) -> tuple[Model, FloatArray]:
         """The model of `body` and its q; each kind offers the read-outs that it has, and refuses the others."""
-        number = self.world.index(body)
-        return self.world.models[number], self.q[number]
+        index = self.world.index(body)
+        return self.world.models[index], self.q[index]

@@ -1,4 +1,4 @@
-"""The world: a frozen scene. It holds what never changes; all that changes is in the state."""
+"""The world: a compiled scene, immutable. All that changes is in the state."""
 
 from __future__ import annotations
 
