@@ -1,10 +1,10 @@
 """The cost of an inverse problem with contacts over two actuators, piece by piece.
 
-For imposed actuator forces x the contacts have one answer, so the cost is a function c(x): a quadratic on each polygon
-P_I of actuations with the same touching contacts. The polygons cover the plane. One is found by solving the contacts at
-a point, cut out exactly by the half-planes y_I(x) ≥ 0 and w(x) ≥ 0, and its neighbours by stepping over its edges
-(Coevoet, Escande, Duriez, "Optimization-based inverse model of soft robots with contact handling", IEEE RA-L 2017,
-III.E and figures 2 and 3).
+For imposed actuator forces x the contact problem has one solution, so the cost is a function c(x): a quadratic on each
+polygon P_I of actuations with the same touching contacts. The polygons cover the plane. One is found by solving the
+contacts at a point, cut out exactly by the half-planes y_I(x) ≥ 0 and w(x) ≥ 0, and its neighbours by stepping over its
+edges (Coevoet, Escande, Duriez, "Optimization-based inverse model of soft robots with contact handling", IEEE RA-L
+2017, III.E and figures 2 and 3).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pliant.solvers.inverse.pieces import Piece
 from pliant.solvers.inverse.problem import QpccProblem, ScaledProblem, scaled_problem
 from pliant.solvers.inverse.start import touching_at
 
-_BEYOND = 1e-7  # how far beyond an edge the neighbour is looked for, relative to the window
+_BEYOND = 1e-7  # distance beyond an edge at which the neighbour is located, relative to the window
 _SAME = 1e-6  # minima closer than this fraction of the window are one
 _REDUNDANT = 1e-11  # sums that cancel below this fraction of their terms are zero
-_PIECES = 5000
+_PIECES = 5000  # more cannot be told apart in a picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ class _Flood:
         Y = contact_map(p, active)
         right = np.column_stack([p.C_a, p.c])
         gaps = right + p.W_cc @ Y
-        gaps[np.abs(gaps) <= _REDUNDANT * (np.abs(right) + np.abs(p.W_cc) @ np.abs(Y))] = 0.0  # what cancels
+        gaps[np.abs(gaps) <= _REDUNDANT * (np.abs(right) + np.abs(p.W_cc) @ np.abs(Y))] = 0.0  # cancellation
         polygon = self.clipped(self.window, np.vstack([Y[active], gaps[~active]]))
         rows = np.column_stack([p.R_a, p.r]) + p.R_c @ Y
         one = np.array([0.0, 0.0, 1.0])
@@ -232,11 +232,11 @@ def _on_grid(
     X = np.stack(np.meshgrid(x1, x2), axis=-1)
     span = np.array([x1[-1] - x1[0], x2[-1] - x2[0]])
     cost, index = np.full(X.shape[:2], np.nan), np.full(X.shape[:2], -1, np.int64)
-    for number, piece in enumerate(pieces):
+    for k, piece in enumerate(pieces):
         inside = _inside(piece.polygon, X, span) & (index < 0)
         x = X[inside]
         y = x @ piece.Y[:, :2].T + piece.Y[:, 2]
         rest = x @ problem.E_a.T + y @ problem.E_c.T + problem.e
         cost[inside] = 0.5 * (rest**2).sum(axis=1) + 0.5 * ((x @ problem.G) * x).sum(axis=1)
-        index[inside] = number
+        index[inside] = k
     return cost, index

@@ -69,11 +69,11 @@ def _piece_colours(landscape: Landscape) -> list[str]:
     pairs = {(a, b) for a, b in zip(index[:, :-1].ravel(), index[:, 1:].ravel(), strict=True) if a != b}
     pairs |= {(a, b) for a, b in zip(index[:-1].ravel(), index[1:].ravel(), strict=True) if a != b}
     chosen: list[int] = []
-    for number in range(len(landscape.pieces)):
-        taken = {chosen[b] for a, b in pairs if a == number and 0 <= b < number}
-        taken |= {chosen[a] for a, b in pairs if b == number and 0 <= a < number}
-        order = [(number + shift) % len(_COLOURS) for shift in range(len(_COLOURS))]
-        chosen.append(next((colour for colour in order if colour not in taken), number % len(_COLOURS)))
+    for k in range(len(landscape.pieces)):
+        taken = {chosen[b] for a, b in pairs if a == k and 0 <= b < k}
+        taken |= {chosen[a] for a, b in pairs if b == k and 0 <= a < k}
+        order = [(k + shift) % len(_COLOURS) for shift in range(len(_COLOURS))]
+        chosen.append(next((colour for colour in order if colour not in taken), k % len(_COLOURS)))
     return [_COLOURS[colour] for colour in chosen]
 
 
@@ -132,7 +132,7 @@ def _map(
 
 
 def _path(axes: Any, points: FloatArray, window: float) -> None:
-    """The minima of the pieces visited, joined and numbered where the numbers have room."""
+    """The minima of the pieces visited, joined, and numbered where there is room."""
     axes.plot(*points.T, "-", color="white", linewidth=3.4, zorder=4, clip_on=False)
     axes.plot(
         *points.T, "o-", color=_INK, linewidth=1.6, ms=5, mfc="white", mew=1.4, zorder=5, label="path", clip_on=False

@@ -96,7 +96,7 @@ class Step:
         known = self.start.memories[index] if self.start.memories else None
         if isinstance(known, Filling):
             return known
-        return self._filled(cavity, self.start.q[cavity.number])
+        return self._filled(cavity, self.start.q[cavity.index])
 
     def _filled(self, cavity: CavityRows, q: FloatArray) -> Filling:
         """The chamber filled at the shape q (n, 3) m of its body; the error of a mesher has the last accepted state."""
@@ -118,7 +118,7 @@ class Step:
             moved, parts, begin = [body_x], [self.body], self.count
             for cavity, filling in zip(self.cavities, self.fillings, strict=True):
                 inner = np.arange(begin, begin + len(filling.inner))
-                indices = np.concatenate([self.offsets[cavity.number] + filling.nodes, inner])
+                indices = np.concatenate([self.offsets[cavity.index] + filling.nodes, inner])
                 elements = air(filling, self._weight(cavity), self.options.weighting)
                 self.local.append(indices)
                 self.air.append(elements)
@@ -137,7 +137,7 @@ class Step:
 
     def _weight(self, cavity: CavityRows) -> float:
         """Weight (Pa) of the air in a chamber of a body."""
-        return self.options.chamber_weight * self.options.blend_of(self.models[cavity.number].spec.material)[1]
+        return self.options.chamber_weight * self.options.blend_of(self.models[cavity.index].spec.material)[1]
 
     def _forces(self) -> tuple[FloatArray, float]:
         """Forces over two (n, 3) N of all elements and springs at x, and the largest norm of a part of them."""
@@ -279,7 +279,7 @@ class Step:
     def _refilled(self, index: int, cavity: CavityRows) -> Filling:
         """A new filling of a chamber at x, with the pressure of the old one."""
         old, x = self.fillings[index], self.x[self.local[index]]
-        q = self.x[self.offsets[cavity.number] : self.offsets[cavity.number + 1]]
+        q = self.x[self.offsets[cavity.index] : self.offsets[cavity.index + 1]]
         volume = cavity.volume(q)
         pressure = mean_pressure(self.air[index], old, x, volume)
         new = replace(self._filled(cavity, q), ratio=old.ratio)
@@ -294,7 +294,7 @@ class Step:
         for index, cavity in enumerate(self.cavities):
             x = self.x[self.local[index]]
             filling = replace(self.fillings[index], inner=x[len(self.fillings[index].nodes) :])
-            volume = cavity.volume(view.q[cavity.number])
+            volume = cavity.volume(view.q[cavity.index])
             self.pressures.append(mean_pressure(self.air[index], filling, x, volume))
             memories[self.world.constraints.index(cavity)] = filling
         self.parts += 1

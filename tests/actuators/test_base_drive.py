@@ -128,7 +128,7 @@ def test_a_saved_world_has_its_drive(tmp_path):
 
 @pytest.mark.parametrize("base", ["fixed", "free"])
 def test_a_base_without_one_freedom_is_refused(base):
-    with pytest.raises(InputError, match="has no freedom to drive"):
+    with pytest.raises(InputError, match="has no degree of freedom"):
         driven(base)
 
 

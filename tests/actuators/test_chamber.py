@@ -48,7 +48,7 @@ def test_an_open_surface_is_refused(hollow):
 def test_the_flipped_outside_is_not_inside(hollow):
     body, _ = hollow
     outside = next(shell for shell in body.mesh.surface().components() if shell.volume() > 0.0)
-    with pytest.raises(pl.MeshError, match="look into the body"):
+    with pytest.raises(pl.MeshError, match="face into the body"):
         compiled(body, outside.flipped())
 
 

@@ -177,7 +177,7 @@ def test_globalize_is_refused_beside_friction():
     scene.collide(body, ball, friction=0.3, margin=0.004)
     tip, world = pl.Effector(body, TIP), scene.compile()
     target = np.add(TIP, (0.0, 0.0, 0.01))
-    with pytest.raises(InputError, match="globalize needs pieces that are QPs"):
+    with pytest.raises(InputError, match="globalize needs frictionless contacts"):
         inverse([tip], cables, globalize=True)(world, world.initial_state(), {tip: target})
     arrays = {"W_ea": [[1.0]], "W_aa": [[1.0]], "W_ac": np.zeros((1, 3)), "W_ec": np.zeros((1, 3)), "W_cc": np.eye(3)}
     with pytest.raises(InputError, match="globalize needs pieces that are QPs"):

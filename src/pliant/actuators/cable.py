@@ -1,12 +1,12 @@
-"""Cables: an inextensible string through points of bodies, pulled at one end.
+"""Cables: inextensible strings through points of bodies, pulled at one end.
 
-With L the length along the via points, δ = L₀ − L is how much the cable has shortened and H = −∂L/∂q; λ is the
-tension at the pulled end, ≥ 0. Commanded to shorten by u the cable obeys δ ≥ u, λ ≥ 0, one of them tight: it goes slack
-rather than push. Its tension stiffens the bodies across the cable by λ ∂²L/∂q², which is positive semi-definite.
+With L the length along the via points, δ = L₀ − L is the shortening and H = −∂L/∂q; λ ≥ 0 is the tension at the pulled
+end. A commanded shortening u is unilateral, 0 ≤ δ − u ⟂ λ ≥ 0: the cable goes slack rather than push. The tension adds
+the positive semi-definite stiffness λ ∂²L/∂q².
 
-With friction μ in its guides a cable has one tension for each piece. Where it turns by θ at a via point the tensions
-on both sides obey e^(−μθ) ≤ T₊/T ≤ e^(μθ), and the cable slips there only at one of the bounds (Euler's capstan). The
-step's slip at the via point is what the length beyond it changes by; its row has the law `Law.CAPSTAN`.
+With guide friction μ each segment has its own tension. At a via point that deflects the cable by θ the tensions on both
+sides obey e^(−μθ) ≤ T₊/T ≤ e^(μθ); the cable slips only at a bound (Euler's capstan). The slip of a step is the change
+of the length beyond the via point; its row has the law `Law.CAPSTAN`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.drive import USUAL_TRAVEL, Actuator, ActuatorRows, ControlRange
-from pliant.actuators.limits import Command, Limits, check_rates, command, per_second
+from pliant.actuators.drive import USUAL_TRAVEL, ActuatorRows, ControlRange, ForceActuator, model_index
+from pliant.actuators.limits import Command, command, per_second
 from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
 from pliant.constraints.keys import CABLE_FRICTION, row_keys
 from pliant.constraints.rows import RowLaw, Rows, RowView, Stiffnesses
@@ -37,28 +37,28 @@ CUT = Command(by_force=True, amount=0.0, for_good=True)
 
 @per_second
 @dataclass(frozen=True, eq=False)
-class Cable(Actuator):
+class Cable(ForceActuator):
     """A cable through `via_points` (k, 3) m of `body`, given in the frame of its mesh; the last one is the anchor.
 
     body
         One body for all points, or one for each: volumes, beams, rigid bodies (points in their own axes), or None for a
         point fixed in the world.
     pull_point
-        Where the cable leaves for its motor, (3,) m fixed in the world; None: at the first via point.
+        Where the cable leaves for its motor, (3,) m fixed in the world; None: the first via point.
     min_force, max_force
         Bounds of the tension, N; min_force ≥ 0.
     max_displacement
-        Largest shortening that may be asked for, m.
+        Largest commanded shortening, m.
     max_rate, max_force_rate
-        Largest rate of the displacement (m/s) and of the tension (N/s): a command farther away than a step of dt allows
-        is approached by rate × dt each step.
+        Largest rate of the displacement (m/s) and of the tension (N/s): each step approaches a distant command by at
+        most rate × dt.
     friction
         Coulomb's μ ≥ 0 between the cable and its guides.
     guide_stiffness
         Axial stiffness EA, N, of a tube in which the cable runs through its volumes; 0: none.
     reach
-        How far outside the mesh a via point may lie, m; it then rides on the nearest cell. For coarse meshes of thin
-        robots.
+        Largest distance of a via point outside the mesh, m; it is then embedded in the nearest cell. For coarse meshes
+        of thin robots.
     """
 
     body: Any
@@ -66,10 +66,6 @@ class Cable(Actuator):
     _: KW_ONLY
     pull_point: Any = None
     min_force: float = 0.0
-    max_force: float = np.inf
-    max_displacement: float = np.inf
-    max_rate: float = np.inf
-    max_force_rate: float = np.inf
     friction: float = 0.0
     guide_stiffness: float = 0.0
     reach: float = 0.0
@@ -82,14 +78,12 @@ class Cable(Actuator):
         if isinstance(self.body, Sequence) and len(self.body) != len(points):
             raise InputError(f"{self.name!r} has {len(points)} via points but {len(self.body)} bodies; give one each")
         if not self.bodies:
-            raise InputError(f"every point of {self.name!r} is fixed in the world; it would pull nothing")
+            raise InputError(f"every point of {self.name!r} is fixed in the world; give a body for at least one")
         non_negative(f"min_force of {self.name!r}", self.min_force, unit="N")
         non_negative(f"reach of {self.name!r}", self.reach, unit="m")
         non_negative(f"friction of {self.name!r}", self.friction)
         non_negative(f"guide_stiffness of {self.name!r}", self.guide_stiffness, unit="N")
-        check_rates(self, "max_rate", "max_force_rate")
-        if not self.max_force > self.min_force:
-            raise InputError(f"max_force of {self.name!r} is {self.max_force:g} N, but min_force {self.min_force:g} N")
+        super().__post_init__()
 
     @property
     def point_bodies(self) -> tuple[Any, ...]:
@@ -104,19 +98,18 @@ class Cable(Actuator):
         return tuple(dict.fromkeys(body for body in self.point_bodies if body is not None))
 
     def constraint(self, key: int) -> CableRows:
-        """Its rows, before its bodies are compiled."""
-        return CableRows.of(self, key)
+        """Its rows, not yet bound to models."""
+        via = finite_array("via_points", self.via_points, shape=(None, 3))
+        owners: list[Any] = list(self.point_bodies)
+        if self.pull_point is not None:
+            via = np.vstack([finite_array("pull_point", self.pull_point, shape=(3,)), via])
+            owners.insert(0, None)
+        return CableRows(self, via, tuple(_strand(self, body, via, owners) for body in self.bodies), key)
 
     def control_range(self) -> ControlRange:
-        """How much it may be shortened by."""
+        """The range of a slider: the shortening."""
         high = self.max_displacement if np.isfinite(self.max_displacement) else USUAL_TRAVEL["m"]
         return ControlRange(Displacement, "m", 0.0, high, 0.0)
-
-    @property
-    def limits(self) -> Limits:
-        """What the motor may do, N and m."""
-        rates = {"force_rate": self.max_force_rate, "rate": self.max_rate}
-        return Limits(self.min_force, self.max_force, most=self.max_displacement, **rates)
 
     def command(self, value: Any) -> Command:
         """A checked command from a control value."""
@@ -126,21 +119,21 @@ class Cable(Actuator):
             value = Displacement((1.0 - positive(f"LengthRatio of {self.name!r}", value.value)) * self.rest_length)
         if isinstance(value, Force):
             non_negative(f"force of {self.name!r}", value.value, unit="N")
-        free = replace(self.limits, lower=0.0)  # a motor may let go
+        free = replace(self.limits, lower=0.0)  # a motor may release its tension
         return command(self.name, value, free, displacement=self.kinds[0], force=self.kinds[1])
 
     @property
     def rest_length(self) -> float:
-        """Length through its via points at rest, m, of a cable that lies in one body."""
+        """Length along the via points at rest, m, of a cable inside one body."""
         if self.pull_point is not None or len(self.bodies) > 1 or None in self.point_bodies:
             raise InputError(
-                f"the length of {self.name!r} depends on where its bodies and its pull_point stand; a LengthRatio is "
+                f"the length of {self.name!r} depends on the poses of its bodies and its pull_point; a LengthRatio is "
                 "for cables inside one body: use pl.Displacement(m)"
             )
         return float(np.linalg.norm(np.diff(np.asarray(self.via_points, float), axis=0), axis=1).sum())
 
     def guides(self) -> list[Fibre]:
-        """The tubes in which the cable runs: fibres between neighbouring via points of the same volume."""
+        """The tubes around the cable: fibres between consecutive via points of the same volume."""
         if not self.guide_stiffness:
             return []
         points, owners = np.asarray(self.via_points, float), self.point_bodies
@@ -155,26 +148,26 @@ class Cable(Actuator):
 
 
 @dataclass(frozen=True, eq=False)
-class Ride:
-    """The via points on one body: their indices `order` (p,) in the path, those of the pieces they end, `own` (s,), and
-    the `pieces` themselves.
+class Strand:
+    """The via points on one body: their indices `order` (p,) along the path, the indices `own` (s,) of the segments
+    that end at one of them, and these segments on the body, `pieces`.
     """
 
     body: Any
     order: IntArray
     own: IntArray
     pieces: Pieces
-    number: int = -1
+    index: int = -1
 
     @property
     def map(self) -> Any:
-        """That of the via points on the compiled body."""
+        """The map of the via points on the compiled body."""
         return self.pieces.map
 
 
 @dataclass(frozen=True, eq=False)
 class CableMemory:
-    """What a cable remembers: whether it has been cut."""
+    """Whether the cable has been cut."""
 
     cut: bool
 
@@ -190,41 +183,30 @@ class CableMemory:
 
 @dataclass(frozen=True, eq=False)
 class CableRows(ActuatorRows):
-    """The rows of one cable: its motor, and with friction its via points. `rest_length` is L₀, m; `key` identifies the
-    motor's row.
+    """The rows of one cable: its motor's, and with friction those of its via points. `fixed` (k, 3) m are all points in
+    the frames they were given in; `rest_length` is L₀, m.
     """
 
     spec: Cable
     fixed: FloatArray
-    rides: tuple[Ride, ...]
+    strands: tuple[Strand, ...]
     key: int
     rest_length: float = 0.0
 
     memory_type = CableMemory
     drawn_as: ClassVar[str | None] = "cable"
 
-    @classmethod
-    def of(cls, spec: Cable, key: int) -> CableRows:
-        """The rows of `spec`, before its bodies are compiled."""
-        via = finite_array("via_points", spec.via_points, shape=(None, 3))
-        owners: list[Any] = list(spec.point_bodies)
-        if spec.pull_point is not None:
-            via = np.vstack([finite_array("pull_point", spec.pull_point, shape=(3,)), via])
-            owners.insert(0, None)
-        rides = tuple(_ride(spec, body, via, owners) for body in spec.bodies)
-        return cls(spec, via, rides, key)
-
     def couplings(self, body: Any) -> list[IntArray]:
         """Node sets of a volume or a beam that the stiffness of the cable couples."""
-        return [nodes for ride in self.rides if ride.body is body for nodes in ride.pieces.couplings()]
+        return [nodes for strand in self.strands if strand.body is body for nodes in strand.pieces.couplings()]
 
     def bound(self, models: Sequence[Model]) -> CableRows:
         """The rows in a world of `models`."""
-        rides = []
-        for ride in self.rides:
-            number = next(k for k, model in enumerate(models) if model.spec is ride.body)
-            rides.append(replace(ride, number=number, pieces=ride.pieces.bound(models[number])))
-        made = replace(self, rides=tuple(rides))
+        strands = []
+        for strand in self.strands:
+            index = model_index(models, strand.body)
+            strands.append(replace(strand, index=index, pieces=strand.pieces.bound(models[index])))
+        made = replace(self, strands=tuple(strands))
         return replace(made, rest_length=made.length([model.initial()[0] for model in models]))
 
     @cached_property
@@ -234,50 +216,43 @@ class CableRows(ActuatorRows):
         return np.concatenate([[self.key], row_keys(CABLE_FRICTION, self.key, inner)]).astype(np.int64)
 
     @property
-    def name(self) -> str:
-        """Name of the cable."""
-        return self.spec.name
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Numbers of the models."""
-        return tuple(ride.number for ride in self.rides)
+    def stiff_models(self) -> tuple[int, ...]:
+        """Indices of the models."""
+        return tuple(strand.index for strand in self.strands)
 
     def holds(self, index: int) -> bool:
-        """Whether the cable may hold body `index` in its place: it ends in the world or on another body."""
-        return index in self.numbers and (len(self.numbers) > 1 or len(self.rides[0].order) < len(self.fixed))
+        """Whether the cable may constrain body `index`: it ends in the world or on another body."""
+        return index in self.stiff_models and (len(self.strands) > 1 or len(self.strands[0].order) < len(self.fixed))
 
     def length(self, q: Sequence[FloatArray]) -> float:
         """Length along the via points, m."""
         return float(np.linalg.norm(np.diff(self.path(q), axis=0), axis=1).sum())
 
     def displacement(self, q: Sequence[FloatArray]) -> float:
-        """How much the cable has shortened, m."""
+        """Shortening of the cable, m."""
         return self.rest_length - self.length(q)
 
     def path(self, q: Sequence[FloatArray]) -> FloatArray:
         """Points along the cable, the pull point first, (k, 3), m, with the models at q."""
-        if len(self.rides) == 1 and len(self.rides[0].order) == len(self.fixed):
-            return np.asarray(self.rides[0].map.points(q[self.rides[0].number]))
+        if len(self.strands) == 1 and len(self.strands[0].order) == len(self.fixed):
+            return np.asarray(self.strands[0].map.points(q[self.strands[0].index]))
         path = self.fixed.copy()
-        for ride in self.rides:
-            path[ride.order] = ride.map.points(q[ride.number])
+        for strand in self.strands:
+            path[strand.order] = strand.map.points(q[strand.index])
         return path
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, CableMemory | None]:
-        """Shortening so far and its gradient; with friction the slip at each via point."""
+        """Shortening and its gradient; with friction also the slip at each via point."""
         spec = self.spec
-        lengths, units = _pieces(self.path(view.q))
+        lengths, units = _segments(self.path(view.q))
         H = view.blank(1)
-        self._pull(view, units, H)
-        control = view.controls.get(spec, Command(by_force=True, amount=spec.min_force))
-        cut = control.for_good or (view.memory is not None and view.memory.cut)
+        self._pull_back(view, units, H)
+        idle = Command(by_force=True, amount=spec.min_force)
+        cut = view.controls.get(spec, idle).for_good or (view.memory is not None and view.memory.cut)
         if cut:
             law, lower, upper, target = int(RowLaw.IMPOSED), -np.inf, np.inf, 0.0
         else:
-            law, lower, upper, target = spec.limits.law(
-                control, view.interval, lambda: self.displacement(view.start), lambda: view.last_force(self.key)
-            )
+            law, lower, upper, target = self.law(view, idle)
         memory = CableMemory(True) if cut else None
         gap = self.rest_length - float(lengths.sum())
         if not spec.friction:
@@ -285,52 +260,49 @@ class CableRows(ActuatorRows):
         return self._with_friction(view, H, lengths, units, gap, (law, lower, upper, target)), memory
 
     @property
-    def stiff_models(self) -> tuple[int, ...]:
-        """Indices of the models."""
-        return self.numbers
-
-    @property
     def stiff_keys(self) -> IndexArray:
         """Identities of the rows."""
         return self.keys
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
-        """`scale` λ ∂²L/∂q² of each body at tensions λ (N), without what couples two bodies."""
+        """`scale` λ ∂²L/∂q² of each body at tensions λ (N), without the coupling between bodies."""
         if not lam[0] > 0.0:
             return
-        lengths, units = _pieces(self.path(q))
+        lengths, units = _segments(self.path(q))
         tension = np.full(len(lengths), lam[0])
         tension[1:] -= np.cumsum(lam[1:]) if self.spec.friction else 0.0
         across = scale * tension / lengths
-        for ride in self.rides:
-            K = ride.pieces.stiffness(q[ride.number], across[ride.own], units[ride.own])
+        for strand in self.strands:
+            K = strand.pieces.stiffness(q[strand.index], across[strand.own], units[strand.own])
             if K is not None:
-                yield ride.number, K
+                yield strand.index, K
 
-    def _pull(self, view: RowView, units: FloatArray, H: list[sparse.csr_matrix]) -> None:
-        """−∂L/∂q of the models, from the directions of the pieces."""
+    def _pull_back(self, view: RowView, units: FloatArray, H: list[sparse.csr_matrix]) -> None:
+        """Fill H with −∂L/∂q of the models, from the directions of the segments."""
         slope = np.empty((len(units) + 1, 3))
         slope[:-1], slope[-1] = units, 0.0
         slope[1:] -= units
-        for ride in self.rides:
-            H[ride.number] = ride.map.pull_one(view.q[ride.number], slope[ride.order])
+        for strand in self.strands:
+            H[strand.index] = strand.map.pull_one(view.q[strand.index], slope[strand.order])
 
     def _with_friction(
         self, view: RowView, H: list[sparse.csr_matrix], lengths: FloatArray, units: FloatArray, gap: float, motor: Any
     ) -> Rows:
-        """The motor's row and one for each via point that the cable passes: its tension falls there by λ."""
+        """The motor's row and one for each inner via point, where the tension drops by λ."""
         inner = len(units) - 1
-        beyond = np.triu(np.ones((inner, inner + 1)), 1)  # the pieces behind each via point
+        beyond = np.triu(np.ones((inner, inner + 1)), 1)  # the segments beyond each via point
         slope = np.zeros((inner, inner + 2, 3))
         slope[:, :-1] -= beyond[:, :, None] * units
         slope[:, 1:] += beyond[:, :, None] * units
-        for ride in self.rides:
-            points = sparse.csr_matrix(slope[:, ride.order].reshape(inner, -1))
-            H[ride.number] = sparse.vstack([H[ride.number], ride.map.pull(view.q[ride.number], points)], format="csr")
+        for strand in self.strands:
+            points = sparse.csr_matrix(slope[:, strand.order].reshape(inner, -1))
+            H[strand.index] = sparse.vstack(
+                [H[strand.index], strand.map.pull(view.q[strand.index], points)], format="csr"
+            )
         empty = view.blank(1 + inner)
-        touched = {ride.number for ride in self.rides}
-        H = [h if number in touched else empty[number] for number, h in enumerate(H)]
-        before, _ = _pieces(self.path(view.start))
+        touched = set(self.stiff_models)
+        H = [h if k in touched else empty[k] for k, h in enumerate(H)]
+        before, _ = _segments(self.path(view.start))
         slip = beyond @ (lengths - before)
         turn = np.arccos(np.clip(np.einsum("si,si->s", units[:-1], units[1:]), -1.0, 1.0))
         law, lower, upper, target = motor
@@ -345,26 +317,27 @@ class CableRows(ActuatorRows):
         )
 
 
-def _ride(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> Ride:
+def _strand(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> Strand:
+    """The via points of `spec` in `body`, from all points `via` (k, 3) m and their bodies `owners`."""
     order = np.array([k for k, owner in enumerate(owners) if owner is body], np.int32)
     own = np.unique(np.concatenate([order - 1, order]))
     own = own[(own >= 0) & (own < len(via) - 1)].astype(np.int32)
-    place = {int(k): p for p, k in enumerate(order)}
+    local = {int(k): p for p, k in enumerate(order)}
     pairs = [((int(s), -1.0), (int(s) + 1, 1.0)) for s in own]
-    ends = [[(place[k], sign) for k, sign in pair if k in place] for pair in pairs]
+    ends = [[(local[k], sign) for k, sign in pair if k in local] for pair in pairs]
     pieces = body.pieces(via[order], ends, what=f"via points of cable {spec.name!r}", reach=spec.reach)
-    return Ride(body, order, own, pieces)
+    return Strand(body, order, own, pieces)
 
 
-def _pieces(path: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lengths (s,), m, never quite zero, and directions (s, 3) of the pieces of a path."""
+def _segments(path: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lengths (s,), m, bounded away from zero, and directions (s, 3) of the segments of a path."""
     lengths, units = np.empty(len(path) - 1), np.empty((len(path) - 1, 3))
-    _measure_pieces(path, lengths, units)
+    _measure(path, lengths, units)
     return lengths, units
 
 
 @kernel
-def _measure_pieces(path: FloatArray, lengths: FloatArray, units: FloatArray) -> None:
+def _measure(path: FloatArray, lengths: FloatArray, units: FloatArray) -> None:
     total = 0.0
     for s in range(len(lengths)):
         squares = 0.0

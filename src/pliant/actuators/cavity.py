@@ -1,6 +1,6 @@
 """Cavities: closed chambers inside a body, driven by pressure or by volume.
 
-δ = V − V₀ is the growth of the chamber, H = +∂V/∂q, λ the pressure in Pa: inflating makes both positive.
+δ = V − V₀ is the growth of the volume, H = ∂V/∂q, λ the pressure in Pa; both are positive when it is inflated.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Cavity(Actuator):
     min_pressure, max_pressure
         Bounds of the pressure, Pa.
     max_growth
-        Largest growth of the volume that may be asked for, m³.
+        Largest commanded growth of the volume, m³.
     max_rate, max_pressure_rate
         Largest rate of the volume (m³/s) and of the pressure (Pa/s).
     """
@@ -53,6 +53,8 @@ class Cavity(Actuator):
     max_pressure_rate: float = np.inf
     name: str = "cavity"
 
+    kinds = ((VolumeGrowth, "m³"), (Pressure, "Pa"))
+
     def __post_init__(self) -> None:
         if not self.max_pressure > self.min_pressure:
             raise InputError(
@@ -60,14 +62,11 @@ class Cavity(Actuator):
             )
         check_rates(self, "max_rate", "max_pressure_rate")
 
-    @property
-    def kinds(self) -> Any:  # type: ignore[override]
-        """Volume and pressure."""
-        return (VolumeGrowth, "m³"), (Pressure, "Pa")
-
     def constraint(self, key: int) -> CavityRows:
-        """Its rows, before its bodies are compiled."""
-        return CavityRows.of(self, key)
+        """Its row, not yet bound to models; the surface is checked to bound air inside the body."""
+        surface = _only_hollow(self) if self.surface is None else self.surface
+        check_chamber(self.name, surface, self.body.mesh)
+        return CavityRows(self, key, surface=surface)
 
     def control_range(self) -> ControlRange:
         """Its pressure between its bounds."""
@@ -77,12 +76,12 @@ class Cavity(Actuator):
 
     @property
     def limits(self) -> Limits:
-        """What the pump may do, Pa and m³."""
+        """Bounds of λ and δ, Pa and m³, and of their rates."""
         rates = {"force_rate": self.max_pressure_rate, "rate": self.max_rate}
         return Limits(self.min_pressure, self.max_pressure, most=self.max_growth, **rates)
 
     def command(self, value: Any) -> Command:
-        """A checked command from a control value; a `VolumeRatio` is a growth by its share of the volume at rest."""
+        """A checked command from a control value; a `VolumeRatio` is relative to the volume at rest."""
         if isinstance(value, VolumeRatio):
             ratio = positive(f"VolumeRatio of {self.name!r}", value.value)
             value = VolumeGrowth((ratio - 1.0) * self._rest_volume)
@@ -90,7 +89,7 @@ class Cavity(Actuator):
 
     @cached_property
     def _rest_volume(self) -> float:
-        """Volume at rest, m³, of faces as bent as those of the body's cells."""
+        """Volume at rest, m³, with the curved faces of the body's cells."""
         shell = _only_hollow(self) if self.surface is None else self.surface
         points = np.array(self.body.mesh.points)
         rule = facet_rule(self.body.mesh)
@@ -99,7 +98,7 @@ class Cavity(Actuator):
 
 @dataclass(frozen=True, eq=False)
 class CavityRows(DriveRow):
-    """The row of one cavity. `rest_volume` is V₀, m³; `key` identifies the row."""
+    """The row of one cavity; `rest_volume` is V₀, m³."""
 
     surface: Surface | None = None
     facets: PressureFacets | None = None
@@ -108,24 +107,16 @@ class CavityRows(DriveRow):
     drawn_as: ClassVar[str | None] = "chamber"
     stiffens = True
 
-    @classmethod
-    def of(cls, spec: Cavity, key: int) -> CavityRows:
-        """The row of `spec`, before its body is compiled; the surface is checked to bound air inside it."""
-        surface = _only_hollow(spec) if spec.surface is None else spec.surface
-        check_chamber(spec.name, surface, spec.body.mesh)
-        return cls(spec, key, surface=surface)
-
     def bound(self, models: Sequence[Model]) -> CavityRows:
-        """The row in a world of `models`; the surface is checked to bound a hollow."""
-        number = self.model_number(models)
-        model = VolumeModel.require(models[number], f"cavity {self.spec.name!r}")
+        """The row in a world of `models`; the surface is checked to enclose a positive volume."""
+        index = self.model_index(models)
+        model = VolumeModel.require(models[index], f"cavity {self.spec.name!r}")
         assert self.surface is not None
         facets = PressureFacets.build(self.surface.facets, self.spec.body.mesh, model.pattern)
-        made = replace(self, number=number, facets=facets)
+        made = replace(self, index=index, facets=facets)
         volume = made.volume(model.rest)
-        if (
-            volume > 0.0 and abs(self.surface.volume() + volume) > 0.25 * volume
-        ):  # flat triangles miss some of bent faces
+        # a quarter: flat triangles miss some of the volume under curved faces
+        if volume > 0.0 and abs(self.surface.volume() + volume) > 0.25 * volume:
             raise MeshError(
                 f"the surface of cavity {self.spec.name!r} bounds {-self.surface.volume():.3g} m³ with its own points, "
                 f"but {volume:.3g} m³ with those of its body: take it from the body's own mesh, and check its unit"
@@ -139,14 +130,14 @@ class CavityRows(DriveRow):
         return replace(made, rest_volume=volume)
 
     def couplings(self, body: Any) -> list[IntArray]:
-        """Node sets of triangles that are no faces of cells: lids that only close the chamber."""
+        """Node sets of the lids: triangles that are not faces of cells."""
         if body is not self.spec.body or self.surface is None:
             return []
         return [np.sort(lid).astype(np.int32) for lid in self.surface.facets[self.surface.facet_cells < 0]]
 
     @cached_property
     def _columns(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Nodes of the surface, their unknowns, and where the one row begins and ends."""
+        """Nodes of the surface, their columns, and the row pointers of the one row."""
         assert self.surface is not None
         nodes = np.unique(self.surface.facets)
         columns = (3 * nodes[:, None] + np.arange(3)).ravel().astype(np.int32)
@@ -157,29 +148,23 @@ class CavityRows(DriveRow):
         return self._volume_and_gradient(q)[0]
 
     def displacement(self, q: Sequence[FloatArray]) -> float:
-        """How much the chamber has grown, m³."""
-        return self.volume(q[self.number]) - self.rest_volume
+        """Growth of the volume, m³."""
+        return self.volume(q[self.index]) - self.rest_volume
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
-        """One row: growth so far, and its gradient."""
-        volume, gradient = self._volume_and_gradient(view.q[self.number])
-        H = view.blank(1)
+        """Growth of the volume and its gradient."""
+        volume, gradient = self._volume_and_gradient(view.q[self.index])
         nodes, columns, ends = self._columns
-        H[self.number] = csr(gradient[nodes].ravel(), columns, ends, (1, gradient.size))
-        growth = volume - self.rest_volume
-        control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
-        law, lower, upper, target = self.law(view, control)
-        return Rows.of(H, growth, law, lower=lower, upper=upper, target=target, key=self.key), None
+        H = csr(gradient[nodes].ravel(), columns, ends, (1, gradient.size))
+        return self.row(view, volume - self.rest_volume, H), None
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
         """−`scale` λ ∂²V/∂q² at pressure λ (Pa)."""
         assert self.facets is not None
-        yield self.number, PressureStiffness(self.facets, float(lam[0]), q[self.number], scale)
+        yield self.index, PressureStiffness(self.facets, float(lam[0]), q[self.index], scale)
 
     def _volume_and_gradient(self, q: FloatArray) -> tuple[float, FloatArray]:
-        """The facets' normals point into the chamber, so the forces of a unit pressure are the gradient of its
-        volume.
-        """
+        """Volume and gradient; normals point into the chamber, so unit-pressure forces are ∂V/∂q."""
         assert self.facets is not None
         gradient = np.zeros_like(q)
         swept = self.facets.add(1.0, writable(q), gradient)
@@ -195,7 +180,7 @@ def _only_hollow(spec: Cavity) -> Surface:
         )
     if len(hollows) != 1:
         raise MeshError(
-            f"{spec.body.name!r} has {len(hollows)} inner cavities; say which one {spec.name!r} is: "
+            f"{spec.body.name!r} has {len(hollows)} inner cavities; give the surface of {spec.name!r}: "
             "pl.Cavity(body, mesh.surface().components()[1])"
         )
     return hollows[0]

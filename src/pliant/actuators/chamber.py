@@ -1,7 +1,7 @@
-"""What the surface of a chamber has to be: closed, of the body's own nodes, round air in it, and clear of its outside.
+"""Checks of a chamber's surface: closed, on the body's own nodes, enclosing air, apart from the outer surface.
 
-A chamber is bounded by faces of the body, which look into the air, and where it is open by lids: triangles that only
-close it. Mistakes here would be felt as air that is rubber, or as a pressure on the wrong side.
+A chamber is bounded by faces of the body with normals into the air, and closed by lids where it is open. A wrong
+surface would pressurise solid material, or the wrong side.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def check_chamber(name: str, surface: Surface, mesh: Mesh) -> None:
     turned = own & (_parity(surface.triangles) != _parity(skin)[order])
     if turned.any() and surface.volume() < 0.0:
         raise MeshError(
-            f"{listed('triangle', np.flatnonzero(turned))} of the surface of cavity {name!r} look into the body, not "
+            f"{listed('triangle', np.flatnonzero(turned))} of the surface of cavity {name!r} face into the body, not "
             "into the chamber: it is the flipped outside of the body, not inside it; use a later one of "
             "mesh.surface().components()"
         )
@@ -63,18 +63,18 @@ def _check_lids(name: str, lids: IntArray, mesh: Mesh) -> None:
 
 
 def _matched(triangles: IntArray, skin: IntArray) -> tuple[IndexArray, BoolArray]:
-    """For each triangle the place of the same three nodes in `skin`, and whether there is one."""
+    """For each triangle the index of the triangle with the same nodes in `skin`, and whether there is one."""
     both = np.sort(np.concatenate([skin, triangles]), axis=1)
     _, group = np.unique(both, axis=0, return_inverse=True)
     group = group.reshape(-1)
-    place = np.full(group.max() + 1, -1, np.int64)
-    place[group[: len(skin)]] = np.arange(len(skin))
-    order = place[group[len(skin) :]]
+    position = np.full(group.max() + 1, -1, np.int64)
+    position[group[: len(skin)]] = np.arange(len(skin))
+    order = position[group[len(skin) :]]
     return order, order >= 0
 
 
 def _parity(triangles: IntArray) -> BoolArray:
-    """Whether the nodes of each triangle (t, 3) are an even permutation of their order by number."""
+    """Whether the nodes of each triangle (t, 3) are an even permutation of their ascending order."""
     first = np.argmin(triangles, axis=1)
     rows = np.arange(len(triangles))
     even: BoolArray = triangles[rows, (first + 1) % 3] < triangles[rows, (first + 2) % 3]

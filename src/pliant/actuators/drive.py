@@ -1,28 +1,30 @@
-"""What an actuator is: a thing that a person adds to a scene, and the constraint that it makes.
+"""Actuators: what is added to a scene (`Actuator`), and the constraint it becomes in a world (`DriveRow`).
 
-One of your own is a subclass of each: `Actuator` says its limits and commands, `DriveRow` gives δ and its gradient. All
-steppers, the inverse, runs and the viewer then know it (`docs/extending.md`).
+A new actuator subclasses both: `Actuator` gives limits and commands, `DriveRow` δ and its gradient. All steppers, the
+inverse, runs and the viewer then handle it (`docs/extending.md`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
-from pliant.actuators.limits import Command, Limits, command
+from pliant.actuators.limits import FREE, Command, Limits, check_rates, command
 from pliant.actuators.values import Displacement, Force
-from pliant.constraints.rows import Constraint, RowView
+from pliant.constraints.rows import Constraint, Rows, RowView
+from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.body import Model
 from pliant.models.volume import Fibre
 
 USUAL_FORCE = 5.0
-"""Range of a slider of a force without bounds, N."""
+"""Slider range of a force without bounds, N: what small soft robots take."""
 USUAL_TRAVEL = {"m": 0.04, "rad": 1.5}
-"""Range of a slider of a displacement without bounds, by its unit."""
+"""Slider range of a displacement without bounds, by its unit."""
 SHOWN: dict[str, tuple[str, float, str]] = {
     "m": ("mm", 1e3, ".1f"),
     "N": ("N", 1.0, ".2f"),
@@ -42,15 +44,15 @@ def _shown(unit: str, value: float) -> str:
 
 
 def span(low: float, high: float, usual: float) -> tuple[float, float, float]:
-    """Bounds, the usual ones where there are none, and 0 or what is nearest to it."""
+    """Bounds, `usual` ones where there are none, and the value between them closest to 0."""
     low, high = low if np.isfinite(low) else -usual, high if np.isfinite(high) else usual
     return low, high, min(max(0.0, low), high)
 
 
 @dataclass(frozen=True, eq=False)
 class ControlRange:
-    """What a slider of an actuator may command: `make` turns a number in `unit` into a control value, `low`, `high` and
-    `start` are its ends and where it begins.
+    """The range of a slider: `make` turns a number in `unit` into a control value; `low`, `high` and `start` are in
+    `unit`.
     """
 
     make: Callable[[float], Any]
@@ -67,7 +69,7 @@ class ControlRange:
 
 
 class Actuator:
-    """What every actuator is: commanded by displacement or by force, and the source of the rows that do it."""
+    """An actuator, commanded by displacement δ or by force λ."""
 
     name: str
     body: Any
@@ -76,21 +78,21 @@ class Actuator:
 
     @property
     def bodies(self) -> tuple[Any, ...]:
-        """The bodies that the actuator acts on, each once; `body` where it does not say otherwise."""
+        """The bodies that the actuator acts on, each once; `body` by default."""
         return (self.body,)
 
     @property
     def limits(self) -> Limits:
-        """What the drive may do."""
+        """Bounds of δ and λ and of their rates."""
         raise NotImplementedError
 
     @property
     def rate_limited(self) -> bool:
-        """Whether the limits contain a rate, so that steps must know how much time passes."""
+        """Whether a rate is limited, so that a step needs a time interval."""
         return self.limits.rate_limited
 
     def constraint(self, key: int) -> ActuatorRows:
-        """The rows of the actuator, the drive first, before its bodies are compiled; `key` identifies the drive's."""
+        """Its constraint, not yet bound to models; `key` identifies the actuated row, which is the first."""
         raise NotImplementedError
 
     def command(self, value: Any) -> Command:
@@ -98,30 +100,74 @@ class Actuator:
         return command(self.name, value, self.limits, displacement=self.kinds[0], force=self.kinds[1])
 
     def reading(self, values: FloatArray) -> str:
-        """What it does, in words: `values` (2,) are δ and λ of its row."""
+        """δ and λ of its row, `values` (2,), as text."""
         shown = [_shown(unit, float(value)) for (_, unit), value in zip(self.kinds, values, strict=True)]
         return "  ".join(shown)
 
     def control_range(self) -> ControlRange:
-        """What a slider may command: its force, as far as it goes."""
+        """The range of a slider: the force between its limits."""
         make, unit = self.imposing, self.kinds[1][1]
         return ControlRange(make, unit, *span(self.limits.lower, self.limits.upper, USUAL_FORCE))
 
     def guides(self) -> list[Fibre]:
-        """Fibres that it adds to volumes; none as a rule."""
+        """Fibres that it adds to volumes; none by default."""
         return []
 
     def moving(self, amount: float) -> Any:
-        """The control value that asks for a displacement of `amount`, m, m³ or rad."""
+        """The control value of a displacement δ = `amount`, m, m³ or rad."""
         return self.kinds[0][0](amount)
 
     def imposing(self, amount: float) -> Any:
-        """The control value that imposes the force λ = `amount`, N, Pa or N·m."""
+        """The control value of a force λ = `amount`, N, Pa or N·m."""
         return self.kinds[1][0](amount)
 
 
+@dataclass(frozen=True, eq=False)
+class ForceActuator(Actuator):
+    """An actuator with limits in N and m (N·m and rad), all keyword-only."""
+
+    _: KW_ONLY
+    min_force: float = -np.inf
+    max_force: float = np.inf
+    max_displacement: float = np.inf
+    max_rate: float = np.inf
+    max_force_rate: float = np.inf
+
+    def __post_init__(self) -> None:
+        check_rates(self, "max_rate", "max_force_rate")
+        if not self.max_force > self.min_force:
+            raise InputError(f"max_force of {self.name!r} is {self.max_force:g} N, but min_force {self.min_force:g} N")
+
+    @property
+    def limits(self) -> Limits:
+        """Bounds of δ and λ and of their rates."""
+        rates = {"force_rate": self.max_force_rate, "rate": self.max_rate}
+        return Limits(self.min_force, self.max_force, most=self.max_displacement, **rates)
+
+
+@dataclass(frozen=True, eq=False)
+class TwoWayActuator(ForceActuator):
+    """A `ForceActuator` whose displacement is bounded on both sides."""
+
+    _: KW_ONLY
+    min_displacement: float = -np.inf
+
+    def __post_init__(self) -> None:
+        check_rates(self, "max_rate", "max_force_rate")
+        self.limits.check_order(self.name)
+
+    @property
+    def limits(self) -> Limits:
+        """Bounds of δ and λ and of their rates."""
+        return replace(super().limits, least=self.min_displacement)
+
+    def control_range(self) -> ControlRange:
+        """Its displacement or angle between its limits."""
+        return ControlRange.of_travel(self)
+
+
 class ActuatorRows(Constraint):
-    """The constraint of an actuator: the row `key` of `spec`, and what comes with it."""
+    """The constraint of the actuator `spec`; `key` identifies its actuated row."""
 
     spec: Any
     key: int
@@ -129,26 +175,43 @@ class ActuatorRows(Constraint):
     drawn_as: ClassVar[str | None] = None
     """"cable" (it has a `path`) or "chamber" (it has a `surface`) where it is drawn."""
 
+    @property
+    def name(self) -> str:
+        """Name of the actuator."""
+        return str(self.spec.name)
+
+    def displacement(self, q: Sequence[FloatArray]) -> float:
+        """δ of the actuated row with the models at q."""
+        raise NotImplementedError
+
+    def law(self, view: RowView, idle: Command = FREE, start: float | None = None) -> tuple[int, float, float, float]:
+        """Law, bounds and target of the actuated row under its command in `view`, `idle` without one.
+
+        `start` is δ at the start of the step where `displacement` cannot tell it.
+        """
+        limits: Limits = self.spec.limits
+        return limits.law(
+            view.controls.get(self.spec, idle),
+            view.interval,
+            lambda: self.displacement(view.start) if start is None else start,
+            lambda: view.last_force(self.key),
+        )
+
     def couplings(self, body: Any) -> list[IntArray]:
-        """Node sets that the stiffness of the row couples: none beyond those of the cells."""
+        """Node sets that the stiffness of the rows couples beyond those of the cells; none by default."""
         return []
 
 
 @dataclass(frozen=True, eq=False)
 class DriveRow(ActuatorRows):
-    """The row `key` of the actuator `spec` on one body, model `number` of its world."""
+    """The single row of an actuator on one body, model `index` of its world."""
 
     spec: Any
     key: int
-    number: int = -1
+    index: int = -1
 
     stiffens: ClassVar[bool] = False
     """Whether λ of the row adds stiffness to the model (`stiffness`)."""
-
-    @property
-    def name(self) -> str:
-        """Name of the actuator."""
-        return str(self.spec.name)
 
     @property
     def keys(self) -> IndexArray:
@@ -163,23 +226,20 @@ class DriveRow(ActuatorRows):
     @property
     def stiff_models(self) -> tuple[int, ...]:
         """Index of the model, where λ stiffens it."""
-        return (self.number,) if self.stiffens else ()
+        return (self.index,) if self.stiffens else ()
 
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Number of the model."""
-        return (self.number,)
+    def row(self, view: RowView, gap: float, gradient: sparse.csr_matrix, start: float | None = None) -> Rows:
+        """The row with δ = `gap` and H = `gradient` (1, unknowns) under its command in `view`."""
+        H = view.blank(1)
+        H[self.index] = gradient
+        law, lower, upper, target = self.law(view, start=start)
+        return Rows.of(H, gap, law, lower=lower, upper=upper, target=target, key=self.key)
 
-    def displacement(self, q: Sequence[FloatArray]) -> float:
-        """δ with the models at q."""
-        raise NotImplementedError
+    def model_index(self, models: Sequence[Model]) -> int:
+        """Index of the actuator's body among `models`."""
+        return model_index(models, self.spec.body)
 
-    def law(self, view: RowView, command: Command) -> tuple[int, float, float, float]:
-        """Law, bounds and target of the row for `command`."""
-        limits: Limits = self.spec.limits
-        start, key = view.start, self.key
-        return limits.law(command, view.interval, lambda: self.displacement(start), lambda: view.last_force(key))
 
-    def model_number(self, models: Sequence[Model]) -> int:
-        """Number of the actuator's body among `models`."""
-        return next(k for k, model in enumerate(models) if model.spec is self.spec.body)
+def model_index(models: Sequence[Model], body: Any) -> int:
+    """Index of the model of `body` among `models`."""
+    return next(k for k, model in enumerate(models) if model.spec is body)

@@ -1,8 +1,8 @@
 """Layers: sheets inside a body that spread or shrink in their own plane, driven by area or by spreading pressure.
 
-With two tangents t₁, t₂ of the layer at rest, the material planes of a point have the area ratio a = |F t₁ × F t₂|. The
-area of a layer of thickness h is A = Σ w a / h over its integration points; δ = A − A₀ is its growth, H = ∂A/∂q, and λ
-the spreading pressure in N/m: a stress −λ/h in the plane of the layer, the same along all its directions.
+With tangents t₁, t₂ of the layer at rest, the area ratio at a point is a = |F t₁ × F t₂|. The area of a layer of
+thickness h is A = Σ w a / h over its integration points; δ = A − A₀, H = ∂A/∂q, and λ is the spreading pressure in N/m:
+an isotropic in-plane stress −λ/h.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Layer(Actuator):
     """The cells of `body` whose centres lie in `region`, a flat sheet of `thickness` (m) with the unit `normal` (3,).
 
     max_pressure
-        Largest spreading pressure, N/m; as much where it shrinks.
+        Largest spreading pressure, N/m, of either sign.
     max_growth
-        Largest growth of the area that may be asked for, m².
+        Largest commanded growth of the area, m².
     """
 
     body: Volume
@@ -50,20 +50,17 @@ class Layer(Actuator):
     max_growth: float = np.inf
     name: str = "layer"
 
+    kinds = ((AreaGrowth, "m²"), (SpreadingPressure, "N/m"))
+
     def __post_init__(self) -> None:
         unit_vector(f"normal of {self.name!r}", self.normal)
         positive(f"thickness of {self.name!r}", self.thickness, unit="m")
         if np.isfinite(self.max_pressure):
             positive(f"max_pressure of {self.name!r}", self.max_pressure, unit="N/m")
 
-    @property
-    def kinds(self) -> Any:  # type: ignore[override]
-        """Area and spreading pressure."""
-        return (AreaGrowth, "m²"), (SpreadingPressure, "N/m")
-
     def constraint(self, key: int) -> LayerRows:
-        """Its row, before its body is compiled."""
-        return LayerRows.of(self, key)
+        """Its row, not yet bound to models."""
+        return LayerRows(self, key)
 
     def control_range(self) -> ControlRange:
         """Growth and shrinkage of its area."""
@@ -72,11 +69,11 @@ class Layer(Actuator):
 
     @property
     def limits(self) -> Limits:
-        """What the layer may do, N/m and m²."""
+        """Bounds of λ and δ, N/m and m²."""
         return Limits(-self.max_pressure, self.max_pressure, most=self.max_growth)
 
     def cells(self) -> IndexArray:
-        """Numbers of its cells, (c,)."""
+        """Indices of its cells, (c,)."""
         mesh = self.body.mesh
         inside = np.flatnonzero(self.region.select(mesh.points[mesh.corner_cells].mean(axis=1)))
         if not len(inside):
@@ -89,7 +86,7 @@ class Layer(Actuator):
         return float(self.body.mesh.cell_volumes()[self.cells()].sum()) / self.thickness
 
     def command(self, value: Any) -> Command:
-        """A checked command from a control value; an `AreaRatio` is a growth by its share of the area at rest."""
+        """A checked command from a control value; an `AreaRatio` is relative to the area at rest."""
         if isinstance(value, AreaRatio):
             ratio = positive(f"AreaRatio of {self.name!r}", value.value)
             value = AreaGrowth((ratio - 1.0) * self.rest_area)
@@ -99,8 +96,8 @@ class Layer(Actuator):
 @dataclass(frozen=True, eq=False)
 class LayerRows(DriveRow):
     """The row of one layer of p points over k nodes each: `nodes` (p, k) ascending, the components `g` (p, k, 2) of
-    their gradients along both tangents in 1/m, weights over the thickness `weight` (p,) in m², and the places
-    `positions` (p, k(k + 1)/2) of their blocks.
+    their gradients along both tangents in 1/m, weights over the thickness `weight` (p,) in m², and the `positions`
+    (p, k(k + 1)/2) of their blocks.
     """
 
     nodes: IntArray | None = None
@@ -112,17 +109,12 @@ class LayerRows(DriveRow):
 
     stiffens = True
 
-    @classmethod
-    def of(cls, spec: Layer, key: int) -> LayerRows:
-        """The row of `spec`, before its body is compiled."""
-        return cls(spec, key)
-
     def bound(self, models: Sequence[Model]) -> LayerRows:
         """The row in a world of `models`."""
-        number = self.model_number(models)
-        model = models[number]
+        index = self.model_index(models)
+        model = models[index]
         if not isinstance(model, VolumeModel):
-            raise InputError(f"{self.spec.name!r} is a layer of {model.name!r}, which is no volume")
+            raise InputError(f"{self.spec.name!r} is a layer of {model.name!r}, which is not a volume")
         mesh, inside = self.spec.body.mesh, self.spec.cells()
         gradients, weights = (part[inside] for part in cell_gradients(mesh))
         count, points, width, _ = gradients.shape
@@ -133,7 +125,7 @@ class LayerRows(DriveRow):
         weight = weights.ravel() / self.spec.thickness
         return replace(
             self,
-            number=number,
+            index=index,
             nodes=np.ascontiguousarray(nodes, np.int32),
             g=ranked @ _tangents(self.spec.normal).T,
             weight=weight,
@@ -147,25 +139,22 @@ class LayerRows(DriveRow):
         return self._area_and_gradient(q)[0]
 
     def displacement(self, q: Sequence[FloatArray]) -> float:
-        """How much the layer has grown, m²."""
-        return self.area(q[self.number]) - self.rest_area
+        """Growth of the area, m²."""
+        return self.area(q[self.index]) - self.rest_area
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
-        """One row: growth so far, and its gradient."""
-        area, gradient = self._area_and_gradient(view.q[self.number])
+        """Growth of the area and its gradient."""
+        area, gradient = self._area_and_gradient(view.q[self.index])
         nodes = np.flatnonzero(gradient.any(axis=1))
         columns = (3 * nodes[:, None] + np.arange(3)).ravel().astype(np.int32)
-        H = view.blank(1)
         ends = np.array([0, len(columns)], np.int32)
-        H[self.number] = csr(gradient[nodes].ravel(), columns, ends, (1, gradient.size))
-        control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
-        law, lower, upper, target = self.law(view, control)
-        return Rows.of(H, area - self.rest_area, law, lower=lower, upper=upper, target=target, key=self.key), None
+        H = csr(gradient[nodes].ravel(), columns, ends, (1, gradient.size))
+        return self.row(view, area - self.rest_area, H), None
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
         """−`scale` λ ∂²A/∂q² at the spreading pressure λ (N/m)."""
         if lam[0] != 0.0:
-            yield self.number, LayerStiffness(self, q[self.number], scale * float(lam[0]))
+            yield self.index, LayerStiffness(self, q[self.index], scale * float(lam[0]))
 
     def add_second_derivatives(self, q: FloatArray, factor: float, values: FloatArray) -> None:
         """Add `factor` × ∂²A/∂q² at q (n, 3), m, to the blocks `values` (b, 3, 3)."""
@@ -229,7 +218,7 @@ class LayerStiffness(GeometricStiffness):
 
 
 def _tangents(normal: Any) -> FloatArray:
-    """Two unit vectors (2, 3) that stand upright on the `normal` and on each other, right-handed with it."""
+    """Two orthonormal vectors (2, 3) perpendicular to the `normal`, right-handed with it."""
     n = unit_vector("normal", normal)
     first = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
     first /= np.linalg.norm(first)

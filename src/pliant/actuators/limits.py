@@ -1,7 +1,6 @@
-"""What an actuator may do: bounds of its force and of its displacement, and how fast both may change.
+"""Limits of an actuator: bounds of its force λ (N, Pa or N·m), of its displacement δ (m, m³ or rad) and of their rates.
 
-It is commanded in one of two ways: by displacement δ (m, m³ or rad) or by force λ (N, Pa or N·m). Rates are per
-second: a step of dt seconds changes δ by at most rate × dt, so that a motor is as fast with any dt.
+It is commanded by displacement or by force. Rates are per second: a step of dt changes δ by at most rate × dt.
 """
 
 from __future__ import annotations
@@ -22,16 +21,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Command:
-    """One checked command: `by_force` says whether `amount` is λ or δ, in SI units; `for_good` that none can follow."""
+    """A checked command: `amount` is λ (`by_force`) or δ, in SI units; after one `for_good` all others are ignored."""
 
     by_force: bool
     amount: float
     for_good: bool = False
 
 
+FREE = Command(by_force=True, amount=0.0)
+"""The command of an actuator without a control: it applies no force."""
+
+
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of λ (`lower`, `upper`) and of δ (`least`, `most`), and the largest rate of each, per second."""
+    """Bounds of λ (`lower`, `upper`) and of δ (`least`, `most`), and their largest rates, per second."""
 
     lower: float = -np.inf
     upper: float = np.inf
@@ -45,11 +48,19 @@ class Limits:
         """Whether a rate is limited."""
         return self.force_rate < np.inf or self.rate < np.inf
 
+    def check_order(self, name: str) -> None:
+        """Raise an `InputError` where a lower bound of the actuator `name` lies above the upper one."""
+        if not (self.upper > self.lower and self.most >= self.least):
+            raise InputError(
+                f"the limits of {name!r} leave nothing between them: force {self.lower:g} to {self.upper:g}, "
+                f"displacement {self.least:g} to {self.most:g}; give each minimum below its maximum"
+            )
+
     def law(
         self, command: Command, interval: float, displacement: Callable[[], float], force: Callable[[], float]
     ) -> tuple[int, float, float, float]:
         """Law, bounds and target of the row for `command` in a step of `interval` (s); δ and λ at the start of the
-        step are asked for where they limit it.
+        step are evaluated only where a rate is limited.
         """
         change, force_change = largest_change(self.rate, interval), largest_change(self.force_rate, interval)
         lam = force() if force_change < np.inf else 0.0
@@ -62,14 +73,14 @@ class Limits:
 
 
 def largest_change(rate: float, interval: float) -> float:
-    """Largest change in a step of `interval` (s) at `rate` (per second); without bound where no time is known, which
-    steppers refuse for what they are given (`refuse_rates`).
+    """Largest change in a step of `interval` (s) at `rate` (per second); unbounded without an interval, which steppers
+    reject beforehand (`refuse_rates`).
     """
     return rate * interval if interval and rate < np.inf else np.inf
 
 
 def refuse_rates(handles: Iterable[Any]) -> None:
-    """An error where one of the `handles` that a step is given limits a rate: the step knows no time."""
+    """Raise an `InputError` where one of the `handles` of a step without a time interval limits a rate."""
     for handle in handles:
         if getattr(handle, "rate_limited", False):
             raise InputError(
@@ -79,7 +90,7 @@ def refuse_rates(handles: Iterable[Any]) -> None:
 
 
 def check_rates(spec: Any, *names: str) -> None:
-    """Limits of rates must be > 0."""
+    """Check that finite rate limits are > 0."""
     for name in names:
         if np.isfinite(getattr(spec, name)):
             positive(f"{name} of {spec.name!r}", getattr(spec, name))
@@ -92,11 +103,11 @@ PER_STEP = {
     "max_pressure_variation": "max_pressure_rate",
     "max_step": "max_speed",
 }
-"""Limits that were changes per step, and the rates per second that replaced them."""
+"""Former limits per step, and the rates per second that replaced them."""
 
 
 def per_second(kind: type[T]) -> type[T]:
-    """Class decorator: a limit by its old name, per step, is refused with the conversion."""
+    """Class decorator: reject a limit by its former name, per step, with the conversion in the error."""
     made = kind.__init__
 
     @wraps(made)
@@ -114,7 +125,7 @@ def per_second(kind: type[T]) -> type[T]:
 
 
 def command(name: str, value: Any, limits: Limits, *, displacement: tuple[Any, str], force: tuple[Any, str]) -> Command:
-    """`value` as a command of one of the two kinds, each a type of control value with its unit, within `limits`."""
+    """`value` as a command within `limits`; `displacement` and `force` are the accepted types with their units."""
     for by_force, (kind, unit), least, most, words in (
         (False, displacement, limits.least, limits.most, ("min_displacement", "max_displacement")),
         (True, force, limits.lower, limits.upper, ("min_force", "max_force")),

@@ -1,8 +1,7 @@
-"""Stiffness as an actuator: the Young's modulus of a part of a body, softer or harder while it runs.
+"""Stiffness as an actuator: the Young's modulus of a region of a body, changed during a run.
 
-Internal forces are linear in the modulus E: f = E f₁. Changing it by λ = E − E₀ (Pa) pushes the nodes by −λ f₁, so the
-part is a row with H = −f₁, and δ = −(energy at E = 1) up to a constant, m³. Its stiffness λ ∂f₁/∂q makes the matrix
-that of the changed modulus.
+Internal forces are linear in the modulus E: f = E f₁. A change λ = E − E₀ (Pa) adds the force −λ f₁, so the region is a
+row with H = −f₁ and δ = −(energy at E = 1) up to a constant, m³. Its stiffness is λ ∂f₁/∂q.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from pliant.models.volume import Volume, VolumeModel
 @per_second
 @dataclass(frozen=True, eq=False)
 class Stiffness(Actuator):
-    """The modulus of a part of `body`: of its inclusion number `inclusion`, or of the whole (None).
+    """The modulus of the inclusion with index `inclusion` of `body`, or of the whole body (None).
 
     min_young, max_young
         Bounds of the modulus, Pa; min_young > 0.
@@ -52,9 +51,11 @@ class Stiffness(Actuator):
             raise InputError(f"max_young of {self.name!r} is {self.max_young:g} Pa, min_young {self.min_young:g} Pa")
         check_rates(self, "max_rate")
         if self.inclusion is None and self.body.inclusions:
-            raise InputError(f"{self.body.name!r} has inclusions; say which one {self.name!r} changes")
+            raise InputError(f"{self.body.name!r} has inclusions; give {self.name!r} the index of one: inclusion=…")
         if self.inclusion is not None and not 0 <= self.inclusion < len(self.body.inclusions):
-            raise InputError(f"{self.body.name!r} has {len(self.body.inclusions)} inclusions, not {self.inclusion}")
+            raise InputError(
+                f"{self.body.name!r} has {len(self.body.inclusions)} inclusions; index {self.inclusion} is out of range"
+            )
         if not hasattr(self.material, "young"):
             raise InputError(f"{type(self.material).__name__} has no Young's modulus that {self.name!r} could change")
 
@@ -64,8 +65,8 @@ class Stiffness(Actuator):
         return self.body.materials[0 if self.inclusion is None else self.inclusion + 1]
 
     def constraint(self, key: int) -> StiffnessRows:
-        """Its rows, before its bodies are compiled."""
-        return StiffnessRows.of(self, key)
+        """Its row, not yet bound to models."""
+        return StiffnessRows(self, key)
 
     def reading(self, values: FloatArray) -> str:
         """The modulus."""
@@ -77,7 +78,7 @@ class Stiffness(Actuator):
 
     @property
     def limits(self) -> Limits:
-        """What λ = E − E₀ may be, Pa."""
+        """Bounds of λ = E − E₀, Pa."""
         young = float(self.material.young)
         return Limits(self.min_young - young, self.max_young - young, force_rate=self.max_rate)
 
@@ -87,12 +88,14 @@ class Stiffness(Actuator):
             raise InputError(f"{self.name!r} is controlled by pl.Young(Pa), got {value!r}")
         amount = positive(f"control of {self.name!r}", value.value, unit="Pa")
         if not self.min_young <= amount <= self.max_young:
-            raise InputError(f"{self.name!r} is asked for {amount:g} Pa; {self.min_young:g} … {self.max_young:g} Pa")
+            raise InputError(
+                f"{self.name!r} is commanded {amount:g} Pa, outside {self.min_young:g} … {self.max_young:g} Pa"
+            )
         return Command(by_force=True, amount=amount - float(self.material.young))
 
     def moving(self, amount: float) -> Any:
-        """A modulus has no displacement: an error."""
-        raise InputError(f"{self.name!r} cannot be asked for a displacement")
+        """Raise an `InputError`: a modulus has no displacement."""
+        raise InputError(f"{self.name!r} cannot be commanded by displacement; use pl.Young(Pa)")
 
     def imposing(self, amount: float) -> Young:
         """The control value that changes the modulus by `amount`, Pa."""
@@ -101,21 +104,16 @@ class Stiffness(Actuator):
 
 @dataclass(frozen=True, eq=False)
 class StiffnessRows(DriveRow):
-    """The row of one part. `weight` (points,) are the integration weights of the part over E₀, zero elsewhere."""
+    """The row of one region. `part` is the model of its body with E = 1 in the region and zero weight elsewhere."""
 
     part: VolumeModel | None = None
 
     stiffens = True
 
-    @classmethod
-    def of(cls, spec: Stiffness, key: int) -> StiffnessRows:
-        """The row of `spec`, before its body is compiled."""
-        return cls(spec, key)
-
     def bound(self, models: Sequence[Model]) -> StiffnessRows:
-        """The row in a world of `models`: a copy of the model that has only the part, with E = 1."""
-        number = self.model_number(models)
-        model = VolumeModel.require(models[number], repr(self.spec.name))
+        """The row in a world of `models`."""
+        index = self.model_index(models)
+        model = VolumeModel.require(models[index], repr(self.spec.name))
         if model.split is not None:
             raise InputError(
                 f'the stiffness of {model.name!r} cannot be an actuator with anti_locking="volume": take '
@@ -125,22 +123,18 @@ class StiffnessRows(DriveRow):
         weight = np.where(own, model.points.weight / float(self.spec.material.young), 0.0)
         nothing = replace(model.mass, nodal=np.zeros_like(model.mass.nodal), blocks=None)
         part = replace(model, points=replace(model.points, weight=weight), mass=nothing, fibres=())
-        return replace(self, number=number, part=part)
+        return replace(self, index=index, part=part)
 
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """Minus the energy at E = 1, m³."""
         assert self.part is not None
-        return -self.part.internal(q[self.number])[0]
+        return -self.part.internal(q[self.index])[0]
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Minus the energy at E = 1, and its gradient."""
         assert self.part is not None
-        energy, force = self.part.internal(view.q[self.number])
-        H = view.blank(1)
-        H[self.number] = sparse.csr_matrix(-force.reshape(1, -1))
-        control = view.controls.get(self.spec, Command(by_force=True, amount=0.0))
-        law, lower, upper, target = self.law(view, control)
-        return Rows.of(H, -energy, law, lower=lower, upper=upper, target=target, key=self.key), None
+        energy, force = self.part.internal(view.q[self.index])
+        return self.row(view, -energy, sparse.csr_matrix(-force.reshape(1, -1))), None
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
         """`scale` λ ∂f₁/∂q of the part."""
@@ -149,5 +143,5 @@ class StiffnessRows(DriveRow):
         assert self.part is not None
         K = np.empty((self.part.pattern.block_count, 3, 3))
         tangent = Tangent.WARPED if self.part.is_linear_law else Tangent.EXACT
-        self.part.assemble(q[self.number], mass=0.0, stiffness=scale * float(lam[0]), tangent=tangent, values=K)
-        yield self.number, MatrixStiffness(K)
+        self.part.assemble(q[self.index], mass=0.0, stiffness=scale * float(lam[0]), tangent=tangent, values=K)
+        yield self.index, MatrixStiffness(K)

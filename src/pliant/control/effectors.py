@@ -1,7 +1,7 @@
-"""Effectors: what a person wants of a robot, measured on the bodies as rows without a force (λ = 0, wanted δ).
+"""Effectors: the outputs of an inverse problem, as rows without a force (λ = 0).
 
-δ is what is measured less what is wanted, H its gradient. Rows are weighted in the cost; a hard effector is an
-equality that the cost cannot trade away.
+δ is the measured value less the target, H its gradient. Rows are weighted in the cost; a hard effector is an equality
+constraint instead.
 """
 
 from __future__ import annotations
@@ -9,58 +9,93 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators import Cable, Cavity
+from pliant.actuators import Cable, CableRows, Cavity
 from pliant.actuators.limits import check_rates, largest_change, per_second
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.core.arrays import add_product
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
-from pliant.core.lie import cross_matrix, rotation_log
+from pliant.core.lie import cross_matrix, rotation_exp, rotation_log
 from pliant.core.types import FloatArray
 from pliant.models.point_map import PointMap
 from pliant.models.rigid import RigidBody
 from pliant.world import World
 
 
-class _Approaching:
-    """What all effectors share: a target that may be approached at a limited speed."""
+@dataclass(frozen=True, eq=False)
+class _Effector:
+    """What all effectors share: `weight` in the cost, `max_speed` towards the target, `hard`, `tolerance`."""
 
-    max_speed: float
+    _: KW_ONLY
+    weight: Any = 1.0
+    max_speed: float = np.inf
+    hard: bool = False
+    tolerance: float = 1e-3
+    name: str = "effector"
+
+    def __post_init__(self) -> None:
+        if self.weight is not None:
+            positive(f"weight of {self.name!r}", self.weight)
+        positive(f"tolerance of {self.name!r}", self.tolerance)
+        check_rates(self, "max_speed")
 
     @property
     def rate_limited(self) -> bool:
-        """Whether the speed is limited, so that steps must know how much time passes."""
+        """Whether the speed is limited, so that a step needs a time interval."""
         return self.max_speed < np.inf
+
+
+class _ScalarEffector(_Effector):
+    """A scalar measurement of an actuator: `sign` × the δ of its row up to a constant."""
+
+    sign: ClassVar[float]
+
+    @property
+    def _actuator(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The bodies of the actuator."""
+        return tuple(self._actuator.bodies)
+
+    def target(self, value: Any) -> FloatArray:
+        """A checked target (1,), m or m³."""
+        return finite_array(f"target of {self.name!r}", value, shape=()).reshape(1)
+
+    def bound(self, world: World) -> EffectorRows:
+        """The rows in a world."""
+        return EffectorRows(self, _ActuatorReading(world, world.constraint_index(self._actuator), self.sign))
 
 
 @per_second
 @dataclass(frozen=True, eq=False)
-class Effector(_Approaching):
-    """Points of a body that are to be somewhere.
+class Effector(_Effector):
+    """Points of a body with target positions.
 
     where
         A robot's marker (``robot.tip``), or a body together with `points`.
     points
         (k, 3) or (3,) m in the frame of the body's mesh, or in a rigid body's own axes.
     barycentre
-        Measure the mean of the points instead of each.
+        Measure the mean of the points instead of each point.
     directions
         Measure along these directions only, (d, 3), fixed in the world; None: x, y and z.
     weight
-        Of the squared distance in the cost, > 0.
+        Weight of the squared distance in the cost, > 0.
     max_speed
-        The target is approached at most this fast, m/s.
+        Largest speed towards the target, m/s.
     hard
-        An equality instead of a term of the cost.
+        An equality constraint instead of a term of the cost.
     tolerance
         Distance within which the target counts as reached, m.
 
-    A target is a position (3,) m, or one for each point (k, 3); with `directions` it still is a position.
+    A target is a position (3,) m, or one for each point (k, 3); also with `directions`.
     """
 
     where: Any
@@ -68,14 +103,9 @@ class Effector(_Approaching):
     _: KW_ONLY
     barycentre: bool = False
     directions: Any = None
-    weight: float = 1.0
-    max_speed: float = np.inf
-    hard: bool = False
-    tolerance: float = 1e-3
-    name: str = "effector"
 
     def __post_init__(self) -> None:
-        _check(self)
+        super().__post_init__()
         if self.points is None and not hasattr(self.where, "position"):
             raise InputError(f"{self.name!r} needs a marker such as robot.tip, or a body and its points")
         if self.directions is not None:
@@ -88,7 +118,7 @@ class Effector(_Approaching):
 
     def target(self, value: Any) -> FloatArray:
         """A checked target: positions (p, 3), m."""
-        count = 1 if self.barycentre else len(self._places())
+        count = 1 if self.barycentre else len(self._points())
         array = finite_array(f"target of {self.name!r}", value)
         if array.shape not in ((3,), (count, 3)):
             raise InputError(f"the target of {self.name!r} is {count} position(s) (m), got shape {array.shape}")
@@ -97,114 +127,90 @@ class Effector(_Approaching):
     def bound(self, world: World) -> EffectorRows:
         """The rows in a world."""
         body = self.bodies[0]
-        places = self._places()
-        rides = world.models[world.index(body)].embed(places, what=f"points of {self.name!r}")
-        mean = sparse.csr_matrix(np.kron(np.full((1, len(places)), 1.0 / len(places)), np.eye(3)))
-        measure = mean if self.barycentre else sparse.identity(3 * len(places), format="csr")
+        points = self._points()
+        embedded = world.models[world.index(body)].embed(points, what=f"points of {self.name!r}")
+        mean = sparse.csr_matrix(np.kron(np.full((1, len(points)), 1.0 / len(points)), np.eye(3)))
+        measure = mean if self.barycentre else sparse.identity(3 * len(points), format="csr")
         along = self._along()
         if along is not None:
             measure = sparse.csr_matrix(along @ measure)
-        return EffectorRows(self, _Places(world.index(body), rides, measure, along))
+        return EffectorRows(self, _Positions(world.index(body), embedded, measure, along))
 
-    def _places(self) -> FloatArray:
+    def _points(self) -> FloatArray:
         points = self.where.position if self.points is None else self.points
         return np.atleast_2d(finite_array(f"points of {self.name!r}", points))
 
     def _along(self) -> FloatArray | None:
         if self.directions is None:
             return None
-        count = 1 if self.barycentre else len(self._places())
+        count = 1 if self.barycentre else len(self._points())
         return np.asarray(np.kron(np.eye(count), _directions(self)), np.float64)
 
 
 @per_second
 @dataclass(frozen=True, eq=False)
-class LengthEffector(_Approaching):
-    """The length of a cable's path, m: a sensor cable, or one whose motor is commanded elsewhere."""
+class LengthEffector(_ScalarEffector):
+    """The length of a cable's path, m: a sensor cable, or one whose motor is commanded separately."""
 
     cable: Cable
     _: KW_ONLY
-    weight: float = 1.0
-    max_speed: float = np.inf
-    hard: bool = False
-    tolerance: float = 1e-3
     name: str = "length"
 
-    def __post_init__(self) -> None:
-        _check(self)
+    sign = -1.0
 
     @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The bodies that the cable runs through."""
-        return self.cable.bodies
-
-    def target(self, value: Any) -> FloatArray:
-        """A checked target: the length (1,), m."""
-        return finite_array(f"target of {self.name!r}", value, shape=()).reshape(1)
-
-    def bound(self, world: World) -> EffectorRows:
-        """The rows in a world."""
-        return EffectorRows(self, _Drive(world, world.constraint_index(self.cable), -1.0, "length"))
+    def _actuator(self) -> Cable:
+        return self.cable
 
 
 @per_second
 @dataclass(frozen=True, eq=False)
-class VolumeEffector(_Approaching):
-    """The volume of a chamber, m³. `weight` multiplies squares in m³; None makes them comparable with positions."""
+class VolumeEffector(_ScalarEffector):
+    """The volume of a chamber, m³. `weight` multiplies squares in m³; None scales them to be comparable with m²."""
 
     cavity: Cavity
     _: KW_ONLY
     weight: float | None = None
-    max_speed: float = np.inf
-    hard: bool = False
     tolerance: float = 1e-7
     name: str = "volume"
 
-    def __post_init__(self) -> None:
-        _check(self)
+    sign = 1.0
 
     @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The body of the chamber."""
-        return self.cavity.bodies
-
-    def target(self, value: Any) -> FloatArray:
-        """A checked target: the volume (1,), m³."""
-        return finite_array(f"target of {self.name!r}", value, shape=()).reshape(1)
+    def _actuator(self) -> Cavity:
+        return self.cavity
 
     def bound(self, world: World) -> EffectorRows:
         """The rows in a world."""
-        maker: Any = world.constraints[world.constraint_index(self.cavity)]
-        measure = _Drive(world, world.constraint_index(self.cavity), 1.0, "volume")
-        if self.weight is None:  # (m³ to m by the face of a cube of that volume)²
-            return EffectorRows(replace(self, weight=float(maker.rest_volume ** (-4.0 / 3.0))), measure, handle=self)
-        return EffectorRows(self, measure)
+        rows = super().bound(world)
+        if self.weight is not None:
+            return rows
+        cavity: Any = world.constraints[rows.measure.constraint]
+        weight = float(cavity.rest_volume ** (-4.0 / 3.0))  # (m³ to m by the face of a cube of that volume)²
+        return replace(rows, spec=replace(self, weight=weight), handle=self)
 
 
 @per_second
 @dataclass(frozen=True, eq=False)
-class OrientationEffector(_Approaching):
-    """The orientation of a rigid body, or of the part of a volume in `region` (in the frame of its mesh).
+class OrientationEffector(_Effector):
+    """The orientation of a rigid body, or of the nodes of a volume in `region` (in the frame of its mesh).
 
-    `length` (m) states what an angle is worth beside positions: the cost of an error φ is (length φ)². A target is a
-    rotation matrix (3, 3) or a rotation vector (3,), rad, from where the body is when the world begins.
+    `length` (m) makes angles comparable with positions: the cost of an error φ is (length φ)². A target is a rotation
+    matrix (3, 3) or a rotation vector (3,), rad, from the initial orientation.
     """
 
     body: Any
     region: Any = None
     _: KW_ONLY
     length: float
-    weight: float = 1.0
-    max_speed: float = np.inf
-    hard: bool = False
     tolerance: float = 1e-2
     name: str = "orientation"
 
     def __post_init__(self) -> None:
-        _check(self)
+        super().__post_init__()
         positive(f"length of {self.name!r}", self.length, unit="m")
         if isinstance(self.bodies[0], RigidBody) == (self.region is not None):
-            raise InputError(f"{self.name!r} needs a rigid body, or a volume and the region whose turning counts")
+            raise InputError(f"{self.name!r} needs a rigid body, or a volume and the region whose rotation is measured")
 
     @property
     def bodies(self) -> tuple[Any, ...]:
@@ -213,8 +219,6 @@ class OrientationEffector(_Approaching):
 
     def target(self, value: Any) -> FloatArray:
         """A checked target as a rotation matrix (3, 3)."""
-        from pliant.core.lie import rotation_exp
-
         array = finite_array(f"target of {self.name!r}", value)
         if array.shape == (3,):
             return rotation_exp(array)
@@ -225,39 +229,32 @@ class OrientationEffector(_Approaching):
     def bound(self, world: World) -> EffectorRows:
         """The rows in a world."""
         body = self.bodies[0]
-        number = world.index(body)
+        index = world.index(body)
         nodes = None
         if self.region is not None:
             nodes = self.region.nodes(body.mesh.points, what=f"region of {self.name!r}")
             if np.linalg.matrix_rank(body.mesh.points[nodes] - body.mesh.points[nodes].mean(axis=0), tol=1e-9) < 2:
                 raise InputError(f"the nodes of {self.name!r} lie on a line: widen the region")
-        start = world.models[number].initial()[0]
+        start = world.models[index].initial()[0]
         weighted = replace(self, weight=self.weight * self.length**2)
-        return EffectorRows(weighted, _Turn(number, nodes, start), handle=self)
+        return EffectorRows(weighted, _Rotation(index, nodes, start), handle=self)
 
 
 AnyEffector = Effector | LengthEffector | VolumeEffector | OrientationEffector
-
-
-def _check(effector: Any) -> None:
-    if effector.weight is not None:
-        positive(f"weight of {effector.name!r}", effector.weight)
-    positive(f"tolerance of {effector.name!r}", effector.tolerance)
-    check_rates(effector, "max_speed")
 
 
 def _directions(effector: Effector) -> FloatArray:
     given = np.atleast_2d(finite_array(f"directions of {effector.name!r}", effector.directions))
     lengths = np.linalg.norm(given, axis=1)
     if given.shape[1] != 3 or not (lengths > 0.0).all():
-        raise InputError(f"directions of {effector.name!r} are vectors (d, 3) that are not zero")
+        raise InputError(f"directions of {effector.name!r} must be nonzero vectors (d, 3)")
     unit: FloatArray = given / lengths[:, None]
     return unit
 
 
 @dataclass(frozen=True, eq=False)
 class EffectorMemory:
-    """What the speed limit left out: the wanted δ of the step lies `ahead` (k,) of the target's."""
+    """Remaining distance `ahead` (k,) to the target after clipping to `max_speed`, m (m³, rad)."""
 
     ahead: FloatArray
 
@@ -272,7 +269,7 @@ class EffectorRows(Constraint):
 
     @property
     def effector(self) -> Any:
-        """What a person wrote."""
+        """The effector in the controls."""
         return self.spec if self.handle is None else self.handle
 
     @property
@@ -281,13 +278,13 @@ class EffectorRows(Constraint):
         return str(self.spec.name)
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, EffectorMemory]:
-        """δ to the target of the step, and its gradient."""
-        wanted = view.controls[self.effector]
-        error, H = self.measure.at(view, wanted)
+        """Error to the target of the step and its gradient."""
+        target = view.controls[self.effector]
+        error, H = self.measure.at(view, target)
         ahead = np.zeros_like(error)
         farthest = largest_change(self.spec.max_speed, view.interval)
         if farthest < np.inf:
-            before = self.measure.error(view.start, wanted)
+            before = self.measure.error(view.start, target)
             distance = float(np.linalg.norm(before))
             if distance > farthest:
                 ahead = before * (1.0 - farthest / distance)
@@ -295,80 +292,77 @@ class EffectorRows(Constraint):
 
 
 @dataclass(frozen=True, eq=False)
-class _Places:
-    """Positions of riding points, (k,) m, combined by `combine` (k, 3p); `along` (k, 3) picks the same directions out
-    of what is wanted.
-    """
+class _Positions:
+    """Positions of embedded points combined by `combine` (k, 3p), m; `along` (k, 3p) projects the target likewise."""
 
-    number: int
+    index: int
     map: PointMap
     combine: sparse.csr_matrix
     along: FloatArray | None = None
 
-    def at(self, view: RowView, wanted: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
+    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
         H = view.blank(self.combine.shape[0])
         fixed = self._fixed
-        H[self.number] = self.map.pull(view.q[self.number], self.combine) if fixed is None else fixed
-        return self.error(view.q, wanted), H
+        H[self.index] = self.map.pull(view.q[self.index], self.combine) if fixed is None else fixed
+        return self.error(view.q, target), H
 
-    def error(self, q: Sequence[FloatArray], wanted: FloatArray) -> FloatArray:
-        goal = wanted.ravel() if self.along is None else self.along @ wanted.ravel()
+    def error(self, q: Sequence[FloatArray], target: FloatArray) -> FloatArray:
+        goal = target.ravel() if self.along is None else self.along @ target.ravel()
         error: FloatArray = -goal
-        add_product(self.combine, self.map.points(q[self.number]), error)
+        add_product(self.combine, self.map.points(q[self.index]), error)
         return error
 
     @cached_property
     def _fixed(self) -> sparse.csr_matrix | None:
-        """The gradient where it is the same at every q: on the nodes of a volume."""
+        """The gradient where it does not depend on q: on the nodes of a volume."""
         return self.map.pull(np.zeros(0), self.combine) if self.map.is_linear else None
 
 
 @dataclass(frozen=True, eq=False)
-class _Drive:
-    """Length or volume of an actuator: `sign` × the δ of its row up to a constant."""
+class _ActuatorReading:
+    """Length of a cable or volume of a cavity: `sign` × the δ of its row up to a constant."""
 
     world: World
-    maker: int
+    constraint: int
     sign: float
-    reading: str
 
-    def at(self, view: RowView, wanted: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
-        rows, _ = self.world.constraints[self.maker].rows_at(replace(view, controls={}, memory=None))
-        return self.error(view.q, wanted), [self.sign * h[:1] for h in rows.H]
+    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
+        rows, _ = self.world.constraints[self.constraint].rows_at(replace(view, controls={}, memory=None))
+        return self.error(view.q, target), [self.sign * h[:1] for h in rows.H]
 
-    def error(self, q: Sequence[FloatArray], wanted: FloatArray) -> FloatArray:
-        maker: Any = self.world.constraints[self.maker]
-        read = maker.length(q) if self.reading == "length" else maker.volume(q[maker.number])
-        return np.array([read]) - wanted
+    def error(self, q: Sequence[FloatArray], target: FloatArray) -> FloatArray:
+        own: Any = self.world.constraints[self.constraint]
+        read = own.length(q) if isinstance(own, CableRows) else own.volume(q[own.index])
+        return np.array([read]) - target
 
 
 @dataclass(frozen=True, eq=False)
-class _Turn:
-    """Rotation of a rigid body, or the best fit to that of the nodes of a volume, as a vector in world axes, rad."""
+class _Rotation:
+    """Rotation of a rigid body, or the least-squares rotation of nodes of a volume, as a vector in world axes, rad."""
 
-    number: int
+    index: int
     nodes: Any
     start: FloatArray
 
-    def at(self, view: RowView, wanted: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
-        q = view.q[self.number]
+    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
+        q = view.q[self.index]
         H = view.blank(3)
         if self.nodes is None:
             rows = np.zeros((3, 6))
             rows[:, 3:] = np.eye(3)
-            H[self.number] = sparse.csr_matrix(rows)
+            H[self.index] = sparse.csr_matrix(rows)
         else:
             r = q[self.nodes] - q[self.nodes].mean(axis=0)
             spread = np.einsum("ni,ni->", r, r) * np.eye(3) - r.T @ r
             blocks = np.linalg.solve(spread, np.hstack([cross_matrix(x) for x in r]))
             columns = (3 * np.asarray(self.nodes)[:, None] + np.arange(3)).ravel()
-            shape = (3, view.sizes[self.number])
+            shape = (3, view.sizes[self.index])
             flat = (np.repeat(np.arange(3), len(columns)), np.tile(columns, 3))
-            H[self.number] = sparse.csr_matrix((blocks.ravel(), flat), shape=shape)
-        return self.error(view.q, wanted), H
+            H[self.index] = sparse.csr_matrix((blocks.ravel(), flat), shape=shape)
+        return self.error(view.q, target), H
 
-    def error(self, q: Sequence[FloatArray], wanted: FloatArray) -> FloatArray:
-        return rotation_log(self._rotation(q[self.number]) @ wanted.T)
+    def error(self, q: Sequence[FloatArray], target: FloatArray) -> FloatArray:
+        return rotation_log(self._rotation(q[self.index]) @ target.T)
 
     def _rotation(self, q: FloatArray) -> FloatArray:
         if self.nodes is None:

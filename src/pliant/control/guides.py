@@ -1,11 +1,10 @@
-"""Friction in guides beside an inverse: rods that slide in channels, cables with friction at their via points.
+"""Guide friction beside an inverse: rods that slide in channels, cables with friction at their via points.
 
-Such a row is bounded by forces that are themselves unknown, which no piece of the inverse's QP can hold. So inverse and
-forward problems are solved alternately: the inverse with each of these rows either sticking (its slip is zero) or
-pushing with the force that it has, then all laws of the rows under the actuation that was found. Where the friction no
-longer changes, the actuation is the best one for the friction as it acts. The forces of the step are always those of
-the forward problem: where the alternation ends early, the motion is right and the actuation nearly the best one;
-`InverseReport.friction_change` says how nearly.
+The bounds of such a row depend on unknown forces, so it does not fit into the inverse's QP. The inverse and the forward
+problem are solved alternately: the inverse with each of these rows either sticking (zero slip) or at its last force,
+then all laws under the actuation found, which gives the next sticking set. At a fixed point the actuation is optimal
+for the friction that acts. The forces of the step are always those of the forward problem: without a fixed point the
+motion is right and the actuation nearly optimal; `InverseReport.friction_change` says how nearly.
 """
 
 from __future__ import annotations
@@ -21,14 +20,15 @@ from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.solvers.contact import MixedProblem, solve
 
 ROUNDS = 12
-"""Turns of inverse and laws at most."""
+"""Most alternations of inverse and forward problem; a few suffice unless a row switches back and forth."""
 SETTLED = 1e-6
-"""Change of the friction, over the largest force, that ends them."""
+"""Change of the friction, relative to the largest force, that ends them."""
 _STUCK = 1.0 - 1e-7
+"""A row sticks below this fraction of its bound; the rest is rounding."""
 
 
 def has_guides(problem: MixedProblem) -> bool:
-    """Whether rows have friction in their guides."""
+    """Whether some rows have guide friction."""
     return bool(len(problem.law)) and int(problem.law.max()) > RowLaw.BOUNDED
 
 
@@ -39,24 +39,24 @@ def solve_with_guides(
     watched: BoolArray,
     invert: Callable[[MixedProblem], tuple[FloatArray, FloatArray, Any]],
 ) -> tuple[FloatArray, Any, float]:
-    """λ (m,) of all rows, what `invert` says of the last inverse, and by how much the friction still changed, over the
-    largest force.
+    """λ (m,) of all rows, the report of the last inverse, and the last change of the friction relative to the largest
+    force.
 
-    `last` (m,) is λ of the step before, `driven` are the rows of the actuators and `watched` (m,) those of effectors.
-    `invert` solves the inverse of a problem without guides: λ (m,), the change of the free gaps (m,) by what is moved
-    instead of pushed, and what it has to say.
+    `last` (m,) is λ of the step before, `driven` are the rows of the actuators and `watched` (m,) marks those of the
+    effectors. `invert` solves the inverse of a problem without guide friction: λ (m,), the change of the free gaps (m,)
+    by moved supports, and its report.
     """
     rows = np.flatnonzero(problem.law > RowLaw.BOUNDED)
     law = problem.law.copy()
     law[driven] = law[watched] = RowLaw.IMPOSED
-    lam, change, said = last, np.inf, None
+    lam, change, report = last, np.inf, None
     for _ in range(ROUNDS):
         inverse = problem.law.copy()
         sticks = _sticking(problem, lam, rows)
         inverse[rows] = np.where(sticks, RowLaw.BILATERAL, RowLaw.IMPOSED)
         target = problem.target.copy()
         target[rows[~sticks]] = lam[rows[~sticks]]
-        found, moved, said = invert(replace(problem, law=inverse, target=target))
+        found, moved, report = invert(replace(problem, law=inverse, target=target))
         target = problem.target.copy()
         target[driven], target[watched] = found[driven], 0.0
         direct = replace(problem, law=law, delta_free=problem.delta_free + moved, target=target)
@@ -65,11 +65,11 @@ def solve_with_guides(
         lam = now
         if change <= SETTLED:
             break
-    return lam, said, change
+    return lam, report, change
 
 
 def _sticking(problem: MixedProblem, lam: FloatArray, rows: IndexArray) -> BoolArray:
-    """Which of `rows` push by less than their bounds, under the forces λ."""
+    """Which of `rows` are strictly within their bounds at the forces λ."""
     bound = np.zeros(len(rows))
     guides = problem.law[rows] == RowLaw.GUIDE
     at = rows[guides]

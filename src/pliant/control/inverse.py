@@ -1,13 +1,13 @@
-"""The inverse of a robot: the actuation that brings effectors to their targets, contacts included.
+"""The inverse problem of a robot: the actuation that brings effectors to their targets, contacts included.
 
 In a step δ = δ_free + W λ holds for effectors e, actuators a and contacts c together. The inverse minimises
 
-    ½ Σ weight ‖δ_e‖² + ½ ε λ_aᵀ W_aa λ_a     over λ_a within limits of force, displacement and their changes,
+    ½ Σ weight ‖δ_e‖² + ½ ε λ_aᵀ W_aa λ_a     over λ_a within limits of force, displacement and their rates,
 
-while the contacts obey their law (Coevoet, Escande, Duriez, "Optimization-based inverse model of soft robots with
+subject to the contact laws (Coevoet, Escande, Duriez, "Optimization-based inverse model of soft robots with
 contact handling", IEEE RA-L 2017). Bilateral rows are eliminated first. ε is the paper's, 1e-3 ‖W_eaᵀW_ea‖∞/‖W_aa‖∞;
-with actuators of several kinds every one is scaled by √W_aa,ii for it, so that it does not depend on units. A support
-among the actuators is moved instead of pulled: its column is the motion that a unit of it causes.
+with actuators of several kinds each is scaled by √W_aa,ii, so that it does not depend on units. A support among the
+actuators is displaced: its column is the response of the rows to a unit displacement.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ class Inverse:
     """Finds the actuation for targets: ``pl.QuasiStatic(newton_iterations=1, solver=pl.Inverse(effectors=[tip], …))``.
 
     effectors
-        What is wanted; each step's controls give their targets, ``{tip: (x, y, z)}``.
+        The outputs; each step's controls give their targets, ``{tip: (x, y, z)}``.
     actuators
-        What may be used, each within its own limits: cables, cavities, force points, joints, base drives, stiffnesses,
-        and `pl.MovedSupport` for a base that a platform carries.
+        The inputs, each within its own limits: cables, cavities, force points, joints, base drives, stiffnesses, and
+        `pl.MovedSupport` for a support on a moving platform.
     energy_weight
-        ε of the mechanical work in the cost, m/N; None: the paper's scale. It decides between actuations that reach
-        the target equally well.
+        Weight ε of the mechanical work in the cost, m/N; None: the paper's. It selects among actuations that reach the
+        target equally well.
     globalize
-        Look for the global minimum over all contact states, with the gap that is left; for few contacts, all of them
-        without friction (`pl.solvers.qpcc(facets=…)` proves a minimum for a friction pyramid).
+        Search the global minimum over all contact states and report the optimality gap; for few contacts, all of them
+        frictionless (`pl.solvers.qpcc(facets=…)` proves a minimum for a friction pyramid).
     """
 
     effectors: Sequence[AnyEffector]
@@ -64,17 +64,17 @@ class Inverse:
 
     def __post_init__(self) -> None:
         if not self.effectors or not self.actuators:
-            raise InputError("an inverse needs effectors (what is wanted) and actuators (what may be used)")
+            raise InputError("an inverse needs effectors and actuators; give at least one of each")
         for actuator in self.actuators:
             if not isinstance(actuator, (Actuator, MovedSupport)):
-                raise InputError(f"{actuator!r} is not an actuator that an inverse can use")
+                raise InputError(f"{actuator!r} is not an actuator of a world or a pl.MovedSupport")
         if self.energy_weight is not None:
             non_negative("energy_weight", self.energy_weight, unit="m/N")
 
     def begin(
         self, world: World, state: State, controls: Mapping[Any, Any] | None, workspace: Workspace
     ) -> tuple[dict[Any, Any], InverseSession]:
-        """Checked controls of a step from `state`, and who finds its forces."""
+        """Checked controls of a step from `state`, and the solver of its forces."""
         given = dict(controls or {})
         targets: dict[Any, Any] = {}
         for effector in self.effectors:
@@ -83,7 +83,7 @@ class Inverse:
             targets[effector] = effector.target(given.pop(effector))
         for actuator in self.actuators:
             if actuator in given and not isinstance(given[actuator], Cut):
-                raise InputError(f"{actuator.name!r} is given to the inverse, so it takes no control but pl.Cut()")
+                raise InputError(f"{actuator.name!r} is an unknown of the inverse, so it takes no control but pl.Cut()")
         bound = workspace.once(world, self, lambda: _Bound.of(self, world))
         values = world.controls(given) | targets
         supports = tuple(driven.at(state) for driven in bound.supports)
@@ -93,11 +93,11 @@ class Inverse:
 
 @dataclass(frozen=True, eq=False)
 class _Bound:
-    """Rows of the effectors; numbers of the actuators' row makers, their limits, and the supports that are moved."""
+    """Rows of the effectors, indices of the actuators' constraints, their limits, and the moved supports."""
 
     effectors: tuple[EffectorRows, ...]
     actuators: tuple[Any, ...]
-    makers: tuple[int, ...]
+    constraints: tuple[int, ...]
     limits: tuple[Limits, ...]
     supports: tuple[DrivenSupport, ...]
 
@@ -112,17 +112,17 @@ class _Bound:
             tuple(actuator.limits for actuator in forces),
             tuple(DrivenSupport.of(support, world) for support in moved),
         )
-        _check_reach(inverse, world)
+        _check_movable(inverse, world)
         return made
 
     @cached_property
     def of_one_kind(self) -> bool:
-        """Whether all actuators are of one kind, so that their forces have one unit."""
+        """Whether all actuators are of one type, so that their forces have one unit."""
         return len({type(actuator) for actuator in self.actuators}) <= 1
 
     @cached_property
     def any_hard(self) -> bool:
-        """Whether an effector must be met."""
+        """Whether an effector is hard."""
         return any(rows.spec.hard for rows in self.effectors)
 
     @cached_property
@@ -142,12 +142,12 @@ class _Bound:
 
     @cached_property
     def force_limits(self) -> FloatArray:
-        """Least and largest forces of the actuators, and their largest rates per second, (3, actuators), N."""
+        """Bounds of the actuator forces and their largest rates per second, (3, actuators), N."""
         return np.array([(k.lower, k.upper, k.force_rate) for k in self.limits]).reshape(-1, 3).T
 
     @cached_property
     def change_limits(self) -> FloatArray:
-        """Least and largest displacements of the actuators, and their largest rates per second, (3, actuators), m."""
+        """Bounds of the actuator displacements and their largest rates per second, (3, actuators), m."""
         return np.array([(k.least, k.most, k.rate) for k in self.limits]).reshape(-1, 3).T
 
     @cached_property
@@ -156,39 +156,36 @@ class _Bound:
         return [sqrt(rows.spec.weight) for rows in self.effectors]
 
 
-def _check_reach(inverse: Inverse, world: World) -> None:
-    """Every effector must be moved by some actuator: on the same body, or through bodies that touch or are tied."""
+def _check_movable(inverse: Inverse, world: World) -> None:
+    """Raise an `InputError` for an effector that no actuator moves, directly or through constraints."""
     groups: list[set[int]] = [{k} for k in range(len(world.models))]
 
-    def join(numbers: Sequence[int]) -> None:
-        joined = set().union(*(groups[k] for k in numbers))
+    for constraint in world.constraints:
+        joined = set().union(*(groups[k] for k in range(len(world.models)) if _acts_on(constraint, world, k)))
         for k in joined:
             groups[k] = joined
-
-    for maker in world.constraints:
-        numbers = [k for k in range(len(world.models)) if _acts_on(maker, world, k)]
-        if numbers:
-            join(numbers)
     driven = {world.index(body) for actuator in inverse.actuators for body in actuator.bodies}
     reached = set().union(*(groups[k] for k in driven))
     for effector in inverse.effectors:
         if not {world.index(body) for body in effector.bodies} & reached:
-            raise InputError(f"no actuator of the inverse can move {effector.name!r}: nothing ties or touches its body")
+            raise InputError(
+                f"no actuator of the inverse can move {effector.name!r}: no constraint connects their bodies"
+            )
 
 
-def _acts_on(maker: Any, world: World, number: int) -> bool:
-    if hasattr(maker, "spec") and hasattr(maker.spec, "bodies"):
-        return any(world.index(body) == number for body in maker.spec.bodies)
-    return bool(maker.holds(number))
+def _acts_on(constraint: Any, world: World, index: int) -> bool:
+    if hasattr(constraint, "spec") and hasattr(constraint.spec, "bodies"):
+        return any(world.index(body) == index for body in constraint.spec.bodies)
+    return bool(constraint.holds(index))
 
 
 @dataclass(frozen=True, eq=False)
 class InverseReport:
-    """What an inverse tells about a step.
+    """The report of an inverse on a step.
 
     `result` is that of the QPCC solver, with status, objective, gap and path; `problem` the problem it solved.
-    `friction_change` is by how much friction in guides still changed in the last turn of `control.guides`, over the
-    largest force: above 1e-6 the actuation is near the best one. `extent` says where actuators and supports have gone.
+    `friction_change` is the last change of guide friction in `control.guides`, relative to the largest force: above
+    1e-6 the actuation is only nearly optimal. `extent` says how far actuators and supports have gone.
     """
 
     session: InverseSession
@@ -206,9 +203,9 @@ class InverseReport:
 
     def error(self, effector: Any, info: StepInfo) -> float:
         """Distance of an effector from its target at the end of the step, m (m³, rad)."""
-        for rows, place, memory in self.session.effector_rows(info):
+        for rows, own, memory in self.session.effector_rows(info):
             if rows.effector is effector:
-                rest = info.delta[place] + memory.ahead
+                rest = info.delta[own] + memory.ahead
                 count = max(1, len(rest) // 3)
                 return float(np.sqrt(rest @ rest / count))
         raise InputError(f"{effector!r} is not an effector of this inverse")
@@ -218,17 +215,17 @@ class InverseReport:
         return all(self.error(e, info) <= e.tolerance for e in self.session.inverse.effectors)
 
     def text(self, info: StepInfo) -> str:
-        """What was reached, in words."""
+        """Whether the targets were reached, in words."""
         if self.reached(info):
             return f"reached; {self.result.status.text}"
         limits = f", with {', '.join(self.limited)} at a limit" if self.limited else ""
         return f"not reached: this is as close as the actuators come{limits}; {self.result.status.text}"
 
     def commands(self, controls: Mapping[Any, Any] | None, info: StepInfo) -> dict[Any, Any]:
-        """Controls that repeat the step without an inverse: forces of the actuators, places of the supports."""
+        """Controls that repeat the step without an inverse: forces of the actuators, displacements of the supports."""
         bound = self.session.bound
-        known = set(self.session.inverse.effectors)
-        kept = {handle: value for handle, value in (controls or {}).items() if handle not in known}
+        effectors = set(self.session.inverse.effectors)
+        kept = {handle: value for handle, value in (controls or {}).items() if handle not in effectors}
         for actuator in bound.actuators:
             if actuator not in kept:
                 kept[actuator] = actuator.imposing(float(info.actuation(actuator)[1]))
@@ -239,7 +236,7 @@ class InverseReport:
 
 @dataclass(frozen=True, eq=False)
 class InverseSession:
-    """One step of an inverse, with its `supports` where the last linear solve has moved them."""
+    """One step of an inverse, with its `supports` as the last linear solve left them."""
 
     inverse: Inverse
     bound: _Bound
@@ -255,7 +252,7 @@ class InverseSession:
         return [driven.right_side(systems) for driven in self.supports]
 
     def effector_rows(self, info: StepInfo) -> list[tuple[EffectorRows, slice, Any]]:
-        """Rows of the effectors, their places, and what the speed limit left out."""
+        """Rows of the effectors, their slices, and their memories."""
         assembly = info.step.assembly
         assert assembly is not None
         first = len(assembly.slices) - len(self.constraints)
@@ -271,7 +268,7 @@ class InverseSession:
             lam, moved, result, qpcc = solving.solve()
         bodies, supports, dx = condensed.bodies, [], list(condensed.dx_free)
         for driven, motions, amount in zip(self.supports, solving.motions, moved, strict=True):
-            dx[driven.number] = dx[driven.number] + amount * motions
+            dx[driven.index] = dx[driven.index] + amount * motions
             driven, bodies = driven.moved(bodies, amount)
             supports.append(driven)
         session = replace(self, supports=tuple(supports))
@@ -279,11 +276,11 @@ class InverseSession:
         return Solution(lam, dx, bodies, session, report)
 
     def _with_guides(self, condensed: Condensed) -> tuple[FloatArray, Any, float]:
-        """λ of all rows where some have friction in their guides, the last inverse, and what still changed."""
-        rows, places, start = condensed.assembly.rows, condensed.assembly.slices, condensed.bodies.start
+        """λ of all rows where some have guide friction, the last inverse, and the last change of the friction."""
+        rows, slices, start = condensed.assembly.rows, condensed.assembly.slices, condensed.bodies.start
         watched = np.zeros(rows.count, np.bool_)
-        for place in places[len(places) - len(self.constraints) :]:
-            watched[place] = True
+        for own in slices[len(slices) - len(self.constraints) :]:
+            watched[own] = True
 
         def invert(without: MixedProblem) -> tuple[FloatArray, FloatArray, Any]:
             solving = Solving(self, condensed, without)
@@ -291,5 +288,5 @@ class InverseSession:
             return lam, solving.B @ moved, (solving, moved, result, qpcc)
 
         last = forces_of(rows.key, start.keys, start.lam)
-        driven = np.array([places[k].start for k in self.bound.makers], np.int64)
+        driven = np.array([slices[k].start for k in self.bound.constraints], np.int64)
         return solve_with_guides(condensed.problem, last, driven, watched, invert)

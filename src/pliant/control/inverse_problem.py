@@ -1,4 +1,4 @@
-"""Kernels that write down the problem of an inverse: which rows take which part in it, and its numbers taken from W."""
+"""Kernels that build the QPCC of an inverse: the role of each row, and the blocks taken from W."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.solvers.contact.laws import BOX, CONE, EQUALITY, GIVEN
 from pliant.solvers.inverse.energy import ENERGY, paper_weight
 
-_OPEN, _SINGLE, _CONE, _ZERO, _GIVEN = 0, 1, 2, 3, 4  # parts of a row: to be found, δ ≥ 0, friction, δ = 0, λ given
+_OPEN, _SINGLE, _CONE, _ZERO, _GIVEN = 0, 1, 2, 3, 4  # roles of a row: unknown, δ ≥ 0, friction cone, δ = 0, λ given
 
 
 @kernel
@@ -19,13 +19,13 @@ def sort_rows(
     role: IntArray, lam: FloatArray, lower: FloatArray, upper: FloatArray, target: FloatArray, delta_free: FloatArray,
     W: FloatArray, actuators: IndexArray, first: int, order: IndexArray, q: FloatArray,
 ) -> tuple[int, int, int, int]:  # fmt: skip
-    """Rows by their part in an inverse: those of actuators and effectors, contacts, contacts with friction, δ = 0.
+    """Sort rows by their role in an inverse: actuators and effectors, contacts, contacts with friction, δ = 0.
 
-    `role`, the given forces `lam`, `lower` and `upper` (m,), N, are the parts of `Roles`; `actuators` are rows of the
-    inverse, as are all from `first` on, of the effectors. Fills `order` (m,) with the rows part by part, `lam` with the
-    lower bounds of boxes, from which their forces are counted, and q (m,) with the gaps that all these leave, less the
-    targets, m. Returns how many rows there are of each part; the first −1 where a row has an upper bound or one that
-    depends on other forces, which no inverse can treat.
+    `role`, the given forces `lam`, `lower` and `upper` (m,), N, are those of `Roles`; `actuators` are the rows of the
+    actuators, and all rows from `first` on belong to effectors. Fills `order` (m,) with the rows by role, `lam` with
+    the lower bounds of boxes, relative to which their forces are found, and q (m,) with the gaps under these forces,
+    less the targets, m. Returns the number of rows of each role; the first is −1 where a row has an upper bound or one
+    that depends on other forces, which an inverse cannot treat.
     """
     m = len(role)
     part = np.empty(m, np.int8)
@@ -68,9 +68,9 @@ def fill_problem(
     W: FloatArray, q: FloatArray, B: FloatArray, actuators: IndexArray, contacts: IndexArray, limited: IndexArray,
     effectors: IndexArray, weights: FloatArray, epsilon: float, of_one_kind: bool, table: FloatArray, G: FloatArray,
 ) -> None:  # fmt: skip
-    """Fill `QpccProblem.table` and G from W (m, m), q (m,) and the motions B (m, supports) that supports cause.
+    """Fill `QpccProblem.table` and G from W (m, m), q (m,) and the responses B (m, supports) to unit displacements.
 
-    The others number rows of W: those whose forces are x, the contacts, what has limits, and the effectors, with the
+    The index arrays are rows of W: those whose forces are x, the contacts, limited rows, and the effectors, with the
     square roots of their weights. `epsilon` (m/N) is the weight of the energy, NaN for the paper's.
     """
     na, nc, moved = len(actuators), len(contacts), B.shape[1]

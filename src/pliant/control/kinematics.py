@@ -1,8 +1,8 @@
-"""What a robot can do where it stands: its kinematics, its compliance, and what it can reach.
+"""Differential kinematics of a robot about a state, compliance at a point, and the reachable set.
 
-Everything is read from W at one point, with what forces in channels add between models (`constraints.coupling`). With
-bilateral rows and contacts that press eliminated (their δ stays), a small actuation moves effectors by
-Δδ_e = W_ea W_aa⁻¹ Δδ_a (Adagolodjo et al. 2021, eq. 14, with the Schur complement).
+All come from W at the state, with the coupling of models by forces in channels (`constraints.coupling`). With bilateral
+rows and pressing contacts eliminated at constant δ, a small actuation moves effectors by Δδ_e = W_ea W_aa⁻¹ Δδ_a
+(Adagolodjo et al. 2021, eq. 14, with the Schur complement).
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from pliant.stepping.bodies import StepBodies
 from pliant.stepping.session import warm_start
 from pliant.world import State, World
 
-_PRESSED = 1e-9  # a contact presses above this share of the largest force
+_PRESSED = 1e-9  # a contact presses above this fraction of the largest force; less is rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Kinematics:
     """Small motions of effectors and actuators about a state.
 
-    `compliance` W_ea (e, a), m/N, is what a newton (Pa, N·m) of each actuator moves the effectors by; `actuator` W_aa
-    (a, a) what it moves the actuators by. `jacobian` (e, a) is how effectors move for a unit of displacement of each
-    actuator, the others held: its rows are those of the effectors one after another, m (m³, rad). `slack` (a,) marks
-    cables that hang loose: a little of their displacement moves nothing, and they hold nothing.
+    `compliance` W_ea (e, a), m/N, is the motion of the effectors per newton (Pa, N·m) of each actuator; `actuator` W_aa
+    (a, a) that of the actuators. `jacobian` (e, a) is the motion of the effectors per unit displacement of each
+    actuator at constant displacement of the others; its rows are those of the effectors in order, m (m³, rad). `slack`
+    (a,) marks slack cables, which transmit nothing.
     """
 
     compliance: FloatArray
@@ -53,8 +53,8 @@ class Kinematics:
         """W_ea W_aa⁻¹ over the actuators that are not slack, (e, a)."""
         taut = np.flatnonzero(~self.slack)
         made = np.zeros(self.compliance.shape)
-        held = self.actuator[np.ix_(taut, taut)]
-        made[:, taut] = np.linalg.lstsq(held.T, self.compliance[:, taut].T, rcond=1e-12)[0].T
+        W_aa = self.actuator[np.ix_(taut, taut)]
+        made[:, taut] = np.linalg.lstsq(W_aa.T, self.compliance[:, taut].T, rcond=1e-12)[0].T
         return made
 
 
@@ -69,21 +69,17 @@ def kinematics(
 ) -> Kinematics:
     """Compliance and Jacobian of `effectors` by `actuators` about `state`, under the forces that act in it.
 
-    `controls` are those of the state where other actuators are driven. Statics, or the step of dynamics with `dt` (s).
+    `controls` are those of the state for the other actuators. Quasi-static, or a dynamic step of `dt` (s).
     """
     origins = {effector: _origin(effector) for effector in effectors}
     rows = [effector.bound(world) for effector in effectors]
     watched = _watched(world, state, rows, controls, dt, origins)
-    places = watched.places
-    drives = np.array([places[world.constraint_index(actuator)].start for actuator in actuators])
-    first = len(places) - len(rows)
-    seen = np.concatenate([np.arange(place.start, place.stop) for place in places[first:]])
+    slices = watched.slices
+    drives = np.array([slices[world.constraint_index(actuator)].start for actuator in actuators])
+    seen = np.concatenate([np.arange(own.start, own.stop) for own in slices[len(slices) - len(rows) :]])
     reduced = _reduced(watched, np.concatenate([seen, drives]))
-    count = len(seen)
-    rows_now = watched.rows
-    last = warm_start(state, rows_now.key)
-    lam = np.zeros(rows_now.count) if last is None else last
-    slack = (rows_now.law[drives] == RowLaw.BOUNDED) & (lam[drives] <= rows_now.lower[drives])
+    count, now, lam = len(seen), watched.rows, watched.lam()
+    slack = (now.law[drives] == RowLaw.BOUNDED) & (lam[drives] <= now.lower[drives])
     return Kinematics(reduced[:count, count:], reduced[count:, count:], slack)
 
 
@@ -96,16 +92,14 @@ def point_compliance(
     controls: Mapping[Any, Any] | None = None,
     dt: float | None = None,
 ) -> FloatArray:
-    """What a newton at `point` (3,) m of `body` (frame of its mesh) moves it by, (3, 3), m/N, symmetric.
+    """Compliance at `point` (3,) m of `body` (frame of its mesh), (3, 3), m/N, symmetric.
 
-    Pressing contacts and actuators commanded by displacement hold; those commanded by force give way. The stiffness
-    felt at the point is the inverse of it.
+    Pressing contacts and actuators commanded by displacement keep their δ, those commanded by force their λ.
     """
-    number = world.index(body)
-    rides = world.models[number].embed(np.asarray(point, float).reshape(1, 3), what="point")
-    probe = _Probe(number, rides)
-    watched = _watched(world, state, [probe], controls, dt, {})
-    reduced = _reduced(watched, np.arange(watched.places[-1].start, watched.places[-1].stop))
+    index = world.index(body)
+    embedded = world.models[index].embed(np.asarray(point, float).reshape(1, 3), what="point")
+    watched = _watched(world, state, [_Probe(index, embedded)], controls, dt, {})
+    reduced = _reduced(watched, np.arange(watched.slices[-1].start, watched.slices[-1].stop))
     return 0.5 * (reduced + reduced.T)
 
 
@@ -118,7 +112,7 @@ def point_stiffness(
     controls: Mapping[Any, Any] | None = None,
     dt: float | None = None,
 ) -> FloatArray:
-    """The stiffness felt at a point, (3, 3), N/m: the inverse of `point_compliance`."""
+    """Stiffness at a point, (3, 3), N/m: the inverse of `point_compliance`."""
     return np.asarray(np.linalg.inv(point_compliance(world, state, body, point, controls=controls, dt=dt)), np.float64)
 
 
@@ -133,72 +127,77 @@ def reachable_set(
     steps: int = 4,
     stepper: Any = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Actuations (k, a) and the places of the effector (k, 3), m, at `samples` points of the box of displacements.
+    """Actuations (k, a) and positions of the effector (k, 3), m, at `samples` points of the box of displacements.
 
     `ranges` (a, 2) bounds the displacement of each actuator (m, m³, rad). Samples are those of a Latin hypercube with
-    `seed`; each is reached from rest in `steps` equal parts by `stepper`, by default `pl.QuasiStatic()`. Samples
+    `seed`; each is reached from rest in `steps` equal increments by `stepper`, by default `pl.QuasiStatic()`. Samples
     without an equilibrium are left out, so k ≤ samples.
     """
     bounds = np.asarray(ranges, float)
     if bounds.shape != (len(actuators), 2) or not (bounds[:, 0] <= bounds[:, 1]).all():
-        raise InputError(f"ranges must be ({len(actuators)}, 2), least and largest displacement of each actuator")
+        raise InputError(f"ranges must be ({len(actuators)}, 2), the lower and upper displacement of each actuator")
     count = positive_count("samples", samples)
     rng = np.random.default_rng(seed)
     cells = np.stack([rng.permutation(count) for _ in actuators], axis=1)
     amounts = bounds[:, 0] + (cells + rng.random(cells.shape)) / count * (bounds[:, 1] - bounds[:, 0])
     stepper = QuasiStatic(tolerance=1e-6) if stepper is None else stepper
     measure, origin = effector.bound(world).measure, _origin(effector)
-    reached, places = [], []
+    reached, positions = [], []
     for amount in amounts:
         state = world.initial_state()
         try:
-            for part in np.arange(1, steps + 1) / steps:
-                controls = {a: a.moving(float(part * x)) for a, x in zip(actuators, amount, strict=True)}
+            for fraction in np.arange(1, steps + 1) / steps:
+                controls = {a: a.moving(float(fraction * x)) for a, x in zip(actuators, amount, strict=True)}
                 state, _ = stepper(world, state, controls)
         except ConvergenceError:
             continue
         reached.append(amount)
-        places.append(measure.error(state.q, origin).reshape(-1, 3)[0])
-    return np.array(reached).reshape(-1, len(actuators)), np.array(places).reshape(-1, 3)
+        positions.append(measure.error(state.q, origin).reshape(-1, 3)[0])
+    return np.array(reached).reshape(-1, len(actuators)), np.array(positions).reshape(-1, 3)
 
 
 @dataclass(frozen=True, eq=False)
 class _Probe(Constraint):
-    """Three rows at a riding point."""
+    """Three rows at an embedded point."""
 
-    number: int
+    index: int
     map: PointMap
     name: str = "point"
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         H = view.blank(3)
-        H[self.number] = self.map.pull(view.q[self.number], sparse.identity(3, format="csr"))
+        H[self.index] = self.map.pull(view.q[self.index], sparse.identity(3, format="csr"))
         return Rows.of(H, np.zeros(3), RowLaw.IMPOSED), None
 
 
 def _origin(effector: AnyEffector) -> FloatArray:
-    """A target at the origin of what is measured."""
+    """A target of zero."""
     for value in (np.zeros(3), 0.0):
         try:
             return effector.target(value)
         except InputError:
             continue
-    raise InputError(f"{effector.name!r} cannot be measured")
+    raise InputError(f"{effector.name!r} has no target at zero, so it cannot be measured here")
 
 
 @dataclass(frozen=True, eq=False)
 class _Watched:
-    """W of all rows and of those that are looked at, about a state, and of the rows of `couplings` after them."""
+    """W of all rows of a world and of the watched ones about a state, followed by the rows of `couplings`."""
 
     W: FloatArray
-    places: tuple[slice, ...]
+    slices: tuple[slice, ...]
     rows: Rows
     state: State
     couplings: Sequence[Coupling]
 
+    def lam(self) -> FloatArray:
+        """λ (m,) of the rows in the state, N; 0 for rows that it does not have."""
+        last = warm_start(self.state, self.rows.key)
+        return np.zeros(self.rows.count) if last is None else last
+
 
 def _watched(
-    world: World, state: State, makers: Sequence[Any], controls: Any, dt: float | None, targets: Mapping[Any, Any]
+    world: World, state: State, watchers: Sequence[Any], controls: Any, dt: float | None, targets: Mapping[Any, Any]
 ) -> _Watched:
     scheme: Scheme = STATIC_SCHEME if dt is None else euler_scheme(dt)
     bodies = StepBodies.begin(world, state, scheme, world.controls(controls) | dict(targets))
@@ -210,37 +209,35 @@ def _watched(
     )
     couplings = [coupling for coupling in found if coupling is not None]
     opened: list[Any] = list(systems)
-    for number, system in enumerate(opened):
-        if dt is None and world.models[number].least_mass > 0.0:
+    for index, system in enumerate(opened):
+        if dt is None and world.models[index].least_mass > 0.0:
             unknown, spring = system.hold_base()
-            couplings.append(_unsprung(number, unknown, spring, sizes))
+            couplings.append(_unsprung(index, unknown, spring, sizes))
     factors = [system.factorize() for system in systems]
-    assembly = bodies.assembled(makers)
+    assembly = bodies.assembled(watchers)
     W = with_couplings(assembly.rows.H, factors, couplings)
     return _Watched(W, assembly.slices, assembly.rows, state, couplings)
 
 
-def _unsprung(number: int, unknown: int, spring: float, sizes: Sequence[int]) -> Coupling:
-    """What takes a spring at one unknown of a model away again, once rows hold the model instead."""
+def _unsprung(index: int, unknown: int, spring: float, sizes: Sequence[int]) -> Coupling:
+    """The coupling that removes a spring at one unknown of a model whose base rows constrain."""
     E = [sparse.csr_matrix((1, size)) for size in sizes]
-    E[number] = sparse.csr_matrix(([1.0], ([0], [unknown])), shape=(1, sizes[number]))
+    E[index] = sparse.csr_matrix(([1.0], ([0], [unknown])), shape=(1, sizes[index]))
     return Coupling(tuple(E), np.array([[-1.0 / spring]]))
 
 
 def _reduced(watched: _Watched, kept: Any) -> FloatArray:
-    """W of the rows `kept` while bilateral rows, held actuators and pressing contacts keep their δ."""
-    W, rows = watched.W, watched.rows
-    last = warm_start(watched.state, rows.key)
-    lam = np.zeros(rows.count) if last is None else last
+    """W of the rows `kept` at constant δ of bilateral rows, actuators by displacement and pressing contacts."""
+    W, rows, lam = watched.W, watched.rows, watched.lam()
     largest = float(np.abs(lam).max(initial=0.0))
     pressed = np.abs(lam) > _PRESSED * largest
     sticks = pressed.copy()
     cones = np.flatnonzero(rows.law == RowLaw.COULOMB)
     if len(cones):
-        normal, pull = lam[cones[::3]], np.hypot(lam[cones[1::3]], lam[cones[2::3]])
-        held = (normal > _PRESSED * largest) & (pull < (1.0 - 1e-6) * rows.mu[cones[::3]] * normal)
+        normal, friction = lam[cones[::3]], np.hypot(lam[cones[1::3]], lam[cones[2::3]])
+        sticking = (normal > _PRESSED * largest) & (friction < (1.0 - 1e-6) * rows.mu[cones[::3]] * normal)
         for k in (1, 2):
-            sticks[cones[k::3]] = held  # a contact that slips holds its normal alone
+            sticks[cones[k::3]] = sticking  # a sliding contact constrains its normal only
     stays = (rows.law == RowLaw.BILATERAL) | (sticks & (rows.law != RowLaw.IMPOSED))
     stays[kept] = False
     D = equilibrating_scale(W, NO_BLOCKS)

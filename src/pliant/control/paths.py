@@ -1,4 +1,4 @@
-"""Paths for targets: positions (count, 3), m."""
+"""Target paths: positions (count, 3), m."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def line(*, start: Any, end: Any, count: int) -> FloatArray:
 
 
 def through(points: Any, *, count: int) -> FloatArray:
-    """`count` positions (count, 3), m, at even distances along the straight pieces through `points` (k, 3)."""
+    """`count` positions (count, 3), m, evenly spaced along the straight segments through `points` (k, 3)."""
     corners = finite_array("points", points, shape=(None, 3))
     if len(corners) < 2:
-        raise InputError("a path goes through two points or more")
+        raise InputError(f"a path needs two points or more, got {len(corners)}")
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(corners, axis=0), axis=1))])
     where = np.linspace(0.0, along[-1], positive_count("count", count))
     return np.stack([np.interp(where, along, corners[:, k]) for k in range(3)], axis=1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pliant.actuators import ActuatorRows
 from pliant.actuators.joint import JointMemory
 from pliant.actuators.limits import largest_change
 from pliant.constraints.rows import forces_of
@@ -46,54 +47,49 @@ class Reached(NamedTuple):
 class Solving:
     """The rows of a linear solve under an inverse.
 
-    `order` holds the rows by their part: `free` ones of actuators and effectors, `singles` contacts, `cones` with
-    friction, then those with δ = 0, which are eliminated. `motions` are what a unit of each support causes.
+    `order` holds the rows by role: `free` ones of actuators and effectors, `singles` contacts, `cones` with friction,
+    then those with δ = 0, which are eliminated. `motions` are the responses to unit displacements of the supports.
     """
 
-    def __init__(
-        self,
-        session: InverseSession,
-        condensed: Condensed,
-        problem: MixedProblem,
-    ) -> None:
+    def __init__(self, session: InverseSession, condensed: Condensed, problem: MixedProblem) -> None:
         self.session, self.bodies, self.problem = session, condensed.bodies, problem
         self.bound, self.assembly = session.bound, condensed.assembly
         factors, columns = condensed.factors, condensed.observed
-        rows, places = condensed.assembly.rows, condensed.assembly.slices
-        count, first = len(rows.gap), len(places) - len(session.constraints)
-        self.actuator_rows = np.array([places[k].start for k in self.bound.makers], np.int64)
-        self.effector_places = places[first:]
+        rows, slices = condensed.assembly.rows, condensed.assembly.slices
+        count, first = len(rows.gap), len(slices) - len(session.constraints)
+        self.actuator_rows = np.array([slices[k].start for k in self.bound.constraints], np.int64)
+        self.effector_slices = slices[first:]
         self.order, self.q = np.empty(count, np.int64), np.empty(count)
         roles = Roles.of(problem)
         self.lam = roles.given
         self.free, self.singles, self.cones, self.zeros = sort_rows(
-            *roles, frozen(problem.target), problem.delta_free, problem.W, self.actuator_rows, places[first].start,
+            *roles, frozen(problem.target), problem.delta_free, problem.W, self.actuator_rows, slices[first].start,
             self.order, self.q,
         )  # fmt: skip
         if self.free < 0:
             raise InputError(
-                "beside an inverse an actuator may be commanded by force, or by displacement without a largest "
-                "force: give it to the inverse, or take the limit away"
+                "an actuator that is not an unknown of the inverse may be commanded by force, or by displacement "
+                "without max_force: give it to the inverse, or remove the limit"
             )
         self.motions = [
             driven.response(factors, column) for driven, column in zip(session.supports, columns, strict=True)
         ]
         self.B = np.zeros((count, len(self.motions)))
         for k, (driven, motions) in enumerate(zip(session.supports, self.motions, strict=True)):
-            self.B[:, k] = rows.H[driven.number] @ motions.ravel()
+            self.B[:, k] = rows.H[driven.index] @ motions.ravel()
         self.last = forces_of(rows.key, self.bodies.start.keys, self.bodies.start.lam)
         self.x_limits: tuple[FloatArray, FloatArray] = (np.zeros(0), np.zeros(0))
         self.limits: tuple[FloatArray, FloatArray] = (np.zeros(0), np.zeros(0))
 
     def solve(self) -> tuple[FloatArray, FloatArray, QpccResult, QpccProblem]:
-        """λ of all rows, motions of the supports, the result and the problem."""
+        """λ of all rows, displacements of the supports, the result and the problem."""
         p, m, lam = self.problem, len(self.actuator_rows), self.lam
         contacts = self.order[self.free : self.free + self.singles + self.cones]
         if not self.zeros:
             qpcc = self._qpcc(p.W, self.q, self.B, None)
             x, y, result = self._solved(qpcc, contacts)
         else:
-            count = self.free + self.singles + self.cones  # rows with a given force have no place in the order
+            count = self.free + self.singles + self.cones  # rows with a given force are not in the order
             kept, eliminated = self.order[:count], self.order[count : count + self.zeros]
             where = np.empty(len(lam), np.int64)
             where[kept] = np.arange(len(kept))
@@ -108,15 +104,15 @@ class Solving:
         return lam, x[m:], result, qpcc
 
     def _eliminated(self, kept: IndexArray, eliminated: IndexArray) -> Elimination:
-        """W, q and B of the kept rows after those with δ = 0 have taken their forces, and those forces."""
+        """W, q and B of the kept rows after elimination of those with δ = 0, and the forces of the latter."""
         D = equilibrating_scale(self.problem.W, NO_BLOCKS)
         size = float(np.linalg.norm(D * self.q)) or 1.0
         q = np.column_stack([self.q, self.B])
         return eliminate(self.problem.W, q, kept, eliminated, D, allowed=1e-8 * size)
 
     def _qpcc(self, W: FloatArray, q: FloatArray, B: FloatArray, where: IndexArray | None) -> QpccProblem:
-        """The problem over x = (λ of the actuators, motions of the supports) and y = contact forces; `where` are the
-        places of the rows in W, None: their numbers.
+        """The problem over x = (λ of the actuators, displacements of the supports) and y = contact forces; `where`
+        are the positions of the rows in W, None: the same.
         """
         actuators, contacts = self.actuator_rows, self.order[self.free : self.free + self.singles + self.cones]
         effectors, hard, weights = self._effectors()
@@ -141,19 +137,17 @@ class Solving:
         return QpccProblem.of_table(table, G, *self.x_limits, low, high)
 
     def _effectors(self) -> tuple[IndexArray, IndexArray, FloatArray]:
-        """Rows of the effectors that are wanted, of those that must be met, and the roots of the weights of the
-        former.
-        """
-        places, first = self.effector_places, self.effector_places[0].start
-        rows, weights = np.arange(first, places[-1].stop), np.empty(places[-1].stop - first)
+        """Rows of the soft effectors, of the hard ones, and the square roots of the weights of the former."""
+        slices, first = self.effector_slices, self.effector_slices[0].start
+        rows, weights = np.arange(first, slices[-1].stop), np.empty(slices[-1].stop - first)
         hard: BoolArray = np.zeros(len(rows), np.bool_)
-        for effector, root, place in zip(self.bound.effectors, self.bound.roots, places, strict=True):
+        for effector, root, place in zip(self.bound.effectors, self.bound.roots, slices, strict=True):
             own = slice(place.start - first, place.stop - first)
             weights[own], hard[own] = root, effector.spec.hard
         return (rows[~hard], rows[hard], weights[~hard]) if self.bound.any_hard else (rows, rows[:0], weights)
 
     def _limit(self) -> None:
-        """Bounds of x (na,) and of the actuators' displacements (actuators,)."""
+        """Set the bounds of x (na,) and of the actuators' displacements."""
         bound, last = self.bound, self.last[self.actuator_rows]
         interval = self.bodies.scheme.interval
         x_low, x_high, force_rates = bound.force_limits
@@ -165,9 +159,10 @@ class Solving:
         low, high, rates = bound.change_limits
         if bound.any_rate:
             changes = np.array([largest_change(rate, interval) for rate in rates])
-            way = [self._displacement(k) if c < np.inf else 0.0 for k, c in zip(bound.makers, changes, strict=True)]
-            low, high = np.maximum(low, way - changes), np.minimum(high, way + changes)
-        cut = [getattr(self.assembly.memories[maker], "cut", False) for maker in bound.makers]
+            limited = zip(bound.constraints, changes, strict=True)
+            start = [self._displacement(k) if change < np.inf else 0.0 for k, change in limited]
+            low, high = np.maximum(low, start - changes), np.minimum(high, start + changes)
+        cut = [getattr(self.assembly.memories[k], "cut", False) for k in bound.constraints]
         if any(cut):
             x_low, x_high = np.where(cut, 0.0, x_low), np.where(cut, 0.0, x_high)
             low, high = np.where(cut, -np.inf, low), np.where(cut, np.inf, high)
@@ -176,12 +171,14 @@ class Solving:
             x_low, x_high = np.append(x_low, spans[:, 0]), np.append(x_high, spans[:, 1])
         self.x_limits, self.limits = (x_low, x_high), (low, high)
 
-    def _displacement(self, maker: int) -> float:
-        """δ of an actuator at the start of the step; a hinge counts full turns."""
-        memories, rows = self.bodies.start.memories, self.bodies.world.constraints
-        memory = memories[maker] if memories else None
-        actuator: Any = rows[maker]
-        return memory.angle if isinstance(memory, JointMemory) else float(actuator.displacement(self.bodies.start.q))
+    def _displacement(self, index: int) -> float:
+        """δ of an actuator at the start of the step, angles unwrapped; `index` is that of its constraint."""
+        memories, actuator = self.bodies.start.memories, self.bodies.world.constraints[index]
+        memory = memories[index] if memories else None
+        if isinstance(memory, JointMemory):
+            return memory.angle
+        assert isinstance(actuator, ActuatorRows)
+        return float(actuator.displacement(self.bodies.start.q))
 
     def _solved(self, qpcc: QpccProblem, contacts: IndexArray) -> tuple[FloatArray, FloatArray, QpccResult]:
         x = self.last[self.actuator_rows]
@@ -194,8 +191,8 @@ class Solving:
             return result.x, result.y, result
         if self.session.inverse.globalize:
             raise InputError(
-                f"globalize needs pieces that are QPs, but {self.cones // 3} contacts have friction on the true cone: "
-                "leave globalize out, or make the contacts frictionless"
+                f"globalize needs frictionless contacts, but {self.cones // 3} have friction on the exact cone: leave "
+                "globalize out, or make the contacts frictionless"
             )
         padded, rows = _padded(qpcc, self.singles)
         friction = np.concatenate([np.zeros(self.singles), self.problem.mu[contacts[self.singles :: 3]]])
@@ -214,7 +211,7 @@ def _near(x: FloatArray, bound: FloatArray) -> Any:
 
 
 def _padded(p: QpccProblem, singles: int) -> tuple[QpccProblem, IndexArray]:
-    """The problem with two empty tangents behind each frictionless contact, and where the given rows went."""
+    """The problem with two zero tangents after each frictionless contact, and the new positions of its rows."""
     if not singles:
         return p, np.arange(p.contact_count)
     total = p.contact_count + 2 * singles

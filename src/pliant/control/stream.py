@@ -5,9 +5,9 @@ A line is CSV, in SI units, and ends in a line feed:
     time,displacement,force,displacement,force,…
 
 time in s, then for each actuator in the order in which they were given: a cable's shortening (m) and tension (N), a
-cavity's growth (m³) and pressure (Pa), a hinge's angle (rad) and torque (N·m), or a moved support's way (m) and 0.
-Numbers have nine significant digits. A file begins with a header, ``time,NAME.displacement,NAME.force,…``; datagrams
-and serial ports carry the numbers only, one line a datagram.
+cavity's growth (m³) and pressure (Pa), a hinge's angle (rad) and torque (N·m), or a moved support's displacement (m)
+and 0. Numbers have nine significant digits. A file begins with a header, ``time,NAME.displacement,NAME.force,…``;
+datagrams and serial ports carry the numbers only, one line a datagram.
 
     with UdpSink("192.168.0.10", 5005) as sink:
         pl.simulate(world, stepper, until=2.0, callback=Streamer(sink, trunk.cables, rate=50.0))
@@ -20,9 +20,9 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -36,39 +36,36 @@ from pliant.stepping import StepInfo
 from pliant.world import State, World
 
 _EARLY = 1e-9
-"""Share of a period by which a line may come before its time: rounding of times must not skip one."""
+"""Fraction of a period by which a line may be early: rounding of times must not skip one."""
 
 
 class Sink(Protocol):
     """Where lines go."""
 
     def begin(self, names: Sequence[str]) -> None:
-        """Hear the names of the actuators before the first line."""
+        """Receive the names of the actuators before the first line."""
 
     def send(self, line: str) -> None:
-        """Pass on one line, without its line feed."""
+        """Send one line, given without its line feed."""
 
     def close(self) -> None:
-        """Let go of the file, socket or port."""
+        """Close the file, socket or port."""
 
 
-class _Closing:
-    """A sink as the subject of ``with``."""
+class _Sink(AbstractContextManager[Any]):
+    """A sink for ``with``; without a header unless `begin` writes one."""
+
+    def begin(self, names: Sequence[str]) -> None:
+        """Nothing: lines carry values only."""
 
     def close(self) -> None:
-        """Let go of the file, socket or port."""
-        raise NotImplementedError
+        """Close the file, socket or port."""
 
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
-class CsvSink(_Closing):
+class CsvSink(_Sink):
     """Lines into the file `path` after a header; None: to the standard output."""
 
     def __init__(self, path: str | Path | None = None) -> None:
@@ -93,15 +90,12 @@ class CsvSink(_Closing):
             self._file.close()
 
 
-class UdpSink(_Closing):
-    """Each line as a datagram to `host`:`port`. Nothing tells whether it arrived."""
+class UdpSink(_Sink):
+    """Each line as a datagram to `host`:`port`. Delivery is not confirmed."""
 
     def __init__(self, host: str, port: int) -> None:
         self._address = (host, positive_count("port", port))
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-
-    def begin(self, names: Sequence[str]) -> None:
-        """Datagrams carry numbers only."""
 
     def send(self, line: str) -> None:
         """Send one datagram."""
@@ -112,7 +106,7 @@ class UdpSink(_Closing):
         self._socket.close()
 
 
-class SerialSink(_Closing):
+class SerialSink(_Sink):
     """Lines to a serial `port`, such as "/dev/ttyUSB0" or "COM3", at `baud` bits/s; or to an open port object.
 
     Needs pyserial, the extra `stream`, unless an object with ``write(bytes)`` and ``close()`` is given.
@@ -120,9 +114,6 @@ class SerialSink(_Closing):
 
     def __init__(self, port: Any, baud: int = 115200) -> None:
         self._port = _open_port(port, positive_count("baud", baud)) if isinstance(port, str) else port
-
-    def begin(self, names: Sequence[str]) -> None:
-        """A port carries numbers only."""
 
     def send(self, line: str) -> None:
         """Write one line."""
@@ -143,7 +134,7 @@ def _open_port(port: str, baud: int) -> Any:
 
 @dataclass(frozen=True)
 class Clock:
-    """What paces a stream: `now()` in s and `sleep(s)`. Tests put their own in its place."""
+    """The clock that paces a stream: `now()` in s and `sleep(s)`. Tests replace it."""
 
     now: Callable[[], float] = time.perf_counter
     sleep: Callable[[float], None] = time.sleep
@@ -156,15 +147,15 @@ class Streamer:
     """Sends the actuation of each step to a sink: ``simulate(…, callback=Streamer(sink, actuators, rate=…))``.
 
     actuators
-        Whose displacement and force are sent, in this order: actuators of the world, or `pl.MovedSupport`.
+        Those whose displacement and force are sent, in this order: actuators of the world, or `pl.MovedSupport`.
     rate
-        Most lines in a second, Hz; steps in between are left out. None sends every step.
+        Most lines per second, Hz; steps in between are left out. None sends every step.
     pace
-        A `Clock` that holds each line back until its simulated time has passed since the first one; None sends lines
-        as soon as they are known. Steps that take longer than their dt come late, and `late` counts them.
+        A `Clock` that delays each line to its simulated time since the first one; None sends lines at once. Steps that
+        take longer than their dt are late, and `late` counts them.
     live
-        A `Clock` whose time since the first line stands in the lines and counts for `rate`, instead of that of the
-        simulation: for steps that a person or a controller asks for one by one, statics among them, whose time stands.
+        A `Clock` whose time since the first line replaces the simulated one, in the lines and for `rate`: for steps
+        that a person or a controller requests one by one, also quasi-static ones, which take no simulated time.
     """
 
     def __init__(
@@ -177,9 +168,9 @@ class Streamer:
         live: Clock | None = None,
     ) -> None:
         if not actuators:
-            raise InputError("a stream needs actuators: whose displacement and force is to be sent?")
+            raise InputError("a stream needs actuators, whose displacement and force it sends; give at least one")
         if pace is not None and live is not None:
-            raise InputError("a stream is paced by its own times or takes those of a live clock, not both")
+            raise InputError("a stream takes pace or live, not both")
         self._sink = sink
         self._actuators = tuple(actuators)
         self._period = 0.0 if rate is None else 1.0 / positive("rate", rate, unit="Hz")
@@ -192,7 +183,7 @@ class Streamer:
         self.sent = 0
         """Lines sent so far."""
         self.late = 0
-        """Lines that were known only after their time."""
+        """Lines sent after their time."""
 
     def __call__(self, state: State, info: StepInfo) -> None:
         """Send the step that ended in `state`, unless the last line is less than a period ago."""
@@ -249,12 +240,12 @@ class Streamer:
         if id(actuator) not in self._supports or self._supports[id(actuator)][0] is not state.world:
             self._supports[id(actuator)] = (state.world, DrivenSupport.of(actuator, state.world))
         driven = self._supports[id(actuator)][1]
-        return driven.way(state.q[driven.number]), 0.0
+        return driven.displacement(state.q[driven.index]), 0.0
 
 
 def line_of(at: float, values: FloatArray) -> str:
     """One line: the time `at` (s) and `values` (k, 2) in SI units, nine significant digits each."""
-    return ",".join(f"{number:.9g}" for number in (at, *np.ravel(values)))
+    return ",".join(f"{value:.9g}" for value in (at, *np.ravel(values)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,8 +259,8 @@ class Recorded:
     names: tuple[str, ...]
 
 
-class Recorder:
-    """A sink that keeps what it is sent: ``Streamer(Recorder(), …)``, then `recorded`."""
+class Recorder(_Sink):
+    """A sink in memory: ``Streamer(Recorder(), …)``, then `recorded`."""
 
     def __init__(self) -> None:
         self._names: tuple[str, ...] = ()
@@ -283,12 +274,9 @@ class Recorder:
         """Keep one line."""
         self._lines.append(line)
 
-    def close(self) -> None:
-        """Nothing to let go of."""
-
     @property
     def recorded(self) -> Recorded:
-        """What was sent so far."""
+        """The lines sent so far."""
         return _table(self._names, self._lines, what="the stream")
 
 
@@ -328,14 +316,14 @@ def replay(
 def _table(names: Sequence[str], lines: Iterable[str], *, what: str) -> Recorded:
     width = 1 + 2 * len(names)
     rows: list[list[float]] = []
-    for number, line in enumerate(lines, start=1):
+    for count, line in enumerate(lines, start=1):
         fields = line.split(",")
         try:
             row = [float(field) for field in fields]
         except ValueError as error:
-            raise InputError(f"line {number} of {what} is not made of numbers: {line!r}") from error
+            raise InputError(f"line {count} of {what} is not made of numbers: {line!r}") from error
         if len(row) != width:
-            raise InputError(f"line {number} of {what} has {len(row)} numbers instead of {width}: {line!r}")
+            raise InputError(f"line {count} of {what} has {len(row)} numbers instead of {width}: {line!r}")
         rows.append(row)
     table = finite_array(f"numbers of {what}", np.array(rows).reshape(len(rows), width))
     return Recorded(table[:, 0], table[:, 1:].reshape(len(rows), len(names), 2), tuple(names))

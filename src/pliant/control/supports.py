@@ -1,7 +1,7 @@
-"""Supports as actuators: a base that a platform moves along a line.
+"""Supports as actuators: a base on a platform that moves along a line.
 
-The unknown is the motion s (m) itself. Held nodes that move by s d drag the body along by −A⁻¹ A_h d s; every row feels
-H of that motion.
+The unknown is the displacement s (m) itself. Constrained DoFs that move by s d displace the free ones by −A⁻¹ A_h d s;
+the response of the rows is H times that.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pliant.world import State, World
 @per_second
 @dataclass(frozen=True, eq=False)
 class MovedSupport:
-    """A `pl.Support` that an inverse moves along `direction` (3,), from where the world begins.
+    """A `pl.Support` that an inverse moves along `direction` (3,), from the initial state.
 
     `min_displacement` and `max_displacement` bound the displacement, m; `max_rate` is its largest rate, m/s.
     """
@@ -42,27 +42,27 @@ class MovedSupport:
         check_rates(self, "max_rate")
         missing = {"xyz"[k] for k in np.flatnonzero(vector)} - set(self.support.axes)
         if missing:
-            raise InputError(f"{self.name!r} moves along {sorted(missing)}, which its support does not hold")
+            raise InputError(f"{self.name!r} moves along {sorted(missing)}, which its support does not constrain")
 
     @property
     def rate_limited(self) -> bool:
-        """Whether the rate is limited, so that steps must know how much time passes."""
+        """Whether the rate is limited, so that a step needs a time interval."""
         return self.max_rate < np.inf
 
     @property
     def bodies(self) -> tuple[Any, ...]:
-        """The body that is carried."""
+        """The supported body."""
         return (self.support.body,)
 
 
 @dataclass(frozen=True, eq=False)
 class DrivenSupport:
-    """A moved support in a step: the motion `unit` of the held unknowns for one metre, of the shape of dx; `reached` is
-    where it stands along its axes, m.
+    """A moved support in a step: the displacement `unit` of the constrained DoFs per metre, of the shape of dx;
+    `reached` is the displacement along its axes, m.
     """
 
     spec: MovedSupport
-    number: int
+    index: int
     nodes: Any
     unit: FloatArray
     axes: list[int]
@@ -72,8 +72,8 @@ class DrivenSupport:
     @classmethod
     def of(cls, spec: MovedSupport, world: World) -> DrivenSupport:
         """The support in `world`."""
-        number = world.index(spec.support.body)
-        model: Any = world.models[number]
+        index = world.index(spec.support.body)
+        model: Any = world.models[index]
         found = next((nodes for support, nodes, _ in model.supports if support is spec.support), None)
         if found is None:
             raise InputError(f"the support of {spec.name!r} is not in this world; add it to the scene")
@@ -81,42 +81,44 @@ class DrivenSupport:
         unit = np.zeros(model.held.shape)
         unit.reshape(model.held.shape[0], -1)[found, :3] = direction
         rest = model.initial()[0]
-        return cls(spec, number, found, unit, spec.support.axis_numbers, rest)
+        return cls(spec, index, found, unit, spec.support.axis_numbers, rest)
 
     def at(self, state: State) -> DrivenSupport:
-        """The support as it stands in `state`."""
-        return replace(self, reached=(_places(state.q[self.number]) - _places(self.rest))[self.nodes[0]][self.axes])
+        """The support at its displacement in `state`."""
+        return replace(
+            self, reached=(_positions(state.q[self.index]) - _positions(self.rest))[self.nodes[0]][self.axes]
+        )
 
-    def way(self, q: FloatArray) -> float:
-        """How far the support has gone along its direction, m."""
+    def displacement(self, q: FloatArray) -> float:
+        """Displacement of the support along its direction, m."""
         unit = self.unit.reshape(len(self.unit), -1)[self.nodes[0], :3]
-        return float((_places(q) - _places(self.rest))[self.nodes[0]] @ unit)
+        return float((_positions(q) - _positions(self.rest))[self.nodes[0]] @ unit)
 
     def span(self, bodies: StepBodies) -> tuple[float, float]:
-        """Bounds of the motion that this linear solve may add, m."""
-        spec, start = self.spec, self.way(bodies.start.q[self.number])
-        now = self.way(bodies.trials[self.number].positions())
+        """Bounds of the displacement that this linear solve may add, m."""
+        spec, start = self.spec, self.displacement(bodies.start.q[self.index])
+        now = self.displacement(bodies.trials[self.index].positions())
         change = largest_change(spec.max_rate, bodies.scheme.interval)
         low = max(spec.min_displacement, start - change) - now
         return low, min(spec.max_displacement, start + change) - now
 
     def right_side(self, systems: Sequence[System]) -> FloatArray:
-        """−A_h d: what a metre of it pushes the free unknowns by."""
-        return -systems[self.number].product(self.unit)
+        """−A_h d: the force on the free DoFs per metre, N/m."""
+        return -systems[self.index].product(self.unit)
 
     def response(self, factors: Sequence[Factor], column: FloatArray) -> FloatArray:
-        """The motion of the whole body for one metre, of the shape of dx."""
-        return factors[self.number].solve(column) + self.unit
+        """The displacement of the whole body per metre, of the shape of dx."""
+        return factors[self.index].solve(column) + self.unit
 
     def moved(self, bodies: StepBodies, amount: float) -> tuple[DrivenSupport, StepBodies]:
-        """The support, and the bodies of the step that it is to carry, `amount` m farther."""
+        """The support and the bodies of the step, displaced by `amount` m."""
         direction = self.unit.reshape(len(self.unit), -1)[self.nodes[0], :3]
         trials: list[Any] = list(bodies.trials)
-        trials[self.number] = trials[self.number].driven(amount * self.unit)
+        trials[self.index] = trials[self.index].driven(amount * self.unit)
         support = replace(self, reached=self.reached + amount * direction[self.axes])
         return support, replace(bodies, trials=tuple(trials))
 
 
-def _places(q: FloatArray) -> FloatArray:
+def _positions(q: FloatArray) -> FloatArray:
     """Positions (n, 3) of the nodes of a model, m."""
     return q if q.ndim == 2 else q[:, 0]

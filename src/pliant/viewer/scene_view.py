@@ -79,7 +79,7 @@ class SceneView:
             for (handle, nodes), chamber, part in zip(
                 self._chambers, self._contents.chambers, shading.chambers, strict=False
             ):
-                handle.vertices, handle.color = q[chamber.number][nodes], tuple(int(x) for x in _map_rgb(part))
+                handle.vertices, handle.color = q[chamber.index][nodes], tuple(int(x) for x in _map_rgb(part))
             self._show_arrows(frame.arrows, shading)
             if self.framing.follow(*_corners(list(vertices.values()))):
                 self._set_floor()
@@ -166,7 +166,7 @@ class SceneView:
         """The wall of a chamber, and the node of each of its vertices."""
         chamber = self._contents.chambers[index]
         assert chamber.surface is not None
-        points = q[chamber.number]
+        points = q[chamber.index]
         corners, source = split_creases(points, np.asarray(chamber.surface.triangles, np.int64))
         name = f"/chambers/{index} {chamber.spec.name}"
         color = tuple(int(x) for x in _map_rgb(0.0))

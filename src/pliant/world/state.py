@@ -97,7 +97,7 @@ class State:
     def volume(self, cavity: Any) -> float:
         """Volume of a cavity, m³."""
         constraint: Any = self.world.constraints[self.world.constraint_index(cavity)]
-        return float(constraint.volume(self.q[constraint.number]))
+        return float(constraint.volume(self.q[constraint.index]))
 
     def stress(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""
