@@ -56,9 +56,13 @@ class SceneContents:
         """The contents of a world."""
         recorded = recorded_bodies(world)
         bodies = tuple(_drawn(body, model) for body, model in zip(recorded, world.models, strict=True))
-        strands: Any = tuple(maker for maker in world.constraints if getattr(maker, "drawn_as", None) == "cable")
+        strands: Any = tuple(
+            constraint for constraint in world.constraints if getattr(constraint, "drawn_as", None) == "cable"
+        )
         models = {k: model for k, model in enumerate(world.models) if model.stress_name is not None}
-        chambers: Any = tuple(maker for maker in world.constraints if getattr(maker, "drawn_as", None) == "chamber")
+        chambers: Any = tuple(
+            constraint for constraint in world.constraints if getattr(constraint, "drawn_as", None) == "chamber"
+        )
         return cls(bodies, world.obstacles, strands, models, chambers)
 
     @classmethod

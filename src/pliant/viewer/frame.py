@@ -46,20 +46,20 @@ def world_frame(state: State, info: StepInfo | None, tip: FloatArray | None = No
     readings, points, forces = [], [], []
     tensions: list[float] = []
     pressures: list[float] = []
-    for number, maker in enumerate(world.constraints):
-        if maker.is_contact:
-            name, found = _contacts(maker, info)
-            points.append(found.points)
-            forces.append(found.forces)
-            total = float(np.linalg.norm(found.forces.sum(axis=0)))
-            readings.append((name, f"{total:.3f} N" if len(found.gaps) else "apart"))
-        elif isinstance(maker, ActuatorRows):
-            place = info.assembly.slices[number].start
-            values = np.array([delta[place], lam[place]])
-            readings.append((maker.spec.name, reading_text(maker.spec, values)))
-            if maker.drawn_as == "cable":
+    for number, constraint in enumerate(world.constraints):
+        if constraint.is_contact:
+            name, contacts = _contacts(constraint, info)
+            points.append(contacts.points)
+            forces.append(contacts.forces)
+            total = float(np.linalg.norm(contacts.forces.sum(axis=0)))
+            readings.append((name, f"{total:.3f} N" if len(contacts.gaps) else "apart"))
+        elif isinstance(constraint, ActuatorRows):
+            row = info.assembly.slices[number].start
+            values = np.array([delta[row], lam[row]])
+            readings.append((constraint.spec.name, reading_text(constraint.spec, values)))
+            if constraint.drawn_as == "cable":
                 tensions.append(values[1])
-            if maker.drawn_as == "chamber":
+            if constraint.drawn_as == "chamber":
                 pressures.append(values[1])
     arrows = (np.concatenate(points), np.concatenate(forces)) if points else _NO_ARROWS
     return Frame(
@@ -67,9 +67,9 @@ def world_frame(state: State, info: StepInfo | None, tip: FloatArray | None = No
     )  # fmt: skip
 
 
-def _still(makers: Any) -> tuple[FloatArray, FloatArray]:
+def _still(constraints: Any) -> tuple[FloatArray, FloatArray]:
     """Zero tensions and pressures, before the first step."""
-    drawn = [getattr(maker, "drawn_as", None) for maker in makers]
+    drawn = [getattr(constraint, "drawn_as", None) for constraint in constraints]
     cables, chambers = (np.zeros(drawn.count(kind)) for kind in ("cable", "chamber"))
     return cables, chambers
 

@@ -76,12 +76,12 @@ class Inputs:
     def controls(self, dt: float) -> dict[Any, Any]:
         """Controls of a step of dt (s): every value moves towards its slider, by the whole range in `FULL_TRAVEL`."""
         wanted: dict[Any, Any] = {}
-        for number, r in enumerate(self._ranges):
+        for index, r in enumerate(self._ranges):
             target = np.array([self._driver.value(slider) for slider in self.sliders[r.handle]]) / r.factor
             most = (r.high - r.low) * dt / r.travel if r.stride is None else np.full(len(r.low), r.stride)
-            moved = self._values[number] + np.clip(target - self._values[number], -most, most)
-            self._values[number] = np.clip(moved, r.low, r.high)
-            value = r.control(self._values[number])
+            moved = self._values[index] + np.clip(target - self._values[index], -most, most)
+            self._values[index] = np.clip(moved, r.low, r.high)
+            value = r.control(self._values[index])
             wanted.update(value if isinstance(value, dict) else {r.handle: value})
         return wanted
 
@@ -97,11 +97,11 @@ class Inputs:
 
     def follow(self, handle: Any, amount: float) -> None:
         """Let the slider and the value of a scalar control stand at `amount`, in SI: what an inverse found."""
-        for number, r in enumerate(self._ranges):
+        for index, r in enumerate(self._ranges):
             if r.handle is handle:
-                self._values[number] = np.clip(np.array([amount]), r.low, r.high)
+                self._values[index] = np.clip(np.array([amount]), r.low, r.high)
                 (slider,) = self.sliders[handle]
-                steps = np.round(self._values[number][0] * r.factor / slider.step)
+                steps = np.round(self._values[index][0] * r.factor / slider.step)
                 slider.value = float(f"{steps * slider.step:.6g}")
 
     def set_disabled(self, handles: Sequence[Any], disabled: bool) -> None:
@@ -112,8 +112,8 @@ class Inputs:
 
     def reset(self) -> None:
         """Everything back to where it started."""
-        for number, r in enumerate(self._ranges):
-            self._values[number] = r.start.copy()
+        for index, r in enumerate(self._ranges):
+            self._values[index] = r.start.copy()
             for slider, start in zip(self.sliders[r.handle], r.start * r.factor, strict=True):
                 slider.value = float(start)
 
@@ -136,8 +136,8 @@ def _step(span: float) -> float:
 
 def world_ranges(world: World) -> Iterator[Range]:
     """Of every actuator, load and support of a world."""
-    for maker in world.constraints:
-        handle = getattr(maker, "spec", None)
+    for constraint in world.constraints:
+        handle = getattr(constraint, "spec", None)
         if isinstance(handle, Actuator):
             r = handle.control_range()
             unit, factor, _ = SHOWN.get(r.unit, (r.unit, 1.0, ""))
@@ -171,22 +171,24 @@ def _load_range(load: Any) -> Range:
     """Twice the load in every direction; a load that starts at zero gets a usual one."""
     start = np.atleast_1d(load.value).astype(float)
     unit, factor, usual, kind = _SHOWN_LOADS[type(load)]
-    reach = np.full(len(start), 2.0 * float(np.abs(start).max()) or usual)
+    half_range = np.full(len(start), 2.0 * float(np.abs(start).max()) or usual)
     if len(start) == 1:
-        return scalar(load, unit, factor, (-reach[0], reach[0], start[0]), kind)
-    return Range(load, ("x", "y", "z"), unit, factor, -reach, reach, start, lambda values: kind(values.copy()))
+        return scalar(load, unit, factor, (-half_range[0], half_range[0], start[0]), kind)
+    return Range(
+        load, ("x", "y", "z"), unit, factor, -half_range, half_range, start, lambda values: kind(values.copy())
+    )
 
 
 def _support_range(support: Support, rest: FloatArray) -> Range:
     """About a quarter of the body's size to each side of where the support starts; `rest` (n, 3) m."""
     start = support.value
     size = float(np.linalg.norm(np.ptp(rest, axis=0)))
-    reach = 2.0 * grid_spacing(np.zeros(1), np.array([size]))
+    half_range = 2.0 * grid_spacing(np.zeros(1), np.array([size]))
 
     def moved(values: FloatArray) -> Displacement:
         return Displacement(values.copy())
 
-    return Range(support, tuple(support.axes), "mm", 1e3, start - reach, start + reach, start, moved)
+    return Range(support, tuple(support.axes), "mm", 1e3, start - half_range, start + half_range, start, moved)
 
 
 def _frame_range(support: Support, model: BeamModel | RodModel) -> Range:
@@ -197,12 +199,12 @@ def _frame_range(support: Support, model: BeamModel | RodModel) -> Range:
     start, turn = support.placement(None)
     assert turn is not None
     axis = model.start[1:4, 0] if isinstance(model, RodModel) else np.array([1.0, 0.0, 0.0])
-    reach = 2.0 * grid_spacing(np.zeros(1), np.array([float(np.linalg.norm(np.ptp(nodes, axis=0)))]))
+    half_range = 2.0 * grid_spacing(np.zeros(1), np.array([float(np.linalg.norm(np.ptp(nodes, axis=0)))]))
 
     def placed(values: FloatArray) -> Placement:
         return Placement([start + values[0] * axis, turn + values[1] * axis])
 
-    ends, zero = np.array([reach, np.pi]), np.zeros(2)
+    ends, zero = np.array([half_range, np.pi]), np.zeros(2)
     return Range(support, ("push", "turn"), ("mm", "°"), np.array([1e3, 180.0 / np.pi]), -ends, ends, zero, placed)
 
 

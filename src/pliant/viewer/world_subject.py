@@ -116,7 +116,7 @@ class WorldSubject:
     @property
     def has_contacts(self) -> bool:
         """Whether anything collides."""
-        return any(maker.is_contact for maker in self.world.constraints)
+        return any(constraint.is_contact for constraint in self.world.constraints)
 
     def view_points(self) -> list[FloatArray]:
         """The bodies, rigid balls and beams with their radius, (n, 3) m."""
