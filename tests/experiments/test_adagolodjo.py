@@ -107,9 +107,9 @@ def test_equation_14_takes_both_schur_complements(coupled):
     rows = tip.bound(bench.world)
     watched = _watched(bench.world, state, [rows], pull(bench, 1e-3), None, {tip: _origin(tip)})
     channel, _spring = watched.couplings
-    W, places = couple(watched.W[:-1, :-1], [channel]), watched.places
-    a = [places[bench.world.constraint_index(bench.drive)].start]
-    e = list(range(places[-1].start, places[-1].stop))
+    W, slices = couple(watched.W[:-1, :-1], [channel]), watched.slices
+    a = [slices[bench.world.constraint_index(bench.drive)].start]
+    e = list(range(slices[-1].start, slices[-1].stop))
     s = [k for k in range(len(W)) if k not in {*a, *e}]
     assert len(s) == 2 * 14 + 3
     assert (watched.W[np.ix_(e, a)] == 0.0).all()

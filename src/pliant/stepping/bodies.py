@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from pliant.models.workspace import Workspace
 from pliant.world import State, World
 
 
-@dataclass(frozen=True, eq=False)
-class Forces:
+class Forces(NamedTuple):
     """Residuals by body, N; the largest norm of the forces in them, N; whether all are finite."""
 
     r: tuple[FloatArray, ...]
@@ -27,8 +26,7 @@ class Forces:
     finite: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Reactions:
+class Reactions(NamedTuple):
     """Constraint forces of the last linear solve: λ (rows,) N of the rows of `assembly`, and Hᵀλ of each body, of the
     shape of its dx, N (and N·m); None where the bodies have gone back to the start, which these forces do not balance.
     """
@@ -102,7 +100,7 @@ class StepBodies:
 
     def eased_in(self) -> StepBodies:
         """The same with the residual at the start remembered, from which load increments begin."""
-        reactions = None if self.reactions is None else evolve(self.reactions, generalized=None)
+        reactions = None if self.reactions is None else self.reactions._replace(generalized=None)
         fresh = evolve(self, start_residuals=None, reactions=reactions)
         return evolve(fresh, start_residuals=fresh.forces().r)
 
@@ -121,7 +119,7 @@ class StepBodies:
             return forces
         pushes = [trial.confined(push) for trial, push in zip(self.trials, generalized, strict=True)]
         r = tuple(r + push for r, push in zip(forces.r, pushes, strict=True))
-        return evolve(forces, r=r, scale=max(forces.scale, *(_norm(push) for push in pushes)))
+        return forces._replace(r=r, scale=max(forces.scale, *(_norm(push) for push in pushes)))
 
     def full_order(self, forces: Forces) -> Forces:
         """`forces`, those of constraints included, of the full-order bodies: supports bear them at constrained DoFs;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pliant.constraints import Assembly, Constraint, forces_of
 from pliant.core.types import FloatArray, IndexArray
@@ -15,8 +15,7 @@ from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
 
 
-@dataclass(frozen=True, eq=False)
-class Condensed:
+class Condensed(NamedTuple):
     """One linear solve, ready for its constraint forces: the rows of `assembly`, the `factors` of A, the condensed
     `problem` δ = δ_free + W λ, and `dx_free` of each body. `observed` is what the session saw of A.
     """
@@ -29,8 +28,7 @@ class Condensed:
     observed: Any = None
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(NamedTuple):
     """Constraint forces λ (rows,), N. `dx_free`, `bodies` and `session` are those given, or as an inverse changed them
     by moving supports; `report` is what the session has to say about the step.
     """

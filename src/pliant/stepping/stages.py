@@ -75,7 +75,7 @@ class Step:
         if all(modes is None for modes in self.free_modes):
             return forces
         pairs = zip(forces.r, self.free_modes, strict=True)
-        return evolve(forces, r=tuple(r if modes is None else modes.balanced(r) for r, modes in pairs))
+        return forces._replace(r=tuple(r if modes is None else modes.balanced(r) for r, modes in pairs))
 
     def advanced(self) -> State:
         """The state where the bodies are now."""
@@ -99,8 +99,7 @@ class Detection(NamedTuple):
     found: tuple[Any, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Linearization:
+class Linearization(NamedTuple):
     """The systems of one linear solve, the `forces` in them without those of constraints, and how they were made.
 
     `round_off` (N) is the force that a change of all positions by their last bit causes, ε ‖A_ii x_i‖.
@@ -113,8 +112,7 @@ class Linearization:
     regularization: Regularization | None
 
 
-@dataclass(frozen=True, eq=False)
-class Factorization:
+class Factorization(NamedTuple):
     """The factors of a linearization, and what the session observed of its matrices."""
 
     linearization: Linearization
@@ -130,8 +128,7 @@ class FreeMotion(NamedTuple):
     linear_residual: float
 
 
-@dataclass(frozen=True, eq=False)
-class Correction:
+class Correction(NamedTuple):
     """Outcome of one linear solve: `step` has its forces, and the bodies where they were before it; `dx` is the
     displacement of each body that it asks for, `forces` those before it without constraints.
     """
