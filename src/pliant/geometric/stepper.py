@@ -17,7 +17,7 @@ from pliant.actuators.limits import refuse_rates
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.status import Status
-from pliant.core.threads import allow_threads, one_blas_thread
+from pliant.core.threads import pinned_threads
 from pliant.core.timers import StageTimers
 from pliant.geometric.control_path import ControlPath
 from pliant.geometric.descent import Descent, Effort, Settings
@@ -132,7 +132,7 @@ class Geometric:
         values = world.controls(controls)
         refuse_rates(values)
         load_path = _LoadPath(self, world, state, ControlPath(world, state, values))
-        with one_blas_thread(), allow_threads(self.threads):
+        with pinned_threads(self.threads):
             load_path.follow()
         return load_path.finished()
 

@@ -129,14 +129,18 @@ class FreeMotion(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """Outcome of one linear solve: `step` has its forces, and the bodies where they were before it; `dx` is the
-    displacement of each body that it asks for, `forces` those before it without constraints.
+    """Outcome of one linear solve: `step` has its forces, and the bodies where they were before it; `forces` are those
+    before it without constraints.
     """
 
     step: Step
-    dx: tuple[FloatArray, ...]
     forces: Forces
     round_off: float
+
+    @property
+    def dx(self) -> tuple[FloatArray, ...]:
+        """The displacement of each body that the solve asks for, of the shape of its dx, m (and rad)."""
+        return self.step.dx
 
 
 def begin(
@@ -259,7 +263,7 @@ def correct(
         projected=step.projected + factorization.projected,
         linear_residual=free.linear_residual,
     )
-    return Correction(done, tuple(dx), linearization.forces, linearization.round_off)
+    return Correction(done, linearization.forces, linearization.round_off)
 
 
 def _solve_constraints(step: Step, condensed: Condensed) -> Solution:
