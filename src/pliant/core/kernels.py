@@ -4,11 +4,13 @@ Kernels are ordinary functions under `@kernel` (called from Python) or `@inline`
 machine code is kept in the user's cache folder (`PLIANT_CACHE_DIR` overrides it), so a kernel is compiled once per
 machine; `pliant warmup` does it ahead. Numba's own cache goes by the path and the time of a kernel's file, and does not
 notice when a function that the kernel inlines changes. Here code is kept by content: one folder for each module, named
-after a digest of its text and of what it imports for its kernels. Other copies of the same sources find it too.
+after a digest of its syntax tree and of what it imports for its kernels. Other copies of the same sources find it too,
+and so do sources in which only documentation, comments or functions that are not compiled have changed.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import sys
@@ -54,7 +56,6 @@ class _ByContent(_CacheLocator):
     """Numba's question where the code of `function` is kept, answered by what it is made of."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._line = function.__code__.co_firstlineno
         self._digest = _digest(function.__module__, function.__code__.co_filename)
         self._folder = cache_folder() / f"{function.__module__.removeprefix('pliant.')}-{self._digest}"
 
@@ -71,17 +72,40 @@ class _ByContent(_CacheLocator):
         return self._digest
 
     def get_disambiguator(self) -> str:
-        return str(self._line)
+        return "kernel"  # qualified names tell the kernels of a module apart, wherever their lines are
 
 
 @cache
 def _digest(module: str, path: str) -> str:
-    """Digest of the text of a module and of all that its kernels may take from elsewhere: kernels and constants."""
-    digest = hashlib.sha1(Path(path).read_bytes(), usedforsecurity=False)
+    """Digest of the compiled part of a module and of what its kernels may take from elsewhere: kernels, constants."""
+    digest = hashlib.sha1(_compiled_part(Path(path).read_text("utf-8")).encode(), usedforsecurity=False)
     for name, value in sorted(vars(sys.modules[module]).items()):
-        if not name.startswith("__"):
-            digest.update(f"{name}{_trace(value, module)}".encode())
+        trace = _trace(value, module)
+        if trace and not name.startswith("__"):
+            digest.update(f"{name}{trace}".encode())
     return digest.hexdigest()[:12]
+
+
+def _compiled_part(text: str) -> str:
+    """Syntax tree of a module without docstrings and positions, and without what does not enter its kernels: functions
+    at top level that are not decorated, and imports from this package, which `_trace` follows by value.
+    """
+    tree = ast.parse(text)
+    tree.body = [node for node in tree.body if not _stays_python(node)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [part for part in node.body if not _is_text(part)]
+    return ast.dump(tree)
+
+
+def _stays_python(node: ast.stmt) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return (node.module or "").startswith("pliant.")
+    return isinstance(node, ast.FunctionDef) and not node.decorator_list
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _trace(value: Any, module: str) -> str:
@@ -90,6 +114,8 @@ def _trace(value: Any, module: str) -> str:
         return "" if function.__module__ == module else _digest(function.__module__, function.__code__.co_filename)
     if isinstance(value, ModuleType) and value.__name__.startswith("pliant."):
         return "".join(_trace(own, module) for own in vars(value).values() if isinstance(own, Dispatcher))
+    if isinstance(value, type) and issubclass(value, tuple):
+        return repr(getattr(value, "_fields", ""))  # kernels see named tuples by the order of their fields
     return repr(value) if isinstance(value, bool | int | float | str | tuple | np.ndarray) else ""
 
 
