@@ -269,13 +269,28 @@ class CableRows(ActuatorRows):
         if not lam[0] > 0.0:
             return
         lengths, units = _segments(self.path(q))
-        tension = np.full(len(lengths), lam[0])
-        tension[1:] -= np.cumsum(lam[1:]) if self.spec.friction else 0.0
-        across = scale * tension / lengths
+        across = scale * self._tensions(lam, len(lengths)) / lengths
         for strand in self.strands:
             K = strand.pieces.stiffness(q[strand.index], across[strand.own], units[strand.own])
             if K is not None:
                 yield strand.index, K
+
+    def turning_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
+        """`scale` λ ∂²L/∂q² that comes from lever arms which turn with their body."""
+        if not lam[0] > 0.0:
+            return
+        lengths, units = _segments(self.path(q))
+        tension = scale * self._tensions(lam, len(lengths))
+        for strand in self.strands:
+            K = strand.pieces.turning_stiffness(q[strand.index], tension[strand.own], units[strand.own])
+            if K is not None:
+                yield strand.index, K
+
+    def _tensions(self, lam: FloatArray, count: int) -> FloatArray:
+        """Tension of each of `count` segments, N."""
+        tension = np.full(count, lam[0])
+        tension[1:] -= np.cumsum(lam[1:]) if self.spec.friction else 0.0
+        return tension
 
     def _pull_back(self, view: RowView, units: FloatArray, H: list[sparse.csr_matrix]) -> None:
         """Fill H with −∂L/∂q of the models, from the directions of the segments."""

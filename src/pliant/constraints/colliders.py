@@ -74,7 +74,7 @@ class Collider:
     def q_start(self, view: RowView) -> FloatArray:
         """Positions or pose at the start of the step."""
         if self.index is None:
-            pose: FloatArray = self.handle.pose(view.time - view.dt)
+            pose: FloatArray = self.handle.pose(view.time - view.interval)
             return pose
         return np.asarray(view.start[self.index])
 
@@ -92,7 +92,7 @@ class Collider:
         """How far the points of an obstacle that stand at `points` (m, 3) at the end of the step moved in it, m."""
         if self.index is not None or self.handle.motion is None:
             return np.zeros_like(points)
-        start, end = self.handle.pose(view.time - view.dt), self.handle.pose(view.time)
+        start, end = self.handle.pose(view.time - view.interval), self.handle.pose(view.time)
         local = (points - end[0]) @ end[1:]
         drift: FloatArray = points - (start[0] + local @ start[1:].T)
         return drift

@@ -171,8 +171,10 @@ class ContactPair(Constraint):
 
         Self-contact is not widened: its filters tell walls from contacts by the margin.
         """
-        if not view.dt or self.a is self.b:
+        if self.a is self.b:
             return self.margin
+        if not view.dt:
+            return max(self.margin, view.approach)
         velocities = [side.velocities(view) for side in (self.a, self.b)]
         mean = velocities[1].mean(axis=0)
         fastest = sum(float(np.linalg.norm(v - mean, axis=1).max()) for v in velocities)
@@ -189,6 +191,18 @@ class ContactPair(Constraint):
         mean = shifts[1].mean(axis=0)
         approach = sum(float(np.sqrt(((shift - mean) ** 2).sum(axis=1).max())) for shift in shifts)
         return approach - self._margin(view)
+
+    def approached(self, before: RowView, after: RowView) -> float:
+        """How far the two sides move against each other from one view to the other at most, m."""
+        shifts = []
+        for side in (self.a, self.b):
+            if side.index is None:
+                shifts.append(side.q(after)[:1] - side.q(before)[:1])
+                continue
+            start, end = (side.map.points(side.q(view))[side.nodes] for view in (before, after))
+            shifts.append(end - start if len(end) else np.zeros((1, 3)))
+        mean = shifts[1].mean(axis=0)
+        return sum(float(np.sqrt(((shift - mean) ** 2).sum(axis=1).max())) for shift in shifts)
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
         """Says by how much detection was outrun."""

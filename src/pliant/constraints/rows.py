@@ -93,7 +93,8 @@ class RowView:
     quasi-static steps; `interval` (s) the time that passes in it: dt, or what a quasi-static stepper is given, 0 where
     none passes.
     `speeds` are the velocities of the models at its start, `gravity` (m/s²) the strength of gravity; `last_keys` and
-    `last_lam` the rows of the step before and their λ.
+    `last_lam` the rows of the step before and their λ. `approach` (m) is how far beyond their margins contacts are
+    looked for, where bodies may move farther in a quasi-static solve.
     """
 
     q: Sequence[FloatArray]
@@ -109,6 +110,7 @@ class RowView:
     last_keys: IndexArray | None = None
     last_lam: FloatArray | None = None
     memory: Any = None
+    approach: float = 0.0
 
     @classmethod
     def of(cls, models: Sequence[Any], q: Sequence[FloatArray] | None = None, **options: Any) -> RowView:
@@ -223,6 +225,12 @@ class Constraint:
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
         """`scale` × (−λ ∂²δ/∂q²) with the models at q, for λ of the rows `stiff_keys`: the index of a model, and what
         its matrix gains.
+        """
+        return ()
+
+    def turning_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
+        """What λ of the rows `stiff_keys` adds because lever arms turn with their bodies, of either sign: Newton's
+        iteration to a tolerance needs it, a single linear solve is safer without.
         """
         return ()
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.model import GeometricStiffness
 
@@ -41,3 +43,27 @@ class Pieces:
     def stiffness(self, q: FloatArray, across: FloatArray, units: FloatArray) -> GeometricStiffness | None:
         """Σ Jᵀ across (I − u uᵀ) J with `across` (s,) N/m and directions `units` (s, 3); None where it is left out."""
         return None
+
+    def turning_stiffness(self, q: FloatArray, tensions: FloatArray, units: FloatArray) -> GeometricStiffness | None:
+        """What `tensions` (s,) N add because the lever arms of the points turn with the body, with directions `units`
+        (s, 3): Σ Sᵀ B S over the points, with S the spin of a point's frame by the unknowns, a its lever arm,
+        g = ∂(Σ T ℓ)/∂x, and B = ½ (g aᵀ + a gᵀ) − (g·a) I. None where points have no lever arm.
+        """
+        return None
+
+    def gradients(self, tensions: FloatArray, units: FloatArray) -> FloatArray:
+        """∂(Σ T ℓ)/∂x of each point, (p, 3), N, for `tensions` (s,) N and directions `units` (s, 3) of the pieces."""
+        g = np.zeros((len(self.points), 3))
+        for s, piece in enumerate(self.ends):
+            for p, sign in piece:
+                g[p] += sign * tensions[s] * units[s]
+        return g
+
+
+def turning_blocks(g: FloatArray, arms: FloatArray) -> FloatArray:
+    """½ (g aᵀ + a gᵀ) − (g·a) I (p, 3, 3), N·m, the second derivative of g·x by the spin of a point x at the lever arm
+    a, for `g` (p, 3) N and `arms` (p, 3) m.
+    """
+    outer = g[:, :, None] * arms[:, None, :]
+    even: FloatArray = 0.5 * (outer + outer.transpose(0, 2, 1))
+    return even - np.einsum("pi,pi->p", g, arms)[:, None, None] * np.eye(3)

@@ -40,8 +40,9 @@ class Reactions(NamedTuple):
 class StepBodies:
     """The step from `start` under `controls`, at the displacement found so far; moving it gives another one.
 
-    `load_fraction` in [0, 1] is the fraction of the load increment applied: (1 − fraction) of the residual at the
-    start, `start_residuals`, is subtracted, and constrained DoFs go that fraction of their way. 1 is the true problem.
+    `load_fraction` in [0, 1] is the fraction of their way that constrained DoFs go. `fictitious` are forces of each
+    body, of the shape of its dx, N (and N·m), that are subtracted from the residuals on a load path; None: the true
+    problem. `approach` (m) widens the detection of contacts beyond their margins.
     `reactions` are those of the last linear solve, None before it or where no constraint acts.
     """
 
@@ -52,7 +53,8 @@ class StepBodies:
     trials: tuple[Trial, ...]
     reactions: Reactions | None = None
     load_fraction: float = 1.0
-    start_residuals: tuple[FloatArray, ...] | None = None
+    fictitious: tuple[FloatArray, ...] | None = None
+    approach: float = 0.0
 
     @classmethod
     def begin(
@@ -98,11 +100,9 @@ class StepBodies:
         """The same at another fraction of the load increment."""
         return evolve(self, load_fraction=fraction, trials=tuple(trial.loaded(fraction) for trial in self.trials))
 
-    def eased_in(self) -> StepBodies:
-        """The same with the residual at the start remembered, from which load increments begin."""
-        reactions = None if self.reactions is None else self.reactions._replace(generalized=None)
-        fresh = evolve(self, start_residuals=None, reactions=reactions)
-        return evolve(fresh, start_residuals=fresh.forces().r)
+    def without(self, forces: tuple[FloatArray, ...] | None) -> StepBodies:
+        """The same with fictitious `forces` of each body subtracted from the residuals."""
+        return evolve(self, fictitious=forces)
 
     def must_move(self) -> bool:
         """Whether constrained DoFs are not yet where supports and clamps want them."""
@@ -134,15 +134,17 @@ class StepBodies:
         """A and r of every body at the present displacement, and the forces in r without those of constraints."""
         pairs = [trial.linearize(tangent) for trial in self.trials]
         systems = [system for system, _ in pairs]
-        self.add_geometric_stiffness(systems)
+        self.add_geometric_stiffness(systems, turning=tangent is Tangent.EXACT and not self.scheme.inertia)
         forces = self._gathered([residual for _, residual in pairs])
-        if self.load_fraction < 1.0 and self.start_residuals is not None:
-            for system, model, r in zip(systems, self.world.models, self.start_residuals, strict=True):
-                system.r = system.r - np.where(model.held, 0.0, (1.0 - self.load_fraction) * r)
+        if self.fictitious is not None:
+            for system, model, force in zip(systems, self.world.models, self.fictitious, strict=True):
+                system.r = system.r - np.where(model.held, 0.0, force)
         return systems, forces
 
-    def add_geometric_stiffness(self, systems: Sequence[System]) -> None:
-        """Add −λ ∂²δ/∂q² of the constraints that have one, at the last λ: of this step, or of the one before."""
+    def add_geometric_stiffness(self, systems: Sequence[System], *, turning: bool = False) -> None:
+        """Add −λ ∂²δ/∂q² of the constraints that have one, at the last λ: of this step, or of the one before. With
+        `turning` that of lever arms too.
+        """
         world = self.world
         if not world.stiff_constraints:
             return
@@ -151,6 +153,8 @@ class StepBodies:
         forces = np.split(forces_of(keys, *self.last_forces), ends)
         for constraint, lam in zip(world.stiff_constraints, forces, strict=True):
             for index, K in constraint.stiffness(x, lam, self.scheme.theta):
+                systems[index].add_stiffness(K)
+            for index, K in constraint.turning_stiffness(x, lam, self.scheme.theta) if turning else ():
                 systems[index].add_stiffness(K)
 
     @property
@@ -175,6 +179,7 @@ class StepBodies:
             gravity=float(np.linalg.norm(self.gravity)),
             last_keys=self.start.keys,
             last_lam=self.start.lam,
+            approach=self.approach,
         )
 
     def views(self, session_count: int) -> list[RowView]:
@@ -213,8 +218,8 @@ class StepBodies:
     def _gathered(self, parts: Sequence[Residual]) -> Forces:
         scale = max(part.scale for part in parts)
         r = tuple(part.r for part in parts)
-        if self.load_fraction < 1.0 and self.start_residuals is not None:
-            r = tuple(x - (1.0 - self.load_fraction) * y for x, y in zip(r, self.start_residuals, strict=True))
+        if self.fictitious is not None:
+            r = tuple(x - force for x, force in zip(r, self.fictitious, strict=True))
         return Forces(r, scale, bool(np.isfinite(scale)) and all(np.isfinite(x).all() for x in r))
 
 

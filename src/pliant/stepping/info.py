@@ -51,7 +51,8 @@ class StepInfo:
     `iterations` counts linear solves. `linear_residual` is ‖A dx − r‖/‖r‖ of the last of them. `tangents_projected`
     counts those whose tangent had to be projected to positive definite. `stage_times` holds seconds by stage. `lam`
     (rows,) are the multipliers of the rows, in N. `inverse` is what an inverse solver reports; `shift` the fraction of
-    the mass that a quasi-static solve last added to the matrix. `step` is the data of the finished step, frozen, from
+    the mass that a quasi-static solve last added to the matrix, and `method` how it found the equilibrium: "newton" at
+    the full load, "load increments", or "dynamic relaxation". `step` is the data of the finished step, frozen, from
     which read-outs and `diagnose` are computed; `advanced` is the state that it led to.
     """
 
@@ -66,6 +67,7 @@ class StepInfo:
     rigid_motion: tuple[RigidMotion, ...] = ()
     inverse: Any = None
     shift: float = 0.0
+    method: str = ""
     lam: FloatArray | None = None
 
     @property

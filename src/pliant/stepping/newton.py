@@ -116,7 +116,7 @@ def apply_with_line_search(correction: Correction) -> tuple[Step, Forces]:
     step, dx = correction.step, correction.dx
     base = step.bodies
     supports_move = base.must_move()
-    start_slope = _slope(base, base.with_reactions(correction.forces), dx)
+    start_slope = slope(base, base.with_reactions(correction.forces), dx)
     s = 1.0
     for _ in range(40):
         bodies = base.moved(dx, s)
@@ -124,10 +124,10 @@ def apply_with_line_search(correction: Correction) -> tuple[Step, Forces]:
         if not forces.finite:
             s *= 0.5
             continue
-        slope = _slope(bodies, forces, dx)
-        if supports_move or slope >= -0.9 * abs(start_slope) or s < 1e-3:
+        there = slope(bodies, forces, dx)
+        if supports_move or there >= -0.9 * abs(start_slope) or s < 1e-3:
             break
-        s *= min(max(start_slope / (start_slope - slope), 0.1), 0.6)
+        s *= min(max(start_slope / (start_slope - there), 0.1), 0.6)
     return evolve(step, bodies=bodies), forces
 
 
@@ -153,6 +153,7 @@ def check_finite(correction: Correction) -> None:
             )
 
 
-def _slope(bodies: StepBodies, forces: Forces, direction: tuple[FloatArray, ...]) -> float:
+def slope(bodies: StepBodies, forces: Forces, direction: tuple[FloatArray, ...]) -> float:
+    """Work of `forces` per unit of the motion along `direction` of each body, J; constrained DoFs do not count."""
     triples = zip(bodies.world.models, forces.r, direction, strict=True)
     return sum(float(np.vdot(np.where(model.held, 0.0, r), d)) for model, r, d in triples)

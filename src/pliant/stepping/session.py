@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from pliant.constraints import Assembly, Constraint, forces_of
+from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
 from pliant.models.workspace import Workspace
 from pliant.solvers.contact import MixedProblem, solve
 from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
+
+USUAL_TOLERANCE = 1e-8
+"""Residual of the solver of constraint forces, relative to the free gaps."""
 
 
 class Condensed(NamedTuple):
@@ -65,17 +69,32 @@ class RowSolver(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class DirectSession:
-    """The laws of the rows decide; `constraints` are rows beside those of the world."""
+    """The laws of the rows decide; `constraints` are rows beside those of the world.
+
+    `tolerance` is that of the solver. With `follow` it starts from λ of the last linear solve of the step, otherwise
+    from that of the last step.
+    """
 
     constraints: Sequence[Constraint] = ()
+    tolerance: float = USUAL_TOLERANCE
+    follow: bool = False
 
     def observe(self, systems: Sequence[System]) -> Any:
         """Nothing is needed."""
 
     def solve(self, condensed: Condensed) -> Solution:
-        """λ of all rows, warm-started from the last step."""
-        bodies = condensed.bodies
-        lam = solve(condensed.problem, warm_start(bodies.start, condensed.assembly.rows.key)).lam
+        """λ of all rows, warm-started from the last step, or from the last linear solve."""
+        bodies, keys = condensed.bodies, condensed.assembly.rows.key
+        if self.follow and bodies.reactions is not None:
+            warm: FloatArray | None = forces_of(keys, *bodies.last_forces)
+        else:
+            warm = warm_start(bodies.start, keys)
+        try:
+            lam = solve(condensed.problem, warm, tolerance=self.tolerance).lam
+        except ConvergenceError as error:
+            if self.tolerance >= USUAL_TOLERANCE or error.result is None or error.result.residual > USUAL_TOLERANCE:
+                raise
+            lam = error.result.lam  # more than the usual tolerance was asked for, and rounding does not give it
         return Solution(lam, condensed.dx_free, bodies, self)
 
 

@@ -140,6 +140,10 @@ class BeamMap(PointMap):
         """Derivatives (p, 3, 12) of the points by x₁ (m), ϑ₁ (rad), x₂ and ϑ₂ of the nodes of their pieces."""
         return self._evaluated(q, jacobian=True)[2]
 
+    def spins(self, q: FloatArray) -> FloatArray:
+        """Spins (p, 3, 12) of the points' frames by x₁, ϑ₁, x₂ and ϑ₂ of the nodes of their pieces, rad."""
+        return self._evaluated(q, jacobian=True)[3]
+
     def pull_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the nodes, (m, 6n), from rows over the spins of the points' frames, (m, 3p)."""
         return H @ self._matrix(self._evaluated(q, jacobian=True)[3])

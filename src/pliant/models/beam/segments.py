@@ -1,8 +1,8 @@
 """Straight pieces between points that ride on a beam: what the tension of a cable stiffens the beam by.
 
 A piece x₁ − x₀ moves by J dx with J from the map of its ends. Its tension T over its length ℓ adds Jᵀ P J with
-P = T/ℓ (I − u uᵀ), positive semi-definite. The bending of the ends' own paths, of the order of T times an offset, is
-left out, as it is for rigid bodies.
+P = T/ℓ (I − u uᵀ), positive semi-definite. The lever arms of the ends turn with the beam, which adds a stiffness of
+the order of T times an offset, of either sign (`turning_stiffness`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.beam.beam_map import BeamMap
 from pliant.models.model import GeometricStiffness
-from pliant.models.pieces import Ends, Pieces
+from pliant.models.pieces import Ends, Pieces, turning_blocks
 from pliant.solvers.linear.pattern import BlockPattern
 
 if TYPE_CHECKING:
@@ -79,6 +79,18 @@ class BeamSegmentStiffness(GeometricStiffness):
         self.segments.add_blocks(self.q, self.across, self.units, matrix)
 
 
+@dataclass(frozen=True, eq=False)
+class TurningStiffness(GeometricStiffness):
+    """Blocks (k, 3, 3) of spins at `places` (k,) in the matrix."""
+
+    places: IntArray
+    blocks: FloatArray
+
+    def add_to(self, matrix: FloatArray) -> None:
+        """Add K to the blocks (b, 3, 3) of a beam."""
+        np.add.at(matrix, self.places, self.blocks)
+
+
 def coupled_nodes(spec: Beam, points: FloatArray, pieces: Sequence[Ends]) -> list[IntArray]:
     """Nodes that each piece between riding `points` (p, 3), m, may couple; as the beam was made."""
     ends = spec.node_points[spec.element_nodes]
@@ -136,3 +148,24 @@ class BeamPieces(Pieces):
         """Blocks of the nodes of the ends of each piece."""
         assert self.segments is not None
         return BeamSegmentStiffness(self.segments, q, across, units)
+
+    def turning_stiffness(self, q: FloatArray, tensions: FloatArray, units: FloatArray) -> TurningStiffness:
+        """Blocks of the spins of the nodes of each point."""
+        assert self.segments is not None
+        riding, ends, places = self.segments.map, self.segments.ends, self.segments.places
+        arms = np.einsum("pij,pj->pi", riding.frames(q), riding.offset)
+        B = turning_blocks(self.gradients(tensions, units), arms)
+        spins = riding.spins(q)
+        found, blocks = [], []
+        done: set[int] = set()
+        for s, end in np.argwhere(ends >= 0):
+            p = int(ends[s, end])
+            if p in done:
+                continue
+            done.add(p)
+            for a, b in ((1, 1), (1, 3), (3, 1), (3, 3)):  # the spins of the two nodes
+                place = places[s, 4 * end + a, 4 * end + b]
+                if place >= 0:
+                    found.append(place)
+                    blocks.append(spins[p, :, 3 * a : 3 * a + 3].T @ B[p] @ spins[p, :, 3 * b : 3 * b + 3])
+        return TurningStiffness(np.array(found, np.int64), np.array(blocks).reshape(-1, 3, 3))

@@ -11,7 +11,7 @@ from scipy import sparse
 from pliant.core.arrays import csr
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.model import MatrixStiffness
-from pliant.models.pieces import Pieces
+from pliant.models.pieces import Pieces, turning_blocks
 from pliant.models.point_map import Following, PointMap
 
 
@@ -93,7 +93,7 @@ class FrameMap(PointMap):
 
 @dataclass(frozen=True, eq=False)
 class FramePieces(Pieces):
-    """Pieces of a cable on a rigid body; the bending of the points' own paths is left out."""
+    """Pieces of a cable on a rigid body."""
 
     def stiffness(self, q: FloatArray, across: FloatArray, units: FloatArray) -> MatrixStiffness:
         """Σ Jᵀ across (I − u uᵀ) J over the six unknowns, (6, 6)."""
@@ -104,3 +104,9 @@ class FramePieces(Pieces):
                 J[s] += sign * points[p]
         P = np.eye(3) - units[:, :, None] * units[:, None, :]
         return MatrixStiffness(np.einsum("s,sia,sij,sjb->ab", across, J, P, J))
+
+    def turning_stiffness(self, q: FloatArray, tensions: FloatArray, units: FloatArray) -> MatrixStiffness:
+        """Σ B over the points, at the rotation, (6, 6)."""
+        K = np.zeros((6, 6))
+        K[3:, 3:] = turning_blocks(self.gradients(tensions, units), self.map.local @ q[1:].T).sum(axis=0)
+        return MatrixStiffness(K)

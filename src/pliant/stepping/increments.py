@@ -1,0 +1,181 @@
+"""Load increments: how a quasi-static solve gets from a state to the equilibrium under its controls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.core.errors import ConvergenceError
+from pliant.core.immutable import evolve
+from pliant.core.types import FloatArray
+from pliant.models.workspace import Workspace
+from pliant.stepping.bodies import StepBodies
+from pliant.stepping.equilibrium import FIRST_DAMPING, Equilibrium
+from pliant.stepping.load_path import LoadPath
+from pliant.stepping.session import DirectSession
+from pliant.stepping.stages import Step
+from pliant.world import State
+
+NEWTON = "newton"
+INCREMENTS = "load increments"
+RELAXATION = "dynamic relaxation"
+
+AT_ONCE = 40
+"""Newton iterations at the full load."""
+WITH_FRICTION = 8
+"""The same where friction acts, and increments follow anyway."""
+FULL_STEPS, DAMPED_STEPS = 14, 50
+"""Newton iterations of a load increment, with full steps and with damping."""
+FIRST_INCREMENT = 0.25
+FRICTION_INCREMENT = 0.125
+"""Longest increment where contacts slip: the slip follows the path in so many pieces at least."""
+PART_OF_MARGIN = 0.3
+"""How far an obstacle moves in an increment at most, over the margin of its contacts."""
+SHORTER, LONGER = 0.25, 2.0
+EASY = 6
+"""Linear solves of an increment after which the next one may be longer."""
+SMALLEST_INCREMENT = 1.0 / 1024.0
+INTERMEDIATE_TOLERANCE = 1e-5
+"""Relative residual of an increment before the last one."""
+
+
+def follow(equilibrium: Equilibrium, tolerance: float, workspace: Workspace) -> tuple[str, int]:
+    """Bring `equilibrium` to the full load; the method that did it, and the number of load increments."""
+    walk = _Walk(equilibrium, tolerance, workspace)
+    if walk.at_once():
+        return NEWTON, 1
+    return walk.in_increments()
+
+
+class _Walk:
+    """The load path of one solve."""
+
+    def __init__(self, equilibrium: Equilibrium, tolerance: float, workspace: Workspace) -> None:
+        step = equilibrium.step
+        self._equilibrium, self._tolerance = equilibrium, tolerance
+        self._begin, bodies = step, step.bodies
+        self._path = LoadPath(step.world, bodies.start, bodies.controls, bodies.scheme.interval, workspace)
+        pairs: list[Any] = [each for each in step.world.constraints if each.is_contact]
+        self._frictional = any(pair.mu for pair in pairs)
+        self._longest = FRICTION_INCREMENT if self._frictional else 1.0
+        if bodies.scheme.interval:
+            self._longest = min(self._longest, self._obstacle_increment(pairs))
+        self._rebase = isinstance(step.session, DirectSession)
+        self._fallback: Step | None = None
+
+    def _obstacle_increment(self, pairs: list[Any]) -> float:
+        """Longest increment in which no obstacle moves so far into a body that the nearest way out is the wrong one."""
+        bodies = self._begin.bodies
+        end = bodies.view()
+        begin = evolve(end, time=bodies.start.time)
+        longest = 1.0
+        for pair in pairs:
+            travel = pair.approached(begin, end) if pair.a is not pair.b else 0.0
+            if pair.b.index is None and travel > PART_OF_MARGIN * pair.margin:
+                longest = min(longest, max(PART_OF_MARGIN * pair.margin / travel, SMALLEST_INCREMENT))
+        return longest
+
+    def at_once(self) -> bool:
+        """Newton at the full load: with full steps, because bending makes a line search timid, then with line search.
+
+        With friction the outcome counts only where it does not depend on the path.
+        """
+        equilibrium = self._equilibrium
+        if self._longest < 1.0 and not self._frictional:
+            return False
+        start = [np.zeros_like(x) for x in equilibrium.step.bodies.dx]
+        if self._frictional and self._rebase:
+            found = equilibrium.newton(self._tolerance, WITH_FRICTION)
+            if found and _path_independent(equilibrium.step):
+                return True
+            self._fallback = equilibrium.step if found else None
+            return False
+        if equilibrium.newton(self._tolerance, AT_ONCE):
+            return True
+        if self._rebase:
+            return False
+        equilibrium.move_to(start)
+        return equilibrium.newton(self._tolerance, AT_ONCE, search=True)
+
+    def in_increments(self) -> tuple[str, int]:
+        """Increments to the full load, shorter ones where one fails, damped ones where short ones fail."""
+        equilibrium, state = self._equilibrium, self._begin.bodies.start
+        longest = self._longest
+        reached, size, count, failures, method = 0.0, min(FIRST_INCREMENT, longest), 0, 0, INCREMENTS
+        good = [np.zeros_like(x) for x in self._begin.bodies.dx]
+        while reached < 1.0:
+            end = 1.0 if reached + 1.2 * size >= 1.0 else reached + size
+            equilibrium.begin(self._bodies(state, reached, end, good))
+            before = equilibrium.step.iterations
+            damped = failures in (2, 4)
+            if self._increment(end, damped=damped):
+                if damped:
+                    method = RELAXATION
+                count, reached, failures = count + 1, end, 0
+                if equilibrium.step.iterations - before <= EASY or damped:
+                    size = min(LONGER * size, longest)
+                if self._rebase and reached < 1.0:
+                    state = equilibrium.step.advanced()
+                good = equilibrium.step.bodies.dx
+                continue
+            failures += 1
+            if failures in (1, 3):
+                size = SHORTER * size
+            if failures > 4 or size < SMALLEST_INCREMENT:
+                self._give_up(reached, end, state)
+                return NEWTON, 1
+        return method, count
+
+    def _bodies(self, state: State, reached: float, end: float, good: list[FloatArray]) -> StepBodies:
+        """The bodies at the start of an increment. An inverse keeps its state from linear solve to linear solve; its
+        increments scale loads alone.
+        """
+        if self._rebase:
+            return self._path.increment(state, reached, end)
+        force = tuple((1.0 - end) * r for r in self._path.start_residuals)
+        bodies = self._equilibrium.step.bodies.at(good).loaded(end)
+        return bodies.without(force if end < 1.0 else None)
+
+    def _increment(self, end: float, *, damped: bool) -> bool:
+        tolerance = self._tolerance if end >= 1.0 else max(self._tolerance, INTERMEDIATE_TOLERANCE)
+        if damped:
+            return self._equilibrium.newton(tolerance, DAMPED_STEPS, damping=FIRST_DAMPING)
+        return self._equilibrium.newton(tolerance, FULL_STEPS)
+
+    def _give_up(self, reached: float, end: float, state: State) -> None:
+        """Take the equilibrium of the full load at once where friction alone asked for increments; otherwise raise."""
+        equilibrium = self._equilibrium
+        if self._fallback is not None:
+            equilibrium.step = evolve(self._fallback, iterations=equilibrium.step.iterations)
+            return
+        why = equilibrium.unsupported() or equilibrium.trouble
+        limit = ""
+        if equilibrium.indefinite:
+            limit = "; the stiffness is not positive definite there: a limit point (buckling, ballooning, snap-through)"
+        raise ConvergenceError(
+            f"no equilibrium found beyond {reached:.1%} of the load path, tried up to {end:.1%}: {why}{limit}. Take "
+            "smaller loads, refine the mesh, or use a dynamic stepper; `result` is the last equilibrium",
+            result=state,
+        )
+
+
+def _path_independent(step: Step) -> bool:
+    """Whether every contact that pushes did so before, and sticks: the slip then knows no path."""
+    assembly, start = step.assembly, step.bodies.start
+    if assembly is None or not len(step.lam):
+        return True
+    largest = float(np.abs(step.lam).max())
+    pushed = set() if start.keys is None else set(start.keys[start.lam != 0.0].tolist())
+    for constraint, place in zip(step.world.constraints, assembly.slices, strict=False):
+        pair: Any = constraint
+        if not pair.is_contact or not pair.mu or place.stop == place.start:
+            continue
+        forces = step.lam[place].reshape(-1, 3)
+        normal, tangential = forces[:, 0], np.linalg.norm(forces[:, 1:], axis=1)
+        pushing = normal > 1e-9 * largest
+        if (tangential > (1.0 - 1e-6) * pair.mu * normal)[pushing].any():
+            return False
+        if any(key not in pushed for key in assembly.rows.key[place].reshape(-1, 3)[pushing, 0].tolist()):
+            return False
+    return True

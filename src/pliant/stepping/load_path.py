@@ -1,0 +1,112 @@
+"""The load path of a quasi-static solve: what every command, load and obstacle does between the start and the end.
+
+The path has one parameter s in [0, 1]. Commands of actuators go from what the actuator does in the start state, its
+displacement δ or its force λ, to what it is asked for. Supports move by the fraction s of their way, obstacles to where
+they are at the time t + s Δt. Follower pressures grow with s. What is left out of balance in the start state is
+balanced by a fictitious force (1 − s) r₀, which vanishes at the end: gravity, dead loads, and the forces of whatever
+held the bodies before. At s = 0 the start state is an equilibrium, at s = 1 the problem is the true one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pliant.actuators.drive import ActuatorRows
+from pliant.actuators.limits import FREE, Command
+from pliant.constraints import forces_of
+from pliant.core.arrays import transposed_product
+from pliant.core.types import FloatArray
+from pliant.models.scheme import Scheme, static_scheme
+from pliant.models.volume import PressureLoad
+from pliant.models.workspace import Workspace
+from pliant.stepping.bodies import StepBodies
+from pliant.world import State, World
+
+
+class LoadPath:
+    """Controls, time and fictitious force along the load path from `state` to the controls `values`."""
+
+    def __init__(
+        self, world: World, state: State, values: Mapping[Any, Any], interval: float, workspace: Workspace
+    ) -> None:
+        self._world, self._state = world, state
+        self._interval, self._workspace = interval, workspace
+        self._values = dict(values)
+        self._begin: dict[Any, tuple[Command, float]] = {}
+        for index, rows in enumerate(world.constraints):
+            if isinstance(rows, ActuatorRows):
+                self._note(index, rows)
+        self._pressures: dict[Any, float] = {
+            load: float(values.get(load, load.value)) for load in world.handles if isinstance(load, PressureLoad)
+        }
+        self._start_residuals: tuple[FloatArray, ...] | None = None
+
+    @property
+    def start(self) -> State:
+        """The state in which the path begins."""
+        return self._state
+
+    def values(self, s: float) -> dict[Any, Any]:
+        """The controls at the parameter s."""
+        made = dict(self._values)
+        if s >= 1.0:
+            return made
+        for handle, (command, begin) in self._begin.items():
+            made[handle] = replace(command, amount=begin + s * (command.amount - begin))
+        for load, pressure in self._pressures.items():
+            made[load] = np.asarray(s * pressure)
+        return made
+
+    def scheme(self, from_time: float, s: float) -> Scheme:
+        """The quasi-static scheme of an increment from the time `from_time` (s) to the parameter s."""
+        return static_scheme(max(self._state.time + s * self._interval - from_time, 0.0))
+
+    def increment(self, state: State, reached: float, end: float) -> StepBodies:
+        """The increment from `state`, which is at the parameter `reached`, to `end`."""
+        scheme = self.scheme(state.time, end)
+        bodies = StepBodies.begin(self._world, state, scheme, self.values(end), self._workspace)
+        if end >= 1.0:
+            return bodies
+        force = tuple((1.0 - end) * r for r in self.start_residuals)
+        return bodies.loaded((end - reached) / (1.0 - reached)).without(force)
+
+    @property
+    def start_residuals(self) -> tuple[FloatArray, ...]:
+        """The residual r₀ of each body in the start state, with the controls at s = 0 and the last constraint forces,
+        of the shape of its dx, N (and N·m).
+        """
+        if self._start_residuals is None:
+            state = self._state
+            bodies = StepBodies.begin(self._world, state, static_scheme(0.0), self.values(0.0), self._workspace)
+            residuals = list(bodies.forces().r)
+            if state.keys is not None and len(state.lam):
+                rows = bodies.assembled().rows
+                lam = forces_of(rows.key, state.keys, state.lam)
+                for k, H in enumerate(rows.H):
+                    residuals[k] = residuals[k] + transposed_product(H, lam).reshape(residuals[k].shape)
+            self._start_residuals = tuple(residuals)
+        return self._start_residuals
+
+    def _note(self, index: int, rows: ActuatorRows) -> None:
+        """Remember what an actuator does at the start; one without a command lets its force go."""
+        state, handle = self._state, rows.spec
+        last = float(forces_of(np.array([rows.key]), state.keys, state.lam)[0])
+        command = self._values.get(handle)
+        if command is None:
+            least = float(getattr(handle, "min_force", 0.0))
+            idle = least if np.isfinite(least) and least > 0.0 else 0.0  # a cable keeps its least tension
+            if last != idle:
+                self._begin[handle] = (replace(FREE, amount=idle), last)
+            return
+        if not isinstance(command, Command) or command.for_good:
+            return
+        if command.by_force:
+            self._begin[handle] = (command, last)
+            return
+        memory = state.memories[index] if index < len(state.memories) else None
+        angle = getattr(memory, "angle", None)
+        self._begin[handle] = (command, float(rows.displacement(state.q)) if angle is None else float(angle))

@@ -1,0 +1,222 @@
+"""Removes the regularization from a linear solve: the solution of K dx = r + Hᵀλ from a factor of A = K + σM.
+
+K may be singular or indefinite as long as it is positive definite where the active constraints leave motion: a balloon
+beyond its pressure limit at imposed volume, a beam that its cables hold beyond its buckling load, a body that contacts
+alone hold. With the active rows kept as equalities the error of the regularized solve, K e = σM dx + Hᵀ Δλ, H e = 0,
+is solved by conjugate gradients with the constraint preconditioner A (Gould, Hribar and Nocedal, SIAM J. Sci. Comput.
+23, 2001). A differs from K by a few modes, so a few iterations do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from pliant.constraints import Rows
+from pliant.core.arrays import transposed_product
+from pliant.core.types import BoolArray, FloatArray
+from pliant.models.free_modes import FreeModes
+from pliant.models.model import Factor, System
+from pliant.solvers.contact import Law, MixedProblem
+
+MOST_ITERATIONS = 25
+REDUCTION = 1e-3
+"""Factor by which the error of the regularization is reduced: enough for Newton's convergence to stay fast."""
+NEGLIGIBLE = 1e-10
+"""Eigenvalues of the compliance of the active rows below this fraction of the largest are those of redundant rows."""
+
+Motion = list[FloatArray]
+
+
+class Refined(NamedTuple):
+    """dx of each body and λ (rows,) N; whether K has positive curvature along the motions that are left. Where it
+    did, or where λ would break a law, they are those of the regularized solve.
+    """
+
+    dx: Motion
+    lam: FloatArray
+    stable: bool
+
+
+def refined(
+    stiffness: Sequence[System],
+    factors: Sequence[Factor],
+    rows: Rows | None,
+    problem: MixedProblem | None,
+    dx: Sequence[FloatArray],
+    lam: FloatArray,
+    forces: Sequence[FloatArray],
+    modes: Sequence[FreeModes | None],
+) -> Refined:
+    """The solve dx, λ of A dx = `forces` + Hᵀλ turned into that of K dx = `forces` + Hᵀλ.
+
+    `stiffness` are K of each body, `factors` those of A. `forces` are the right-hand sides of each body without those
+    of constraints, N (and N·m). `modes` are the free rigid motions of bodies, which stay out of dx.
+    """
+    active = _Active(factors, rows, problem, lam, modes)
+    pushes = [np.zeros_like(x) for x in dx] if rows is None else _pulled(rows.H, lam, dx)
+    rest = [
+        f + push - system.product(x) for f, push, system, x in zip(forces, pushes, stiffness, dx, strict=True)
+    ]
+    e: Motion = [np.zeros_like(x) for x in dx]
+    g, first, stable = rest, _dot(rest, rest), True
+    z = active.projected(factors, g)
+    d, weight = z, _dot(g, z)
+    start = weight
+    for _ in range(MOST_ITERATIONS):
+        if not weight > 0.0 or not first:
+            break
+        Kd = [system.product(x) for system, x in zip(stiffness, d, strict=True)]
+        curvature = _dot(d, Kd)
+        if curvature <= 1e-12 * weight:
+            stable = False
+            break
+        s = weight / curvature
+        e = [a + s * b for a, b in zip(e, d, strict=True)]
+        g = [a - s * b for a, b in zip(g, Kd, strict=True)]
+        z = active.projected(factors, g)
+        before, weight = weight, _dot(g, z)
+        if weight <= REDUCTION**2 * start:
+            break
+        d = [a + weight / before * b for a, b in zip(z, d, strict=True)]
+    if not stable:
+        return Refined(list(dx), lam, stable)
+    new = lam if rows is None else active.forces(factors, g, lam)
+    if rows is not None and not _lawful(rows, new, float(np.abs(lam).max(initial=0.0))):
+        return Refined(list(dx), lam, stable)
+    return Refined([a + b for a, b in zip(dx, e, strict=True)], new, stable)
+
+
+def unstable_motion(
+    stiffness: Sequence[System],
+    factors: Sequence[Factor],
+    rows: Rows | None,
+    problem: MixedProblem | None,
+    lam: FloatArray,
+    modes: Sequence[FreeModes | None],
+) -> Motion | None:
+    """A motion that the active rows leave free and along which K has negative curvature; None where a search from a
+    fixed random force finds none, so that the equilibrium is stable.
+    """
+    active, rng = _Active(factors, rows, problem, lam, modes), np.random.default_rng(0)
+    random = [rng.standard_normal(system.r.shape) for system in stiffness]
+    g = [system.product(x) for system, x in zip(stiffness, random, strict=True)]  # zero where DoFs are constrained
+    z = active.projected(factors, g)
+    d, weight = z, _dot(g, z)
+    for _ in range(MOST_ITERATIONS):
+        if not weight > 0.0:
+            return None
+        Kd = [system.product(x) for system, x in zip(stiffness, d, strict=True)]
+        curvature = _dot(d, Kd)
+        if curvature < -1e-9 * weight:
+            return d
+        if curvature <= 1e-12 * weight:
+            return None
+        s = weight / curvature
+        g = [a - s * b for a, b in zip(g, Kd, strict=True)]
+        z = active.projected(factors, g)
+        before, weight = weight, _dot(g, z)
+        d = [a + weight / before * b for a, b in zip(z, d, strict=True)]
+    return None
+
+
+class _Active:
+    """The active rows, whose δ is kept, with the free rigid motions of bodies as further ones, and the compliance of A
+    along them.
+    """
+
+    def __init__(
+        self,
+        factors: Sequence[Factor],
+        rows: Rows | None,
+        problem: MixedProblem | None,
+        lam: FloatArray,
+        modes: Sequence[FreeModes | None],
+    ) -> None:
+        self.chosen: BoolArray = np.zeros(len(lam), bool)
+        if rows is not None and problem is not None:
+            self.chosen = _kept_rows(rows, lam)
+        self.count = int(self.chosen.sum())
+        free = [np.zeros((0, 0)) if each is None else each.weighted.T for each in modes]
+        total = self.count + sum(len(each) for each in free)
+        self.H: list[sparse.csr_matrix] | None = None
+        if not total:
+            return
+        H, first = [], self.count
+        for index, (own, factor) in enumerate(zip(free, factors, strict=True)):
+            size = own.shape[1] if len(own) else rows.H[index].shape[1] if rows is not None else 0
+            above = rows.H[index][self.chosen] if rows is not None else sparse.csr_matrix((0, size))
+            before, after = first - self.count, total - first - len(own)
+            blank = [sparse.csr_matrix((before, size)), sparse.csr_matrix(own), sparse.csr_matrix((after, size))]
+            H.append(sparse.vstack([above, *(part for part in blank if part.shape[0])], format="csr"))
+            first += len(own)
+        self.H = H
+        W = sum(factor.compliance(own) for factor, own in zip(factors, H, strict=True) if own.nnz)
+        values, vectors = np.linalg.eigh(0.5 * (W + W.T))
+        fine = values > NEGLIGIBLE * values[-1]
+        self.inverse: FloatArray = (vectors[:, fine] / values[fine]) @ vectors[:, fine].T
+
+    def projected(self, factors: Sequence[Factor], g: Motion) -> Motion:
+        """A⁻¹ (g + Hᵀν) with ν such that H of it vanishes."""
+        z = [factor.solve(x) for factor, x in zip(factors, g, strict=True)]
+        if self.H is None:
+            return z
+        back = _pulled(self.H, self._multipliers(z), g)
+        return [a + factor.solve(b) for a, factor, b in zip(z, factors, back, strict=True)]
+
+    def forces(self, factors: Sequence[Factor], g: Motion, lam: FloatArray) -> FloatArray:
+        """λ with what balances the part of the residual g that active rows resist."""
+        if self.H is None:
+            return lam
+        z = [factor.solve(x) for factor, x in zip(factors, g, strict=True)]
+        new = lam.copy()
+        new[self.chosen] += self._multipliers(z)[: self.count]
+        return new
+
+    def _multipliers(self, z: Motion) -> FloatArray:
+        assert self.H is not None
+        slope: FloatArray = sum(H @ x.ravel() for H, x in zip(self.H, z, strict=True))
+        return -self.inverse @ slope
+
+
+def _kept_rows(rows: Rows, lam: FloatArray) -> BoolArray:
+    """Rows whose δ stays: bilateral ones, bounded ones inside their bounds, contacts that push, and tangents of those
+    that stick.
+    """
+    law = rows.law
+    inside = (lam > rows.lower) & (lam < rows.upper)
+    kept: Any = (law == Law.BILATERAL) | ((law == Law.BOUNDED) & inside) | ((law == Law.SIGNORINI) & (lam > 0.0))
+    cones = np.flatnonzero(law == Law.COULOMB)
+    if len(cones):
+        force, mu = lam[cones].reshape(-1, 3), rows.mu[cones[::3]]
+        pushes = force[:, 0] > 0.0
+        sticks = pushes & (np.linalg.norm(force[:, 1:], axis=1) < (1.0 - 1e-6) * mu * force[:, 0])
+        kept[cones] = np.stack([pushes, sticks, sticks], axis=1).ravel()
+    return np.asarray(kept)
+
+
+def _lawful(rows: Rows, lam: FloatArray, size: float) -> bool:
+    """Whether λ obeys the bounds of its rows; `size` (N) is the largest force."""
+    slack = 1e-9 * size
+    fine: Any = np.ones(len(lam), bool)
+    law = rows.law
+    fine &= (law != Law.SIGNORINI) | (lam >= -slack)
+    fine &= (law != Law.BOUNDED) | ((lam >= rows.lower - slack) & (lam <= rows.upper + slack))
+    cones = np.flatnonzero(law == Law.COULOMB)
+    if len(cones):
+        force, mu = lam[cones].reshape(-1, 3), rows.mu[cones[::3]]
+        normal, tangential = force[:, 0], np.linalg.norm(force[:, 1:], axis=1)
+        if (normal < -slack).any() or (tangential > mu * np.maximum(normal, 0.0) * (1.0 + 1e-3) + slack).any():
+            return False
+    return bool(fine.all())
+
+
+def _pulled(H: Sequence[sparse.csr_matrix], lam: FloatArray, like: Sequence[FloatArray]) -> Motion:
+    return [transposed_product(own, lam).reshape(x.shape) for own, x in zip(H, like, strict=True)]
+
+
+def _dot(a: Sequence[FloatArray], b: Sequence[FloatArray]) -> float:
+    return sum(float(np.vdot(x, y)) for x, y in zip(a, b, strict=True))
