@@ -20,7 +20,7 @@ from pliant.core.types import FloatArray
 from pliant.geometric.indefinite_factor import IndefiniteFactor
 from pliant.geometric.mixed import Expected, mixed_body
 from pliant.materials import Tangent
-from pliant.models.volume.held_factor import HeldFactor
+from pliant.models.volume.constrained_factor import ConstrainedFactor
 from pliant.models.volume.trial import VolumeSystem
 from pliant.stepping.bodies import StepBodies
 
@@ -90,12 +90,12 @@ class TangentMetric:
             model, factor = system.model, None
             memory = system.workspace.take(model, "factor")
             try:
-                model.hold(system.values)
+                model.decouple_constrained(system.values)
                 factor = IndefiniteFactor(model.symbolic, system.values, shifted[number], out=memory)
             finally:
                 if factor is None and memory is not None:
                     system.workspace.give(model, "factor", memory)
-            self._factors.append(model.held_factor(factor))
+            self._factors.append(model.constrained_factor(factor))
 
     def _count_unstable(self, C: sparse.csr_matrix) -> FloatArray:
         """Count the directions of negative curvature; returns A⁻¹ Cᵀ."""
@@ -167,4 +167,4 @@ class TangentMetric:
 
 
 def _inner(factor: Any) -> Any:
-    return factor.factor if isinstance(factor, HeldFactor) else factor
+    return factor.factor if isinstance(factor, ConstrainedFactor) else factor
