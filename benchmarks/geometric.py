@@ -26,8 +26,8 @@ import pliant as pl
 from experiments.fang_finger import ECOFLEX, finger_world
 from pliant.collision import CollisionSurface, ProximityOptions, self_contacts
 from pliant.core import timers
-from pliant.geometric.mixed import MixedBody
 from pliant.materials import Tangent
+from pliant.stepping.minimum_energy.mixed import MixedBody
 
 
 def least(work: Callable[[], Any], repeats: int = 5) -> float:

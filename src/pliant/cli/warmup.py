@@ -23,7 +23,6 @@ from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing, FacingPair
 from pliant.control import Effector, Inverse
 from pliant.core.kernels import cache_folder
-from pliant.geometric import Geometric
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
 from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.model import StepStart
@@ -41,6 +40,7 @@ from pliant.solvers.inverse.pieces import Piece
 from pliant.solvers.inverse.problem import scaled_problem
 from pliant.solvers.linear import BlockMatrix, BlockPattern, analyze
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic
+from pliant.stepping.minimum_energy import Geometric
 from pliant.viewer.pose_renderer import render_poses
 from pliant.viewer.rasterizer import fit_camera
 from pliant.viewer.surfaces import SurfaceFrames

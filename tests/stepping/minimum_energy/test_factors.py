@@ -8,14 +8,14 @@ from scipy import sparse
 
 import pliant as pl
 from pliant.core.errors import SingularError
-from pliant.geometric.indefinite_factor import IndefiniteFactor
-from pliant.geometric.metric import TangentMetric
-from pliant.geometric.mixed import MixedBody
-from pliant.geometric.quasi_newton import QuasiNewton
 from pliant.materials import Tangent
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.solvers.linear import BlockMatrix
 from pliant.stepping.bodies import StepBodies
+from pliant.stepping.minimum_energy.indefinite_factor import IndefiniteFactor
+from pliant.stepping.minimum_energy.metric import TangentMetric
+from pliant.stepping.minimum_energy.mixed import MixedBody
+from pliant.stepping.minimum_energy.quasi_newton import QuasiNewton
 
 
 def model_world():

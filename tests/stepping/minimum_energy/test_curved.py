@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import expm
 
 import pliant as pl
-from pliant.geometric.curved import Curves
+from pliant.stepping.minimum_energy.curved import Curves
 
 RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3)
 

@@ -10,10 +10,10 @@ import numpy as np
 from pliant.core.arrays import writable
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
-from pliant.geometric.curved import curves
-from pliant.geometric.mixed import Expected, mixed_body
 from pliant.models.volume import VolumeModel
 from pliant.stepping.bodies import StepBodies
+from pliant.stepping.minimum_energy.curved import curves
+from pliant.stepping.minimum_energy.mixed import Expected, mixed_body
 
 
 class Energy(NamedTuple):
