@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.types import FloatArray, IntArray
-from pliant.models.volume.constrained_factor import ConstrainedFactor
+from pliant.models.volume.blocks import ConstrainedFactor
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.response import SolvedResponse
 

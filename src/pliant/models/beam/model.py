@@ -17,7 +17,7 @@ import numpy as np
 from pliant.core.arrays import sum_by, writable
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
-from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.axis import BeamAxis
 from pliant.models.beam.beam import Beam
@@ -25,16 +25,14 @@ from pliant.models.beam.beam_map import BeamMap, sampled
 from pliant.models.beam.factor import BeamFactor, Twists
 from pliant.models.beam.skin import STATIONS, beam_skin
 from pliant.models.beam.trial import BeamTrial
-from pliant.models.body import Model, Parts
+from pliant.models.body import Parts
 from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, motions_of_frames, open_modes
 from pliant.models.model import StepStart
 from pliant.models.skin import Skin
 from pliant.models.supports import Claim, claimed, prescribed
-from pliant.models.volume import assembly
-from pliant.models.volume.constrained_factor import ConstrainedFactor
+from pliant.models.volume.blocks import BlockModel
 from pliant.models.volume.loads import PointLoad, Support
-from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import Symbolic, analyze
@@ -60,7 +58,7 @@ class Elements:
 
 
 @dataclass(frozen=True, eq=False)
-class BeamModel(Model):
+class BeamModel(BlockModel):
     """A compiled `Beam` with its loads and supports. Everything here is computed once; a step only reads it.
 
     `rest` (n, 4, 3) is q at rest, `mass` (n,) kg and `inertia` (n, 3, 3) kg·m² those of each node, in its frame;
@@ -75,8 +73,6 @@ class BeamModel(Model):
     pattern: BlockPattern
     places: IntArray
     constrained: BoolArray
-    constrained_unknowns: IndexArray
-    partly_constrained: bool
     loads: tuple[tuple[PointLoad, FloatArray], ...]
     supports: tuple[Claim, ...]
     symbolic: Symbolic
@@ -106,8 +102,8 @@ class BeamModel(Model):
         edges, lengths = spec.element_nodes, _lengths(spec)
         pattern, places = _pattern(spec.node_count, edges, couplings)
         constrained, listed = _constrained(spec, supports)
-        rows = constrained.reshape(-1, 3)
         mass, inertia = _mass(spec, lengths)
+        free = ~constrained.reshape(-1, 3).all(axis=1)
         stiffness = _stiffness(spec, lengths)
         elements = Elements(edges, _triads(spec), lengths, stiffness)
         return cls(
@@ -119,11 +115,9 @@ class BeamModel(Model):
             pattern=pattern,
             places=places,
             constrained=constrained,
-            constrained_unknowns=np.flatnonzero(constrained),
-            partly_constrained=bool((rows.any(axis=1) & ~rows.all(axis=1)).any()),
             loads=tuple((load, _weights(spec, load)) for load in loads),
             supports=listed,
-            symbolic=analyze(pattern, coordinates=np.repeat(spec.node_points, 2, axis=0), keep=~rows.all(axis=1)),
+            symbolic=analyze(pattern, coordinates=np.repeat(spec.node_points, 2, axis=0), keep=free),
         )
 
     @property
@@ -261,19 +255,9 @@ class BeamModel(Model):
         """Numeric factor of the blocks and what moments add; `values` loses its constrained rows. The memory of `out`
         is used again.
         """
-        if self.partly_constrained:
-            scale = float(np.abs(values[self.pattern.diagonal]).max())
-            rows = self.constrained.reshape(-1, 3)
-            assembly.constrain(values, self.pattern.indptr, self.pattern.indices, rows, scale)
+        self.decouple_constrained(values)
         factor = self.symbolic.factorize(values, out=out)
-        return BeamFactor(
-            ConstrainedFactor(factor, self.constrained_unknowns) if self.partly_constrained else factor, factor, twists
-        )
-
-    def blocks(self, workspace: Workspace) -> FloatArray:
-        """Memory for the blocks of a matrix (b, 3, 3), its content undefined: spare memory, or new."""
-        spare: FloatArray | None = workspace.take(self, "blocks")
-        return np.empty((self.pattern.block_count, 3, 3)) if spare is None else spare
+        return BeamFactor(self.constrained_factor(factor), factor, twists)
 
 
 def _lengths(spec: Beam) -> FloatArray:

@@ -18,15 +18,15 @@ from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
 from pliant.models.body import Model, Parts
 from pliant.models.contact_shape import ContactShape
-from pliant.models.model import GeometricStiffness, Residual, StepStart, TrialBase
+from pliant.models.model import GeometricStiffness, Residual, StepStart, System, Trial
 from pliant.models.rigid.body import RigidBody
 from pliant.models.rigid.frame_map import FrameMap
 from pliant.models.skin import Skin
 from pliant.solvers.linear.dense import DenseFactor
 
 PSEUDO_RATE = 100.0
-"""How fast a rigid body looks for its equilibrium in statics, 1/s: under gravity it moves by a millimetre in one
-solve.
+"""Rate of the inertia that stands in for stiffness in quasi-static solves, 1/s: a step of 10 ms, in which a body under
+gravity moves by a millimetre.
 """
 
 
@@ -87,7 +87,7 @@ class RigidModel(Model):
 
 
 @dataclass(eq=False)
-class RigidSystem:
+class RigidSystem(System):
     """A dx = r of a rigid body: A (6, 6) and r (2, 3)."""
 
     A: FloatArray
@@ -105,9 +105,9 @@ class RigidSystem:
         product: FloatArray = (self.A @ x.ravel()).reshape(2, 3)
         return product
 
-    def add_mass(self, share: float) -> None:
-        """A += `share` of the mass term of a step of 10 ms."""
-        self.A = self.A + share * PSEUDO_RATE**2 * self.mass
+    def add_mass(self, fraction: float) -> None:
+        """A += `fraction` of the mass term of a step of 10 ms."""
+        self.A = self.A + fraction * PSEUDO_RATE**2 * self.mass
 
     def add_stiffness(self, K: GeometricStiffness) -> None:
         """A += K."""
@@ -117,30 +117,15 @@ class RigidSystem:
         """Diagonal of A, (2, 3)."""
         return np.diag(self.A).reshape(2, 3)
 
-    def release(self, factor: Any) -> None:
-        """Nothing to hand back."""
 
-
-class RigidTrial(TrialBase):
-    """One step of a rigid body; see `models.model.Trial`."""
+class RigidTrial(Trial):
+    """One step of a rigid body."""
 
     def __init__(self, model: RigidModel, start: StepStart) -> None:
-        q, v, scheme, gravity, _, _ = start
-        self.model = model
-        self.dx: FloatArray = np.zeros((2, 3))
-        self.load_fraction = 1.0
-        self._q, self._v, self._scheme = q, v, scheme
-        self._mass = model.mass_matrix(q)
-        momentum = self._mass[3:, 3:] @ v[1]
-        self._force = np.stack([model.spec.mass * gravity, -np.cross(v[1], momentum)])
-
-    def positions(self) -> FloatArray:
-        """Pose at the end of the step, (4, 3)."""
-        return self._pose(1.0)
-
-    def evaluation_point(self) -> FloatArray:
-        """Pose at which forces are evaluated, θ of the way, (4, 3)."""
-        return self._pose(self._scheme.theta)
+        super().__init__(model, start)
+        self._mass = model.mass_matrix(start.q)
+        momentum = self._mass[3:, 3:] @ start.v[1]
+        self._force = np.stack([model.spec.mass * start.gravity, -np.cross(start.v[1], momentum)])
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """The displacement dx followed by `scale` × step, (2, 3); rotations follow by exp."""
@@ -150,10 +135,6 @@ class RigidTrial(TrialBase):
     def coordinate_scale(self) -> FloatArray:
         """Largest coordinates: the position (m) and a radian, (2, 3)."""
         return np.stack([np.abs(self._q[0] + self.dx[0]), np.ones(3)])
-
-    def velocities(self) -> FloatArray:
-        """Velocity and spin at the end of the step, (2, 3)."""
-        return self._scheme.next_velocity(self.dx, self._v)
 
     def residual(self) -> Residual:
         """Gravity, gyroscopic torque and inertia."""
@@ -170,10 +151,6 @@ class RigidTrial(TrialBase):
         residual = self.residual()
         return RigidSystem(self._scheme.inertia * self._mass, self._mass, residual.r.copy()), residual
 
-    def must_move(self) -> bool:
-        """Nothing is held."""
-        return False
-
-    def _pose(self, share: float) -> FloatArray:
-        turned = orthonormal(rotation_exp(share * self.dx[1]) @ self._q[1:])
-        return np.vstack([self._q[0] + share * self.dx[0], turned])
+    def _advanced(self, fraction: float) -> FloatArray:
+        turned = orthonormal(rotation_exp(fraction * self.dx[1]) @ self._q[1:])
+        return np.vstack([self._q[0] + fraction * self.dx[0], turned])

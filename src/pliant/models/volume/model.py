@@ -16,11 +16,11 @@ import numpy as np
 from pliant.core.arrays import writable
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
-from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
-from pliant.models.body import Model, Parts
+from pliant.models.body import Parts
 from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, open_modes
 from pliant.models.model import StepStart
@@ -28,7 +28,7 @@ from pliant.models.skin import Skin
 from pliant.models.supports import Claim, claimed, prescribed
 from pliant.models.volume import assembly, readouts
 from pliant.models.volume.barycentric import BarycentricMap
-from pliant.models.volume.constrained_factor import ConstrainedFactor
+from pliant.models.volume.blocks import BlockModel, ConstrainedFactor
 from pliant.models.volume.contact_shape import surface_of
 from pliant.models.volume.fibre import Fibre, FibreBars
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support, surface_facets
@@ -37,14 +37,13 @@ from pliant.models.volume.points import Points, build_points
 from pliant.models.volume.split import Split, volume_points
 from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.volume import Volume
-from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import Symbolic, analyze
 
 
 @dataclass(frozen=True, eq=False)
-class VolumeModel(Model):
+class VolumeModel(BlockModel):
     """A compiled `Volume` with its loads and supports. Everything here is computed once; a step only reads it."""
 
     spec: Volume
@@ -57,8 +56,6 @@ class VolumeModel(Model):
     split: Split | None
     mass: Mass
     constrained: BoolArray
-    constrained_unknowns: IndexArray
-    partly_constrained: bool
     nodal_loads: tuple[tuple[Load, FloatArray], ...]
     pressure_loads: tuple[tuple[PressureLoad, PressureFacets], ...]
     supports: tuple[Claim, ...]
@@ -99,7 +96,7 @@ class VolumeModel(Model):
         if spec.anti_locking == "volume" and volume_points(points, laws).any():
             split = Split.by_cells(placed, material, points, pattern, laws, table)
         density = np.array([m.density for m in spec.materials])[material]
-        constrained, partly, claims = _constrained(spec, supports)
+        constrained, claims = _constrained(spec, supports)
         return cls(
             spec=spec,
             mesh=placed,
@@ -111,8 +108,6 @@ class VolumeModel(Model):
             split=split,
             mass=build_mass(mesh, pattern, density, spec.mass, lumped=spec.lumped_mass),
             constrained=constrained,
-            constrained_unknowns=np.flatnonzero(constrained),
-            partly_constrained=partly,
             nodal_loads=tuple((x, x.nodal_weights(mesh)) for x in loads if not isinstance(x, PressureLoad)),
             pressure_loads=tuple(
                 (x, PressureFacets.build(_facets(x, mesh), mesh, pattern)) for x in loads if isinstance(x, PressureLoad)
@@ -317,21 +312,6 @@ class VolumeModel(Model):
         self.decouple_constrained(values)
         return self.constrained_factor(self.symbolic.factorize(values, out=out))
 
-    def decouple_constrained(self, values: FloatArray) -> None:
-        """Decouple single held directions of nodes in the blocks (b, 3, 3) of a matrix."""
-        if self.partly_constrained:
-            scale = float(np.abs(values[self.pattern.diagonal]).max())
-            assembly.constrain(values, self.pattern.indptr, self.pattern.indices, self.constrained, scale)
-
-    def constrained_factor(self, factor: CholeskyFactor) -> CholeskyFactor | ConstrainedFactor:
-        """`factor`, of blocks that went through `hold`, for forces that may act on held directions too."""
-        return ConstrainedFactor(factor, self.constrained_unknowns) if self.partly_constrained else factor
-
-    def blocks(self, workspace: Workspace | None = None) -> FloatArray:
-        """Memory for the blocks of a matrix (b, 3, 3), its content undefined: spare memory, or new."""
-        spare: FloatArray | None = None if workspace is None else workspace.take(self, "blocks")
-        return np.empty((self.pattern.block_count, 3, 3)) if spare is None else spare
-
 
 def _facets(load: PressureLoad, mesh: Mesh) -> IntArray:
     return surface_facets(mesh, load.region, what="region of a PressureLoad")
@@ -344,11 +324,8 @@ def _cliques(points: Points, cells: IntArray, couplings: Sequence[IntArray]) -> 
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), nodes.astype(np.int32)
 
 
-def _constrained(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, bool, tuple[Claim, ...]]:
-    """Held unknowns (n, 3), whether some node is held in part only, and each support with its nodes.
-
-    With them stands the first unknown, if any, that was held before: such a support may not move.
-    """
+def _constrained(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, tuple[Claim, ...]]:
+    """Constrained unknowns (n, 3), and the claim of each support."""
     mesh = spec.mesh
     constrained = np.zeros((mesh.node_count, 3), bool)
     listed: list[Claim] = []
@@ -359,5 +336,4 @@ def _constrained(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, 
         listed.append(claimed(support, nodes, constrained))
     if constrained.all():
         raise InputError(f"every node of {spec.name!r} is held: nothing can move; shrink the clamp or the supports")
-    partly = constrained.any(axis=1) & ~constrained.all(axis=1)
-    return constrained, bool(partly.any()), tuple(listed)
+    return constrained, tuple(listed)
