@@ -1,4 +1,4 @@
-"""With what a body or an obstacle touches others: points, triangles, and a solid that detection can use."""
+"""Geometry of a body or an obstacle for contacts: points, triangles, and a solid that detection can use."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pliant.models.point_map import PointMap
 
 @dataclass(frozen=True, eq=False)
 class ContactShape:
-    """What detection sees of a body.
+    """Geometry of a body for collision detection.
 
-    `nodes` (s,) are those points of `map` that may touch others, each with a ball of `radius` m, or of its own of
-    `radii` (points,), of which that is the largest; `surface` is None where it has no triangles, `solid` where
-    distances are taken from the triangles. `shells` (points,) are the indices of the closed shells of a surface, −1
-    inside the body; None where there is one: the wall of a chamber never meets the outside.
+    `nodes` (s,) are the points of `map` that may make contact, each with a ball of `radius` m, or of its own of `radii`
+    (points,), with `radius` the largest. `surface` is None where there are no triangles, `solid` where distances are
+    taken from the triangles. `shells` (points,) are the indices of the closed shells of a surface, −1 inside the body,
+    None where there is only one: the wall of a chamber never touches the outside.
     """
 
     map: PointMap

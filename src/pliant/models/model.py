@@ -22,9 +22,7 @@ from pliant.models.workspace import Workspace
 
 
 class StepStart(NamedTuple):
-    """Start of a step of a model: q and v, the time discretisation, gravity (3,) m/s², the controls by handle, and the
-    workspace of the stepper.
-    """
+    """Start of a step of a model: q, v, time discretisation, gravity (3,) m/s², controls by handle, workspace."""
 
     q: FloatArray
     v: FloatArray

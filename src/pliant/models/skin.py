@@ -1,4 +1,4 @@
-"""The surface of a body as it is drawn and recorded."""
+"""The drawn and recorded surface of a body."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_projected_stiffness_is_positive_semidefinite(law, anti_locking):
 
 def test_every_node_held_is_refused():
     scene, _ = scene_of(clamp=pl.regions.everything())
-    with pytest.raises(InputError, match="every node of 'block' is held"):
+    with pytest.raises(InputError, match="every node of 'block' is constrained"):
         scene.compile()
 
 

@@ -2,7 +2,7 @@
 
 q (n, 4, 3) holds for each node its position (row 0, m) and the rows of its rotation; v (n, 2, 3) velocity (m/s) and
 spin (rad/s), dx (n, 2, 3) translation (m) and rotation vector (rad), in world axes. Rotations change by exp, never by
-adding. The matrix has two 3×3 block rows for each node, translation and spin; held ones are removed from the factor.
+adding. The matrix has two 3×3 block rows for each node, translation and spin (`models.volume.blocks`).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pliant.models.beam.axis import BeamAxis
 from pliant.models.beam.beam import Beam
 from pliant.models.beam.beam_map import BeamMap, sampled
 from pliant.models.beam.factor import BeamFactor, Twists
-from pliant.models.beam.skin import STATIONS, beam_skin
 from pliant.models.beam.trial import BeamTrial
-from pliant.models.body import Parts
+from pliant.models.body import NO_PARTS, STATIONS, Parts
 from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, motions_of_frames, open_modes
 from pliant.models.model import StepStart
 from pliant.models.skin import Skin
+from pliant.models.slender import swept_surface
 from pliant.models.supports import Claim, claimed, prescribed
 from pliant.models.volume.blocks import BlockModel
-from pliant.models.volume.loads import PointLoad, Support
+from pliant.models.volume.loads import PointLoad, Support, even_weights, facet_positions, given_wrench
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import Symbolic, analyze
@@ -40,9 +40,9 @@ from pliant.solvers.linear.symbolic import Symbolic, analyze
 
 @dataclass(frozen=True, eq=False)
 class Elements:
-    """The pieces of a network, m of them, as kernels take them.
+    """The elements of a network, m of them, as kernels take them.
 
-    `edges` (m, 2); `triads` (m, 2, 3, 3), the piece's frame seen from the frames of its ends; `length` (m,) m;
+    `edges` (m, 2); `triads` (m, 2, 3, 3), the frame of the element seen from the frames of its nodes; `length` (m,) m;
     `stiffness` (m, 6): EA/L (N/m), 12EI_y/L/(1+Φ_y), 12EI_z/L/(1+Φ_z), GJ/L, EI_y/L, EI_z/L (N·m).
     """
 
@@ -62,7 +62,7 @@ class BeamModel(BlockModel):
     """A compiled `Beam` with its loads and supports. Everything here is computed once; a step only reads it.
 
     `rest` (n, 4, 3) is q at rest, `mass` (n,) kg and `inertia` (n, 3, 3) kg·m² those of each node, in its frame;
-    `held` (n, 2, 3).
+    `constrained` (n, 2, 3).
     """
 
     spec: Beam
@@ -71,51 +71,39 @@ class BeamModel(BlockModel):
     mass: FloatArray
     inertia: FloatArray
     pattern: BlockPattern
-    places: IntArray
+    positions: IntArray
     constrained: BoolArray
     loads: tuple[tuple[PointLoad, FloatArray], ...]
     supports: tuple[Claim, ...]
     symbolic: Symbolic
 
     @classmethod
-    def compiled(cls, spec: Beam, placement: FloatArray, parts: Parts) -> BeamModel:
-        """The model of `spec`, placed at the pose `placement` (4, 3)."""
-        parts.refuse(spec, "fibres")
-        return cls.build(spec, placement, parts.loads, parts.supports, parts.couplings)
+    def compiled(cls, spec: Beam, placement: FloatArray | None = None, parts: Parts = NO_PARTS) -> BeamModel:
+        """The model of `spec` at the pose `placement` (4, 3), position (m) and rotation; None leaves it as it was made.
 
-    @classmethod
-    def build(
-        cls,
-        spec: Beam,
-        pose: FloatArray | None = None,
-        loads: Sequence[PointLoad] = (),
-        supports: Sequence[Support] = (),
-        couplings: Sequence[IntArray] = (),
-    ) -> BeamModel:
-        """Compile `spec` placed at `pose` (4, 3), position (m) and rotation; None leaves it where it was made.
-
-        Regions refer to the points as they were made. `couplings` are further sets of nodes that the matrix couples.
+        Regions refer to the points as they were made.
         """
-        for load in loads:
+        parts.refuse(spec, "fibres")
+        for load in parts.loads:
             if not isinstance(load, PointLoad):
                 raise InputError(f"a {type(load).__name__} is for volumes; {spec.name!r} is a beam: use pl.PointLoad")
         edges, lengths = spec.element_nodes, _lengths(spec)
-        pattern, places = _pattern(spec.node_count, edges, couplings)
-        constrained, listed = _constrained(spec, supports)
+        pattern, positions = _pattern(spec.node_count, edges, parts.couplings)
+        constrained, listed = _constrained(spec, parts.supports)
         mass, inertia = _mass(spec, lengths)
         free = ~constrained.reshape(-1, 3).all(axis=1)
         stiffness = _stiffness(spec, lengths)
         elements = Elements(edges, _triads(spec), lengths, stiffness)
         return cls(
             spec=spec,
-            rest=_placed(spec, pose),
+            rest=_placed(spec, placement),
             elements=elements,
             mass=mass,
             inertia=inertia,
             pattern=pattern,
-            places=places,
+            positions=positions,
             constrained=constrained,
-            loads=tuple((load, _weights(spec, load)) for load in loads),
+            loads=tuple((load, _weights(spec, load)) for load in parts.loads),
             supports=listed,
             symbolic=analyze(pattern, coordinates=np.repeat(spec.node_points, 2, axis=0), keep=free),
         )
@@ -155,10 +143,10 @@ class BeamModel(BlockModel):
         """The axes of all pieces."""
         return BeamAxis.of(self)
 
-    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
-        """The outline of the section swept along each piece."""
-        surface, triangles = beam_skin(self, stations=STATIONS if stations is None else stations, every=every)
-        return Skin(None, self.rest[:, 0].copy(), triangles, self.spec.section.radius, surface)
+    def skin(self, *, stations: int = STATIONS, every: int = 1) -> Skin:
+        """The outline of the section swept along each element."""
+        *points, triangles = swept_surface([self.spec.section] * len(self.elements.edges), stations, every)
+        return Skin(None, self.rest[:, 0].copy(), triangles, self.spec.section.radius, BeamMap.at(self, *points))
 
     def free_modes(self, q: FloatArray) -> FreeModes | None:
         """The rigid motions that its supports leave open."""
@@ -232,7 +220,7 @@ class BeamModel(BlockModel):
     def assemble(self, q: FloatArray, *, tangent: int, scale: float, values: FloatArray) -> tuple[float, FloatArray]:
         """Values += scale × K(q); returns the elastic energy (J) and the internal forces (n, 2, 3), N and N·m."""
         force = np.zeros(self.constrained.shape)
-        energy = element.assemble(writable(q), *self.elements.arrays, tangent, self.places, scale, values, force)
+        energy = element.assemble(writable(q), *self.elements.arrays, tangent, self.positions, scale, values, force)
         return float(energy), force
 
     def external_forces(self, gravity: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
@@ -240,21 +228,15 @@ class BeamModel(BlockModel):
         force = np.zeros(self.constrained.shape)
         force[:, 0] = self.mass[:, None] * gravity
         for load, weights in self.loads:
-            wrench = load.wrench
-            given = values.get(load)
-            if given is not None:
-                wrench = given if given.shape == (2, 3) else np.stack([given, wrench[1]])
-            force += weights[:, None, None] * wrench
+            force += weights[:, None, None] * given_wrench(load, values)
         return force
 
     def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
-        """Poses (n, 4, 3) at which held unknowns stand (those of the rest shape elsewhere)."""
+        """Prescribed poses (n, 4, 3) of constrained unknowns; the rest shape elsewhere."""
         return prescribed(self.name, self.rest, self.supports, values)
 
     def factorize(self, values: FloatArray, twists: Twists | None, *, out: CholeskyFactor | None = None) -> BeamFactor:
-        """Numeric factor of the blocks and what moments add; `values` loses its constrained rows. The memory of `out`
-        is used again.
-        """
+        """Numeric factor of the blocks and of the moments, in the memory of `out`; `values` loses constrained rows."""
         self.decouple_constrained(values)
         factor = self.symbolic.factorize(values, out=out)
         return BeamFactor(self.constrained_factor(factor), factor, twists)
@@ -306,31 +288,22 @@ def _mass(spec: Beam, length: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _pattern(count: int, edges: IntArray, couplings: Sequence[IntArray]) -> tuple[BlockPattern, IntArray]:
-    """The pattern over 2n block rows, and the places (m, 4, 4) of the blocks of each piece, −1 above the diagonal."""
+    """The pattern over 2n block rows, and the positions (m, 4, 4) of each element's blocks, −1 above the diagonal."""
     rows = (2 * edges[:, :, None] + np.arange(2)).reshape(-1, 4)
-    order = np.argsort(rows, axis=1)
     sets = [np.sort(rows, axis=1).ravel(), *((2 * c[:, None] + np.arange(2)).ravel() for c in couplings)]
     sizes = [4] * len(rows) + [2 * len(c) for c in couplings]
     ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     pattern = BlockPattern.from_cliques(2 * count, ptr, np.concatenate(sets))
-    _, flat = pattern.clique_positions(4 * np.arange(len(rows) + 1), sets[0])
-    ranked = np.full((len(rows), 4, 4), -1, np.int32)
-    below = np.tril_indices(4)
-    ranked[:, below[0], below[1]] = flat.reshape(len(rows), -1)
-    rank = np.argsort(order, axis=1)
-    places = ranked[np.arange(len(rows))[:, None, None], rank[:, :, None], rank[:, None, :]]
-    return pattern, np.ascontiguousarray(places)
+    lower = rows[:, :, None] >= rows[:, None, :]
+    return pattern, np.ascontiguousarray(np.where(lower, facet_positions(rows, pattern), -1).astype(np.int32))
 
 
 def _weights(spec: Beam, load: PointLoad) -> FloatArray:
-    nodes = spec.selected(load.region, what="region of a PointLoad")
-    weights = np.zeros(spec.node_count)
-    weights[nodes] = 1.0 / len(nodes)
-    return weights
+    return even_weights(spec.selected(load.region, what="region of a PointLoad"), spec.node_count)
 
 
 def _constrained(spec: Beam, supports: Sequence[Support]) -> tuple[BoolArray, tuple[Claim, ...]]:
-    """Held unknowns (n, 2, 3), and each support with its nodes and the first unknown that was held before."""
+    """Constrained unknowns (n, 2, 3), and the claim of each support."""
     constrained = np.zeros((spec.node_count, 2, 3), bool)
     constrained[spec.selected(spec.clamp, what=f"clamp of {spec.name!r}")] = True
     constrained[spec.selected(spec.pin, what=f"pin of {spec.name!r}"), 0] = True
@@ -339,5 +312,5 @@ def _constrained(spec: Beam, supports: Sequence[Support]) -> tuple[BoolArray, tu
         nodes = spec.selected(support.region, what=f"support of {spec.name!r}")
         listed.append(claimed(support, nodes, constrained[:, 0], constrained[:, 1]))
     if constrained.all():
-        raise InputError(f"every node of {spec.name!r} is held: nothing can move; shrink the clamp or the supports")
+        raise InputError(f"every node of {spec.name!r} is constrained; shrink the clamp or the supports")
     return constrained, tuple(listed)

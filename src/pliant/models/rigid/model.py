@@ -16,7 +16,7 @@ import numpy as np
 from pliant.core.lie import orthonormal, rotation_exp, rotation_log
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
-from pliant.models.body import Model, Parts
+from pliant.models.body import STATIONS, Model, Parts
 from pliant.models.contact_shape import ContactShape
 from pliant.models.model import GeometricStiffness, Residual, StepStart, System, Trial
 from pliant.models.rigid.body import RigidBody
@@ -25,9 +25,7 @@ from pliant.models.skin import Skin
 from pliant.solvers.linear.dense import DenseFactor
 
 PSEUDO_RATE = 100.0
-"""Rate of the inertia that stands in for stiffness in quasi-static solves, 1/s: a step of 10 ms, in which a body under
-gravity moves by a millimetre.
-"""
+"""Rate of the inertia that replaces stiffness in quasi-static solves, 1/s: a step of 10 ms, 1 mm under gravity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +41,7 @@ class RigidModel(Model):
         parts.refuse(spec, "loads", "supports", "fibres")
         return cls(spec)
 
-    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
+    def skin(self, *, stations: int = STATIONS, every: int = 1) -> Skin:
         """Points and triangles of its shape."""
         shape = self.spec.shape
         return Skin(None, shape.points, shape.triangles, shape.radius)

@@ -1,9 +1,9 @@
 """A step of a rod: residual and matrix at a displacement.
 
 Inertia is that of particles (`models.rod.inertia`) which go from x to x⁺ in the step, d = x⁺ − x, with the velocities
-u = J(q) v at the start, J being their Jacobian. In their own places the two schemes are the usual ones; particular is
-with which Jacobian forces and inertia are tested, and that the velocity of the particles at the end is projected to one
-of the rod, in the norm of the mass:
+u = J(q) v at the start, J being their Jacobian. For the particles the two schemes are the usual ones; particular are
+the Jacobian with which forces and inertia are tested, and that the velocity of the particles at the end is projected to
+one of the rod, in the norm of the mass:
 
     Euler      J(q⁺)ᵀ (f − μ (d/h − u)/h) = elastic forces at q⁺           M(q⁺) v⁺ = J(q⁺)ᵀ μ d/h
     midpoint   Ĵᵀ (f − μ (d/h − u)·2/h) = elastic forces at the mid strain   M(q⁺) v⁺ = J(q⁺)ᵀ μ (2d/h − u).
@@ -11,9 +11,9 @@ of the rod, in the norm of the mass:
 No Coriolis or centrifugal term is left out, since none was split off. The step of Euler is the minimum of
 Σ μ|d − h u|²/2h² plus the potential at the end, so its matrix is symmetric.
 
-For the midpoint rule Ĵ is such that d = Ĵ dx and rotations of the base move particles about their mean places
+For the midpoint rule Ĵ is such that d = Ĵ dx and rotations of the base move particles about their mean positions
 (x + x⁺)/2: then the work of all forces is the change of the kinetic energy of particles with the velocity 2d/h − u at
-the end, and angular momentum changes by the moment of f. With y the places seen from the base, whose rotation in the
+the end, and angular momentum changes by the moment of f. With y the positions seen from the base, whose rotation in the
 step has Cayley's vector w (tan(θ/2)/(θ/2) times the rotation vector),
 
     d = δp + w × (x + x⁺)/2 + (1 + ½ [w]×) R δy,        δy = ∫₀¹ J_y(ψ + τ δψ) dτ δψ,
@@ -254,7 +254,7 @@ class RodTrial(Trial):
         return (1.0,) if self._scheme.theta == 1.0 else GAUSS
 
     def _tested(self, dx: FloatArray, fraction: float) -> Sweep:
-        """The rod with the strains after `fraction` of dx; the base of the midpoint rule goes half its way."""
+        """The rod with the strains after `fraction` of dx; the base of the midpoint rule moves half as far."""
         if self._scheme.theta == 1.0:
             return self._swept(dx, 1.0)
         return self._swept(dx, fraction, 0.5)

@@ -21,9 +21,7 @@ from pliant.solvers.linear.pattern import BlockPattern
 
 @dataclass(frozen=True, eq=False)
 class Mass:
-    """M in kg. `nodal` (n,) is the mass at each node; `blocks` (b,), where consistent, the scalar of each pattern
-    block.
-    """
+    """M in kg: `nodal` (n,) masses; `blocks` (b,), where consistent, the scalar of each pattern block."""
 
     nodal: FloatArray
     blocks: FloatArray | None

@@ -1,7 +1,7 @@
 """The deformable volume as the steppers see it: a frozen model with energies, forces, stiffness and a symbolic factor.
 
-Unknowns are the positions q (n, 3) of all nodes, in m. Nodes held in all three directions are removed from the factor;
-single held directions are decoupled in it. Both are exact: no penalty stands in for a support.
+Unknowns are the positions q (n, 3) of all nodes, in m. Constrained nodes are removed from the factor
+(`models.volume.blocks`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pliant.collision import CollisionSurface
 from pliant.core.arrays import writable
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
@@ -20,18 +21,17 @@ from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
-from pliant.models.body import Parts
+from pliant.models.body import STATIONS, Parts
 from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, open_modes
 from pliant.models.model import StepStart
 from pliant.models.skin import Skin
 from pliant.models.supports import Claim, claimed, prescribed
 from pliant.models.volume import assembly, readouts
-from pliant.models.volume.barycentric import BarycentricMap
+from pliant.models.volume.barycentric import BarycentricMap, NodeMap
 from pliant.models.volume.blocks import BlockModel, ConstrainedFactor
-from pliant.models.volume.contact_shape import surface_of
-from pliant.models.volume.fibre import Fibre, FibreBars
-from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support, surface_facets
+from pliant.models.volume.fibre import FibreBars
+from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.points import Points, build_points
 from pliant.models.volume.split import Split, volume_points
@@ -66,40 +66,28 @@ class VolumeModel(BlockModel):
 
     @classmethod
     def compiled(cls, spec: Volume, placement: Mesh, parts: Parts) -> VolumeModel:
-        """The model of `spec`, standing as its mesh `placement`."""
-        return cls.build(spec, placement, parts.loads, parts.supports, parts.couplings, parts.fibres)
+        """The model of `spec` standing as `placement`, its mesh moved into the world.
 
-    @classmethod
-    def build(
-        cls,
-        spec: Volume,
-        placed: Mesh,
-        loads: Sequence[Load] = (),
-        supports: Sequence[Support] = (),
-        couplings: Sequence[IntArray] = (),
-        fibres: Sequence[Fibre] = (),
-    ) -> VolumeModel:
-        """Compile `spec` standing as `placed`, its mesh moved into the world.
-
-        Regions refer to the mesh as it was made. `couplings` are further sets of nodes that the matrix has to couple.
+        Regions refer to the mesh as it was made.
         """
         mesh = spec.mesh
         material = spec.cell_materials()
-        points = build_points(placed, material, anti_locking=spec.anti_locking)
-        bars = [FibreBars.of(fibre, placed) for fibre in fibres]
-        coupled = [*couplings, *(nodes for bar in bars for nodes in bar.segments.node_sets())]
+        points = build_points(placement, material, anti_locking=spec.anti_locking)
+        bars = [FibreBars.of(fibre, placement) for fibre in parts.fibres]
+        coupled = [*parts.couplings, *(nodes for bar in bars for nodes in bar.segments.node_sets())]
         pattern = BlockPattern.from_cliques(mesh.node_count, *_cliques(points, mesh.cells, coupled))
         _, positions = pattern.clique_positions(points.ptr, points.nodes)
         laws = np.array([int(m.law) for m in spec.materials], np.int32)
         table = np.stack([m.parameters for m in spec.materials])
         split = None
         if spec.anti_locking == "volume" and volume_points(points, laws).any():
-            split = Split.by_cells(placed, material, points, pattern, laws, table)
+            split = Split.by_cells(placement, material, points, pattern, laws, table)
         density = np.array([m.density for m in spec.materials])[material]
-        constrained, claims = _constrained(spec, supports)
+        pressures = [x for x in parts.loads if isinstance(x, PressureLoad)]
+        constrained, claims = _constrained(spec, parts.supports)
         return cls(
             spec=spec,
-            mesh=placed,
+            mesh=placement,
             points=points,
             laws=laws,
             table=table,
@@ -108,10 +96,8 @@ class VolumeModel(BlockModel):
             split=split,
             mass=build_mass(mesh, pattern, density, spec.mass, lumped=spec.lumped_mass),
             constrained=constrained,
-            nodal_loads=tuple((x, x.nodal_weights(mesh)) for x in loads if not isinstance(x, PressureLoad)),
-            pressure_loads=tuple(
-                (x, PressureFacets.build(_facets(x, mesh), mesh, pattern)) for x in loads if isinstance(x, PressureLoad)
-            ),
+            nodal_loads=tuple((x, x.nodal_weights(mesh)) for x in parts.loads if not isinstance(x, PressureLoad)),
+            pressure_loads=tuple((x, PressureFacets.of(x, mesh, pattern)) for x in pressures),
             supports=claims,
             fibres=tuple(replace(bar, segments=bar.segments.placed(pattern)) for bar in bars),
             symbolic=analyze(pattern, coordinates=mesh.points, keep=~constrained.all(axis=1)),
@@ -140,10 +126,25 @@ class VolumeModel(BlockModel):
         return BarycentricMap.of_points(self.mesh if placed else self.spec.mesh, points, what=what, reach=reach)
 
     def contact_shape(self, exclude: Any = None) -> ContactShape:
-        """Its surface."""
-        return surface_of(self, exclude)
+        """The triangles of its surface, without those with a node in the region `exclude`."""
+        triangles = self.mesh.surface().triangles
+        region = None
+        if exclude is not None:
+            region = ~exclude.select(self.spec.mesh.points)[triangles].any(axis=1)
+        surface = CollisionSurface.build(triangles, self.rest, region=region)
+        return ContactShape(NodeMap(), surface.nodes, surface, shells=self._shells())
 
-    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
+    def _shells(self) -> IntArray | None:
+        """Index of the shell that each node lies on, (n,), −1 for inner nodes; None where there is one shell."""
+        parts = self.mesh.surface().components()
+        if len(parts) == 1:
+            return None
+        shells = np.full(self.mesh.node_count, -1, np.int32)
+        for shell, part in enumerate(parts):
+            shells[part.nodes] = shell
+        return shells
+
+    def skin(self, *, stations: int = STATIONS, every: int = 1) -> Skin:
         """The mesh itself."""
         return Skin(self.mesh)
 
@@ -214,9 +215,7 @@ class VolumeModel(BlockModel):
     def assemble(
         self, q: FloatArray, *, mass: float, stiffness: float, tangent: Tangent, values: FloatArray
     ) -> tuple[float, FloatArray]:
-        """Values := mass × M + stiffness × K(q). Returns the elastic energy (J) and the internal forces ∂E/∂q (n, 3)
-        in N.
-        """
+        """Values := mass × M + stiffness × K(q); returns elastic energy (J) and internal forces ∂E/∂q (n, 3), N."""
         p, positions = self._own_points()
         if self.mass.blocks is None:
             assembly.set_mass(values, self.pattern.diagonal, self.mass.nodal, mass)
@@ -225,7 +224,7 @@ class VolumeModel(BlockModel):
             self.mass.add_to(values, mass)
         force = np.zeros_like(self.rest)
         x = writable(q)
-        common = (x, p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, self.laws, self.table)
+        common = (x, *p.arrays, self.laws, self.table)
         if self.warps(tangent):
             energy = assembly.assemble_corotated(*common, positions, stiffness, values, force)
         else:  # a warped tangent has no meaning for the other laws
@@ -248,27 +247,13 @@ class VolumeModel(BlockModel):
         """Elastic energy (J), inf where an element is inverted beyond its law, and internal forces (n, 3) in N."""
         force, x = np.zeros_like(self.rest), writable(q)
         p, _ = self._own_points()
-        energy = assembly.internal_forces(
-            x,
-            p.ptr,
-            p.nodes,
-            p.gradients,
-            p.weight,
-            p.part,
-            p.material,
-            self.laws,
-            self.table,
-            force,
-            np.empty(p.count),
-        )
+        energy = assembly.internal_forces(x, *p.arrays, self.laws, self.table, force, np.empty(p.count))
         if self.split is not None:
             energy += self.split.patches.add_forces(x, force)
         return float(energy) + self._fibre_forces(q, force), force
 
     def _own_points(self) -> tuple[Points, IntArray]:
-        """The points that are taken as they are, and the positions of their blocks: all, unless patches are split off
-        them.
-        """
+        """The points that are integrated one by one, without those of patches, and the positions of their blocks."""
         return (self.points, self.positions) if self.split is None else (self.split.shape, self.split.positions)
 
     def _fibre_forces(self, q: FloatArray, force: FloatArray) -> float:
@@ -302,7 +287,7 @@ class VolumeModel(BlockModel):
             facets.add_stiffness(float(values.get(pressure, pressure.value)), writable(q), scale, blocks)
 
     def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
-        """Positions (n, 3), m, at which the held unknowns stand (the rest shape elsewhere)."""
+        """Prescribed positions (n, 3), m, of constrained unknowns; the rest shape elsewhere."""
         rest = self.rest[:, None]
         target = prescribed(self.name, rest, self.supports, values)
         return self.rest if target is rest else np.ascontiguousarray(target[:, 0])
@@ -311,10 +296,6 @@ class VolumeModel(BlockModel):
         """Numeric factor of the blocks; `values` loses its constrained rows. The memory of `out` is used again."""
         self.decouple_constrained(values)
         return self.constrained_factor(self.symbolic.factorize(values, out=out))
-
-
-def _facets(load: PressureLoad, mesh: Mesh) -> IntArray:
-    return surface_facets(mesh, load.region, what="region of a PressureLoad")
 
 
 def _cliques(points: Points, cells: IntArray, couplings: Sequence[IntArray]) -> tuple[Any, Any]:
@@ -335,5 +316,5 @@ def _constrained(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, 
         nodes = support.region.nodes(mesh.points, what=f"support of {spec.name!r}")
         listed.append(claimed(support, nodes, constrained))
     if constrained.all():
-        raise InputError(f"every node of {spec.name!r} is held: nothing can move; shrink the clamp or the supports")
+        raise InputError(f"every node of {spec.name!r} is constrained; shrink the clamp or the supports")
     return constrained, tuple(listed)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
-"""Remaining motion below this fraction of the coordinates counts as zero: q + dx is rounded a few times on its way."""
+"""Remaining motion below this fraction of the coordinates counts as zero: q + dx is rounded several times."""
 
 
 @dataclass(eq=False)
