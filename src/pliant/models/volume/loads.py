@@ -107,8 +107,8 @@ class Support:
     A roller is ``Support(body, region, axes="z")``. As a control: a new displacement from the rest shape.
 
     Of a beam a `rotation`, a rotation vector (3,) rad from rest, constrains the frames of the nodes too (with axes=""
-    only these), `region` may be node indices, and `pl.Placement` is the control of both. Of a rod only node 0, the base,
-    can be constrained.
+    only these), `region` may be node indices, and `pl.Placement` is the control of both. Of a rod only node 0, its
+    base, can be constrained.
     """
 
     body: Any
