@@ -176,7 +176,7 @@ def _check_movable(inverse: Inverse, world: World) -> None:
 def _acts_on(constraint: Any, world: World, index: int) -> bool:
     if hasattr(constraint, "spec") and hasattr(constraint.spec, "bodies"):
         return any(world.index(body) == index for body in constraint.spec.bodies)
-    return bool(constraint.holds(index))
+    return bool(constraint.constrains(index))
 
 
 @dataclass(frozen=True, eq=False)
