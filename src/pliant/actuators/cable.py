@@ -265,7 +265,7 @@ class CableRows(ActuatorRows):
         slope[:-1], slope[-1] = units, 0.0
         slope[1:] -= units
         for strand in self.strands:
-            H[strand.index] = strand.pieces.map.pull_one(view.q[strand.index], slope[strand.order])
+            H[strand.index] = strand.pieces.map.pull_back_row(view.q[strand.index], slope[strand.order])
 
     def _with_friction(
         self, view: RowView, H: list[sparse.csr_matrix], lengths: FloatArray, units: FloatArray, gap: float, motor: Any
@@ -278,7 +278,7 @@ class CableRows(ActuatorRows):
         slope[:, 1:] += beyond[:, :, None] * units
         for strand in self.strands:
             points = sparse.csr_matrix(slope[:, strand.order].reshape(inner, -1))
-            slips = strand.pieces.map.pull(view.q[strand.index], points)
+            slips = strand.pieces.map.pull_back(view.q[strand.index], points)
             H[strand.index] = sparse.vstack([H[strand.index], slips], format="csr")
         empty = view.blank(1 + inner)
         H = [h if k in self.stiff_models else empty[k] for k, h in enumerate(H)]

@@ -66,7 +66,7 @@ class ForcePointRows(DriveRow):
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Displacement of the point and its gradient."""
         q = view.q[self.index]
-        return self.row(view, self._moved(q), self.map.pull_one(q, self.direction[None])), None
+        return self.row(view, self._moved(q), self.map.pull_back_row(q, self.direction[None])), None
 
     def _moved(self, q: FloatArray) -> float:
         return float(self.map.points(q)[0] @ self.direction) - self.start

@@ -71,7 +71,7 @@ class AttachmentRows(Constraint):
         for sign, (index, points) in zip((1.0, -1.0), self.sides, strict=False):
             q = view.q[index]
             gap += sign * points.points(q).ravel()
-            H[index] = H[index] + points.pull(q, sign * sparse.identity(count, format="csr"))
+            H[index] = H[index] + points.pull_back(q, sign * sparse.identity(count, format="csr"))
         if len(self.sides) == 1:
             gap -= self.spec.points.ravel()
         if self.spec.frames:
@@ -93,7 +93,7 @@ class AttachmentRows(Constraint):
         """Gradients of the angles: the spins of both sides."""
         H = view.blank(count)
         for sign, (index, points) in zip((1.0, -1.0), self.sides, strict=False):
-            H[index] = H[index] + points.pull_spins(view.q[index], sign * sparse.identity(count, format="csr"))
+            H[index] = H[index] + points.pull_back_spins(view.q[index], sign * sparse.identity(count, format="csr"))
         return H
 
     @property

@@ -166,7 +166,7 @@ class _Probe(Constraint):
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         H = view.blank(3)
-        H[self.index] = self.map.pull(view.q[self.index], sparse.identity(3, format="csr"))
+        H[self.index] = self.map.pull_back(view.q[self.index], sparse.identity(3, format="csr"))
         return Rows.of(H, np.zeros(3), RowLaw.IMPOSED), None
 
 
@@ -210,8 +210,8 @@ def _watched(
     couplings = [coupling for coupling in found if coupling is not None]
     opened: list[Any] = list(systems)
     for index, system in enumerate(opened):
-        if dt is None and world.models[index].least_mass > 0.0:
-            unknown, spring = system.hold_base()
+        if dt is None and world.models[index].min_inertia_correction > 0.0:
+            unknown, spring = system.constrain_base()
             couplings.append(_unsprung(index, unknown, spring, sizes))
     factors = [system.factorize() for system in systems]
     assembly = bodies.assembled(watchers)
