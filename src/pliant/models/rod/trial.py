@@ -94,7 +94,7 @@ class RodSystem:
         typical = np.abs(np.diag(self.A))[6:].sum() / np.diag(M)[6:].sum()
         self.A = self.A + share * typical * M
 
-    def hold_base(self) -> tuple[int, float]:
+    def spring_base(self) -> tuple[int, float]:
         """A += a spring at the one freedom of the base, as stiff as the rod; the unknown, and the spring (N/m, N·m)."""
         (unknown,) = self.model.free[self.model.free < 6]
         size = 1.0 if unknown >= 3 else float(self.model.spec.lengths.sum())
