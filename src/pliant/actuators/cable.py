@@ -283,7 +283,7 @@ class CableRows(ActuatorRows):
         slope[:-1], slope[-1] = units, 0.0
         slope[1:] -= units
         for strand in self.strands:
-            H[strand.index] = strand.map.pull_one(view.q[strand.index], slope[strand.order])
+            H[strand.index] = strand.map.pull_back_row(view.q[strand.index], slope[strand.order])
 
     def _with_friction(
         self, view: RowView, H: list[sparse.csr_matrix], lengths: FloatArray, units: FloatArray, gap: float, motor: Any
@@ -297,7 +297,7 @@ class CableRows(ActuatorRows):
         for strand in self.strands:
             points = sparse.csr_matrix(slope[:, strand.order].reshape(inner, -1))
             H[strand.index] = sparse.vstack(
-                [H[strand.index], strand.map.pull(view.q[strand.index], points)], format="csr"
+                [H[strand.index], strand.map.pull_back(view.q[strand.index], points)], format="csr"
             )
         empty = view.blank(1 + inner)
         touched = set(self.stiff_models)

@@ -69,7 +69,7 @@ class ForcePointRows(DriveRow):
         """Displacement of the point and its gradient."""
         assert self.map is not None
         q = view.q[self.index]
-        return self.row(view, self._moved(q), self.map.pull_one(q, self.direction[None])), None
+        return self.row(view, self._moved(q), self.map.pull_back_row(q, self.direction[None])), None
 
     def _moved(self, q: FloatArray) -> float:
         assert self.map is not None

@@ -152,7 +152,9 @@ def _reduced() -> None:
     scene, beam = _beam(materials.NeoHookean(young=1e5, poisson=0.4, density=1000))
     world = scene.compile()
     (model,) = world.volumes
-    modes = np.where(model.held[:, :, None], 0.0, model.rest[:, :1, None] ** 2 * np.eye(3)).reshape(model.size, 3)
+    modes = np.where(model.constrained[:, :, None], 0.0, model.rest[:, :1, None] ** 2 * np.eye(3)).reshape(
+        model.size, 3
+    )
     points = {"points": np.arange(4), "weights": np.full(4, 0.25 * model.points.count)}
     few = Subspace(beam, modes, rest=model.rest, point_count=model.points.count, **points)
     small = reduced(world, [few])
@@ -292,7 +294,7 @@ def _rods() -> None:
     model = world.models[0]
     assert isinstance(model, RodModel)
     points = RodMap.at(model, [0.01, 0.02])
-    points.pull_one(state.q[0], np.ones((2, 3)))
+    points.pull_back_row(state.q[0], np.ones((2, 3)))
     points.jacobian_rates(state.q[0], state.v[0])
     points.project(state.q[0], points.points(state.q[0]))
     model.momentum(state.q[0], state.v[0])

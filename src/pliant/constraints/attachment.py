@@ -73,7 +73,7 @@ class AttachmentRows(Constraint):
         for sign, (number, riding) in zip((1.0, -1.0), self.sides, strict=False):
             q = view.q[number]
             gap += sign * riding.points(q).ravel()
-            H[number] = H[number] + riding.pull(q, sign * sparse.identity(count, format="csr"))
+            H[number] = H[number] + riding.pull_back(q, sign * sparse.identity(count, format="csr"))
         if len(self.sides) == 1:
             gap -= self.spec.points.ravel()
         if self.spec.frames:
@@ -95,7 +95,7 @@ class AttachmentRows(Constraint):
         """Gradients of the angles: the spins of both sides."""
         H = view.blank(count)
         for sign, (number, riding) in zip((1.0, -1.0), self.sides, strict=False):
-            turn = riding.pull_spins(view.q[number], sign * sparse.identity(count, format="csr"))
+            turn = riding.pull_back_spins(view.q[number], sign * sparse.identity(count, format="csr"))
             H[number] = H[number] + turn
         return H
 

@@ -255,7 +255,7 @@ class ContactPair(Constraint):
         if a is b and a.surface is not None:
             assert a.index is not None
             nodes, weights = np.hstack([c.nodes_a, c.nodes_b]), np.hstack([c.weights_a, -c.weights_b])
-            yield a.index, a.pull(view, side_rows(nodes, weights, directions, c.point_count_a))
+            yield a.index, a.pull_back(view, side_rows(nodes, weights, directions, c.point_count_a))
             return
         for side, first in ((a, True), (b, False)):
             if side.index is not None:
@@ -267,10 +267,10 @@ class ContactPair(Constraint):
         if first and a.radius:
             return a.pull_at(view, c.point_a, directions, c.nodes_a[:, 0])
         if first:
-            return a.pull(view, side_rows(c.nodes_a, c.weights_a, directions, c.point_count_a))
+            return a.pull_back(view, side_rows(c.nodes_a, c.weights_a, directions, c.point_count_a))
         if not c.point_count_b:
             return b.pull_at(view, c.point_b, -directions)
-        return b.pull(view, side_rows(c.nodes_b, c.weights_b, directions, c.point_count_b, sign=-1.0))
+        return b.pull_back(view, side_rows(c.nodes_b, c.weights_b, directions, c.point_count_b, sign=-1.0))
 
 
 def _closing(start: FloatArray, end: FloatArray, margin: float, spacing: float) -> float:

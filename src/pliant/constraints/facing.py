@@ -28,7 +28,7 @@ from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.models.body import Model
-from pliant.models.motion_bound import GroupedRiders, approach_bound
+from pliant.models.motion_bound import EmbeddedGroups, approach_bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,13 +214,13 @@ class FacingPair(ContactPair):
         return self.table.gaps(points, corners, memory.nearest, glance=glance, into=seen)
 
     @cached_property
-    def _sides(self) -> tuple[GroupedRiders, GroupedRiders]:
+    def _sides(self) -> tuple[EmbeddedGroups, EmbeddedGroups]:
         """What the points and the corners of each group ride on."""
         count, corners = self.table.group_count, self.table.seen_corners
         points = np.arange(self.count), self.table.group
         return (
-            GroupedRiders.build(self.a.map, *points, count),
-            GroupedRiders.build(self.b.map, *corners, count),
+            EmbeddedGroups.build(self.a.map, *points, count),
+            EmbeddedGroups.build(self.b.map, *corners, count),
         )
 
     @property
@@ -302,11 +302,11 @@ class FacingPair(ContactPair):
     def _gradient(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
         """Rows of one side over its model, by way of the points and corners that touch alone."""
         if first:
-            return self.a.map.selected(contacts.nodes_a[:, 0]).pull_along(self.a.q(view), directions)
+            return self.a.map.selected(contacts.nodes_a[:, 0]).pull_back_along(self.a.q(view), directions)
         used, corners = np.unique(contacts.nodes_b, return_inverse=True)
         nodes = corners.reshape(-1, 3).astype(np.int32, copy=False)
         over = side_rows(nodes, -contacts.weights_b, directions, len(used))
-        return self.b.map.selected(used).pull(self.b.q(view), over)
+        return self.b.map.selected(used).pull_back(self.b.q(view), over)
 
 
 def _side(spec: Facing, body: Any, points: Any, what: str, models: Sequence[Model]) -> Collider:

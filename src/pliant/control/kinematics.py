@@ -166,7 +166,7 @@ class _Probe(Constraint):
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         H = view.blank(3)
-        H[self.index] = self.map.pull(view.q[self.index], sparse.identity(3, format="csr"))
+        H[self.index] = self.map.pull_back(view.q[self.index], sparse.identity(3, format="csr"))
         return Rows.of(H, np.zeros(3), RowLaw.IMPOSED), None
 
 
@@ -209,7 +209,7 @@ def _watched(
     )
     couplings = [coupling for coupling in found if coupling is not None]
     for index, (model, system) in enumerate(zip(world.models, systems, strict=True)):
-        sprung = model.spring_base(system) if dt is None else None
+        sprung = model.constrain_base(system) if dt is None else None
         if sprung is not None:
             couplings.append(_unsprung(index, *sprung, sizes))
     factors = [system.factorize() for system in systems]
