@@ -211,6 +211,12 @@ class Constraint:
         """Whether the rows constrain body `index` bilaterally, from the first linear solve on."""
         return False
 
+    def connects(self, index: int) -> bool:
+        """Whether the rows transmit forces between body `index` and other bodies; by default those that it `constrains`.
+        An inverse moves an effector only through such constraints.
+        """
+        return self.constrains(index)
+
     @property
     def direction_models(self) -> tuple[int, ...]:
         """Indices of the models whose motion turns the directions of the rows, although λ adds no stiffness: Newton's

@@ -162,6 +162,12 @@ class Model:
         """Multiple of the mass that a quasi-static solve adds at least, as a fraction of the stiffness; 0 as a rule."""
         return 0.0
 
+    def constrain_base(self, system: Any) -> tuple[int, float] | None:
+        """Add a spring as stiff as the body to A of `system`, at the unknown that only rows constrain: that unknown and
+        the spring (N/m, N·m). None where the body has no such unknown, as a rule.
+        """
+        return None
+
     def is_inverted(self, q: FloatArray) -> bool:
         """Whether some part of it is turned inside out, which its energy does not forbid."""
         return False
