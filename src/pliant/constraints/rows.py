@@ -212,8 +212,8 @@ class Constraint:
         return False
 
     def connects(self, index: int) -> bool:
-        """Whether the rows transmit forces between body `index` and other bodies; by default those that it `constrains`.
-        An inverse moves an effector only through such constraints.
+        """Whether the rows transmit forces between body `index` and other bodies; by default where it constrains the
+        body. An inverse moves an effector only through such constraints.
         """
         return self.constrains(index)
 
