@@ -26,10 +26,10 @@ def _resolve_placement(support: Support, value: Placement) -> tuple[FloatArray, 
     if support.rotation is None:
         raise InputError("pl.Placement is for supports that constrain frames: pl.Support(…, rotation=(0, 0, 0))")
     displacement, rotation = finite_array("control of a Support", value.value, shape=(2, 3))
-    free = [axis for axis in range(3) if axis not in support.axis_numbers and displacement[axis]]
+    free = [axis for axis in range(3) if axis not in support.axis_indices and displacement[axis]]
     if free:
         raise InputError(f"the Support does not constrain {'xyz'[free[0]]}, so it cannot be displaced along it")
-    return displacement[support.axis_numbers], rotation
+    return displacement[support.axis_indices], rotation
 
 
 _ACCEPTS: dict[type, tuple[Any, tuple[int, ...]]] = {
