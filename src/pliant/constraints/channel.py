@@ -121,7 +121,7 @@ class ChannelRows(Constraint):
         """Name of the channel."""
         return self.spec.name
 
-    def holds(self, index: int) -> bool:
+    def constrains(self, index: int) -> bool:
         """Whether body `index` is in the channel."""
         return index in self.numbers
 

@@ -102,7 +102,7 @@ class SheathRows(Constraint):
         """Identities of the rows, three for each place and three for the tip."""
         return row_keys(SHEATHS, self.key, 3 * len(self.places) + 3)
 
-    def holds(self, index: int) -> bool:
+    def constrains(self, index: int) -> bool:
         """Whether body `index` is one of the two."""
         return index in self.numbers
 

@@ -208,11 +208,10 @@ def _watched(
         for constraint in world.stiff_constraints
     )
     couplings = [coupling for coupling in found if coupling is not None]
-    opened: list[Any] = list(systems)
-    for index, system in enumerate(opened):
-        if dt is None and world.models[index].min_inertia_correction > 0.0:
-            unknown, spring = system.constrain_base()
-            couplings.append(_unsprung(index, unknown, spring, sizes))
+    for index, (model, system) in enumerate(zip(world.models, systems, strict=True)):
+        sprung = model.constrain_base(system) if dt is None else None
+        if sprung is not None:
+            couplings.append(_unsprung(index, *sprung, sizes))
     factors = [system.factorize() for system in systems]
     assembly = bodies.assembled(watchers)
     W = with_couplings(assembly.rows.H, factors, couplings)

@@ -166,6 +166,12 @@ class Model:
         """Least inertia correction of a quasi-static solve, as a fraction of the stiffness; usually 0."""
         return 0.0
 
+    def constrain_base(self, system: Any) -> tuple[int, float] | None:
+        """Add a spring as stiff as the body to A of `system`, at the unknown that only rows constrain: that unknown and
+        the spring (N/m, N·m). None where the body has no such unknown, as a rule.
+        """
+        return None
+
     def is_inverted(self, q: FloatArray) -> bool:
         """Whether some element is inverted, which its energy does not forbid."""
         return False

@@ -296,4 +296,4 @@ def _open_modes(world: World, index: int, q: FloatArray) -> FreeModes | None:
     """Rigid motions of a body that nothing resists. Where contacts or attachments may hold the body they have to: its
     rigid motion is then bounded by σM from one linear solve to the next, until they do.
     """
-    return None if any(each.holds(index) for each in world.constraints) else world.models[index].free_modes(q)
+    return None if any(each.constrains(index) for each in world.constraints) else world.models[index].free_modes(q)

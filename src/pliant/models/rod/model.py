@@ -254,6 +254,10 @@ class RodModel(Model):
         """
         return OPEN_BASE if self.turned_basis else 0.0
 
+    def constrain_base(self, system: Any) -> tuple[int, float] | None:
+        """A spring at the one freedom of a base that slides or turns."""
+        return system.constrain_base() if self.turned_basis else None
+
     def momentum(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Linear (kg·m/s) and angular momentum (kg·m²/s, about the origin of the world), (2, 3)."""
         sweep = self.sweep(q)
