@@ -11,6 +11,7 @@ import numpy as np
 from experiments.adagolodjo_parts import RodFinger
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.rod import RodModel
+from pliant.models.rod.rod_map import RodMap
 from pliant.viewer.picture import write_picture
 from pliant.viewer.shapes import balls
 from pliant.viewer.surfaces import SurfaceFrames
@@ -40,6 +41,8 @@ class BentRod:
         assert isinstance(model, RodModel)
         drawn = model.skin()
         skin, triangles = drawn.map, drawn.triangles
+        assert isinstance(skin, RodMap)
+        assert triangles is not None
         bending = np.linalg.norm(model.strains(q)[:, 1:3], axis=1)
         points = replace(skin, offset=THICKER * skin.offset).points(q)
         radius = THICKER * model.spec.section_list[0].radius

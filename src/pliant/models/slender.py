@@ -65,7 +65,7 @@ class SlenderBody(Body):
 
 def swept_surface(
     sections: Sequence[Section], stations: int, every: int
-) -> tuple[IntArray, FloatArray, FloatArray, IntArray]:
+) -> tuple[tuple[IntArray, FloatArray, FloatArray], IntArray]:
     """The outlines of `sections`, one for each element, swept along the elements: the element of each point (p,), its
     fraction of the element (p,), its offset (p, 3) m, and triangles (t, 3), counter-clockwise from outside.
 
@@ -84,8 +84,8 @@ def swept_surface(
         elements.append(np.full(len(offsets[-1]), element, np.int32))
         triangles.append(count + _closed_triangles(around, stations))
         count += len(offsets[-1])
-    joined = (np.concatenate(part) for part in (elements, fractions, offsets))
-    return (*joined, np.concatenate(triangles).astype(np.int32))
+    points = np.concatenate(elements), np.concatenate(fractions), np.concatenate(offsets)
+    return points, np.concatenate(triangles).astype(np.int32)
 
 
 def _closed_triangles(around: int, stations: int) -> IntArray:

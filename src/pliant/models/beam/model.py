@@ -145,7 +145,7 @@ class BeamModel(BlockModel):
 
     def skin(self, *, stations: int = STATIONS, every: int = 1) -> Skin:
         """The outline of the section swept along each element."""
-        *points, triangles = swept_surface([self.spec.section] * len(self.elements.edges), stations, every)
+        points, triangles = swept_surface([self.spec.section] * len(self.elements.edges), stations, every)
         return Skin(None, self.rest[:, 0].copy(), triangles, self.spec.section.radius, BeamMap.at(self, *points))
 
     def free_modes(self, q: FloatArray) -> FreeModes | None:

@@ -215,7 +215,7 @@ class RodModel(Model):
     def skin(self, *, stations: int = STATIONS, every: int = 1) -> Skin:
         """The outline of each section swept along it."""
         spec = self.spec
-        *points, triangles = swept_surface(spec.section_list, stations, every)
+        points, triangles = swept_surface(spec.section_list, stations, every)
         surface = RodMap(*points, spec.lengths, spec.active, self.basis)
         radius = max(section.radius for section in spec.section_list)
         return Skin(None, self.nodes(self.rest)[:, 0].copy(), triangles, radius, surface)
