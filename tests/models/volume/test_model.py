@@ -92,7 +92,7 @@ def test_a_support_may_not_move_what_the_clamp_holds():
     support = scene.add(pl.Support(body, LEFT, axes="z"))
     world = scene.compile()
     pl.QuasiStatic()(world, world.initial_state())
-    with pytest.raises(InputError, match="a moving support of 'block' asks for z of node 0"):
+    with pytest.raises(InputError, match="a moving support of 'block' prescribes z of node 0"):
         pl.QuasiStatic()(world, world.initial_state(), {support: pl.Displacement(0.01)})
 
 
