@@ -13,12 +13,11 @@ from scipy import sparse
 
 import pliant as pl
 from pliant.models.body import Body, Model, Parts
-from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, motions_of_points, open_modes
 from pliant.models.kinds import register
 from pliant.models.model import Residual, System
 from pliant.models.point_map import PointMap
-from pliant.models.skin import Skin
+from pliant.models.surfaces import ContactShape, Skin
 from pliant.models.volume.blocks import ConstrainedFactor
 from pliant.models.volume.trial import NodalTrial
 from pliant.solvers.linear.dense import DenseFactor

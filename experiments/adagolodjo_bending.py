@@ -42,7 +42,6 @@ class BentRod:
         drawn = model.skin()
         skin, triangles = drawn.map, drawn.triangles
         assert isinstance(skin, RodMap)
-        assert triangles is not None
         bending = np.linalg.norm(model.strains(q)[:, 1:3], axis=1)
         points = replace(skin, offset=THICKER * skin.offset).points(q)
         radius = THICKER * model.spec.section_list[0].radius

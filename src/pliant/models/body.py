@@ -23,11 +23,10 @@ from pliant.models.pieces import Ends, Pieces
 
 if TYPE_CHECKING:
     from pliant.models.axis import Axis
-    from pliant.models.contact_shape import ContactShape
     from pliant.models.free_modes import FreeModes
     from pliant.models.model import StepStart, Trial
     from pliant.models.point_map import PointMap
-    from pliant.models.skin import Skin
+    from pliant.models.surfaces import ContactShape, Skin
 
 
 STATIONS = 5

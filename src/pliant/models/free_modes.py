@@ -32,8 +32,7 @@ class FreeModes:
     def balanced(self, r: FloatArray) -> FloatArray:
         """r less the inertia forces of the rigid acceleration it would cause: a load that needs no support."""
         flat = r.ravel()
-        rest: FloatArray = (flat - self.weighted @ (self.modes.T @ flat)).reshape(r.shape)
-        return rest
+        return np.asarray((flat - self.weighted @ (self.modes.T @ flat)).reshape(r.shape))
 
     def without_rigid_motion(self, dx: FloatArray, compliance: FloatArray) -> FloatArray:
         """dx less the rigid motion A⁻¹MΦ a that makes it M-orthogonal to rigid motions: ΦᵀM (dx − A⁻¹MΦ a) = 0.
@@ -43,8 +42,7 @@ class FreeModes:
         """
         flat = dx.ravel()
         a = np.linalg.solve(self.weighted.T @ compliance, self.weighted.T @ flat)
-        rest: FloatArray = (flat - compliance @ a).reshape(dx.shape)
-        return rest
+        return np.asarray((flat - compliance @ a).reshape(dx.shape))
 
     def acceleration(self, r: FloatArray) -> FloatArray:
         """Linear and angular acceleration (6,) in m/s² and rad/s² that r would cause."""

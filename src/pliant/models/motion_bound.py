@@ -52,8 +52,7 @@ class EmbeddedGroups:
 
     def ends(self, q: FloatArray) -> FloatArray:
         """Positions and, where there are any, frames (k = 4, else 1) of the carriers, (m, e, k, 3), m."""
-        poses: FloatArray = self.map.carriers(q)[self.pieces]
-        return poses
+        return np.asarray(self.map.carriers(q)[self.pieces])
 
     def updated(self, then: FloatArray, q: FloatArray, groups: Any) -> FloatArray:
         """`then`, but as `ends` of the body at q for the `groups` (g,) that are True."""

@@ -47,8 +47,7 @@ class SlenderBody(Body):
     def region_points(self, placement: FloatArray, region: Any, *, what: str) -> FloatArray:
         """Positions, when the world begins, of the nodes that `region` selects, (k, 3), m."""
         nodes = self.selected(region, what=what)
-        placed: FloatArray = placement[0] + self._rest_points()[nodes] @ placement[1:].T
-        return placed
+        return np.asarray(placement[0] + self._rest_points()[nodes] @ placement[1:].T)
 
     def selected(self, where: Any, *, what: str) -> IntArray:
         """Indices of the nodes in a region or in a list of node indices; none for None."""

@@ -74,7 +74,7 @@ def test_pull_is_the_derivative(base, bent):
 def test_products_in_one_pass_are_those_of_the_matrix(model, bent, places):
     J = places.pull_back(bent, sparse.identity(18, format="csr")).toarray()
     v, f = RNG.normal(size=model.constrained.shape), RNG.normal(size=(6, 3))
-    np.testing.assert_allclose(places.velocities(bent, v).ravel(), J @ v.ravel(), atol=1e-13)
+    np.testing.assert_allclose(places.carrier_velocities(bent, v).ravel(), J @ v.ravel(), atol=1e-13)
     np.testing.assert_allclose(places.forces(bent, f).ravel(), J.T @ f.ravel(), atol=1e-13)
     np.testing.assert_allclose(places.pull_back_row(bent, f).toarray()[0], J.T @ f.ravel(), atol=1e-13)
 
@@ -150,9 +150,11 @@ def test_projection_finds_the_nearest_place(model, bent, places):
     """Of points on the axis their own arc length; of points off it no sampled place is nearer."""
     dense = RodMap.at(model, np.linspace(0.0, 1.0, 20001)).points(bent)
     at = np.linspace(0.0, 1.0, 37)
-    np.testing.assert_allclose(places.project(bent, RodMap.at(model, at).points(bent)), at, atol=1e-12)
+    np.testing.assert_allclose(
+        nearest_arc_lengths(bent, places.lengths, RodMap.at(model, at).points(bent)), at, atol=1e-12
+    )
     off = RodMap.at(model, at).points(bent) + 0.1 * RNG.normal(size=(37, 3))
-    found = RodMap.at(model, places.project(bent, off)).points(bent)
+    found = RodMap.at(model, nearest_arc_lengths(bent, places.lengths, off)).points(bent)
     nearest = np.array([np.linalg.norm(dense - p, axis=1).min() for p in off])
     assert (np.linalg.norm(found - off, axis=1) <= nearest + 1e-12).all()
 

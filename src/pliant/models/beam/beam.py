@@ -132,7 +132,7 @@ class Beam(SlenderBody):
         return np.stack([tangent, np.cross(height, tangent), height], axis=2)
 
     def pieces(self, points: FloatArray, ends: Sequence[Ends], *, what: str, reach: float = 0.0) -> BeamPieces:
-        """Pieces of a cable with `ends` among `points` (p, 3), m, as the beam was made."""
+        """Segments of a cable with `ends` among `points` (p, 3), m, as the beam was made."""
         return BeamPieces(self, points, ends, what, reach)
 
 

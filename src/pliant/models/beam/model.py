@@ -25,12 +25,11 @@ from pliant.models.beam.beam_map import BeamMap, sampled
 from pliant.models.beam.factor import BeamFactor, Twists
 from pliant.models.beam.trial import BeamTrial
 from pliant.models.body import NO_PARTS, STATIONS, Parts
-from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, motions_of_frames, open_modes
 from pliant.models.model import StepStart
-from pliant.models.skin import Skin
 from pliant.models.slender import swept_surface
 from pliant.models.supports import Claim, claimed, prescribed
+from pliant.models.surfaces import ContactShape, Skin
 from pliant.models.volume.blocks import BlockModel
 from pliant.models.volume.loads import PointLoad, Support, even_weights, facet_positions, given_wrench
 from pliant.solvers.linear.factor import CholeskyFactor
@@ -87,13 +86,13 @@ class BeamModel(BlockModel):
         for load in parts.loads:
             if not isinstance(load, PointLoad):
                 raise InputError(f"a {type(load).__name__} is for volumes; {spec.name!r} is a beam: use pl.PointLoad")
-        edges, lengths = spec.element_nodes, _lengths(spec)
+        edges = spec.element_nodes
+        lengths = np.linalg.norm(np.diff(spec.node_points[edges], axis=1)[:, 0], axis=1)
         pattern, positions = _pattern(spec.node_count, edges, parts.couplings)
         constrained, listed = _constrained(spec, parts.supports)
         mass, inertia = _mass(spec, lengths)
         free = ~constrained.reshape(-1, 3).all(axis=1)
-        stiffness = _stiffness(spec, lengths)
-        elements = Elements(edges, _triads(spec), lengths, stiffness)
+        elements = Elements(edges, _triads(spec), lengths, _stiffness(spec, lengths))
         return cls(
             spec=spec,
             rest=_placed(spec, placement),
@@ -178,10 +177,6 @@ class BeamModel(BlockModel):
         energy, force, _ = self._forces(q)
         return energy, force
 
-    def element_forces(self, q: FloatArray) -> FloatArray:
-        """Of each piece, in its frame: the force along it (N) and the moments on its two ends (N·m), (m, 3, 3)."""
-        return self._forces(q)[2]
-
     def node_positions(self, q: FloatArray) -> FloatArray:
         """Positions of the nodes, (n, 3), m."""
         return q[:, 0]
@@ -192,15 +187,14 @@ class BeamModel(BlockModel):
 
     def displacements(self, q: FloatArray) -> FloatArray:
         """Displacements of the nodes, (n, 3), m."""
-        moved: FloatArray = q[:, 0] - self.rest[:, 0]
-        return moved
+        return np.asarray(q[:, 0] - self.rest[:, 0])
 
     def section_forces(self, q: FloatArray) -> FloatArray:
-        """Forces (N) and moments (N·m) in both ends of each piece, (m, 2, 6), in the mean frame of the piece.
+        """Forces (N) and moments (N·m) in both ends of each element, (m, 2, 6), in the mean frame of the element.
 
-        They are what the part beyond the section, in the direction of the piece, exerts on the part before it.
+        They act from the part beyond the section, in the direction of the element, on the part before it.
         """
-        local = self.element_forces(q)
+        local = self._forces(q)[2]
         out = np.empty((len(local), 2, 6))
         out[:, :, :3] = local[:, :1]
         out[:, 0, 3:], out[:, 1, 3:] = -local[:, 1], local[:, 2]
@@ -213,6 +207,7 @@ class BeamModel(BlockModel):
         return energy
 
     def _forces(self, q: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Energy and forces of `internal`, and of each element, in its frame, its force and end moments (m, 3, 3)."""
         force, local = np.zeros(self.constrained.shape), np.empty((len(self.elements.edges), 3, 3))
         energy = element.internal_forces(writable(q), *self.elements.arrays, force, local)
         return float(energy), force, local
@@ -240,11 +235,6 @@ class BeamModel(BlockModel):
         self.decouple_constrained(values)
         factor = self.symbolic.factorize(values, out=out)
         return BeamFactor(self.constrained_factor(factor), factor, twists)
-
-
-def _lengths(spec: Beam) -> FloatArray:
-    lengths: FloatArray = np.linalg.norm(np.diff(spec.node_points[spec.element_nodes], axis=1)[:, 0], axis=1)
-    return lengths
 
 
 def _placed(spec: Beam, pose: FloatArray | None) -> FloatArray:

@@ -15,10 +15,10 @@ from pliant.core.lie import rotation_exp
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Surface
 from pliant.models.body import Body, ContactRole
-from pliant.models.contact_shape import ContactShape
 from pliant.models.pieces import Ends
 from pliant.models.rigid.frame_map import FrameMap, FramePieces
 from pliant.models.rigid.inertia import box_triangles, solid_moments
+from pliant.models.surfaces import ContactShape
 
 _UNMOVED = np.vstack([np.zeros(3), np.eye(3)])
 
@@ -110,7 +110,7 @@ class RigidBody(Body):
         return cls(mesh_shape(centred), mass, inertia * (mass / volume), **{"name": "mesh", **start})
 
     def pieces(self, points: FloatArray, ends: Sequence[Ends], *, what: str, reach: float = 0.0) -> FramePieces:
-        """Pieces of a cable with `ends` among `points` (p, 3), m, in the body's own axes."""
+        """Segments of a cable with `ends` among `points` (p, 3), m, in the body's own axes."""
         return FramePieces(self, points, ends, what, reach)
 
     def pose(self) -> FloatArray:

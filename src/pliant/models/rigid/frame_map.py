@@ -35,8 +35,7 @@ class FrameMap(PointMap):
 
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the embedded points, (p, 3), m."""
-        positions: FloatArray = q[0] + self.local @ q[1:].T
-        return positions
+        return np.asarray(q[0] + self.local @ q[1:].T)
 
     def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over translation and rotation, (m, 6): δx = δp + δθ × R local."""

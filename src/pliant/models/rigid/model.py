@@ -17,11 +17,10 @@ from pliant.core.lie import orthonormal, rotation_exp, rotation_log
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
 from pliant.models.body import STATIONS, Model, Parts
-from pliant.models.contact_shape import ContactShape
 from pliant.models.model import GeometricStiffness, Residual, StepStart, System, Trial
 from pliant.models.rigid.body import RigidBody
 from pliant.models.rigid.frame_map import FrameMap
-from pliant.models.skin import Skin
+from pliant.models.surfaces import ContactShape, Skin
 from pliant.solvers.linear.dense import DenseFactor
 
 PSEUDO_RATE = 100.0
@@ -65,8 +64,7 @@ class RigidModel(Model):
 
     def node_positions(self, q: FloatArray) -> FloatArray:
         """Positions of the points of its shape, (p, 3), m."""
-        placed: FloatArray = q[0] + self.spec.shape.points @ q[1:].T
-        return placed
+        return np.asarray(q[0] + self.spec.shape.points @ q[1:].T)
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
         """M (6, 6) in world axes, kg and kg·m²."""
@@ -100,8 +98,7 @@ class RigidSystem(System):
 
     def product(self, x: FloatArray) -> FloatArray:
         """A x, (2, 3)."""
-        product: FloatArray = (self.A @ x.ravel()).reshape(2, 3)
-        return product
+        return np.asarray((self.A @ x.ravel()).reshape(2, 3))
 
     def add_mass(self, fraction: float) -> None:
         """A += `fraction` of the mass term of a step of 10 ms."""

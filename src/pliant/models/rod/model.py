@@ -21,7 +21,6 @@ from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.models.body import NO_PARTS, STATIONS, Model, Parts
-from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, open_modes
 from pliant.models.model import StepStart
 from pliant.models.rod import inertia
@@ -30,9 +29,9 @@ from pliant.models.rod.rod import Rod, Slide, Turn, freedom_basis, node_poses
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.rod.stations import Loaded, Stations, Sweep, build_stations
 from pliant.models.rod.trial import RodTrial
-from pliant.models.skin import Skin
 from pliant.models.slender import swept_surface
 from pliant.models.supports import Claim, prescribed
+from pliant.models.surfaces import ContactShape, Skin
 from pliant.models.volume.loads import Support, given_wrench
 
 OPEN_BASE = 1e-3
@@ -145,21 +144,17 @@ class RodModel(Model):
         """Poses and Jacobian at q."""
         return Sweep(writable(q), self.spec.active, self.stations)
 
-    def nodes(self, q: FloatArray) -> FloatArray:
-        """Poses (N + 1, 4, 3) of the ends of the sections in the world, position (m) and rows of the rotation."""
-        return node_poses(q)
-
     def node_positions(self, q: FloatArray) -> FloatArray:
         """Positions of the ends of the sections, (N + 1, 3), m."""
-        return self.nodes(q)[:, 0]
+        return node_poses(q)[:, 0]
 
     def node_frames(self, q: FloatArray) -> FloatArray:
         """Frames of the ends of the sections, (N + 1, 3, 3), first columns along the axis."""
-        return self.nodes(q)[:, 1:]
+        return node_poses(q)[:, 1:]
 
     def displacements(self, q: FloatArray) -> FloatArray:
         """Displacements of the ends of the sections since the world began, (N + 1, 3), m."""
-        return self.nodes(q)[:, 0] - self.nodes(self.start)[:, 0]
+        return node_poses(q)[:, 0] - node_poses(self.start)[:, 0]
 
     def section_forces(self, q: FloatArray) -> FloatArray:
         """Tension and shear along y and z (N), torque and bending moments about y and z (N·m) in each section, (N, 6),
@@ -170,19 +165,15 @@ class RodModel(Model):
 
     def element_energies(self, q: FloatArray) -> FloatArray:
         """Elastic energy of each section, (N,), J; they sum to the energy of the rod."""
-        energy: FloatArray = 0.5 * (self.stiffness * (q[4:] - self.rest[4:]) ** 2).reshape(-1, 6).sum(axis=1)
-        return energy
+        return np.asarray(0.5 * (self.stiffness * (q[4:] - self.rest[4:]) ** 2).reshape(-1, 6).sum(axis=1))
 
     def fibre_strain(self, q: FloatArray) -> FloatArray:
         """Largest strain along the rod of the fibres at the border of each section, (N,), no unit: stretch and bending,
         |ε + κ_y z − κ_z y|, as far as they are stressed.
         """
         strains = self.strains(q) - self.spec.rest_strains
-        largest = [
-            np.abs(e[3] + e[1] * border[:, 1] - e[2] * border[:, 0]).max()
-            for e, border in zip(strains, (section.outline() for section in self.spec.section_list), strict=True)
-        ]
-        return np.array(largest)
+        pairs = zip(strains, (section.outline() for section in self.spec.section_list), strict=True)
+        return np.array([np.abs(e[3] + e[1] * border[:, 1] - e[2] * border[:, 0]).max() for e, border in pairs])
 
     def fibre_stress(self, q: FloatArray) -> FloatArray:
         """Largest stress along the rod at the border of each section, (N,), Pa."""
@@ -218,7 +209,7 @@ class RodModel(Model):
         points, triangles = swept_surface(spec.section_list, stations, every)
         surface = RodMap(*points, spec.lengths, spec.active, self.basis)
         radius = max(section.radius for section in spec.section_list)
-        return Skin(None, self.nodes(self.rest)[:, 0].copy(), triangles, radius, surface)
+        return Skin(None, node_poses(self.rest)[:, 0].copy(), triangles, radius, surface)
 
     def surface_stress(self, q: FloatArray, skin: RodMap) -> FloatArray:
         """Largest fibre stress of the section at each point of its skin, (p,), Pa."""

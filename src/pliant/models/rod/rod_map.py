@@ -85,14 +85,11 @@ class RodMap(PointMap):
         starts = np.concatenate([[0.0], np.cumsum(self.lengths)])
         return np.asarray(starts[self.section] + self.fraction * self.lengths[self.section])
 
-    def project(self, q: FloatArray, points: FloatArray) -> FloatArray:
-        """Arc lengths (k,), m, of the points of the rod at q nearest to `points` (k, 3) m."""
-        return nearest_arc_lengths(q, self.lengths, points)
-
     def carrying(self, q: FloatArray, points: FloatArray) -> RodMap:
         """The map whose points stand at `points` (p, 3) m when the rod is at q, at the same arc lengths."""
         frames = self._frames(q)
-        return self._with(offset=np.einsum("pri,pr->pi", frames[:, 1:], points - frames[:, 0] - q[0]))
+        offset = np.einsum("pri,pr->pi", frames[:, 1:], points - frames[:, 0] - q[0])
+        return replace(self, offset=np.ascontiguousarray(offset))
 
     def at_fractions(self, fractions: FloatArray) -> RodMap:
         """The map of the same points at `fractions` (p,) of their sections."""
@@ -100,7 +97,7 @@ class RodMap(PointMap):
 
     def centered(self) -> RodMap:
         """The map of the points on the axis beside these."""
-        return self._with(offset=np.zeros_like(self.offset))
+        return replace(self, offset=np.zeros_like(self.offset))
 
     def selected(self, which: Any) -> RodMap:
         """The map of some of the points, in the order of `which`."""
@@ -110,8 +107,7 @@ class RodMap(PointMap):
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the embedded points, (p, 3), m."""
         frames = self._frames(q)
-        positions: FloatArray = q[0] + frames[:, 0] + np.einsum("pri,pi->pr", frames[:, 1:], self.offset)
-        return positions
+        return np.asarray(q[0] + frames[:, 0] + np.einsum("pri,pi->pr", frames[:, 1:], self.offset))
 
     def frames(self, q: FloatArray) -> FloatArray:
         """Frames at the embedded points, (p, 3, 3), first columns along the rod."""
@@ -121,8 +117,7 @@ class RodMap(PointMap):
         """Derivatives of the embedded points by arc length, (p, 3), no unit: what a sliding point slides along."""
         psi = q[4:].reshape(-1, 2, 3)[self.section] / self.lengths[self.section, None, None]
         local = psi[:, 1] + np.cross(psi[:, 0], self.offset)
-        slopes: FloatArray = np.einsum("pri,pi->pr", self._frames(q)[:, 1:], local)
-        return slopes
+        return np.asarray(np.einsum("pri,pi->pr", self._frames(q)[:, 1:], local))
 
     def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the unknowns, (m, 6 + 6N), from rows over the points' coordinates, (m, 3p)."""
@@ -156,15 +151,10 @@ class RodMap(PointMap):
         return node_poses(q)
 
     def carrier_velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Those of the points themselves, (p, 3), m/s."""
-        return self.velocities(q, v)
-
-    def velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """J v: velocities (p, 3) m/s of the embedded points under the rates v (2 + 2N, 3), in one pass."""
+        """J v: velocities (p, 3) m/s of the points, which are their own carriers, in one pass."""
         sweep, x = self._sweep(q)
         twist = np.empty((len(x), 2, 3))
-        given = writable(v)
-        kinematics.twists(given, self.basis, self.kinds, sweep.stations.first, sweep.C, sweep.P, twist)
+        kinematics.twists(writable(v), self.basis, self.kinds, sweep.stations.first, sweep.C, sweep.P, twist)
         return np.asarray((twist[:, 1] + np.cross(twist[:, 0], x))[self._rank])
 
     def jacobians(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -178,9 +168,8 @@ class RodMap(PointMap):
         """Derivatives in time of what `jacobians` gives, under the rates v (2 + 2N, 3)."""
         sweep, x = self._sweep(q)
         moves, turns = self._blank()
-        given = writable(v)
         rates.jacobian_rates(
-            sweep.q, given, self.basis, self.kinds, sweep.stations.first, sweep.stations.fraction, sweep.ends, x,
+            sweep.q, writable(v), self.basis, self.kinds, sweep.stations.first, sweep.stations.fraction, sweep.ends, x,
             sweep.C, sweep.P, moves, turns,
         )  # fmt: skip
         return moves[self._rank], turns[self._rank]
@@ -204,9 +193,6 @@ class RodMap(PointMap):
         K[:6] = turn.T @ K[:6]
         K[:, :6] = K[:, :6] @ turn
         return K
-
-    def _with(self, *, offset: FloatArray) -> RodMap:
-        return RodMap(self.section, self.fraction, np.ascontiguousarray(offset), self.lengths, self.kinds, self.basis)
 
     def _blank(self) -> tuple[FloatArray, FloatArray]:
         shape = (len(self.section), 3, len(self._active))

@@ -158,7 +158,7 @@ class RodTrial(Trial):
         A, rates, known = np.empty((count, count)), np.empty(count), np.zeros(count)
         energy = step.end_momentum(
             start.kinds, stations.first, stations.mu, model.basis, start.frames, end.frames, end.C, end.P,
-            end.q[0] - start.q[0], (scheme.velocity, scheme.memory), self._momenta, p, A,
+            end.q[0] - start.q[0], (scheme.velocity, scheme.memory), self._carried[0], p, A,
         )  # fmt: skip
         M = model.based(A)
         if len(model.constrained_active):
@@ -243,10 +243,10 @@ class RodTrial(Trial):
             outer, inner = step.residual(
                 at.kinds, stations.first, stations.mu, model.basis, model.constrained, model.stiffness, model.rest,
                 bent, at.frames, at.C, at.P, start.frames, end.frames, end.q[0] - start.q[0], self._external,
-                self._moments, self._momenta, dx, rates, scheme.theta < 1.0, turn, r, forces,
+                self._moments, self._carried[0], dx, rates, scheme.theta < 1.0, turn, r, forces,
             )  # fmt: skip
             total += r / len(self._tests)
-        return Residual(total, float(np.sqrt(max(outer, inner, self._momentum_square)))), forces
+        return Residual(total, float(np.sqrt(max(outer, inner, self._carried[1])))), forces
 
     @property
     def _tests(self) -> tuple[float, ...]:
@@ -272,18 +272,9 @@ class RodTrial(Trial):
     def _start(self) -> Sweep:
         return self.model.sweep(self._q)
 
-    @property
-    def _momenta(self) -> FloatArray:
-        """Momenta of the particles at the start, (S, 3, 3), kg·m/s."""
-        return self._carried[0]
-
-    @property
-    def _momentum_square(self) -> float:
-        """Squared norm of the momentum of the start over h, N²."""
-        return self._carried[1]
-
     @cached_property
     def _carried(self) -> tuple[FloatArray, float]:
+        """Momenta (S, 3, 3) of the particles at the start, kg·m/s, and the squared norm of Jᵀ of them over h, N²."""
         momenta = np.zeros(self._external.shape)
         if not self._moving:
             return momenta, 0.0

@@ -44,8 +44,7 @@ class PointLoad:
     @property
     def value(self) -> FloatArray:
         """Force, N, shape (3,)."""
-        force: FloatArray = self.wrench[0]
-        return force
+        return np.asarray(self.wrench[0])
 
     @property
     def wrench(self) -> FloatArray:

@@ -22,11 +22,10 @@ from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
 from pliant.models.body import STATIONS, Parts
-from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, open_modes
 from pliant.models.model import StepStart
-from pliant.models.skin import Skin
 from pliant.models.supports import Claim, claimed, prescribed
+from pliant.models.surfaces import ContactShape, Skin
 from pliant.models.volume import assembly, readouts
 from pliant.models.volume.barycentric import BarycentricMap, NodeMap
 from pliant.models.volume.blocks import BlockModel, ConstrainedFactor

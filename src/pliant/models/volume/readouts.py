@@ -33,8 +33,7 @@ def cell_strain(model: VolumeModel, q: FloatArray) -> FloatArray:
     gradients, weights = cell_gradients(mesh)
     mean = np.einsum("mqki,mq->mki", gradients, weights / weights.sum(axis=1, keepdims=True))
     F = np.einsum("mki,mkj->mij", q[mesh.cells], mean)
-    strain: FloatArray = 0.5 * (np.einsum("mki,mkj->mij", F, F) - np.eye(3))
-    return strain
+    return np.asarray(0.5 * (np.einsum("mki,mkj->mij", F, F) - np.eye(3)))
 
 
 def cell_energy(model: VolumeModel, q: FloatArray) -> FloatArray:
@@ -61,8 +60,7 @@ def node_mean(model: VolumeModel, cell_values: FloatArray) -> FloatArray:
 def von_mises(stress: FloatArray) -> FloatArray:
     """Von Mises stress (…) in Pa of Cauchy stresses (…, 3, 3)."""
     deviator = stress - np.trace(stress, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) / 3.0
-    equivalent: FloatArray = np.sqrt(1.5 * np.sum(deviator**2, axis=(-2, -1)))
-    return equivalent
+    return np.asarray(np.sqrt(1.5 * np.sum(deviator**2, axis=(-2, -1))))
 
 
 def _by_cell(model: VolumeModel, point_values: FloatArray) -> FloatArray:

@@ -64,8 +64,7 @@ class Segments:
     def vectors(self, q: FloatArray) -> FloatArray:
         """x₁ − x₀ of segments with both ends in the volume, (s, 3), m."""
         terms = self.coefficients[:, None] * q[self.nodes]
-        vectors: FloatArray = np.add.reduceat(terms, self.ptr[:-1], axis=0)
-        return vectors
+        return np.asarray(np.add.reduceat(terms, self.ptr[:-1], axis=0))
 
     def add_forces(self, along: FloatArray, force: FloatArray) -> None:
         """Add cₐ × `along` (s, 3), N, of each segment to the nodal forces (n, 3)."""

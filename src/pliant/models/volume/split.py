@@ -56,8 +56,7 @@ class Split:
 
 def volume_points(points: Points, laws: IntArray) -> BoolArray:
     """Points (p,) of the volume energy of laws that make it a function of J alone: neo-Hookean and isochoric ones."""
-    found: BoolArray = (points.part == VOLUME) & (laws[points.material] >= NEO_HOOKEAN)
-    return found
+    return np.asarray((points.part == VOLUME) & (laws[points.material] >= NEO_HOOKEAN))
 
 
 def chosen_points(points: Points, which: BoolArray) -> Points:

@@ -78,8 +78,7 @@ class NodalTrial(Trial):
 
     def coordinate_scale(self) -> FloatArray:
         """Largest coordinates, (3,), m."""
-        scale: FloatArray = np.abs(self.evaluation_point()).max(axis=0)
-        return scale
+        return np.asarray(np.abs(self.evaluation_point()).max(axis=0))
 
 
 class VolumeTrial(NodalTrial):

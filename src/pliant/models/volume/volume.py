@@ -89,13 +89,12 @@ class Volume(Body):
         return mesh if position is None else mesh.translated(finite_array("position", position, shape=(3,)))
 
     def pieces(self, points: FloatArray, ends: Sequence[Ends], *, what: str, reach: float = 0.0) -> VolumePieces:
-        """Pieces of a cable with `ends` among `points` (p, 3), m, of the mesh."""
+        """Segments of a cable with `ends` among `points` (p, 3), m, of the mesh."""
         return VolumePieces.of(self, self.mesh, points, ends, what, reach)
 
     def region_points(self, placement: Mesh, region: Any, *, what: str) -> FloatArray:
         """Where the nodes that `region` selects in the mesh as it was made stand, (k, 3), m."""
-        points: FloatArray = placement.points[region.nodes(self.mesh.points, what=what)]
-        return points
+        return np.asarray(placement.points[region.nodes(self.mesh.points, what=what)])
 
     @property
     def materials(self) -> list[Material]:
