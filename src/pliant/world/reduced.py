@@ -1,4 +1,4 @@
-"""A world with some models or constraints replaced by reduced ones; it is stepped as any other."""
+"""A world with some of its parts replaced by smaller ones: again a world, which steps the same way."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pliant.world.world import World
 
 
 class Reduction(Protocol):
-    """Replaces models or constraints by reduced ones: a `Subspace` of a volume, a basis of contacts."""
+    """What makes models or constraints smaller: a `Subspace` of a volume, a basis of contacts."""
 
     def covers(self, part: Any) -> bool:
         """Whether it reduces this model or constraint."""
 
     def reduced(self, part: Any) -> Any:
-        """The reduced model or constraint."""
+        """The smaller one."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """The actuation `plan` by which a world was reduced, as JSON: stored with the world, without effect on it."""
+    """What a reduced world was made from: the actuation `plan` of the experiments, as JSON. It reduces nothing."""
 
     plan: str
 
@@ -31,12 +31,12 @@ class Training:
         return False
 
     def reduced(self, part: Any) -> Any:
-        """`part` itself."""
+        """The same."""
         return part
 
 
 def reduced(world: World, reductions: Sequence[Reduction]) -> World:
-    """`world` with every model and constraint that one of `reductions` covers replaced by its reduced one.
+    """`world` with every model and constraint that one of `reductions` covers replaced by its smaller one.
 
     States keep their shapes: positions (n, 3), m, of all nodes. Reductions are saved with the world.
     """
@@ -44,11 +44,15 @@ def reduced(world: World, reductions: Sequence[Reduction]) -> World:
     for reduction in reductions:
         found = False
         for parts in (models, constraints):
-            for index, part in enumerate(parts):
+            for number, part in enumerate(parts):
                 if reduction.covers(part):
                     found = True
-                    parts[index] = reduction.reduced(part)
+                    parts[number] = reduction.reduced(part)
         if not found and not isinstance(reduction, Training):
-            raise InputError(f"{reduction!r} covers no model or constraint of this world: it is for another one")
-    applied = (*world.reductions, *reductions)
-    return replace(world, models=tuple(models), constraints=tuple(constraints), reductions=applied)
+            raise InputError(f"{reduction!r} covers nothing in this world; it was made for things of another one")
+    return replace(
+        world,
+        models=tuple(models),
+        constraints=tuple(constraints),
+        reductions=(*world.reductions, *reductions),
+    )
