@@ -39,7 +39,7 @@ def test_no_row_feels_a_rigid_motion_of_both(kind):
         shift, turn = np.eye(6)[axis].reshape(2, 3)
         change = 0.0
         for h, x, model in zip(rows.H, q, world.models, strict=True):
-            rigid = np.zeros(model.held.shape)
+            rigid = np.zeros(model.constrained.shape)
             if x.ndim == 3:
                 rigid[:, 0], rigid[:, 1] = shift + np.cross(turn, x[:, 0]), turn
             else:
@@ -54,7 +54,7 @@ def test_rows_are_the_derivatives_of_the_distances():
     rows, _ = maker.rows(view_of(world, q))
     across = np.arange(rows.count) % 3 < 2
     rng = np.random.default_rng(0)
-    dx = [np.where(m.held, 0.0, rng.normal(size=m.held.shape)) for m in world.models]
+    dx = [np.where(m.constrained, 0.0, rng.normal(size=m.constrained.shape)) for m in world.models]
     sides = []
     for sign in (1, -1):
         moved = []

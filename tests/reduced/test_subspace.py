@@ -46,7 +46,7 @@ def subspace(world, modes, **options):
 def everything(world):
     """The subspace of all motions that supports allow."""
     model = world.models[0]
-    return subspace(world, np.eye(model.size)[:, ~model.held.ravel()])
+    return subspace(world, np.eye(model.size)[:, ~model.constrained.ravel()])
 
 
 def bends(world, count=3):
@@ -58,7 +58,7 @@ def bends(world, count=3):
         mode = np.zeros_like(model.rest)
         mode[:, 2] = x ** (2 + k)
         mode[:, 0] = -(2 + k) * x ** (1 + k) * (model.rest[:, 2] - 0.015) / 0.1
-        columns.append(np.where(model.held, 0.0, mode).ravel())
+        columns.append(np.where(model.constrained, 0.0, mode).ravel())
     return np.stack(columns, axis=1)
 
 
@@ -159,7 +159,7 @@ def arched(world):
     sink = np.zeros((*model.rest.shape, 5))
     sink[:, 0, 2], sink[:, 0, 3], sink[:, 0, 4] = -0.05 * x**2, -0.02 * x**2, -0.04 * x**3
     sink[:, 1, 0] = 0.3 * x**2
-    curvature = np.where(model.held[:, :, None], 0.0, sink).reshape(model.size, 5)
+    curvature = np.where(model.constrained[:, :, None], 0.0, sink).reshape(model.size, 5)
     return subspace(world, modes, curvature=curvature)
 
 
@@ -335,7 +335,7 @@ def test_a_state_outside_of_the_subspace_is_refused():
     world, _, _ = bar()
     small = reduced(world, [subspace(world, bends(world))])
     state = small.initial_state()
-    away = state.q[0] + np.where(small.models[0].held, 0.0, 1e-3)
+    away = state.q[0] + np.where(small.models[0].constrained, 0.0, 1e-3)
     with pytest.raises(pl.InputError, match="modes can reach"):
         pl.ImplicitEuler(dt=0.01)(small, replace(state, q=(away,)))
     near = small.models[0].nearest(away)

@@ -1,4 +1,4 @@
-"""Errors and warnings of the command line: one paragraph and an exit code; with --debug, the whole traceback."""
+"""How the command line fails: one readable paragraph and an exit code; with --debug, the whole traceback."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ from pliant.core.errors import PliantError, PliantWarning
 
 OK, FAILED, USAGE, DEFECT, INTERRUPTED = 0, 1, 2, 3, 130
 EXIT_CODES: dict[int, str] = {
-    OK: "success",
-    FAILED: "the command failed for the reason in its message",
-    USAGE: "an unknown or incomplete command or option",
+    OK: "all went well",
+    FAILED: "it could not be done, and the message says why",
+    USAGE: "a command or an option is not known or incomplete",
     DEFECT: "an error in Pliant itself",
     INTERRUPTED: "stopped from the keyboard",
 }
-"""Meaning of the exit codes."""
+"""What the exit codes of the command mean."""
+
+
 _NUMBER = re.compile(r"[-+]?\d[\d.eE+-]*")
 
 
 class SceneFileError(PliantError):
-    """A scene file failed; the message names the line."""
+    """Something in a person's scene file failed; the message names the line."""
 
 
-def report_error(error: BaseException, *, debug: bool) -> int:
-    """Print an error on standard error and return the exit code."""
+def tell(error: BaseException, *, debug: bool) -> int:
+    """Print what went wrong on standard error and return the exit code."""
     console = Console(stderr=True)
     if debug:
         text = "".join(traceback.format_exception(error)).rstrip()
@@ -46,15 +48,15 @@ def report_error(error: BaseException, *, debug: bool) -> int:
     advice = "" if debug else ", and run it again with --debug to see the whole traceback"
     _paragraph(
         console,
-        f"unexpected error: {type(error).__name__}: {error}{where}. This is a defect: please "
+        f"an error that Pliant did not foresee: {type(error).__name__}: {error}{where}. This is a defect: please "
         f"report it with the output of `pliant info`{advice}.",
     )
     return DEFECT
 
 
 class Warnings:
-    """Prints warnings as one line each, without the path of a source file. Of warnings that differ only in their
-    numbers the first is printed and the others are counted.
+    """Warnings as one line each, in place of Python's two with the path of a source file; of those that differ in their
+    numbers alone, the first is told and the others are counted.
     """
 
     def __init__(self) -> None:
@@ -63,7 +65,7 @@ class Warnings:
         warnings.showwarning = self._show
 
     def end(self) -> None:
-        """Print how many were suppressed."""
+        """Say how many were not told."""
         more = sum(count - 1 for count in self._counts.values())
         if more:
             self._print(f"{more} more warning{'s' if more > 1 else ''} of the same kind")

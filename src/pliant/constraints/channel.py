@@ -121,7 +121,7 @@ class ChannelRows(Constraint):
         """Name of the channel."""
         return self.spec.name
 
-    def holds(self, index: int) -> bool:
+    def constrains(self, index: int) -> bool:
         """Whether body `index` is in the channel."""
         return index in self.numbers
 
@@ -151,8 +151,8 @@ class ChannelRows(Constraint):
         ends = 3 * np.arange(len(points) + 1)
         picked = csr(directions.ravel(), columns, ends, (len(points), 3 * len(x)))
         H = view.blank(len(points))
-        H[volume] = self.map.pull(view.q[volume], picked)
-        H[slender] = -there.pull(view.q[slender], picked)
+        H[volume] = self.map.pull_back(view.q[volume], picked)
+        H[slender] = -there.pull_back(view.q[slender], picked)
         mu = self.spec.friction
         keys = self._first_key + self._keys(inner, width, len(gap))
         made = Rows.of(H, gap, law, lower=-mu, upper=mu, key=keys)
@@ -222,8 +222,8 @@ class ChannelRows(Constraint):
         ahead = sparse.csr_matrix(np.hstack([np.zeros((2, 3 * len(x) - 6)), -normals, normals]))
         turns = np.cross(normals, piece)  # δ(n · d) = (ω × n) · d = ω · (n × d)
         H = view.blank(2)
-        H[volume] = self.map.pull(view.q[volume], ahead)
-        H[slender] = tip.pull_spins(view.q[slender], sparse.csr_matrix(turns))
+        H[volume] = self.map.pull_back(view.q[volume], ahead)
+        H[slender] = tip.pull_back_spins(view.q[slender], sparse.csr_matrix(turns))
         keys = self._first_key + 3 * len(x) + 3 + np.arange(2)
         extra = Rows.of(H, normals @ piece, RowLaw.BILATERAL, key=keys)
         joined = {name: np.concatenate([getattr(part, name) for part in (rows, extra)]) for name in _COLUMNS}
@@ -337,9 +337,9 @@ class StiffChannelRows(ChannelRows):
         c = np.einsum("kr,kri,ki->k", F, frames, bends)
         directions = np.zeros((len(arc), 1, 3))
         directions[slides, 0] = tangents
-        slips = self.map.pull_along(q[volume], directions)[np.flatnonzero(slides)]
+        slips = self.map.pull_back_along(q[volume], directions)[np.flatnonzero(slides)]
         rod = np.zeros((2 * count, sizes[slender]))
-        rod[:count] = -there.pull_along(q[slender], tangents[:, None]).toarray()
+        rod[:count] = -there.pull_back_along(q[slender], tangents[:, None]).toarray()
         rod[count:, active] = np.einsum("kr,krn->kn", np.cross(tangents, F), turns)
         E = [sparse.csr_matrix((2 * count, size)) for size in sizes]
         E[volume] = sparse.vstack([slips, sparse.csr_matrix(slips.shape)], format="csr")

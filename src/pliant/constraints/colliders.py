@@ -97,9 +97,9 @@ class Collider:
         drift: FloatArray = points - (start[0] + local @ start[1:].T)
         return drift
 
-    def pull(self, view: RowView, H: sparse.csr_matrix) -> sparse.csr_matrix:
+    def pull_back(self, view: RowView, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the unknowns of the model from rows over its points."""
-        return self.map.pull(self.q(view), H)
+        return self.map.pull_back(self.q(view), H)
 
     def pull_at(
         self, view: RowView, points: FloatArray, directions: FloatArray, balls: IntArray | None = None
@@ -109,4 +109,4 @@ class Collider:
         """
         pose = self.q(view)
         carriers = self.map if balls is None else self.map.selected(balls)
-        return carriers.carrying(pose, points).pull_along(pose, directions)
+        return carriers.carrying(pose, points).pull_back_along(pose, directions)

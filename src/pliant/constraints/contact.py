@@ -7,7 +7,7 @@ the start is not undone at once, which would throw bodies apart, but at a bounde
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +30,7 @@ from pliant.collision import (
 )
 from pliant.constraints.colliders import Collider
 from pliant.constraints.keys import contact_row_keys
+from pliant.constraints.memory import Memory, as_saved
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.core.types import FloatArray, IndexArray
 
@@ -40,12 +41,12 @@ MOST_PAIRS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class ContactMemory:
+class ContactMemory(Memory):
     """Contacts of a pair and their frames (m, 3, 3): what the next step needs of identities, sides and tangents.
     Without friction the frames are the normals alone, (m, 1, 3).
     """
 
-    contacts: ContactSet
+    contacts: ContactSet = field(metadata=as_saved(kind=ContactSet))
     frames: FloatArray
 
     def forces(self, lam: FloatArray) -> FloatArray:
@@ -54,19 +55,6 @@ class ContactMemory:
         each = lam.reshape(count, -1) if count else np.zeros((0, 1))
         total: FloatArray = np.einsum("mk,mki->mi", each, self.frames[:, : each.shape[1]])
         return total
-
-    def arrays(self) -> dict[str, Any]:
-        """Everything as arrays, for saving."""
-        own = {item.name: np.asarray(getattr(self.contacts, item.name)) for item in fields(ContactSet)}
-        return own | {"frames": self.frames}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, Any]) -> ContactMemory:
-        """What `arrays` gave."""
-        own: dict[str, Any] = {
-            name: array if array.ndim else int(array) for name, array in arrays.items() if name != "frames"
-        }
-        return cls(ContactSet(**own), arrays["frames"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +81,7 @@ class ContactPair(Constraint):
         """What people name the pair by: both sides."""
         return (self.a.handle, self.b.handle)
 
-    def holds(self, index: int) -> bool:
+    def constrains(self, index: int) -> bool:
         """Whether body `index` may rest on another."""
         return self.a is not self.b and index in (self.a.index, self.b.index)
 
@@ -255,7 +243,7 @@ class ContactPair(Constraint):
         if a is b and a.surface is not None:
             assert a.index is not None
             nodes, weights = np.hstack([c.nodes_a, c.nodes_b]), np.hstack([c.weights_a, -c.weights_b])
-            yield a.index, a.pull(view, side_rows(nodes, weights, directions, c.point_count_a))
+            yield a.index, a.pull_back(view, side_rows(nodes, weights, directions, c.point_count_a))
             return
         for side, first in ((a, True), (b, False)):
             if side.index is not None:
@@ -267,10 +255,10 @@ class ContactPair(Constraint):
         if first and a.radius:
             return a.pull_at(view, c.point_a, directions, c.nodes_a[:, 0])
         if first:
-            return a.pull(view, side_rows(c.nodes_a, c.weights_a, directions, c.point_count_a))
+            return a.pull_back(view, side_rows(c.nodes_a, c.weights_a, directions, c.point_count_a))
         if not c.point_count_b:
             return b.pull_at(view, c.point_b, -directions)
-        return b.pull(view, side_rows(c.nodes_b, c.weights_b, directions, c.point_count_b, sign=-1.0))
+        return b.pull_back(view, side_rows(c.nodes_b, c.weights_b, directions, c.point_count_b, sign=-1.0))
 
 
 def _closing(start: FloatArray, end: FloatArray, margin: float, spacing: float) -> float:

@@ -11,7 +11,7 @@ model order reduction for contact forces", IEEE RA-L 6, 2021, section IV.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -23,12 +23,13 @@ from pliant.collision.contacts import check_capacity, key_base
 from pliant.collision.narrow.facing import FacingGaps, FacingTable
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactMemory, ContactPair
-from pliant.constraints.rows import Rows, RowView
+from pliant.constraints.memory import as_saved
+from pliant.constraints.rows import Rows, RowView, model_index
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.models.body import Model
-from pliant.models.motion_bound import GroupedRiders, approach_bound
+from pliant.models.motion_bound import EmbeddedGroups, approach_bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,27 +96,20 @@ class Facing:
 
 @dataclass(frozen=True, eq=False)
 class FacingMemory(ContactMemory):
-    """Contacts within the margin and their frames; `nearest` (p,) is the triangle each point saw last, `least` (g,) m
-    the smallest gap in each group when it was last looked at, and `reference` where its two sides stood then.
+    """Contacts within the margin and their frames; `nearest` (p,) is the triangle nearest to each point and `least`
+    (g,) m the smallest gap of each group when it was last evaluated, `reference_a` and `reference_b` the configuration
+    of its two sides then.
     """
 
     nearest: IntArray
     least: FloatArray
-    reference: tuple[FloatArray, FloatArray]
+    reference_a: FloatArray = field(metadata=as_saved("place_a"))
+    reference_b: FloatArray = field(metadata=as_saved("place_b"))
 
-    def arrays(self) -> dict[str, Any]:
-        """Everything as arrays, for saving."""
-        a, b = self.reference
-        own = {"nearest": self.nearest, "least": self.least, "place_a": a, "place_b": b}
-        return super().arrays() | own
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, Any]) -> FacingMemory:
-        """What `arrays` gave."""
-        rest = dict(arrays)
-        nearest, least, a, b = (rest.pop(name) for name in ("nearest", "least", "place_a", "place_b"))
-        base = ContactMemory.from_arrays(rest)
-        return cls(base.contacts, base.frames, nearest, least, (a, b))
+    @property
+    def reference(self) -> tuple[FloatArray, FloatArray]:
+        """The configurations of both sides."""
+        return self.reference_a, self.reference_b
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -158,7 +152,7 @@ class FacingPair(ContactPair):
         """Number of potential contacts."""
         return len(self.a.nodes)
 
-    def holds(self, index: int) -> bool:
+    def constrains(self, index: int) -> bool:
         """Whether body `index` may rest on another."""
         return self.a.index != self.b.index and index in (self.a.index, self.b.index)
 
@@ -199,7 +193,7 @@ class FacingPair(ContactPair):
             stands = [side.updated(then, x, groups) for side, then, x in parts]
         least = found.least if memory is None else np.where(groups, found.least, memory.least)
         none = np.zeros((0, self.width, 3))
-        return found, FacingMemory(self._none, none, found.face, least, (stands[0], stands[1]))
+        return found, FacingMemory(self._none, none, found.face, least, *stands)
 
     def gaps_of(
         self, view: RowView, groups: BoolArray, memory: FacingMemory | None, seen: FacingGaps | None = None
@@ -214,13 +208,13 @@ class FacingPair(ContactPair):
         return self.table.gaps(points, corners, memory.nearest, glance=glance, into=seen)
 
     @cached_property
-    def _sides(self) -> tuple[GroupedRiders, GroupedRiders]:
+    def _sides(self) -> tuple[EmbeddedGroups, EmbeddedGroups]:
         """What the points and the corners of each group ride on."""
         count, corners = self.table.group_count, self.table.seen_corners
         points = np.arange(self.count), self.table.group
         return (
-            GroupedRiders.build(self.a.map, *points, count),
-            GroupedRiders.build(self.b.map, *corners, count),
+            EmbeddedGroups.build(self.a.map, *points, count),
+            EmbeddedGroups.build(self.b.map, *corners, count),
         )
 
     @property
@@ -250,8 +244,7 @@ class FacingPair(ContactPair):
     def still(self, memory: FacingMemory | None) -> FacingMemory:
         """The memory of a step in which nothing was looked at."""
         assert memory is not None
-        none = np.zeros((0, self.width, 3))
-        return FacingMemory(self._none, none, memory.nearest, memory.least, memory.reference)
+        return replace(memory, contacts=self._none, frames=np.zeros((0, self.width, 3)))
 
     def contacts(self, seen: FacingGaps, points: Any) -> ContactSet:
         """The contacts of `points` (m,), ascending, as they are `seen`."""
@@ -302,15 +295,15 @@ class FacingPair(ContactPair):
     def _gradient(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
         """Rows of one side over its model, by way of the points and corners that touch alone."""
         if first:
-            return self.a.map.selected(contacts.nodes_a[:, 0]).pull_along(self.a.q(view), directions)
+            return self.a.map.selected(contacts.nodes_a[:, 0]).pull_back_along(self.a.q(view), directions)
         used, corners = np.unique(contacts.nodes_b, return_inverse=True)
         nodes = corners.reshape(-1, 3).astype(np.int32, copy=False)
         over = side_rows(nodes, -contacts.weights_b, directions, len(used))
-        return self.b.map.selected(used).pull(self.b.q(view), over)
+        return self.b.map.selected(used).pull_back(self.b.q(view), over)
 
 
 def _side(spec: Facing, body: Any, points: Any, what: str, models: Sequence[Model]) -> Collider:
-    index = next(k for k, model in enumerate(models) if model.spec is body)
+    index = model_index(models, body)
     where = np.asarray(points, np.float64)
     embedded = models[index].embed(where, what=f"{what} of {spec.name!r} on {body.name!r}", reach=spec.reach)
     return Collider(body, index, embedded, np.arange(len(where), dtype=np.int32), None, None, 0.0)

@@ -132,6 +132,11 @@ class RowView:
         return float(self.last_lam[found[0]]) if len(found) else 0.0
 
 
+def model_index(models: Sequence[Any], body: Any) -> int:
+    """Index of the model of `body` among `models`."""
+    return next(k for k, model in enumerate(models) if model.spec is body)
+
+
 def forces_of(wanted: IndexArray, keys: IndexArray | None, lam: FloatArray | None) -> FloatArray:
     """λ (k,) of the rows `wanted` (k,) among the rows `keys` with `lam`; 0 for those that are not there."""
     if keys is None or lam is None or not len(lam):
@@ -169,17 +174,20 @@ _NO_KEYS: IndexArray = np.zeros(0, np.int64)
 class Constraint:
     """Anything that contributes rows: an actuator, an attachment, a contact pair.
 
-    A step calls `detect`, then `rows` with what was detected. A new kind of constraint provides `name` and `rows`; the
-    rest has defaults.
+    A step calls `detect`, then `rows` with what was detected. A new kind of constraint provides `spec`, which has a
+    name, and `rows`; the rest has defaults.
     """
 
     is_contact: ClassVar[bool] = False
     """Whether it is a contact pair, of two sides `a` and `b` with friction `mu`."""
 
+    spec: Any
+    """What a person added to the scene."""
+
     @property
     def name(self) -> str:
-        """Name of the constraint, for people."""
-        raise NotImplementedError
+        """Name of the constraint, for people: that of `spec` by default."""
+        return str(self.spec.name)
 
     def detect(self, view: RowView) -> Any:
         """Collision detection and other geometric queries at the positions of `view`; None where there are none."""
@@ -195,13 +203,19 @@ class Constraint:
         """Detection and rows in one call."""
         return self.rows(view, self.detect(view))
 
-    def holds(self, index: int) -> bool:
+    def constrains(self, index: int) -> bool:
         """Whether the rows may constrain all rigid motions of body `index`, so that a quasi-static solve need not."""
         return False
 
     def welds(self, index: int) -> bool:
         """Whether the rows constrain body `index` bilaterally, from the first linear solve on."""
         return False
+
+    def connects(self, index: int) -> bool:
+        """Whether the rows transmit forces between body `index` and other bodies; by default where it constrains the
+        body. An inverse moves an effector only through such constraints.
+        """
+        return self.constrains(index)
 
     @property
     def direction_models(self) -> tuple[int, ...]:

@@ -102,7 +102,7 @@ class SheathRows(Constraint):
         """Identities of the rows, three for each place and three for the tip."""
         return row_keys(SHEATHS, self.key, 3 * len(self.places) + 3)
 
-    def holds(self, index: int) -> bool:
+    def constrains(self, index: int) -> bool:
         """Whether body `index` is one of the two."""
         return index in self.numbers
 
@@ -122,7 +122,7 @@ class SheathRows(Constraint):
             gap[:, 2] = np.einsum("ki,ki->k", directions[:, 2], (moved[0] - moved[1])[used])
         H = view.blank(gap.size)
         for sign, number, riding, x in zip((1.0, -1.0), self.numbers, there, q, strict=True):
-            H[number] = riding.selected(used).pull_along(x, sign * directions)
+            H[number] = riding.selected(used).pull_back_along(x, sign * directions)
         keys = self.keys.reshape(-1, 3)[used, :width].ravel()
         mu = self.spec.friction
         return Rows.of(H, gap.ravel(), law, lower=-mu, upper=mu, key=keys), None

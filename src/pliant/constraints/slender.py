@@ -69,7 +69,7 @@ class Side:
         """
         q = self.collider.q(view)
         there = self.strand.on_segments(self.segments.index_of(nodes), weights[:, 1])
-        return there.carrying(q, points).pull_along(q, directions)
+        return there.carrying(q, points).pull_back_along(q, directions)
 
 
 @dataclass(frozen=True, eq=False)

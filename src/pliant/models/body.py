@@ -97,7 +97,7 @@ class Model:
     """
 
     spec: Any
-    held: BoolArray
+    constrained: BoolArray
 
     stress_name: ClassVar[str | None] = None
     """What `surface_stress` shows, with kPa as its unit; None where there is none."""
@@ -127,7 +127,7 @@ class Model:
     @property
     def size(self) -> int:
         """Number of scalar unknowns, constrained ones included."""
-        return self.held.size
+        return self.constrained.size
 
     # Steps
 
@@ -158,9 +158,15 @@ class Model:
         return None
 
     @property
-    def least_mass(self) -> float:
+    def min_inertia_correction(self) -> float:
         """Multiple of the mass that a quasi-static solve adds at least, as a fraction of the stiffness; 0 as a rule."""
         return 0.0
+
+    def constrain_base(self, system: Any) -> tuple[int, float] | None:
+        """Add a spring as stiff as the body to A of `system`, at the unknown that only rows constrain: that unknown and
+        the spring (N/m, N·m). None where the body has no such unknown, as a rule.
+        """
+        return None
 
     def is_inverted(self, q: FloatArray) -> bool:
         """Whether some part of it is turned inside out, which its energy does not forbid."""

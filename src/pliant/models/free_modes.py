@@ -35,7 +35,7 @@ class FreeModes:
         rest: FloatArray = (flat - self.weighted @ (self.modes.T @ flat)).reshape(r.shape)
         return rest
 
-    def held(self, dx: FloatArray, compliance: FloatArray) -> FloatArray:
+    def without_rigid_motion(self, dx: FloatArray, compliance: FloatArray) -> FloatArray:
         """dx with its rigid part, in the sense of M, held by inertia forces: ΦᵀM (dx − A⁻¹MΦ a) = 0.
 
         `compliance` is A⁻¹MΦ (unknowns, f). Simply dropping the rigid part would spoil Newton's convergence, since dead
@@ -88,10 +88,10 @@ def open_modes(constrained: BoolArray, motions: FloatArray, size: float, weigh: 
     """Those of the rigid `motions` (…, 6) that move no unknown of `constrained` (…), M-orthonormal; None where there is
     none. `weigh` is the product with M.
     """
-    held = motions[constrained]
-    small = held if len(held) <= 6 else np.linalg.qr(held, mode="r")  # the same singular values and right vectors
-    _, singular, rows = np.linalg.svd(small, full_matrices=True) if len(held) else (None, np.zeros(0), np.eye(6))
-    resisted = int((singular > 1e-9 * np.sqrt(max(len(held), 1))).sum())
+    fixed = motions[constrained]
+    small = fixed if len(fixed) <= 6 else np.linalg.qr(fixed, mode="r")  # the same singular values and right vectors
+    _, singular, rows = np.linalg.svd(small, full_matrices=True) if len(fixed) else (None, np.zeros(0), np.eye(6))
+    resisted = int((singular > 1e-9 * np.sqrt(max(len(fixed), 1))).sum())
     if resisted == 6:
         return None
     open_twists = rows[resisted:].T

@@ -76,15 +76,13 @@ class MatrixStiffness(GeometricStiffness):
 
 
 class System(Protocol):
-    """A dx = r of one model. `r` has the shape of dx, in N (and N·m), zero at held unknowns; `held_dx` is how far held
-    unknowns have to move, or None.
-    """
+    """A dx = r of one model. `r` has the shape of dx, in N (and N·m), and is zero at constrained unknowns."""
 
     r: FloatArray
 
     @property
-    def held_dx(self) -> FloatArray | None:
-        """How far held unknowns have to move."""
+    def constrained_dx(self) -> FloatArray | None:
+        """Prescribed motion of the constrained unknowns, of the shape of dx; None where they stay."""
 
     def factorize(self) -> Factor:
         """Numeric factor of A; a `SingularError` where A is not positive definite."""
@@ -163,21 +161,21 @@ class Trial(Protocol):
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """The displacement dx followed by `scale` × step; rotations follow by exp."""
 
-    def reach(self) -> FloatArray:
+    def coordinate_scale(self) -> FloatArray:
         """Largest coordinates, to be broadcast to the shape of dx: what the last bits of q are relative to."""
 
     def velocities(self) -> FloatArray:
         """v at the end of the step, for the dx so far."""
 
-    def confined(self, force: FloatArray) -> FloatArray:
+    def reduced_force(self, force: FloatArray) -> FloatArray:
         """What is left of forces, of the shape of dx, N (and N·m), that the motions of the model feel."""
 
-    def whole(self, along: Residual, push: FloatArray | None) -> Residual:
+    def full_residual(self, along: Residual, push: FloatArray | None) -> Residual:
         """The residual of the model with all its motions, of which supports bear what is at held unknowns, where that
         along the motions it has is `along`; with the forces `push` of rows, of the shape of dx, N (and N·m), in both.
         """
 
-    def ended(self, q: FloatArray) -> None:
+    def accept(self, q: FloatArray) -> None:
         """The step has led to q."""
 
 
@@ -195,13 +193,13 @@ class TrialBase:
         """The same step at another fraction of the load increment."""
         return evolve(self, load_fraction=fraction)
 
-    def confined(self, force: FloatArray) -> FloatArray:
+    def reduced_force(self, force: FloatArray) -> FloatArray:
         """The forces themselves, of the shape of dx, N (and N·m)."""
         return force
 
-    def whole(self, along: Residual, push: FloatArray | None) -> Residual:
+    def full_residual(self, along: Residual, push: FloatArray | None) -> Residual:
         """The residual itself."""
         return along
 
-    def ended(self, q: FloatArray) -> None:
+    def accept(self, q: FloatArray) -> None:
         """Nothing to remember of q."""

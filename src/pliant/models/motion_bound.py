@@ -19,7 +19,7 @@ from pliant.models.point_map import PointMap
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedRiders:
+class EmbeddedGroups:
     """One side of g groups: which ends of which pieces its riding points follow, and how they may exaggerate that.
 
     pieces        (m, e) ends of the pieces that a group's points ride on, those of group k from `start[k]` on: two
@@ -37,18 +37,18 @@ class GroupedRiders:
     bow: float
 
     @classmethod
-    def build(cls, riders: PointMap, points: Any, groups: Any, count: int) -> GroupedRiders:
+    def build(cls, riders: PointMap, points: Any, groups: Any, count: int) -> EmbeddedGroups:
         """Point `points[j]` of the map `riders` belongs to group `groups[j]` of `count`; it may belong to several."""
         which, own = np.asarray(points, np.int64), np.asarray(groups, np.int64)
-        following = riders.following(which)
-        ends, stretch, arm = following.carriers, following.stretch, following.arm
+        carrier_bound = riders.carrier_bound(which)
+        ends, stretch, arm = carrier_bound.carriers, carrier_bound.stretch, carrier_bound.arm
         repeats = len(ends) // max(len(which), 1)
         distinct = np.unique(np.column_stack([np.repeat(own, repeats), ends]), axis=0)
         start = np.searchsorted(distinct[:, 0], np.arange(count + 1)).astype(np.int32)
         widest, longest = np.zeros(count), np.zeros(count)
         np.maximum.at(widest, own, stretch)
         np.maximum.at(longest, own, arm)
-        return cls(riders, start, np.ascontiguousarray(distinct[:, 1:], np.int32), widest, longest, following.bow)
+        return cls(riders, start, np.ascontiguousarray(distinct[:, 1:], np.int32), widest, longest, carrier_bound.bow)
 
     def ends(self, q: FloatArray) -> FloatArray:
         """Places and, where there are any, frames (k = 4, else 1) of the pieces' ends, (m, e, k, 3), m."""
@@ -74,7 +74,7 @@ class GroupedRiders:
 
 
 def approach_bound(
-    sides: tuple[GroupedRiders, GroupedRiders],
+    sides: tuple[EmbeddedGroups, EmbeddedGroups],
     now: tuple[FloatArray, FloatArray],
     then: tuple[FloatArray, FloatArray],
 ) -> FloatArray:

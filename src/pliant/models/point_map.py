@@ -14,7 +14,7 @@ from pliant.core.types import FloatArray, IndexArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Following:
+class CarrierBound:
     """How k embedded points follow what carries them: each the e `carriers` (k e', e) of its element.
 
     `stretch` (k,) is how far a point moves at most when all its carriers move by one, `arm` (k,) m the same when their
@@ -45,15 +45,15 @@ class PointMap:
         """The map of some of the points, in the order of `which`."""
         raise NotImplementedError
 
-    def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+    def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the unknowns of the model, (m, unknowns), from rows H over the points' coordinates, (m, 3p)."""
         raise NotImplementedError
 
-    def pull_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
+    def pull_back_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
         """Rows over the unknowns, (p w, unknowns), of each point along its own `directions` (p, w, 3)."""
         raise NotImplementedError
 
-    def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
+    def pull_back_row(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over the unknowns, (1, unknowns), of one row over all points, `slope` (p, 3)."""
         raise NotImplementedError
 
@@ -81,10 +81,10 @@ class PointMap:
         """Velocities (n, 3), m/s, of the same carriers, or of the points."""
         raise NotImplementedError
 
-    def following(self, which: IndexArray) -> Following:
+    def carrier_bound(self, which: IndexArray) -> CarrierBound:
         """How the points `which` (k,) follow their carriers."""
         count = len(which)
-        return Following(which[:, None].astype(np.int32), np.ones(count), np.zeros(count))
+        return CarrierBound(which[:, None].astype(np.int32), np.ones(count), np.zeros(count))
 
     # Only where the model has frames
 
@@ -92,7 +92,7 @@ class PointMap:
         """Frames at the points, (p, 3, 3), no unit; on a slender body first columns along its axis."""
         raise NotImplementedError
 
-    def pull_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+    def pull_back_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the unknowns, (m, unknowns), from rows over the spins of the points' frames, (m, 3p)."""
         raise NotImplementedError
 

@@ -16,8 +16,8 @@ Claim = tuple[Support, IntArray, str | None]
 
 def claimed(support: Support, nodes: IntArray, positions: BoolArray, frames: BoolArray | None = None) -> Claim:
     """Mark what `support` constrains of its `nodes` in `positions` (n, 3) and, where it holds them, `frames` (n, 3)."""
-    taken = [f"{'xyz'[a]} of node {n}" for a in support.axis_numbers for n in nodes[positions[nodes, a]][:1]]
-    positions[nodes[:, None], support.axis_numbers] = True
+    taken = [f"{'xyz'[a]} of node {n}" for a in support.axis_indices for n in nodes[positions[nodes, a]][:1]]
+    positions[nodes[:, None], support.axis_indices] = True
     if frames is not None and support.rotation is not None:
         taken += [f"the frame of node {n}" for n in nodes[frames[nodes, 0]][:1]]
         frames[nodes] = True
@@ -48,7 +48,7 @@ def prescribed(name: str, rest: FloatArray, claims: tuple[Claim, ...], values: M
     target = rest
     for (support, nodes, _), displacement, rotation in moving(name, claims, values):
         target = target.copy() if target is rest else target
-        for axis, amount in zip(support.axis_numbers, displacement, strict=True):
+        for axis, amount in zip(support.axis_indices, displacement, strict=True):
             target[nodes, 0, axis] = rest[nodes, 0, axis] + amount
         if rotation is not None:
             target[nodes, 1:] = rotation_exp(rotation) @ rest[nodes, 1:]

@@ -6,7 +6,7 @@ contact away from the points keeps its row, and one among them from the tolerate
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +16,7 @@ from pliant.collision import ContactSet
 from pliant.constraints.contact import ContactMemory, ContactPair
 from pliant.constraints.facing import FacingMemory, FacingPair
 from pliant.constraints.keys import MODE_FEATURES
+from pliant.constraints.memory import Memory, as_saved
 from pliant.constraints.rows import Rows, RowView, joined
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.reduced.combined_rows import combined_rows
@@ -29,35 +30,17 @@ HELD = 0.9
 
 @dataclass(frozen=True, eq=False)
 class OtherContacts:
-    """Contacts of a colliding pair beside its modes: all that were `detected`; those of them with rows of their own,
-    `full`, and the `depth` (m,) m that each of these may have.
+    """Contacts of a colliding pair beside its modes: all that were `detected`, those of them with rows of their own,
+    `full`, and the allowed `depth` (m,) m of each of these.
     """
 
-    detected: ContactSet
-    full: ContactMemory
-    depth: FloatArray
-
-    def arrays(self) -> dict[str, Any]:
-        """Everything as arrays, for saving."""
-        detected = {f"found_{item.name}": getattr(self.detected, item.name) for item in fields(ContactSet)}
-        full = {f"full_{name}": array for name, array in self.full.arrays().items()}
-        return {name: np.asarray(array) for name, array in (detected | full | {"own_depth": self.depth}).items()}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, Any]) -> OtherContacts:
-        """What `arrays` gave."""
-        found, full = (
-            ContactMemory.from_arrays(
-                {"frames": np.zeros((0, 1, 3))}
-                | {name.removeprefix(part): array for name, array in arrays.items() if name.startswith(part)}
-            )
-            for part in ("found_", "full_")
-        )
-        return cls(found.contacts, full, arrays["own_depth"])
+    detected: ContactSet = field(metadata=as_saved(kind=ContactSet, prefix="found_"))
+    full: ContactMemory = field(metadata=as_saved(kind=ContactMemory, prefix="full_"))
+    depth: FloatArray = field(metadata=as_saved("own_depth"))
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedMemory:
+class ReducedMemory(Memory):
     """What a reduced pair keeps of a step.
 
     `points` are the contacts of the points that a mode in use touches or that have a row of their own; row j pushes
@@ -65,10 +48,10 @@ class ReducedMemory:
     are the contacts beside the modes, whose rows follow; None for a facing.
     """
 
-    points: FacingMemory
-    combination: FloatArray
+    points: FacingMemory = field(metadata=as_saved(kind=FacingMemory))
+    combination: FloatArray = field(metadata=as_saved("shares"))
     unknown: int
-    others: OtherContacts | None = None
+    others: OtherContacts | None = field(default=None, metadata=as_saved(kind=OtherContacts, only_with="own_depth"))
 
     @cached_property
     def contacts(self) -> ContactSet:
@@ -98,19 +81,10 @@ class ReducedMemory:
             total = np.einsum("mk,mki->mi", each, self.points.frames[:, : each.shape[1]])
         return total if self.others is None else np.concatenate([total, self.others.full.forces(rest)])
 
-    def arrays(self) -> dict[str, Any]:
-        """Everything as arrays, for saving."""
-        own = {"shares": self.combination, "unknown": np.array(self.unknown)}
-        return self.points.arrays() | own | ({} if self.others is None else self.others.arrays())
-
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any]) -> ReducedMemory:
-        """What `arrays` gave."""
-        rest = {name.removeprefix("few_"): array for name, array in arrays.items()}  # so named by earlier versions
-        others = OtherContacts.from_arrays(rest) if "own_depth" in rest else None
-        own = {name: array for name, array in rest.items() if not name.startswith(("found_", "full_", "own_"))}
-        combination, unknown = own.pop("shares"), int(own.pop("unknown"))
-        return cls(FacingMemory.from_arrays(own), combination, unknown, others)
+        """The memory that `arrays` was made from; earlier versions put "few_" before its names."""
+        return super().from_arrays({name.removeprefix("few_"): array for name, array in arrays.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +121,9 @@ class ReducedPair(ContactPair):
         """What people name the pair by."""
         return self.full.handles
 
-    def holds(self, index: int) -> bool:
+    def constrains(self, index: int) -> bool:
         """Whether body `index` may rest on another."""
-        return self.full.holds(index)
+        return self.full.constrains(index)
 
     @property
     def tolerated(self) -> float:

@@ -50,13 +50,13 @@ class SubspaceModel(VolumeModel):
             _check_curved(model, modes)
             curvature = _held_away(model, np.array(subspace.curvature, np.float64, order="C"))
             chart: Chart = CurvedChart.of(model.rest, modes, curvature, model.mass)
-        elif not model.held.any():
+        elif not model.constrained.any():
             modes = _orthonormal(model, modes)
             _check_carried(model)
             chart = CarriedChart.of(model.rest, modes, model.mass)
         else:
             chart = HeldChart.of(model.rest, _orthonormal(model, modes), model.mass)
-        if model.held.any():
+        if model.constrained.any():
             _check_held(model)
         chosen = None if subspace.points is None else np.asarray(subspace.points, np.int64)
         weights = None if subspace.weights is None else np.asarray(subspace.weights, np.float64)
@@ -80,7 +80,7 @@ class SubspaceModel(VolumeModel):
         workspace.give(self, "reached", (*known[-1:], q))
         return SubspaceTrial(self, start._replace(workspace=workspace))
 
-    def whole_trial(self, start: StepStart) -> Any:
+    def full_trial(self, start: StepStart) -> Any:
         """The same step of the volume with all its unknowns and integration points: what supports have to bear."""
         return super().trial(start)
 
@@ -131,12 +131,12 @@ class SubspaceModel(VolumeModel):
 
 def _held_away(model: VolumeModel, modes: FloatArray) -> FloatArray:
     """The modes (3n, k), zero at constrained nodes."""
-    held = modes[model.held_unknowns]
+    held = modes[model.constrained_unknowns]
     if held.size and np.abs(held).max() > 1e-9 * np.abs(modes).max():
         raise InputError(
             f"a mode of {model.name!r} moves constrained nodes; take snapshots of the body with the same supports"
         )
-    modes[model.held_unknowns] = 0.0
+    modes[model.constrained_unknowns] = 0.0
     return modes
 
 
@@ -155,7 +155,7 @@ def _orthonormal(model: VolumeModel, modes: FloatArray) -> FloatArray:
 
 
 def _check_curved(model: VolumeModel, modes: FloatArray) -> None:
-    if not model.held.any():
+    if not model.constrained.any():
         raise InputError(f"nothing holds {model.name!r}; a curved subspace is for bodies that are held: leave it plane")
     off = modes.T @ (np.repeat(model.mass.nodal, 3)[:, None] * modes) - np.eye(modes.shape[1])
     if np.abs(off).max() > 1e-8:
@@ -177,7 +177,7 @@ def _check_held(model: VolumeModel) -> None:
     """A constrained body must be constrained against all rigid motions."""
     motions = rigid_motions(model.rest - model.rest.mean(axis=0))
     motions[:, 3:] /= float(np.ptp(model.rest, axis=0).max())
-    if np.linalg.matrix_rank(motions[model.held_unknowns], tol=1e-9 * np.sqrt(len(motions))) < 6:
+    if np.linalg.matrix_rank(motions[model.constrained_unknowns], tol=1e-9 * np.sqrt(len(motions))) < 6:
         raise InputError(
             f"the supports of {model.name!r} leave a rigid motion free, which modes follow for small angles only: "
             "constrain all rigid motions, or none"

@@ -91,7 +91,7 @@ class SubspaceSystem:
     known: Pairing
     workspace: Workspace
     warped: bool
-    held_dx: FloatArray | None = None
+    constrained_dx: FloatArray | None = None
     factor: SubspaceFactor | None = None
     elastic: ClassVar[bool] = True
 
@@ -187,22 +187,22 @@ class SubspaceTrial(NodalTrial):
             system.add_stiffness(PressureStiffness(facets, pressure, x, scheme.theta))
         return system, Residual(r, scale)
 
-    def confined(self, force: FloatArray) -> FloatArray:
+    def reduced_force(self, force: FloatArray) -> FloatArray:
         """What nodal forces (n, 3), N, do along the motions, as nodal forces."""
         place = self._place(self.evaluation_point())
         return place.spread(place.forces(force))
 
-    def whole(self, along: Residual, push: FloatArray | None) -> Residual:
+    def full_residual(self, along: Residual, push: FloatArray | None) -> Residual:
         """The residual (n, 3), N, of the volume with all its unknowns and integration points, and the forces `push` of
         rows: that along the motions knows nothing of supports, nor of what the motions cannot balance.
         """
         model = self.model
         start = StepStart(self._q, self._v, self._scheme, self._gravity, self._controls, self.workspace)
-        trial = model.whole_trial(start)
+        trial = model.full_trial(start)
         own: Residual = trial.at(self.dx).residual()
         return own if push is None else Residual(own.r + push, max(own.scale, float(np.linalg.norm(push))))
 
-    def ended(self, q: FloatArray) -> None:
+    def accept(self, q: FloatArray) -> None:
         """The step has led to q (n, 3), which therefore lies in the subspace."""
         self.model.reached(q, self.workspace)
 

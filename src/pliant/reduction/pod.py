@@ -87,7 +87,7 @@ def pod(
     positive("tolerance", tolerance)
     shapes = displacements(model, snapshots)
     G = _PRODUCT[product](model)
-    modes, singular_values = _decomposed(G, shapes, np.setdiff1d(np.arange(model.size), model.held_unknowns))
+    modes, singular_values = _decomposed(G, shapes, np.setdiff1d(np.arange(model.size), model.constrained_unknowns))
     count = int(np.sum(singular_values > _ROUNDING * singular_values[0])) if len(singular_values) else 0
     if not count:
         raise InputError(f"no snapshot moves {model.name!r} away from its rest shape: take some under load")
@@ -103,9 +103,9 @@ def pod(
 def displacements(model: VolumeModel, snapshots: Any) -> FloatArray:
     """Displacements (s, 3n), m, of snapshots (s, n, 3); of an unconstrained body in its own frame."""
     positions = finite_array(f"snapshots of {model.name!r}", snapshots, shape=(None, *model.rest.shape))
-    if model.held.any():
+    if model.constrained.any():
         moved: FloatArray = (positions - model.rest).reshape(len(positions), -1)
-        moved[:, model.held_unknowns] = 0.0
+        moved[:, model.constrained_unknowns] = 0.0
         return moved
     return np.stack([carried_shape(x, model.rest, model.mass.nodal)[2].ravel() for x in positions])
 

@@ -15,16 +15,15 @@ from pliant.actuators.values import Displacement, VolumeRatio
 from pliant.control import Effector, Inverse
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
-from pliant.geometric import Geometric
 from pliant.models.volume import Support
 from pliant.record import Recorder, Run
 from pliant.robots import Marker
 from pliant.stepping import ImplicitEuler, StepInfo
+from pliant.stepping.minimum_energy import Geometric
 from pliant.viewer.contents import SceneContents
-from pliant.viewer.dragging import DraggedMotion, center_of, draggable, with_motions
+from pliant.viewer.dragging import Dragged, center_of, draggable, rebuilt, with_motions
 from pliant.viewer.frame import Frame, world_frame
 from pliant.viewer.inputs import Range, scalar, world_ranges
-from pliant.viewer.properties import rebuilt
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand, Handle
 from pliant.world import State, World
 
@@ -76,7 +75,7 @@ class WorldSubject:
         self.lifted = tuple(lifted)
         self.usual_step = usual_step
         self.control, self.stepper = control, stepper
-        self._dragged = {k: DraggedMotion() for k, one in enumerate(world.obstacles) if draggable(one)}
+        self._dragged = {k: Dragged() for k, one in enumerate(world.obstacles) if draggable(one)}
         self.world = with_motions(world, self._dragged)
         self.contents = SceneContents.of_world(self.world)
         self.state: State = self.world.initial_state()
@@ -188,17 +187,17 @@ class WorldSubject:
         )
 
     def arrived(self, displacements: FloatArray) -> bool:
-        """Whether every obstacle has its wanted displacement, `displacements` (k, 3) m."""
+        """Whether every obstacle is where it was dragged to, `places` (k, 3) m from where it stood."""
         pairs = zip(self._dragged.values(), displacements, strict=True)
         return all(np.array_equal(motion.displacement, wanted) for motion, wanted in pairs)
 
     def frame(self) -> Frame:
-        """The present frame."""
+        """What there is to draw now."""
         state, info = self.state, self.info
         return world_frame(state, info, None if self.tip is None else self.tip.at(state))
 
     def values(self, mode: str, frame: Frame) -> dict[int, FloatArray]:
-        """Values that bodies are coloured by."""
+        """What bodies are coloured by."""
         return self.contents.values(mode, frame.q)
 
     def actuation(self) -> dict[Any, float]:
@@ -250,8 +249,11 @@ class WorldSubject:
         for motion, wanted in zip(self._dragged.values(), displacements, strict=True):
             offset = wanted - motion.displacement
             length = float(np.linalg.norm(offset))
-            moved = motion.displacement + offset * min(1.0, most / max(length, 1e-300))
-            motion.move(self.state.time, self.state.time + dt, moved)
+            motion.go(
+                self.state.time,
+                self.state.time + dt,
+                motion.displacement + offset * min(1.0, most / max(length, 1e-300)),
+            )
 
     def _inverse(self, dt: float) -> tuple[Effector, ImplicitEuler]:
         """Effector and stepper of the inverse, made once for each step length."""
@@ -270,7 +272,7 @@ def inferred_tip(world: World) -> tuple[Marker | None, tuple[Any, ...]]:
     for actuator in actuators:
         for body in actuator.bodies:
             model = world.models[world.index(body)]
-            constrained = getattr(model, "held", None)
+            constrained = getattr(model, "constrained", None)
             if getattr(body, "mesh", None) is None or constrained is None or not np.any(constrained):
                 continue
             rest = body.mesh.points

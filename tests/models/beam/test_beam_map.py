@@ -62,17 +62,17 @@ def test_pull_is_the_derivative_of_points_and_frames(bent, riding):
         ],
         axis=1,
     ) / (2 * eps)
-    np.testing.assert_allclose(riding.pull(bent, every).toarray(), points, atol=1e-8)
-    np.testing.assert_allclose(riding.pull_spins(bent, every).toarray(), spins, atol=1e-8)
+    np.testing.assert_allclose(riding.pull_back(bent, every).toarray(), points, atol=1e-8)
+    np.testing.assert_allclose(riding.pull_back_spins(bent, every).toarray(), spins, atol=1e-8)
 
 
 def test_one_row_and_rows_along_directions_are_those_of_pull(bent, riding):
     slope, directions = RNG.normal(size=(5, 3)), RNG.normal(size=(5, 2, 3))
-    one = riding.pull(bent, sparse.csr_matrix(slope.reshape(1, -1))).toarray()
-    np.testing.assert_allclose(riding.pull_one(bent, slope).toarray(), one, atol=1e-14)
+    one = riding.pull_back(bent, sparse.csr_matrix(slope.reshape(1, -1))).toarray()
+    np.testing.assert_allclose(riding.pull_back_row(bent, slope).toarray(), one, atol=1e-14)
     each = sparse.block_diag(list(directions), format="csr")
-    along = riding.pull_along(bent, directions).toarray()
-    np.testing.assert_allclose(along, riding.pull(bent, each).toarray(), atol=1e-14)
+    along = riding.pull_back_along(bent, directions).toarray()
+    np.testing.assert_allclose(along, riding.pull_back(bent, each).toarray(), atol=1e-14)
 
 
 def test_the_axis_passes_the_nodes_along_their_frames(model, bent):

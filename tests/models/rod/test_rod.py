@@ -96,7 +96,9 @@ def test_mass_and_stiffness_follow_the_sections():
 
 
 def test_only_what_the_base_may_do_is_free():
-    free = {kind: (~RodModel.build(pl.Rod(1.0, 2, base=base, **ROD)).held[:2]).sum() for kind, base in BASES.items()}
+    free = {
+        kind: (~RodModel.build(pl.Rod(1.0, 2, base=base, **ROD)).constrained[:2]).sum() for kind, base in BASES.items()
+    }
     assert free == {"fixed": 0, "free": 6, "slide": 1, "turn": 1}
 
 

@@ -55,12 +55,12 @@ def test_pull_is_the_derivative(base, bent):
     model = build(base=base, rotation=(0.3, 0.2, 0.1))
     q = np.vstack([model.rest[:4], bent[4:]])
     at = RodMap.at(model, [0.9, 0.0, 0.5, 1.0], 0.05 * RNG.normal(size=(4, 3)))
-    J, S = (pull(q, sparse.identity(12, format="csr")).toarray() for pull in (at.pull, at.pull_spins))
+    J, S = (pull(q, sparse.identity(12, format="csr")).toarray() for pull in (at.pull_back, at.pull_back_spins))
     F = at.frames(q)
     for number in range(model.size):
         unit = np.zeros(model.size)
         unit[number] = 1.0
-        unit = unit.reshape(model.held.shape)
+        unit = unit.reshape(model.constrained.shape)
         np.testing.assert_allclose(
             J[:, number], difference(lambda h, u=unit: at.points(moved(model, q, h * u))).ravel(), atol=1e-10
         )
@@ -73,15 +73,15 @@ def test_pull_is_the_derivative(base, bent):
 
 
 def test_products_in_one_pass_are_those_of_the_matrix(model, bent, places):
-    J = places.pull(bent, sparse.identity(18, format="csr")).toarray()
-    v, f = RNG.normal(size=model.held.shape), RNG.normal(size=(6, 3))
+    J = places.pull_back(bent, sparse.identity(18, format="csr")).toarray()
+    v, f = RNG.normal(size=model.constrained.shape), RNG.normal(size=(6, 3))
     np.testing.assert_allclose(places.velocities(bent, v).ravel(), J @ v.ravel(), atol=1e-13)
     np.testing.assert_allclose(places.forces(bent, f).ravel(), J.T @ f.ravel(), atol=1e-13)
-    np.testing.assert_allclose(places.pull_one(bent, f).toarray()[0], J.T @ f.ravel(), atol=1e-13)
+    np.testing.assert_allclose(places.pull_back_row(bent, f).toarray()[0], J.T @ f.ravel(), atol=1e-13)
 
 
 def test_the_rate_of_the_jacobian_is_its_derivative_in_time(model, bent, places):
-    v = RNG.normal(size=model.held.shape)
+    v = RNG.normal(size=model.constrained.shape)
     for part in range(2):
         rate = places.jacobian_rates(bent, v)[part]
         expected = difference(lambda h, p=part: places.jacobians(moved(model, bent, h * v))[p])
@@ -117,7 +117,7 @@ def test_the_jacobian_and_its_rate_match_the_complex_step(bent):
     tip = RodMap.at(model, [1.0])
     np.testing.assert_allclose(tip.points(q)[0], exponentials(q[4:])[:3, 3], atol=1e-14)
     np.testing.assert_allclose(tip.jacobians(q)[0][0, :, 6:], complex_step(q[4:]), atol=1e-13)
-    v = np.zeros(model.held.shape)
+    v = np.zeros(model.constrained.shape)
     v[2:] = RNG.normal(size=v[2:].shape)
     expected = difference(lambda h: complex_step(q[4:] + h * v[2:]))
     np.testing.assert_allclose(tip.jacobian_rates(q, v)[0][0, :, 6:], expected, atol=1e-10)
@@ -194,6 +194,6 @@ def test_the_stiffness_of_loads_is_the_derivative_of_their_forces(base, bent):
     for column in free:
         unit = np.zeros(model.size)
         unit[model.active[column]] = 1.0
-        unit = unit.reshape(model.held.shape)
+        unit = unit.reshape(model.constrained.shape)
         slope = difference(lambda h, u=unit: at.forces(moved(model, q, h * u), f)).ravel()[model.active]
         np.testing.assert_allclose(K[free, column], -slope[free], atol=1e-9)

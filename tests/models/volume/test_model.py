@@ -28,13 +28,13 @@ def test_clamped_nodes_are_removed_and_rollers_decoupled():
     model.assemble(model.rest, mass=0.0, stiffness=1.0, tangent=Tangent.EXACT, values=values)
     K = BlockMatrix(model.pattern, values.copy()).to_scipy()
     rhs = np.random.default_rng(0).normal(size=model.rest.shape)
-    rhs[model.held] = 0.0
-    free = ~model.held.ravel()
+    rhs[model.constrained] = 0.0
+    free = ~model.constrained.ravel()
     expected = np.zeros(rhs.size)
     expected[free] = spsolve(K[free][:, free].tocsc(), rhs.ravel()[free])
     solved = model.factorize(values).solve(rhs)
     np.testing.assert_allclose(solved.ravel(), expected, atol=1e-10 * np.abs(expected).max())
-    assert not solved[model.held].any()
+    assert not solved[model.constrained].any()
 
 
 @pytest.mark.parametrize("tangent", [Tangent.EXACT, Tangent.PROJECTED, Tangent.WARPED])

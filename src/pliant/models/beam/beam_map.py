@@ -35,7 +35,7 @@ from pliant.core.spins import (
     rotate,
 )
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.models.point_map import Following, PointMap
+from pliant.models.point_map import CarrierBound, PointMap
 
 if TYPE_CHECKING:
     from pliant.models.beam.model import BeamModel
@@ -112,17 +112,17 @@ class BeamMap(PointMap):
         """Frames F at the riding points, (p, 3, 3), first columns along the axis."""
         return self._evaluated(q, jacobian=False)[1]
 
-    def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+    def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the nodes, (m, 6n), from rows over the points' coordinates, (m, 3p)."""
         return H @ self._matrix(self._evaluated(q, jacobian=True)[2])
 
-    def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
+    def pull_back_row(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over the nodes, (1, 6n), of one row over all riding points, `slope` (p, 3); nodes may occur twice."""
         values = np.einsum("pr,prc->pc", slope, self.moves(q)).ravel()
         columns, _ = self._columns
         return csr(values, columns, np.array([0, len(values)], np.int32), (1, 6 * self.node_count))
 
-    def pull_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
+    def pull_back_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
         """Rows over the nodes, (p w, 6n), of each riding point along its own `directions` (p, w, 3)."""
         count, width, _ = directions.shape
         values = np.einsum("pwr,prc->pwc", directions, self.moves(q)).ravel()
@@ -140,7 +140,7 @@ class BeamMap(PointMap):
         """Derivatives (p, 3, 12) of the points by x₁ (m), ϑ₁ (rad), x₂ and ϑ₂ of the nodes of their pieces."""
         return self._evaluated(q, jacobian=True)[2]
 
-    def pull_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+    def pull_back_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the nodes, (m, 6n), from rows over the spins of the points' frames, (m, 3p)."""
         return H @ self._matrix(self._evaluated(q, jacobian=True)[3])
 
@@ -156,14 +156,14 @@ class BeamMap(PointMap):
         """Velocities of the nodes, (n, 3), m/s."""
         return np.asarray(v[:, 0])
 
-    def following(self, which: IndexArray) -> Following:
+    def carrier_bound(self, which: IndexArray) -> CarrierBound:
         """How the points `which` (k,) follow the nodes of their pieces.
 
         The cubic's two bows sum to s (1 − s) ≤ ¼ of the length, which changes by twice what the ends move at most; the
         frame between two triads turns no more than half again as much as the farther turned of them.
         """
         arms = 1.5 * np.linalg.norm(self.offset[which], axis=1)
-        return Following(self.nodes[which], np.full(len(which), 1.5), arms, 0.25)
+        return CarrierBound(self.nodes[which], np.full(len(which), 1.5), arms, 0.25)
 
     def _evaluated(self, q: FloatArray, *, jacobian: bool) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         count = len(self.coordinate)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.types import FloatArray, IntArray
-from pliant.models.volume.held_factor import HeldFactor
+from pliant.models.volume.constrained_factor import ConstrainedFactor
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.response import SolvedResponse
 
@@ -43,7 +43,7 @@ class BeamFactor(SolvedResponse):
     """`CholeskyFactor` over two block rows for each node; `memory` is the factor whose memory can be used again."""
 
     def __init__(
-        self, factor: CholeskyFactor | HeldFactor, memory: CholeskyFactor, twists: Twists | None = None
+        self, factor: CholeskyFactor | ConstrainedFactor, memory: CholeskyFactor, twists: Twists | None = None
     ) -> None:
         self._factor = factor
         self.memory = memory

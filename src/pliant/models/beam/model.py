@@ -32,7 +32,7 @@ from pliant.models.model import StepStart
 from pliant.models.skin import Skin
 from pliant.models.supports import Claim, claimed, prescribed
 from pliant.models.volume import assembly
-from pliant.models.volume.held_factor import HeldFactor
+from pliant.models.volume.constrained_factor import ConstrainedFactor
 from pliant.models.volume.loads import PointLoad, Support
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
@@ -74,9 +74,9 @@ class BeamModel(Model):
     inertia: FloatArray
     pattern: BlockPattern
     places: IntArray
-    held: BoolArray
-    held_unknowns: IndexArray
-    partly_held: bool
+    constrained: BoolArray
+    constrained_unknowns: IndexArray
+    partly_constrained: bool
     loads: tuple[tuple[PointLoad, FloatArray], ...]
     supports: tuple[Claim, ...]
     symbolic: Symbolic
@@ -105,8 +105,8 @@ class BeamModel(Model):
                 raise InputError(f"a {type(load).__name__} is for volumes; {spec.name!r} is a beam: use pl.PointLoad")
         edges, lengths = spec.element_nodes, _lengths(spec)
         pattern, places = _pattern(spec.node_count, edges, couplings)
-        held, listed = _held(spec, supports)
-        rows = held.reshape(-1, 3)
+        constrained, listed = _constrained(spec, supports)
+        rows = constrained.reshape(-1, 3)
         mass, inertia = _mass(spec, lengths)
         stiffness = _stiffness(spec, lengths)
         elements = Elements(edges, _triads(spec), lengths, stiffness)
@@ -118,9 +118,9 @@ class BeamModel(Model):
             inertia=inertia,
             pattern=pattern,
             places=places,
-            held=held,
-            held_unknowns=np.flatnonzero(held),
-            partly_held=bool((rows.any(axis=1) & ~rows.all(axis=1)).any()),
+            constrained=constrained,
+            constrained_unknowns=np.flatnonzero(constrained),
+            partly_constrained=bool((rows.any(axis=1) & ~rows.all(axis=1)).any()),
             loads=tuple((load, _weights(spec, load)) for load in loads),
             supports=listed,
             symbolic=analyze(pattern, coordinates=np.repeat(spec.node_points, 2, axis=0), keep=~rows.all(axis=1)),
@@ -133,7 +133,7 @@ class BeamModel(Model):
 
     def initial(self) -> tuple[FloatArray, FloatArray]:
         """q (n, 4, 3) and v (n, 2, 3) at rest."""
-        return self.rest.copy(), np.zeros(self.held.shape)
+        return self.rest.copy(), np.zeros(self.constrained.shape)
 
     def trial(self, start: StepStart) -> BeamTrial:
         """A step from q (n, 4, 3) and v (n, 2, 3)."""
@@ -169,13 +169,13 @@ class BeamModel(Model):
     def free_modes(self, q: FloatArray) -> FreeModes | None:
         """The rigid motions that its supports leave open."""
         q = finite_array(f"positions of {self.name!r}", q)
-        if self.held.all(axis=(1, 2)).any():  # a clamped node resists all
+        if self.constrained.all(axis=(1, 2)).any():  # a clamped node resists all
             return None
-        return open_modes(self.held, *motions_of_frames(q, self.mass), partial(self.momentum, q))
+        return open_modes(self.constrained, *motions_of_frames(q, self.mass), partial(self.momentum, q))
 
     def momentum(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Linear (kg·m/s) and angular momentum (kg·m²/s, about the node) of each node, (n, 2, 3)."""
-        out = np.empty(self.held.shape)
+        out = np.empty(self.constrained.shape)
         dynamics.momentum(writable(q), writable(v), self.mass, self.inertia, out)
         return out
 
@@ -231,19 +231,19 @@ class BeamModel(Model):
         return energy
 
     def _forces(self, q: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        force, local = np.zeros(self.held.shape), np.empty((len(self.elements.edges), 3, 3))
+        force, local = np.zeros(self.constrained.shape), np.empty((len(self.elements.edges), 3, 3))
         energy = element.internal_forces(writable(q), *self.elements.arrays, force, local)
         return float(energy), force, local
 
     def assemble(self, q: FloatArray, *, tangent: int, scale: float, values: FloatArray) -> tuple[float, FloatArray]:
         """Values += scale × K(q); returns the elastic energy (J) and the internal forces (n, 2, 3), N and N·m."""
-        force = np.zeros(self.held.shape)
+        force = np.zeros(self.constrained.shape)
         energy = element.assemble(writable(q), *self.elements.arrays, tangent, self.places, scale, values, force)
         return float(energy), force
 
     def external_forces(self, gravity: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
         """Forces (N) and moments (N·m) of gravity and loads, (n, 2, 3); `values` overrides load values."""
-        force = np.zeros(self.held.shape)
+        force = np.zeros(self.constrained.shape)
         force[:, 0] = self.mass[:, None] * gravity
         for load, weights in self.loads:
             wrench = load.wrench
@@ -261,12 +261,14 @@ class BeamModel(Model):
         """Numeric factor of the blocks and what moments add; `values` loses its constrained rows. The memory of `out`
         is used again.
         """
-        if self.partly_held:
+        if self.partly_constrained:
             scale = float(np.abs(values[self.pattern.diagonal]).max())
-            rows = self.held.reshape(-1, 3)
+            rows = self.constrained.reshape(-1, 3)
             assembly.constrain(values, self.pattern.indptr, self.pattern.indices, rows, scale)
         factor = self.symbolic.factorize(values, out=out)
-        return BeamFactor(HeldFactor(factor, self.held_unknowns) if self.partly_held else factor, factor, twists)
+        return BeamFactor(
+            ConstrainedFactor(factor, self.constrained_unknowns) if self.partly_constrained else factor, factor, twists
+        )
 
     def blocks(self, workspace: Workspace) -> FloatArray:
         """Memory for the blocks of a matrix (b, 3, 3), its content undefined: spare memory, or new."""
@@ -343,15 +345,15 @@ def _weights(spec: Beam, load: PointLoad) -> FloatArray:
     return weights
 
 
-def _held(spec: Beam, supports: Sequence[Support]) -> tuple[BoolArray, tuple[Claim, ...]]:
+def _constrained(spec: Beam, supports: Sequence[Support]) -> tuple[BoolArray, tuple[Claim, ...]]:
     """Held unknowns (n, 2, 3), and each support with its nodes and the first unknown that was held before."""
-    held = np.zeros((spec.node_count, 2, 3), bool)
-    held[spec.selected(spec.clamp, what=f"clamp of {spec.name!r}")] = True
-    held[spec.selected(spec.pin, what=f"pin of {spec.name!r}"), 0] = True
+    constrained = np.zeros((spec.node_count, 2, 3), bool)
+    constrained[spec.selected(spec.clamp, what=f"clamp of {spec.name!r}")] = True
+    constrained[spec.selected(spec.pin, what=f"pin of {spec.name!r}"), 0] = True
     listed: list[Claim] = []
     for support in supports:
         nodes = spec.selected(support.region, what=f"support of {spec.name!r}")
-        listed.append(claimed(support, nodes, held[:, 0], held[:, 1]))
-    if held.all():
+        listed.append(claimed(support, nodes, constrained[:, 0], constrained[:, 1]))
+    if constrained.all():
         raise InputError(f"every node of {spec.name!r} is held: nothing can move; shrink the clamp or the supports")
-    return held, tuple(listed)
+    return constrained, tuple(listed)

@@ -32,7 +32,7 @@ class BeamSystem:
     model: BeamModel
     values: FloatArray
     r: FloatArray
-    held_dx: FloatArray | None
+    constrained_dx: FloatArray | None
     q: FloatArray
     workspace: Workspace
     twists: Twists | None = None
@@ -47,7 +47,7 @@ class BeamSystem:
         product = BlockMatrix(self.model.pattern, self.values).matvec(x.ravel()).reshape(x.shape)
         if self.twists is not None:
             product[self.twists.nodes, 1] += self.twists.product(x)
-        product[self.model.held] = 0.0
+        product[self.model.constrained] = 0.0
         return product
 
     def add_mass(self, share: float) -> None:
@@ -63,7 +63,7 @@ class BeamSystem:
     def diagonal(self) -> FloatArray:
         """Diagonal of A, (n, 2, 3)."""
         diagonal: FloatArray = np.einsum("nii->ni", self.values[self.model.pattern.diagonal])
-        return diagonal.reshape(self.model.held.shape)
+        return diagonal.reshape(self.model.constrained.shape)
 
     def release(self, factor: Any) -> None:
         """Hand the memory of A and of its factor back for the next linear solve."""
@@ -77,7 +77,7 @@ class BeamTrial(TrialBase):
     def __init__(self, model: BeamModel, start: StepStart) -> None:
         q, v, scheme, gravity, controls, workspace = start
         self.model = model
-        self.dx: FloatArray = np.zeros(model.held.shape)
+        self.dx: FloatArray = np.zeros(model.constrained.shape)
         self.load_fraction = 1.0
         self.workspace = workspace or Workspace()
         self._q = writable(q)
@@ -86,7 +86,7 @@ class BeamTrial(TrialBase):
         self._external = model.external_forces(gravity, controls)
         self._target = model.prescribed(controls)
         self._start_stiffness: FloatArray | None = None
-        turned = np.flatnonzero(self._external[:, 1].any(axis=1) & ~model.held[:, 1, 0])
+        turned = np.flatnonzero(self._external[:, 1].any(axis=1) & ~model.constrained[:, 1, 0])
         moments = scheme.theta * self._external[turned, 1]
         self._twists = Twists(turned.astype(np.int32), moments) if len(turned) else None
         damping = model.spec.damping.mass * scheme.rate
@@ -114,7 +114,7 @@ class BeamTrial(TrialBase):
         dynamics.add_step(dx, step, scale, out)
         return out
 
-    def reach(self) -> FloatArray:
+    def coordinate_scale(self) -> FloatArray:
         """Largest coordinates (m) and a radian, (2, 3): what the last bits of q are relative to."""
         return np.stack([np.abs(self._q[:, 0]).max(axis=0), np.ones(3)])
 
@@ -141,11 +141,11 @@ class BeamTrial(TrialBase):
             values += damping * self._damping_stiffness()
         residual = self._residual(energy, internal)
         r = residual.r.copy() if self.dx.any() or not scheme.inertia else self._predicted(residual.r)
-        held_dx = self._held_motion()
-        if held_dx is not None:
-            r -= BlockMatrix(model.pattern, values).matvec(held_dx.ravel()).reshape(r.shape)
-        r[model.held] = 0.0
-        return BeamSystem(model, values, r, held_dx, end, self.workspace, self._twists), residual
+        constrained_dx = self._remaining_motion()
+        if constrained_dx is not None:
+            r -= BlockMatrix(model.pattern, values).matvec(constrained_dx.ravel()).reshape(r.shape)
+        r[model.constrained] = 0.0
+        return BeamSystem(model, values, r, constrained_dx, end, self.workspace, self._twists), residual
 
     def driven(self, motion: FloatArray) -> BeamTrial:
         """The same step with constrained nodes that have to be the translations of `motion` (n, 2, 3), m, farther."""
@@ -155,7 +155,7 @@ class BeamTrial(TrialBase):
 
     def must_move(self) -> bool:
         """Whether held unknowns are not yet where supports and clamps want them."""
-        return self._held_motion() is not None
+        return self._remaining_motion() is not None
 
     def _advanced(self, fraction: float) -> FloatArray:
         moved = np.empty(self._q.shape)
@@ -203,10 +203,12 @@ class BeamTrial(TrialBase):
             self._start_stiffness = K
         return self._start_stiffness
 
-    def _held_motion(self) -> FloatArray | None:
+    def _remaining_motion(self) -> FloatArray | None:
         """What held unknowns still have to move, (n, 2, 3), zero at free ones; None where nothing has to."""
-        if not len(self.model.held_unknowns):
+        if not len(self.model.constrained_unknowns):
             return None
         ahead = np.empty(self.dx.shape)
-        moves = dynamics.remaining_motion(self._q, self.dx, self._target, self.model.held, self.load_fraction, ahead)
+        moves = dynamics.remaining_motion(
+            self._q, self.dx, self._target, self.model.constrained, self.load_fraction, ahead
+        )
         return ahead if moves else None

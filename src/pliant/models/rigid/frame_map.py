@@ -12,7 +12,7 @@ from pliant.core.arrays import csr
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.model import MatrixStiffness
 from pliant.models.pieces import Pieces
-from pliant.models.point_map import Following, PointMap
+from pliant.models.point_map import CarrierBound, PointMap
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +38,15 @@ class FrameMap(PointMap):
         positions: FloatArray = q[0] + self.local @ q[1:].T
         return positions
 
-    def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+    def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over translation and rotation, (m, 6): δx = δp + δθ × R local."""
         return sparse.csr_matrix(H @ self.jacobian(q).reshape(-1, 6))
 
-    def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
+    def pull_back_row(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over translation and rotation, (1, 6), of one row over all riding points, `slope` (p, 3)."""
         return sparse.csr_matrix(slope.reshape(1, -1) @ self.jacobian(q).reshape(-1, 6))
 
-    def pull_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
+    def pull_back_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
         """Rows over translation and rotation, (p w, 6), of each point along its own `directions` (p, w, 3)."""
         count = directions.shape[0] * directions.shape[1]
         values = np.einsum("pwr,prc->pwc", directions, self.jacobian(q)).ravel()
@@ -75,17 +75,17 @@ class FrameMap(PointMap):
         """Velocities of the points, (p, 3), m/s."""
         return np.asarray(v[0] + np.cross(v[1], self.local @ q[1:].T))
 
-    def following(self, which: IndexArray) -> Following:
+    def carrier_bound(self, which: IndexArray) -> CarrierBound:
         """The points `which` (k,) turn with the frame, each about its position."""
         count = len(which)
         arms = np.linalg.norm(self.local[which], axis=1)
-        return Following(np.zeros((count, 1), np.int32), np.ones(count), arms)
+        return CarrierBound(np.zeros((count, 1), np.int32), np.ones(count), arms)
 
     def frames(self, q: FloatArray) -> FloatArray:
         """The frame at each of the riding points, (p, 3, 3)."""
         return np.broadcast_to(q[1:], (len(self.local), 3, 3))
 
-    def pull_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+    def pull_back_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over translation and rotation, (m, 6), from rows over the spins of the points' frames, (m, 3p)."""
         spins = np.tile(np.hstack([np.zeros((3, 3)), np.eye(3)]), (len(self.local), 1))
         return sparse.csr_matrix(H @ spins)

@@ -35,7 +35,7 @@ class RigidModel(Model):
     """A compiled `RigidBody`. None of its six unknowns is constrained."""
 
     spec: RigidBody
-    held: BoolArray = field(default_factory=lambda: np.zeros((2, 3), bool))
+    constrained: BoolArray = field(default_factory=lambda: np.zeros((2, 3), bool))
 
     @classmethod
     def compiled(cls, spec: RigidBody, placement: Any, parts: Parts) -> RigidModel:
@@ -93,7 +93,7 @@ class RigidSystem:
     A: FloatArray
     mass: FloatArray
     r: FloatArray
-    held_dx: FloatArray | None = None
+    constrained_dx: FloatArray | None = None
     elastic: ClassVar[bool] = False
 
     def factorize(self) -> DenseFactor:
@@ -147,7 +147,7 @@ class RigidTrial(TrialBase):
         turn = rotation_log(rotation_exp(scale * step[1]) @ rotation_exp(dx[1])) if dx[1].any() else scale * step[1]
         return np.stack([dx[0] + scale * step[0], turn])
 
-    def reach(self) -> FloatArray:
+    def coordinate_scale(self) -> FloatArray:
         """Largest coordinates: the position (m) and a radian, (2, 3)."""
         return np.stack([np.abs(self._q[0] + self.dx[0]), np.ones(3)])
 

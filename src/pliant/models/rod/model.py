@@ -56,7 +56,7 @@ class RodModel(Model):
     stiffness: FloatArray
     stations: Stations
     loads: tuple[Loaded, ...]
-    held: BoolArray
+    constrained: BoolArray
     active: IndexArray
     supports: tuple[Claim, ...]
 
@@ -82,7 +82,7 @@ class RodModel(Model):
             rest[0], rest[1:4] = pose[0] + pose[1:] @ rest[0], pose[1:] @ rest[1:4]
         start = np.vstack([rest[:4], spec.start[4:]])
         stations, loaded = build_stations(spec, loads)
-        held, listed = _held(spec, supports)
+        constrained, listed = _constrained(spec, supports)
         strains = 6 + (6 * np.arange(spec.sections)[:, None] + spec.active).ravel()
         return cls(
             spec=spec,
@@ -92,7 +92,7 @@ class RodModel(Model):
             stiffness=_stiffness(spec),
             stations=stations,
             loads=loaded,
-            held=held,
+            constrained=constrained,
             active=np.concatenate([np.arange(6), strains]),
             supports=listed,
         )
@@ -100,12 +100,12 @@ class RodModel(Model):
     @cached_property
     def free(self) -> IndexArray:
         """Unknowns that may move, among all."""
-        return np.flatnonzero(~self.held)
+        return np.flatnonzero(~self.constrained)
 
     @cached_property
     def free_active(self) -> IndexArray:
         """Places of the unknowns that may move among the active ones."""
-        return np.flatnonzero(~self.held.ravel()[self.active])
+        return np.flatnonzero(~self.constrained.ravel()[self.active])
 
     @cached_property
     def free_block(self) -> Any:
@@ -113,9 +113,9 @@ class RodModel(Model):
         return np.ix_(self.free_active, self.free_active)
 
     @cached_property
-    def held_active(self) -> IndexArray:
+    def constrained_active(self) -> IndexArray:
         """Places of the held ones among the active ones: of the base."""
-        return np.flatnonzero(self.held.ravel()[self.active])
+        return np.flatnonzero(self.constrained.ravel()[self.active])
 
     @cached_property
     def turned_basis(self) -> bool:
@@ -124,7 +124,7 @@ class RodModel(Model):
 
     def initial(self) -> tuple[FloatArray, FloatArray]:
         """q (4 + 2N, 3) and v (2 + 2N, 3) when the world begins, standing still."""
-        return self.start.copy(), np.zeros(self.held.shape)
+        return self.start.copy(), np.zeros(self.constrained.shape)
 
     def trial(self, start: StepStart) -> RodTrial:
         """A step from q (4 + 2N, 3) and v (2 + 2N, 3)."""
@@ -236,16 +236,16 @@ class RodModel(Model):
 
     def free_modes(self, q: FloatArray) -> FreeModes | None:
         """The rigid motions of the base that its supports leave open, while strains keep still; None for a base that
-        slides or turns, which `least_mass` is for.
+        slides or turns, which `min_inertia_correction` is for.
         """
         q = finite_array(f"positions of {self.name!r}", q)
-        if self.turned_basis or self.held[:2].all():
+        if self.turned_basis or self.constrained[:2].all():
             return None
         sweep = self.sweep(q)
         M, mass = self.mass_matrix(sweep), self.stations.mu[:, 0]
         center = mass @ sweep.frames[:, 0] / mass.sum()  # from the base
         size = float(np.abs(sweep.frames[:, 0] - center).max())
-        motions = np.zeros((*self.held.shape, 6))
+        motions = np.zeros((*self.constrained.shape, 6))
         motions[0, :, :3] = np.eye(3)
         motions[0, :, 3:] = np.cross(np.eye(3), -center).T / size
         motions[1, :, 3:] = np.eye(3) / size
@@ -255,16 +255,20 @@ class RodModel(Model):
             out.ravel()[self.active] = M @ x.ravel()[self.active]
             return out
 
-        return open_modes(self.held, motions, size, weigh)
+        return open_modes(self.constrained, motions, size, weigh)
 
     @property
-    def least_mass(self) -> float:
+    def min_inertia_correction(self) -> float:
         """One for a base that slides or turns, which only rows such as those of its drive and its channel can hold.
 
         The rows see the difference of its compliance there and of what they hold it by, so that it must not be too
         large: with 1e-6 the rows of a pulled rod seem to contradict each other.
         """
         return OPEN_BASE if self.turned_basis else 0.0
+
+    def constrain_base(self, system: Any) -> tuple[int, float] | None:
+        """A spring at the one freedom of a base that slides or turns."""
+        return system.constrain_base() if self.turned_basis else None
 
     def momentum(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Linear (kg·m/s) and angular momentum (kg·m²/s, about the origin of the world), (2, 3)."""
@@ -320,17 +324,17 @@ def _stiffness(spec: Rod) -> FloatArray:
     return np.concatenate(rows)
 
 
-def _held(spec: Rod, supports: Sequence[Support]) -> tuple[BoolArray, tuple[Claim, ...]]:
+def _constrained(spec: Rod, supports: Sequence[Support]) -> tuple[BoolArray, tuple[Claim, ...]]:
     """Held unknowns (2 + 2N, 3), and each support with its node and what another support holds already."""
-    held = np.zeros((2 + 2 * spec.sections, 3), bool)
+    constrained = np.zeros((2 + 2 * spec.sections, 3), bool)
     strains = np.ones(6, bool)
     strains[spec.active] = False
-    held[2:] = np.tile(strains.reshape(2, 3), (spec.sections, 1))
-    held[:2] = isinstance(spec.base, (Slide, Turn)) or spec.base == "fixed"
+    constrained[2:] = np.tile(strains.reshape(2, 3), (spec.sections, 1))
+    constrained[:2] = isinstance(spec.base, (Slide, Turn)) or spec.base == "fixed"
     if isinstance(spec.base, Slide):
-        held[0, 0] = False
+        constrained[0, 0] = False
     if isinstance(spec.base, Turn):
-        held[1, 0] = False
+        constrained[1, 0] = False
     listed: list[Claim] = []
     claimed = np.zeros((2, 3), bool)
     for support in supports:
@@ -343,10 +347,10 @@ def _held(spec: Rod, supports: Sequence[Support]) -> tuple[BoolArray, tuple[Clai
         if not isinstance(spec.base, str):
             raise InputError(f"the base of {spec.name!r} is a {type(spec.base).__name__}; a support needs another base")
         wanted = np.zeros((2, 3), bool)
-        wanted[0, support.axis_numbers] = True
+        wanted[0, support.axis_indices] = True
         wanted[1] = support.rotation is not None
         twice = np.argwhere(wanted & claimed)
         listed.append((support, nodes, ("its place", "its frame")[twice[0, 0]] if len(twice) else None))
         claimed |= wanted
-        held[:2] |= wanted
-    return held, tuple(listed)
+        constrained[:2] |= wanted
+    return constrained, tuple(listed)

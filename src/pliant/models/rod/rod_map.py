@@ -124,11 +124,11 @@ class RodMap(PointMap):
         slopes: FloatArray = np.einsum("pri,pi->pr", self._frames(q)[:, 1:], local)
         return slopes
 
-    def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+    def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the unknowns, (m, 6 + 6N), from rows over the points' coordinates, (m, 3p)."""
         return self._rows(H, self.jacobians(q)[0])
 
-    def pull_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
+    def pull_back_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
         """Rows over the unknowns, (p w, 6 + 6N), of each riding point along its own `directions` (p, w, 3)."""
         rows = np.einsum("pwr,prc->pwc", directions, self.jacobians(q)[0])
         return self._spread(rows.reshape(-1, rows.shape[2]))
@@ -138,12 +138,12 @@ class RodMap(PointMap):
         moves = np.ascontiguousarray(self.jacobians(q)[0])
         return moves, np.tile(self._active.astype(np.int32), (len(moves), 1))
 
-    def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
+    def pull_back_row(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over the unknowns, (1, 6 + 6N), of one row over all riding points, `slope` (p, 3)."""
         row = self.forces(q, slope).ravel()[self._active]
         return sparse.csr_matrix((row, self._active, np.array([0, len(row)])), shape=(1, self._size))
 
-    def pull_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+    def pull_back_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the unknowns, (m, 6 + 6N), from rows over the spins of the points' frames, (m, 3p)."""
         return self._rows(H, self.jacobians(q)[1])
 

@@ -16,11 +16,11 @@ from pliant.models.rod.kinematics import pull, twists
 
 @kernel
 def residual(
-    kinds, first, mu, basis, held, stiffness, rest, q, frames, C, P, start, end, shift, external, moments, momenta, dx,
-    rates, mean, turn, r, forces,
+    kinds, first, mu, basis, constrained, stiffness, rest, q, frames, C, P, start, end, shift, external, moments,
+    momenta, dx, rates, mean, turn, r, forces,
 ):  # fmt: skip
     """r (2 + 2N, 3) and the forces less inertia on the particles, `forces` (S, 3, 3); returns the squared norms of the
-    external and of the internal forces over the unknowns that are not `held`.
+    external and of the internal forces over the unknowns that are not `constrained`.
 
     All is tested at the stations `frames` with columns C and P, with the strains of q in the elastic forces. Particles
     went from `start` to `end`, the base by `shift`, with `momenta` at the start. `rates`: those of the steps and of the
@@ -34,7 +34,7 @@ def residual(
     outer = 0.0
     for k in range(len(r)):
         for c in range(3):
-            if not held[k, c]:
+            if not constrained[k, c]:
                 outer += r[k, c] * r[k, c]
     forces[:] = external
     if step_rate != 0.0:
@@ -56,7 +56,7 @@ def residual(
         for c in range(3):
             force = stiffness[k - 2, c] * (q[k + 2, c] - rest[k + 2, c])
             r[k, c] -= force + damping * stiffness[k - 2, c] * dx[k, c]
-            if not held[k, c]:
+            if not constrained[k, c]:
                 inner += force * force
     return outer, inner
 
@@ -141,13 +141,13 @@ def end_momentum(kinds, first, mu, basis, start, end, C, P, shift, rates, carrie
 
 
 @kernel
-def solve_free(M, free, held, known, p, out):
+def solve_free(M, free, constrained, known, p, out):
     """Out[free] with M[free, free] out = p[free] − M[free, held] known[held], by Cholesky; whether M is positive."""
     n = len(free)
     L = np.empty((n, n))
     for i in range(n):
         total = p[free[i]]
-        for h in held:
+        for h in constrained:
             total -= M[free[i], h] * known[h]
         out[free[i]] = total
         for j in range(i + 1):

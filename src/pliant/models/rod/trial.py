@@ -70,7 +70,7 @@ class RodSystem:
     model: RodModel
     A: FloatArray
     r: FloatArray
-    held_dx: FloatArray | None
+    constrained_dx: FloatArray | None
     sweep: Sweep
     symmetric: bool
     projected: bool = False
@@ -85,7 +85,7 @@ class RodSystem:
         """A x at the free unknowns, (2 + 2N, 3)."""
         out = np.zeros(x.shape)
         out.ravel()[self.model.active] = self.A @ x.ravel()[self.model.active]
-        out[self.model.held] = 0.0
+        out[self.model.constrained] = 0.0
         return out
 
     def add_mass(self, share: float) -> None:
@@ -94,7 +94,7 @@ class RodSystem:
         typical = np.abs(np.diag(self.A))[6:].sum() / np.diag(M)[6:].sum()
         self.A = self.A + share * typical * M
 
-    def hold_base(self) -> tuple[int, float]:
+    def constrain_base(self) -> tuple[int, float]:
         """A += a spring at the one freedom of the base, as stiff as the rod; the unknown, and the spring (N/m, N·m)."""
         (unknown,) = self.model.free[self.model.free < 6]
         size = 1.0 if unknown >= 3 else float(self.model.spec.lengths.sum())
@@ -128,7 +128,7 @@ class RodTrial(TrialBase):
     def __init__(self, model: RodModel, start: StepStart) -> None:
         q, v, scheme, gravity, controls, _ = start
         self.model = model
-        self.dx: FloatArray = np.zeros(model.held.shape)
+        self.dx: FloatArray = np.zeros(model.constrained.shape)
         self.load_fraction = 1.0
         self._q = writable(q)
         self._v = writable(v)
@@ -138,7 +138,7 @@ class RodTrial(TrialBase):
         self._symmetric = scheme.theta == 1.0 and not self._moments.any()
         self._moving = bool(scheme.inertia) and bool(self._v.any())
         self._kept: dict[float, tuple[FloatArray, Sweep]] = {}
-        one_freedom = model.turned_basis or not model.held[:2].any()
+        one_freedom = model.turned_basis or not model.constrained[:2].any()
         self._base_stays = one_freedom or bool((self._q[:4] == self._target).all())
 
     def evaluation_point(self) -> FloatArray:
@@ -155,7 +155,7 @@ class RodTrial(TrialBase):
         kinematics.add_step(dx, step, self.model.basis, scale, out)
         return out
 
-    def reach(self) -> FloatArray:
+    def coordinate_scale(self) -> FloatArray:
         """Largest coordinates (m), a radian, and the largest stretch vector, (2 + 2N, 3)."""
         reach = np.ones(self.dx.shape)
         reach[0] = np.abs(self._q[0]).max()
@@ -175,15 +175,15 @@ class RodTrial(TrialBase):
             end.q[0] - start.q[0], (scheme.velocity, scheme.memory), self._momenta, p, A,
         )  # fmt: skip
         M = model.based(A)
-        if len(model.held_active):
-            known[:6] = np.where(model.held[:2], self._base_rates(), 0.0).ravel()
-        rates[model.held_active] = known[model.held_active]
+        if len(model.constrained_active):
+            known[:6] = np.where(model.constrained[:2], self._base_rates(), 0.0).ravel()
+        rates[model.constrained_active] = known[model.constrained_active]
         wanted = p.ravel()[model.active]
         if count > LARGE:
             free = model.free_active
             wanted -= M @ known
             rates[free] = DenseFactor(M[np.ix_(free, free)], symmetric=True).solve(wanted[free])
-        elif not step.solve_free(M, model.free_active, model.held_active, known, wanted, rates):
+        elif not step.solve_free(M, model.free_active, model.constrained_active, known, wanted, rates):
             raise SingularError(f"the mass matrix of {model.name!r} is not positive definite: refine the rod less")
         if scheme.memory and not known.any():
             _restore(rates, M, p.ravel()[model.active], model.free_active, float(energy))
@@ -206,11 +206,11 @@ class RodTrial(TrialBase):
             residual = self.residual()
         else:
             system, residual = self._linearized(self.dx, tangent)
-        system.held_dx = held_dx = self._held_motion()
-        if held_dx is not None:
+        system.constrained_dx = constrained_dx = self._remaining_motion()
+        if constrained_dx is not None:
             active = self.model.active
-            system.r.ravel()[active] -= system.A @ held_dx.ravel()[active]
-        system.r[self.model.held] = 0.0
+            system.r.ravel()[active] -= system.A @ constrained_dx.ravel()[active]
+        system.r[self.model.constrained] = 0.0
         return system, residual
 
     def driven(self, motion: FloatArray) -> RodTrial:
@@ -221,7 +221,7 @@ class RodTrial(TrialBase):
 
     def must_move(self) -> bool:
         """Whether the held base is not yet where supports want it."""
-        return self._held_motion() is not None
+        return self._remaining_motion() is not None
 
     def _linearized(self, dx: FloatArray, tangent: Tangent) -> tuple[RodSystem, Residual]:
         model, scheme, damping, stations = self.model, self._scheme, self.model.spec.damping, self.model.stations
@@ -239,7 +239,9 @@ class RodTrial(TrialBase):
             )  # fmt: skip
         A = model.based(parts[0] if same else 0.5 * (parts[0] + parts[1]))
         symmetric = self._symmetric or (same and not exact)
-        if symmetric and not model.held[1].all():  # a base that may turn, under a moment that is not yet balanced
+        if (
+            symmetric and not model.constrained[1].all()
+        ):  # a base that may turn, under a moment that is not yet balanced
             A = 0.5 * (A + A.T)
         return RodSystem(model, A, residual.r.copy(), None, end, symmetric, not exact), residual
 
@@ -257,9 +259,9 @@ class RodTrial(TrialBase):
             at = self._tested(dx, fraction)
             turn = _IDENTITY if scheme.theta == 1.0 else self._mean_turn(dx, at)
             outer, inner = step.residual(
-                at.kinds, stations.first, stations.mu, model.basis, model.held, model.stiffness, model.rest, bent,
-                at.frames, at.C, at.P, start.frames, end.frames, end.q[0] - start.q[0], self._external, self._moments,
-                self._momenta, dx, rates, scheme.theta < 1.0, turn, r, forces,
+                at.kinds, stations.first, stations.mu, model.basis, model.constrained, model.stiffness, model.rest,
+                bent, at.frames, at.C, at.P, start.frames, end.frames, end.q[0] - start.q[0], self._external,
+                self._moments, self._momenta, dx, rates, scheme.theta < 1.0, turn, r, forces,
             )  # fmt: skip
             total += r / len(self._tests)
         return Residual(total, float(np.sqrt(max(outer, inner, self._momentum_square)))), forces
@@ -337,7 +339,7 @@ class RodTrial(TrialBase):
         self._kept[fraction] = (dx, sweep)
         return sweep
 
-    def _held_motion(self) -> FloatArray | None:
+    def _remaining_motion(self) -> FloatArray | None:
         """What the held base still has to move, (2 + 2N, 3), zero at free unknowns; None where nothing has to: it is
         free, has its one freedom, or stands where it has to.
         """
@@ -345,8 +347,10 @@ class RodTrial(TrialBase):
             return None
         ahead = np.zeros(self.dx.shape)
         pose, motion = self._q[:4].reshape(1, 4, 3), self.dx[:2].reshape(1, 2, 3)
-        target, held = self._target.reshape(1, 4, 3), self.model.held[:2].reshape(1, 2, 3)
-        moves = dynamics.remaining_motion(pose, motion, target, held, self.load_fraction, ahead[:2].reshape(1, 2, 3))
+        target, constrained = self._target.reshape(1, 4, 3), self.model.constrained[:2].reshape(1, 2, 3)
+        moves = dynamics.remaining_motion(
+            pose, motion, target, constrained, self.load_fraction, ahead[:2].reshape(1, 2, 3)
+        )
         return ahead if moves else None
 
 

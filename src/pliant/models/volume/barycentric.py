@@ -13,7 +13,7 @@ from pliant.core.arrays import csr, frozen
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import Locator, Mesh
-from pliant.models.point_map import Following, PointMap
+from pliant.models.point_map import CarrierBound, PointMap
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +51,11 @@ class BarycentricMap(PointMap):
         _mean_places(frozen(q), frozen(self.nodes), frozen(self.weights), positions)
         return positions
 
-    def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+    def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the nodes, (m, 3n)."""
         return H @ self._matrix
 
-    def pull_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
+    def pull_back_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
         """Rows over the nodes, (p w, 3n), of each riding point along its own `directions` (p, w, 3)."""
         count, each = directions.shape[0] * directions.shape[1], 3 * self.nodes.shape[1]
         values = (self.weights[:, None, :, None] * directions[:, :, None, :]).ravel()
@@ -67,7 +67,7 @@ class BarycentricMap(PointMap):
         values = (self.weights[:, None, :, None] * np.eye(3)[:, None]).reshape(len(self.nodes), 3, -1)
         return values, self._all_columns[0].reshape(len(self.nodes), -1)
 
-    def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
+    def pull_back_row(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over the nodes, (1, 3n), of one row over all riding points, `slope` (p, 3); nodes may occur twice."""
         values = (self.weights[:, :, None] * slope[:, None, :]).ravel()
         columns, ends = self._all_columns
@@ -85,10 +85,10 @@ class BarycentricMap(PointMap):
         """Velocities of the nodes, (n, 3), m/s."""
         return v
 
-    def following(self, which: IndexArray) -> Following:
+    def carrier_bound(self, which: IndexArray) -> CarrierBound:
         """The points `which` (k,) are means of nodes, which have no frames: each is a carrier of its own."""
         stretch = np.abs(self.weights[which]).sum(axis=1)
-        return Following(self.nodes[which].reshape(-1, 1), stretch, np.zeros(len(which)))
+        return CarrierBound(self.nodes[which].reshape(-1, 1), stretch, np.zeros(len(which)))
 
     @cached_property
     def _all_columns(self) -> tuple[IntArray, IntArray]:
@@ -127,6 +127,6 @@ class NodeMap(PointMap):
         """Velocities of the nodes, (n, 3), m/s."""
         return v
 
-    def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+    def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """H itself."""
         return H

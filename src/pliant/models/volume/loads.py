@@ -156,7 +156,7 @@ class Support:
         return given if isinstance(given, tuple) else (given, rotation)
 
     @property
-    def axis_numbers(self) -> list[int]:
+    def axis_indices(self) -> list[int]:
         """0, 1, 2 for x, y, z, in the order of `axes`."""
         return ["xyz".index(axis) for axis in self.axes]
 

@@ -28,9 +28,9 @@ from pliant.models.skin import Skin
 from pliant.models.supports import Claim, claimed, prescribed
 from pliant.models.volume import assembly, readouts
 from pliant.models.volume.barycentric import BarycentricMap
+from pliant.models.volume.constrained_factor import ConstrainedFactor
 from pliant.models.volume.contact_shape import surface_of
 from pliant.models.volume.fibre import Fibre, FibreBars
-from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support, surface_facets
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.points import Points, build_points
@@ -56,9 +56,9 @@ class VolumeModel(Model):
     positions: IntArray
     split: Split | None
     mass: Mass
-    held: BoolArray
-    held_unknowns: IndexArray
-    partly_held: bool
+    constrained: BoolArray
+    constrained_unknowns: IndexArray
+    partly_constrained: bool
     nodal_loads: tuple[tuple[Load, FloatArray], ...]
     pressure_loads: tuple[tuple[PressureLoad, PressureFacets], ...]
     supports: tuple[Claim, ...]
@@ -99,7 +99,7 @@ class VolumeModel(Model):
         if spec.anti_locking == "volume" and volume_points(points, laws).any():
             split = Split.by_cells(placed, material, points, pattern, laws, table)
         density = np.array([m.density for m in spec.materials])[material]
-        held, partly, held_nodes = _held(spec, supports)
+        constrained, partly, claims = _constrained(spec, supports)
         return cls(
             spec=spec,
             mesh=placed,
@@ -110,16 +110,16 @@ class VolumeModel(Model):
             positions=positions,
             split=split,
             mass=build_mass(mesh, pattern, density, spec.mass, lumped=spec.lumped_mass),
-            held=held,
-            held_unknowns=np.flatnonzero(held),
-            partly_held=partly,
+            constrained=constrained,
+            constrained_unknowns=np.flatnonzero(constrained),
+            partly_constrained=partly,
             nodal_loads=tuple((x, x.nodal_weights(mesh)) for x in loads if not isinstance(x, PressureLoad)),
             pressure_loads=tuple(
                 (x, PressureFacets.build(_facets(x, mesh), mesh, pattern)) for x in loads if isinstance(x, PressureLoad)
             ),
-            supports=held_nodes,
+            supports=claims,
             fibres=tuple(replace(bar, segments=bar.segments.placed(pattern)) for bar in bars),
-            symbolic=analyze(pattern, coordinates=mesh.points, keep=~held.all(axis=1)),
+            symbolic=analyze(pattern, coordinates=mesh.points, keep=~constrained.all(axis=1)),
         )
 
     @property
@@ -161,14 +161,14 @@ class VolumeModel(Model):
         if self._clamp_pins:
             return None
         q = finite_array(f"positions of {self.name!r}", q)
-        if is_pinned(q[self.held.all(axis=1)]):
+        if is_pinned(q[self.constrained.all(axis=1)]):
             return None
-        return open_modes(self.held, *motions_of_points(q, self.mass.nodal), self.mass.apply)
+        return open_modes(self.constrained, *motions_of_points(q, self.mass.nodal), self.mass.apply)
 
     @cached_property
     def _clamp_pins(self) -> bool:
         """Whether its clamp, which never moves, leaves no rigid motion open."""
-        return not self.supports and is_pinned(self.rest[self.held.all(axis=1)])
+        return not self.supports and is_pinned(self.rest[self.constrained.all(axis=1)])
 
     def is_inverted(self, q: FloatArray) -> bool:
         """Whether elements are inverted, as some laws allow; small strain knows no inversion."""
@@ -312,20 +312,20 @@ class VolumeModel(Model):
         target = prescribed(self.name, rest, self.supports, values)
         return self.rest if target is rest else np.ascontiguousarray(target[:, 0])
 
-    def factorize(self, values: FloatArray, *, out: CholeskyFactor | None = None) -> CholeskyFactor | HeldFactor:
+    def factorize(self, values: FloatArray, *, out: CholeskyFactor | None = None) -> CholeskyFactor | ConstrainedFactor:
         """Numeric factor of the blocks; `values` loses its constrained rows. The memory of `out` is used again."""
-        self.hold(values)
-        return self.held_factor(self.symbolic.factorize(values, out=out))
+        self.decouple_constrained(values)
+        return self.constrained_factor(self.symbolic.factorize(values, out=out))
 
-    def hold(self, values: FloatArray) -> None:
+    def decouple_constrained(self, values: FloatArray) -> None:
         """Decouple single held directions of nodes in the blocks (b, 3, 3) of a matrix."""
-        if self.partly_held:
+        if self.partly_constrained:
             scale = float(np.abs(values[self.pattern.diagonal]).max())
-            assembly.constrain(values, self.pattern.indptr, self.pattern.indices, self.held, scale)
+            assembly.constrain(values, self.pattern.indptr, self.pattern.indices, self.constrained, scale)
 
-    def held_factor(self, factor: CholeskyFactor) -> CholeskyFactor | HeldFactor:
+    def constrained_factor(self, factor: CholeskyFactor) -> CholeskyFactor | ConstrainedFactor:
         """`factor`, of blocks that went through `hold`, for forces that may act on held directions too."""
-        return HeldFactor(factor, self.held_unknowns) if self.partly_held else factor
+        return ConstrainedFactor(factor, self.constrained_unknowns) if self.partly_constrained else factor
 
     def blocks(self, workspace: Workspace | None = None) -> FloatArray:
         """Memory for the blocks of a matrix (b, 3, 3), its content undefined: spare memory, or new."""
@@ -344,20 +344,20 @@ def _cliques(points: Points, cells: IntArray, couplings: Sequence[IntArray]) -> 
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), nodes.astype(np.int32)
 
 
-def _held(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, bool, tuple[Claim, ...]]:
+def _constrained(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, bool, tuple[Claim, ...]]:
     """Held unknowns (n, 3), whether some node is held in part only, and each support with its nodes.
 
     With them stands the first unknown, if any, that was held before: such a support may not move.
     """
     mesh = spec.mesh
-    held = np.zeros((mesh.node_count, 3), bool)
+    constrained = np.zeros((mesh.node_count, 3), bool)
     listed: list[Claim] = []
     if spec.clamp is not None:
-        held[spec.clamp.nodes(mesh.points, what=f"clamp of {spec.name!r}")] = True
+        constrained[spec.clamp.nodes(mesh.points, what=f"clamp of {spec.name!r}")] = True
     for support in supports:
         nodes = support.region.nodes(mesh.points, what=f"support of {spec.name!r}")
-        listed.append(claimed(support, nodes, held))
-    if held.all():
+        listed.append(claimed(support, nodes, constrained))
+    if constrained.all():
         raise InputError(f"every node of {spec.name!r} is held: nothing can move; shrink the clamp or the supports")
-    partly = held.any(axis=1) & ~held.all(axis=1)
-    return held, bool(partly.any()), tuple(listed)
+    partly = constrained.any(axis=1) & ~constrained.all(axis=1)
+    return constrained, bool(partly.any()), tuple(listed)

@@ -12,7 +12,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import GeometricStiffness, Residual, StepStart, TrialBase
 from pliant.models.volume import assembly
-from pliant.models.volume.held_factor import HeldFactor
+from pliant.models.volume.constrained_factor import ConstrainedFactor
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -36,18 +36,18 @@ class VolumeSystem:
     model: VolumeModel
     values: FloatArray
     r: FloatArray
-    held_dx: FloatArray | None
+    constrained_dx: FloatArray | None
     workspace: Workspace
     warped: bool = False
     elastic: ClassVar[bool] = True
 
-    def factorize(self) -> CholeskyFactor | HeldFactor:
+    def factorize(self) -> CholeskyFactor | ConstrainedFactor:
         """Numeric factor of A, in the memory of the last one."""
         return self.model.factorize(self.values, out=self.workspace.take(self.model, "factor"))
 
     def product(self, x: FloatArray) -> FloatArray:
         """A x at the free unknowns, (n, 3)."""
-        return np.where(self.model.held, 0.0, BlockMatrix(self.model.pattern, self.values).matvec(x))
+        return np.where(self.model.constrained, 0.0, BlockMatrix(self.model.pattern, self.values).matvec(x))
 
     def add_mass(self, share: float) -> None:
         """A += σ M."""
@@ -66,7 +66,7 @@ class VolumeSystem:
 
     def release(self, factor: Any) -> None:
         """Hand the memory of A and of its factor back for the next linear solve."""
-        self.workspace.give(self.model, "factor", factor.factor if isinstance(factor, HeldFactor) else factor)
+        self.workspace.give(self.model, "factor", factor.factor if isinstance(factor, ConstrainedFactor) else factor)
         self.workspace.give(self.model, "blocks", self.values)
 
 
@@ -99,7 +99,7 @@ class NodalTrial(TrialBase):
         """dx + scale × step, (n, 3), m."""
         return dx + scale * step
 
-    def reach(self) -> FloatArray:
+    def coordinate_scale(self) -> FloatArray:
         """Largest coordinates, (3,), m."""
         reach: FloatArray = np.abs(self.evaluation_point()).max(axis=0)
         return reach
@@ -135,9 +135,15 @@ class VolumeTrial(NodalTrial):
         if not warped:
             model.add_load_stiffness(x, scheme.theta, self._controls, values)
         residual = self._residual(x, energy, internal)
-        held_dx = self.held_motion()
-        r = residual.r if held_dx is None else residual.r - BlockMatrix(model.pattern, values).matvec(held_dx)
-        system = VolumeSystem(model, values, np.where(model.held, 0.0, r), held_dx, self.workspace, warped)
+        constrained_dx = self.remaining_motion()
+        r = (
+            residual.r
+            if constrained_dx is None
+            else residual.r - BlockMatrix(model.pattern, values).matvec(constrained_dx)
+        )
+        system = VolumeSystem(
+            model, values, np.where(model.constrained, 0.0, r), constrained_dx, self.workspace, warped
+        )
         return system, residual
 
     def driven(self, motion: FloatArray) -> VolumeTrial:
@@ -146,7 +152,7 @@ class VolumeTrial(NodalTrial):
 
     def must_move(self) -> bool:
         """Whether held nodes are not yet where supports and clamps want them."""
-        return self.held_motion() is not None
+        return self.remaining_motion() is not None
 
     def _residual(self, x: FloatArray, energy: float, internal: FloatArray) -> Residual:
         """Residual from the internal forces (n, 3), N, at the evaluation point x."""
@@ -171,13 +177,13 @@ class VolumeTrial(NodalTrial):
             self._start_stiffness = K
         return self._start_stiffness
 
-    def held_motion(self) -> FloatArray | None:
+    def remaining_motion(self) -> FloatArray | None:
         """What held unknowns still have to move, zero at free ones; None where nothing has to."""
-        held = self.model.held_unknowns
-        way = self._target.ravel()[held] - self._q.ravel()[held]
-        ahead = self.load_fraction * way - self.dx.ravel()[held]
-        if not (np.abs(ahead) > ROUNDING * np.abs(self._target.ravel()[held])).any():
+        constrained = self.model.constrained_unknowns
+        way = self._target.ravel()[constrained] - self._q.ravel()[constrained]
+        ahead = self.load_fraction * way - self.dx.ravel()[constrained]
+        if not (np.abs(ahead) > ROUNDING * np.abs(self._target.ravel()[constrained])).any():
             return None
         motion = np.zeros(self.dx.shape)
-        motion.ravel()[held] = ahead
+        motion.ravel()[constrained] = ahead
         return motion

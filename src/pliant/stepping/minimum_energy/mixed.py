@@ -25,7 +25,6 @@ import numpy as np
 
 from pliant.core.arrays import writable
 from pliant.core.types import FloatArray
-from pliant.geometric.stress import expected_stresses, stress_forces, stress_stiffness
 from pliant.materials import Tangent
 from pliant.models.volume import VolumeModel, halved
 from pliant.models.volume.patches import Patches
@@ -33,6 +32,7 @@ from pliant.models.volume.points import build_points
 from pliant.models.volume.split import Split
 from pliant.models.volume.volume_law import BARRIER
 from pliant.models.workspace import Workspace
+from pliant.stepping.minimum_energy.stress import expected_stresses, stress_forces, stress_stiffness
 
 
 class Expected(NamedTuple):
