@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pliant.models.beam.model import BeamModel
 
 _ROUNDS = 4
-"""Newton steps from the chord onto the axis: an element bends little, so that each step gains several digits."""
+"""Newton steps from the chord onto the axis; few are enough, since the axis of an element is close to its chord."""
 
 
 @dataclass(frozen=True, eq=False)

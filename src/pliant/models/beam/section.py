@@ -23,7 +23,7 @@ __all__ = ["Circle", "Rectangle", "Section", "Tube"]
 _AROUND = 24
 """Points of a round outline: a multiple of 2, 3 and 4, so that coarser drawings take every second to fourth."""
 _TERMS = 2.0 * np.arange(40) + 1.0
-"""Odd n of Saint-Venant's series; its terms fall by n⁻⁵, so that 40 of them give nine digits."""
+"""Odd n of Saint-Venant's series; its terms fall by n⁻⁵, so that 40 of them give eight digits."""
 
 
 class Section(Protocol):

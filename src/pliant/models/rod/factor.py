@@ -13,7 +13,7 @@ from pliant.solvers.linear.dense import DenseFactor
 from pliant.solvers.linear.response import SolvedResponse
 
 LARGE = 120
-"""Unknowns above which LAPACK is faster than the kernel, whose call costs less (measured)."""
+"""Unknowns above which LAPACK is worth its call; below, the kernel solves."""
 
 
 class RodFactor(SolvedResponse):

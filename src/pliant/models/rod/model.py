@@ -35,7 +35,7 @@ from pliant.models.surfaces import ContactShape, Skin
 from pliant.models.volume.loads import Support, given_wrench
 
 OPEN_BASE = 1e-3
-"""Fraction of the stiffness that quasi-static solves add as mass to a rod whose base slides or turns."""
+"""Inertia correction of a rod whose base slides or rotates, as a fraction of its stiffness; see its use."""
 
 
 @dataclass(frozen=True, eq=False)

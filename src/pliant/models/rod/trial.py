@@ -53,14 +53,14 @@ if TYPE_CHECKING:
     from pliant.models.rod.model import RodModel
 
 GAUSS = (0.5 - np.sqrt(1.0 / 12.0), 0.5 + np.sqrt(1.0 / 12.0))
-"""Gauss points of the step, of equal weight."""
+"""Gauss points of the step, of equal weight: two integrate δy exactly to (δψ)⁴ of it."""
 RESTORED = 1.1
 """Largest factor by which velocities are scaled to restore their energy. A larger loss comes from an impact or from too
 long a step, and is not restored.
 """
 _IDENTITY = np.eye(3)
 LARGE = 80
-"""Unknowns above which LAPACK solves faster than the kernel, whose call costs less (measured)."""
+"""Unknowns above which LAPACK is worth its call; below, the kernel solves."""
 
 
 @dataclass(eq=False)
@@ -104,7 +104,7 @@ class RodSystem(System):
 
     def add_stiffness(self, K: GeometricStiffness) -> None:
         """A += the symmetric part of K (n, n) over the active unknowns. A projected matrix, kept positive definite, has
-        no stiffness of loads: its positive part alone would slow the iteration down.
+        no stiffness of loads: its positive part alone would stiffen the rod.
         """
         if not self.projected:
             added = np.zeros_like(self.A)

@@ -15,7 +15,7 @@ from pliant.models.volume import assembly
 from pliant.models.volume.points import PointArrays
 
 MANY = 20_000
-"""Points above which they are divided: a second thread then gains more than its start costs (measured)."""
+"""Points above which they are divided: with fewer a second thread is not worth its start."""
 
 
 def internal_forces(

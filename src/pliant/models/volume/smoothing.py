@@ -19,6 +19,7 @@ from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
 _EDGES = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+"""The edges of a tetrahedron by its corners."""
 
 
 class Domains(NamedTuple):
