@@ -45,7 +45,7 @@ def floor(world: pl.World) -> float:
     model = world.volumes[0]
     values = model.blocks()
     MixedBody(model).tangent(model.rest.copy(), None, Tangent.EXACT, values)
-    model.hold(values)
+    model.decouple_constrained(values)
     factor = model.symbolic.factorize(values)
     once = least(lambda: model.symbolic.factorize(values, out=factor))
     return once + least(lambda: factor.solve(np.ones(model.size)))

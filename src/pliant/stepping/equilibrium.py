@@ -12,7 +12,6 @@ method for the generalised equation of contact and friction. Two multiples of th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -67,7 +66,6 @@ MOST_ESCAPES, PERTURBATION = 4, 1e-3
 """How often an unstable equilibrium is left in one solve, and by which fraction of the motion so far at first."""
 LONGEST_STEP = 64.0
 """Most times that a step along an unresisted motion is taken at once."""
-TRACE = False
 PATIENCE = 10
 """Linear solves in which the residual has to improve; bending of slender bodies takes most of them."""
 
@@ -93,7 +91,7 @@ class Equilibrium:
         self._stable, self._nearness = True, np.inf
         indices = range(len(world.models))
         self._welded = [any(each.welds(index) for each in world.constraints) for index in indices]
-        self._held = [any(each.holds(index) for each in world.constraints) for index in indices]
+        self._held = [any(each.constrains(index) for each in world.constraints) for index in indices]
         self._pairs: list[Any] = [each for each in world.constraints if each.is_contact]
         self._apart: list[Any] = [pair for pair in self._pairs if pair.a is not pair.b]
         self._follows = isinstance(step.session, DirectSession)
@@ -140,8 +138,6 @@ class Equilibrium:
             residual = self._residual(forces)
             self._adapt(residual, history[-1])
             self._nearness = residual
-            if TRACE:
-                print(f"   {residual:.2e} ease {self.ease:.0e} c {self.damping:.0e} shift {self.shift:.0e} full {full} settled {self._contacts_settled(correction)} move {self.step.bodies.must_move()} dx {max(np.abs(x).max() for x in correction.dx):.1e} rows {len(correction.step.lam)} push {int((np.abs(correction.step.lam) > 0).sum())}")
             history.append(residual)
             settled = full and self._contacts_settled(correction) and not self.step.bodies.must_move()
             if convergence.reached(residual, forces.scale, correction, self.step) and settled:
@@ -175,7 +171,7 @@ class Equilibrium:
         """A body that only contacts could hold, and that none of them holds: its name and the force on it."""
         forces = self.step.bodies.forces()
         for model, loose, r in zip(self.step.world.models, self._loose, forces.r, strict=True):
-            net = float(np.abs(np.where(model.held, 0.0, r)).sum())
+            net = float(np.abs(np.where(model.constrained, 0.0, r)).sum())
             if loose and net > 0.5 * forces.scale:
                 return f"{model.name!r} is supported by nothing: {net:.3g} N on it are not balanced by any contact"
         return None
@@ -230,11 +226,11 @@ class Equilibrium:
         """
         self.shift = 0.0
         made = linearize(step, tangent)
-        stiffness = [_copied(system) for system in made.systems]
+        stiffness = [system.copied() for system in made.systems]
         systems, factors = [], []
         for index, K in enumerate(stiffness):
             while True:
-                system = _copied(K)
+                system = K.copied()
                 self._regularize(step, index, system)
                 try:
                     with step.timers.stage("factorize"):
@@ -269,13 +265,11 @@ class Equilibrium:
             return correction
         step = correction.step
         rows = None if step.assembly is None or problem is None else step.assembly.rows
-        moved = [system.held_dx for system in stiffness]
+        moved = [system.constrained_dx for system in stiffness]
         dx = [x if h is None else x - h for x, h in zip(correction.dx, moved, strict=True)]
         forces = [system.r for system in factors.linearization.systems]
         found = refined(stiffness, factors.factors, rows, problem, dx, step.lam, forces, step.free_modes)
         self._stable = found.stable
-        if TRACE:
-            print("      refine", found.stable, max(np.abs(x).max() for x in dx), max(np.abs(x).max() for x in found.dx))
         total = tuple(x if h is None else x + h for x, h in zip(found.dx, moved, strict=True))
         bodies = step.bodies
         if rows is not None and bodies.reactions is not None:
@@ -374,19 +368,19 @@ class Equilibrium:
             return
         ease = max(self.ease, LEAST_LOOSE)
         least = LOOSE_SHARE * ease if self._loose[index] else 1e-8 if modes is not None else 0.0
-        shift = max(self.shift, self._shifts[index], self.damping, least, model.least_mass)
+        shift = max(self.shift, self._shifts[index], self.damping, least, model.min_inertia_correction)
         if not system.elastic and not self._once:
             system.add_mass(ease)
         elif shift:
             system.add_mass(shift if system.elastic else 1.0)
         if modes is not None:
-            system.r = np.where(model.held, 0.0, modes.balanced(system.r))
+            system.r = np.where(model.constrained, 0.0, modes.balanced(system.r))
 
     def constrain(self, factors: Sequence[Factor], dx: list[FloatArray]) -> None:
         """Hold the free rigid motion of each body with the inertia forces that it takes."""
         for index, (factor, modes) in enumerate(zip(factors, self.step.free_modes, strict=True)):
             if modes is not None:
-                dx[index] = modes.held(dx[index], factor.solve(modes.weighted))
+                dx[index] = modes.without_rigid_motion(dx[index], factor.solve(modes.weighted))
 
     def _with_free_modes(self) -> Step:
         """The step with the free rigid motions at the present positions: those of frames turn with them."""
@@ -456,15 +450,6 @@ class Equilibrium:
 def _is_free(model: Any, q: FloatArray) -> bool:
     """Whether the supports of a body leave some of its rigid motions open."""
     return isinstance(model, RigidModel) or model.free_modes(q) is not None
-
-
-def _copied(system: Any) -> Any:
-    """A copy of a system with a matrix of its own."""
-    made = copy(system)
-    for name in ("values", "A"):
-        if hasattr(made, name):
-            setattr(made, name, getattr(made, name).copy())
-    return made
 
 
 def _hopeless(history: Sequence[float]) -> bool:

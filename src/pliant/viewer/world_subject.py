@@ -272,7 +272,7 @@ def inferred_tip(world: World) -> tuple[Marker | None, tuple[Any, ...]]:
     for actuator in actuators:
         for body in actuator.bodies:
             model = world.models[world.index(body)]
-            constrained = getattr(model, "held", None)
+            constrained = getattr(model, "constrained", None)
             if getattr(body, "mesh", None) is None or constrained is None or not np.any(constrained):
                 continue
             rest = body.mesh.points

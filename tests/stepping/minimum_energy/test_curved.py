@@ -35,4 +35,4 @@ def test_a_short_step_stays_and_held_nodes_do_not_move():
     bends = [np.abs(Curves(model).moved(model.rest, s * dx) - s * dx).max() for s in (1.0, 0.5)]
     assert bends[0] == pytest.approx(4.0 * bends[1], rel=0.2)
     assert bends[0] > 0.0
-    assert (Curves(model).moved(model.rest, dx)[model.held] == dx[model.held]).all()
+    assert (Curves(model).moved(model.rest, dx)[model.constrained] == dx[model.constrained]).all()

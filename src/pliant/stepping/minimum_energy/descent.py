@@ -165,7 +165,7 @@ class Descent:
         dx = np.zeros(len(self.shapes.held))
         trials: Any = self.shapes.bodies.trials
         for part, trial in zip(self.shapes.split(dx), trials, strict=True):
-            moved = trial.held_motion()
+            moved = trial.remaining_motion()
             if moved is not None:
                 part += moved
         point = self._at(dx)

@@ -90,13 +90,13 @@ class TangentMetric:
             model, factor = system.model, None
             memory = system.workspace.take(model, "factor")
             try:
-                model.hold(system.values)
+                model.decouple_constrained(system.values)
                 factor = IndefiniteFactor(model.symbolic, system.values, shifted[number], out=memory)
             finally:
                 if factor is None and memory is not None:
                     system.workspace.give(model, "factor", memory)
             self._indefinite.append(factor)
-            self._factors.append(model.held_factor(factor))
+            self._factors.append(model.constrained_factor(factor))
 
     def _count_unstable(self, C: sparse.csr_matrix) -> FloatArray:
         """Count the directions of negative curvature; returns A⁻¹ Cᵀ."""
