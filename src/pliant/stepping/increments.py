@@ -63,6 +63,7 @@ class _Walk:
             self._longest = min(self._longest, self._obstacle_increment(pairs))
         self._rebase = isinstance(step.session, DirectSession)
         self._fallback: Step | None = None
+        self._indefinite = False
 
     def _obstacle_increment(self, pairs: list[Any]) -> float:
         """Longest increment in which no obstacle moves so far into a body that the nearest way out is the wrong one."""
@@ -109,7 +110,9 @@ class _Walk:
             equilibrium.begin(self._bodies(state, reached, end, good))
             before = equilibrium.step.iterations
             damped = failures in (2, 4)
-            if self._increment(end, damped=damped):
+            found = self._increment(end, damped=damped)
+            self._indefinite = not found and (self._indefinite or equilibrium.indefinite)
+            if found:
                 if damped:
                     method = RELAXATION
                 count, reached, failures = count + 1, end, 0
@@ -151,11 +154,11 @@ class _Walk:
             return
         why = equilibrium.unsupported() or equilibrium.trouble
         limit = ""
-        if equilibrium.indefinite:
-            limit = "; the stiffness is not positive definite there: a limit point (buckling, ballooning, snap-through)"
+        if self._indefinite:
+            limit = "; the stiffness is not positive definite there, as at a limit point (buckling, ballooning)"
         raise ConvergenceError(
-            f"no equilibrium found beyond {reached:.1%} of the load path, tried up to {end:.1%}: {why}{limit}. Take "
-            "smaller loads, refine the mesh, or use a dynamic stepper; `result` is the last equilibrium",
+            f"no equilibrium found beyond {reached:.1%} of the load path, tried up to {end:.1%}: {why}{limit}; take "
+            "smaller loads, refine the mesh, or use a dynamic stepper (`result` is the last equilibrium)",
             result=state,
         )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.core.kernels import kernel
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.beam.beam_map import BeamMap, chord_projection
 from pliant.models.model import GeometricStiffness
 from pliant.models.pieces import Ends, Pieces, turning_blocks
@@ -83,14 +83,14 @@ class BeamSegmentStiffness(GeometricStiffness):
 
 @dataclass(frozen=True, eq=False)
 class TurningStiffness(GeometricStiffness):
-    """Blocks (k, 3, 3) of spins at `places` (k,) in the matrix."""
+    """Blocks (k, 3, 3) of spins at `positions` (k,) in the matrix."""
 
-    places: IntArray
+    positions: IndexArray
     blocks: FloatArray
 
     def add_to(self, matrix: FloatArray) -> None:
         """Add K to the blocks (b, 3, 3) of a beam."""
-        np.add.at(matrix, self.places, self.blocks)
+        np.add.at(matrix, self.positions, self.blocks)
 
 
 def coupled_nodes(spec: Beam, points: FloatArray, pieces: Sequence[Ends]) -> list[IntArray]:
@@ -152,10 +152,10 @@ class BeamPieces(Pieces):
     def turning_stiffness(self, q: FloatArray, tensions: FloatArray, units: FloatArray) -> TurningStiffness:
         """Blocks of the spins of the nodes of each point."""
         assert self.segments is not None
-        riding, ends, places = self.segments.map, self.segments.ends, self.segments.places
-        arms = np.einsum("pij,pj->pi", riding.frames(q), riding.offset)
+        points, ends, positions = self.segments.map, self.segments.ends, self.segments.positions
+        arms = np.einsum("pij,pj->pi", points.frames(q), points.offset)
         B = turning_blocks(self.gradients(tensions, units), arms)
-        spins = riding.spins(q)
+        spins = points.spins(q)
         found, blocks = [], []
         done: set[int] = set()
         for s, end in np.argwhere(ends >= 0):
@@ -164,8 +164,8 @@ class BeamPieces(Pieces):
                 continue
             done.add(p)
             for a, b in ((1, 1), (1, 3), (3, 1), (3, 3)):  # the spins of the two nodes
-                place = places[s, 4 * end + a, 4 * end + b]
-                if place >= 0:
-                    found.append(place)
+                position = positions[s, 4 * end + a, 4 * end + b]
+                if position >= 0:
+                    found.append(position)
                     blocks.append(spins[p, :, 3 * a : 3 * a + 3].T @ B[p] @ spins[p, :, 3 * b : 3 * b + 3])
         return TurningStiffness(np.array(found, np.int64), np.array(blocks).reshape(-1, 3, 3))
