@@ -5,7 +5,7 @@ nothing to the quasi-static solver: slow, nearly massless dynamics of the same w
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ UNIAXIAL = pl.materials.NeoHookean(young=1e5, poisson=0.0, density=1e3)
 class Case:
     """A world, the controls of its one call, and the number to compare: `measure(state, info)`.
 
+    `within` is how near the closed form it has to be, `close` how near slow dynamics, relative.
     `dt` is the time that passes in the call, for obstacles that move. `ramp` is the time over which dynamics applies
     the controls, `rest` that which it then waits, s.
     """
@@ -30,6 +31,7 @@ class Case:
     dt: float | None = None
     expected: float | None = None
     within: float = 0.01
+    close: float = 1e-3
     ramp: float = 1.0
     rest: float = 1.0
 
@@ -182,7 +184,9 @@ def block_on_slope(friction=0.5):
 def soft_ball_under_plate(friction=0.0):
     """A soft cylinder lying between floor and plate, pressed by a weight."""
     scene = pl.Scene(gravity=(0, 0, -9.81))
-    mesh = pl.mesh.cylinder(0.02, 0.03, cells=(4, 3), element="hex8").rotated((np.pi / 2, 0, 0)).translated((0, 0, 0.02))
+    mesh = (
+        pl.mesh.cylinder(0.02, 0.03, cells=(4, 3), element="hex8").rotated((np.pi / 2, 0, 0)).translated((0, 0, 0.02))
+    )
     body = scene.add(pl.Volume(mesh, NEO))
     ground = floor(scene)
     press = scene.add(pl.RigidBody.box(size=(0.06, 0.06, 0.01), mass=0.2, position=(0, -0.015, 0.0452)))
@@ -292,15 +296,24 @@ def ball_on_arm(friction=0.5):
     """A steel ball in the hollow of a clamped arm that sags under it: two fences keep it on the arm."""
     scene = pl.Scene(gravity=(0, 0, -9.81))
     mesh = pl.mesh.box((0.1, 0.03, 0.01), (12, 4, 2), element="hex8")
-    mesh = mesh.mapped(lambda x: x + np.stack([0 * x[:, 0], 0 * x[:, 1], 8.0 * (x[:, 0] - 0.05) ** 2 * (x[:, 2] > 0.004)
-                                               + 8.0 * (x[:, 1] - 0.015) ** 2], axis=1))
+    mesh = mesh.mapped(
+        lambda x: (
+            x
+            + np.stack(
+                [
+                    0 * x[:, 0],
+                    0 * x[:, 1],
+                    8.0 * (x[:, 0] - 0.05) ** 2 * (x[:, 2] > 0.004) + 8.0 * (x[:, 1] - 0.015) ** 2,
+                ],
+                axis=1,
+            )
+        )
+    )
     stiff = pl.materials.NeoHookean(young=2e6, poisson=0.3, density=1e3)
     arm = scene.add(pl.Volume(mesh, stiff, clamp=pl.regions.plane(axis="x", at=0)))
     ball = scene.add(pl.RigidBody.sphere(radius=0.008, mass=0.01, position=(0.05, 0.015, 0.0187)))
     scene.collide(arm, ball, friction=friction)
-    return Case(
-        scene.compile(), lambda s, i: -i.contact_force(arm, ball)[2], expected=0.01 * 9.81
-    )
+    return Case(scene.compile(), lambda s, i: -i.contact_force(arm, ball)[2], expected=0.01 * 9.81)
 
 
 def held_box(friction=0.6):
@@ -352,15 +365,25 @@ def tapered_rod(sections=8, pulls=(0.01, 0.0, 0.0)):
     rings = [pl.sections.Circle(0.010 - 0.006 * s) for s in middles]
     scene = pl.Scene(gravity=(0, 0, -9.81))
     rod = scene.add(
-        pl.Rod(L, sections, section=rings, young=5e5, poisson=0.45, density=1100,
-               strains=("bend_y", "bend_z", "twist", "stretch"), rotation=(0, np.pi / 2, 0),
-               damping=pl.Rayleigh(mass=20.0, stiffness=0.02))
+        pl.Rod(
+            L,
+            sections,
+            section=rings,
+            young=5e5,
+            poisson=0.45,
+            density=1100,
+            strains=("bend_y", "bend_z", "twist", "stretch"),
+            rotation=(0, np.pi / 2, 0),
+            damping=pl.Rayleigh(mass=20.0, stiffness=0.02),
+        )
     )
     cables = []
     for k in range(3):
         angle = 2 * np.pi * k / 3
-        via = [((0.009 - 0.005 * s) * np.cos(angle), (0.009 - 0.005 * s) * np.sin(angle), -s * L)
-               for s in np.arange(sections + 1) / sections]
+        via = [
+            ((0.009 - 0.005 * s) * np.cos(angle), (0.009 - 0.005 * s) * np.sin(angle), -s * L)
+            for s in np.arange(sections + 1) / sections
+        ]
         cables.append(scene.add(pl.Cable(rod, via, reach=0.02)))
     controls = {c: pl.Displacement(u) for c, u in zip(cables, pulls)}
     return Case(scene.compile(), lambda s, i: float(np.linalg.norm(s.points(rod)[-1, :2])), controls, rest=4.0)
@@ -372,8 +395,15 @@ def tendon_beam(tension=0.3):
     EI = E * np.pi * r**4 / 4
     scene = pl.Scene()
     beam = scene.add(
-        pl.Beam([(L * k / n, 0, 0) for k in range(n + 1)], section=pl.sections.Circle(r), young=E, poisson=0.45,
-                density=1000, clamp=[0], damping=pl.Rayleigh(mass=20.0, stiffness=0.02))
+        pl.Beam(
+            [(L * k / n, 0, 0) for k in range(n + 1)],
+            section=pl.sections.Circle(r),
+            young=E,
+            poisson=0.45,
+            density=1000,
+            clamp=[0],
+            damping=pl.Rayleigh(mass=20.0, stiffness=0.02),
+        )
     )
     cable = scene.add(pl.Cable(beam, [(L * k / n, 0, d) for k in range(n + 1)], reach=0.01))
 
@@ -389,8 +419,11 @@ def cable_arm(pull=0.03):
     """A clamped soft arm bent by one cable."""
     scene = pl.Scene()
     mesh = pl.mesh.box((0.1, 0.02, 0.02), (10, 2, 2))
-    body = scene.add(pl.Volume(mesh, pl.materials.NeoHookean(young=3e5, poisson=0.45, density=1e3),
-                               clamp=pl.regions.plane(axis="x", at=0)))
+    body = scene.add(
+        pl.Volume(
+            mesh, pl.materials.NeoHookean(young=3e5, poisson=0.45, density=1e3), clamp=pl.regions.plane(axis="x", at=0)
+        )
+    )
     cable = scene.add(pl.Cable(body, [(0.001 + 0.0098 * k, 0.01, 0.018) for k in range(11)]))
     return Case(scene.compile(), lambda s, i: float(s.points(body)[:, 2].max()), {cable: pl.Displacement(pull)})
 
@@ -399,10 +432,16 @@ def arm_with_backbone(pull=0.025):
     """The arm with an elastic rod in a channel along its middle."""
     scene = pl.Scene()
     mesh = pl.mesh.box((0.1, 0.02, 0.02), (10, 2, 2))
-    body = scene.add(pl.Volume(mesh, pl.materials.NeoHookean(young=3e5, poisson=0.45, density=1e3),
-                               clamp=pl.regions.plane(axis="x", at=0)))
-    rod = scene.add(pl.Rod(0.1, 10, section=pl.sections.Circle(0.0005), young=5e9, poisson=0.3, density=7000,
-                           position=(0, 0.01, 0.01)))
+    body = scene.add(
+        pl.Volume(
+            mesh, pl.materials.NeoHookean(young=3e5, poisson=0.45, density=1e3), clamp=pl.regions.plane(axis="x", at=0)
+        )
+    )
+    rod = scene.add(
+        pl.Rod(
+            0.1, 10, section=pl.sections.Circle(0.0005), young=5e9, poisson=0.3, density=7000, position=(0, 0.01, 0.01)
+        )
+    )
     scene.add(pl.Channel(body, [(0.01 * k, 0.01, 0.01) for k in range(1, 10)], rod, fixed_end=False))
     cable = scene.add(pl.Cable(body, [(0.001 + 0.0098 * k, 0.01, 0.018) for k in range(11)]))
     return Case(scene.compile(), lambda s, i: float(s.points(body)[:, 2].max()), {cable: pl.Displacement(pull)})
@@ -412,12 +451,13 @@ def slack_cable():
     """A cable released beyond its length at rest carries nothing: the arm sags under gravity as without it."""
     scene = pl.Scene(gravity=(0, 0, -9.81))
     mesh = pl.mesh.box((0.1, 0.02, 0.02), (10, 2, 2))
-    body = scene.add(pl.Volume(mesh, pl.materials.NeoHookean(young=3e5, poisson=0.45, density=1e3),
-                               clamp=pl.regions.plane(axis="x", at=0)))
-    cable = scene.add(pl.Cable(body, [(0.001 + 0.0098 * k, 0.01, 0.002) for k in range(11)]))
-    return Case(
-        scene.compile(), lambda s, i: float(s.points(body)[:, 2].min()), {cable: pl.Displacement(-0.01)}
+    body = scene.add(
+        pl.Volume(
+            mesh, pl.materials.NeoHookean(young=3e5, poisson=0.45, density=1e3), clamp=pl.regions.plane(axis="x", at=0)
+        )
     )
+    cable = scene.add(pl.Cable(body, [(0.001 + 0.0098 * k, 0.01, 0.002) for k in range(11)]))
+    return Case(scene.compile(), lambda s, i: float(s.points(body)[:, 2].min()), {cable: pl.Displacement(-0.01)})
 
 
 def pneunet_at(pressure=40e3):
@@ -433,8 +473,11 @@ def hinge_twist(angle=1.8):
     """A soft cylinder twisted by a hinged plate welded to its top."""
     scene = pl.Scene()
     mesh = pl.mesh.cylinder(0.01, 0.02, cells=(3, 4), element="hex8")
-    body = scene.add(pl.Volume(mesh, pl.materials.NeoHookean(young=3e5, poisson=0.45, density=1e3),
-                               clamp=pl.regions.plane(axis="z", at=0)))
+    body = scene.add(
+        pl.Volume(
+            mesh, pl.materials.NeoHookean(young=3e5, poisson=0.45, density=1e3), clamp=pl.regions.plane(axis="z", at=0)
+        )
+    )
     press = scene.add(pl.RigidBody.box(size=(0.02, 0.02, 0.002), mass=0.01, position=(0, 0, 0.02)))
     scene.attach(body, press, region=pl.regions.plane(axis="z", at=0.02))
     hinge = scene.add(pl.Hinge(press, (0, 0, 1), point=(0, 0, 0.02)))
@@ -445,8 +488,9 @@ def balloon(ratio=8.0):
     """A thick sphere blown up to eight times its volume, past its pressure limit."""
     scene = pl.Scene()
     mesh = pl.mesh.shell(0.016, 0.02, cells=(2, 4), element="hex8")
-    body = scene.add(pl.Volume(mesh, pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3),
-                               clamp=pl.regions.nodes([0])))
+    body = scene.add(
+        pl.Volume(mesh, pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3), clamp=pl.regions.nodes([0]))
+    )
     air = scene.add(pl.Cavity(body))
     return Case(scene.compile(), lambda s, i: float(i.actuation(air)[1]), {air: pl.VolumeRatio(ratio)})
 
@@ -455,7 +499,7 @@ def arch(depth=0.014, rise=0.008):
     """A shallow arch between clamps, pressed through by a moved support at its crown: snap-through by displacement."""
     scene = pl.Scene()
     mesh = pl.mesh.box((0.1, 0.006, 0.003), (24, 1, 2), element="hex8")
-    mesh = mesh.mapped(lambda x: x + np.outer(rise * np.sin(np.pi * x[:, 0] / 0.1) , (0, 0, 1)))
+    mesh = mesh.mapped(lambda x: x + np.outer(rise * np.sin(np.pi * x[:, 0] / 0.1), (0, 0, 1)))
     ends = pl.regions.plane(axis="x", at=0) | pl.regions.plane(axis="x", at=0.1)
     body = scene.add(pl.Volume(mesh, NEO, clamp=ends))
     return scene, body
@@ -465,7 +509,6 @@ def arch_under_force(force=0.02):
     """The arch under a dead force beyond its limit load: it snaps through and comes to rest inverted."""
     scene, body = arch()
     load = scene.add(pl.PointLoad(body, pl.regions.box((0.049, -1, -1), (0.051, 1, 1)), force=(0, 0, 0)))
-    middle = None
 
     def crown(state, info):
         points, rest = state.points(body), info.world.models[0].rest
@@ -487,7 +530,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "pressed block, μ 1": lambda: pressed_block(1.0),
     "block pressed by support, μ 0": lambda: pressed_by_support(0.0),
     "block pressed by support, μ 0.3": pressed_by_support,
-    "two blocks pressed, μ 0": lambda: two_blocks_pressed(0.0),
+    "two blocks pressed, μ 0.1": lambda: two_blocks_pressed(0.1),
     "two blocks pressed, μ 0.3": two_blocks_pressed,
     "sheared block, μ 0.2": lambda: sheared_block(0.2),
     "sheared block, μ 0.5": sheared_block,
@@ -495,7 +538,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "cylinder under weight": soft_ball_under_plate,
     "cylinder under weight, μ 0.5": lambda: soft_ball_under_plate(0.5),
     "ring between plates, μ 0.2": ring_between_plates,
-    "ring between plates, frictionless": lambda: ring_between_plates(0.0),
+    "ring between plates, μ 0.5": lambda: ring_between_plates(0.5),
     "billet, μ 0": lambda: upset_billet(0.0),
     "billet, μ 0.2": upset_billet,
     "billet, μ 1": lambda: upset_billet(1.0),
@@ -511,9 +554,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "ball on sagging arm": ball_on_arm,
     "box held by two pads": held_box,
     "box on block": rigid_box_on_block,
-    "trunk 1": lambda: trunk_pulls(1),
-    "trunk 2": lambda: trunk_pulls(2),
-    "trunk 3": lambda: trunk_pulls(3),
+    "trunk at random pulls, 2": lambda: trunk_pulls(2),
+    "trunk at random pulls, 3": lambda: trunk_pulls(3),
     "tapered rod, 8 sections": tapered_rod,
     "tapered rod, 24 sections": lambda: tapered_rod(24),
     "tapered rod, 48 sections": lambda: tapered_rod(48),
@@ -524,7 +566,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "arm with backbone, 10 mm": lambda: arm_with_backbone(0.01),
     "arm with backbone, 20 mm": lambda: arm_with_backbone(0.02),
     "slack cable": slack_cable,
-    "pneumatic actuator, 40 kPa": pneunet_at,
+    "pneumatic actuator, 20 kPa": lambda: pneunet_at(20e3),
     "hinge twists cylinder": hinge_twist,
     "balloon to 8 volumes": balloon,
     "arch under force": arch_under_force,

@@ -36,7 +36,19 @@ def test_a_rigid_box_rests_on_the_floor():
     np.testing.assert_allclose(state.pose(body)[0], [0, 0, 0.01], atol=1e-9)
 
 
-def test_a_body_out_of_reach_of_the_floor_has_no_equilibrium_and_says_so():
+def test_a_body_far_above_the_floor_comes_to_rest_on_it():
     body = pl.RigidBody.sphere(radius=0.01, mass=0.1, position=(0, 0, 1.0))
-    with pytest.raises(pl.ConvergenceError, match="no equilibrium found"):
-        resting(body, 0.5)
+    state, _, force = resting(body, 0.5)
+    np.testing.assert_allclose(force, [0, 0, 0.981], atol=1e-8)
+    np.testing.assert_allclose(state.pose(body)[0], [0, 0, 0.01], atol=1e-9)
+
+
+def test_a_body_that_nothing_supports_has_no_equilibrium_and_says_so():
+    body = pl.RigidBody.sphere(radius=0.01, mass=0.1, position=(0, 0, -1.0))
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    scene.add(body)
+    floor = scene.add(pl.Obstacle.box(center=(0, 0, 0), size=(1, 1, 0.1)))
+    scene.collide(body, floor)
+    world = scene.compile()
+    with pytest.raises(pl.ConvergenceError, match=r"no equilibrium found.*'sphere' is supported by nothing"):
+        pl.QuasiStatic()(world, world.initial_state())

@@ -68,7 +68,9 @@ class Collider:
 
     def q_start(self, view: RowView) -> FloatArray:
         """Positions or pose at the start of the step."""
-        return np.asarray(self.handle.pose(view.time - view.interval) if self.index is None else view.start[self.index])
+        return np.asarray(
+            self.handle.pose(view.time - (view.interval or view.dt)) if self.index is None else view.start[self.index]
+        )
 
     def velocities(self, view: RowView) -> FloatArray:
         """Velocities (k, 3), m/s, at the start of the step of what carries the points: nodes, or corners of a box."""

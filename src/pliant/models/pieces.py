@@ -66,4 +66,4 @@ def turning_blocks(g: FloatArray, arms: FloatArray) -> FloatArray:
     """
     outer = g[:, :, None] * arms[:, None, :]
     even: FloatArray = 0.5 * (outer + outer.transpose(0, 2, 1))
-    return even - np.einsum("pi,pi->p", g, arms)[:, None, None] * np.eye(3)
+    return np.asarray(even - np.einsum("pi,pi->p", g, arms)[:, None, None] * np.eye(3))

@@ -127,7 +127,7 @@ class Equilibrium:
         self._shifts = [0.0] * len(self._held)
         self.indefinite = False
         convergence, history, self._nearness = Convergence(tolerance), [np.inf], np.inf
-        for _ in range(most):
+        for count in range(3 * most):  # more than `most` only where forces balance and rows still turn
             try:
                 correction = self._linear_solve(Tangent.EXACT, careful=True)
             except (ConvergenceError, InfeasibleError, SingularError) as error:
@@ -145,7 +145,7 @@ class Equilibrium:
                     return self._fails("the equilibrium found has inverted elements")
                 if not self._leaves_unstable(correction):
                     return True
-            if not damping and _hopeless(history):
+            if residual > tolerance and (count + 1 >= most or (not damping and _hopeless(history))):
                 break
         return self._fails(f"the residual stays at {min(history):.1e} of the forces, the tolerance is {tolerance:.1e}")
 
@@ -168,12 +168,14 @@ class Equilibrium:
         )
 
     def unsupported(self) -> str | None:
-        """A body that only contacts could hold, and that none of them holds: its name and the force on it."""
-        forces = self.step.bodies.forces()
-        for model, loose, r in zip(self.step.world.models, self._loose, forces.r, strict=True):
-            net = float(np.abs(np.where(model.constrained, 0.0, r)).sum())
-            if loose and net > 0.5 * forces.scale:
-                return f"{model.name!r} is supported by nothing: {net:.3g} N on it are not balanced by any contact"
+        """A body that only constraints could hold, and that none of them touches: its name in a sentence."""
+        bodies = self.step.bodies
+        forces, reactions = bodies.forces(), bodies.reactions
+        pushes = None if reactions is None else reactions.generalized
+        for index, (model, loose) in enumerate(zip(self.step.world.models, self._loose, strict=True)):
+            net = float(np.abs(np.where(model.constrained, 0.0, forces.r[index])).max())
+            if loose and net > 1e-6 * forces.scale and (pushes is None or not pushes[index].any()):
+                return f"{model.name!r} is supported by nothing: no contact balances the load on it"
         return None
 
     # Linear solves
@@ -309,9 +311,7 @@ class Equilibrium:
         if not self.shift or stiffness is None or self.escapes >= MOST_ESCAPES:
             return False
         rows = None if problem is None or self.step.assembly is None else self.step.assembly.rows
-        motion = unstable_motion(
-            stiffness, factors.factors, rows, problem, self.step.lam, self.step.free_modes
-        )
+        motion = unstable_motion(stiffness, factors.factors, rows, problem, self.step.lam, self.step.free_modes)
         if motion is None:
             return False
         base = self.step.bodies

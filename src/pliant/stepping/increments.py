@@ -56,22 +56,22 @@ class _Walk:
         self._equilibrium, self._tolerance = equilibrium, tolerance
         self._begin, bodies = step, step.bodies
         self._path = LoadPath(step.world, bodies.start, bodies.controls, bodies.scheme.interval, workspace)
-        pairs: list[Any] = [each for each in step.world.constraints if each.is_contact]
-        self._frictional = any(pair.mu for pair in pairs)
+        self._pairs: list[Any] = [each for each in step.world.constraints if each.is_contact]
+        self._frictional = any(pair.mu for pair in self._pairs)
         self._longest = FRICTION_INCREMENT if self._frictional else 1.0
         if bodies.scheme.interval:
-            self._longest = min(self._longest, self._obstacle_increment(pairs))
+            self._longest = min(self._longest, self._obstacle_increment())
         self._rebase = isinstance(step.session, DirectSession)
         self._fallback: Step | None = None
         self._indefinite = False
 
-    def _obstacle_increment(self, pairs: list[Any]) -> float:
+    def _obstacle_increment(self) -> float:
         """Longest increment in which no obstacle moves so far into a body that the nearest way out is the wrong one."""
         bodies = self._begin.bodies
         end = bodies.view()
         begin = evolve(end, time=bodies.start.time)
         longest = 1.0
-        for pair in pairs:
+        for pair in self._pairs:
             travel = pair.approached(begin, end) if pair.a is not pair.b else 0.0
             if pair.b.index is None and travel > PART_OF_MARGIN * pair.margin:
                 longest = min(longest, max(PART_OF_MARGIN * pair.margin / travel, SMALLEST_INCREMENT))
@@ -94,7 +94,7 @@ class _Walk:
             return False
         if equilibrium.newton(self._tolerance, AT_ONCE):
             return True
-        if self._rebase:
+        if self._pairs and self._rebase:
             return False
         equilibrium.move_to(start)
         return equilibrium.newton(self._tolerance, AT_ONCE, search=True)

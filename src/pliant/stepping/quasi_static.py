@@ -29,6 +29,7 @@ from pliant.stepping.session import RowSolver
 from pliant.stepping.stages import begin
 from pliant.world import State, World
 
+
 @dataclass(frozen=True)
 class QuasiStatic:
     """Static equilibrium in one call.

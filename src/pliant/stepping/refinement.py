@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints import Rows
+from pliant.constraints.condense import compliance
 from pliant.core.arrays import transposed_product
 from pliant.core.types import BoolArray, FloatArray
 from pliant.models.free_modes import FreeModes
@@ -58,9 +59,7 @@ def refined(
     """
     active = _Active(factors, rows, problem, lam, modes)
     pushes = [np.zeros_like(x) for x in dx] if rows is None else _pulled(rows.H, lam, dx)
-    rest = [
-        f + push - system.product(x) for f, push, system, x in zip(forces, pushes, stiffness, dx, strict=True)
-    ]
+    rest = [f + push - system.product(x) for f, push, system, x in zip(forces, pushes, stiffness, dx, strict=True)]
     e: Motion = [np.zeros_like(x) for x in dx]
     g, first, stable = rest, _dot(rest, rest), True
     z = active.projected(factors, g)
@@ -146,7 +145,7 @@ class _Active:
         if not total:
             return
         H, first = [], self.count
-        for index, (own, factor) in enumerate(zip(free, factors, strict=True)):
+        for index, own in enumerate(free):
             size = own.shape[1] if len(own) else rows.H[index].shape[1] if rows is not None else 0
             above = rows.H[index][self.chosen] if rows is not None else sparse.csr_matrix((0, size))
             before, after = first - self.count, total - first - len(own)
@@ -154,7 +153,7 @@ class _Active:
             H.append(sparse.vstack([above, *(part for part in blank if part.shape[0])], format="csr"))
             first += len(own)
         self.H = H
-        W = sum(factor.compliance(own) for factor, own in zip(factors, H, strict=True) if own.nnz)
+        W = compliance(H, factors)
         values, vectors = np.linalg.eigh(0.5 * (W + W.T))
         fine = values > NEGLIGIBLE * values[-1]
         self.inverse: FloatArray = (vectors[:, fine] / values[fine]) @ vectors[:, fine].T
