@@ -45,6 +45,8 @@ def prescribed(name: str, rest: FloatArray, claims: tuple[Claim, ...], values: M
     """Positions and, where there are any, frames (k = 4, else 1) at which constrained nodes stand, (n, k, 3), m: `rest`
     itself where nothing moves.
     """
+    if not claims:
+        return rest
     target = rest
     for (support, nodes, _), displacement, rotation in moving(name, claims, values):
         target = target.copy() if target is rest else target
