@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from time import perf_counter
-from types import TracebackType
 
 
 class StageTimers:
@@ -32,9 +31,7 @@ class StageTimers:
     def __enter__(self) -> None:
         """The stage was begun by `stage`."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """End the innermost stage."""
         name, start = self._open.pop()
         self.seconds[name] = self.seconds.get(name, 0.0) + perf_counter() - start
