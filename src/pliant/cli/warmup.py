@@ -29,6 +29,7 @@ from pliant.models.beam import Beam, Circle
 from pliant.models.model import StepStart
 from pliant.models.rigid import Obstacle
 from pliant.models.rod import Rod, RodLoad, RodModel
+from pliant.models.rod.projection import nearest_arc_lengths
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import Support, Volume
@@ -185,7 +186,7 @@ def _slender() -> None:
     points.pull_back_row(q, np.ones((2, 3)))
     points.jacobian_rates(q, v)
     model.momentum(q, v)
-    points.project(q, points.points(q))
+    nearest_arc_lengths(q, points.lengths, points.points(q))
     model.mass_matrix(model.sweep(q))
 
 
