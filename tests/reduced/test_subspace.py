@@ -296,7 +296,7 @@ def test_a_reduced_world_is_saved_and_steps_the_same(tmp_path):
 def test_a_subspace_of_another_body_is_refused():
     world, body, _ = bar()
     other, _, _ = bar("neo-hookean")
-    with pytest.raises(pl.InputError, match="covers nothing"):
+    with pytest.raises(pl.InputError, match="covers no model"):
         reduced(other, [everything(world)])
     moved = replace(everything(world), rest=world.models[0].rest + 0.01)
     with pytest.raises(pl.InputError, match="10 mm away"):

@@ -18,7 +18,7 @@ from pliant.models.point_map import PointMap
 
 @dataclass(frozen=True, eq=False)
 class Collider:
-    """One side of a colliding pair, from the `models.contact_shape.ContactShape` of a body or an obstacle.
+    """One side of a colliding pair, from the `models.surfaces.ContactShape` of a body or an obstacle.
 
     `index` is that of its model, None for an obstacle.
     """

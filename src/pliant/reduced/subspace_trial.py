@@ -7,7 +7,7 @@ an equilibrium of the reduced body.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 from pliant.core.errors import InputError, SingularError
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.model import GeometricStiffness, Residual, StepStart
+from pliant.models.model import GeometricStiffness, Residual, StepStart, System
 from pliant.models.volume.loads import PressureStiffness
 from pliant.models.volume.segments import SegmentStiffness
 from pliant.models.volume.trial import NodalTrial
@@ -77,7 +77,7 @@ class SubspaceFactor:
 
 
 @dataclass(eq=False)
-class SubspaceSystem:
+class SubspaceSystem(System):
     """Â ẑ = Dᵀr of a reduced volume: A (m, m) over its motions, r (n, 3) in N; see `VolumeSystem`."""
 
     model: SubspaceModel
@@ -89,7 +89,6 @@ class SubspaceSystem:
     warped: bool
     constrained_dx: FloatArray | None = None
     factor: SubspaceFactor | None = None
-    elastic: ClassVar[bool] = True
 
     def factorize(self) -> SubspaceFactor:
         """Numeric factor of Â."""
@@ -102,19 +101,16 @@ class SubspaceSystem:
         z = self.factor.solved[1] if solved and self.factor is not None else self.here.dual @ x.ravel()
         return self.here.spread(self.A @ z)
 
-    def add_mass(self, share: float) -> None:
+    def add_mass(self, fraction: float) -> None:
         """Â += σ DᵀMD."""
         mass = self.here.mass
-        self.A += share * float(np.abs(np.diagonal(self.A)).mean() / np.diagonal(mass).mean()) * mass
+        self.A += fraction * float(np.abs(np.diagonal(self.A)).mean() / np.diagonal(mass).mean()) * mass
 
     def diagonal(self) -> FloatArray:
         """Diagonal of Z Â Zᵀ, which takes motions to nodal forces, (n, 3)."""
         dual = self.here.dual
         diagonal: FloatArray = ((self.A @ dual) * dual).sum(axis=0).reshape(-1, 3)
         return diagonal
-
-    def release(self, factor: Any) -> None:
-        """Nothing to release."""
 
     def add_stiffness(self, K: GeometricStiffness) -> None:
         """Â += Dᵀ K D, unless Â is warped and K belongs to stresses."""
@@ -136,9 +132,10 @@ class SubspaceSystem:
 class SubspaceTrial(NodalTrial):
     """One step of a `SubspaceModel` from positions q and velocities v (n, 3); see `models.model.Trial`."""
 
+    model: SubspaceModel
+
     def __init__(self, model: SubspaceModel, start: StepStart) -> None:
-        super().__init__(start)
-        self.model = model
+        super().__init__(model, start)
         self._start: Configuration | None = None
         self._start_stiffness: FloatArray | None = None
         if model.supports and model.prescribed(start.controls) is not model.rest:
@@ -204,10 +201,6 @@ class SubspaceTrial(NodalTrial):
     def driven(self, motion: FloatArray) -> SubspaceTrial:
         """Raise an `InputError`: supports of a reduced body do not move."""
         raise InputError(f"supports of {self.model.name!r} cannot move: its modes are zero there; keep the full body")
-
-    def must_move(self) -> bool:
-        """Whether constrained nodes have yet to move to their prescribed positions: never."""
-        return False
 
     def _balance(
         self, x: FloatArray, here: Configuration, energy: float, internal: FloatArray
