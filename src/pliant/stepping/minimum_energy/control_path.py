@@ -50,7 +50,7 @@ class ControlPath:
     def _note(self, world: World, state: State, handle: Any, command: Command) -> None:
         constraint: Any = world.constraints[world.constraint_index(handle)]
         if command.by_force:
-            self._begin[handle] = float(forces_of(constraint.keys[:1], state.keys, state.lam)[0])
+            self._begin[handle] = float(forces_of(np.array([constraint.key]), state.keys, state.lam)[0])
             return
         self._begin[handle] = float(constraint.displacement(state.q))
         if isinstance(constraint, CavityRows):
