@@ -26,8 +26,8 @@ import pliant as pl
 from experiments.fang_finger import ECOFLEX, finger_world
 from pliant.collision import CollisionSurface, ProximityOptions, self_contacts
 from pliant.core import timers
-from pliant.geometric.mixed import MixedBody
 from pliant.materials import Tangent
+from pliant.stepping.minimum_energy.mixed import MixedBody
 
 
 def least(work: Callable[[], Any], repeats: int = 5) -> float:
@@ -45,7 +45,7 @@ def floor(world: pl.World) -> float:
     model = world.volumes[0]
     values = model.blocks()
     MixedBody(model).tangent(model.rest.copy(), None, Tangent.EXACT, values)
-    model.hold(values)
+    model.decouple_constrained(values)
     factor = model.symbolic.factorize(values)
     once = least(lambda: model.symbolic.factorize(values, out=factor))
     return once + least(lambda: factor.solve(np.ones(model.size)))

@@ -37,9 +37,10 @@ import numpy as np
 
 from pliant.core.threads import one_blas_thread
 from pliant.solvers.inverse import QpccProblem, compliance_problem, solve_qpcc
+from pliant.solvers.inverse.factor import append_row, delete_row
 from pliant.solvers.inverse.pieces import Piece
 from pliant.solvers.inverse.problem import ScaledProblem, scaled_problem
-from pliant.solvers.inverse.programs import enter_contact, enter_contacts, leave_contact, reduced_program
+from pliant.solvers.inverse.programs import enter_contacts, reduced_program
 from pliant.solvers.inverse.quadratic import EQUAL, FREE, solve_scaled
 
 SIZES = ((3, 3), (3, 10), (3, 50))
@@ -218,8 +219,8 @@ def kernels(piece: Piece, i: int) -> dict[str, Callable[[], Any]]:
     p, state, marks, k, extra = piece.problem, piece._state, piece._marks, piece._k, piece._extra
 
     def update() -> None:
-        leave_contact(state, marks, k, i)
-        enter_contact(p.rows, state, marks, k - 1, i)
+        delete_row(state, marks[1], k, i)
+        append_row(p.rows, state, marks[1], k - 1, i)
 
     return {
         "program": lambda: reduced_program(p.rows, p.G, p.bounds, state, marks, k, extra, table, limits, sense, Y),

@@ -44,7 +44,7 @@ MODULES = {
     "pliant.control.paths": "Paths",
     "pliant.reduction": "Reduction",
     "pliant.sweep": "Sweeps",
-    "pliant.geometric": "Imposed chamber volumes",
+    "pliant.stepping.minimum_energy": "Imposed chamber volumes",
     "pliant.hybrid": "Hybrid systems",
     "pliant.solvers": "Solvers on arrays",
     "pliant.actuators": "Writing actuators",

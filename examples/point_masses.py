@@ -13,13 +13,12 @@ from scipy import sparse
 
 import pliant as pl
 from pliant.models.body import Body, Model, Parts
-from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, motions_of_points, open_modes
 from pliant.models.kinds import register
-from pliant.models.model import Residual
+from pliant.models.model import Residual, System
 from pliant.models.point_map import PointMap
-from pliant.models.skin import Skin
-from pliant.models.volume.held_factor import HeldFactor
+from pliant.models.surfaces import ContactShape, Skin
+from pliant.models.volume.blocks import ConstrainedFactor
 from pliant.models.volume.trial import NodalTrial
 from pliant.solvers.linear.dense import DenseFactor
 
@@ -61,18 +60,18 @@ class BallMap(PointMap):
     def carrying(self, q, points):
         return replace(self, offset=points - q[self.nodes])
 
-    def pull(self, q, H):
+    def pull_back(self, q, H):
         picks = sparse.csr_matrix((np.ones(len(self.nodes)), (range(len(self.nodes)), self.nodes)), self._shape)
         return (H @ sparse.kron(picks, sparse.eye(3))).tocsr()
 
-    def pull_along(self, q, directions):
+    def pull_back_along(self, q, directions):
         count, width, _ = directions.shape
         rows = np.zeros((count, width, self.node_count, 3))
         rows[np.arange(count), :, self.nodes] = directions
         return sparse.csr_matrix(rows.reshape(count * width, -1))
 
-    def pull_one(self, q, slope):
-        return self.pull(q, sparse.csr_matrix(slope.reshape(1, -1)))
+    def pull_back_row(self, q, slope):
+        return self.pull_back(q, sparse.csr_matrix(slope.reshape(1, -1)))
 
     def node_poses(self, q):
         return q[:, None]
@@ -93,16 +92,16 @@ class PointMassModel(Model):
     rest: Any
     pairs: Any
     lengths: Any
-    held: Any
+    constrained: Any
 
     @classmethod
     def compiled(cls, spec: PointMasses, placement: Any, parts: Parts) -> PointMassModel:
         parts.refuse(spec, "loads", "supports", "fibres")
         rest = placement[0] + np.atleast_2d(np.asarray(spec.points, float)) @ placement[1:].T
         pairs = np.asarray(spec.springs, int).reshape(-1, 2)
-        held = np.zeros(rest.shape, bool)
-        held[list(spec.fixed)] = True
-        return cls(spec, rest, pairs, np.linalg.norm(rest[pairs[:, 1]] - rest[pairs[:, 0]], axis=1), held)
+        constrained = np.zeros(rest.shape, bool)
+        constrained[list(spec.fixed)] = True
+        return cls(spec, rest, pairs, np.linalg.norm(rest[pairs[:, 1]] - rest[pairs[:, 0]], axis=1), constrained)
 
     def initial(self):
         return self.rest.copy(), np.zeros_like(self.rest)
@@ -142,10 +141,10 @@ class PointMassModel(Model):
         return Skin(None, self.rest.copy(), triangles, self.spec.radius, surface)
 
     def free_modes(self, q) -> FreeModes | None:
-        if self.held.any() or len(q) < 3:
+        if self.constrained.any() or len(q) < 3:
             return None
         masses = np.full(len(q), self.spec.mass)
-        return open_modes(self.held, *motions_of_points(q, masses), lambda x: self.spec.mass * x)
+        return open_modes(self.constrained, *motions_of_points(q, masses), lambda x: self.spec.mass * x)
 
     def node_positions(self, q):
         return q
@@ -186,27 +185,26 @@ class PointMassModel(Model):
 
 
 @dataclass(eq=False)
-class PointMassSystem:
+class PointMassSystem(System):
     """A dx = r, with A (3n, 3n) and r (n, 3) N."""
 
     model: PointMassModel
     A: Any
     r: Any
-    held_dx: Any = None
-    elastic: ClassVar[bool] = True
+    constrained_dx: Any = None
 
     def factorize(self):
-        held = np.flatnonzero(self.model.held)
+        constrained = np.flatnonzero(self.model.constrained)
         A = self.A.copy()
-        A[held] = A[:, held] = 0.0
-        A[held, held] = 1.0
-        return HeldFactor(DenseFactor(A, symmetric=True), held)
+        A[constrained] = A[:, constrained] = 0.0
+        A[constrained, constrained] = 1.0
+        return ConstrainedFactor(DenseFactor(A, symmetric=True), constrained)
 
     def product(self, x):
-        return np.where(self.model.held, 0.0, (self.A @ x.ravel()).reshape(x.shape))
+        return np.where(self.model.constrained, 0.0, (self.A @ x.ravel()).reshape(x.shape))
 
-    def add_mass(self, share: float) -> None:
-        self.A = self.A + share * np.abs(np.diag(self.A)).mean() * np.eye(len(self.A))
+    def add_mass(self, fraction: float) -> None:
+        self.A = self.A + fraction * np.abs(np.diag(self.A)).mean() * np.eye(len(self.A))
 
     def add_stiffness(self, K) -> None:
         K.add_to(self.A)
@@ -214,19 +212,9 @@ class PointMassSystem:
     def diagonal(self):
         return np.diag(self.A).reshape(self.r.shape)
 
-    def release(self, factor) -> None:
-        """Nothing to hand back."""
-
 
 class PointMassTrial(NodalTrial):
     """One step of the masses, with forces at x = q + θ dx: r = m g + f(x) − m (a dx − b v), A = a M + θ K."""
-
-    def __init__(self, model, start) -> None:
-        super().__init__(start)
-        self.model = model
-
-    def must_move(self) -> bool:
-        return False
 
     def residual(self) -> Residual:
         scheme, mass = self._scheme, self.model.spec.mass
@@ -235,7 +223,7 @@ class PointMassTrial(NodalTrial):
             self.model.tension_forces(self.evaluation_point()),
             mass * (scheme.momentum * self._v - scheme.inertia * self.dx),
         ]
-        r = np.where(self.model.held, 0.0, parts[0] + parts[1] + parts[2])
+        r = np.where(self.model.constrained, 0.0, parts[0] + parts[1] + parts[2])
         return Residual(r, max(float(np.linalg.norm(part)) for part in parts))
 
     def linearize(self, tangent) -> tuple[PointMassSystem, Residual]:

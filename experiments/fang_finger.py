@@ -35,13 +35,13 @@ from experiments.goury_pictures import new_figure
 from experiments.report import Report
 from pliant.actuators.values import VolumeRatio
 from pliant.core.types import FloatArray
-from pliant.geometric import Geometric
 from pliant.materials import Material
 from pliant.materials.silicones import ecoflex_00_30
 from pliant.models.volume.points import AntiLocking
 from pliant.robots import Robot, pneumatic_finger
 from pliant.robots.scenes import robot_world
 from pliant.stepping import QuasiStatic
+from pliant.stepping.minimum_energy import Geometric
 from pliant.viewer.picture import write_picture
 from pliant.world import State, World
 

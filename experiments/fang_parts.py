@@ -16,8 +16,8 @@ import numpy as np
 from pliant.actuators.values import VolumeRatio
 from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray
-from pliant.geometric import Geometric, GeometricInfo
 from pliant.materials import MooneyRivlin, NeoHookean
+from pliant.stepping.minimum_energy import Geometric, GeometricInfo
 from pliant.viewer.shapes import shape_triangles
 from pliant.viewer.surfaces import SurfaceFrames
 from pliant.world import State, World

@@ -85,7 +85,7 @@ def _report(world: World, steps: int) -> dict[str, Any]:
     hanging, _ = QuasiStatic()(world, world.initial_state())
     return report | {
         "sections": world.models[0].spec.sections,
-        "unknowns": int((~world.models[0].held).sum()),
+        "unknowns": int((~world.models[0].constrained).sum()),
         "static_sag_mm": -1e3 * float(hanging.points(0)[-1, 2]),
         "accurate_dt": ACCURATE_DT,
         "accurate_ms": 1e3 * seconds,

@@ -57,4 +57,4 @@ class LocalGlobalInfo:
     def reaction(self, body: Any) -> FloatArray:
         """Forces of the clamps and supports of `body`, (n, 3) N; 0 at free unknowns."""
         index = self.world.index(body)
-        return np.where(self.world.models[index].held, self.forces[index], 0.0)
+        return np.where(self.world.models[index].constrained, self.forces[index], 0.0)

@@ -127,7 +127,7 @@ class Step:
                 begin += len(filling.inner)
             self.x = np.concatenate(moved)
             constrained = np.zeros((begin, 3), bool)
-            constrained[: self.count] = np.concatenate([model.held for model in self.models])
+            constrained[: self.count] = np.concatenate([model.constrained for model in self.models])
             self.constrained = constrained
             self.elements = parts
             self.laplacian = Laplacian(begin, parts, constrained, self.x)
@@ -232,7 +232,7 @@ class Step:
         for model, start in zip(self.models, self.offsets, strict=False):
             there = model.prescribed(self.values)
             own = self.x[start : start + len(there)]
-            own[model.held] = there[model.held]
+            own[model.constrained] = there[model.constrained]
 
     def _collide(self) -> bool:
         """Look for collisions at x; whether the springs are others than before."""

@@ -34,17 +34,19 @@ from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, StepIn
 from pliant.world import Scene, State, World
 
 if TYPE_CHECKING:
-    from pliant import geometric, hybrid, reduction
-    from pliant.geometric import Geometric
+    from pliant import hybrid, reduction
+    from pliant.stepping import minimum_energy as geometric
+    from pliant.stepping.minimum_energy import Geometric
     from pliant.viewer.export import export
 
 
 def __getattr__(name: str) -> Any:
     """What not everyone needs is imported when it is first asked for: it takes a while."""
-    if name in ("geometric", "hybrid", "reduction"):
+    if name in ("hybrid", "reduction"):
         return import_module(f"pliant.{name}")
-    if name == "Geometric":
-        return import_module("pliant.geometric").Geometric
+    if name in ("geometric", "Geometric"):
+        minimum_energy = import_module("pliant.stepping.minimum_energy")
+        return minimum_energy if name == "geometric" else minimum_energy.Geometric
     if name == "export":
         return import_module("pliant.viewer.export").export
     for gathered in (errors, values):  # the rarer ones are reached from the top too, without crowding it

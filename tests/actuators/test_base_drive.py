@@ -28,8 +28,8 @@ def test_the_row_is_the_gradient_of_the_displacement(base):
     v = world.models[0].initial()[1]
     motion = StepBodies.begin(world, world.initial_state(), euler_scheme(0.01), {})
     rng = np.random.default_rng(1)
-    step = np.where(world.models[0].held, 0.0, rng.normal(size=v.shape))
-    at = 0.3 * np.where(world.models[0].held, 0.0, rng.normal(size=v.shape))
+    step = np.where(world.models[0].constrained, 0.0, rng.normal(size=v.shape))
+    at = 0.3 * np.where(world.models[0].constrained, 0.0, rng.normal(size=v.shape))
 
     def gap(dx):
         moved = motion.at([dx])

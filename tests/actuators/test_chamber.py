@@ -57,7 +57,7 @@ def test_a_surface_in_the_midst_of_rubber_is_refused(hollow):
     full = carved()
     places = {tuple(p): k for k, p in enumerate(np.round(full.mesh.points, 9))}
     same = np.array([places[tuple(p)] for p in np.round(surface.points, 9)], np.int32)
-    with pytest.raises(pl.MeshError, match="rubber on both sides"):
+    with pytest.raises(pl.MeshError, match="material on both sides"):
         compiled(full, Surface.from_triangles(full.mesh.points, same[surface.triangles]))
 
 

@@ -45,7 +45,7 @@ def test_no_row_feels_a_rigid_motion_of_both(kind):
         shift, turn = np.eye(6)[axis].reshape(2, 3)
         change = 0.0
         for h, x, model in zip(rows.H, q, world.models, strict=True):
-            rigid = np.zeros(model.held.shape)
+            rigid = np.zeros(model.constrained.shape)
             if x.ndim == 3:
                 rigid[:, 0], rigid[:, 1] = shift + np.cross(turn, x[:, 0]), turn
             else:

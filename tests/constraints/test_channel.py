@@ -270,7 +270,9 @@ def test_rows_of_a_rod_in_one_call_are_those_of_its_map(options):
         state, _ = pl.ImplicitEuler(0.02)(world, state, {drive: pl.Displacement(2e-4 * (k + 1))})
     motion = StepBodies.begin(world, state, euler_scheme(0.01), {})
     rng = np.random.default_rng(2)
-    moved = motion.at([np.where(model.held, 0.0, 1e-4 * rng.normal(size=model.held.shape)) for model in world.models])
+    moved = motion.at(
+        [np.where(model.constrained, 0.0, 1e-4 * rng.normal(size=model.constrained.shape)) for model in world.models]
+    )
     (maker,) = world.stiff_constraints
     view = moved.view()
     made, _ = maker.rows(view)
@@ -295,18 +297,18 @@ def test_forces_in_the_channel_stiffen_a_rod():
     (maker,) = world.stiff_constraints
     number, model = world.index(rod), world.models[world.index(rod)]
     lam = dict(zip(state.keys, state.lam, strict=True))
-    forces = np.array([lam.get(key, 0.0) for key in maker.keys])
+    forces = np.array([lam.get(key, 0.0) for key in maker.stiff_keys])
     assert np.abs(forces).max() > 0.1
     ((stiffened, added),) = maker.stiffness(state.q, forces, 1.0)
     assert stiffened == number
-    arc, slides = maker._places(state.q[number], maker.map.points(state.q[0]))
+    arc, slides = maker._project(state.q[number], maker.map.points(state.q[0]))
     there = maker.curve.at(arc)
     frames = there.frames(state.q[number])
     pushes = -np.einsum("kri,ki->kr", frames[:, :, 1:], forces[:-3].reshape(-1, 3)[:, :2])
     pushes[-1] = -frames[-1] @ forces[-3:]
     assert slides.sum() == len(POINTS) - 1
     rng = np.random.default_rng(0)
-    step = np.where(model.held, 0.0, rng.normal(size=model.held.shape))
+    step = np.where(model.constrained, 0.0, rng.normal(size=model.constrained.shape))
     ends = []
     for sign in (1.0, -1.0):
         moved = state.q[number].copy()
@@ -326,12 +328,12 @@ def test_the_coupling_of_a_channel_is_the_derivative_of_its_forces():
     world, _, _, drive = rodded()
     state, _ = pl.QuasiStatic(tolerance=1e-10)(world, world.initial_state(), {drive: pl.Displacement(0.002)})
     (maker,) = world.stiff_constraints
-    volume, slender = maker.numbers
+    volume, slender = maker.indices
     model, rng = world.models[slender], np.random.default_rng(1)
     lam = rng.normal(size=(len(POINTS) + 1, 3)) * [1.0, 1.0, 0.0]
 
     def places(q):
-        arc, slides = maker._places(q[slender], maker.map.points(q[volume]))
+        arc, slides = maker._project(q[slender], maker.map.points(q[volume]))
         return maker.curve.at(arc), slides
 
     there, slides = places(state.q)
@@ -343,10 +345,10 @@ def test_the_coupling_of_a_channel_is_the_derivative_of_its_forces():
         t = there.frames(q[slender])[:, :, 0]
         across = F - t * np.einsum("ki,ki->k", t, F)[:, None]
         on_rod = -there.forces(q[slender], across).ravel()
-        return np.concatenate([maker.map.pull_one(q[volume], across).toarray()[0], on_rod[model.free]])
+        return np.concatenate([maker.map.pull_back_row(q[volume], across).toarray()[0], on_rod[model.free]])
 
-    step = [1e-3 * rng.normal(size=state.q[volume].shape), rng.normal(size=model.held.shape)]
-    step[1] = np.where(model.held, 0.0, step[1])
+    step = [1e-3 * rng.normal(size=state.q[volume].shape), rng.normal(size=model.constrained.shape)]
+    step[1] = np.where(model.constrained, 0.0, step[1])
     step[1][0] *= 1e-3
     ends = []
     for sign in (1e-5, -1e-5):

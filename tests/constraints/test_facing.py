@@ -146,7 +146,7 @@ def test_a_memory_of_another_facing_is_refused():
     world, _, maker = stack(gap=5e-3)
     q = list(world.initial_state().q)
     _, memory = maker.rows_at(view_of(world, q))
-    for wrong in ({"least": memory.least[:0]}, {"reference": (memory.reference[0][:-1], memory.reference[1])}):
+    for wrong in ({"least": memory.least[:0]}, {"reference_a": memory.reference_a[:-1]}):
         with pytest.raises(InputError, match="of another facing"):
             maker.rows_at(view_of(world, q, memory=replace(memory, **wrong)))
 

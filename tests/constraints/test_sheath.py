@@ -39,7 +39,7 @@ def test_no_row_feels_a_rigid_motion_of_both(kind):
         shift, turn = np.eye(6)[axis].reshape(2, 3)
         change = 0.0
         for h, x, model in zip(rows.H, q, world.models, strict=True):
-            rigid = np.zeros(model.held.shape)
+            rigid = np.zeros(model.constrained.shape)
             if x.ndim == 3:
                 rigid[:, 0], rigid[:, 1] = shift + np.cross(turn, x[:, 0]), turn
             else:
@@ -54,7 +54,7 @@ def test_rows_are_the_derivatives_of_the_distances():
     rows, _ = maker.rows(view_of(world, q))
     across = np.arange(rows.count) % 3 < 2
     rng = np.random.default_rng(0)
-    dx = [np.where(m.held, 0.0, rng.normal(size=m.held.shape)) for m in world.models]
+    dx = [np.where(m.constrained, 0.0, rng.normal(size=m.constrained.shape)) for m in world.models]
     sides = []
     for sign in (1, -1):
         moved = []
@@ -74,11 +74,11 @@ def test_stiffness_is_the_derivative_of_the_forces():
     """−∂(Hᵀλ)/∂q of dead forces: against differences of the pull with the forces and places held."""
     world, *_ = bent_pair()
     maker, q = world.constraints[0], [model.initial()[0] for model in world.models]
-    lam = np.zeros(len(maker.keys))
-    used = np.isin(maker.keys, maker.rows(view_of(world, q))[0].key)
+    lam = np.zeros(len(maker.stiff_keys))
+    used = np.isin(maker.stiff_keys, maker.rows(view_of(world, q))[0].key)
     lam[used] = np.random.default_rng(1).normal(size=used.sum())
     added = {number: stiffness.K for number, stiffness in maker.stiffness(q, lam, 1.0)}
-    arcs, _ = maker._places(q)
+    arcs, _ = maker._project(q)
     there = [curve.at(arc) for curve, arc in zip(maker.curves, arcs, strict=True)]
     pushes = np.einsum("kri,ki->kr", maker._frames(q, there), lam.reshape(-1, 3)[:, (2, 0, 1)])
     for number, sign in ((0, 1.0), (1, -1.0)):

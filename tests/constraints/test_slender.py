@@ -47,7 +47,7 @@ def test_rows_are_the_derivatives_of_the_gaps(kind):
     assert rows.count > 6
     rng = np.random.default_rng(0)
     for _ in range(4):
-        dx = [np.where(m.held, 0.0, rng.normal(size=m.held.shape)) for m in world.models]
+        dx = [np.where(m.constrained, 0.0, rng.normal(size=m.constrained.shape)) for m in world.models]
         ahead, behind = (
             pair.contact_set(view_of(world, moved(world, q, [s * 1e-6 * x for x in dx])), memory.contacts)
             for s in (1, -1)
@@ -71,7 +71,7 @@ def test_no_row_feels_a_rigid_motion_of_both(kind):
         shift, turn = np.eye(6)[axis].reshape(2, 3)
         change = 0.0
         for h, x, model in zip(rows.H, q, world.models, strict=True):
-            rigid = np.zeros(model.held.shape)
+            rigid = np.zeros(model.constrained.shape)
             if x.ndim == 3:
                 rigid[:, 0], rigid[:, 1] = shift + np.cross(turn, x[:, 0]), turn
             else:

@@ -5,7 +5,7 @@ import pytest
 
 from experiments import fang_twisting, reproduce
 from experiments.fang_parts import ECOFLEX, inflate, pushing
-from pliant.geometric import Geometric
+from pliant.stepping.minimum_energy import Geometric
 
 TINY = fang_twisting.Size((1, 1, 18), 3, "tet4")
 

@@ -20,11 +20,11 @@ def volume(**options):
     return bar(**options)[0].compile()
 
 
-def confined():
+def reduced_volume():
     world = volume()
     model = world.models[0]
     random = np.random.default_rng(0)
-    shapes = model.rest + np.where(model.held, 0.0, 1e-3 * random.standard_normal((5, *model.rest.shape)))
+    shapes = model.rest + np.where(model.constrained, 0.0, 1e-3 * random.standard_normal((5, *model.rest.shape)))
     return reduced(world, [pod(model, shapes, size=3).subspace()])
 
 
@@ -36,7 +36,7 @@ def one(body):
 
 BODIES = {
     "volume": volume,
-    "confined": confined,
+    "reduced": reduced_volume,
     "beam": lambda: one(pl.Beam([(0, 0, 0), (0.05, 0, 0), (0.1, 0, 0)], clamp=[0], **STEEL)),
     "rod": lambda: one(pl.Rod(0.1, 3, **STEEL)),
     "rigid": lambda: one(pl.RigidBody.sphere(radius=0.01, mass=0.1)),
@@ -69,17 +69,17 @@ def test_the_motions_of_a_model_feel_what_is_left_of_a_force(name):
     """Twice is once, and the motion under what is left is that under the whole."""
     trial = trial_of(BODIES[name]())
     force = np.random.default_rng(2).standard_normal(trial.dx.shape)
-    left = trial.confined(force)
-    np.testing.assert_allclose(trial.confined(left), left, rtol=0, atol=1e-12 * np.abs(left).max())
+    left = trial.reduced_force(force)
+    np.testing.assert_allclose(trial.reduced_force(left), left, rtol=0, atol=1e-12 * np.abs(left).max())
     factor = trial.linearize(Tangent.EXACT)[0].factorize()
     moved = factor.solve(force)
     np.testing.assert_allclose(factor.solve(left), moved, rtol=0, atol=1e-10 * np.abs(moved).max())
-    assert (name == "confined") == (np.linalg.norm(left - force) > 1e-3)
+    assert (name == "reduced") == (np.linalg.norm(left - force) > 1e-3)
 
 
-def test_supports_of_a_confined_body_bear_what_those_of_the_whole_body_do():
+def test_supports_of_a_reduced_body_bear_what_those_of_the_whole_body_do():
     """At rest, where both stand alike: the weight on the clamp."""
-    r = [trial_of(world) for world in (volume(), confined())]
-    held = [trial.whole(trial.residual(), None).r[trial.model.held].reshape(-1, 3) for trial in r]
+    r = [trial_of(world) for world in (volume(), reduced_volume())]
+    held = [trial.full_residual(trial.residual(), None).r[trial.model.constrained].reshape(-1, 3) for trial in r]
     np.testing.assert_allclose(held[1], held[0], rtol=0, atol=1e-12)
     assert np.abs(held[0]).max() > 0.0

@@ -40,7 +40,7 @@ def test_pull_of_a_barycentric_map_is_the_derivative(element):
     H = rows_over(6)
     direction = RNG.normal(size=mesh.points.shape)
     change = riding.points(mesh.points + direction) - riding.points(mesh.points)
-    np.testing.assert_allclose(riding.pull(mesh.points, H) @ direction.ravel(), H @ change.ravel(), atol=1e-12)
+    np.testing.assert_allclose(riding.pull_back(mesh.points, H) @ direction.ravel(), H @ change.ravel(), atol=1e-12)
 
 
 def test_rows_along_directions_are_those_of_pull():
@@ -50,13 +50,13 @@ def test_rows_along_directions_are_those_of_pull():
     pose = np.vstack([RNG.normal(size=3), rotation_exp(np.array([0.4, -1.1, 0.9]))])
     cases = ((BarycentricMap.of_points(MESH, places, what="points"), MESH.points), (FrameMap(places), pose))
     for riding, q in cases:
-        along = riding.pull_along(q, directions).toarray()
-        np.testing.assert_allclose(along, riding.pull(q, each).toarray(), atol=1e-14)
+        along = riding.pull_back_along(q, directions).toarray()
+        np.testing.assert_allclose(along, riding.pull_back(q, each).toarray(), atol=1e-14)
 
 
 def test_pull_of_nodes_is_the_identity():
     H = rows_over(MESH.node_count)
-    assert NodeMap().pull(MESH.points, H) is H
+    assert NodeMap().pull_back(MESH.points, H) is H
     assert NodeMap().points(MESH.points) is MESH.points
 
 
@@ -76,7 +76,7 @@ def test_pull_of_a_frame_is_the_derivative():
     for unit in np.eye(6):
         change = riding.points(moved(pose, eps * unit)) - riding.points(moved(pose, -eps * unit))
         columns.append(H @ change.ravel() / (2 * eps))
-    pulled = riding.pull(pose, H)
+    pulled = riding.pull_back(pose, H)
     assert pulled.shape == (5, 6)
     np.testing.assert_allclose(pulled.toarray(), np.array(columns).T, atol=1e-8)
 
@@ -86,7 +86,7 @@ def test_forces_pulled_to_a_frame_are_force_and_torque():
     local = RNG.normal(size=(4, 3))
     pose = np.vstack([(1.0, 2.0, 3.0), rotation_exp(np.array([0.0, 0.5, 0.0]))])
     force = RNG.normal(size=(4, 3))
-    wrench = FrameMap(local).pull(pose, sparse.eye(12, format="csr")).T @ force.ravel()
+    wrench = FrameMap(local).pull_back(pose, sparse.eye(12, format="csr")).T @ force.ravel()
     arms = local @ pose[1:].T
     np.testing.assert_allclose(wrench[:3], force.sum(axis=0), atol=1e-13)
     np.testing.assert_allclose(wrench[3:], np.cross(arms, force).sum(axis=0), atol=1e-13)

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 import pliant as pl
 from pliant.models.model import StepStart
-from pliant.models.motion_bound import GroupedRiders, approach_bound
+from pliant.models.motion_bound import EmbeddedGroups, approach_bound
 from pliant.models.scheme import STATIC_SCHEME
 
 MADE = {"section": pl.sections.Circle(0.01), "young": 1e6, "poisson": 0.3, "density": 1e3}
@@ -36,7 +36,7 @@ def grouped(riders, count=3):
     """The riding points dealt to `count` groups, one in two of them."""
     points = np.arange(60)
     pairs = np.concatenate([points, points[:1]]), np.concatenate([points % count, [1]])
-    return GroupedRiders.build(riders, *pairs, count), [
+    return EmbeddedGroups.build(riders, *pairs, count), [
         np.unique(pairs[0][pairs[1] == group]) for group in range(count)
     ]
 
@@ -115,7 +115,7 @@ def test_blocks_hold_the_derivatives(kind):
     whole = np.zeros((len(values), 3, model.size))
     for point in range(len(values)):
         np.add.at(whole[point], (slice(None), columns[point]), values[point])
-    wanted = riders.pull(q, sparse.identity(3 * len(values), format="csr"))
+    wanted = riders.pull_back(q, sparse.identity(3 * len(values), format="csr"))
     assert np.allclose(whole.reshape(-1, model.size), wanted.toarray(), atol=1e-12)
 
 

@@ -19,7 +19,7 @@ def model():
 def recorded(model, parts, runs, targets):
     """Snapshots of shapes that are `parts` (s, rank) of random motions, s / runs in each run."""
     random = np.random.default_rng(0)
-    motions = np.where(model.held, 0.0, random.standard_normal((parts.shape[1], *model.rest.shape)))
+    motions = np.where(model.constrained, 0.0, random.standard_normal((parts.shape[1], *model.rest.shape)))
     q = model.rest + 1e-3 * np.einsum("sk,kni->sni", parts, motions)
     count, none = len(parts), np.zeros(0, np.int64)
     each = count // runs
@@ -87,7 +87,7 @@ def test_modes_are_zero_where_the_body_is_held_however_many(model):
     parts = random.standard_normal((30, 12)) * 10.0 ** -np.arange(12)
     found = pod(model, recorded(model, parts, 1, [[1.0]]).positions("block"), tolerance=1e-15)
     assert found.size >= 11
-    assert not found.modes[model.held_unknowns].any()
+    assert not found.modes[model.constrained_unknowns].any()
 
 
 def test_too_few_snapshots_are_an_error(model):

@@ -20,7 +20,7 @@ def beam(*, held=True, lumped=True):
 def random_shapes(model, rank, count=20):
     """Snapshots (count, n, 3) whose displacements have the given rank, with ever smaller parts."""
     random = np.random.default_rng(0)
-    modes = np.where(model.held, 0.0, random.standard_normal((rank, *model.rest.shape)))
+    modes = np.where(model.constrained, 0.0, random.standard_normal((rank, *model.rest.shape)))
     parts = 1e-3 * 0.1 ** np.arange(rank) * random.standard_normal((count, rank))
     return model.rest + np.einsum("sk,kni->sni", parts, modes)
 

@@ -45,7 +45,7 @@ def test_a_step_leaves_its_input_and_reports(step):
     assert {"linearize", "factorize", "solve"} <= set(info.stage_times)
     assert all(seconds >= 0.0 for seconds in info.stage_times.values())
     assert info.residual < 1.0
-    assert not after.displacements(body)[world.models[0].held].any()
+    assert not after.displacements(body)[world.models[0].constrained].any()
 
 
 def test_time_advances_by_dt_and_stands_still_in_statics():
@@ -235,7 +235,7 @@ def test_damping_is_that_of_the_matrix():
     model.assemble(model.rest, mass=0.0, stiffness=1.0, tangent=Tangent.EXACT, values=values)
     K = BlockMatrix(model.pattern, values).to_scipy().toarray()
     M = np.diag(np.repeat(model.mass.nodal, 3))
-    free = ~model.held.ravel()
+    free = ~model.constrained.ravel()
     A = M / dt**2 + (alpha * M + beta * K) / dt + K
     u = (start.q[0] - model.rest).ravel()
     f = (model.mass.nodal[:, None] * world.gravity).ravel()

@@ -94,7 +94,7 @@ def test_reaction_carries_the_weight():
     weight = model.mass.total * 9.81
     assert model.mass.total == pytest.approx(0.32, rel=1e-12)
     np.testing.assert_allclose(reaction.sum(axis=0), [0.0, 0.0, weight], atol=1e-7 * weight)
-    assert not reaction[~model.held.all(axis=1)].any()
+    assert not reaction[~model.constrained.all(axis=1)].any()
     q = state.points(body)
     moment = np.cross(q, reaction).sum(axis=0) + np.cross(q, model.mass.nodal[:, None] * world.gravity).sum(axis=0)
     np.testing.assert_allclose(moment, 0.0, atol=1e-7 * weight * 0.2)

@@ -189,7 +189,7 @@ def cantilever():
     K, M = (np.zeros((model.pattern.block_count, 3, 3)) for _ in range(2))
     model.assemble(model.rest.copy(), mass=0.0, stiffness=1.0, tangent=Tangent.EXACT, values=K)
     model.mass.add_to(M, 1.0)
-    free = np.flatnonzero(~model.held.ravel())
+    free = np.flatnonzero(~model.constrained.ravel())
     matrices = [BlockMatrix(model.pattern, values).to_scipy().toarray()[np.ix_(free, free)] for values in (K, M)]
     return world, matrices, free
 

@@ -8,12 +8,12 @@ the force (N) or torque (N·m). The base's unknowns are given in its own axes, s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from pliant.actuators.drive import DriveRow, TwoWayActuator
+from pliant.actuators.drive import UNBOUND, DriveRow, TwoWayActuator
 from pliant.actuators.joint import JointMemory, axis_angle, unwrapped
 from pliant.actuators.limits import per_second
 from pliant.actuators.values import Angle, Torque
@@ -72,12 +72,12 @@ class BaseDrive(TwoWayActuator):
 
 @dataclass(frozen=True, eq=False)
 class BaseDriveRows(DriveRow):
-    """The row of one base. `start` (4, 3) is its initial pose; the first column of `axes` (3, 3), in world axes, is its
-    degree of freedom.
+    """The row of one base, with the initial pose `start` (4, 3); column 0 of `axes` (3, 3) is its direction, world
+    axes.
     """
 
-    start: FloatArray = field(default_factory=lambda: np.zeros((4, 3)))
-    axes: FloatArray = field(default_factory=lambda: np.eye(3))
+    start: FloatArray = UNBOUND
+    axes: FloatArray = UNBOUND
 
     memory_type = JointMemory
 
@@ -92,8 +92,7 @@ class BaseDriveRows(DriveRow):
         pose = q[self.index][:4]
         if not self.spec.turns:
             return float((pose[0] - self.start[0]) @ self.axes[:, 0])
-        relative = self.axes.T @ pose[1:] @ self.start[1:].T @ self.axes
-        return axis_angle(relative)
+        return axis_angle(self.axes.T @ pose[1:] @ self.start[1:].T @ self.axes)
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, JointMemory | None]:
         """Displacement or angle of the base and its gradient."""

@@ -14,16 +14,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.drive import USUAL_TRAVEL, ActuatorRows, ControlRange, ForceActuator, model_index
+from pliant.actuators.drive import USUAL_TRAVEL, ActuatorRows, ControlRange, ForceActuator
 from pliant.actuators.limits import Command, command, per_second
 from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
 from pliant.constraints.keys import CABLE_FRICTION, row_keys
-from pliant.constraints.rows import RowLaw, Rows, RowView, Stiffnesses
+from pliant.constraints.memory import Memory
+from pliant.constraints.rows import RowLaw, Rows, RowView, Stiffnesses, model_index
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
@@ -33,6 +35,8 @@ from pliant.models.pieces import Pieces
 from pliant.models.volume import Fibre
 
 CUT = Command(by_force=True, amount=0.0, for_good=True)
+_LEAST_LENGTH = 1e-12
+"""Smallest length of a segment as a fraction of the cable's: coincident via points still have a finite direction."""
 
 
 @per_second
@@ -138,13 +142,12 @@ class Cable(ForceActuator):
             return []
         points, owners = np.asarray(self.via_points, float), self.point_bodies
         ends = [k for k in range(1, len(owners)) if owners[k] is not owners[k - 1]]
-        made = []
-        for start, end in zip([0, *ends], [*ends, len(owners)], strict=True):
-            if getattr(owners[start], "takes_fibres", False) and end - start > 1:
-                name = f"guide of {self.name}"
-                options: dict[str, Any] = {"stiffness": self.guide_stiffness, "reach": self.reach, "name": name}
-                made.append(Fibre(owners[start], points[start:end], **options))
-        return made
+        options: dict[str, Any] = {"stiffness": self.guide_stiffness, "reach": self.reach}
+        return [
+            Fibre(owners[start], points[start:end], name=f"guide of {self.name}", **options)
+            for start, end in pairwise([0, *ends, len(owners)])
+            if getattr(owners[start], "takes_fibres", False) and end - start > 1
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,26 +162,12 @@ class Strand:
     pieces: Pieces
     index: int = -1
 
-    @property
-    def map(self) -> Any:
-        """The map of the via points on the compiled body."""
-        return self.pieces.map
-
 
 @dataclass(frozen=True, eq=False)
-class CableMemory:
+class CableMemory(Memory):
     """Whether the cable has been cut."""
 
     cut: bool
-
-    def arrays(self) -> dict[str, Any]:
-        """Everything as arrays, for saving."""
-        return {"cut": np.array(self.cut)}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, Any]) -> CableMemory:
-        """What `arrays` gave."""
-        return cls(bool(arrays["cut"]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +199,7 @@ class CableRows(ActuatorRows):
         return replace(made, rest_length=made.length([model.initial()[0] for model in models]))
 
     @cached_property
-    def keys(self) -> IndexArray:
+    def stiff_keys(self) -> IndexArray:
         """Identities of the rows."""
         inner = len(self.fixed) - 2 if self.spec.friction else 0
         return np.concatenate([[self.key], row_keys(CABLE_FRICTION, self.key, inner)]).astype(np.int64)
@@ -220,7 +209,7 @@ class CableRows(ActuatorRows):
         """Indices of the models."""
         return tuple(strand.index for strand in self.strands)
 
-    def holds(self, index: int) -> bool:
+    def constrains(self, index: int) -> bool:
         """Whether the cable may constrain body `index`: it ends in the world or on another body."""
         return index in self.stiff_models and (len(self.strands) > 1 or len(self.strands[0].order) < len(self.fixed))
 
@@ -235,10 +224,10 @@ class CableRows(ActuatorRows):
     def path(self, q: Sequence[FloatArray]) -> FloatArray:
         """Points along the cable, the pull point first, (k, 3), m, with the models at q."""
         if len(self.strands) == 1 and len(self.strands[0].order) == len(self.fixed):
-            return np.asarray(self.strands[0].map.points(q[self.strands[0].index]))
+            return np.asarray(self.strands[0].pieces.map.points(q[self.strands[0].index]))
         path = self.fixed.copy()
         for strand in self.strands:
-            path[strand.order] = strand.map.points(q[strand.index])
+            path[strand.order] = strand.pieces.map.points(q[strand.index])
         return path
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, CableMemory | None]:
@@ -249,20 +238,13 @@ class CableRows(ActuatorRows):
         self._pull_back(view, units, H)
         idle = Command(by_force=True, amount=spec.min_force)
         cut = view.controls.get(spec, idle).for_good or (view.memory is not None and view.memory.cut)
-        if cut:
-            law, lower, upper, target = int(RowLaw.IMPOSED), -np.inf, np.inf, 0.0
-        else:
-            law, lower, upper, target = self.law(view, idle)
+        motor = (int(RowLaw.IMPOSED), -np.inf, np.inf, 0.0) if cut else self.law(view, idle)
         memory = CableMemory(True) if cut else None
         gap = self.rest_length - float(lengths.sum())
-        if not spec.friction:
-            return Rows.of(H, gap, law, lower=lower, upper=upper, target=target, key=self.key), memory
-        return self._with_friction(view, H, lengths, units, gap, (law, lower, upper, target)), memory
-
-    @property
-    def stiff_keys(self) -> IndexArray:
-        """Identities of the rows."""
-        return self.keys
+        if spec.friction:
+            return self._with_friction(view, H, lengths, units, gap, motor), memory
+        law, lower, upper, target = motor
+        return Rows.of(H, gap, law, lower=lower, upper=upper, target=target, key=self.key), memory
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
         """`scale` λ ∂²L/∂q² of each body at tensions λ (N), without the coupling between bodies."""
@@ -283,7 +265,7 @@ class CableRows(ActuatorRows):
         slope[:-1], slope[-1] = units, 0.0
         slope[1:] -= units
         for strand in self.strands:
-            H[strand.index] = strand.map.pull_one(view.q[strand.index], slope[strand.order])
+            H[strand.index] = strand.pieces.map.pull_back_row(view.q[strand.index], slope[strand.order])
 
     def _with_friction(
         self, view: RowView, H: list[sparse.csr_matrix], lengths: FloatArray, units: FloatArray, gap: float, motor: Any
@@ -296,12 +278,10 @@ class CableRows(ActuatorRows):
         slope[:, 1:] += beyond[:, :, None] * units
         for strand in self.strands:
             points = sparse.csr_matrix(slope[:, strand.order].reshape(inner, -1))
-            H[strand.index] = sparse.vstack(
-                [H[strand.index], strand.map.pull(view.q[strand.index], points)], format="csr"
-            )
+            slips = strand.pieces.map.pull_back(view.q[strand.index], points)
+            H[strand.index] = sparse.vstack([H[strand.index], slips], format="csr")
         empty = view.blank(1 + inner)
-        touched = set(self.stiff_models)
-        H = [h if k in touched else empty[k] for k, h in enumerate(H)]
+        H = [h if k in self.stiff_models else empty[k] for k, h in enumerate(H)]
         before, _ = _segments(self.path(view.start))
         slip = beyond @ (lengths - before)
         turn = np.arccos(np.clip(np.einsum("si,si->s", units[:-1], units[1:]), -1.0, 1.0))
@@ -313,7 +293,7 @@ class CableRows(ActuatorRows):
             lower=np.concatenate([[lower], -np.expm1(self.spec.friction * turn)]),
             upper=np.concatenate([[upper], -np.expm1(-self.spec.friction * turn)]),
             target=np.concatenate([[target], np.zeros(inner)]),
-            key=self.keys,
+            key=self.stiff_keys,
         )
 
 
@@ -347,6 +327,6 @@ def _measure(path: FloatArray, lengths: FloatArray, units: FloatArray) -> None:
         lengths[s] = np.sqrt(squares)
         total += lengths[s]
     for s in range(len(lengths)):
-        lengths[s] = max(lengths[s], 1e-12 * total)
+        lengths[s] = max(lengths[s], _LEAST_LENGTH * total)
         for c in range(3):
             units[s, c] /= lengths[s]

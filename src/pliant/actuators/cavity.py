@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pliant.actuators.chamber import check_chamber
-from pliant.actuators.drive import Actuator, ControlRange, DriveRow
+from pliant.actuators.drive import UNBOUND, Actuator, ControlRange, DriveRow
 from pliant.actuators.limits import Command, Limits, check_rates, per_second
 from pliant.actuators.values import Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
@@ -27,7 +27,9 @@ from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.loads import PressureFacets, PressureStiffness, facet_rule, pressure_forces
 
 USUAL_PRESSURE = 30e3
-"""Range of a slider of a cavity without max_pressure, Pa."""
+"""Slider range of a cavity without max_pressure, Pa: silicone chambers of small robots inflate at 10 to 40 kPa."""
+_FLAT_LOSS = 0.25
+"""Largest relative difference of a chamber's volume from that of its flat triangles: curved faces stay below."""
 
 
 @per_second
@@ -58,7 +60,7 @@ class Cavity(Actuator):
     def __post_init__(self) -> None:
         if not self.max_pressure > self.min_pressure:
             raise InputError(
-                f"max_pressure of {self.name!r} is {self.max_pressure:g} Pa, but min_pressure {self.min_pressure:g} Pa"
+                f"{self.name!r} has max_pressure {self.max_pressure:g} Pa ≤ min_pressure {self.min_pressure:g} Pa"
             )
         check_rates(self, "max_rate", "max_pressure_rate")
 
@@ -100,8 +102,8 @@ class Cavity(Actuator):
 class CavityRows(DriveRow):
     """The row of one cavity; `rest_volume` is V₀, m³."""
 
-    surface: Surface | None = None
-    facets: PressureFacets | None = None
+    surface: Surface = UNBOUND
+    facets: PressureFacets = UNBOUND
     rest_volume: float = 0.0
 
     drawn_as: ClassVar[str | None] = "chamber"
@@ -111,12 +113,10 @@ class CavityRows(DriveRow):
         """The row in a world of `models`; the surface is checked to enclose a positive volume."""
         index = self.model_index(models)
         model = VolumeModel.require(models[index], f"cavity {self.spec.name!r}")
-        assert self.surface is not None
         facets = PressureFacets.build(self.surface.facets, self.spec.body.mesh, model.pattern)
         made = replace(self, index=index, facets=facets)
         volume = made.volume(model.rest)
-        # a quarter: flat triangles miss some of the volume under curved faces
-        if volume > 0.0 and abs(self.surface.volume() + volume) > 0.25 * volume:
+        if volume > 0.0 and abs(self.surface.volume() + volume) > _FLAT_LOSS * volume:
             raise MeshError(
                 f"the surface of cavity {self.spec.name!r} bounds {-self.surface.volume():.3g} m³ with its own points, "
                 f"but {volume:.3g} m³ with those of its body: take it from the body's own mesh, and check its unit"
@@ -131,14 +131,13 @@ class CavityRows(DriveRow):
 
     def couplings(self, body: Any) -> list[IntArray]:
         """Node sets of the lids: triangles that are not faces of cells."""
-        if body is not self.spec.body or self.surface is None:
+        if body is not self.spec.body:
             return []
         return [np.sort(lid).astype(np.int32) for lid in self.surface.facets[self.surface.facet_cells < 0]]
 
     @cached_property
     def _columns(self) -> tuple[IntArray, IntArray, IntArray]:
         """Nodes of the surface, their columns, and the row pointers of the one row."""
-        assert self.surface is not None
         nodes = np.unique(self.surface.facets)
         columns = (3 * nodes[:, None] + np.arange(3)).ravel().astype(np.int32)
         return nodes, columns, np.array([0, len(columns)], np.int32)
@@ -160,12 +159,10 @@ class CavityRows(DriveRow):
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
         """−`scale` λ ∂²V/∂q² at pressure λ (Pa)."""
-        assert self.facets is not None
         yield self.index, PressureStiffness(self.facets, float(lam[0]), q[self.index], scale)
 
     def _volume_and_gradient(self, q: FloatArray) -> tuple[float, FloatArray]:
         """Volume and gradient; normals point into the chamber, so unit-pressure forces are ∂V/∂q."""
-        assert self.facets is not None
         gradient = np.zeros_like(q)
         swept = self.facets.add(1.0, writable(q), gradient)
         return -swept, gradient

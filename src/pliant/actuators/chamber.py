@@ -56,9 +56,9 @@ def _check_lids(name: str, lids: IntArray, mesh: Mesh) -> None:
     buried = Locator(mesh).locate(middles, outside="nearest").inside
     if buried.any():
         raise MeshError(
-            f"{int(buried.sum())} triangles of the surface of cavity {name!r} lie inside the body, the first round "
-            f"{np.round(middles[buried][0], 6).tolist()} m: there is rubber on both sides of them; leave the cells of "
-            "the chamber out of the mesh"
+            f"{int(buried.sum())} triangles of the surface of cavity {name!r} lie inside the body, the first at "
+            f"{np.round(middles[buried][0], 6).tolist()} m, with material on both sides: remove the chamber's cells "
+            "from the mesh"
         )
 
 

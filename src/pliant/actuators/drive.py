@@ -15,16 +15,18 @@ from scipy import sparse
 
 from pliant.actuators.limits import FREE, Command, Limits, check_rates, command
 from pliant.actuators.values import Displacement, Force
-from pliant.constraints.rows import Constraint, Rows, RowView
+from pliant.constraints.rows import Constraint, Rows, RowView, model_index
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.body import Model
 from pliant.models.volume import Fibre
 
+UNBOUND: Any = None
+"""Default of the fields that `bound` fills: rows are evaluated only once they are bound to models."""
 USUAL_FORCE = 5.0
 """Slider range of a force without bounds, N: what small soft robots take."""
 USUAL_TRAVEL = {"m": 0.04, "rad": 1.5}
-"""Slider range of a displacement without bounds, by its unit."""
+"""Slider range of a displacement without bounds, by its unit: 4 cm bend a hand-sized robot, 1.5 rad are 86°."""
 SHOWN: dict[str, tuple[str, float, str]] = {
     "m": ("mm", 1e3, ".1f"),
     "N": ("N", 1.0, ".2f"),
@@ -51,9 +53,7 @@ def span(low: float, high: float, usual: float) -> tuple[float, float, float]:
 
 @dataclass(frozen=True, eq=False)
 class ControlRange:
-    """The range of a slider: `make` turns a number in `unit` into a control value; `low`, `high` and `start` are in
-    `unit`.
-    """
+    """The range of a slider, `low` to `high` from `start`, in `unit`; `make` turns a number into a control value."""
 
     make: Callable[[float], Any]
     unit: str
@@ -101,13 +101,12 @@ class Actuator:
 
     def reading(self, values: FloatArray) -> str:
         """δ and λ of its row, `values` (2,), as text."""
-        shown = [_shown(unit, float(value)) for (_, unit), value in zip(self.kinds, values, strict=True)]
-        return "  ".join(shown)
+        return "  ".join(_shown(unit, float(value)) for (_, unit), value in zip(self.kinds, values, strict=True))
 
     def control_range(self) -> ControlRange:
         """The range of a slider: the force between its limits."""
-        make, unit = self.imposing, self.kinds[1][1]
-        return ControlRange(make, unit, *span(self.limits.lower, self.limits.upper, USUAL_FORCE))
+        low, high, start = span(self.limits.lower, self.limits.upper, USUAL_FORCE)
+        return ControlRange(self.imposing, self.kinds[1][1], low, high, start)
 
     def guides(self) -> list[Fibre]:
         """Fibres that it adds to volumes; none by default."""
@@ -175,11 +174,6 @@ class ActuatorRows(Constraint):
     drawn_as: ClassVar[str | None] = None
     """"cable" (it has a `path`) or "chamber" (it has a `surface`) where it is drawn."""
 
-    @property
-    def name(self) -> str:
-        """Name of the actuator."""
-        return str(self.spec.name)
-
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """δ of the actuated row with the models at q."""
         raise NotImplementedError
@@ -214,14 +208,9 @@ class DriveRow(ActuatorRows):
     """Whether λ of the row adds stiffness to the model (`stiffness`)."""
 
     @property
-    def keys(self) -> IndexArray:
-        """Identity of the row."""
-        return np.array([self.key])
-
-    @property
     def stiff_keys(self) -> IndexArray:
         """Identity of the row."""
-        return self.keys
+        return np.array([self.key])
 
     @property
     def stiff_models(self) -> tuple[int, ...]:
@@ -238,8 +227,3 @@ class DriveRow(ActuatorRows):
     def model_index(self, models: Sequence[Model]) -> int:
         """Index of the actuator's body among `models`."""
         return model_index(models, self.spec.body)
-
-
-def model_index(models: Sequence[Model], body: Any) -> int:
-    """Index of the model of `body` among `models`."""
-    return next(k for k, model in enumerate(models) if model.spec is body)

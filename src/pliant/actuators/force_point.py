@@ -7,12 +7,10 @@ an instrument.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from pliant.actuators.drive import DriveRow, ForceActuator
+from pliant.actuators.drive import UNBOUND, DriveRow, ForceActuator
 from pliant.actuators.limits import per_second
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.checks import finite_array, unit_vector
@@ -50,8 +48,8 @@ class ForcePoint(ForceActuator):
 class ForcePointRows(DriveRow):
     """The row of one force point."""
 
-    direction: FloatArray = field(default_factory=lambda: np.zeros(3))
-    map: PointMap | None = None
+    direction: FloatArray = UNBOUND
+    map: PointMap = UNBOUND
     start: float = 0.0
 
     def bound(self, models: Sequence[Model]) -> ForcePointRows:
@@ -67,10 +65,8 @@ class ForcePointRows(DriveRow):
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Displacement of the point and its gradient."""
-        assert self.map is not None
         q = view.q[self.index]
-        return self.row(view, self._moved(q), self.map.pull_one(q, self.direction[None])), None
+        return self.row(view, self._moved(q), self.map.pull_back_row(q, self.direction[None])), None
 
     def _moved(self, q: FloatArray) -> float:
-        assert self.map is not None
         return float(self.map.points(q)[0] @ self.direction) - self.start

@@ -14,14 +14,15 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.drive import Actuator, ActuatorRows, ControlRange, TwoWayActuator, model_index
+from pliant.actuators.drive import UNBOUND, Actuator, ActuatorRows, ControlRange, TwoWayActuator
 from pliant.actuators.limits import Limits, check_rates, per_second
 from pliant.actuators.values import Angle, Torque
 from pliant.constraints.keys import JOINTS, row_keys
-from pliant.constraints.rows import RowLaw, Rows, RowView
+from pliant.constraints.memory import Memory
+from pliant.constraints.rows import RowLaw, Rows, RowView, model_index
 from pliant.core.checks import finite_array, unit_vector
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray, IndexArray
+from pliant.core.types import FloatArray
 from pliant.models.body import Model
 from pliant.models.rigid import RigidBody
 from pliant.models.rigid.frame_map import FrameMap
@@ -117,19 +118,10 @@ class Hinge(_Joint):
 
 
 @dataclass(frozen=True, eq=False)
-class JointMemory:
+class JointMemory(Memory):
     """The unwrapped angle of a hinge at the end of the last step, rad."""
 
     angle: float
-
-    def arrays(self) -> dict[str, Any]:
-        """Everything as arrays, for saving."""
-        return {"angle": np.array(self.angle)}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, Any]) -> JointMemory:
-        """The memory saved as `arrays`."""
-        return cls(float(arrays["angle"]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,10 +134,10 @@ class JointRows(ActuatorRows):
     spec: Any
     key: int
     indices: tuple[int, ...] = ()
-    frame: FloatArray | None = None
-    local: FloatArray | None = None
-    anchor: FloatArray | None = None
-    turn: FloatArray | None = None
+    frame: FloatArray = UNBOUND
+    local: FloatArray = UNBOUND
+    anchor: FloatArray = UNBOUND
+    turn: FloatArray = UNBOUND
 
     memory_type = JointMemory
 
@@ -165,12 +157,7 @@ class JointRows(ActuatorRows):
             turn=base[1:].T @ pose[1:],
         )
 
-    @property
-    def keys(self) -> IndexArray:
-        """Identities of the rows."""
-        return np.concatenate([[self.key], row_keys(JOINTS, self.key, 5)]).astype(np.int64)
-
-    def holds(self, index: int) -> bool:
+    def constrains(self, index: int) -> bool:
         """Whether the joint constrains body `index`."""
         return index in self.indices
 
@@ -185,21 +172,14 @@ class JointRows(ActuatorRows):
         is_hinge = self.spec.turns
         if is_hinge:
             turned[0] = unwrapped(turned[0], before)
-            gap = np.concatenate([turned[:1], along, turned[1:]])
-            order = [3, 0, 1, 2, 4, 5]
-        else:
-            gap = np.concatenate([along, turned])
-            order = [0, 1, 2, 3, 4, 5]
+        order = [3, 0, 1, 2, 4, 5] if is_hinge else [0, 1, 2, 3, 4, 5]  # the actuated row first
+        gap = np.concatenate([along, turned])[order]
         law, lower, upper, target = self.law(view, start=before if is_hinge else None)
         rows = Rows.of(
-            [h[order] if h.nnz else h for h in H],
-            gap,
-            [law, *[RowLaw.BILATERAL] * 5],
-            lower=[lower, *[-np.inf] * 5],
-            upper=[upper, *[np.inf] * 5],
-            target=[target, *[0.0] * 5],
-            key=self.keys,
-        )
+            [h[order] if h.nnz else h for h in H], gap, [law, *[RowLaw.BILATERAL] * 5],
+            lower=[lower, *[-np.inf] * 5], upper=[upper, *[np.inf] * 5], target=[target, *[0.0] * 5],
+            key=np.array([self.key, *row_keys(JOINTS, self.key, 5)]),
+        )  # fmt: skip
         return rows, JointMemory(float(gap[0])) if is_hinge else None
 
     def _poses(self, q: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
@@ -207,9 +187,6 @@ class JointRows(ActuatorRows):
 
     def _along(self, q: Sequence[FloatArray]) -> FloatArray:
         """Displacement of the joint's point from its anchor along the axes of the joint, (3,), m."""
-        assert self.frame is not None
-        assert self.local is not None
-        assert self.anchor is not None
         pose, base = self._poses(q)
         away = pose[0] + pose[1:] @ self.local - (base[0] + base[1:] @ self.anchor)
         along: FloatArray = (base[1:] @ self.frame).T @ away
@@ -217,8 +194,6 @@ class JointRows(ActuatorRows):
 
     def _rows(self, view: RowView) -> tuple[list[sparse.csr_matrix], FloatArray, FloatArray]:
         """Gradients of three displacements and three rotations in the axes of the joint, and their values."""
-        assert self.frame is not None
-        assert self.local is not None
         pose, base = self._poses(view.q)
         axes = base[1:] @ self.frame
         point = pose[0] + pose[1:] @ self.local
@@ -233,8 +208,6 @@ class JointRows(ActuatorRows):
 
     def _turned(self, q: Sequence[FloatArray]) -> FloatArray:
         """The angle about the axis, and the tilt about the two others, (3,), rad."""
-        assert self.frame is not None
-        assert self.turn is not None
         pose, base = self._poses(q)
         relative = (base[1:] @ self.frame).T @ pose[1:] @ self.turn.T @ self.frame
         return np.array([axis_angle(relative), -relative[2, 0], relative[1, 0]])

@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pliant.actuators.drive import Actuator, ControlRange, DriveRow
+from pliant.actuators.drive import UNBOUND, Actuator, ControlRange, DriveRow
 from pliant.actuators.limits import Command, Limits
 from pliant.actuators.values import AreaGrowth, AreaRatio, SpreadingPressure
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
-from pliant.core.arrays import csr
+from pliant.core.arrays import csr, sum_by
 from pliant.core.checks import positive, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -28,7 +28,9 @@ from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.points import cell_gradients
 
 USUAL_GROWTH = 0.2
-"""Range of a slider of a layer without max_growth, as a fraction of its area."""
+"""Slider range of a layer without max_growth, as a fraction of its area: thin sheets buckle beyond."""
+_LEAST_RATIO = 1e-300
+"""Smallest area ratio; a collapsed point then has a zero normal instead of a division by zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +102,10 @@ class LayerRows(DriveRow):
     (p, k(k + 1)/2) of their blocks.
     """
 
-    nodes: IntArray | None = None
-    g: FloatArray | None = None
-    weight: FloatArray | None = None
-    positions: IntArray | None = None
+    nodes: IntArray = UNBOUND
+    g: FloatArray = UNBOUND
+    weight: FloatArray = UNBOUND
+    positions: IntArray = UNBOUND
     rest_area: float = 0.0
     block_count: int = 0
 
@@ -112,9 +114,7 @@ class LayerRows(DriveRow):
     def bound(self, models: Sequence[Model]) -> LayerRows:
         """The row in a world of `models`."""
         index = self.model_index(models)
-        model = models[index]
-        if not isinstance(model, VolumeModel):
-            raise InputError(f"{self.spec.name!r} is a layer of {model.name!r}, which is not a volume")
+        model = VolumeModel.require(models[index], f"layer {self.spec.name!r}")
         mesh, inside = self.spec.body.mesh, self.spec.cells()
         gradients, weights = (part[inside] for part in cell_gradients(mesh))
         count, points, width, _ = gradients.shape
@@ -158,8 +158,6 @@ class LayerRows(DriveRow):
 
     def add_second_derivatives(self, q: FloatArray, factor: float, values: FloatArray) -> None:
         """Add `factor` × ∂²A/∂q² at q (n, 3), m, to the blocks `values` (b, 3, 3)."""
-        assert self.g is not None
-        assert self.positions is not None
         blocks = np.zeros((self.block_count, 3, 3))
         a, b = np.tril_indices(self.g.shape[1])
         second = factor * self._second_derivatives(q)
@@ -170,28 +168,20 @@ class LayerRows(DriveRow):
 
     def _edges(self, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """F t₁ and F t₂ of the points (p, 2, 3), the area ratios (p,), and unit normals (p, 3)."""
-        assert self.g is not None
-        assert self.nodes is not None
         edges = np.einsum("pkx,pki->pix", q[self.nodes], self.g)
         normals = np.cross(edges[:, 0], edges[:, 1])
-        ratios = np.maximum(np.linalg.norm(normals, axis=1), 1e-300)
+        ratios = np.maximum(np.linalg.norm(normals, axis=1), _LEAST_RATIO)
         return edges, ratios, normals / ratios[:, None]
 
     def _area_and_gradient(self, q: FloatArray) -> tuple[float, FloatArray]:
-        assert self.g is not None
-        assert self.weight is not None
-        assert self.nodes is not None
         edges, ratios, m = self._edges(q)
         slopes = self.weight[:, None, None] * np.stack([np.cross(edges[:, 1], m), np.cross(m, edges[:, 0])], axis=1)
         nodal = np.einsum("pki,pix->pkx", self.g, slopes).reshape(-1, 3)
-        flat, count = self.nodes.ravel(), len(q)
-        sums = [np.bincount(flat, nodal[:, axis], minlength=count) for axis in range(3)]
-        gradient: FloatArray = np.stack(sums, axis=1).astype(np.float64, copy=False)
+        gradient = np.stack([sum_by(self.nodes, nodal[:, axis], len(q)) for axis in range(3)], axis=1)
         return float(self.weight @ ratios), gradient
 
     def _second_derivatives(self, q: FloatArray) -> FloatArray:
         """∂²(w a) by both edges of each point, (p, 2, 3, 2, 3), m²: |(I − m mᵀ) d(u × v)|²/a + 2 m·(du × dv)."""
-        assert self.weight is not None
         edges, ratios, m = self._edges(q)
         J = np.stack([-_cross_matrix(edges[:, 1]), _cross_matrix(edges[:, 0])], axis=1)
         across = np.eye(3) - m[:, :, None] * m[:, None, :]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.drive import Actuator, ControlRange, DriveRow
+from pliant.actuators.drive import UNBOUND, Actuator, ControlRange, DriveRow
 from pliant.actuators.limits import Command, Limits, check_rates, per_second
 from pliant.actuators.values import Young
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
@@ -54,7 +54,7 @@ class Stiffness(Actuator):
             raise InputError(f"{self.body.name!r} has inclusions; give {self.name!r} the index of one: inclusion=…")
         if self.inclusion is not None and not 0 <= self.inclusion < len(self.body.inclusions):
             raise InputError(
-                f"{self.body.name!r} has {len(self.body.inclusions)} inclusions; index {self.inclusion} is out of range"
+                f"index {self.inclusion} is none of the {len(self.body.inclusions)} inclusions of {self.body.name!r}"
             )
         if not hasattr(self.material, "young"):
             raise InputError(f"{type(self.material).__name__} has no Young's modulus that {self.name!r} could change")
@@ -89,7 +89,7 @@ class Stiffness(Actuator):
         amount = positive(f"control of {self.name!r}", value.value, unit="Pa")
         if not self.min_young <= amount <= self.max_young:
             raise InputError(
-                f"{self.name!r} is commanded {amount:g} Pa, outside {self.min_young:g} … {self.max_young:g} Pa"
+                f"{self.name!r} commands {amount:g} Pa, outside {self.min_young:g} … {self.max_young:g} Pa"
             )
         return Command(by_force=True, amount=amount - float(self.material.young))
 
@@ -106,7 +106,7 @@ class Stiffness(Actuator):
 class StiffnessRows(DriveRow):
     """The row of one region. `part` is the model of its body with E = 1 in the region and zero weight elsewhere."""
 
-    part: VolumeModel | None = None
+    part: VolumeModel = UNBOUND
 
     stiffens = True
 
@@ -116,8 +116,7 @@ class StiffnessRows(DriveRow):
         model = VolumeModel.require(models[index], repr(self.spec.name))
         if model.split is not None:
             raise InputError(
-                f'the stiffness of {model.name!r} cannot be an actuator with anti_locking="volume": take '
-                "anti_locking=True"
+                f'the stiffness of {model.name!r} cannot be an actuator with anti_locking="volume": use True'
             )
         own = model.points.material == (0 if self.spec.inclusion is None else self.spec.inclusion + 1)
         weight = np.where(own, model.points.weight / float(self.spec.material.young), 0.0)
@@ -127,12 +126,10 @@ class StiffnessRows(DriveRow):
 
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """Minus the energy at E = 1, m³."""
-        assert self.part is not None
         return -self.part.internal(q[self.index])[0]
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Minus the energy at E = 1, and its gradient."""
-        assert self.part is not None
         energy, force = self.part.internal(view.q[self.index])
         return self.row(view, -energy, sparse.csr_matrix(-force.reshape(1, -1))), None
 
@@ -140,7 +137,6 @@ class StiffnessRows(DriveRow):
         """`scale` λ ∂f₁/∂q of the part."""
         if lam[0] == 0.0:
             return
-        assert self.part is not None
         K = np.empty((self.part.pattern.block_count, 3, 3))
         tangent = Tangent.WARPED if self.part.is_linear_law else Tangent.EXACT
         self.part.assemble(q[self.index], mass=0.0, stiffness=scale * float(lam[0]), tangent=tangent, values=K)

@@ -18,17 +18,18 @@ from scipy import sparse
 from pliant import materials, regions
 from pliant import mesh as meshes
 from pliant.actuators import BaseDrive, Cable, Cavity
+from pliant.actuators.values import Displacement, Force, Placement, Pressure, VolumeRatio
 from pliant.cli.output import Output
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing, FacingPair
 from pliant.control import Effector, Inverse
 from pliant.core.kernels import cache_folder
-from pliant.geometric import Geometric
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
 from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.model import StepStart
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, RodModel, Slide
+from pliant.models.rod.projection import nearest_arc_lengths
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
@@ -41,10 +42,11 @@ from pliant.solvers.inverse.pieces import Piece
 from pliant.solvers.inverse.problem import scaled_problem
 from pliant.solvers.linear import BlockMatrix, BlockPattern, analyze
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic
+from pliant.stepping.minimum_energy import Geometric
 from pliant.viewer.pose_renderer import render_poses
 from pliant.viewer.rasterizer import fit_camera
 from pliant.viewer.surfaces import SurfaceFrames
-from pliant.world import Displacement, Force, Placement, Pressure, Scene, VolumeRatio, World
+from pliant.world import Scene, World
 from pliant.world.reduced import reduced
 
 
@@ -152,7 +154,9 @@ def _reduced() -> None:
     scene, beam = _beam(materials.NeoHookean(young=1e5, poisson=0.4, density=1000))
     world = scene.compile()
     (model,) = world.volumes
-    modes = np.where(model.held[:, :, None], 0.0, model.rest[:, :1, None] ** 2 * np.eye(3)).reshape(model.size, 3)
+    modes = np.where(model.constrained[:, :, None], 0.0, model.rest[:, :1, None] ** 2 * np.eye(3)).reshape(
+        model.size, 3
+    )
     points = {"points": np.arange(4), "weights": np.full(4, 0.25 * model.points.count)}
     few = Subspace(beam, modes, rest=model.rest, point_count=model.points.count, **points)
     small = reduced(world, [few])
@@ -292,9 +296,9 @@ def _rods() -> None:
     model = world.models[0]
     assert isinstance(model, RodModel)
     points = RodMap.at(model, [0.01, 0.02])
-    points.pull_one(state.q[0], np.ones((2, 3)))
+    points.pull_back_row(state.q[0], np.ones((2, 3)))
     points.jacobian_rates(state.q[0], state.v[0])
-    points.project(state.q[0], points.points(state.q[0]))
+    nearest_arc_lengths(state.q[0], points.lengths, points.points(state.q[0]))
     model.momentum(state.q[0], state.v[0])
     model.mass_matrix(model.sweep(state.q[0]))
 

@@ -1,4 +1,4 @@
-"""Attachments: points of two bodies held together, or points of one body held in the world, by bilateral rows."""
+"""Attachments: points of two bodies, or of one body and the world, constrained to coincide by bilateral rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints.keys import ATTACHMENTS, row_keys
-from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses, model_index
 from pliant.core.lie import rotation_log
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
@@ -19,10 +19,10 @@ from pliant.models.model import MatrixStiffness
 
 @dataclass(frozen=True, eq=False)
 class Attachment:
-    """Points `points` (k, 3), m, where they are when the world begins, of body `a` welded to body `b`, or to the world.
+    """`points` (k, 3), m, in the initial state, at which body `a` is welded to body `b`, or to the world (None).
 
-    `reach` is how far outside the mesh of a volume, or from the axis of a beam or a rod, a point may lie, m. `frames`
-    welds the directions of beams, rods and rigid bodies too.
+    `reach` is the largest distance of a point outside the mesh of a volume, or from the axis of a beam or a rod, m.
+    `frames` constrains the rotations of beams, rods and rigid bodies too.
     """
 
     a: Any
@@ -35,8 +35,8 @@ class Attachment:
 
 @dataclass(frozen=True, eq=False)
 class AttachmentRows(Constraint):
-    """Rows of an attachment, three for each point, δ = x_a − x_b, and where frames are welded three more for each,
-    δ = log(Q_a Q_bᵀ) in rad, with Q the rotation of a side's frame since the world began.
+    """Three rows for each point, δ = x_a − x_b; with frames three more, δ = log(Q_a Q_bᵀ) in rad, Q the rotation since
+    the initial state. `sides` are the indices of the models with their embedded points.
     """
 
     spec: Attachment
@@ -47,33 +47,29 @@ class AttachmentRows(Constraint):
     @classmethod
     def build(cls, spec: Attachment, models: Sequence[Model], key: int) -> AttachmentRows:
         """The rows of `spec` in a world of `models`; a point outside a volume is an error that names it."""
-        handles = [spec.a] if spec.b is None else [spec.a, spec.b]
-        sides = tuple(_side(spec, handle, models) for handle in handles)
-        start = tuple(riding.frames(models[k].initial()[0]).copy() for k, riding in sides) if spec.frames else ()
-        return cls(spec, sides, key, start)
+        sides = []
+        for body in [spec.a] if spec.b is None else [spec.a, spec.b]:
+            index = model_index(models, body)
+            what = f"points of {spec.name!r} on {models[index].name!r}"
+            sides.append((index, models[index].embed(spec.points, what=what, reach=spec.reach, placed=True)))
+        start = tuple(points.frames(models[k].initial()[0]).copy() for k, points in sides) if spec.frames else ()
+        return cls(spec, tuple(sides), key, start)
 
-    @property
-    def name(self) -> str:
-        """Name of the attachment."""
-        return self.spec.name
-
-    def holds(self, index: int) -> bool:
+    def constrains(self, index: int) -> bool:
         """Whether body `index` is attached to something."""
         return any(index == side for side, _ in self.sides)
 
-    def welds(self, index: int) -> bool:
-        """Whether body `index` is attached."""
-        return self.holds(index)
+    welds = constrains
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Differences of the positions of both sides, and their gradients."""
         count = 3 * len(self.spec.points)
         H = view.blank(count)
         gap: FloatArray = np.zeros(count)
-        for sign, (number, riding) in zip((1.0, -1.0), self.sides, strict=False):
-            q = view.q[number]
-            gap += sign * riding.points(q).ravel()
-            H[number] = H[number] + riding.pull(q, sign * sparse.identity(count, format="csr"))
+        for sign, (index, points) in zip((1.0, -1.0), self.sides, strict=False):
+            q = view.q[index]
+            gap += sign * points.points(q).ravel()
+            H[index] = H[index] + points.pull_back(q, sign * sparse.identity(count, format="csr"))
         if len(self.sides) == 1:
             gap -= self.spec.points.ravel()
         if self.spec.frames:
@@ -84,8 +80,8 @@ class AttachmentRows(Constraint):
     def _angles(self, view: RowView) -> FloatArray:
         """log(Q_a Q_bᵀ) of each point, (3k,), rad."""
         turned = [
-            np.einsum("kri,ksi->krs", riding.frames(view.q[number]), start)
-            for (number, riding), start in zip(self.sides, self.start_frames, strict=True)
+            np.einsum("kri,ksi->krs", points.frames(view.q[index]), start)
+            for (index, points), start in zip(self.sides, self.start_frames, strict=True)
         ]
         if len(turned) == 2:
             turned[0] = np.einsum("kri,ksi->krs", *turned)
@@ -94,9 +90,8 @@ class AttachmentRows(Constraint):
     def _spins(self, view: RowView, count: int) -> list[sparse.csr_matrix]:
         """Gradients of the angles: the spins of both sides."""
         H = view.blank(count)
-        for sign, (number, riding) in zip((1.0, -1.0), self.sides, strict=False):
-            turn = riding.pull_spins(view.q[number], sign * sparse.identity(count, format="csr"))
-            H[number] = H[number] + turn
+        for sign, (index, points) in zip((1.0, -1.0), self.sides, strict=False):
+            H[index] = H[index] + points.pull_back_spins(view.q[index], sign * sparse.identity(count, format="csr"))
         return H
 
     @property
@@ -106,21 +101,14 @@ class AttachmentRows(Constraint):
 
     @property
     def stiff_keys(self) -> IndexArray:
-        """Identities of the rows of the places."""
+        """Identities of the rows of the points."""
         return row_keys(ATTACHMENTS, self.key, 3 * len(self.spec.points))
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
-        """`scale` × (−λ ∂²δ/∂q²) of rods. A place of a rod is no linear function of its strains, so that the force
-        there adds stiffness: all of it where a rod without stretch hangs between two places.
+        """`scale` × (−λ ∂²δ/∂q²) of rods. A point of a rod is nonlinear in the strains, so that a force there adds
+        stiffness; it is the only stiffness of an inextensible rod that hangs between two points.
         """
         for sign, (index, points) in zip((1.0, -1.0), self.sides, strict=False):
             if points.forces_stiffen and lam.any():
                 K = points.load_stiffness(q[index], sign * lam.reshape(-1, 3))
                 yield index, MatrixStiffness(scale * K)
-
-
-def _side(spec: Attachment, handle: Any, models: Sequence[Model]) -> tuple[int, Any]:
-    number = next(k for k, model in enumerate(models) if model.spec is handle)
-    model = models[number]
-    what = f"points of {spec.name!r} on {model.name!r}"
-    return number, model.embed(spec.points, what=what, reach=spec.reach, placed=True)

@@ -303,7 +303,7 @@ class _Positions:
     def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
         H = view.blank(self.combine.shape[0])
         fixed = self._fixed
-        H[self.index] = self.map.pull(view.q[self.index], self.combine) if fixed is None else fixed
+        H[self.index] = self.map.pull_back(view.q[self.index], self.combine) if fixed is None else fixed
         return self.error(view.q, target), H
 
     def error(self, q: Sequence[FloatArray], target: FloatArray) -> FloatArray:
@@ -315,7 +315,7 @@ class _Positions:
     @cached_property
     def _fixed(self) -> sparse.csr_matrix | None:
         """The gradient where it does not depend on q: on the nodes of a volume."""
-        return self.map.pull(np.zeros(0), self.combine) if self.map.is_linear else None
+        return self.map.pull_back(np.zeros(0), self.combine) if self.map.is_linear else None
 
 
 @dataclass(frozen=True, eq=False)

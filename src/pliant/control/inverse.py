@@ -25,7 +25,7 @@ from pliant.actuators.values import Cut, Displacement
 from pliant.constraints.rows import forces_of
 from pliant.control.effectors import AnyEffector, EffectorRows
 from pliant.control.guides import has_guides, solve_with_guides
-from pliant.control.solving import Reached, Solving
+from pliant.control.step_qpcc import Reached, StepQpcc
 from pliant.control.supports import DrivenSupport, MovedSupport
 from pliant.core.checks import non_negative
 from pliant.core.errors import InputError
@@ -159,9 +159,8 @@ class _Bound:
 def _check_movable(inverse: Inverse, world: World) -> None:
     """Raise an `InputError` for an effector that no actuator moves, directly or through constraints."""
     groups: list[set[int]] = [{k} for k in range(len(world.models))]
-
     for constraint in world.constraints:
-        joined = set().union(*(groups[k] for k in range(len(world.models)) if _acts_on(constraint, world, k)))
+        joined = set().union(*(groups[k] for k in range(len(world.models)) if constraint.connects(k)))
         for k in joined:
             groups[k] = joined
     driven = {world.index(body) for actuator in inverse.actuators for body in actuator.bodies}
@@ -171,12 +170,6 @@ def _check_movable(inverse: Inverse, world: World) -> None:
             raise InputError(
                 f"no actuator of the inverse can move {effector.name!r}: no constraint connects their bodies"
             )
-
-
-def _acts_on(constraint: Any, world: World, index: int) -> bool:
-    if hasattr(constraint, "spec") and hasattr(constraint.spec, "bodies"):
-        return any(world.index(body) == index for body in constraint.spec.bodies)
-    return bool(constraint.holds(index))
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,17 +255,17 @@ class InverseSession:
         """λ of all rows, N, and the bodies carried by the supports that it moves."""
         change = 0.0
         if has_guides(condensed.problem):
-            lam, (solving, moved, result, qpcc), change = self._with_guides(condensed)
+            lam, (step_qpcc, moved, result, qpcc), change = self._with_guides(condensed)
         else:
-            solving = Solving(self, condensed, condensed.problem)
-            lam, moved, result, qpcc = solving.solve()
+            step_qpcc = StepQpcc(self, condensed, condensed.problem)
+            lam, moved, result, qpcc = step_qpcc.solve()
         bodies, supports, dx = condensed.bodies, [], list(condensed.dx_free)
-        for driven, motions, amount in zip(self.supports, solving.motions, moved, strict=True):
+        for driven, motions, amount in zip(self.supports, step_qpcc.motions, moved, strict=True):
             dx[driven.index] = dx[driven.index] + amount * motions
             driven, bodies = driven.moved(bodies, amount)
             supports.append(driven)
         session = replace(self, supports=tuple(supports))
-        report = InverseReport(session, result, qpcc, solving.reached(lam, moved), change)
+        report = InverseReport(session, result, qpcc, step_qpcc.reached(lam, moved), change)
         return Solution(lam, dx, bodies, session, report)
 
     def _with_guides(self, condensed: Condensed) -> tuple[FloatArray, Any, float]:
@@ -283,9 +276,9 @@ class InverseSession:
             watched[own] = True
 
         def invert(without: MixedProblem) -> tuple[FloatArray, FloatArray, Any]:
-            solving = Solving(self, condensed, without)
-            lam, moved, result, qpcc = solving.solve()
-            return lam, solving.B @ moved, (solving, moved, result, qpcc)
+            step_qpcc = StepQpcc(self, condensed, without)
+            lam, moved, result, qpcc = step_qpcc.solve()
+            return lam, step_qpcc.B @ moved, (step_qpcc, moved, result, qpcc)
 
         last = forces_of(rows.key, start.keys, start.lam)
         driven = np.array([slices[k].start for k in self.bound.constraints], np.int64)

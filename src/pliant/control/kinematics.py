@@ -166,7 +166,7 @@ class _Probe(Constraint):
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         H = view.blank(3)
-        H[self.index] = self.map.pull(view.q[self.index], sparse.identity(3, format="csr"))
+        H[self.index] = self.map.pull_back(view.q[self.index], sparse.identity(3, format="csr"))
         return Rows.of(H, np.zeros(3), RowLaw.IMPOSED), None
 
 
@@ -208,11 +208,10 @@ def _watched(
         for constraint in world.stiff_constraints
     )
     couplings = [coupling for coupling in found if coupling is not None]
-    opened: list[Any] = list(systems)
-    for index, system in enumerate(opened):
-        if dt is None and world.models[index].least_mass > 0.0:
-            unknown, spring = system.hold_base()
-            couplings.append(_unsprung(index, unknown, spring, sizes))
+    for index, (model, system) in enumerate(zip(world.models, systems, strict=True)):
+        sprung = model.constrain_base(system) if dt is None else None
+        if sprung is not None:
+            couplings.append(_unsprung(index, *sprung, sizes))
     factors = [system.factorize() for system in systems]
     assembly = bodies.assembled(watchers)
     W = with_couplings(assembly.rows.H, factors, couplings)

@@ -78,10 +78,10 @@ class DrivenSupport:
         if found is None:
             raise InputError(f"the support of {spec.name!r} is not in this world; add it to the scene")
         direction = unit_vector("direction", spec.direction)
-        unit = np.zeros(model.held.shape)
-        unit.reshape(model.held.shape[0], -1)[found, :3] = direction
+        unit = np.zeros(model.constrained.shape)
+        unit.reshape(model.constrained.shape[0], -1)[found, :3] = direction
         rest = model.initial()[0]
-        return cls(spec, index, found, unit, spec.support.axis_numbers, rest)
+        return cls(spec, index, found, unit, spec.support.axis_indices, rest)
 
     def at(self, state: State) -> DrivenSupport:
         """The support at its displacement in `state`."""

@@ -117,7 +117,7 @@ class StepBodies:
         generalized = self._generalized
         if generalized is None:
             return forces
-        pushes = [trial.confined(push) for trial, push in zip(self.trials, generalized, strict=True)]
+        pushes = [trial.reduced_force(push) for trial, push in zip(self.trials, generalized, strict=True)]
         r = tuple(r + push for r, push in zip(forces.r, pushes, strict=True))
         return forces._replace(r=r, scale=max(forces.scale, *(_norm(push) for push in pushes)))
 
@@ -127,7 +127,7 @@ class StepBodies:
         """
         pushes = self._generalized or (None,) * len(self.trials)
         triples = zip(self.trials, forces.r, pushes, strict=True)
-        parts = [trial.whole(Residual(r, forces.scale), push) for trial, r, push in triples]
+        parts = [trial.full_residual(Residual(r, forces.scale), push) for trial, r, push in triples]
         return Forces(tuple(part.r for part in parts), max(part.scale for part in parts), forces.finite)
 
     def linearized(self, tangent: Tangent) -> tuple[list[System], Forces]:
@@ -138,7 +138,7 @@ class StepBodies:
         forces = self._gathered([residual for _, residual in pairs])
         if self.load_fraction < 1.0 and self.start_residuals is not None:
             for system, model, r in zip(systems, self.world.models, self.start_residuals, strict=True):
-                system.r = system.r - np.where(model.held, 0.0, (1.0 - self.load_fraction) * r)
+                system.r = system.r - np.where(model.constrained, 0.0, (1.0 - self.load_fraction) * r)
         return systems, forces
 
     def add_geometric_stiffness(self, systems: Sequence[System]) -> None:
@@ -194,7 +194,7 @@ class StepBodies:
         """The state at the end of the step, whose last rows were those of `assembly` with forces `lam` (N)."""
         positions = tuple(trial.positions() for trial in self.trials)
         for trial, q in zip(self.trials, positions, strict=True):
-            trial.ended(q)
+            trial.accept(q)
         return State(
             self.world,
             self.start.time + self.scheme.interval,

@@ -48,7 +48,7 @@ def energy_change(step: Step, advanced: State) -> float:
 def reaction(step: Step, body: Any) -> FloatArray:
     """Forces that supports exert on the nodes of `body`, of the shape of its dx, N; zero at free DoFs."""
     index, bodies = step.world.index(body), step.bodies
-    return np.where(step.world.models[index].held, -bodies.full_order(bodies.forces()).r[index], 0.0)
+    return np.where(step.world.models[index].constrained, -bodies.full_order(bodies.forces()).r[index], 0.0)
 
 
 def penetration(step: Step) -> float:

@@ -137,7 +137,7 @@ def relative_residual(bodies: StepBodies, forces: Forces) -> float:
         return float("inf")
     squares = 0.0
     for model, r in zip(bodies.world.models, forces.r, strict=True):
-        free = np.where(model.held, 0.0, r)
+        free = np.where(model.constrained, 0.0, r)
         squares += float(np.vdot(free, free))
     return float(np.sqrt(squares)) / forces.scale if forces.scale else 0.0
 
@@ -155,4 +155,4 @@ def check_finite(correction: Correction) -> None:
 
 def _slope(bodies: StepBodies, forces: Forces, direction: tuple[FloatArray, ...]) -> float:
     triples = zip(bodies.world.models, forces.r, direction, strict=True)
-    return sum(float(np.vdot(np.where(model.held, 0.0, r), d)) for model, r, d in triples)
+    return sum(float(np.vdot(np.where(model.constrained, 0.0, r), d)) for model, r, d in triples)

@@ -251,17 +251,17 @@ class _Equilibrium:
                 system.add_mass(self.ease)
                 continue
             model = step.world.models[index]
-            shift = max(self.shift, 1e-8 if modes is not None else 0.0, model.least_mass)
+            shift = max(self.shift, 1e-8 if modes is not None else 0.0, model.min_inertia_correction)
             if shift:
                 system.add_mass(shift if system.elastic else 1.0)
             if modes is not None:
-                system.r = np.where(model.held, 0.0, modes.balanced(system.r))
+                system.r = np.where(model.constrained, 0.0, modes.balanced(system.r))
 
     def constrain(self, factors: Sequence[Factor], dx: list[FloatArray]) -> None:
         """Hold the free rigid motion of each body with the inertia forces that it takes."""
         for index, (factor, modes) in enumerate(zip(factors, self.step.free_modes, strict=True)):
             if modes is not None:
-                dx[index] = modes.held(dx[index], factor.solve(modes.weighted))
+                dx[index] = modes.without_rigid_motion(dx[index], factor.solve(modes.weighted))
 
     def rigid_motion(self) -> tuple[RigidMotion, ...]:
         """The rigid motion of each body that is left open."""
@@ -296,4 +296,4 @@ def _open_modes(world: World, index: int, q: FloatArray) -> FreeModes | None:
     """Rigid motions of a body that nothing resists. Where contacts or attachments may hold the body they have to: its
     rigid motion is then bounded by σM from one linear solve to the next, until they do.
     """
-    return None if any(each.holds(index) for each in world.constraints) else world.models[index].free_modes(q)
+    return None if any(each.constrains(index) for each in world.constraints) else world.models[index].free_modes(q)

@@ -209,8 +209,8 @@ def solve(step: Step, factorization: Factorization) -> FreeMotion:
         if factorization.linearization.regularization is not None:
             factorization.linearization.regularization.constrain(factors, dx)
         for index, system in enumerate(systems):
-            if system.held_dx is not None:
-                dx[index] = dx[index] + system.held_dx
+            if system.constrained_dx is not None:
+                dx[index] = dx[index] + system.constrained_dx
     return FreeMotion(dx, linear_residual)
 
 
@@ -302,7 +302,7 @@ def _linear_residual(systems: Sequence[System], dx: Sequence[FloatArray]) -> flo
 def _round_off(bodies: StepBodies, systems: Sequence[System]) -> float:
     squares = 0.0
     for trial, system in zip(bodies.trials, systems, strict=True):
-        reach = np.broadcast_to(trial.reach(), trial.dx.shape)
-        noise = np.where(trial.model.held, 0.0, system.diagonal() * reach)
+        reach = np.broadcast_to(trial.coordinate_scale(), trial.dx.shape)
+        noise = np.where(trial.model.constrained, 0.0, system.diagonal() * reach)
         squares += float(np.vdot(noise, noise))
     return float(np.finfo(np.float64).eps * np.sqrt(squares))

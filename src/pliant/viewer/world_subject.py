@@ -15,11 +15,11 @@ from pliant.actuators.values import Displacement, VolumeRatio
 from pliant.control import Effector, Inverse
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
-from pliant.geometric import Geometric
 from pliant.models.volume import Support
 from pliant.record import Recorder, Run
 from pliant.robots import Marker
 from pliant.stepping import ImplicitEuler, StepInfo
+from pliant.stepping.minimum_energy import Geometric
 from pliant.viewer.contents import SceneContents
 from pliant.viewer.dragging import Dragged, center_of, draggable, rebuilt, with_motions
 from pliant.viewer.frame import Frame, world_frame
@@ -272,7 +272,7 @@ def inferred_tip(world: World) -> tuple[Marker | None, tuple[Any, ...]]:
     for actuator in actuators:
         for body in actuator.bodies:
             model = world.models[world.index(body)]
-            constrained = getattr(model, "held", None)
+            constrained = getattr(model, "constrained", None)
             if getattr(body, "mesh", None) is None or constrained is None or not np.any(constrained):
                 continue
             rest = body.mesh.points

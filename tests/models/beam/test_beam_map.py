@@ -8,7 +8,6 @@ import pliant as pl
 from pliant.core.lie import rotation_exp, rotation_log
 from pliant.models.beam import BeamModel, dynamics
 from pliant.models.beam.beam_map import BeamMap, sampled
-from pliant.models.beam.skin import beam_skin
 
 POINTS = np.array([(0, 0, 0), (0.1, 0, 0), (0.2, 0.05, 0.0), (0.2, 0.05, 0.1), (0.3, 0, 0.02)], float)
 EDGES = [(0, 1), (1, 2), (3, 2), (1, 4)]
@@ -18,7 +17,7 @@ RNG = np.random.default_rng(0)
 @pytest.fixture(scope="module")
 def model():
     section = pl.sections.Rectangle(0.01, 0.02)
-    return BeamModel.build(pl.Beam(POINTS, edges=EDGES, section=section, young=1e6, poisson=0.3, density=1e3))
+    return BeamModel.compiled(pl.Beam(POINTS, edges=EDGES, section=section, young=1e6, poisson=0.3, density=1e3))
 
 
 def moved(q, dx):
@@ -62,17 +61,17 @@ def test_pull_is_the_derivative_of_points_and_frames(bent, riding):
         ],
         axis=1,
     ) / (2 * eps)
-    np.testing.assert_allclose(riding.pull(bent, every).toarray(), points, atol=1e-8)
-    np.testing.assert_allclose(riding.pull_spins(bent, every).toarray(), spins, atol=1e-8)
+    np.testing.assert_allclose(riding.pull_back(bent, every).toarray(), points, atol=1e-8)
+    np.testing.assert_allclose(riding.pull_back_spins(bent, every).toarray(), spins, atol=1e-8)
 
 
 def test_one_row_and_rows_along_directions_are_those_of_pull(bent, riding):
     slope, directions = RNG.normal(size=(5, 3)), RNG.normal(size=(5, 2, 3))
-    one = riding.pull(bent, sparse.csr_matrix(slope.reshape(1, -1))).toarray()
-    np.testing.assert_allclose(riding.pull_one(bent, slope).toarray(), one, atol=1e-14)
+    one = riding.pull_back(bent, sparse.csr_matrix(slope.reshape(1, -1))).toarray()
+    np.testing.assert_allclose(riding.pull_back_row(bent, slope).toarray(), one, atol=1e-14)
     each = sparse.block_diag(list(directions), format="csr")
-    along = riding.pull_along(bent, directions).toarray()
-    np.testing.assert_allclose(along, riding.pull(bent, each).toarray(), atol=1e-14)
+    along = riding.pull_back_along(bent, directions).toarray()
+    np.testing.assert_allclose(along, riding.pull_back(bent, each).toarray(), atol=1e-14)
 
 
 def test_the_axis_passes_the_nodes_along_their_frames(model, bent):
@@ -123,7 +122,7 @@ def test_far_points_and_wrong_coordinates_are_named(model):
 
 
 def test_the_skin_is_closed_and_holds_the_volume_of_the_beam(model):
-    skin, triangles = beam_skin(model)
+    skin, triangles = model.skin().map, model.skin().triangles
     a, b, c = (skin.points(model.rest)[triangles[:, k]] for k in range(3))
     volume = np.einsum("ti,ti->", a, np.cross(b, c)) / 6.0
     assert volume == pytest.approx(model.elements.length.sum() * model.spec.section.area, rel=1e-12)

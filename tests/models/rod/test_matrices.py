@@ -5,6 +5,7 @@ import pytest
 
 import pliant as pl
 from pliant.materials import Tangent
+from pliant.models.body import Parts
 from pliant.models.model import StepStart
 from pliant.models.rod import RodModel
 from pliant.models.rod.rod_map import RodMap
@@ -16,7 +17,7 @@ SCHEMES = {"static": STATIC_SCHEME, "euler": euler_scheme(0.05), "midpoint": mid
 
 def loaded(rod, *, moment):
     loads = [pl.RodLoad(rod, 0.83, (1.0, 2.0, 3.0), moment), pl.RodLoad(rod, 0.31, (1.0, -2.0, 0.5))]
-    return RodModel.build(rod, None, loads)
+    return RodModel.compiled(rod, parts=Parts(loads=loads))
 
 
 def slope(trial, model):
@@ -42,9 +43,9 @@ def test_the_matrix_is_the_derivative_of_the_residual(rod, bent, name, moment):
     """
     model = loaded(rod(damping=pl.Rayleigh(mass=0.3, stiffness=0.02)), moment=moment)
     rng = np.random.default_rng(2)
-    v = rng.normal(size=model.held.shape) if name != "static" else np.zeros(model.held.shape)
+    v = rng.normal(size=model.constrained.shape) if name != "static" else np.zeros(model.constrained.shape)
     trial = model.trial(StepStart(bent(model), v, SCHEMES[name], GRAVITY, {}))
-    trial.dx = 0.05 * rng.normal(size=model.held.shape)
+    trial.dx = 0.05 * rng.normal(size=model.constrained.shape)
     if name == "midpoint":
         trial.dx[1] = 0.0
     system, _ = trial.linearize(Tangent.EXACT)
@@ -59,7 +60,7 @@ def test_the_matrix_is_the_derivative_of_the_residual(rod, bent, name, moment):
 def test_dead_forces_make_a_symmetric_stiffness_and_moments_do_not(rod, bent):
     for moment, symmetric in (((0, 0, 0), True), ((0.3, 0.2, -0.5), False)):
         model = loaded(rod(base="fixed"), moment=moment)
-        trial = model.trial(StepStart(bent(model), np.zeros(model.held.shape), STATIC_SCHEME, GRAVITY, {}))
+        trial = model.trial(StepStart(bent(model), np.zeros(model.constrained.shape), STATIC_SCHEME, GRAVITY, {}))
         system, _ = trial.linearize(Tangent.EXACT)
         K = system.A[np.ix_(model.free_active, model.free_active)]
         assert bool(np.abs(K - K.T).max() < 1e-11 * np.abs(K).max()) is symmetric
@@ -89,7 +90,7 @@ def test_the_mass_matrix_between_two_poses_is_that_of_both_jacobians(model, bent
 
 def test_forces_are_the_derivative_of_the_energy(rod, bent, moved):
     model = loaded(rod(), moment=(0, 0, 0))
-    q, zero = bent(model), np.zeros(model.held.shape)
+    q, zero = bent(model), np.zeros(model.constrained.shape)
     r = model.trial(StepStart(q, zero, STATIC_SCHEME, GRAVITY, {})).residual().r
     dx = np.random.default_rng(5).normal(size=zero.shape)
 

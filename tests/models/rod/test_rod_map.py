@@ -8,10 +8,9 @@ from scipy.linalg import expm
 import pliant as pl
 from pliant.core.lie import rotation_exp, rotation_log
 from pliant.models.rod import RodModel, kinematics
-from pliant.models.rod.projection import nearest_places
+from pliant.models.rod.projection import nearest_arc_lengths
 from pliant.models.rod.rod import STRAINS
 from pliant.models.rod.rod_map import RodMap
-from pliant.models.rod.skin import rod_skin
 
 RNG = np.random.default_rng(0)
 STENCIL = ((-2, 1), (-1, -8), (1, 8), (2, -1))
@@ -19,7 +18,7 @@ STENCIL = ((-2, 1), (-1, -8), (1, 8), (2, -1))
 
 def build(**options):
     given = {"section": pl.sections.Circle(0.02), "young": 1e6, "poisson": 0.3, "density": 1e3, "base": "free"}
-    return RodModel.build(pl.Rod((0.2, 0.3, 0.1, 0.4), 4, **{**given, "strains": STRAINS, **options}))
+    return RodModel.compiled(pl.Rod((0.2, 0.3, 0.1, 0.4), 4, **{**given, "strains": STRAINS, **options}))
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +54,12 @@ def test_pull_is_the_derivative(base, bent):
     model = build(base=base, rotation=(0.3, 0.2, 0.1))
     q = np.vstack([model.rest[:4], bent[4:]])
     at = RodMap.at(model, [0.9, 0.0, 0.5, 1.0], 0.05 * RNG.normal(size=(4, 3)))
-    J, S = (pull(q, sparse.identity(12, format="csr")).toarray() for pull in (at.pull, at.pull_spins))
+    J, S = (pull(q, sparse.identity(12, format="csr")).toarray() for pull in (at.pull_back, at.pull_back_spins))
     F = at.frames(q)
     for number in range(model.size):
         unit = np.zeros(model.size)
         unit[number] = 1.0
-        unit = unit.reshape(model.held.shape)
+        unit = unit.reshape(model.constrained.shape)
         np.testing.assert_allclose(
             J[:, number], difference(lambda h, u=unit: at.points(moved(model, q, h * u))).ravel(), atol=1e-10
         )
@@ -73,15 +72,15 @@ def test_pull_is_the_derivative(base, bent):
 
 
 def test_products_in_one_pass_are_those_of_the_matrix(model, bent, places):
-    J = places.pull(bent, sparse.identity(18, format="csr")).toarray()
-    v, f = RNG.normal(size=model.held.shape), RNG.normal(size=(6, 3))
-    np.testing.assert_allclose(places.velocities(bent, v).ravel(), J @ v.ravel(), atol=1e-13)
+    J = places.pull_back(bent, sparse.identity(18, format="csr")).toarray()
+    v, f = RNG.normal(size=model.constrained.shape), RNG.normal(size=(6, 3))
+    np.testing.assert_allclose(places.carrier_velocities(bent, v).ravel(), J @ v.ravel(), atol=1e-13)
     np.testing.assert_allclose(places.forces(bent, f).ravel(), J.T @ f.ravel(), atol=1e-13)
-    np.testing.assert_allclose(places.pull_one(bent, f).toarray()[0], J.T @ f.ravel(), atol=1e-13)
+    np.testing.assert_allclose(places.pull_back_row(bent, f).toarray()[0], J.T @ f.ravel(), atol=1e-13)
 
 
 def test_the_rate_of_the_jacobian_is_its_derivative_in_time(model, bent, places):
-    v = RNG.normal(size=model.held.shape)
+    v = RNG.normal(size=model.constrained.shape)
     for part in range(2):
         rate = places.jacobian_rates(bent, v)[part]
         expected = difference(lambda h, p=part: places.jacobians(moved(model, bent, h * v))[p])
@@ -117,7 +116,7 @@ def test_the_jacobian_and_its_rate_match_the_complex_step(bent):
     tip = RodMap.at(model, [1.0])
     np.testing.assert_allclose(tip.points(q)[0], exponentials(q[4:])[:3, 3], atol=1e-14)
     np.testing.assert_allclose(tip.jacobians(q)[0][0, :, 6:], complex_step(q[4:]), atol=1e-13)
-    v = np.zeros(model.held.shape)
+    v = np.zeros(model.constrained.shape)
     v[2:] = RNG.normal(size=v[2:].shape)
     expected = difference(lambda h: complex_step(q[4:] + h * v[2:]))
     np.testing.assert_allclose(tip.jacobian_rates(q, v)[0][0, :, 6:], expected, atol=1e-10)
@@ -151,9 +150,11 @@ def test_projection_finds_the_nearest_place(model, bent, places):
     """Of points on the axis their own arc length; of points off it no sampled place is nearer."""
     dense = RodMap.at(model, np.linspace(0.0, 1.0, 20001)).points(bent)
     at = np.linspace(0.0, 1.0, 37)
-    np.testing.assert_allclose(places.project(bent, RodMap.at(model, at).points(bent)), at, atol=1e-12)
+    np.testing.assert_allclose(
+        nearest_arc_lengths(bent, places.lengths, RodMap.at(model, at).points(bent)), at, atol=1e-12
+    )
     off = RodMap.at(model, at).points(bent) + 0.1 * RNG.normal(size=(37, 3))
-    found = RodMap.at(model, places.project(bent, off)).points(bent)
+    found = RodMap.at(model, nearest_arc_lengths(bent, places.lengths, off)).points(bent)
     nearest = np.array([np.linalg.norm(dense - p, axis=1).min() for p in off])
     assert (np.linalg.norm(found - off, axis=1) <= nearest + 1e-12).all()
 
@@ -164,19 +165,19 @@ def test_projection_on_a_coil_finds_the_nearest_turn():
         1.0, 60, section=pl.sections.Circle(1e-3), young=1e6, poisson=0.3, density=1e3,
         rest_strain=(5.0, 0.0, 30.0, 0.0, 0.0, 0.0),
     )  # fmt: skip
-    model = RodModel.build(coil)
+    model = RodModel.compiled(coil)
     q = model.rest
     dense = RodMap.at(model, np.linspace(0.0, 1.0, 20001)).points(q)
     low, high = dense.min(axis=0), dense.max(axis=0)
     points = low + (high - low) * np.random.default_rng(1).uniform(-0.2, 1.2, size=(200, 3))
-    found = RodMap.at(model, nearest_places(q, coil.lengths, points)).points(q)
+    found = RodMap.at(model, nearest_arc_lengths(q, coil.lengths, points)).points(q)
     nearest = np.array([np.linalg.norm(dense - p, axis=1).min() for p in points])
     assert (np.linalg.norm(found - points, axis=1) <= nearest + 1e-12).all()
 
 
 def test_the_skin_encloses_the_volume_of_the_sections(model):
-    skin, triangles = rod_skin(model)
-    points = skin.points(model.rest)
+    skin = model.skin()
+    triangles, points = skin.triangles, skin.map.points(model.rest)
     a, b, c = (points[triangles[:, k]] for k in range(3))
     volume = float(np.einsum("ti,ti->", a, np.cross(b, c))) / 6.0
     polygon = 0.5 * 24 * np.sin(2 * np.pi / 24) * 0.02**2
@@ -194,6 +195,6 @@ def test_the_stiffness_of_loads_is_the_derivative_of_their_forces(base, bent):
     for column in free:
         unit = np.zeros(model.size)
         unit[model.active[column]] = 1.0
-        unit = unit.reshape(model.held.shape)
+        unit = unit.reshape(model.constrained.shape)
         slope = difference(lambda h, u=unit: at.forces(moved(model, q, h * u), f)).ravel()[model.active]
         np.testing.assert_allclose(K[free, column], -slope[free], atol=1e-9)

@@ -28,13 +28,13 @@ def test_clamped_nodes_are_removed_and_rollers_decoupled():
     model.assemble(model.rest, mass=0.0, stiffness=1.0, tangent=Tangent.EXACT, values=values)
     K = BlockMatrix(model.pattern, values.copy()).to_scipy()
     rhs = np.random.default_rng(0).normal(size=model.rest.shape)
-    rhs[model.held] = 0.0
-    free = ~model.held.ravel()
+    rhs[model.constrained] = 0.0
+    free = ~model.constrained.ravel()
     expected = np.zeros(rhs.size)
     expected[free] = spsolve(K[free][:, free].tocsc(), rhs.ravel()[free])
     solved = model.factorize(values).solve(rhs)
     np.testing.assert_allclose(solved.ravel(), expected, atol=1e-10 * np.abs(expected).max())
-    assert not solved[model.held].any()
+    assert not solved[model.constrained].any()
 
 
 @pytest.mark.parametrize("tangent", [Tangent.EXACT, Tangent.PROJECTED, Tangent.WARPED])
@@ -70,7 +70,7 @@ def test_projected_stiffness_is_positive_semidefinite(law, anti_locking):
 
 def test_every_node_held_is_refused():
     scene, _ = scene_of(clamp=pl.regions.everything())
-    with pytest.raises(InputError, match="every node of 'block' is held"):
+    with pytest.raises(InputError, match="every node of 'block' is constrained"):
         scene.compile()
 
 
@@ -92,7 +92,7 @@ def test_a_support_may_not_move_what_the_clamp_holds():
     support = scene.add(pl.Support(body, LEFT, axes="z"))
     world = scene.compile()
     pl.QuasiStatic()(world, world.initial_state())
-    with pytest.raises(InputError, match="a moving support of 'block' asks for z of node 0"):
+    with pytest.raises(InputError, match="a moving support of 'block' prescribes z of node 0"):
         pl.QuasiStatic()(world, world.initial_state(), {support: pl.Displacement(0.01)})
 
 

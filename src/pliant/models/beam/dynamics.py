@@ -126,34 +126,35 @@ def momentum(q, v, mass, inertia, out):
 
 
 @kernel
-def remaining_motion(q, dx, target, held, blend, out):
-    """What held unknowns still have to move to be at `blend` of the way from q to `target` (n, 4, 3); whether any has.
+def remaining_motion(q, dx, target, constrained, fraction, out):
+    """Remaining motion of constrained unknowns to `fraction` of the load path from q to `target` (n, 4, 3), into
+    `out`; returns whether any is left.
 
-    Rotations are held all three or not at all. What is within rounding counts as arrived.
+    The rotation of a node is constrained about all three axes or about none. A rest within rounding counts as zero.
     """
-    R, back, way = np.empty((3, 3)), np.empty(3), np.empty(3)
+    R, back, turn = np.empty((3, 3)), np.empty(3), np.empty(3)
     ahead = False
     for i in range(len(q)):
         for c in range(3):
             out[i, 0, c] = out[i, 1, c] = 0.0
-            if held[i, 0, c]:
-                whole = target[i, 0, c] - q[i, 0, c]
-                part = blend * whole - dx[i, 0, c]
-                if abs(part) > 1e-15 * (abs(whole) + abs(target[i, 0, c])):
+            if constrained[i, 0, c]:
+                total = target[i, 0, c] - q[i, 0, c]
+                part = fraction * total - dx[i, 0, c]
+                if abs(part) > 1e-15 * (abs(total) + abs(target[i, 0, c])):
                     out[i, 0, c] = part
                     ahead = True
-        if held[i, 1, 0]:
+        if constrained[i, 1, 0]:
             for r in range(3):  # target Rᵀ
                 for s in range(3):
                     R[r, s] = 0.0
                     for c in range(3):
                         R[r, s] += target[i, 1 + r, c] * q[i, 1 + s, c]
-            logarithm(R, way)
+            logarithm(R, turn)
             for c in range(3):
-                way[c] *= blend
+                turn[c] *= fraction
                 back[c] = -dx[i, 1, c]
-            compose(back, way, way)
-            if abs(way[0]) + abs(way[1]) + abs(way[2]) > 1e-13:
-                out[i, 1, 0], out[i, 1, 1], out[i, 1, 2] = way[0], way[1], way[2]
+            compose(back, turn, turn)
+            if abs(turn[0]) + abs(turn[1]) + abs(turn[2]) > 1e-13:
+                out[i, 1, 0], out[i, 1, 1], out[i, 1, 2] = turn[0], turn[1], turn[2]
                 ahead = True
     return ahead

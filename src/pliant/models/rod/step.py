@@ -16,16 +16,16 @@ from pliant.models.rod.kinematics import pull, twists
 
 @kernel
 def residual(
-    kinds, first, mu, basis, held, stiffness, rest, q, frames, C, P, start, end, shift, external, moments, momenta, dx,
-    rates, mean, turn, r, forces,
+    kinds, first, mu, basis, constrained, stiffness, rest, q, frames, C, P, start, end, shift, external, moments,
+    momenta, dx, rates, mean, turn, r, forces,
 ):  # fmt: skip
     """r (2 + 2N, 3) and the forces less inertia on the particles, `forces` (S, 3, 3); returns the squared norms of the
-    external and of the internal forces over the unknowns that are not `held`.
+    external and of the internal forces over the unknowns that are not `constrained`.
 
     All is tested at the stations `frames` with columns C and P, with the strains of q in the elastic forces. Particles
     went from `start` to `end`, the base by `shift`, with `momenta` at the start. `rates`: those of the steps and of the
     momenta in the inertia force, and of the stiffness in the damping. With `mean` strains are tested with the forces
-    turned by `turn` (3, 3), and the spin of the base at the mean places of the particles.
+    turned by `turn` (3, 3), and the spin of the base at the mean positions of the particles.
     """
     step_rate, momentum_rate, damping = rates
     wrench = np.empty((len(frames), 2, 3))
@@ -34,7 +34,7 @@ def residual(
     outer = 0.0
     for k in range(len(r)):
         for c in range(3):
-            if not held[k, c]:
+            if not constrained[k, c]:
                 outer += r[k, c] * r[k, c]
     forces[:] = external
     if step_rate != 0.0:
@@ -56,14 +56,14 @@ def residual(
         for c in range(3):
             force = stiffness[k - 2, c] * (q[k + 2, c] - rest[k + 2, c])
             r[k, c] -= force + damping * stiffness[k - 2, c] * dx[k, c]
-            if not held[k, c]:
+            if not constrained[k, c]:
                 inner += force * force
     return outer, inner
 
 
 @inline
 def _tested_in_the_middle(kinds, first, basis, start, end, C, P, frames, forces, moments, turn, wrench, r):
-    """R of forces and moments: strains with both turned, the base's spin at the mean places."""
+    """R of forces and moments: strains with both turned, the base's spin at the mean positions."""
     turned, twisted = np.empty(forces.shape), np.empty(moments.shape)
     for s in range(len(forces)):
         for axis in range(3):
@@ -88,7 +88,7 @@ def matrix(
 ):  # fmt: skip
     """A (n, n) over the active unknowns, the base in world axes: inertia × Jᵀ μ J_e + geometry × (−∂(Jᵀ f)/∂q) +
     elasticity × K, tested where the rod is at q, for the forces less inertia (S, 3, 3). `scales` are the three factors;
-    `same` where the end of the step is that place.
+    `same` where the end of the step is that configuration.
     """
     inertia, geometry, elasticity = scales
     A[:] = 0.0
@@ -141,13 +141,13 @@ def end_momentum(kinds, first, mu, basis, start, end, C, P, shift, rates, carrie
 
 
 @kernel
-def solve_free(M, free, held, known, p, out):
-    """Out[free] with M[free, free] out = p[free] − M[free, held] known[held], by Cholesky; whether M is positive."""
+def solve_free(M, free, constrained, known, p, out):
+    """Out[free] = M[free, free]⁻¹ (p − M known)[free], by Cholesky; `known` is that of `constrained`. Whether M > 0."""
     n = len(free)
     L = np.empty((n, n))
     for i in range(n):
         total = p[free[i]]
-        for h in held:
+        for h in constrained:
             total -= M[free[i], h] * known[h]
         out[free[i]] = total
         for j in range(i + 1):

@@ -13,7 +13,7 @@ from pliant.core.arrays import csr, frozen
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import Locator, Mesh
-from pliant.models.point_map import Following, PointMap
+from pliant.models.point_map import CarrierBound, PointMap
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +31,9 @@ class BarycentricMap(PointMap):
 
     @classmethod
     def of_points(cls, mesh: Mesh, points: FloatArray, *, what: str, reach: float = 0.0) -> BarycentricMap:
-        """Riding points (p, 3), m, inside `mesh`; one farther outside than `reach` (m) is an error that names it.
+        """Embedded points (p, 3), m, inside `mesh`; one farther outside than `reach` (m) is an error that names it.
 
-        A point outside rides on the nearest cell, by extrapolation.
+        A point outside is extrapolated from the nearest cell.
         """
         locator = Locator(mesh)
         where = locator.locate(points)
@@ -46,29 +46,29 @@ class BarycentricMap(PointMap):
         return BarycentricMap(np.ascontiguousarray(self.nodes[which]), self.weights[which], self.node_count)
 
     def points(self, q: FloatArray) -> FloatArray:
-        """Positions of the riding points, (p, 3), m."""
+        """Positions of the embedded points, (p, 3), m."""
         positions = np.empty((len(self.nodes), 3))
         _mean_places(frozen(q), frozen(self.nodes), frozen(self.weights), positions)
         return positions
 
-    def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+    def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the nodes, (m, 3n)."""
         return H @ self._matrix
 
-    def pull_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
-        """Rows over the nodes, (p w, 3n), of each riding point along its own `directions` (p, w, 3)."""
+    def pull_back_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
+        """Rows over the nodes, (p w, 3n), of each embedded point along its own `directions` (p, w, 3)."""
         count, each = directions.shape[0] * directions.shape[1], 3 * self.nodes.shape[1]
         values = (self.weights[:, None, :, None] * directions[:, :, None, :]).ravel()
         columns = np.repeat(self._all_columns[0].reshape(-1, each), directions.shape[1], axis=0).ravel()
         return csr(values, columns, each * np.arange(count + 1, dtype=np.int32), (count, 3 * self.node_count))
 
     def blocks(self, q: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Derivatives (p, 3, 3j) of the riding points by the coordinates of their nodes, and their columns (p, 3j)."""
+        """Derivatives (p, 3, 3j) of the points by the coordinates of their nodes, and their columns (p, 3j)."""
         values = (self.weights[:, None, :, None] * np.eye(3)[:, None]).reshape(len(self.nodes), 3, -1)
         return values, self._all_columns[0].reshape(len(self.nodes), -1)
 
-    def pull_one(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
-        """The row over the nodes, (1, 3n), of one row over all riding points, `slope` (p, 3); nodes may occur twice."""
+    def pull_back_row(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
+        """The row over the nodes, (1, 3n), of one row over all points, `slope` (p, 3); nodes may occur twice."""
         values = (self.weights[:, :, None] * slope[:, None, :]).ravel()
         columns, ends = self._all_columns
         return csr(values, columns, ends, (1, 3 * self.node_count))
@@ -85,10 +85,10 @@ class BarycentricMap(PointMap):
         """Velocities of the nodes, (n, 3), m/s."""
         return v
 
-    def following(self, which: IndexArray) -> Following:
+    def carrier_bound(self, which: IndexArray) -> CarrierBound:
         """The points `which` (k,) are means of nodes, which have no frames: each is a carrier of its own."""
         stretch = np.abs(self.weights[which]).sum(axis=1)
-        return Following(self.nodes[which].reshape(-1, 1), stretch, np.zeros(len(which)))
+        return CarrierBound(self.nodes[which].reshape(-1, 1), stretch, np.zeros(len(which)))
 
     @cached_property
     def _all_columns(self) -> tuple[IntArray, IntArray]:
@@ -105,7 +105,7 @@ class BarycentricMap(PointMap):
 
 @kernel
 def _mean_places(q: FloatArray, nodes: IntArray, weights: FloatArray, positions: FloatArray) -> None:
-    """Weighted means of the nodes' places into `positions` (p, 3)."""
+    """Weighted means of the nodes' positions into `positions` (p, 3)."""
     for p in range(len(nodes)):
         x = y = z = 0.0
         for j in range(nodes.shape[1]):
@@ -127,6 +127,6 @@ class NodeMap(PointMap):
         """Velocities of the nodes, (n, 3), m/s."""
         return v
 
-    def pull(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
+    def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """H itself."""
         return H

@@ -4,9 +4,9 @@ With rows B bilateral and rows K kept, u_B = 0 gives λ_B = −G (q_B + W_BK λ_
 
     u_K = (W_KK − W_KB G W_BK) λ_K + q_K − W_KB G q_B,     G = W_BB⁻¹,
 
-the Schur complement. Where bilateral rows are redundant, G is the pseudo-inverse: redundant attachments share their
-load, and it is checked that they ask for the same thing. W_BB may be indefinite where the matrix behind W is: that of a
-chamber whose pressure falls as it grows.
+the Schur complement. Where bilateral rows are redundant, G is the pseudo-inverse: redundant attachments split their
+load, and it is checked that they prescribe the same gaps. W_BB may be indefinite where the matrix behind W is: that of
+a chamber whose pressure falls as it grows.
 """
 
 from __future__ import annotations
@@ -41,21 +41,15 @@ class Elimination:
 
 
 def eliminate(
-    W: FloatArray,
-    q: FloatArray,
-    kept: IndexArray,
-    eliminated: IndexArray,
-    D: FloatArray,
-    *,
-    allowed: float,
+    W: FloatArray, q: FloatArray, kept: IndexArray, eliminated: IndexArray, D: FloatArray, *, allowed: float,
     indefinite: bool = False,
-) -> Elimination:
+) -> Elimination:  # fmt: skip
     """Remove the rows `eliminated`; D (m,) scales every row to unit compliance.
 
     q (m,) are the gaps without forces; of q (m, k) further columns are changes of theirs that are treated alike. Raises
     `ConflictingRowsError` where redundant rows of the first differ by more than `allowed`, a bound on the scaled gaps.
     `indefinite` W are solved as they are: then redundant rows raise NumPy's `LinAlgError`, and kept rows that the
-    eliminated ones hold stay.
+    eliminated ones make rigid stay.
     """
     if not len(eliminated):
         return Elimination(*_parts(W, q, kept), np.zeros((0, *q.shape[1:])), np.zeros((0, len(kept))))
@@ -106,4 +100,4 @@ def _check_redundant(null: FloatArray, q: FloatArray, rows: IndexArray, allowed:
     rest = np.abs(null @ (null.T @ q))
     if rest.max(initial=0.0) > allowed:
         worst = float(rest.max())
-        raise conflict(rows[rest > 1e-3 * worst], "they are redundant and ask for different gaps")
+        raise conflict(rows[rest > 1e-3 * worst], "they are redundant and prescribe different gaps")

@@ -21,18 +21,15 @@ from pliant.core.types import FloatArray, IndexArray
 from pliant.solvers.contact.laws import Law, MixedProblem
 from pliant.solvers.contact.result import ComplementarityResult
 
-_DEPTH = 4
-_ROUNDS = 100
+_DEPTH = 4  # iterates that the acceleration remembers: the rank of the linear map, for up to four via points
+_ROUNDS = 100  # of the fixed point; linear once no row changes its state, so few suffice
 
 
 def solve_fractions(
-    problem: MixedProblem,
-    tensions: IndexArray,
-    guides: IndexArray,
-    solve_boxes: Callable[[MixedProblem, FloatArray | None], ComplementarityResult],
-    warm: FloatArray | None,
+    problem: MixedProblem, tensions: IndexArray, guides: IndexArray,
+    solve_boxes: Callable[[MixedProblem, FloatArray | None], ComplementarityResult], warm: FloatArray | None,
     tolerance: float,
-) -> ComplementarityResult:
+) -> ComplementarityResult:  # fmt: skip
     """Solve `problem` whose rows `tensions` are losses of tension, and `guides` friction under what two rows press.
 
     `solve_boxes` solves it with numbers as bounds. The residual counts the forces that bound others too,

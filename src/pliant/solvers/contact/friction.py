@@ -27,15 +27,9 @@ from pliant.solvers.contact.result import ComplementarityResult
 
 
 def friction(
-    W: Any,
-    q: Any,
-    mu: Any,
-    *,
-    dim: int = 3,
-    tolerance: float = 1e-8,
-    warm: Any = None,
+    W: Any, q: Any, mu: Any, *, dim: int = 3, tolerance: float = 1e-8, warm: Any = None,
     maximum_iterations: int = 50_000,
-) -> ComplementarityResult:
+) -> ComplementarityResult:  # fmt: skip
     """Solve n frictional contacts, each with `dim` rows (the normal first).
 
     W (n·dim, n·dim) in m/N maps forces to slips; it may be singular, and slightly unsymmetric or indefinite.
@@ -121,15 +115,9 @@ def _all_cones(mu: FloatArray, r: FloatArray, u: FloatArray, dim: int) -> tuple[
 
 
 def _finished(
-    W: FloatArray,
-    q: FloatArray,
-    mu: FloatArray,
-    dim: int,
-    r: FloatArray,
-    status: Status,
-    iterations: int,
+    W: FloatArray, q: FloatArray, mu: FloatArray, dim: int, r: FloatArray, status: Status, iterations: int,
     tolerance: float,
-) -> ComplementarityResult:
+) -> ComplementarityResult:  # fmt: skip
     residual = friction_residual(W, q, mu, r, dim=dim)
     status = Status.CONVERGED if residual <= tolerance else status
     u = W @ r + q

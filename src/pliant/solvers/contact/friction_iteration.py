@@ -19,8 +19,8 @@ from pliant.solvers.contact.fallback.restarts import restart
 from pliant.solvers.contact.gauss_seidel import gauss_seidel
 from pliant.solvers.contact.newton import newton
 
-_MOST_SWEEPS = 200
-_ROUND_STEPS = 15
+_MOST_SWEEPS = 200  # of one round: beyond, sweeps converge so slowly that Newton is cheaper
+_ROUND_STEPS = 15  # of Newton in one round: quadratic once the contact states are right
 _ROUNDS = 6  # before the fallbacks
 
 

@@ -1,6 +1,6 @@
 """Block Gauss–Seidel with exact blocks: the base of the friction solver.
 
-Each block in turn takes the force that satisfies its law while the others are held (Jourdan, Alart, Jean, "A
+Each block in turn takes the force that satisfies its law while the others are fixed (Jourdan, Alart, Jean, "A
 Gauss–Seidel like algorithm to solve frictional contact problems", CMAME 155, 1998). In column form: u = W r + q is
 kept, and a block whose force changes adds its columns of W to it, so that blocks at rest cost nothing. Robust and
 cheap; linear, and slow on hyperstatic sets, where `newton` finishes.

@@ -1,4 +1,4 @@
-"""Laws of rows, the problem δ = δ_free + W λ under them, and the part that each row takes in solving it.
+"""Laws of rows, the problem δ = δ_free + W λ under them, and the role of each row in solving it.
 
 Direct, inverse and minimum-energy solves classify rows by `Roles`: forces that are given move to δ_free, rows whose δ
 has to meet its target are eliminated (`elimination`), boxes and cones remain.
@@ -42,7 +42,7 @@ class Law(IntEnum):
 
 # Roles: what a solver does with a row. Plain numbers: to compare an array with an enum takes five times as long.
 GIVEN = 0
-"""λ is known: imposed, pinned by equal bounds, or a tangent of a contact without friction."""
+"""λ is given: imposed, fixed by equal bounds, or a tangent of a contact without friction."""
 EQUALITY = 1
 """δ = target whatever λ it takes: bilateral, or bounded without bounds."""
 BOX = 2
@@ -75,16 +75,9 @@ class MixedProblem:
 
     @classmethod
     def of(
-        cls,
-        W: Any,
-        delta_free: Any,
-        law: Any,
-        *,
-        mu: Any = 0.0,
-        lower: Any = -np.inf,
-        upper: Any = np.inf,
+        cls, W: Any, delta_free: Any, law: Any, *, mu: Any = 0.0, lower: Any = -np.inf, upper: Any = np.inf,
         target: Any = 0.0,
-    ) -> MixedProblem:
+    ) -> MixedProblem:  # fmt: skip
         """A checked problem; numbers stand for the same value on every row."""
         gaps = finite_array("delta_free", delta_free, shape=(None,))
         m = len(gaps)

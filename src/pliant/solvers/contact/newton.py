@@ -24,11 +24,11 @@ from pliant.core.kernels import kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.solvers.contact.blocks import BlockProblem, Blocks, residual_of
 
-_SIGMA_LEAST = 1e-12
-_SIGMA_MOST = 10.0
-_HALVINGS = 12
+_SIGMA_LEAST = 1e-12  # relative to the compliance: what keeps a singular Jacobian solvable in double precision
+_SIGMA_MOST = 10.0  # beyond, steps are gradient steps: Gauss–Seidel is better at those
+_HALVINGS = 12  # of the step, to 2.4e-4: a shorter one makes no progress
 _PATIENCE = 5  # steps in which the merit must fall by _LEAST_PROGRESS
-_LEAST_PROGRESS = 0.9
+_LEAST_PROGRESS = 0.9  # else Newton stalls and another start is cheaper
 
 
 def newton(
@@ -162,19 +162,9 @@ def derivatives(
 
 @kernel
 def assemble(
-    W: FloatArray,
-    blocks: Blocks,
-    A: FloatArray,
-    B: FloatArray,
-    active: BoolArray,
-    rows: IndexArray,
-    position: IndexArray,
-    shift: FloatArray,
-    F: FloatArray,
-    change: FloatArray,
-    J: FloatArray,
-    right: FloatArray,
-) -> None:
+    W: FloatArray, blocks: Blocks, A: FloatArray, B: FloatArray, active: BoolArray, rows: IndexArray,
+    position: IndexArray, shift: FloatArray, F: FloatArray, change: FloatArray, J: FloatArray, right: FloatArray,
+) -> None:  # fmt: skip
     """J = A + B (W + shift) on the active rows, right = −F − B `change`; `change` is W times the inactive direction."""
     for b in range(len(blocks.boxes)):
         i = blocks.boxes[b]

@@ -21,7 +21,7 @@ from pliant.solvers.contact.fallback.lemke import lemke
 _EQUAL = 1e-12  # a contradiction below this is rounding, for scaled problems
 _DEPENDENT = 1e-11  # a squared pivot below this fraction of the largest is zero
 _PATIENCE = 5  # block steps without progress
-_LIMIT = 60
+_LIMIT = 60  # pivots; block pivoting usually ends within 10 or cycles
 _LOWER, _FREE, _UPPER = -1, 0, 1
 
 

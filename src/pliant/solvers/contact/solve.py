@@ -38,13 +38,9 @@ _SIGNORINI, _IMPOSED, _BOUNDED, _CAPSTAN, _GUIDE = (
 
 
 def solve(
-    problem: MixedProblem,
-    warm: FloatArray | None = None,
-    *,
-    tolerance: float = 1e-8,
-    negligible: float = 1e-16,
+    problem: MixedProblem, warm: FloatArray | None = None, *, tolerance: float = 1e-8, negligible: float = 1e-16,
     maximum_iterations: int = 50_000,
-) -> ComplementarityResult:
+) -> ComplementarityResult:  # fmt: skip
     """λ and δ of all rows; `warm` (m,) in N is a previous λ, its contacts matched to these rows by the caller.
 
     W may be singular and slightly unsymmetric. `residual` is the norm of the natural map after each row (each contact)

@@ -34,14 +34,9 @@ class Branched:
 
 
 def branch(
-    problem: ScaledProblem,
-    active: BoolArray,
-    undecided: IndexArray,
-    *,
-    cost: float,
-    node_limit: int,
+    problem: ScaledProblem, active: BoolArray, undecided: IndexArray, *, cost: float, node_limit: int,
     first: bool = False,
-) -> Branched:
+) -> Branched:  # fmt: skip
     """Search the pieces that agree with `active` (nc,) outside `undecided`, for a cost below `cost` (inf: any).
 
     `first` stops at the first such point. The search is complete where no node was left and every QP had an answer.

@@ -23,14 +23,14 @@ from pliant.solvers.inverse.branch_and_bound import BETTER, branch
 from pliant.solvers.inverse.pieces import Piece, PiecePoint
 from pliant.solvers.inverse.result import QpccStatus
 
-_TOUCH = 1e-9  # y and w below this are zero, for scaled problems
-_SIGN = 1e-10  # a multiplier above minus this is not negative
-_PROOF_NODES = 300
+_TOUCH = 1e-9  # scaled y and w below this are zero: 100 times the violation that the QPs leave
+_SIGN = 1e-10  # a scaled multiplier above minus this is rounding, not negative
+_PROOF_NODES = 300  # relaxations spent on the proof of a local minimum, so that a step stays fast
 
 
 @dataclass(eq=False)
 class Descent:
-    """Where the method ended: the point, its status, the QPs solved, and the pieces on the way."""
+    """Where the method ended: the point, its status, the QPs solved, and the pieces visited."""
 
     point: PiecePoint
     status: QpccStatus

@@ -25,15 +25,9 @@ from pliant.solvers.inverse.result import QpccResult
 
 
 def solve_faceted(
-    problem: QpccProblem,
-    mu: Any,
-    *,
-    facets: int = 4,
-    warm: FloatArray | QpccResult | None = None,
-    globalize: bool = False,
-    maximum_iterations: int = 500,
-    node_limit: int = 200_000,
-) -> QpccResult:
+    problem: QpccProblem, mu: Any, *, facets: int = 4, warm: FloatArray | QpccResult | None = None,
+    globalize: bool = False, maximum_iterations: int = 500, node_limit: int = 200_000,
+) -> QpccResult:  # fmt: skip
     """A local or global minimum with friction on a pyramid of `facets` (an even number ≥ 4).
 
     The contacts of `problem` have three rows each, normal first; mu is a number or (n,). x, y (3n,), w (3n,) of the
@@ -88,12 +82,7 @@ def faceted_problem(problem: QpccProblem, mu: FloatArray, facets: int) -> tuple[
         law[gamma, around] = -compliance
         law[gamma, first] = compliance * mu[i]
     pyramid = replace(
-        problem,
-        E_c=problem.E_c @ S,
-        R_c=problem.R_c @ S,
-        C_a=S.T @ problem.C_a,
-        W_cc=S.T @ problem.W_cc @ S + law,
-        c=S.T @ problem.c,
-        symmetric=False,
-    )
+        problem, E_c=problem.E_c @ S, R_c=problem.R_c @ S, C_a=S.T @ problem.C_a, W_cc=S.T @ problem.W_cc @ S + law,
+        c=S.T @ problem.c, symmetric=False,
+    )  # fmt: skip
     return pyramid, S

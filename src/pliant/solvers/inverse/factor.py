@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from math import sqrt
 
-from pliant.core.kernels import inline
+from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray
 
 DEPENDENT = 1e-10
 """A squared pivot below this depends on the contacts before, for compliances of unit diagonal."""
 
 
-@inline
+@kernel
 def append_row(rows: FloatArray, state: FloatArray, base: IndexArray, k: int, i: int) -> bool:
     """Row k of L and column k of V for contact i; False, with nothing changed that counts, where it depends on others.
 
@@ -48,7 +48,7 @@ def append_row(rows: FloatArray, state: FloatArray, base: IndexArray, k: int, i:
     return True
 
 
-@inline
+@kernel
 def delete_row(state: FloatArray, base: IndexArray, k: int, i: int) -> None:
     """Take contact i out of the factor of `base[:k]`."""
     p = 0

@@ -27,6 +27,7 @@ from pliant.core.errors import ConvergenceError, InfeasibleError
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray, IntArray
 from pliant.solvers.contact import Law, MixedProblem, solve
+from pliant.solvers.contact.blocks import Blocks, natural_map
 from pliant.solvers.inverse.facets import friction_of
 from pliant.solvers.inverse.problem import QpccProblem, ScaledProblem, scaled_problem
 from pliant.solvers.inverse.quadratic import FREE, solve_scaled
@@ -35,10 +36,10 @@ from pliant.solvers.inverse.result import QpccResult, QpccStatus
 OPEN, STICK, SLIP = 0, 1, 2
 _FORWARD = 1e-11  # relative residual of the forward law
 _BETTER = 1e-11  # the least fall of the scaled cost that counts
-_EDGE = 1e-7  # how near the boundary of its state a contact may be flipped
-_LIMITS = 1e-8  # largest violation of a scaled row of a reported answer
-_PENALTY = 1e3  # weight of violated rows while the search is outside
-_CUTS = 12
+_EDGE = 1e-7  # scaled slips and gaps below this are zero: well above the residual of the forward law
+_LIMITS = 1e-8  # largest violation of a scaled limit in an answer, as for QPs without friction
+_PENALTY = 1e3  # weight of violated limits in the merit: large against scaled multipliers, of the order of one
+_CUTS = 12  # rounds of tangent cuts of the sticking cones; they converge quadratically
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,19 +303,7 @@ class _Search:
 
 def _law_residual(y: FloatArray, w: FloatArray, mu: FloatArray) -> float:
     """Largest entry of y − P_K(y − w − μ‖w_t‖e_n) over the contacts."""
-    worst = 0.0
-    for i, m in enumerate(mu):
-        force, slip = y[3 * i : 3 * i + 3], w[3 * i : 3 * i + 3].copy()
-        slip[0] += m * np.linalg.norm(slip[1:])
-        z = force - slip
-        pull = float(np.linalg.norm(z[1:]))
-        projected: FloatArray = np.zeros(3)
-        if m * pull <= -z[0]:
-            pass
-        elif pull <= m * z[0]:
-            projected = z
-        else:
-            normal = (z[0] + m * pull) / (1.0 + m * m)
-            projected = np.concatenate([[normal], m * normal * z[1:] / pull])
-        worst = max(worst, float(np.abs(force - projected).max()))
-    return worst
+    cones = Blocks(3 * np.arange(len(mu)), mu, np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+    rest = np.zeros_like(y)
+    natural_map(y, w, cones, rest)
+    return float(np.abs(rest).max(initial=0.0))

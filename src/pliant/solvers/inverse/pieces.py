@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import BoolArray, FloatArray, IndexArray
+from pliant.solvers.inverse.factor import append_row, delete_row
 from pliant.solvers.inverse.problem import ScaledProblem
 from pliant.solvers.inverse.programs import (
     BASE,
@@ -28,9 +29,7 @@ from pliant.solvers.inverse.programs import (
     UNDECIDED,
     UNSOLVED,
     VIOLATION,
-    enter_contact,
     enter_contacts,
-    leave_contact,
     piece_minimum,
     recover_point,
     touching_forces,
@@ -109,7 +108,7 @@ class Piece:
         elif self.kind[i] == DEPENDENT:
             self.kind[i] = OPEN
         else:
-            leave_contact(self._state, self._marks, self._k, i)
+            delete_row(self._state, self._marks[1], self._k, i)
             self._k -= 1
             self.kind[i] = OPEN
             for j in self._extra:
@@ -118,7 +117,7 @@ class Piece:
             self._extra = (self.kind >= DEPENDENT).nonzero()[0]
 
     def _enter(self, i: int) -> None:
-        independent = enter_contact(self.problem.rows, self._state, self._marks, self._k, i)
+        independent = append_row(self.problem.rows, self._state, self._marks[1], self._k, i)
         self._k += int(independent)
         self.kind[i] = BASE if independent else DEPENDENT
 

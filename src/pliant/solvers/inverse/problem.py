@@ -32,7 +32,7 @@ class QpccProblem:
     """A QP over actuator forces x and contact forces y, whose contacts are open or touch. `of` checks the arrays."""
 
     E_a: FloatArray
-    """Motion of the effectors by x, m/N, (ne, na)."""
+    """Displacement of the effectors by x, m/N, (ne, na)."""
     E_c: FloatArray
     """Motion of the effectors by y, m/N, (ne, nc)."""
     e: FloatArray
@@ -48,11 +48,11 @@ class QpccProblem:
     R_c: FloatArray
     """Motion of the limited rows by y, m/N, (nr, nc)."""
     r: FloatArray
-    """Place of the limited rows without forces, m, (nr,)."""
+    """Displacement of the limited rows without forces, m, (nr,)."""
     row_lower: FloatArray
-    """Least place, m, −inf for none; equal to `row_upper` for a hard equality, (nr,)."""
+    """Least displacement, m, −inf for none; equal to `row_upper` for a hard equality, (nr,)."""
     row_upper: FloatArray
-    """Largest place, m, inf for none, (nr,)."""
+    """Largest displacement, m, inf for none, (nr,)."""
     C_a: FloatArray
     """Motion of the gaps by x, m/N, (nc, na)."""
     W_cc: FloatArray
@@ -64,23 +64,10 @@ class QpccProblem:
 
     @classmethod
     def of(
-        cls,
-        *,
-        E_a: Any,
-        e: Any,
-        E_c: Any = None,
-        G: Any = None,
-        x_lower: Any = -np.inf,
-        x_upper: Any = np.inf,
-        R_a: Any = None,
-        R_c: Any = None,
-        r: Any = None,
-        row_lower: Any = -np.inf,
-        row_upper: Any = np.inf,
-        C_a: Any = None,
-        W_cc: Any = None,
-        c: Any = None,
-    ) -> QpccProblem:
+        cls, *, E_a: Any, e: Any, E_c: Any = None, G: Any = None, x_lower: Any = -np.inf, x_upper: Any = np.inf,
+        R_a: Any = None, R_c: Any = None, r: Any = None, row_lower: Any = -np.inf, row_upper: Any = np.inf,
+        C_a: Any = None, W_cc: Any = None, c: Any = None,
+    ) -> QpccProblem:  # fmt: skip
         """A checked problem; what is left out is absent (no contacts, no rows, no weight)."""
         E_a = finite_array("E_a", E_a, shape=(None, None))
         ne, na = E_a.shape
@@ -156,7 +143,7 @@ class QpccProblem:
 
 @dataclass(frozen=True, eq=False)
 class ScaledProblem:
-    """The dimensionless problem and the way back: x = D_a x̂, y = D_y ŷ, w = ŵ / D_w, cost = `cost` · ĉost.
+    """The dimensionless problem and its scales: x = D_a x̂, y = D_y ŷ, w = ŵ / D_w, cost = `cost` · ĉost.
 
     `rows` (nc + nr + ne, na + 1 + nc) are [Q W; R Rc; E Ec], each a row over (x, 1, y), where `Q` (nc, na + 1) is
     [C_a c], `E` (ne, na + 1) is [E_a e] and `R` (nr, na + 1) is [R_a 0], all scaled; `bounds` (2, na + nr) are the
@@ -308,7 +295,7 @@ def scale_rows(
 
 @inline
 def _scale_limits(row: FloatArray, D_a: FloatArray, D_y: FloatArray, limits: FloatArray) -> float:
-    """Bring the place of a limited row without forces into its limits, in its own unit; returns one over that unit."""
+    """Move the displacement of a limited row without forces into its limits, scaled; returns the scale, 1/m."""
     na = len(D_a)
     squares, place = 0.0, row[na]
     for j in range(na):

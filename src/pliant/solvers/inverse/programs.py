@@ -18,7 +18,7 @@ import numpy as np
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.solvers.inverse.active_set import least_cost
-from pliant.solvers.inverse.factor import append_row, delete_row
+from pliant.solvers.inverse.factor import append_row
 from pliant.solvers.inverse.quadratic import FREE
 
 OPEN, BASE, DEPENDENT, UNDECIDED = 0, 1, 2, 3
@@ -28,18 +28,6 @@ VIOLATION = 1e-8
 EMPTY, FOUND, UNSOLVED = 0, 1, 2
 """What `piece_minimum` says: the piece is empty; its minimum is found; its QP is written down, but not solved."""
 _ZERO = 1e-9  # coefficients of a redundant row below this are zero
-
-
-@kernel
-def enter_contact(rows: FloatArray, state: FloatArray, marks: IndexArray, k: int, i: int) -> bool:
-    """Append contact i to the factor of the first k contacts of B; False where it depends on them."""
-    return append_row(rows, state, marks[1], k, i)  # type: ignore[no-any-return]
-
-
-@kernel
-def leave_contact(state: FloatArray, marks: IndexArray, k: int, i: int) -> None:
-    """Take contact i out of the factor of the first k contacts of B."""
-    delete_row(state, marks[1], k, i)
 
 
 @kernel

@@ -30,14 +30,9 @@ _STARTS = 4  # other actuations that the search for a global minimum starts from
 
 
 def solve_qpcc(
-    problem: QpccProblem,
-    *,
-    warm: FloatArray | QpccResult | None = None,
-    pressed: FloatArray | None = None,
-    globalize: bool = False,
-    maximum_iterations: int = 500,
-    node_limit: int = 200_000,
-) -> QpccResult:
+    problem: QpccProblem, *, warm: FloatArray | QpccResult | None = None, pressed: FloatArray | None = None,
+    globalize: bool = False, maximum_iterations: int = 500, node_limit: int = 200_000,
+) -> QpccResult:  # fmt: skip
     """A local minimum near `warm`, or with `globalize` the global one.
 
     `warm` is the last actuation x (na,) in N (default zero), or the last result, whose piece is tried first; `pressed`
@@ -65,27 +60,11 @@ def solve_qpcc(
 
 
 def qpcc(
-    *,
-    W_ea: Any,
-    W_aa: Any,
-    delta_e: Any,
-    W_ec: Any = None,
-    W_ac: Any = None,
-    W_cc: Any = None,
-    delta_a: Any = None,
-    delta_c: Any = None,
-    force_lower: Any = -np.inf,
-    force_upper: Any = np.inf,
-    displacement_lower: Any = -np.inf,
-    displacement_upper: Any = np.inf,
-    energy_weight: float | None = None,
-    mu: Any = None,
-    facets: int | None = None,
-    globalize: bool = False,
-    warm: Any = None,
-    maximum_iterations: int = 500,
-    node_limit: int = 200_000,
-) -> QpccResult:
+    *, W_ea: Any, W_aa: Any, delta_e: Any, W_ec: Any = None, W_ac: Any = None, W_cc: Any = None, delta_a: Any = None,
+    delta_c: Any = None, force_lower: Any = -np.inf, force_upper: Any = np.inf, displacement_lower: Any = -np.inf,
+    displacement_upper: Any = np.inf, energy_weight: float | None = None, mu: Any = None, facets: int | None = None,
+    globalize: bool = False, warm: Any = None, maximum_iterations: int = 500, node_limit: int = 200_000,
+) -> QpccResult:  # fmt: skip
     """Actuator forces λ_a that bring effectors to their targets while contacts obey their law.
 
         δ_e = W_ea λ_a + W_ec λ_c + delta_e      distance of the effectors from their targets
@@ -127,21 +106,10 @@ def qpcc(
 
 
 def compliance_problem(
-    *,
-    W_ea: Any,
-    W_aa: Any,
-    delta_e: Any,
-    W_ec: Any = None,
-    W_ac: Any = None,
-    W_cc: Any = None,
-    delta_a: Any = None,
-    delta_c: Any = None,
-    force_lower: Any = -np.inf,
-    force_upper: Any = np.inf,
-    displacement_lower: Any = -np.inf,
-    displacement_upper: Any = np.inf,
-    energy_weight: float | None = None,
-) -> QpccProblem:
+    *, W_ea: Any, W_aa: Any, delta_e: Any, W_ec: Any = None, W_ac: Any = None, W_cc: Any = None, delta_a: Any = None,
+    delta_c: Any = None, force_lower: Any = -np.inf, force_upper: Any = np.inf, displacement_lower: Any = -np.inf,
+    displacement_upper: Any = np.inf, energy_weight: float | None = None,
+) -> QpccProblem:  # fmt: skip
     """The problem of `qpcc`, whose docstring gives units and shapes, without solving it."""
     W_ea = finite_array("W_ea", W_ea, shape=(None, None))
     na = W_ea.shape[1]
@@ -181,10 +149,7 @@ def _limited(lower: Any, upper: Any, count: int) -> BoolArray:
 
 
 def _warm(
-    problem: QpccProblem,
-    scaled: ScaledProblem,
-    warm: FloatArray | QpccResult | None,
-    pressed: FloatArray | None,
+    problem: QpccProblem, scaled: ScaledProblem, warm: FloatArray | QpccResult | None, pressed: FloatArray | None
 ) -> tuple[FloatArray, FloatArray | None]:
     """The scaled actuation to start from, and a guess of the scaled contact forces where contacts are the same ones."""
     guess = None

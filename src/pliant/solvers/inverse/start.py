@@ -1,4 +1,4 @@
-"""The first piece: the contacts that touch at the last actuation, and a way into the limits where they exclude it."""
+"""The first piece: the contacts that touch at the last actuation, or a feasible piece where limits exclude that."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pliant.solvers.inverse.pieces import Piece, PiecePoint
 from pliant.solvers.inverse.problem import ScaledProblem
 from pliant.solvers.inverse.quadratic import FREE, SOLVED, solve_scaled
 
-_LCP = 1e-10
-_FEASIBLE_NODES = 20_000
+_LCP = 1e-10  # relative residual of the contact forces at a given actuation
+_FEASIBLE_NODES = 20_000  # relaxations in the search for any feasible piece, the last resort
 
 
 def first_point(piece: Piece, x: FloatArray, guess: FloatArray | None, *, limit: int) -> tuple[PiecePoint, int]:

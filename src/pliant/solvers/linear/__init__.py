@@ -10,11 +10,4 @@ from pliant.solvers.linear.matrix import BlockMatrix
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import Symbolic, analyze
 
-__all__ = [
-    "BlockMatrix",
-    "BlockPattern",
-    "CholeskyFactor",
-    "DenseFactor",
-    "Symbolic",
-    "analyze",
-]
+__all__ = ["BlockMatrix", "BlockPattern", "CholeskyFactor", "DenseFactor", "Symbolic", "analyze"]

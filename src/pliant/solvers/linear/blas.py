@@ -23,7 +23,7 @@ from pliant.core.types import FloatArray, IndexArray, IntArray
 
 _TRSM, _SYRK, _GEMM = range(3)
 _REAL = 8  # bytes of a float64
-STRIP = 24  # columns of a triangle that are solved at once
+STRIP = 24  # columns of a triangle that are solved at once: few, so that most of the work is in products
 _INT = 4  # bytes of a Fortran integer
 
 
@@ -51,7 +51,7 @@ _REALS = np.array([1.0, -1.0, 0.0])
 
 @cache
 def _addresses() -> IndexArray:
-    """Of the routines; no constant of the module, which would be part of what its compiled code is known by, and
+    """Addresses of the routines. A constant of the module would enter the hash of its compiled code, and addresses
     differ from process to process.
     """
     return np.array([_address(cython_blas, name) for name in ("dtrsm", "dsyrk", "dgemm")], np.int64)
@@ -97,10 +97,7 @@ def _solve_right_strip(
     c = address(lib.characters)
     one = address(lib.reals)
     turn = c + 3 if transposed else c + 1
-    _call(
-        lib.addresses[_TRSM],
-        (c + 2, c, turn, c + 1, i, i + _INT, one, triangle, i + 2 * _INT, x, i + 3 * _INT),
-    )
+    _call(lib.addresses[_TRSM], (c + 2, c, turn, c + 1, i, i + _INT, one, triangle, i + 2 * _INT, x, i + 3 * _INT))
 
 
 @inline

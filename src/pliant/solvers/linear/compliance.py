@@ -21,11 +21,11 @@ from pliant.solvers.linear.fronts import Fronts
 
 
 class Reach(NamedTuple):
-    """Which rows of H reach which supernode, and the sizes of the arrays that the numeric part needs.
+    """Which rows of H reach which supernode, and the sizes of the arrays that the numeric phase needs.
 
-    start_ptr   (S + 1)  non-zeros of H that start in each supernode: their row and their place in H
+    start_ptr   (S + 1)  non-zeros of H that start in each supernode: their row and their index in H
     active_ptr  (S + 1)  rows of H active in each supernode
-    offset      (S)      place of each supernode's update in the workspace
+    offset      (S)      position of each supernode's update in the workspace
     sizes       (3)      workspace, front, product
     """
 
@@ -38,7 +38,7 @@ class Reach(NamedTuple):
     sizes: IndexArray
 
 
-@inline
+@kernel
 def find_reach(fronts: Fronts, b: int, position: IntArray, h_ptr: IndexArray, h_columns: IntArray) -> Reach:
     """The reach of the rows of H, CSR with columns in the caller's numbering; columns of other nodes are left out."""
     count = len(fronts.parent)
@@ -99,17 +99,9 @@ def find_reach(fronts: Fronts, b: int, position: IntArray, h_ptr: IndexArray, h_
 
 @inline
 def _gather(
-    fronts: Fronts,
-    reach: Reach,
-    s: int,
-    b: int,
-    position: IntArray,
-    h_columns: IntArray,
-    h_values: FloatArray,
-    front: FloatArray,
-    workspace: FloatArray,
-    slot: IndexArray,
-) -> tuple[int, int, int]:
+    fronts: Fronts, reach: Reach, s: int, b: int, position: IntArray, h_columns: IntArray, h_values: FloatArray,
+    front: FloatArray, workspace: FloatArray, slot: IndexArray,
+) -> tuple[int, int, int]:  # fmt: skip
     """Right-hand sides of supernode s: entries of H that start here and the updates of its children.
 
     Rows of the front are contiguous, one entry per active row of H; `slot` maps rows of H to entries.
@@ -159,22 +151,14 @@ def _scatter(reach: Reach, s: int, product: FloatArray, W: FloatArray) -> None:
                 W[j, i] += product[a * width + c]
 
 
-@inline
-def _condense_range(
-    fronts: Fronts,
-    lib: Blas,
-    b: int,
-    position: IntArray,
-    panels: FloatArray,
-    reach: Reach,
-    h_columns: IntArray,
-    h_values: FloatArray,
-    workspace: FloatArray,
-    W: FloatArray,
-    first: int,
-    last: int,
-) -> None:
-    """Add what the supernodes [first, last) contribute to the lower triangle of W."""
+@kernel
+def condense_range(
+    fronts: Fronts, lib: Blas, b: int, position: IntArray, panels: FloatArray, reach: Reach, h_columns: IntArray,
+    h_values: FloatArray, workspace: FloatArray, W: FloatArray, first: int, last: int,
+) -> None:  # fmt: skip
+    """Add what the supernodes [first, last) contribute to the lower triangle of W; `workspace` has the updates of their
+    children.
+    """
     front, product = np.empty(reach.sizes[1]), np.empty(reach.sizes[2])
     slot = np.empty(len(W), np.int64)
     factor = address(panels)
@@ -205,46 +189,11 @@ def _condense_range(
 
 @kernel
 def condense(
-    fronts: Fronts,
-    lib: Blas,
-    b: int,
-    position: IntArray,
-    panels: FloatArray,
-    h_ptr: IndexArray,
-    h_columns: IntArray,
-    h_values: FloatArray,
-    W: FloatArray,
-) -> None:
+    fronts: Fronts, lib: Blas, b: int, position: IntArray, panels: FloatArray, h_ptr: IndexArray, h_columns: IntArray,
+    h_values: FloatArray, W: FloatArray,
+) -> None:  # fmt: skip
     """Add H A⁻¹ Hᵀ to W, shape (m, m), whose upper triangle is then that below it."""
     reach = find_reach(fronts, b, position, h_ptr, h_columns)
     workspace, count = np.empty(reach.sizes[0]), len(fronts.parent)
-    _condense_range(fronts, lib, b, position, panels, reach, h_columns, h_values, workspace, W, 0, count)
+    condense_range(fronts, lib, b, position, panels, reach, h_columns, h_values, workspace, W, 0, count)
     mirror(W)
-
-
-@kernel
-def reach_of(fronts: Fronts, b: int, position: IntArray, h_ptr: IndexArray, h_columns: IntArray) -> Reach:
-    """`find_reach`, for those who condense range by range."""
-    reach: Reach = find_reach(fronts, b, position, h_ptr, h_columns)
-    return reach
-
-
-@kernel
-def condense_range(
-    fronts: Fronts,
-    lib: Blas,
-    b: int,
-    position: IntArray,
-    panels: FloatArray,
-    reach: Reach,
-    h_columns: IntArray,
-    h_values: FloatArray,
-    workspace: FloatArray,
-    W: FloatArray,
-    first: int,
-    last: int,
-) -> None:
-    """Add what the supernodes [first, last) contribute to the lower triangle of W; `workspace` has the updates of their
-    children.
-    """
-    _condense_range(fronts, lib, b, position, panels, reach, h_columns, h_values, workspace, W, first, last)

@@ -106,7 +106,7 @@ def _cholesky(matrix: FloatArray) -> FloatArray:
     if row >= 0:
         raise SingularError(
             f"the dense matrix of {len(matrix)} unknowns is not positive definite at unknown {row}: "
-            "hold it fixed, give it mass or damping, or pass symmetric=False if the system is meant to be indefinite",
+            "constrain it, give it mass or damping, or pass symmetric=False if the system is meant to be indefinite",
             row=row,
         )
     return np.asarray(lower)
@@ -122,7 +122,7 @@ def _lu(matrix: FloatArray) -> tuple[FloatArray, Any]:
         row = int(small[0])
         raise SingularError(
             f"the dense matrix of {len(matrix)} unknowns is singular at unknown {row}: "
-            "hold it fixed, or give it mass or damping",
+            "constrain it, or give it mass or damping",
             row=row,
         )
     return lu, pivots

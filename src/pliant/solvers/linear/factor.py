@@ -24,7 +24,7 @@ from pliant.solvers.linear.response import SolvedResponse
 if TYPE_CHECKING:
     from pliant.solvers.linear.symbolic import Symbolic
 
-_FEW = 0.6  # touched columns per row of H below which A⁻¹ is formed on those columns
+_FEW = 0.6  # touched columns per row of H below which A⁻¹ is formed on those columns: fewer right-hand sides
 PIVOT_TOLERANCE = 1e-14
 """A pivot below this fraction of its diagonal entry of A is rounding: the matrix is singular to working precision."""
 
@@ -39,9 +39,11 @@ class CholeskyFactor(SolvedResponse):
     def __init__(self, symbolic: Symbolic, values: FloatArray, *, out: CholeskyFactor | None = None) -> None:
         self.symbolic = symbolic
         self._block = symbolic.pattern.block
+        self._panels: FloatArray
+        self._workspace: FloatArray
         self._beyond: FloatArray | None  # workspace of a second thread
         if out is not None and out.symbolic is symbolic:
-            self._panels, self._workspace, self._beyond = out._storage()
+            self._panels, self._workspace, self._beyond = out._panels, out._workspace, out._beyond
         else:
             self._panels = np.empty(int(symbolic.fronts.panel[-1]))
             self._workspace = np.empty(symbolic.workspace)
@@ -101,9 +103,6 @@ class CholeskyFactor(SolvedResponse):
             ones = np.ones(len(touched))
             inner = self._compliance(np.arange(len(touched) + 1, dtype=np.int64), touched, ones)
         return sandwich(ptr, local, values, inner)
-
-    def _storage(self) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-        return self._panels, self._workspace, self._beyond
 
     def _factorize(self, values: FloatArray) -> None:
         symbolic, count = self.symbolic, len(self.symbolic.fronts.parent)
@@ -219,7 +218,8 @@ class CholeskyFactor(SolvedResponse):
         fronts, halves, tallest = self.symbolic.fronts, self.symbolic.halves, self.symbolic.tallest_front
 
         def substitute(own: FloatArray, first: int, last: int, forward: bool) -> None:
-            substitution.substitute_one(fronts, self._block, self._panels, own, np.empty(tallest), first, last, forward)
+            kernel = substitution.solve_down if forward else substitution.solve_up
+            kernel(fronts, self._block, self._panels, own, np.empty(tallest), first, last)
 
         assert halves is not None
         substitute_halves(fronts, halves, self._block, y, substitute)
@@ -231,7 +231,7 @@ class CholeskyFactor(SolvedResponse):
         if halves is None:
             compliance.condense(fronts, blas(), b, symbolic.position, self._panels, ptr, columns, values, W)
             return W
-        reach = compliance.reach_of(fronts, b, symbolic.position, ptr, columns)
+        reach = compliance.find_reach(fronts, b, symbolic.position, ptr, columns)
 
         def update(s: int) -> slice:
             width = int(reach.active_ptr[s + 1] - reach.active_ptr[s])

@@ -28,7 +28,7 @@ class Fronts(NamedTuple):
     owner      (nodes)  supernode of each node
     panel      (S + 1)  offset of each panel in the factor's storage
     update     (S)      offset of each update in the workspace
-    entry_ptr  (S + 1)  blocks of A that enter the panel: block number (~number where it enters transposed) and offset
+    entry_ptr  (S + 1)  blocks of A that enter the panel: block index (~index where it enters transposed) and offset
     run_ptr    (S + 1)  runs of the map into the parent: first row in the update, and in the parent's front, in scalars
     run_split  (S)      first run that lands below the parent's columns
     """
@@ -65,23 +65,10 @@ def lay_out(
     entry_ptr, entry_block, entry_offset = _place_entries(tree, owner, panel, indptr, indices, position, block)
     run_ptr, run_split, run_start, run_target = _find_runs(tree, block)
     fronts = Fronts(
-        start=tree.start,
-        row_ptr=tree.row_ptr,
-        rows=tree.rows,
-        parent=tree.parent,
-        child_ptr=child_ptr,
-        children=children,
-        owner=owner,
-        panel=panel,
-        update=update,
-        entry_ptr=entry_ptr,
-        entry_block=entry_block,
-        entry_offset=entry_offset,
-        run_ptr=run_ptr,
-        run_split=run_split,
-        run_start=run_start,
-        run_target=run_target,
-    )
+        start=tree.start, row_ptr=tree.row_ptr, rows=tree.rows, parent=tree.parent, child_ptr=child_ptr,
+        children=children, owner=owner, panel=panel, update=update, entry_ptr=entry_ptr, entry_block=entry_block,
+        entry_offset=entry_offset, run_ptr=run_ptr, run_split=run_split, run_start=run_start, run_target=run_target,
+    )  # fmt: skip
     return fronts, int(workspace)
 
 
@@ -135,14 +122,9 @@ def _local_row(tree: Supernodes, s: int, node: int) -> int:
 
 @kernel
 def _place_entries(
-    tree: Supernodes,
-    owner: IntArray,
-    panel: IndexArray,
-    indptr: IndexArray,
-    indices: IntArray,
-    position: IntArray,
+    tree: Supernodes, owner: IntArray, panel: IndexArray, indptr: IndexArray, indices: IntArray, position: IntArray,
     block: int,
-) -> tuple[IndexArray, IntArray, IndexArray]:
+) -> tuple[IndexArray, IntArray, IndexArray]:  # fmt: skip
     """Which block of A enters which panel, and where; blocks of nodes that are not unknowns are left out."""
     count = len(tree.parent)
     ptr = np.zeros(count + 1, np.int64)

@@ -1,4 +1,4 @@
-"""Two threads for one factorization or solve: subtrees of the elimination tree that do not know of each other.
+"""Two threads for one factorization or solve: independent subtrees of the elimination tree.
 
 Nested dissection cuts a body in two, and each part is eliminated without the other. The supernodes of a subtree follow
 each other, so a thread is given ranges of them and a workspace of its own. The updates of their roots are laid aside,
@@ -18,13 +18,13 @@ from pliant.core.types import FloatArray, IntArray
 from pliant.solvers.linear.fronts import Fronts
 
 LEAST = 1e9
-"""Operations below which a factorization is not worth a second thread."""
+"""Operations below which a second thread costs more than it saves: some 50 ms of one core."""
 WIDE = 600
 """Columns of the last front from which on two threads share it."""
 STRIP = 120
 """Columns of the last front that one thread factorizes between products that two share."""
 BALANCE = 0.7
-"""Share of the work of the larger half above which the larger subtree is cut once more."""
+"""Fraction of the work in the larger half above which the larger subtree is split once more."""
 
 
 class Halves(NamedTuple):
@@ -102,13 +102,9 @@ def eliminate_triangle(
 
 
 def eliminate_halves(
-    fronts: Fronts,
-    halves: Halves,
-    block: int,
-    workspaces: tuple[FloatArray, FloatArray],
-    eliminate: Callable[[int, int, FloatArray], int],
-    eliminate_last: Callable[[], int],
-) -> int:
+    fronts: Fronts, halves: Halves, block: int, workspaces: tuple[FloatArray, FloatArray],
+    eliminate: Callable[[int, int, FloatArray], int], eliminate_last: Callable[[], int],
+) -> int:  # fmt: skip
     """Eliminate all supernodes by `eliminate(first, last, workspace)`, which says −1 or the unknown that failed, and a
     wide last one by `eliminate_last()`; says the first that failed. The first of the `workspaces` is for what both
     halves have in common, too.
@@ -180,13 +176,9 @@ def substitute_halves(
 
 
 def condense_halves(
-    fronts: Fronts,
-    halves: Halves,
-    size: int,
-    W: FloatArray,
-    update: Callable[[int], slice],
+    fronts: Fronts, halves: Halves, size: int, W: FloatArray, update: Callable[[int], slice],
     condense: Callable[[FloatArray, FloatArray, int, int], None],
-) -> None:
+) -> None:  # fmt: skip
     """Add to W all that supernodes contribute by `condense(W, workspace, first, last)`, in a workspace of `size` in
     which supernode s leaves its update at `update(s)`. What the subtrees of one thread contribute is summed by itself.
     """

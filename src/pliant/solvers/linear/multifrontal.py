@@ -16,17 +16,9 @@ from pliant.solvers.linear.panel import factorize_panel
 
 @inline
 def _add_update(
-    fronts: Fronts,
-    c: int,
-    size: int,
-    update: FloatArray,
-    first: int,
-    last: int,
-    target: FloatArray,
-    offset: int,
-    ld: int,
-    shift: int,
-) -> None:
+    fronts: Fronts, c: int, size: int, update: FloatArray, first: int, last: int, target: FloatArray, offset: int,
+    ld: int, shift: int,
+) -> None:  # fmt: skip
     """Add the columns of runs [first, last) of the update of child c, lower triangle, into a front of its parent.
 
     Row and column r of the parent's front lie at r − shift of the array `target` + offset with leading dimension ld.
@@ -100,16 +92,9 @@ def update_rows(lib: Blas, panels: FloatArray, at: int, k: int, first: int, last
 
 @kernel
 def factorize_columns(
-    lib: Blas,
-    panels: FloatArray,
-    at: int,
-    k: int,
-    first: int,
-    last: int,
-    scale: FloatArray,
-    offset: int,
+    lib: Blas, panels: FloatArray, at: int, k: int, first: int, last: int, scale: FloatArray, offset: int,
     tolerance: float,
-) -> int:
+) -> int:  # fmt: skip
     """Cholesky of the columns [first, last) of a triangle of k columns at `at`, to which those before them have
     contributed; the column whose pivot fails, or −1. `scale` as for `factorize`, from `offset` on.
     """
@@ -120,16 +105,9 @@ def factorize_columns(
 
 @kernel
 def factorize(
-    fronts: Fronts,
-    lib: Blas,
-    values: FloatArray,
-    scale: FloatArray,
-    tolerance: float,
-    panels: FloatArray,
-    workspace: FloatArray,
-    first: int,
-    last: int,
-) -> int:
+    fronts: Fronts, lib: Blas, values: FloatArray, scale: FloatArray, tolerance: float, panels: FloatArray,
+    workspace: FloatArray, first: int, last: int,
+) -> int:  # fmt: skip
     """Fill `panels` of the supernodes [first, last); −1, or the unknown (in elimination order) whose pivot is not
     safely positive.
 

@@ -17,9 +17,9 @@ import numpy as np
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
-LEAF = 16  # nodes: smaller sets are not cut
-_SMOOTHINGS = 10  # sweeps of averaging over neighbours
-_MARGIN = 0.3  # least share of the nodes on either side of a cut
+LEAF = 16  # nodes; a smaller set is one front anyway
+_SMOOTHINGS = 10  # sweeps of averaging over neighbours: level sets become flat on meshes
+_MARGIN = 0.3  # least fraction of the nodes on either side of a cut: keeps the tree shallow
 
 
 def nested_dissection(
@@ -39,7 +39,7 @@ def nested_dissection(
 def adjacency(indptr: IndexArray, indices: IntArray, number: IntArray, count: int) -> tuple[IndexArray, IntArray]:
     """Symmetric graph of the kept nodes, without diagonal, from the lower triangle.
 
-    ``number[i]`` is the number of node i among the `count` kept ones, or −1.
+    ``number[i]`` is the index of node i among the `count` kept ones, or −1.
     """
     ptr = np.zeros(count + 1, np.int64)
     for i in range(len(indptr) - 1):
@@ -65,14 +65,9 @@ def adjacency(indptr: IndexArray, indices: IntArray, number: IntArray, count: in
 
 @inline
 def _distances(
-    ptr: IndexArray,
-    neighbours: IntArray,
-    nodes: IntArray,
-    part: IntArray,
-    start: int,
-    level: FloatArray,
+    ptr: IndexArray, neighbours: IntArray, nodes: IntArray, part: IntArray, start: int, level: FloatArray,
     queue: IntArray,
-) -> int:
+) -> int:  # fmt: skip
     """Edges from `start` to each of `nodes` (which share one `part`), −1 where there is no path; a farthest node."""
     here = part[start]
     for node in nodes:
@@ -95,14 +90,9 @@ def _distances(
 
 @inline
 def _lengthwise(
-    ptr: IndexArray,
-    neighbours: IntArray,
-    nodes: IntArray,
-    part: IntArray,
-    level: FloatArray,
-    queue: IntArray,
+    ptr: IndexArray, neighbours: IntArray, nodes: IntArray, part: IntArray, level: FloatArray, queue: IntArray,
     other_level: FloatArray,
-) -> None:
+) -> None:  # fmt: skip
     """A coordinate along the longest extent of a set of nodes that is known by its graph only.
 
     It is the distance to one far end minus that to the other, whose level sets are flatter than spheres around an end,
@@ -128,15 +118,9 @@ def _lengthwise(
 
 @inline
 def _best_cut(
-    ptr: IndexArray,
-    neighbours: IntArray,
-    nodes: IntArray,
-    part: IntArray,
-    level: FloatArray,
-    rank: IntArray,
-    touching: IntArray,
-    margin: float,
-) -> tuple[float, float]:
+    ptr: IndexArray, neighbours: IntArray, nodes: IntArray, part: IntArray, level: FloatArray, rank: IntArray,
+    touching: IntArray, margin: float,
+) -> tuple[float, float]:  # fmt: skip
     """The level below which the cheapest cut along a direction lies, and its cost; infinite for no cut.
 
     The cost is the size of the separator, dearer when the halves are uneven; the size is taken as that of the smaller
@@ -184,18 +168,9 @@ def _best_cut(
 
 @inline
 def _choose_cut(
-    ptr: IndexArray,
-    neighbours: IntArray,
-    nodes: IntArray,
-    part: IntArray,
-    where: FloatArray,
-    margin: float,
-    level: FloatArray,
-    spare: FloatArray,
-    queue: IntArray,
-    touching: IntArray,
-    side: IntArray,
-) -> bool:
+    ptr: IndexArray, neighbours: IntArray, nodes: IntArray, part: IntArray, where: FloatArray, margin: float,
+    level: FloatArray, spare: FloatArray, queue: IntArray, touching: IntArray, side: IntArray,
+) -> bool:  # fmt: skip
     """Set `side` to 0 below the cheapest cut and to 1 above it; False where no cut separates anything."""
     lowest = np.inf
     for direction in range(max(1, where.shape[1])):
@@ -214,16 +189,9 @@ def _choose_cut(
 
 @inline
 def _grow_alternating(
-    ptr: IndexArray,
-    neighbours: IntArray,
-    here: int,
-    part: IntArray,
-    side: IntArray,
-    match: IntArray,
-    previous: IntArray,
-    queue: IntArray,
-    tail: int,
-) -> int:
+    ptr: IndexArray, neighbours: IntArray, here: int, part: IntArray, side: IntArray, match: IntArray,
+    previous: IntArray, queue: IntArray, tail: int,
+) -> int:  # fmt: skip
     """Search alternating paths from the low nodes queue[:tail]; the unmatched high node that ends one, or −1.
 
     ``previous[high]`` is the low node a high one was reached from; high nodes must have −1 there before.
@@ -245,15 +213,9 @@ def _grow_alternating(
 
 @inline
 def _match(
-    ptr: IndexArray,
-    neighbours: IntArray,
-    nodes: IntArray,
-    part: IntArray,
-    side: IntArray,
-    match: IntArray,
-    previous: IntArray,
-    queue: IntArray,
-) -> None:
+    ptr: IndexArray, neighbours: IntArray, nodes: IntArray, part: IntArray, side: IntArray, match: IntArray,
+    previous: IntArray, queue: IntArray,
+) -> None:  # fmt: skip
     """Maximum matching of the edges across the cut, by augmenting paths from every low node."""
     here = part[nodes[0]]
     for node in nodes:
@@ -286,15 +248,9 @@ def _match(
 
 @inline
 def _cover(
-    ptr: IndexArray,
-    neighbours: IntArray,
-    nodes: IntArray,
-    part: IntArray,
-    side: IntArray,
-    match: IntArray,
-    previous: IntArray,
-    queue: IntArray,
-) -> None:
+    ptr: IndexArray, neighbours: IntArray, nodes: IntArray, part: IntArray, side: IntArray, match: IntArray,
+    previous: IntArray, queue: IntArray,
+) -> None:  # fmt: skip
     """Set `side` to 2 on a smallest vertex cover of the edges across the cut (Kőnig)."""
     here = part[nodes[0]]
     _match(ptr, neighbours, nodes, part, side, match, previous, queue)

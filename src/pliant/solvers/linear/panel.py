@@ -143,16 +143,9 @@ def _factorize_strip(
 
 @inline
 def factorize_panel(
-    lib: Blas,
-    panels: FloatArray,
-    at: int,
-    ld: int,
-    height: int,
-    k: int,
-    scale: FloatArray,
-    first: int,
+    lib: Blas, panels: FloatArray, at: int, ld: int, height: int, k: int, scale: FloatArray, first: int,
     tolerance: float,
-) -> int:
+) -> int:  # fmt: skip
     """Cholesky of a panel in place; the column whose pivot fails, or −1.
 
     `scale[first + j]` is the diagonal entry of A of column j: a pivot ≤ tolerance × scale counts as failed.

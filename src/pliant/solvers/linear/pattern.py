@@ -156,13 +156,9 @@ def _advance(indices: IntArray, start: int, stop: int, wanted: int) -> int:
 
 @kernel
 def _find_positions(
-    indptr: IndexArray,
-    indices: IntArray,
-    clique_ptr: IndexArray,
-    clique_nodes: IntArray,
-    pair_ptr: IndexArray,
+    indptr: IndexArray, indices: IntArray, clique_ptr: IndexArray, clique_nodes: IntArray, pair_ptr: IndexArray,
     positions: IntArray,
-) -> int:
+) -> int:  # fmt: skip
     """Fill `positions`; the first clique that is not ascending or not in the pattern, or −1."""
     for c in range(len(clique_ptr) - 1):
         begin = clique_ptr[c]

@@ -6,15 +6,17 @@ the m × unknowns transpose: Y = L⁻¹ X becomes Yᵀ = Xᵀ L⁻ᵀ, and every
 
 from __future__ import annotations
 
-from pliant.core.kernels import inline, kernel
+from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
 from pliant.solvers.linear.blas import Blas, address, solve_right, subtract_product
 from pliant.solvers.linear.fronts import Fronts
 from pliant.solvers.linear.panel import solve_lower, solve_upper
 
 
-@inline
-def _lower(fronts: Fronts, b: int, panels: FloatArray, y: FloatArray, side: FloatArray, first: int, last: int) -> None:
+@kernel
+def solve_down(
+    fronts: Fronts, b: int, panels: FloatArray, y: FloatArray, side: FloatArray, first: int, last: int
+) -> None:
     """Forward substitution of the supernodes [first, last) in y; `side` has room for the tallest front."""
     for s in range(first, last):
         begin = b * fronts.start[s]
@@ -32,8 +34,10 @@ def _lower(fronts: Fronts, b: int, panels: FloatArray, y: FloatArray, side: Floa
                 y[b * rows[i] + r] += side[k + b * i + r]
 
 
-@inline
-def _upper(fronts: Fronts, b: int, panels: FloatArray, y: FloatArray, side: FloatArray, first: int, last: int) -> None:
+@kernel
+def solve_up(
+    fronts: Fronts, b: int, panels: FloatArray, y: FloatArray, side: FloatArray, first: int, last: int
+) -> None:
     """Backward substitution of the supernodes [first, last) in y; `side` has room for the tallest front."""
     for s in range(last - 1, first - 1, -1):
         begin = b * fronts.start[s]
@@ -62,22 +66,11 @@ def solve_one(
     for j in range(len(nodes)):
         for r in range(b):
             work[b * j + r] = rhs[b * nodes[j] + r]
-    _lower(fronts, b, panels, work[:n], work[n:], 0, len(fronts.parent))
-    _upper(fronts, b, panels, work[:n], work[n:], 0, len(fronts.parent))
+    solve_down(fronts, b, panels, work[:n], work[n:], 0, len(fronts.parent))
+    solve_up(fronts, b, panels, work[:n], work[n:], 0, len(fronts.parent))
     for j in range(len(nodes)):
         for r in range(b):
             x[b * nodes[j] + r] = work[b * j + r]
-
-
-@kernel
-def substitute_one(
-    fronts: Fronts, b: int, panels: FloatArray, y: FloatArray, side: FloatArray, first: int, last: int, down: bool
-) -> None:
-    """Forward substitution of the supernodes [first, last) in y (unknowns,) where `down`, otherwise backward."""
-    if down:
-        _lower(fronts, b, panels, y, side, first, last)
-    else:
-        _upper(fronts, b, panels, y, side, first, last)
 
 
 @kernel

@@ -25,7 +25,7 @@ class Symbolic:
     """Elimination order, tree and memory layout of the factor of any matrix on `pattern`.
 
     nodes      (kept,)        node eliminated i-th
-    position   (node_count,)  place of every node in that order, −1 where it is not an unknown
+    position   (node_count,)  index of every node in that order, −1 where it is not an unknown
     fronts                    layout of the dense fronts
     workspace                 scalars of scratch that a numeric factorization needs
     """
@@ -81,7 +81,7 @@ def analyze(pattern: BlockPattern, *, coordinates: Any = None, keep: Any = None)
     """Order, tree and layout for factorizing matrices on `pattern`.
 
     `coordinates` are node positions in metres, shape (node_count, 3), any configuration: they only guide the ordering.
-    `keep` is a mask of the nodes that are unknowns, shape (node_count,); the others are held fixed and ignored.
+    `keep` is a mask of the nodes that are unknowns, shape (node_count,); the others are constrained and ignored.
     """
     kept = _kept_nodes(pattern, keep)
     number = np.full(pattern.node_count, -1, np.int32)

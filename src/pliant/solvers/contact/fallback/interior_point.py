@@ -24,7 +24,7 @@ from pliant.core.types import FloatArray, IndexArray
 from pliant.solvers.contact.blocks import BlockProblem, Blocks, residual_of
 
 _J = np.array([1.0, -1.0, -1.0])
-_TO_BOUNDARY = 0.95
+_TO_BOUNDARY = 0.95  # fraction of the step to the boundary that is taken: keeps x and s inside, and near the path
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.geometric.mixed import MixedBody
 from pliant.materials import Tangent
 from pliant.solvers.linear import BlockMatrix
+from pliant.stepping.minimum_energy.mixed import MixedBody
 
 MATERIALS = {
     "Mooney–Rivlin": pl.materials.MooneyRivlin(c1=4.0, c2=1.0, poisson=0.45, density=1.0),

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.geometric.constraint_rows import DescentConstraints
-from pliant.geometric.shapes import Shapes
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.stepping.bodies import StepBodies
+from pliant.stepping.minimum_energy.constraint_rows import DescentConstraints
+from pliant.stepping.minimum_energy.shapes import Shapes
 from scenes import chamber_world
 
 

@@ -26,13 +26,13 @@ from pliant.constraints import Assembly, Rows, forces_of
 from pliant.core.errors import SingularError
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
-from pliant.geometric.constraint_rows import DescentConstraints
-from pliant.geometric.laws import equalities, imposed_forces_met, row_norms, violation
-from pliant.geometric.metric import TangentMetric
-from pliant.geometric.mixed import Expected
-from pliant.geometric.quadratic import IncrementError, Point, Quadratic, StalledError, Step
-from pliant.geometric.shapes import Shapes
 from pliant.stepping.bodies import Reactions, StepBodies
+from pliant.stepping.minimum_energy.constraint_rows import DescentConstraints
+from pliant.stepping.minimum_energy.laws import equalities, imposed_forces_met, row_norms, violation
+from pliant.stepping.minimum_energy.metric import TangentMetric
+from pliant.stepping.minimum_energy.mixed import Expected
+from pliant.stepping.minimum_energy.quadratic import IncrementError, Point, Quadratic, StalledError, Step
+from pliant.stepping.minimum_energy.shapes import Shapes
 from pliant.stepping.session import DirectSession
 from pliant.stepping.stages import Step as BodyStep
 
@@ -165,7 +165,7 @@ class Descent:
         dx = np.zeros(len(self.shapes.held))
         trials: Any = self.shapes.bodies.trials
         for part, trial in zip(self.shapes.split(dx), trials, strict=True):
-            moved = trial.held_motion()
+            moved = trial.remaining_motion()
             if moved is not None:
                 part += moved
         point = self._at(dx)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.geometric.shapes import inverted_cells
+from pliant.stepping.minimum_energy.shapes import inverted_cells
 
 
 @pytest.fixture(scope="module")

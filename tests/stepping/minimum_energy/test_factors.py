@@ -8,14 +8,14 @@ from scipy import sparse
 
 import pliant as pl
 from pliant.core.errors import SingularError
-from pliant.geometric.indefinite_factor import IndefiniteFactor
-from pliant.geometric.metric import TangentMetric
-from pliant.geometric.mixed import MixedBody
-from pliant.geometric.quasi_newton import QuasiNewton
 from pliant.materials import Tangent
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.solvers.linear import BlockMatrix
 from pliant.stepping.bodies import StepBodies
+from pliant.stepping.minimum_energy.indefinite_factor import IndefiniteFactor
+from pliant.stepping.minimum_energy.metric import TangentMetric
+from pliant.stepping.minimum_energy.mixed import MixedBody
+from pliant.stepping.minimum_energy.quasi_newton import QuasiNewton
 
 
 def model_world():
@@ -36,7 +36,7 @@ def softened(model):
     """Blocks with two negative eigenvalues, the same densely over the free unknowns, and where those are."""
     values = model.blocks()
     model.assemble(model.rest, mass=0.0, stiffness=1.0, tangent=Tangent.EXACT, values=values)
-    free = np.flatnonzero(~model.held.ravel())
+    free = np.flatnonzero(~model.constrained.ravel())
     dense = np.array([BlockMatrix(model.pattern, values).matvec(e.reshape(-1, 3)).ravel() for e in np.eye(model.size)])
     eigenvalues = np.linalg.eigvalsh(dense[np.ix_(free, free)])
     shift = 0.5 * (eigenvalues[1] + eigenvalues[2])
@@ -90,7 +90,7 @@ def pressed():
     motion = StepBodies.begin(world, shorter, STATIC_SCHEME, world.controls(None))
     values = model.blocks()
     MixedBody(model).tangent(motion.trials[0].evaluation_point(), None, Tangent.EXACT, values)
-    free = np.flatnonzero(~model.held.ravel())
+    free = np.flatnonzero(~model.constrained.ravel())
     dense = np.array([BlockMatrix(model.pattern, values).matvec(e.reshape(-1, 3)).ravel() for e in np.eye(model.size)])
     return motion, dense[np.ix_(free, free)], free
 
@@ -98,7 +98,7 @@ def pressed():
 def test_the_sign_of_negative_curvature_is_reversed(pressed):
     """As many as there are negative eigenvalues under what is given; there A⁻¹ changes its sign and nowhere else."""
     motion, dense, free = pressed
-    size = len(motion.world.models[0].held.ravel())
+    size = len(motion.world.models[0].constrained.ravel())
     negative = int(np.count_nonzero(np.linalg.eigvalsh(dense) < 0.0))
     nothing = sparse.csr_matrix((0, size))
     metric = TangentMetric(motion, [None], nothing, [[]])
@@ -115,7 +115,7 @@ def test_what_is_given_holds_a_direction(pressed):
     """A row along the worst eigenvector leaves one unstable direction less, and W of that row is negative."""
     motion, dense, free = pressed
     values, vectors = np.linalg.eigh(dense)
-    row = np.zeros((1, len(motion.world.models[0].held.ravel())))
+    row = np.zeros((1, len(motion.world.models[0].constrained.ravel())))
     row[0, free] = vectors[:, 0]
     metric = TangentMetric(motion, [None], sparse.csr_matrix(row), [[]])
     assert metric.unstable == int(np.count_nonzero(values < 0.0)) - 1

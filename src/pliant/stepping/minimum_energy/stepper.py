@@ -19,16 +19,16 @@ from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.status import Status
 from pliant.core.threads import pinned_threads
 from pliant.core.timers import StageTimers
-from pliant.geometric.control_path import ControlPath
-from pliant.geometric.descent import Descent, Effort, Settings
-from pliant.geometric.mixed import mixed_body
-from pliant.geometric.quadratic import IncrementError, StalledError
-from pliant.geometric.shapes import inverted_cells
 from pliant.models.scheme import STATIC_SCHEME
 from pliant.models.volume import VolumeModel
 from pliant.models.workspace import Workspace
 from pliant.stepping.bodies import StepBodies
 from pliant.stepping.info import StepInfo
+from pliant.stepping.minimum_energy.control_path import ControlPath
+from pliant.stepping.minimum_energy.descent import Descent, Effort, Settings
+from pliant.stepping.minimum_energy.mixed import mixed_body
+from pliant.stepping.minimum_energy.quadratic import IncrementError, StalledError
+from pliant.stepping.minimum_energy.shapes import inverted_cells
 from pliant.world import State, World
 
 EASY_ITERATIONS = 7

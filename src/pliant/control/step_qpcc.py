@@ -1,4 +1,4 @@
-"""One solve of an inverse: from the rows of a step to its QPCC, and back to the forces of all rows."""
+"""The QPCC of an inverse in one linear solve: built from the rows of a step, solved, and turned into λ of all rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pliant.actuators import ActuatorRows
 from pliant.actuators.joint import JointMemory
 from pliant.actuators.limits import largest_change
 from pliant.constraints.rows import forces_of
-from pliant.control.inverse_problem import fill_problem, sort_rows
+from pliant.control.qpcc_kernels import fill_problem, sort_rows
 from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray
@@ -44,8 +44,8 @@ class Reached(NamedTuple):
         return at
 
 
-class Solving:
-    """The rows of a linear solve under an inverse.
+class StepQpcc:
+    """The inverse problem over the rows of one linear solve.
 
     `order` holds the rows by role: `free` ones of actuators and effectors, `singles` contacts, `cones` with friction,
     then those with δ = 0, which are eliminated. `motions` are the responses to unit displacements of the supports.

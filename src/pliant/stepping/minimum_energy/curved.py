@@ -52,9 +52,9 @@ class Curves:
         values: FloatArray = np.bincount(positions, entries.ravel(), pattern.block_count).astype(np.float64)
         self._tie = ANCHOR * values[pattern.diagonal]
         values[pattern.diagonal] += self._tie
-        self._held = model.held
+        self._held = model.constrained
         self._axes: list[tuple[list[int], CholeskyFactor | None]] = []
-        masks, which = np.unique(model.held, axis=1, return_inverse=True)
+        masks, which = np.unique(model.constrained, axis=1, return_inverse=True)
         for k in range(masks.shape[1]):
             factor = None
             if not masks[:, k].all():

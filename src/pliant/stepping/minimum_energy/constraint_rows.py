@@ -15,7 +15,7 @@ from scipy import sparse
 
 from pliant.constraints import Assembly, Rows, assemble, detect, forces_of
 from pliant.core.types import BoolArray, FloatArray, IndexArray
-from pliant.geometric.shapes import Shapes
+from pliant.stepping.minimum_energy.shapes import Shapes
 
 
 class DescentConstraints:

@@ -10,10 +10,10 @@ import numpy as np
 from pliant.core.arrays import writable
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
-from pliant.geometric.curved import curves
-from pliant.geometric.mixed import Expected, mixed_body
 from pliant.models.volume import VolumeModel
 from pliant.stepping.bodies import StepBodies
+from pliant.stepping.minimum_energy.curved import curves
+from pliant.stepping.minimum_energy.mixed import Expected, mixed_body
 
 
 class Energy(NamedTuple):
@@ -38,7 +38,7 @@ class Shapes:
         pairs = list(zip(self.models, (trial.workspace for trial in trials), strict=True))
         self._mixed = [mixed_body(model, space) for model, space in pairs]
         self._curves = [curves(model, space) for model, space in pairs]
-        self.held = np.concatenate([model.held.ravel() for model in self.models])
+        self.held = np.concatenate([model.constrained.ravel() for model in self.models])
         self._ends = np.cumsum([model.size for model in self.models])[:-1]
 
     def split(self, flat: FloatArray) -> list[FloatArray]:
@@ -58,7 +58,7 @@ class Shapes:
             elastic, internal = mixed.energy(x)
             potential, external = model.external(x, self.bodies.gravity, self.bodies.controls)
             total += elastic + potential
-            forces.append(np.where(model.held, 0.0, external - internal).ravel())
+            forces.append(np.where(model.constrained, 0.0, external - internal).ravel())
             scale = max(scale, _norm(internal), _norm(external))
         r = np.concatenate(forces)
         return Energy(total if np.isfinite(total) and np.isfinite(r).all() else np.inf, r, scale)
@@ -84,7 +84,7 @@ class Shapes:
         for trial, model, mixed, known in zip(self.bodies.trials, self.models, self._mixed, expected, strict=True):
             x = trial.evaluation_point()
             external = model.external_forces(x, self.bodies.gravity, self.bodies.controls)
-            parts.append(np.where(model.held, 0.0, external - mixed.forces(x, known)).ravel())
+            parts.append(np.where(model.constrained, 0.0, external - mixed.forces(x, known)).ravel())
         return np.concatenate(parts)
 
     def inverted(self) -> int:

@@ -17,12 +17,11 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from pliant.constraints.condense import compliance
 from pliant.core.errors import SingularError
 from pliant.core.types import FloatArray
-from pliant.geometric.indefinite_factor import IndefiniteFactor
-from pliant.geometric.mixed import Expected, mixed_body
 from pliant.materials import Tangent
-from pliant.models.volume.held_factor import HeldFactor
 from pliant.models.volume.trial import VolumeSystem
 from pliant.stepping.bodies import StepBodies
+from pliant.stepping.minimum_energy.indefinite_factor import IndefiniteFactor
+from pliant.stepping.minimum_energy.mixed import Expected, mixed_body
 
 _ATTEMPTS = (
     (0.0, 0.0),
@@ -58,6 +57,7 @@ class TangentMetric:
         reflect: bool = False,
     ) -> None:
         self._ends = np.cumsum([model.size for model in bodies.world.models])[:-1]
+        self._indefinite: list[IndefiniteFactor] = []
         self._factors: list[Any] = []
         self._reflected: tuple[FloatArray, FloatArray] | None = None
         self.unstable = 0
@@ -85,22 +85,23 @@ class TangentMetric:
 
     def _factorize(self, shifted: Sequence[list[int]]) -> None:
         """Factorize all systems, with the diagonal shifted around the nodes `shifted`."""
-        self._factors = []
+        self._indefinite, self._factors = [], []
         for number, system in enumerate(self._systems):
             model, factor = system.model, None
             memory = system.workspace.take(model, "factor")
             try:
-                model.hold(system.values)
+                model.decouple_constrained(system.values)
                 factor = IndefiniteFactor(model.symbolic, system.values, shifted[number], out=memory)
             finally:
                 if factor is None and memory is not None:
                     system.workspace.give(model, "factor", memory)
-            self._factors.append(model.held_factor(factor))
+            self._indefinite.append(factor)
+            self._factors.append(model.constrained_factor(factor))
 
     def _count_unstable(self, C: sparse.csr_matrix) -> FloatArray:
         """Count the directions of negative curvature; returns A⁻¹ Cᵀ."""
         self.unstable = 0
-        negative = sum(_inner(factor).negative for factor in self._factors)
+        negative = sum(indefinite.negative for indefinite in self._indefinite)
         if not negative:
             return np.zeros((C.shape[1], 0))
         Z = self.solve(C.T.toarray())
@@ -161,10 +162,5 @@ class TangentMetric:
 
     def release(self) -> None:
         """Hand the memory of the factors back; the metric cannot be used any more."""
-        for system, factor in zip(self._systems, self._factors, strict=True):
-            inner = _inner(factor)
-            system.release(inner.factor if isinstance(inner, IndefiniteFactor) else inner)
-
-
-def _inner(factor: Any) -> Any:
-    return factor.factor if isinstance(factor, HeldFactor) else factor
+        for system, indefinite in zip(self._systems, self._indefinite, strict=True):
+            system.release(indefinite.factor)

@@ -17,11 +17,11 @@ from pliant.constraints.condense import problem_of
 from pliant.core.errors import ConvergenceError
 from pliant.core.timers import StageTimers
 from pliant.core.types import BoolArray, FloatArray, IndexArray
-from pliant.geometric.constraint_rows import DescentConstraints
-from pliant.geometric.laws import active_equalities, solve_indefinite
-from pliant.geometric.metric import TangentMetric
-from pliant.geometric.quasi_newton import QuasiNewton
-from pliant.geometric.shapes import Energy
+from pliant.stepping.minimum_energy.constraint_rows import DescentConstraints
+from pliant.stepping.minimum_energy.laws import active_equalities, solve_indefinite
+from pliant.stepping.minimum_energy.metric import TangentMetric
+from pliant.stepping.minimum_energy.quasi_newton import QuasiNewton
+from pliant.stepping.minimum_energy.shapes import Energy
 
 ROUNDS = 12
 """How often penetrated contacts may join the problem."""
