@@ -109,8 +109,8 @@ class Collider:
     def pull_at(
         self, view: RowView, points: FloatArray, directions: FloatArray, balls: IntArray | None = None
     ) -> sparse.csr_matrix:
-        """Rows (m w, unknowns) of world `points` (m, 3), m, along `directions` (m, w, 3); the points are fixed to a
-        rigid frame, or to the `balls` (m,) of a beam or a rod.
+        """Rows (m w, unknowns) of `points` (m, 3), m, fixed to the frame or the `balls` (m,), along `directions` (m, w,
+        3).
         """
         pose = self.q(view)
         carriers = self.map if balls is None else self.map.selected(balls)
