@@ -28,6 +28,7 @@ from pliant.collision import (
     sphere_face_contact,
     surface_contacts,
 )
+from pliant.collision.penetration import overlap_with_solid, surface_overlap
 from pliant.constraints.colliders import Collider
 from pliant.constraints.keys import contact_row_keys
 from pliant.constraints.memory import Memory, as_saved
@@ -177,11 +178,16 @@ class ContactPair(Constraint):
 
     def overlap(self, view: RowView) -> float:
         """Largest penetration of the two sides at the positions of `view`, m; 0 without any."""
+        a, b = self.a, self.b
+        if a.is_solid_surface and a is not b:
+            pose = a.pose(view)
+            if b.is_solid_surface:
+                found = surface_overlap(pose, b.pose(view))
+                return 0.0 if found is None else found.depth
+            if b.solid is not None:
+                return max(overlap_with_solid(pose, b.depth(view)), b.depth_of_points(pose, view))
         gaps = self.contact_set(view, None).gap
-        depth = max(0.0, -float(gaps.min())) if len(gaps) else 0.0
-        if self.a is not self.b:
-            depth = max(depth, self.a.depth_of(self.b, view), self.b.depth_of(self.a, view))
-        return depth
+        return max(0.0, -float(gaps.min())) if len(gaps) else 0.0
 
     def _ends(self, side: Collider, view: RowView) -> tuple[FloatArray, FloatArray]:
         """Points of a side at the start and at the end of the step, (n, 3) m."""
