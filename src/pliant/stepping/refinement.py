@@ -29,6 +29,11 @@ REDUCTION = 1e-3
 NEGLIGIBLE = 1e-10
 """Eigenvalues of the compliance of the active rows below this fraction of the largest are those of redundant rows."""
 
+LAWLESS = 0.1
+"""Change of forces, over the largest of them, by which they may be brought back into their bounds; beyond, other rows
+are active.
+"""
+
 Motion = list[FloatArray]
 
 
@@ -82,10 +87,13 @@ def refined(
             break
         d = [a + weight / before * b for a, b in zip(z, d, strict=True)]
     if not stable:
-        return Refined(list(dx), lam, stable)
-    new = lam if rows is None else active.forces(factors, g, lam)
-    if rows is not None and not _lawful(rows, new, float(np.abs(lam).max(initial=0.0))):
-        return Refined(list(dx), lam, stable)
+        return Refined(list(dx), lam, active.slips)
+    new = lam
+    if rows is not None:
+        asked = active.forces(factors, g, lam)
+        new = _lawful(rows, asked)
+        if np.abs(new - asked).max(initial=0.0) > LAWLESS * np.abs(asked).max(initial=0.0):
+            return Refined(list(dx), lam, stable)
     return Refined([a + b for a, b in zip(dx, e, strict=True)], new, stable)
 
 
@@ -98,9 +106,10 @@ def unstable_motion(
     modes: Sequence[FreeModes | None],
 ) -> Motion | None:
     """A motion that the active rows leave free and along which K has negative curvature; None where a search from a
-    fixed random force finds none, so that the equilibrium is stable.
+    fixed random force finds none, so that the equilibrium is stable. Contacts that slip are taken to stick: friction
+    resists a motion that would start from the equilibrium.
     """
-    active, rng = _Active(factors, rows, problem, lam, modes), np.random.default_rng(0)
+    active, rng = _Active(factors, rows, problem, lam, modes, stuck=True), np.random.default_rng(0)
     random = [rng.standard_normal(system.r.shape) for system in stiffness]
     g = [system.product(x) for system, x in zip(stiffness, random, strict=True)]  # zero where DoFs are constrained
     z = active.projected(factors, g)
@@ -124,7 +133,7 @@ def unstable_motion(
 
 class _Active:
     """The active rows, whose δ is kept, with the free rigid motions of bodies as further ones, and the compliance of A
-    along them.
+    along them. `slips` says whether a contact slips; with `stuck` all that push are taken to stick.
     """
 
     def __init__(
@@ -134,10 +143,15 @@ class _Active:
         problem: MixedProblem | None,
         lam: FloatArray,
         modes: Sequence[FreeModes | None],
+        *,
+        stuck: bool = False,
     ) -> None:
         self.chosen: BoolArray = np.zeros(len(lam), bool)
+        self.slips = False
         if rows is not None and problem is not None:
-            self.chosen = _kept_rows(rows, lam)
+            self.chosen = _kept_rows(rows, lam, stuck=stuck)
+            normals = np.flatnonzero(rows.law == Law.COULOMB)[::3]
+            self.slips = bool((self.chosen[normals] & ~self.chosen[normals + 1]).any()) if len(normals) else False
         self.count = int(self.chosen.sum())
         free = [np.zeros((0, 0)) if each is None else each.weighted.T for each in modes]
         total = self.count + sum(len(each) for each in free)
@@ -181,9 +195,9 @@ class _Active:
         return -self.inverse @ slope
 
 
-def _kept_rows(rows: Rows, lam: FloatArray) -> BoolArray:
+def _kept_rows(rows: Rows, lam: FloatArray, *, stuck: bool) -> BoolArray:
     """Rows whose δ stays: bilateral ones, bounded ones inside their bounds, contacts that push, and tangents of those
-    that stick.
+    that stick, or with `stuck` of all that push.
     """
     law = rows.law
     inside = (lam > rows.lower) & (lam < rows.upper)
@@ -192,25 +206,26 @@ def _kept_rows(rows: Rows, lam: FloatArray) -> BoolArray:
     if len(cones):
         force, mu = lam[cones].reshape(-1, 3), rows.mu[cones[::3]]
         pushes = force[:, 0] > 0.0
-        sticks = pushes & (np.linalg.norm(force[:, 1:], axis=1) < (1.0 - 1e-6) * mu * force[:, 0])
+        sticks = pushes if stuck else pushes & (np.linalg.norm(force[:, 1:], axis=1) < (1.0 - 1e-6) * mu * force[:, 0])
         kept[cones] = np.stack([pushes, sticks, sticks], axis=1).ravel()
     return np.asarray(kept)
 
 
-def _lawful(rows: Rows, lam: FloatArray, size: float) -> bool:
-    """Whether λ obeys the bounds of its rows; `size` (N) is the largest force."""
-    slack = 1e-9 * size
-    fine: Any = np.ones(len(lam), bool)
-    law = rows.law
-    fine &= (law != Law.SIGNORINI) | (lam >= -slack)
-    fine &= (law != Law.BOUNDED) | ((lam >= rows.lower - slack) & (lam <= rows.upper + slack))
+def _lawful(rows: Rows, lam: FloatArray) -> FloatArray:
+    """λ brought into the bounds of its rows and into the cones of friction."""
+    law, made = rows.law, lam.copy()
+    pushing = law == Law.SIGNORINI
+    made[pushing] = np.maximum(made[pushing], 0.0)
+    bounded = law == Law.BOUNDED
+    made[bounded] = np.clip(made[bounded], rows.lower[bounded], rows.upper[bounded])
     cones = np.flatnonzero(law == Law.COULOMB)
     if len(cones):
-        force, mu = lam[cones].reshape(-1, 3), rows.mu[cones[::3]]
-        normal, tangential = force[:, 0], np.linalg.norm(force[:, 1:], axis=1)
-        if (normal < -slack).any() or (tangential > mu * np.maximum(normal, 0.0) * (1.0 + 1e-3) + slack).any():
-            return False
-    return bool(fine.all())
+        force, mu = made[cones].reshape(-1, 3), rows.mu[cones[::3]]
+        force[:, 0] = np.maximum(force[:, 0], 0.0)
+        tangential, most = np.linalg.norm(force[:, 1:], axis=1), mu * force[:, 0]
+        force[:, 1:] *= np.where(tangential > most, most / np.maximum(tangential, 1e-300), 1.0)[:, None]
+        made[cones] = force.ravel()
+    return made
 
 
 def _pulled(H: Sequence[sparse.csr_matrix], lam: FloatArray, like: Sequence[FloatArray]) -> Motion:
