@@ -33,7 +33,7 @@ def test_every_stage_of_the_step_is_drawn(architecture, root):
     ("file", "function"),
     [
         ("implicit_midpoint.py", "ImplicitMidpoint.__call__"),
-        ("quasi_static.py", "_Equilibrium._linear_solve"),
+        ("regularized_solves.py", "RegularizedSolves._plain_solve"),
     ],
 )
 def test_the_other_steppers_call_the_same_stages_in_the_same_order(file, function, architecture, root):

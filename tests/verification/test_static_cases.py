@@ -3,7 +3,8 @@ slow dynamics of the same world comes to rest.
 """
 
 import pytest
-from tests.verification.static_cases import CASES
+
+from tests.verification.statics.table import CASES
 
 MOST_SOLVES = 200
 

@@ -1,0 +1,272 @@
+"""Linear solves of a quasi-static equilibrium, and their regularization.
+
+Two multiples of the mass may be added to the stiffness:
+
+- σM of bodies that their own supports leave free, or whose tangent is not positive definite. It is a proximal term: the
+  residual does not know it, so the equilibrium does not depend on it, and `stepping.refinement` removes its effect on
+  the linear solve.
+- the damping cM, with which the iteration follows the overdamped motion to the next stable equilibrium.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pliant.core.arrays import transposed_product
+from pliant.core.errors import SingularError
+from pliant.core.immutable import evolve
+from pliant.core.types import FloatArray
+from pliant.materials import Tangent
+from pliant.models.model import Factor, System
+from pliant.models.rigid import RigidModel
+from pliant.solvers.contact import MixedProblem
+from pliant.stepping.bodies import StepBodies
+from pliant.stepping.newton import check_finite
+from pliant.stepping.refinement import refined
+from pliant.stepping.session import DirectSession
+from pliant.stepping.stages import (
+    Correction,
+    Detection,
+    Factorization,
+    Linearization,
+    Step,
+    assemble,
+    condense,
+    correct,
+    detect,
+    factorize,
+    linearize,
+    solve,
+)
+
+LEAST_WELDED = 1e-8
+"""Least fraction of the σM of a welded rigid body: what holds the body, however soft, soon outweighs it."""
+LEAST_LOOSE = 0.1
+"""Least fraction of the σM of a body that contacts hold: below, the free motion of a linear solve is so long that the
+contact forces lose their digits.
+"""
+FIRST_SHIFT, FAR_SHIFT, MOST_SHIFT = 1e-6, 1e-5, 1e-2
+"""σM as a fraction of the stiffness, where the exact tangent is not positive definite; beyond, it is projected."""
+NEAR = 0.05
+"""Relative residual above which an indefinite tangent is projected: far from equilibrium its negative curvature says
+little about where that is, and the projected one goes downhill.
+"""
+LOOSE_SHARE = 1e-3
+"""σM of a soft body that contacts hold, over its stiffness: under its weight it moves by millimetres in a solve."""
+FARTHEST = 0.25
+"""How far colliding bodies approach each other in a linear solve at most, over the size of the smallest of them."""
+_INDEFINITE = "the stiffness stays indefinite whatever multiple of the mass is added: check the loads"
+
+
+class RegularizedSolves:
+    """The linear solves of one quasi-static solve in progress, at the bodies of `step`.
+
+    `shift` σ is the fraction of the mass that was last added to the stiffness; `indefinite` says whether a tangent was
+    not positive definite. With `once` a fixed number of linear solves is all that is asked for.
+    """
+
+    def __init__(self, step: Step, *, once: bool = False) -> None:
+        world = step.world
+        self.step = step
+        self.shift = self.damping = 0.0
+        self.ease = 1.0
+        self.indefinite = False
+        indices = range(len(world.models))
+        self._once = once
+        self._welded = [any(each.welds(index) for each in world.constraints) for index in indices]
+        self._held = [any(each.constrains(index) for each in world.constraints) for index in indices]
+        pairs: list[Any] = [each for each in world.constraints if each.is_contact]
+        self._apart = [pair for pair in pairs if pair.a is not pair.b]
+        self._follows = isinstance(step.session, DirectSession)
+        self._stable, self._nearness = True, np.inf
+        self._last: tuple[list[System] | None, Any, MixedProblem | None] = (None, None, None)
+        self.begin(step.bodies)
+
+    def begin(self, bodies: StepBodies) -> None:
+        """Start from `bodies`, at another load or from another state."""
+        triples = list(zip(bodies.world.models, bodies.start.q, self._held, strict=True))
+        kept = [None if held else model.free_modes(q) for model, q, held in triples]
+        self._loose = [not self._once and held and _is_free(model, q) for model, q, held in triples]
+        self.step = evolve(self.step, bodies=bodies, free_modes=tuple(kept), assembly=None, lam=np.zeros(0), dx=())
+        self.shift, self.ease, self.damping = 0.0, 1.0, 0.0
+        self._shifts = [0.0] * len(self._held)
+
+    def _plain_solve(self, tangent: Tangent) -> Correction:
+        """One linear solve, with σ raised until the matrix is positive definite; the bodies stay where they are."""
+        self.step = step = self._with_free_modes()
+        contacts = detect(step)
+        rows = assemble(step, contacts)
+        for _ in range(14):
+            systems = linearize(step, tangent, self)
+            try:
+                factors = factorize(step, systems)
+                break
+            except SingularError:
+                self.shift = FIRST_SHIFT if self.shift == 0.0 else 10.0 * self.shift
+        else:
+            raise SingularError(_INDEFINITE)
+        free = solve(step, factors)
+        problem = condense(step, rows, factors, free)
+        correction = correct(step, rows, factors, free, problem)
+        check_finite(correction)
+        self.shift *= 0.1 if self.shift > 1e-7 else 0.0
+        self.step = correction.step
+        return correction
+
+    def _linear_solve(self, tangent: Tangent) -> Correction:
+        """One linear solve without the effect of its regularization; the bodies stay where they are. Contacts are
+        looked for again where bodies would move farther than they were looked for.
+        """
+        self.step = step = self._with_free_modes()
+        if self._follows:
+            self.step = step = evolve(step, session=evolve(step.session, follow=True))
+        contacts = detect(step)
+        stiffness, factors = self._factors(step, tangent)
+        self.indefinite |= factors.projected or self.shift > 0.0
+        free = solve(step, factors)
+
+        def corrected(found: Detection | None) -> Correction:
+            rows = assemble(step, found)
+            problem = condense(step, rows, factors, free)
+            made = self._refined(correct(step, rows, factors, free, problem), stiffness, factors, problem)
+            check_finite(made)
+            return made
+
+        correction = corrected(contacts)
+        if self._apart:
+            reach = min(1.2 * self._approach(correction), self._farthest())
+            if any(reach > pair.margin for pair in self._apart):
+                correction = corrected(detect(evolve(step, bodies=evolve(step.bodies, approach=reach))))
+        self.step = correction.step
+        return correction
+
+    def _shifted(self, step: Step, tangent: Tangent) -> Factorization:
+        """Factors of a tangent that is projected where it is not positive definite, with σ raised for all bodies where
+        that does not help.
+        """
+        for _ in range(14):
+            systems = linearize(step, tangent, self)
+            try:
+                return factorize(step, systems)
+            except SingularError:
+                self.shift = 1e-6 if self.shift == 0.0 else 10.0 * self.shift
+        raise SingularError(_INDEFINITE)
+
+    def _factors(self, step: Step, tangent: Tangent) -> tuple[list[System] | None, Factorization]:
+        """K of each body, and the factors of K + σM with σ raised for those bodies that need it; None for K, and the
+        factors of a projected tangent, where σ would get too large.
+        """
+        self.shift = 0.0
+        made = linearize(step, tangent)
+        stiffness = [system.copied() for system in made.systems]
+        systems, factors = [], []
+        for index, K in enumerate(stiffness):
+            while True:
+                system = K.copied()
+                self._regularize(step, index, system)
+                try:
+                    with step.timers.stage("factorize"):
+                        factors.append(system.factorize())
+                    systems.append(system)
+                    break
+                except SingularError:
+                    self._shifts[index] = max(FIRST_SHIFT, 10.0 * self._shifts[index])
+                    far = self._nearness > NEAR and not self._loose[index]
+                    if self._shifts[index] > (FAR_SHIFT if far else MOST_SHIFT):
+                        self._shifts[index] = 0.0
+                        return None, self._shifted(step, tangent)
+        self.shift = max(self._shifts)
+        self._shifts = [0.1 * shift if shift > FIRST_SHIFT else 0.0 for shift in self._shifts]
+        kept = Linearization(tuple(systems), made.forces, tangent, made.round_off, self)
+        observed = step.session.observe(made.systems)
+        return stiffness, Factorization(kept, tuple(factors), observed, False)
+
+    def _refined(
+        self,
+        correction: Correction,
+        stiffness: list[System] | None,
+        factors: Factorization,
+        problem: MixedProblem | None,
+    ) -> Correction:
+        """The correction without the regularization of its matrices, where that leaves it stable and lawful."""
+        self._stable = True
+        self._last = (stiffness, factors, problem)
+        regularized = self.shift > 0.0 or any(self._loose)
+        symmetric = all(getattr(system, "symmetric", True) for system in factors.linearization.systems)
+        if stiffness is None or not regularized or self.damping or not symmetric or not self._follows:
+            return correction
+        step = correction.step
+        rows = None if step.assembly is None or problem is None else step.assembly.rows
+        moved = [system.constrained_dx for system in stiffness]
+        dx = [x if h is None else x - h for x, h in zip(correction.dx, moved, strict=True)]
+        forces = [system.r for system in factors.linearization.systems]
+        found = refined(stiffness, factors.factors, rows, problem, dx, step.lam, forces, step.free_modes)
+        self._stable = found.stable
+        total = tuple(x if h is None else x + h for x, h in zip(found.dx, moved, strict=True))
+        bodies = step.bodies
+        if rows is not None and bodies.reactions is not None:
+            pushes = tuple(
+                transposed_product(H, found.lam).reshape(x.shape) for H, x in zip(rows.H, total, strict=True)
+            )
+            bodies = evolve(bodies, reactions=bodies.reactions._replace(lam=found.lam, generalized=pushes))
+        return correction._replace(step=evolve(step, bodies=bodies, lam=found.lam, dx=total))
+
+    def regularize(self, step: Step, systems: Sequence[System]) -> None:
+        """A += σM + cM, and balanced loads for bodies that can move freely."""
+        for index, system in enumerate(systems):
+            self._regularize(step, index, system)
+
+    def _regularize(self, step: Step, index: int, system: System) -> None:
+        model, modes = step.world.models[index], step.free_modes[index]
+        if not system.elastic and self._welded[index]:
+            system.add_mass(max(self.ease, LEAST_WELDED))
+            return
+        ease = max(self.ease, LEAST_LOOSE)
+        least = LOOSE_SHARE * ease if self._loose[index] else 1e-8 if modes is not None else 0.0
+        shift = max(self.shift, self._shifts[index], self.damping, least, model.min_inertia_correction)
+        if not system.elastic and not self._once:
+            system.add_mass(ease)
+        elif shift:
+            system.add_mass(shift if system.elastic else 1.0)
+        if modes is not None:
+            system.r = np.where(model.constrained, 0.0, modes.balanced(system.r))
+
+    def constrain(self, factors: Sequence[Factor], dx: list[FloatArray]) -> None:
+        """Hold the free rigid motion of each body with the inertia forces that it takes."""
+        for index, (factor, modes) in enumerate(zip(factors, self.step.free_modes, strict=True)):
+            if modes is not None:
+                dx[index] = modes.without_rigid_motion(dx[index], factor.solve(modes.weighted))
+
+    def _with_free_modes(self) -> Step:
+        """The step with the free rigid motions at the present positions: those of frames turn with them."""
+        step = self.step
+        if all(modes is None or not m.has_frames for modes, m in zip(step.free_modes, step.world.models)):
+            return step
+        found = [
+            modes if modes is None or not model.has_frames else model.free_modes(trial.positions())
+            for modes, model, trial in zip(step.free_modes, step.world.models, step.bodies.trials, strict=True)
+        ]
+        return evolve(step, free_modes=tuple(found))
+
+    def _approach(self, correction: Correction) -> float:
+        """How far two colliding bodies move against each other in the correction at most, m."""
+        bodies = correction.step.bodies
+        before = bodies.view()
+        after = bodies.moved(correction.dx).view()
+        return max((pair.approached(before, after) for pair in self._apart), default=0.0)
+
+    def _farthest(self) -> float:
+        """Longest approach of colliding bodies in one linear solve, m."""
+        world, q = self.step.world, self.step.bodies.start.q
+        indices = {index for pair in self._apart for index in (pair.a.index, pair.b.index) if index is not None}
+        sizes = [float(np.ptp(world.models[k].node_positions(q[k]), axis=0).max()) for k in indices]
+        sizes += [2.0 * getattr(pair.b.solid, "radius", 0.0) for pair in self._apart if pair.b.index is not None]
+        return FARTHEST * min((size for size in sizes if size > 0.0), default=np.inf)
+
+
+def _is_free(model: Any, q: FloatArray) -> bool:
+    """Whether the supports of a body leave some of its rigid motions open."""
+    return isinstance(model, RigidModel) or model.free_modes(q) is not None
