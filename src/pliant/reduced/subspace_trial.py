@@ -7,7 +7,7 @@ an equilibrium of the reduced body.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 from pliant.core.errors import InputError, SingularError
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.model import GeometricStiffness, Residual, StepStart
+from pliant.models.model import GeometricStiffness, Residual, StepStart, System
 from pliant.models.volume.loads import PressureStiffness
 from pliant.models.volume.segments import SegmentStiffness
 from pliant.models.volume.trial import NodalTrial
@@ -37,16 +37,13 @@ Pairing = tuple[Any, FloatArray]
 
 
 class SubspaceFactor:
-    """D Â⁻¹ Dᵀ of the motions D (3n, m), by Cholesky's factor of Â (m, m); `known` is a nodal force with its
-    projection.
-    """
+    """D Â⁻¹ Dᵀ of the motions D (3n, m), by Cholesky's factor of Â (m, m); `known` is a force and its projection."""
 
     def __init__(self, name: str, here: Configuration, A: FloatArray, known: Pairing) -> None:
         lower, info = lapack.dpotrf(A, lower=1, clean=0)
         if info or not (lower.diagonal() ** 2 > _SINGULAR * A.diagonal()).all():
             raise SingularError(
-                f"the matrix of {name!r} over its {len(A)} motions is not positive definite: use a smaller dt, or "
-                "constrain the body"
+                f"the matrix of {name!r} over {len(A)} motions is indefinite: reduce dt or constrain the body"
             )
         self._here, self._lower, self._known = here, lower, known
         self.solved: Pairing = (None, np.zeros(0))
@@ -80,7 +77,7 @@ class SubspaceFactor:
 
 
 @dataclass(eq=False)
-class SubspaceSystem:
+class SubspaceSystem(System):
     """Â ẑ = Dᵀr of a reduced volume: A (m, m) over its motions, r (n, 3) in N; see `VolumeSystem`."""
 
     model: SubspaceModel
@@ -92,7 +89,6 @@ class SubspaceSystem:
     warped: bool
     constrained_dx: FloatArray | None = None
     factor: SubspaceFactor | None = None
-    elastic: ClassVar[bool] = True
 
     def factorize(self) -> SubspaceFactor:
         """Numeric factor of Â."""
@@ -105,19 +101,16 @@ class SubspaceSystem:
         z = self.factor.solved[1] if solved and self.factor is not None else self.here.dual @ x.ravel()
         return self.here.spread(self.A @ z)
 
-    def add_mass(self, share: float) -> None:
+    def add_mass(self, fraction: float) -> None:
         """Â += σ DᵀMD."""
         mass = self.here.mass
-        self.A += share * float(np.abs(np.diagonal(self.A)).mean() / np.diagonal(mass).mean()) * mass
+        self.A += fraction * float(np.abs(np.diagonal(self.A)).mean() / np.diagonal(mass).mean()) * mass
 
     def diagonal(self) -> FloatArray:
         """Diagonal of Z Â Zᵀ, which takes motions to nodal forces, (n, 3)."""
         dual = self.here.dual
         diagonal: FloatArray = ((self.A @ dual) * dual).sum(axis=0).reshape(-1, 3)
         return diagonal
-
-    def release(self, factor: Any) -> None:
-        """Nothing to release."""
 
     def add_stiffness(self, K: GeometricStiffness) -> None:
         """Â += Dᵀ K D, unless Â is warped and K belongs to stresses."""
@@ -139,9 +132,10 @@ class SubspaceSystem:
 class SubspaceTrial(NodalTrial):
     """One step of a `SubspaceModel` from positions q and velocities v (n, 3); see `models.model.Trial`."""
 
+    model: SubspaceModel
+
     def __init__(self, model: SubspaceModel, start: StepStart) -> None:
-        super().__init__(start)
-        self.model = model
+        super().__init__(model, start)
         self._start: Configuration | None = None
         self._start_stiffness: FloatArray | None = None
         if model.supports and model.prescribed(start.controls) is not model.rest:
@@ -191,8 +185,8 @@ class SubspaceTrial(NodalTrial):
         return here.spread(here.forces(force))
 
     def full_residual(self, along: Residual, push: FloatArray | None) -> Residual:
-        """The residual (n, 3), N, of the volume with all its unknowns and integration points, and the forces `push` of
-        rows: that along the motions knows nothing of supports, nor of what the motions cannot balance.
+        """The residual (n, 3), N, of the full-order volume with the forces `push` of rows: includes reactions of
+        supports and what the motions cannot balance.
         """
         model = self.model
         start = StepStart(self._q, self._v, self._scheme, self._gravity, self._controls, self.workspace)
@@ -207,10 +201,6 @@ class SubspaceTrial(NodalTrial):
     def driven(self, motion: FloatArray) -> SubspaceTrial:
         """Raise an `InputError`: supports of a reduced body do not move."""
         raise InputError(f"supports of {self.model.name!r} cannot move: its modes are zero there; keep the full body")
-
-    def must_move(self) -> bool:
-        """Whether constrained nodes have yet to move to their prescribed positions: never."""
-        return False
 
     def _balance(
         self, x: FloatArray, here: Configuration, energy: float, internal: FloatArray
