@@ -19,6 +19,7 @@ from pliant.collision import (
     CollisionSurface,
     ContactSet,
     Cylinder,
+    Plane,
     ProximityOptions,
     Sphere,
     ball_contacts,
@@ -177,10 +178,27 @@ class ContactPair(Constraint):
         if self.a is self.b:
             assert self.a.surface is not None
             return _closing(*self._ends(self.a, view), self.margin, self.a.surface.longest_edge) - self.margin
-        shifts = [end - start for start, end in (self._ends(side, view) for side in (self.a, self.b))]
+        ends = [self._ends(side, view) for side in (self.a, self.b)]
+        shifts = [end - start for start, end in ends]
         mean = shifts[1].mean(axis=0)
         approach = sum(float(np.sqrt(((shift - mean) ** 2).sum(axis=1).max())) for shift in shifts)
-        return approach - self._margin(view)
+        beyond = approach - self._margin(view)
+        return beyond if beyond <= 0.0 or self._within(approach, ends[0][0], ends[1][0], view) else 0.0
+
+    def _within(self, approach: float, first: FloatArray, second: FloatArray, view: RowView) -> bool:
+        """Whether the sides, with points `first` (n, 3) and `second` (m, 3) m at the start of the step, were so near
+        that they can have met after an `approach` (m).
+        """
+        a, b = self.a, self.b
+        reach = approach + a.radius + b.radius
+        if b.surface is None and b.solid is not None:
+            if a.surface is not None and not isinstance(b.solid, Plane):  # faces may be nearer than their corners
+                reach += a.surface.longest_edge
+            pose = b.q_start(view)
+            return bool((b.solid.distance((first - pose[0]) @ pose[1:]).gap <= reach).any())
+        return bool((first.min(axis=0) <= second.max(axis=0) + reach).all()) and bool(
+            (second.min(axis=0) <= first.max(axis=0) + reach).all()
+        )
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
         """A warning where the motion outran detection."""
