@@ -26,6 +26,8 @@ from pliant.stepping.stages import Correction, Step
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-7, 10.0
 """Damping cM as a fraction of the stiffness: at first, where it is dropped, and at most."""
+LAWFUL = 1e-7
+"""Residual of the laws of constraint forces with which an equilibrium is accepted, relative to the free gaps."""
 MOST_ESCAPES, PERTURBATION = 4, 1e-3
 """How often an unstable equilibrium is left in one solve, and by which fraction of the motion so far at first."""
 LONGEST_STEP = 64.0
@@ -78,7 +80,8 @@ class Equilibrium(RegularizedSolves):
             self._adapt(residual, history[-1])
             self._nearness = residual
             history.append(residual)
-            settled = full and self._contacts_settled(correction) and not self.step.bodies.must_move()
+            lawful = self.step.constraint_status.ok or self.step.constraint_residual <= LAWFUL
+            settled = full and lawful and self._contacts_settled(correction) and not self.step.bodies.must_move()
             if convergence.reached(residual, forces.scale, correction, self.step) and settled:
                 if self._inverted():
                     return self._fails("the equilibrium found has inverted elements")

@@ -78,7 +78,8 @@ class _Walk:
         return longest
 
     def at_once(self) -> bool:
-        """Newton at the full load: with full steps, because bending makes a line search timid, then with line search.
+        """Newton at the full load: with full steps, because bending makes a line search timid; under loads alone then
+        with line search. Commands of actuators are better followed: a long step may end in another equilibrium.
 
         With friction the outcome counts only where it does not depend on the path.
         """
@@ -94,7 +95,7 @@ class _Walk:
             return False
         if equilibrium.newton(self._tolerance, AT_ONCE):
             return True
-        if self._pairs and self._rebase:
+        if self._rebase and (self._pairs or self._path.commanded):
             return False
         equilibrium.move_to(start)
         return equilibrium.newton(self._tolerance, AT_ONCE, search=True)

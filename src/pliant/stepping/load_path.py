@@ -50,6 +50,11 @@ class LoadPath:
         """The state in which the path begins."""
         return self._state
 
+    @property
+    def commanded(self) -> bool:
+        """Whether commands of actuators change along the path."""
+        return bool(self._begin)
+
     def values(self, s: float) -> dict[Any, Any]:
         """The controls at the parameter s."""
         made = dict(self._values)

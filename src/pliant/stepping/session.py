@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from pliant.constraints import Assembly, Constraint, forces_of
-from pliant.core.errors import ConvergenceError
+from pliant.core.errors import ConvergenceError, PliantWarning
+from pliant.core.status import Status
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
 from pliant.models.workspace import Workspace
@@ -15,8 +17,12 @@ from pliant.solvers.contact import MixedProblem, solve
 from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
 
-USUAL_TOLERANCE = 1e-8
-"""Residual of the solver of constraint forces, relative to the free gaps."""
+USABLE = 1e-2
+"""Residual of the laws, relative to the gaps without forces, up to which a step goes on from the best λ found."""
+_NOT_CONVERGED = (
+    "constraint forces of a step did not reach the tolerance of their laws within the budget of the solver; the best "
+    "ones are used: read info.constraint_residual, and take smaller steps or fewer redundant contacts where it matters"
+)
 
 
 class Condensed(NamedTuple):
@@ -34,7 +40,8 @@ class Condensed(NamedTuple):
 
 class Solution(NamedTuple):
     """Constraint forces λ (rows,), N. `dx_free`, `bodies` and `session` are those given, or as an inverse changed them
-    by moving supports; `report` is what the session has to say about the step.
+    by moving supports; `report` is what the session has to say about the step. `status` says how the search for λ ended
+    and `residual` how far λ is from the laws of the rows, relative to the gaps without forces.
     """
 
     lam: FloatArray
@@ -42,6 +49,8 @@ class Solution(NamedTuple):
     bodies: StepBodies
     session: Session
     report: Any = None
+    status: Status = Status.CONVERGED
+    residual: float = 0.0
 
 
 class Session(Protocol):
@@ -71,12 +80,10 @@ class RowSolver(Protocol):
 class DirectSession:
     """The laws of the rows decide; `constraints` are rows beside those of the world.
 
-    `tolerance` is that of the solver. With `follow` it starts from λ of the last linear solve of the step, otherwise
-    from that of the last step.
+    With `follow` the solver starts from λ of the last linear solve of the step, otherwise from that of the last step.
     """
 
     constraints: Sequence[Constraint] = ()
-    tolerance: float = USUAL_TOLERANCE
     follow: bool = False
 
     def observe(self, systems: Sequence[System]) -> Any:
@@ -90,12 +97,14 @@ class DirectSession:
         else:
             warm = warm_start(bodies.start, keys)
         try:
-            lam = solve(condensed.problem, warm, tolerance=self.tolerance).lam
+            found = solve(condensed.problem, warm, quick=not self.follow)
         except ConvergenceError as error:
-            if self.tolerance >= USUAL_TOLERANCE or error.result is None or error.result.residual > USUAL_TOLERANCE:
+            if error.result is None or not error.result.residual <= USABLE:
                 raise
-            lam = error.result.lam  # more than the usual tolerance was asked for, and rounding does not give it
-        return Solution(lam, condensed.dx_free, bodies, self)
+            found = error.result
+            if not self.follow:  # an iteration to a tolerance goes on from these forces, and judges the last ones
+                warnings.warn(_NOT_CONVERGED, PliantWarning, stacklevel=2)
+        return Solution(found.lam, condensed.dx_free, bodies, self, status=found.status, residual=found.residual)
 
 
 def begin_session(
