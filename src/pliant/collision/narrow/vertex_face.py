@@ -119,7 +119,7 @@ def _search(
     triangle_edges, edge_triangles, around_start, around = b.triangle_edges, b.edge_triangles, b.fan_start, b.fan
     same, reach, rest_reach = limits.same, limits.margin * limits.margin, limits.rest * limits.rest
     remembers, wall = len(history.keys) > 0, limits.wall * limits.wall
-    checked, spot = not same and b.closed, np.empty((1, 3))
+    checked, spot, inset = not same and b.closed, np.empty((1, 3)), INSET * limits.margin
     side = np.zeros(len(x) if checked else 0, np.int8)  # 1 outside of b, −1 inside, 0 not known yet
     for m in range(len(candidates)):
         vertex, face = candidates[m, 0], candidates[m, 1]
@@ -146,10 +146,11 @@ def _search(
             continue
         if gap < 0.0 and last >= 0 and turned <= 0.0:
             continue
-        if checked and gap < 0.0 and last < 0:
-            # the face may not be the nearest of all, as it has to face the vertex: then its sign means nothing
+        if checked and gap < 0.0 and last < 0 and distance > inset * inset:
+            # the face may not be the nearest of all, as it has to face the vertex: then its sign means nothing; at a
+            # vertex that is within rounding of the face, as at rest, there is none nearer
             if side[vertex] == 0:
-                fill_inset(x, vertex, fan_start, fan, normals, INSET * limits.margin, spot)
+                fill_inset(x, vertex, fan_start, fan, normals, inset, spot)
                 true_gap = distance_to_all(
                     spot, 0, y, normals_b, corners, triangle_edges, edge_triangles, around_start, around
                 )
