@@ -140,14 +140,16 @@ class ContactPair(Constraint):
                 capacity=self.capacity,
             )  # fmt: skip
         if a.surface is not None and isinstance(b.solid, ROUND):
-            return self._with_round(view, a.surface, contacts, margin)
+            return self._with_round(view, a.surface, contacts, margin, previous)
         return contacts
 
-    def _with_round(self, view: RowView, surface: CollisionSurface, contacts: ContactSet, margin: float) -> ContactSet:
+    def _with_round(
+        self, view: RowView, surface: CollisionSurface, contacts: ContactSet, margin: float, previous: ContactSet | None
+    ) -> ContactSet:
         """Contacts of the vertices with a round solid, and those of edges and faces between them."""
         a, solid, pose = self.a, self.b.solid, self.b.q(view)
         points = a.map.points(a.q(view))
-        found = [edge_contacts(surface, points, solid, pose, margin=margin, pair=self.pair)]
+        found = [edge_contacts(surface, points, solid, pose, margin=margin, pair=self.pair, previous=previous)]
         if isinstance(solid, Cylinder):
             found.append(rim_contacts(surface, points, solid, pose, margin=margin, pair=self.pair))
         elif isinstance(solid, Sphere | Capsule):

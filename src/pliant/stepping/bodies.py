@@ -44,7 +44,8 @@ class StepBodies:
 
     `load_fraction` in [0, 1] is the fraction of their way that constrained DoFs go. `fictitious` are forces of each
     body, of the shape of its dx, N (and N·m), that are subtracted from the residuals on a load path; None: the true
-    problem. `approach` (m) widens the detection of contacts beyond their margins.
+    problem. `approach` (m) widens the detection of contacts beyond their margins; `recent` are the memories of the last
+    linear solve, with which detection goes on in an iteration to a tolerance.
     `reactions` are those of the last linear solve, None before it or where no constraint acts.
     """
 
@@ -57,6 +58,7 @@ class StepBodies:
     load_fraction: float = 1.0
     fictitious: tuple[FloatArray, ...] | None = None
     approach: float = 0.0
+    recent: tuple[Any, ...] | None = None
 
     @classmethod
     def begin(
@@ -187,6 +189,11 @@ class StepBodies:
     def views(self, session_count: int) -> list[RowView]:
         """`view` for each constraint of the world, with what it remembers, and for `session_count` others."""
         view, known = self.view(), self.start.memories or (None,) * len(self.world.constraints)
+        if self.recent is not None:
+            known = tuple(
+                now if constraint.is_contact else before
+                for constraint, now, before in zip(self.world.constraints, self.recent, known, strict=False)
+            )
         return [
             *(view if memory is None else evolve(view, memory=memory) for memory in known),
             *(view for _ in range(session_count)),

@@ -140,6 +140,11 @@ class RegularizedSolves:
             reach = min(1.2 * self._approach(correction), self._farthest())
             if any(reach > pair.margin for pair in self._apart):
                 correction = corrected(detect(evolve(step, bodies=evolve(step.bodies, approach=reach))))
+        if correction.step.assembly is not None and self._follows:
+            recent = correction.step.assembly.memories[: len(step.world.constraints)]
+            correction = correction._replace(
+                step=evolve(correction.step, bodies=evolve(correction.step.bodies, recent=recent))
+            )
         self.step = correction.step
         return correction
 

@@ -200,8 +200,7 @@ def indenter(shape, friction=0.0, depth=0.004, slide=0.0, cells=(20, 12, 6)):
         return (slide * max(t - 0.5, 0.0) * 2.0, 0, -down), (0, 0, 0)
 
     tool = {
-        "ball": lambda: pl.Obstacle.sphere(center=(0.05, 0.03, 0.0451), radius=0.015, motion=motion),
-        "punch": lambda: pl.Obstacle.box(center=(0.05, 0.03, 0.0351), size=(0.022, 0.022, 0.01), motion=motion),
+        "ball": lambda: pl.Obstacle.sphere(center=(0.05, 0.03, 0.0701), radius=0.04, motion=motion),
         "roller": lambda: pl.Obstacle.cylinder(
             start=(0.04, -0.05, 0.0451), end=(0.04, 0.11, 0.0451), radius=0.015, motion=motion
         ),
@@ -219,28 +218,14 @@ def indenter(shape, friction=0.0, depth=0.004, slide=0.0, cells=(20, 12, 6)):
 # Free bodies held by contacts ----------------------------------------------------------------------------------------
 
 
-def ball_on_arm(friction=0.5):
-    """A steel ball in the hollow of a clamped arm that sags under it: two fences keep it on the arm."""
+def box_on_arm(friction=0.5):
+    """A rigid box on a clamped arm that sags under it and tilts it; friction keeps it from sliding off."""
     scene = pl.Scene(gravity=(0, 0, -9.81))
-    mesh = pl.mesh.box((0.1, 0.03, 0.01), (12, 4, 2), element="hex8")
-    mesh = mesh.mapped(
-        lambda x: (
-            x
-            + np.stack(
-                [
-                    0 * x[:, 0],
-                    0 * x[:, 1],
-                    8.0 * (x[:, 0] - 0.05) ** 2 * (x[:, 2] > 0.004) + 8.0 * (x[:, 1] - 0.015) ** 2,
-                ],
-                axis=1,
-            )
-        )
-    )
-    stiff = pl.materials.NeoHookean(young=2e6, poisson=0.3, density=1e3)
-    arm = scene.add(pl.Volume(mesh, stiff, clamp=pl.regions.plane(axis="x", at=0)))
-    ball = scene.add(pl.RigidBody.sphere(radius=0.008, mass=0.01, position=(0.05, 0.015, 0.0187)))
-    scene.collide(arm, ball, friction=friction)
-    return Case(scene.compile(), lambda s, i: -i.contact_force(arm, ball)[2], expected=0.01 * 9.81)
+    stiff = pl.materials.NeoHookean(young=1e6, poisson=0.3, density=1e3)
+    arm = box(scene, (0.1, 0.03, 0.01), (12, 4, 2), material=stiff, clamp=pl.regions.plane(axis="x", at=0))
+    thing = scene.add(pl.RigidBody.box(size=(0.02, 0.02, 0.02), mass=0.02, position=(0.07, 0.0151, 0.0201)))
+    scene.collide(arm, thing, friction=friction)
+    return Case(scene.compile(), lambda s, i: -i.contact_force(arm, thing)[2], expected=0.02 * 9.81)
 
 
 def held_box(friction=0.6):

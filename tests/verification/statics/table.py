@@ -16,9 +16,9 @@ from tests.verification.statics.actuated import (
 )
 from tests.verification.statics.case import Case
 from tests.verification.statics.contact import (
-    ball_on_arm,
     block_on_floor,
     block_on_slope,
+    box_on_arm,
     column_between_walls,
     held_box,
     indenter,
@@ -63,11 +63,13 @@ CASES: dict[str, Callable[[], Case]] = {
     "column between walls": column_between_walls,
     "ball indents block": lambda: indenter("ball"),
     "ball indents block, μ 0.5": lambda: indenter("ball", 0.5),
-    "punch indents block": lambda: indenter("punch"),
+    "block pressed by support, μ 1": lambda: pressed_by_support(1.0),
+    "plane presses block, frictionless": lambda: indenter("plane"),
+    "roller indents block, μ 0.3": lambda: indenter("roller", 0.3),
     "roller indents block": lambda: indenter("roller"),
     "plane presses block, μ 0.3": lambda: indenter("plane", 0.3),
     "ironing, μ 0.3": lambda: indenter("ball", 0.3, slide=0.02),
-    "ball on sagging arm": ball_on_arm,
+    "box on sagging arm": box_on_arm,
     "box held by two pads": held_box,
     "box on block": rigid_box_on_block,
     "trunk at random pulls, 2": lambda: trunk_pulls(2),

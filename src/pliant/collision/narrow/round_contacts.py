@@ -32,9 +32,18 @@ _UPRIGHT = 1e-6
 
 
 def edge_contacts(
-    surface: CollisionSurface, points: FloatArray, solid: Any, pose: FloatArray, *, margin: float, pair: int
+    surface: CollisionSurface,
+    points: FloatArray,
+    solid: Any,
+    pose: FloatArray,
+    *,
+    margin: float,
+    pair: int,
+    previous: ContactSet | None = None,
 ) -> ContactSet:
-    """Contacts of edges of `surface` at `points` (n, 3) m with `solid` at `pose` (4, 3), nearer than `margin` (m)."""
+    """Contacts of edges of `surface` at `points` (n, 3) m with `solid` at `pose` (4, 3), nearer than `margin` (m). Those
+    of the `previous` solve stay until they dip half as far.
+    """
     local = np.ascontiguousarray((points - pose[0]) @ pose[1:])
     ends = solid.distance(local)
     edges = surface.taking_part_edges
@@ -45,10 +54,14 @@ def edge_contacts(
     along, lowest = _lowest(solid, local[nodes[:, 0]], local[nodes[:, 1]])
     chord = (1.0 - along) * ends.gap[nodes[:, 0]] + along * ends.gap[nodes[:, 1]]
     length = np.linalg.norm(local[nodes[:, 1]] - local[nodes[:, 0]], axis=1)
-    kept = (lowest.gap <= margin) & (chord - lowest.gap > _DIP * length)
+    keys = key_base(ContactKind.EDGE_EDGE, pair) + e.astype(np.int64) * EDGE_LIMIT
+    least = np.full(count, _DIP)
+    if previous is not None and previous.count:
+        least[np.isin(keys, previous.key)] *= 0.5
+    kept = (lowest.gap <= margin) & (chord - lowest.gap > least * length)
     weights = np.column_stack([1.0 - along, along, np.zeros(count)])[kept]
     nodes_a = np.column_stack([nodes, np.full(count, -1, np.int32)])[kept].astype(np.int32)
-    key = key_base(ContactKind.EDGE_EDGE, pair) + e[kept].astype(np.int64) * EDGE_LIMIT
+    key = keys[kept]
     distance = Distance(*(array[kept] for array in lowest))
     return _contact_set(ContactKind.EDGE_EDGE, points, nodes_a, weights, distance, pose, key, np.full(len(key), -1))
 
