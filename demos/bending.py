@@ -17,6 +17,7 @@ import numpy as np
 from demos.outcome import Outcome, stage_table
 from pliant import materials, regions
 from pliant import mesh as meshes
+from pliant.actuators.values import Displacement
 from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray
 from pliant.materials import Silicone
@@ -27,7 +28,7 @@ from pliant.stepping import ImplicitEuler, StepInfo
 from pliant.viewer.page import write_page
 from pliant.viewer.picture import write_picture
 from pliant.viewer.surfaces import SurfaceFrames
-from pliant.world import Displacement, Scene, State, World
+from pliant.world import Scene, State, World
 
 SILICONES: tuple[Silicone, ...] = (materials.ecoflex_00_30, materials.dragon_skin_10, materials.dragon_skin_30)
 LENGTH, BASE_RADIUS, TIP_RADIUS = 0.15, 0.012, 0.004

@@ -16,11 +16,12 @@ import numpy as np
 
 from experiments.report import Report
 from experiments.threaded import Thread, Wire, thread
+from pliant.actuators.values import Displacement
 from pliant.core.types import FloatArray
 from pliant.record import Recorder, Run
 from pliant.robots.gripper import Gripper, gripper
 from pliant.stepping import ImplicitEuler, StepInfo
-from pliant.world import Displacement, Scene, State, World
+from pliant.world import Scene, State, World
 
 DT = 0.01
 SECTIONS, OUTSIDE, DEPTH = 15, 0.01, 0.0025

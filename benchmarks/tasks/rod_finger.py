@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.tasks.measure import measure_steps
 from benchmarks.tasks.touch import DT, cables_of_data
 from pliant.actuators import BaseDrive, Cable
+from pliant.actuators.values import Displacement
 from pliant.constraints.channel import Channel
 from pliant.core.types import FloatArray
 from pliant.models.beam import Circle
@@ -21,7 +22,7 @@ from pliant.models.rod import Rod, Slide
 from pliant.models.volume import Rayleigh
 from pliant.robots import finger
 from pliant.stepping import ImplicitEuler
-from pliant.world import Displacement, Scene, World
+from pliant.world import Scene, World
 
 SECTIONS = 12
 PULLS = (0.0, 0.01, 0.02)

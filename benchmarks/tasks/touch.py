@@ -18,6 +18,7 @@ from benchmarks.tasks.measure import measure_steps
 from benchmarks.tasks.peers import run_peers
 from pliant import robots
 from pliant.actuators import Cable, CableRows
+from pliant.actuators.values import Displacement
 from pliant.control import Effector, Inverse
 from pliant.core.errors import InputError
 from pliant.materials import Corotated
@@ -26,7 +27,7 @@ from pliant.models.rigid import Obstacle
 from pliant.models.volume import Rayleigh, Volume
 from pliant.robots.scenes import robot_world
 from pliant.stepping import ImplicitEuler
-from pliant.world import Displacement, Scene, State, World
+from pliant.world import Scene, State, World
 
 DT = 0.01
 LANDED = 40

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.record.touches import TouchesRecorder
+from pliant.record.forces import TouchesRecorder
 from pliant.stepping.info import Contacts
 
 

@@ -47,7 +47,7 @@ def test_things_that_do_not_belong():
 def test_only_bodies_are_placed():
     scene = pl.Scene()
     body = scene.add(pl.Volume(MESH, RUBBER))
-    with pytest.raises(InputError, match="a Support says itself where it stands"):
+    with pytest.raises(InputError, match="a Support has its own position"):
         scene.add(pl.Support(body, pl.regions.everything(), axes="z"), position=(0, 0, 1))
 
 

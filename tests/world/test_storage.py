@@ -53,7 +53,7 @@ def test_a_loaded_world_is_the_same_world(tmp_path):
     for a, b in zip(states[0].q, states[1].q, strict=True):
         np.testing.assert_array_equal(a, b)
     assert loaded.thing("arm").name == "arm"
-    with pytest.raises(pl.InputError, match="nothing in this world is called 'leg'"):
+    with pytest.raises(pl.InputError, match="no object of this world has the name 'leg'"):
         loaded.thing("leg")
 
 
@@ -105,6 +105,6 @@ def test_a_world_keeps_the_scene_as_it_was_compiled(tmp_path):
         assert [thing.name for thing, _ in loaded.source.things] == ["ball"]
         assert not loaded.source.pairs
         np.testing.assert_array_equal(loaded.gravity, (0, 0, -9.81))
-    with pytest.raises(pl.InputError, match="nothing in this world is called 'floor'"):
+    with pytest.raises(pl.InputError, match="no object of this world has the name 'floor'"):
         world.thing("floor")
     assert [thing.name for thing, _ in scene.compile().source.things] == ["ball", "floor"]

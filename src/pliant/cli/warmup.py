@@ -18,6 +18,7 @@ from scipy import sparse
 from pliant import materials, regions
 from pliant import mesh as meshes
 from pliant.actuators import BaseDrive, Cable, Cavity
+from pliant.actuators.values import Displacement, Force, Placement, Pressure, VolumeRatio
 from pliant.cli.output import Output
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing, FacingPair
@@ -44,7 +45,7 @@ from pliant.stepping.minimum_energy import Geometric
 from pliant.viewer.pose_renderer import render_poses
 from pliant.viewer.rasterizer import fit_camera
 from pliant.viewer.surfaces import SurfaceFrames
-from pliant.world import Displacement, Force, Placement, Pressure, Scene, VolumeRatio, World
+from pliant.world import Scene, World
 from pliant.world.reduced import reduced
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh
@@ -19,7 +21,7 @@ class Skin:
     """
 
     mesh: Mesh | None = None
-    local: FloatArray | None = None
-    triangles: IntArray | None = None
+    local: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
+    triangles: IntArray = field(default_factory=lambda: np.zeros((0, 3), np.int32))
     radius: float = 0.0
     map: PointMap | None = None

@@ -1,10 +1,12 @@
-"""Bodies of a run: their names and their shapes at rest, as they are drawn and saved."""
+"""Bodies of a run: names and rest configurations, as they are drawn and saved."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
+
+import numpy as np
 
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh
@@ -16,18 +18,18 @@ from pliant.world import World
 
 @dataclass(frozen=True, eq=False)
 class RecordedBody:
-    """A body in a run: its name and its shape at rest.
+    """A body in a run: its name and its rest configuration.
 
     A volume has its `mesh`; a rigid body has `local` points (p, 3) m and `triangles` (t, 3) in its own frame, and
     `radius` m of the ball around each point; any other body has `skin`, points of its surface embedded in it, their
-    `triangles`, its nodes at rest in `local` and the radius of its section. `handle` is what a person wrote, None in a
+    `triangles`, its nodes at rest in `local` and the radius of its section. `handle` is that of the scene, None in a
     run that was loaded from a file.
     """
 
     name: str
     mesh: Mesh | None
-    local: FloatArray | None = None
-    triangles: IntArray | None = None
+    local: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
+    triangles: IntArray = field(default_factory=lambda: np.zeros((0, 3), np.int32))
     radius: float = 0.0
     handle: Any = None
     skin: PointMap | None = None
@@ -43,10 +45,7 @@ class RecordedBody:
 
     def surface_triangles(self) -> IntArray:
         """Triangles (t, 3) over the points of the body."""
-        if self.mesh is not None:
-            return self.mesh.surface().triangles
-        assert self.triangles is not None
-        return self.triangles
+        return self.triangles if self.mesh is None else self.mesh.surface().triangles
 
 
 def recorded_bodies(world: World) -> tuple[RecordedBody, ...]:
@@ -55,7 +54,7 @@ def recorded_bodies(world: World) -> tuple[RecordedBody, ...]:
 
 
 def recorded_body(model: Model, **options: Any) -> RecordedBody:
-    """One of them; `options` are those of `Model.skin`."""
+    """The body of `model`; `options` are those of `Model.skin`."""
     skin = model.skin(**options)
     return RecordedBody(model.name, skin.mesh, skin.local, skin.triangles, skin.radius, model.spec, skin.map)
 
@@ -65,7 +64,7 @@ def encode_body(body: RecordedBody, index: int) -> tuple[dict[str, Any], dict[st
     rest, cells = (body.local, body.triangles) if body.mesh is None else (body.mesh.points, body.mesh.cells)
     arrays: dict[str, Any] = {f"rest_{index}": rest, f"cells_{index}": cells}
     if body.skin is not None:
-        arrays |= {f"skin_{index}_{name}": getattr(body.skin, name) for name in _arrays_of(type(body.skin))}
+        arrays |= {f"skin_{index}_{name}": getattr(body.skin, name) for name in _names(type(body.skin))}
     kind: dict[str, Any] = {"radius": body.radius} if body.mesh is None else {"element": body.mesh.element}
     skin = {} if body.skin is None else {"skin": type(body.skin).__name__}
     return {"name": body.name, **kind, **skin}, arrays
@@ -80,17 +79,17 @@ def decode_body(header: Mapping[str, Any], arrays: Mapping[str, Any], index: int
 
 
 def _decoded_skin(header: Mapping[str, Any], arrays: Mapping[str, Any], index: int) -> PointMap | None:
-    """The map of the skin; files of before its kind was written tell it by the name of its first array."""
+    """The map of the skin; in older files, which do not name its kind, the names of its arrays identify it."""
     name = header.get("skin")
     for kind in skin_kinds().values() if name is None else (skin_kinds()[name],):
-        names = _arrays_of(kind)
+        names = _names(kind)
         if f"skin_{index}_{names[0]}" in arrays and f"skin_{index}_{names[1]}" in arrays:
             parts = {name: arrays[f"skin_{index}_{name}"] for name in names}
-            made: PointMap = kind(**{name: part if part.ndim else int(part) for name, part in parts.items()})
-            return made
+            skin: PointMap = kind(**{name: part if part.ndim else int(part) for name, part in parts.items()})
+            return skin
     return None
 
 
-def _arrays_of(kind: Any) -> tuple[str, ...]:
-    """Names of the arrays that a map is saved as."""
+def _names(kind: Any) -> tuple[str, ...]:
+    """Names of the arrays of a map in a file."""
     return tuple(item.name for item in fields(kind))

@@ -1,4 +1,4 @@
-"""Curves of a run: what actuators, contacts and bodies did over time, as columns and as a table."""
+"""Curves of a run over time: displacements, actuation and contact forces, as columns and as a table."""
 
 from __future__ import annotations
 
@@ -31,10 +31,7 @@ _SHOWN: dict[str, tuple[str, str, float]] = {
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One quantity of a run.
-
-    values (steps,), in `unit`; `panel` is the heading that curves of one kind share, `name` whose it is.
-    """
+    """`values` (steps,) in `unit` of a run; `panel` is the heading of this quantity, `name` whose it is."""
 
     panel: str
     name: str
@@ -43,17 +40,18 @@ class Curve:
 
     @property
     def label(self) -> str:
-        """What, whose and in which unit: the head of a column."""
+        """Heading of a column: quantity, owner and unit."""
         return f"{self.panel}: {self.name} ({self.unit})"
 
 
 def curves(run: Run, points: Any = None) -> list[Curve]:
-    """All curves of `run`: positions of `points`, how far bodies moved, actuators, contact forces.
+    """All curves of `run`: positions of `points`, largest displacements of bodies, actuation, contact forces.
 
     `points` are markers by name, such as ``{"tip": robot.tip}``, or one marker.
     """
     found = [*_markers(run, points), *_travels(run)]
-    specs = {} if run.world is None else {rows.spec.name: rows.spec for rows in _actuators(run)}
+    constraints = () if run.world is None else run.world.constraints
+    specs = {rows.spec.name: rows.spec for rows in constraints if isinstance(rows, ActuatorRows)}
     for rows in run.forces:
         if rows.values.shape[1] == 3:
             length = np.linalg.norm(rows.values, axis=1)
@@ -64,13 +62,13 @@ def curves(run: Run, points: Any = None) -> list[Curve]:
 
 
 def save_curves(run: Run, path: str | Path, *, points: Any = None) -> Path:
-    """Write the curves of `run` as a CSV table with a line for each instant, and return its path."""
+    """Write the curves of `run` as a CSV table with a row for each instant, and return its path."""
     target, found = Path(path), curves(run, points)
     with target.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(["time (s)", *(curve.label for curve in found)])
-        for number, time in enumerate(run.times):
-            writer.writerow([f"{time:.9g}", *(f"{curve.values[number]:.9g}" for curve in found)])
+        for k, time in enumerate(run.times):
+            writer.writerow([f"{time:.9g}", *(f"{curve.values[k]:.9g}" for curve in found)])
     return target
 
 
@@ -88,22 +86,17 @@ def _markers(run: Run, points: Any) -> list[Curve]:
 
 
 def _travels(run: Run) -> list[Curve]:
-    """How far the farthest point of each body is from where it began."""
+    """Largest displacement of a point of each body from its first position."""
     found = []
-    for number, body in enumerate(run.bodies):
-        points = run.points(number)
+    for index, body in enumerate(run.bodies):
+        points = run.points(index)
         away = 1e3 * np.linalg.norm(points - points[0], axis=2).max(axis=1)
         found.append(Curve("largest displacement", body.name, "mm", away))
     return found
 
 
-def _actuators(run: Run) -> list[ActuatorRows]:
-    assert run.world is not None
-    return [constraint for constraint in run.world.constraints if isinstance(constraint, ActuatorRows)]
-
-
 def _actuation(name: str, spec: Any, values: FloatArray) -> list[Curve]:
-    """Both curves of an actuator in the units of its control values; in "SI" where the run does not know it."""
+    """Both curves of an actuator in the units of its control values; in "SI" where the run has no world."""
     if isinstance(spec, Stiffness):
         kinds = [("strain energy / modulus", "mL", -1e6), ("added modulus", "kPa", 1e-3)]
     elif spec is None:

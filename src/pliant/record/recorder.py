@@ -1,4 +1,4 @@
-"""The recorder: keeps numbers and arrays of each step, not the step itself."""
+"""The recorder: stores numbers and arrays of each step, not the step itself."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from pliant.actuators import ActuatorRows
 from pliant.constraints.contact import ContactPair
 from pliant.core.types import FloatArray
 from pliant.record.bodies import recorded_bodies
-from pliant.record.forces import RecordedRows
+from pliant.record.forces import RecordedRows, TouchesRecorder
 from pliant.record.run import Run
-from pliant.record.touches import TouchesRecorder
 from pliant.stepping import StepInfo
 from pliant.world import State, World
 
@@ -22,9 +21,9 @@ from pliant.world import State, World
 class Recorder:
     """Records a simulation of `world` from the state `start` on, step by step.
 
-    Kept of each step: time, positions and velocities, controls, seconds, iterations, residual, and what each actuator
-    and each colliding pair did. Neither the `StepInfo` nor the state itself is kept, so that memory grows by these
-    numbers alone. `stepper` is what a replay uses; None: the run cannot be replayed.
+    Stored of each step: time, positions, velocities, controls, seconds, iterations, residual, actuation and contact
+    forces; neither the `StepInfo` nor the state, so that memory grows by these arrays alone. A replay uses `stepper`;
+    None: the run cannot be replayed.
     """
 
     def __init__(self, world: World, start: State, stepper: Any = None) -> None:
@@ -38,11 +37,11 @@ class Recorder:
         self._stage_times: list[dict[str, float]] = []
         self._iterations: list[int] = []
         self._linear_residuals: list[float] = []
-        self._forces = [made for made in map(_force_recorder, world.constraints) if made is not None]
+        self._forces = [recorder for recorder in map(_force_recorder, world.constraints) if recorder is not None]
         self._add_state(start)
 
     def add(self, state: State, info: StepInfo, controls: Mapping[Any, Any] | None = None) -> None:
-        """Record one step: the `state` it led to, what it reported, and the `controls` it was given."""
+        """Record one step: its new `state`, its `info` and its `controls`."""
         self._controls.append(dict(controls or {}) if info.inverse is None else info.inverse.commands(controls, info))
         self._add_state(state)
         self._stage_times.append(dict(info.stage_times))
@@ -72,7 +71,7 @@ class Recorder:
 
     def _add_state(self, state: State) -> None:
         self._times.append(state.time)
-        self._positions.append(tuple(np.array(q) for q in state.q))  # copies: a view would keep what it is a view of
+        self._positions.append(tuple(np.array(q) for q in state.q))  # copies: a view keeps its base alive
         self._motions.append(tuple(np.array(v) for v in state.v))
 
 

@@ -23,8 +23,8 @@ class Run:
     `times` (steps,), s. `positions` and `motions` hold, for each body, positions (steps, n, 3) in m (for a rigid body
     poses (steps, 4, 3)) and velocities (steps, n, 3) in m/s. Each of the k = steps − 1 steps is reported by
     `step_seconds` (k,) in s, `iterations` (k,) and `linear_residual` (k,); `stage_seconds` holds the seconds of each
-    stage, (k,), and `forces` what actuators and contacts did. `world`, `controls`, `stepper` and the whole first
-    state `start` are what `replay` needs.
+    stage, (k,), and `forces` actuation and contact forces. `replay` uses `world`, `controls`, `stepper` and the first
+    state `start`.
     """
 
     times: FloatArray
@@ -55,35 +55,25 @@ class Run:
             return self._nodes(index)[:, :, 0]
         if not recorded.is_rigid:
             return positions
-        assert recorded.local is not None
-        placed: FloatArray = positions[:, :1] + recorded.local @ positions[:, 1:].transpose(0, 2, 1)
-        return placed
+        return np.asarray(positions[:, :1] + recorded.local @ positions[:, 1:].transpose(0, 2, 1))
 
     def frames(self, beam: Any) -> FloatArray:
-        """Frames of the nodes of a `beam` or of the ends of a rod's sections, (steps, n, 3, 3), no unit: first columns
-        along the axis.
-        """
-        index = self._index(beam)
-        nodes = None if self.bodies[index].skin is None else self._nodes(index)
-        if nodes is None or nodes.shape[2] != 4:
+        """Frames of the nodes of a beam or of a rod's section ends, (steps, n, 3, 3), no unit; column 0: axis."""
+        nodes = self._nodes(self._index(beam))
+        if nodes.shape[2] != 4:
             raise InputError(f"{_name(beam)} is neither beam nor rod, so its nodes have no frames")
         return nodes[:, :, 1:]
 
     def _nodes(self, index: int) -> FloatArray:
-        """Positions and, where there are any, frames (k = 4, else 1) of the nodes of a body with a skin, (steps, n, k,
-        3).
-        """
-        skin = self.bodies[index].skin
-        assert skin is not None
-        return np.stack([skin.node_poses(q) for q in self.positions[index]])
+        """Positions and frames of the nodes, (steps, n, 4, 3); (steps, n, 1, 3) where they have no frames."""
+        skin, positions = self.bodies[index].skin, self.positions[index]
+        return positions[:, :, None] if skin is None else np.stack([skin.node_poses(q) for q in positions])
 
     def surface_points(self, body: Any) -> FloatArray:
         """Points of the drawn surface of a volume, a beam or a rod, (steps, p, 3), m; `bodies` hold its triangles."""
         index = self._index(body)
-        recorded = self.bodies[index]
-        if recorded.skin is None:
-            return self.points(index)
-        return np.stack([recorded.surface_points(q) for q in self.positions[index]])
+        skin = self.bodies[index].skin
+        return self.points(index) if skin is None else np.stack([skin.points(q) for q in self.positions[index]])
 
     def poses(self, body: Any) -> FloatArray:
         """Positions (row 0, m) and rotation matrices (rows 1 to 3) of a rigid `body`, (steps, 4, 3)."""
@@ -94,9 +84,7 @@ class Run:
         return self.motions[self._index(body)]
 
     def contact_force(self, a: Any, b: Any = None) -> FloatArray:
-        """Force that `b` exerts on `a` (handles or names), or on the points of the `pl.Facing` `a`, at each step,
-        (steps, 3), N.
-        """
+        """Force of `b` on `a` (handles or names), or on the points of the `pl.Facing` `a`, (steps, 3), N."""
         things = (a,) if b is None else (getattr(a, "body", a), getattr(b, "body", b))  # a robot stands for its body
         for recorded in self.forces:
             if recorded.concerns(things) and recorded.values.shape[1] == 3:
@@ -106,13 +94,12 @@ class Run:
         raise InputError(f"{_name(a)} and {_name(b)} do not collide in this run")
 
     def contacts(self, instant: int) -> tuple[FloatArray, FloatArray]:
-        """Points (k, 3) m of all contacts that pushed at the `instant` of this index, and their forces (k, 3) N on the
-        first body of their pair; none where the run does not know them.
+        """Points (k, 3) m of all contacts with a force at the `instant` of this index, and their forces (k, 3) N on the
+        first body of their pair; none in runs of older versions.
         """
         found = [recorded.touches.at(instant) for recorded in self.forces if recorded.touches is not None]
-        none = np.zeros((0, 3))
-        points, forces = (np.concatenate([none, *(one[side] for one in found)]) for side in (0, 1))
-        return points, forces
+        points, forces = zip((np.zeros((0, 3)),) * 2, *found, strict=True)
+        return np.concatenate(points), np.concatenate(forces)
 
     def actuation(self, actuator: Any) -> tuple[FloatArray, FloatArray]:
         """Displacement (m) and tension (N) of a cable, or growth (m³) and pressure (Pa) of a cavity, (steps,) each."""
@@ -150,7 +137,7 @@ class Run:
         return plot_curves(self, path, points=points)
 
     def save_curves(self, path: str | Path, *, points: Any = None) -> Path:
-        """Write the curves of `plot` as a CSV table with a line for each instant, and return its path."""
+        """Write the curves of `plot` as a CSV table with a row for each instant, and return its path."""
         from pliant.record.curves import save_curves
 
         return save_curves(self, path, points=points)

@@ -1,4 +1,4 @@
-"""Run a stepper over a span of time and record what happened; do so again with a recorded run."""
+"""Run a stepper over a span of time and record it; replay a recorded run."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def simulate(
     first = state.time
     with Progress(disable=not progress, transient=True) as bar:
         task = bar.add_task("simulate", total=count)
-        for number in range(1, count + 1):
-            controls = control(first + number * dt, state) if control else None
+        for k in range(1, count + 1):
+            controls = control(first + k * dt, state) if control else None
             state, info = stepper(world, state, controls)
             recorder.add(state, info, controls)
             for text in info.warnings:
@@ -66,7 +66,7 @@ def simulate(
 def replay(run: Run) -> Run:
     """Simulate `run` again from its first state, with its world, controls and stepper; bit for bit the same."""
     if run.world is None or run.stepper is None:
-        raise InputError("this run does not know its world and stepper, so it cannot be replayed")
+        raise InputError("this run was recorded without its world or stepper, so it cannot be replayed")
     state = _first_state(run, run.world)
     recorder = Recorder(run.world, state, run.stepper)
     for controls in run.controls:
@@ -76,7 +76,7 @@ def replay(run: Run) -> Run:
 
 
 def _first_state(run: Run, world: World) -> State:
-    """The whole first state; in files of an older version its multipliers and memories were not kept."""
+    """The first state; files of an older version hold its positions and velocities only."""
     if run.start is not None:
         return replace(run.start, world=world)
     q = tuple(positions[0].copy() for positions in run.positions)

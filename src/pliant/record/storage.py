@@ -1,4 +1,4 @@
-"""Runs in files, with their world, controls, stepper and first state; and `load`, which reads runs and worlds."""
+"""Files of runs with their world, controls, stepper and first state; `load` reads runs and worlds."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 
 from pliant.core.archive import decoding, read_archive, write_archive
 from pliant.record.bodies import decode_body, encode_body
-from pliant.record.forces import RecordedRows
+from pliant.record.forces import RecordedRows, Touches
 from pliant.record.run import Run
-from pliant.record.touches import Touches
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic
 from pliant.world import World
 from pliant.world.storage import (
@@ -26,13 +25,13 @@ from pliant.world.storage import (
 
 RUN_FORMAT = "pliant run 1"
 _STEPPERS: dict[str, Any] = {kind.__name__: kind for kind in (ImplicitEuler, ImplicitMidpoint, QuasiStatic)}
-"""Steppers that are saved; a run of another one is saved without it, and cannot be replayed from the file."""
+"""Steppers that a file can hold; a run of another one is saved without it and cannot be replayed from the file."""
 _NUMBERS = ("times", "step_seconds", "iterations", "linear_residual")
 _START = "start_"
 
 
 def load(path: str | Path) -> Run | World:
-    """Read a saved run or world; what the file holds decides."""
+    """Read a saved run or world."""
     what = "a saved world or run"
     header, arrays = read_archive(path, WORLD_FORMAT, RUN_FORMAT, what=what)
     with decoding(path, what):
@@ -49,18 +48,14 @@ def load_run(path: str | Path) -> Run:
 
 def save_run(run: Run, path: str | Path) -> Path:
     """Write `run` to `path` and return the path."""
-    header, arrays = _encode(run)
-    return write_archive(path, RUN_FORMAT, arrays, header=header)
-
-
-def _encode(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
     header: dict[str, Any] = {}
     arrays: dict[str, Any] = {}
     if run.world is not None:
         header["world"], arrays = encode_world(run.world)
         if type(run.stepper).__name__ in _STEPPERS:
+            options = {item.name: getattr(run.stepper, item.name) for item in fields(run.stepper) if item.init}
             header["controls"] = encode_controls(run.world, run.controls)
-            header["stepper"] = [type(run.stepper).__name__, _options(run.stepper)]
+            header["stepper"] = [type(run.stepper).__name__, options]
         if run.start is not None:
             arrays |= {f"{_START}{name}": array for name, array in encode_state(run.start).items()}
     bodies = [encode_body(body, k) for k, body in enumerate(run.bodies)]
@@ -76,7 +71,7 @@ def _encode(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
     for k, recorded in enumerate(run.forces):
         arrays[f"force_{k}"] = recorded.values
         arrays |= {} if recorded.touches is None else recorded.touches.arrays(k)
-    return header, arrays
+    return write_archive(path, RUN_FORMAT, arrays, header=header)
 
 
 def _decode(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Run:
@@ -101,18 +96,11 @@ def _decode(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Run:
     )
 
 
-def _options(stepper: Any) -> dict[str, Any]:
-    """What a stepper was made with."""
-    return {item.name: getattr(stepper, item.name) for item in fields(stepper) if item.init}
-
-
 def _decoded_stepper(kind: str, options: Mapping[str, Any]) -> Any:
-    """The saved stepper; None where this version has no such stepper, or lacks an option that it used."""
-    stepper = _STEPPERS.get(kind)
-    if stepper is None:
+    """The saved stepper; None where this version lacks it, or an option that it used."""
+    if kind not in _STEPPERS:
         return None
-    known = {item.name for item in fields(stepper)}
-    if any(value is not None for name, value in options.items() if name not in known):
+    names = {item.name for item in fields(_STEPPERS[kind])}
+    if any(value is not None for name, value in options.items() if name not in names):
         return None
-    own = {name: value for name, value in options.items() if name in known}
-    return stepper(**own)
+    return _STEPPERS[kind](**{name: value for name, value in options.items() if name in names})

@@ -1,4 +1,4 @@
-"""The bellows: a corrugated tube closed at both ends that grows longer when it is inflated."""
+"""The bellows: a corrugated tube closed at both ends that extends under pressure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import positive, positive_count
+from pliant.core.checks import positive_count
 from pliant.core.errors import InputError
 from pliant.materials import Material
 from pliant.mesh import Mesh, regions
@@ -14,7 +14,7 @@ from pliant.mesh.elements import ElementName
 from pliant.mesh.lattice import round_keys, stacked_rounds
 from pliant.mesh.structured import cell_counts
 from pliant.models.volume import Rayleigh, Volume
-from pliant.robots.robot import DAMPING, Marker, Robot, chosen, hollows
+from pliant.robots.robot import DAMPING, Marker, Robot, check_lengths, hollows, silicone
 
 
 def bellows(
@@ -37,11 +37,11 @@ def bellows(
     Defaults: ⌀36 × 58 mm. Inflated it extends towards +z, emptied it shortens.
 
     radius, depth
-        Outer radius at the crests of the folds, and how much smaller it is in the valleys between.
+        Outer radius at the crests of the folds, and depth of the folds.
     wall, cap
         Thickness of the corrugated wall along the radius, and of the two ends.
     pitch, fold_count
-        Length of a fold along z, and how many there are.
+        Length of a fold along z, and count of folds.
     cells
         Quadrilaterals along a side of the ends (a quarter of those round the circumference), and cells along a fold.
     element
@@ -49,22 +49,14 @@ def bellows(
     material
         None: silicone of 0.5 MPa, ν = 0.45, 1080 kg/m³.
     """
-    sizes = {"radius": radius, "depth": depth, "wall": wall, "cap": cap, "pitch": pitch}
-    for label, value in sizes.items():
-        positive(f"{label} of a bellows", value, unit="m")
+    check_lengths("bellows", radius=radius, depth=depth, wall=wall, cap=cap, pitch=pitch)
     if depth + wall >= radius:
         raise InputError(f"folds of {depth:g} m and a wall of {wall:g} m leave no air inside a radius of {radius:g} m")
     count = positive_count("fold_count", fold_count)
     side, along = cell_counts("cells", cells, ("a side of the ends", "a fold"))
     mesh = _mesh((radius, depth, wall, cap, pitch), count, side, along, element)
-    body = Volume(
-        mesh,
-        chosen(material, 0.5e6),
-        clamp=regions.plane(axis="z", at=0.0),
-        anti_locking=anti_locking,
-        damping=damping,
-        name=name,
-    )
+    rubber, clamp = silicone(material, 0.5e6), regions.plane(axis="z", at=0.0)
+    body = Volume(mesh, rubber, clamp=clamp, anti_locking=anti_locking, damping=damping, name=name)
     top = Marker(body, (0.0, 0.0, mesh.bounds[1, 2]))
     return Robot(body, tip=top, cavities=hollows(body, 1, f"{name} air"), margin=0.2 * pitch)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.actuators import Cable
 from pliant.constraints.facing import Facing
-from pliant.core.checks import positive, positive_count
+from pliant.core.checks import positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.materials import Material
@@ -17,7 +17,7 @@ from pliant.mesh.elements import ElementName
 from pliant.mesh.lattice import Lattice, grid_triangles
 from pliant.mesh.structured import cell_counts
 from pliant.models.volume import Rayleigh, Volume
-from pliant.robots.robot import DAMPING, Marker, Robot, chosen
+from pliant.robots.robot import DAMPING, Marker, Robot, check_lengths, silicone
 
 _VALLEY = 0.1
 """Fraction of the depth of a notch, from its valley, without contact points: there the flanks meet at rest."""
@@ -48,7 +48,7 @@ def finger(
     of cable bring the phalanges together, 40 mm press them hard against each other. All lengths in m.
 
     base, phalanx, phalanx_count
-        Length of the base block, length of each phalanx along the back, and how many there are.
+        Length of the base block, length of each phalanx along the back, and count of phalanges.
     width, height, back
         Size along y and z, and thickness of the continuous back above the notches.
     notch
@@ -63,24 +63,16 @@ def finger(
     material
         None: silicone of 0.6 MPa, ν = 0.45, 1080 kg/m³.
     contact_points
-        How many points on the far flanks of the notches face triangles on their near flanks, the same number in every
+        Count of points on the far flanks of the notches that may touch triangles on the near flanks, equal in every
         notch: self-contact with a collision model of its own, in `facings`, instead of ``scene.collide``. 0: none.
     """
-    for label, value in (("base", base), ("phalanx", phalanx), ("width", width), ("height", height), ("back", back)):
-        positive(f"{label} of a finger", value, unit="m")
+    check_lengths("finger", base=base, phalanx=phalanx, width=width, height=height, back=back, notch=notch)
     count = positive_count("phalanx_count", phalanx_count)
     _check(base, phalanx, height, back, notch, width, cable_spread)
-    mesh = _mesh(
-        base, phalanx, count, (width, height, back), notch, cell_counts("cells", cells, ("x", "y", "z")), element
-    )
-    body = Volume(
-        mesh,
-        chosen(material, 0.6e6),
-        clamp=regions.box((-np.inf,) * 3, (0.5 * base, np.inf, np.inf)),
-        anti_locking=anti_locking,
-        damping=damping,
-        name=name,
-    )
+    counts = cell_counts("cells", cells, ("x", "y", "z"))
+    mesh = _mesh(base, phalanx, count, (width, height, back), notch, counts, element)
+    rubber, clamp = silicone(material, 0.6e6), regions.box((-np.inf,) * 3, (0.5 * base, np.inf, np.inf))
+    body = Volume(mesh, rubber, clamp=clamp, anti_locking=anti_locking, damping=damping, name=name)
     route = _route(base, phalanx, count, notch, height - back, cable_depth, cable_spread)
     tip = Marker(body, (base + count * phalanx, 0.0, height - 0.5 * back))
     facings: tuple[Facing, ...] = ()
@@ -117,10 +109,10 @@ def _mesh(
 def _block(
     start: float, length: float, count: int, y: FloatArray, z: FloatArray, apex: float, tapers: tuple[float, float]
 ) -> Lattice:
-    """A block from x = `start`, shorter by `tapers` at its two ends at the palm, in full below the back."""
+    """A block from x = `start`, shortened by `tapers` at its two ends at the palm, at full length below the back."""
     lattice = Lattice.grid(np.linspace(0.0, 1.0, count + 1, dtype=np.float64), y, z)
-    part, depth = lattice.points[:, 0], np.clip(1.0 - lattice.points[:, 2] / apex, 0.0, 1.0)
-    x = start + part * length + depth * ((1.0 - part) * tapers[0] - part * tapers[1])
+    along, depth = lattice.points[:, 0], np.clip(1.0 - lattice.points[:, 2] / apex, 0.0, 1.0)
+    x = start + along * length + depth * ((1.0 - along) * tapers[0] - along * tapers[1])
     return Lattice(np.column_stack([x, lattice.points[:, 1:]]), lattice.cells)
 
 
@@ -146,18 +138,14 @@ def _notches(body: Volume, points: int, along: tuple[float, float, int], notch: 
         raise InputError(
             f"contact_points must be a grid in each of the {count} notches, such as {count} × 11 × 15, got {points}"
         )
-    # the valley itself is left out: there the flanks meet at rest
     own = _flank(np.linspace(_VALLEY, 0.98, deep), np.linspace(-0.48, 0.48, each // deep), notch, 0.5)
     faced = _flank(np.linspace(0.5 * _VALLEY, 1.0, 7), np.linspace(-0.5, 0.5, 6), notch, -0.5)
     triangles = grid_triangles(7, 6)
     starts = np.zeros((count, 1, 3))
     starts[:, 0, 0] = base + phalanx * np.arange(count)
+    faces = (triangles + len(faced) * np.arange(count)[:, None, None]).reshape(-1, 3)
     return Facing(
-        body,
-        body,
-        (own + starts).reshape(-1, 3),
-        (faced + starts).reshape(-1, 3),
-        (triangles + len(faced) * np.arange(count)[:, None, None]).reshape(-1, 3),
+        *(body, body, (own + starts).reshape(-1, 3), (faced + starts).reshape(-1, 3), faces),
         point_group=np.repeat(np.arange(count), len(own)),
         triangle_group=np.repeat(np.arange(count), len(triangles)),
         margin=0.08 * opening,
@@ -174,7 +162,6 @@ def _flank(down: Any, across: Any, notch: tuple[float, float, float], side: floa
 
 
 def _check(base: float, phalanx: float, height: float, back: float, notch: float, width: float, spread: float) -> None:
-    positive("notch of a finger", notch, unit="m")
     if back >= height:
         raise InputError(f"back ({back:g} m) of a finger must be thinner than its height ({height:g} m)")
     if notch >= 0.8 * phalanx or notch >= base:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 from pliant.actuators import Cable
+from pliant.actuators.values import Displacement
 from pliant.core.checks import finite_number, positive
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
@@ -15,10 +16,10 @@ from pliant.core.types import FloatArray
 from pliant.materials import Material
 from pliant.mesh import regions
 from pliant.models.rigid import Obstacle, RigidBody
-from pliant.models.volume import Support, Volume
+from pliant.models.volume import Support
 from pliant.robots.finger import finger
-from pliant.robots.robot import Marker, Robot, chosen
-from pliant.world import Displacement, Scene
+from pliant.robots.robot import Robot, moved, silicone
+from pliant.world import Scene
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,7 @@ class Gripper:
     fingers
         Robots of one body and one cable each: the thumb first.
     mounts
-        The supports that hold their bases, moved by `controls(lift=…)`.
+        The supports of their bases, moved by `controls(lift=…)`.
     cube, floor
         A free rigid body, and a fixed plane below it.
     """
@@ -53,8 +54,8 @@ class Gripper:
     def collide(
         self, scene: Scene, *, friction: float = 0.8, floor_friction: float = 0.5, selves: bool = False
     ) -> None:
-        """Let the fingers touch the cube, with Coulomb's μ `friction`, and the cube the floor; where `selves` is true
-        also the walls of their notches.
+        """Contacts of fingers and cube, with Coulomb's μ `friction`, of cube and floor, and with `selves` also
+        self-contact of the fingers.
         """
         for one in self.fingers:
             scene.collide(one.body, self.cube, friction=friction)
@@ -95,15 +96,15 @@ def gripper(
     spacing
         Distance between the middles of the two fingers along y.
     material, thumb_material
-        Of the fingers and of the thumb. None: silicone of 0.6 MPa, and twice that for the thumb, so that pulled
-        alike it balances the two fingers and the cube stays in the middle.
+        Of the fingers and of the thumb. None: silicone of 0.6 MPa, and 1.2 MPa for the thumb, so that at equal cable
+        displacements it balances the two fingers and the cube stays in the middle.
     shape
         Options of `pl.robots.finger`, for all three.
     """
     edge = positive("cube_size", cube_size, unit="m")
     if not positive("opening", opening, unit="m") > edge:
         raise InputError(f"opening ({opening:g} m) must be wider than the cube ({edge:g} m)")
-    soft, stiff = chosen(material, 0.6e6), chosen(thumb_material, 1.2e6)
+    soft, stiff = silicone(material, 0.6e6), silicone(thumb_material, 1.2e6)
     thumb = finger(name=f"{name} thumb", material=stiff, **shape)
     length, width = thumb.body.mesh.bounds[1, 0], 2.0 * thumb.body.mesh.bounds[1, 1]
     if positive("spacing", spacing, unit="m") <= width:
@@ -112,8 +113,8 @@ def gripper(
     down = np.array([[0.0, 0.0, -1.0], [0.0, -1.0, 0.0], [-1.0, 0.0, 0.0]])
     turned = rotation_exp(np.array([0.0, 0.0, np.pi])) @ down
     fingers = [_hung(thumb, down, np.array([-0.5 * opening, 0.0, height]))]
-    for number, side in enumerate((-0.5, 0.5), start=1):
-        one = finger(name=f"{name} finger {number}", material=soft, **shape)
+    for index, side in enumerate((-0.5, 0.5), start=1):
+        one = finger(name=f"{name} finger {index}", material=soft, **shape)
         fingers.append(_hung(one, turned, np.array([0.5 * opening, side * spacing, height])))
     return Gripper(
         tuple(one for one, _ in fingers),
@@ -125,19 +126,7 @@ def gripper(
 
 
 def _hung(one: Robot, rotation: FloatArray, position: FloatArray) -> tuple[Robot, Support]:
-    """The finger turned and moved, its clamp replaced by a support that can be driven."""
-    body = one.body
-    assert body.clamp is not None
-    base = regions.nodes(body.clamp.nodes(body.mesh.points, what=f"base of {body.name!r}"))
-    hung: Volume = replace(body, mesh=body.mesh.rotated(rotation).translated(position), clamp=None)
-    route = np.asarray(one.cable.via_points) @ rotation.T + position
-    tip = Marker(hung, rotation @ one.tip.position + position)
-    cable = replace(one.cable, body=hung, via_points=route)
-    facings = tuple(
-        replace(
-            facing, body=hung, other=hung, points=facing.points @ rotation.T + position,
-            corners=facing.corners @ rotation.T + position,
-        )
-        for facing in one.facings
-    )  # fmt: skip
-    return replace(one, body=hung, tip=tip, cables=(cable,), facings=facings), Support(hung, base)
+    """The finger rotated and moved, its clamp replaced by a support that can be moved."""
+    base = regions.nodes(one.body.clamp.nodes(one.body.mesh.points, what=f"base of {one.name!r}"))
+    hung = moved(one, rotation, position, clamp=None)
+    return hung, Support(hung.body, base)

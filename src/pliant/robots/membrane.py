@@ -1,4 +1,4 @@
-"""The membrane of Fang et al. 2022: a square sheet of rubber that four round chambers below it push into a shape.
+"""The membrane of Fang et al. 2022: a square rubber sheet deformed by four round chambers below it.
 
 G. Fang, Y. Tian, A. Weightman, C. C. L. Wang, Collision-aware fast simulation for soft robots by optimization-based
 geometric computing, IROS 2022, section IV.C. Sheet and chambers are five bodies that only touch each other.
@@ -26,7 +26,7 @@ from pliant.mesh.lattice import Lattice, round_keys, stacked_rounds
 from pliant.mesh.structured import cell_counts
 from pliant.models.volume import Rayleigh, Volume
 from pliant.models.volume.points import AntiLocking
-from pliant.robots.robot import DAMPING, Marker, Robot, hollows, volume_ratios
+from pliant.robots.robot import DAMPING, Marker, Robot, check_lengths, hollows, volume_ratios
 from pliant.world import Scene
 
 
@@ -35,7 +35,7 @@ class Membrane:
     """A sheet over four inflatable chambers that are fixed to the ground.
 
     sheet
-        The membrane, held at its rim.
+        The membrane, clamped at its rim.
     chambers
         Robots of one body and one cavity each, at (−, −), (+, −), (−, +) and (+, +) of x and y; their `tip` is the
         middle of their top.
@@ -60,7 +60,7 @@ class Membrane:
         return tuple(one.cavity for one in self.chambers)
 
     def collide(self, scene: Scene, *, margin: float | None = None) -> None:
-        """Let the chambers push the sheet and each other, without friction, detected within `margin` (m)."""
+        """Frictionless contacts of chambers and sheet and between chambers, detected within `margin` (m)."""
         for one in self.chambers:
             scene.collide(self.sheet, one.body, margin=margin)
         for one, other in combinations(self.chambers, 2):
@@ -73,7 +73,7 @@ class Membrane:
     def top(self, state: Any) -> tuple[FloatArray, FloatArray]:
         """Nodes of the sheet's upper face at rest and in `state`, (k, 3) m each."""
         rest = self.sheet.mesh.points
-        upper = np.abs(rest[:, 2] - rest[:, 2].max()) < 1e-9
+        upper = np.abs(rest[:, 2] - rest[:, 2].max()) < 1e-9  # m, rounding
         return rest[upper], state.points(self.sheet)[upper]
 
 
@@ -97,14 +97,14 @@ def membrane(
 ) -> Membrane:
     """A sheet about the z axis, level, over four round chambers that stand on z = 0; all lengths in m.
 
-    The sheet is 250 × 250 × 5 mm and held at its rim. The chambers are discs of radius 40 mm, 10 mm high, with air of
-    radius 38 mm between 5 and 8 mm of their height, their middles 100 mm apart. By default each has the 8 600
+    The sheet is 250 × 250 × 5 mm and clamped at its rim. The chambers are discs of radius 40 mm, 10 mm high, with air
+    of radius 38 mm between 5 and 8 mm of their height, their axes 100 mm apart. By default each has the 8 600
     tetrahedra of the paper, and the sheet 30 000. Everything is mirror-symmetric in x, in y and in x = y.
 
     size, thickness
         Edges of the sheet.
     spacing, radius, wall
-        Distance between the middles of neighbouring chambers, their outer radius, and the wall round their air.
+        Distance between the axes of neighbouring chambers, their outer radius, and the thickness of their side wall.
     heights
         Of a chamber's floor, its air and its roof.
     clearance
@@ -120,7 +120,9 @@ def membrane(
     material
         Of all five bodies. None: Dragon Skin 20 as measured (`pl.materials.dragon_skin_20`).
     """
-    _check_sizes(size, thickness, spacing, radius, wall, clearance)
+    check_lengths("membrane", size=size, thickness=thickness, spacing=spacing, radius=radius, wall=wall)
+    non_negative("clearance of a membrane", clearance, unit="m")
+    _check_sizes(size, spacing, radius, wall)
     steps = [positive(f"heights[{k}] of a membrane", h, unit="m") for k, h in enumerate(heights)]
     if len(steps) != 3:
         raise InputError(f"heights of a membrane are those of floor, air and roof, got {len(steps)} of them")
@@ -133,24 +135,17 @@ def membrane(
     options: dict[str, Any] = {"anti_locking": anti_locking, "damping": damping}
     bottom = sum(steps) + clearance
     plate = _sheet(size, thickness, across, through, element).translated((0.0, 0.0, bottom))
-    x = regions.plane(axis="x", at=0.5 * size) | regions.plane(axis="x", at=-0.5 * size)
-    y = regions.plane(axis="y", at=0.5 * size) | regions.plane(axis="y", at=-0.5 * size)
+    x, y = (regions.plane(axis=a, at=0.5 * size) | regions.plane(axis=a, at=-0.5 * size) for a in "xy")
     sheet = Volume(plate, rubber, clamp=x | y, name=f"{name} sheet", **options)
     disc = _chamber(radius, wall, steps, through_chamber, side, element)
     chambers = tuple(
-        _placed(disc, (0.5 * a * spacing, 0.5 * b * spacing, 0.0), rubber, f"{name} chamber {number}", options)
-        for number, (a, b) in enumerate(((-1, -1), (1, -1), (-1, 1), (1, 1)))
+        _placed(disc, (0.5 * a * spacing, 0.5 * b * spacing, 0.0), rubber, f"{name} chamber {index}", options)
+        for index, (a, b) in enumerate(((-1, -1), (1, -1), (-1, 1), (1, 1)))
     )
     return Membrane(sheet, chambers, tip=Marker(sheet, (0.0, 0.0, bottom + thickness)), name=name)
 
 
-def _check_sizes(
-    size: float, thickness: float, spacing: float, radius: float, wall: float, clearance: float
-) -> None:  # fmt: skip
-    given = {"size": size, "thickness": thickness, "spacing": spacing, "radius": radius, "wall": wall}
-    for label, value in given.items():
-        positive(f"{label} of a membrane", value, unit="m")
-    non_negative("clearance of a membrane", clearance, unit="m")
+def _check_sizes(size: float, spacing: float, radius: float, wall: float) -> None:
     if not wall < radius:
         raise InputError(f"a wall of {wall:g} m leaves no air inside a radius of {radius:g} m")
     if not spacing > 2.0 * radius:
@@ -175,15 +170,12 @@ def _chamber(
     parts = [np.linspace(ends[k], ends[k + 1], n + 1)[1:] for k, n in enumerate(layers)]
     z = np.concatenate([[0.0], *parts])
     core = np.repeat([True, False, True], layers)
-    inner, outer = np.full(len(z), radius - wall), np.full(len(z), radius)
-    lattice = stacked_rounds(
-        inner, outer, np.column_stack([z, z]), core=core, ring=np.ones_like(core), side=side
-    )  # fmt: skip
+    inner, outer, heights_ = np.full(len(z), radius - wall), np.full(len(z), radius), np.column_stack([z, z])
+    lattice = stacked_rounds(inner, outer, heights_, core=core, ring=np.ones_like(core), side=side)
     return lattice.mesh(*round_keys(lattice.points), element=element)
 
 
-def _placed(disc: Mesh, place: Any, material: Material, name: str, options: Any) -> Robot:
-    body = Volume(disc.translated(place), material, clamp=regions.plane(axis="z", at=0.0), name=name, **options)
-    high = disc.bounds[1, 2]
-    top = Marker(body, (place[0], place[1], high))
+def _placed(disc: Mesh, position: Any, material: Material, name: str, options: Any) -> Robot:
+    body = Volume(disc.translated(position), material, clamp=regions.plane(axis="z", at=0.0), name=name, **options)
+    top = Marker(body, (position[0], position[1], disc.bounds[1, 2]))
     return Robot(body, tip=top, cavities=hollows(body, 1, f"{name} air"))

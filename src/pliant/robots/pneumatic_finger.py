@@ -1,7 +1,7 @@
-"""The pneumatic finger of Fang et al. 2022: six chambers in a row, slots between them that close as it bends.
+"""The pneumatic finger of Fang et al. 2022: six chambers in a row, between them slots that close as it bends.
 
 G. Fang, Y. Tian, A. Weightman, C. C. L. Wang, Collision-aware fast simulation for soft robots by optimization-based
-geometric computing, IROS 2022. All its faces are flat and lie on whole millimetres, so a grid carves it exactly.
+geometric computing, IROS 2022. All its faces are planes at integer millimetres, so a grid represents it exactly.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from pliant.models.volume.points import AntiLocking
 from pliant.robots.robot import DAMPING, Marker, Robot, hollows, silicone
 
 MILLIMETRE = 1e-3
+"""One millimetre in m: the paper gives its dimensions in mm."""
 _HEIGHT, _HALF_WIDTH, _BASE, _PITCH, _TIP = 20, 5, 12, 10, 12
-"""Height along y, half of the width along z, what is before the first slot, from slot to slot, after the last, mm."""
+"""Height along y, half width along z, length before the first slot, pitch of slots, length after the last, mm."""
 
 
 def pneumatic_finger(
@@ -45,11 +46,11 @@ def pneumatic_finger(
     1 mm, which ducts along the sole join. At the default `cell_size` it has the 75 000 tetrahedra of the paper.
 
     chamber_count
-        Chambers; each is 10 mm of the length.
+        Count of chambers, each of 10 mm length.
     cell_size
         Largest edge of the grid, m; walls and slots are always one cell at least.
     sole
-        Cells whose centre lies below this height, m, are of `sole_material`; 0 for none.
+        Height, m, below which cells (by their centre) are of `sole_material`; 0 for none.
     element
         "tet4", "tet10" or "hex8".
     material, sole_material
@@ -61,22 +62,16 @@ def pneumatic_finger(
     mesh = _mesh(count, size, element)
     length = mesh.bounds[1][0]
     below = regions.box((-np.inf,) * 3, (np.inf, thickness, np.inf))
-    stiff = silicone(2e6) if sole_material is None else sole_material
-    body = Volume(
-        mesh,
-        ecoflex_00_30() if material is None else material,
-        clamp=regions.plane(axis="x", at=0.0),
-        inclusions=((below, stiff),) if thickness else (),
-        anti_locking=anti_locking,
-        damping=damping,
-        name=name,
-    )
+    rubber = ecoflex_00_30() if material is None else material
+    options: dict[str, Any] = {"anti_locking": anti_locking, "damping": damping, "name": name}
+    inclusions = ((below, silicone(sole_material, 2e6)),) if thickness else ()
+    body = Volume(mesh, rubber, clamp=regions.plane(axis="x", at=0.0), inclusions=inclusions, **options)
     tip = Marker(body, (length, 0.5 * _HEIGHT * MILLIMETRE, 0.0))
     return Robot(body, tip=tip, cavities=hollows(body, 1, f"{name} air"), margin=0.99 * MILLIMETRE)
 
 
 def _mesh(count: int, size: float, element: ElementName) -> Mesh:
-    """The grid whose lines are all faces of the finger, with the cells of slots and chambers left out."""
+    """A grid through all faces of the finger, without the cells of slots and chambers."""
     length = _BASE + _PITCH * count + 1 + _TIP
     slots = _BASE + _PITCH * np.arange(count + 1)
     walls = np.concatenate([slots, slots + 1, slots[:-1] + 2, slots[:-1] + 9])
@@ -93,12 +88,11 @@ def _mesh(count: int, size: float, element: ElementName) -> Mesh:
 def _lines(marks: Any, size: float) -> FloatArray:
     """Coordinates from the first to the last of `marks`, through all of them, at most `size` apart."""
     pieces = [np.linspace(a, b, max(1, round((b - a) / size)) + 1)[:-1] for a, b in pairwise(marks)]
-    lines: FloatArray = np.concatenate([*pieces, marks[-1:]]).astype(np.float64)
-    return lines
+    return np.asarray(np.concatenate([*pieces, marks[-1:]]), np.float64)
 
 
 def _solid(x: FloatArray, y: FloatArray, z: FloatArray, slots: Any) -> BoolArray:
-    """Where the finger is, for the centres of cells in mm."""
+    """Whether cells with centres x, y, z (mm) belong to the finger."""
     in_slot = np.zeros(np.broadcast_shapes(x.shape, y.shape, z.shape), bool)
     hollow = np.zeros_like(in_slot)
     for slot in slots:
@@ -106,5 +100,4 @@ def _solid(x: FloatArray, y: FloatArray, z: FloatArray, slots: Any) -> BoolArray
     for slot in slots[:-1]:
         hollow |= (x > slot + 2) & (x < slot + 9) & (y > 4) & (y < 16) & (np.abs(z) < 3)
     hollow |= (x > slots[0] + 2) & (x < slots[-1] - 1) & (y > 4) & (y < 7) & (np.abs(z) < 3)
-    solid: BoolArray = ~(in_slot | hollow)
-    return solid
+    return np.asarray(~(in_slot | hollow))

@@ -1,8 +1,8 @@
-"""The pneumatic gripper of Fang et al. 2022: fingers of rubber that hang round a ball and close on it under air.
+"""The pneumatic gripper of Fang et al. 2022: soft fingers around a ball that close on it under pressure.
 
 G. Fang, Y. Tian, A. Weightman, C. C. L. Wang, Collision-aware fast simulation for soft robots by optimization-based
 geometric computing, IROS 2022, figures 1 and 11. The paper draws it without measures: the fingers are those of section
-IV.B, the ball has the published 50 mm, and how they stand to each other is ours.
+IV.B, the ball has the published 50 mm, and their arrangement is ours.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.mesh import regions
 from pliant.models.rigid import Obstacle
-from pliant.models.volume import Volume
 from pliant.robots.pneumatic_finger import pneumatic_finger
-from pliant.robots.robot import Marker, Robot, hollows, volume_ratios
+from pliant.robots.robot import Robot, hollows, moved, volume_ratios
 from pliant.world import Scene
 
 
 @dataclass(frozen=True, eq=False)
 class PneumaticGripper:
-    """Fingers of one body and one cavity each, which hang round a ball that stands still."""
+    """Fingers of one body and one cavity each around a fixed ball."""
 
     fingers: tuple[Robot, ...]
     _: KW_ONLY
@@ -46,8 +45,8 @@ class PneumaticGripper:
         return tuple(one.cavity for one in self.fingers)
 
     def collide(self, scene: Scene, *, selves: bool = True, each_other: bool = False, margin: float = 0.002) -> None:
-        """Let the fingers touch the ball, within `margin` (m), without friction; where `selves` is true also the walls
-        of their slots, where `each_other` is true one finger another: their tips meet below the ball.
+        """Frictionless contacts of fingers and ball, detected within `margin` (m); with `selves` of each finger with
+        itself, with `each_other` between fingers, whose tips meet below the ball.
         """
         for one in self.fingers:
             scene.collide(one.body, self.ball, margin=margin)
@@ -79,7 +78,7 @@ def pneumatic_gripper(
     finger_count
         Fingers, evenly spread round the axis.
     ball_radius, depth
-        Radius of the ball, an obstacle, and how far below the bases of the fingers its centre is.
+        Radius of the ball, an obstacle, and depth of its centre below the bases of the fingers.
     opening
         Distance of the soles from the axis, more than the radius of the ball.
     shape
@@ -103,15 +102,13 @@ def pneumatic_gripper(
 
 
 def _hung(straight: Robot, angle: float, opening: float, name: str) -> Robot:
-    """The finger turned so that it points down and its sole looks at the axis from the direction `angle`, rad."""
+    """The finger pointing down, its sole towards the axis, at `angle` (rad) about it."""
     out = np.array([np.cos(angle), np.sin(angle), 0.0])
     along = np.array([0.0, 0.0, -1.0])
     rotation: FloatArray = np.column_stack([along, out, np.cross(along, out)])
     body = straight.body
-    placed = body.mesh.rotated(rotation).translated(opening * out)
-    held = regions.nodes(body.clamp.nodes(body.mesh.points, what=f"base of {name!r}"))
+    clamped = regions.nodes(body.clamp.nodes(body.mesh.points, what=f"base of {name!r}"))
     centers = body.mesh.points[body.mesh.cells].mean(axis=1)
     sole = [(regions.nodes(np.flatnonzero(region.select(centers))), stiff) for region, stiff in body.inclusions]
-    hung: Volume = replace(body, mesh=placed, clamp=held, inclusions=tuple(sole), name=name)
-    tip = Marker(hung, rotation @ straight.tip.position + opening * out)
-    return Robot(hung, tip=tip, cavities=hollows(hung, 1, f"{name} air"), margin=straight.margin)
+    hung = moved(straight, rotation, opening * out, clamp=clamped, inclusions=tuple(sole), name=name)
+    return replace(hung, cavities=hollows(hung.body, 1, f"{name} air"))

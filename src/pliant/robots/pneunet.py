@@ -1,4 +1,4 @@
-"""The pneumatic finger: a row of linked chambers over a stiff sole, bent by air (extra `mesh`)."""
+"""The pneunet: a row of connected chambers over a stiff sole, bent by pressure (extra `mesh`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pliant.core.checks import non_negative
 from pliant.materials import Material
 from pliant.mesh import chambered_finger, regions
 from pliant.models.volume import Rayleigh, Volume
-from pliant.robots.robot import DAMPING, Marker, Robot, chosen, hollows, silicone
+from pliant.robots.robot import DAMPING, Marker, Robot, hollows, silicone
 
 
 def pneunet(
@@ -26,11 +26,11 @@ def pneunet(
     """A finger along x from its clamped face at x = 0, its stiff sole at z = 0, bent towards −z by air in its `cavity`.
 
     `shape` goes to `pl.mesh.chambered_finger`: `length`, `height`, `width`, `chamber_count`, `cell_size`, `element`…,
-    in m; its height stands along z here. Default: 85 × 10 × 20 mm with six chambers. It is meshed by Gmsh:
+    in m; its height is along z here. Default: 85 × 10 × 20 mm with six chambers. It is meshed by Gmsh:
     ``pip install 'pliant[mesh]'``.
 
     sole
-        Cells whose centre lies below this height, m, are of `sole_material`; 0 for none.
+        Height, m, below which cells (by their centre) are of `sole_material`; 0 for none.
     material, sole_material
         None: silicone of 0.2 MPa, and one ten times as stiff; ν = 0.45, 1080 kg/m³.
     """
@@ -38,15 +38,9 @@ def pneunet(
     mesh = chambered_finger(**shape).rotated((0.5 * np.pi, 0.0, 0.0))
     lower, upper = mesh.bounds
     below = regions.box((-np.inf,) * 3, (np.inf, np.inf, lower[2] + thickness))
-    stiff = silicone(2e6) if sole_material is None else sole_material
-    body = Volume(
-        mesh,
-        chosen(material, 0.2e6),
-        clamp=regions.plane(axis="x", at=lower[0]),
-        inclusions=((below, stiff),) if thickness else (),
-        anti_locking=anti_locking,
-        damping=damping,
-        name=name,
-    )
+    rubber, clamp = silicone(material, 0.2e6), regions.plane(axis="x", at=lower[0])
+    options: dict[str, Any] = {"anti_locking": anti_locking, "damping": damping, "name": name}
+    inclusions = ((below, silicone(sole_material, 2e6)),) if thickness else ()
+    body = Volume(mesh, rubber, clamp=clamp, inclusions=inclusions, **options)
     middle = (upper[0], *(0.5 * (lower + upper))[1:])
     return Robot(body, tip=Marker(body, middle), cavities=hollows(body, 1, f"{name} air"))

@@ -1,4 +1,4 @@
-"""The world of one robot: what the studio, the demos, the benchmarks, the experiments and the commands start from."""
+"""The world of one robot, for the studio, demos, benchmarks, experiments and commands."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ def robot_world(
     friction: float = 0.0,
     **contact: Any,
 ) -> World:
-    """The compiled world of `robot` and of `obstacles` that it may touch with Coulomb's μ `friction`.
+    """The compiled world of `robot` and of `obstacles` in contact with it, with Coulomb's μ `friction`.
 
-    `gravity` (3,) is in m/s². Where `touches_itself` is true, the parts of the robot may touch each other:
-    ``robot.collide(scene, **contact)``.
+    `gravity` (3,) m/s². `touches_itself` adds self-contact: ``robot.collide(scene, **contact)``.
     """
     scene = Scene(gravity=gravity)
     scene.add(robot)

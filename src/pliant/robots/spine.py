@@ -1,8 +1,8 @@
-"""The spine: a manipulator of vertebrae on a compliant backbone, whose ribs press on each other when it is bent.
+"""The spine: a manipulator of vertebrae on a compliant backbone, whose ribs touch each other when it is bent.
 
-Every vertebra stands on the backbone with two feet and carries three ribs at 120 degrees, each a strut from either
-foot to the middle of the rib and a blade from there to its tip. Between the vertebrae only the backbone bends. The
-front of every blade faces the back of the one before it.
+Every vertebra has two feet on the backbone and three ribs at 120 degrees, each a strut from either foot to the middle
+of the rib and a blade from there to its tip. Between vertebrae only the backbone bends. The front of every blade may
+touch the back of the one before it.
 
 Reference: O. Goury, B. Carrez, C. Duriez, "Real-time simulation for control of soft robots with self-collisions using
 model order reduction for contact forces", IEEE RA-L 6, 2021, section IV.B.
@@ -16,24 +16,25 @@ import numpy as np
 
 from pliant.actuators import Cable
 from pliant.constraints.facing import Facing
-from pliant.core.checks import positive, positive_count
+from pliant.core.checks import positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh.lattice import grid_triangles
 from pliant.mesh.structured import cell_counts
 from pliant.models.beam import Beam, Circle
 from pliant.models.volume import Rayleigh
-from pliant.robots.robot import Marker, Robot
+from pliant.robots.robot import Marker, Robot, check_lengths
 
-RIBS = 3
-SECTIONS = 3
+RIBS, SECTIONS = 3, 3
+"""Ribs of a vertebra and sections with tendons of their own, as in the paper."""
 _DAMPING = Rayleigh(mass=2.0, stiffness=0.02)
+"""Free oscillations of the long backbone decay within a few periods."""
 _FOOT = 0.4
-"""Distance of the feet of a vertebra, as a share of the pitch."""
+"""Distance of the feet of a vertebra as a fraction of the pitch: the other 60 % of the backbone can bend."""
 _OUTER = (0.55, 0.98)
-"""From where to where along a rib its blade has contact points."""
+"""Range of the contact points along a rib as fractions of its length: the blade, short of its tip."""
 _BORDER = 0.03
-"""By how much the faced blade is larger than that, as a share of the radius."""
+"""Extension of the touched blade beyond that range, as a fraction of the radius: points that slip stay on it."""
 
 
 def spine(
@@ -57,12 +58,12 @@ def spine(
 
     Nine tendons (`cables`) bend it: those of the first third of the vertebrae, of the first two thirds, and of all,
     each at 0, 120 and 240 degrees about x from +y, so that ``cables[3 * s]`` bends the first s + 1 sections towards +y.
-    `facings` holds one `pl.Facing` over the whole robot: every blade has `rib_points` along and across it that see the
-    back of the blade before. Defaults: 0.8 m, 1350 potential contacts; ``rib_points=(10, 5)`` makes them 4500. The
-    ribs meet when it is bent by about 115 degrees.
+    `facings` is one `pl.Facing` of all ribs: every blade has `rib_points` along and across it that may touch the back
+    of the blade before. Defaults: 0.8 m, 1350 potential contacts; 4500 with ``rib_points=(10, 5)``. The ribs touch
+    from a bend of about 115 degrees on.
 
     vertebra_count
-        How many vertebrae there are beyond the clamped one, a multiple of three.
+        Count of vertebrae beyond the clamped one, a multiple of three.
     radius, rib_width
         Length of the ribs from the axis, and width of their blades.
     clearance
@@ -74,15 +75,13 @@ def spine(
     rib_points
         Points along and across every blade.
     margin
-        Points this near, m, push.
+        Gap below which contacts are active, m.
     friction
         Coulomb's μ between the blades.
     contact
         False leaves the contacts out: the ribs then pass through each other.
     """
-    sizes = {"length": length, "radius": radius, "rib_width": rib_width, "clearance": clearance, "backbone": backbone}
-    for label, value in sizes.items():
-        positive(f"{label} of a spine", value, unit="m")
+    check_lengths("spine", length=length, radius=radius, rib_width=rib_width, clearance=clearance, backbone=backbone)
     count = positive_count("vertebra_count", vertebra_count)
     if count % SECTIONS:
         raise InputError(f"vertebra_count must be a multiple of {SECTIONS}, the number of sections, got {count}")
@@ -107,11 +106,11 @@ def spine(
 
 
 def _network(count: int, pitch: float, radius: float) -> tuple[FloatArray, IntArray, IntArray]:
-    """Nodes (n, 3) m, pieces (m, 2), and the nodes of the clamped vertebra.
+    """Nodes (n, 3) m, elements (m, 2), and the nodes of the clamped vertebra.
 
     The clamped vertebra has one foot and three ribs of two nodes, every other one two feet and three such ribs.
     """
-    directions = _directions()
+    directions, _ = _directions()
     outward = (np.array([0.5, 1.0])[:, None] * radius)[None, :, :] * directions[:, None]  # (ribs, 2, 3)
     ribs = outward.reshape(-1, 3)
     first = np.vstack([np.zeros(3), ribs])
@@ -140,7 +139,7 @@ def _facing(
     half, inner, outer = 0.5 * (pitch - clearance), *_OUTER
     along, across = rib_points
     own, _ = _grid(radius * inner, radius * outer, 0.4 * width, along, across)
-    # a few triangles do: between its points a blade is flat, and it bends along
+    # few triangles suffice: a blade is flat across its width and bends along its length only
     faced, triangles = _grid(radius * (inner - _BORDER), radius * (outer + _BORDER), 0.5 * width, 6, 3)
     centers: FloatArray = pitch * np.arange(count + 1, dtype=np.float64)
     group = np.arange(count * RIBS).reshape(count, RIBS)
@@ -148,11 +147,7 @@ def _facing(
     backs = _blades(faced, centers[:-1] + half)
     starts = len(faced) * np.arange(count * RIBS)
     return Facing(
-        body,
-        body,
-        fronts,
-        backs,
-        (triangles + starts[:, None, None]).reshape(-1, 3),
+        *(body, body, fronts, backs, (triangles + starts[:, None, None]).reshape(-1, 3)),
         point_group=np.repeat(group.ravel(), len(own)),
         triangle_group=np.repeat(group.ravel(), len(triangles)),
         reach=pitch,
@@ -161,17 +156,15 @@ def _facing(
 
 
 def _grid(inner: float, outer: float, half: float, along: int, across: int) -> tuple[FloatArray, IntArray]:
-    """Places (k, 2) m, radial and lateral, of `along` × `across` points, and triangles that face the spine's tip."""
+    """Radial and lateral coordinates (k, 2) m of `along` × `across` points, and triangles facing the spine's tip."""
     r, y = np.linspace(inner, outer, along), np.linspace(-half, half, across) if across > 1 else np.zeros(1)
-    places = np.stack(np.meshgrid(r, y, indexing="ij"), axis=-1).reshape(-1, 2)
-    return places, grid_triangles(along, across)
+    return np.stack(np.meshgrid(r, y, indexing="ij"), axis=-1).reshape(-1, 2), grid_triangles(along, across)
 
 
-def _blades(places: FloatArray, x: FloatArray) -> FloatArray:
-    """`places` (k, 2) m on all ribs of the vertebrae whose faces stand at `x` (v,) m, (v · ribs · k, 3)."""
-    directions = _directions()
-    sideways = np.cross((1.0, 0.0, 0.0), directions)
-    flat = places[:, :1] * directions[:, None] + places[:, 1:] * sideways[:, None]  # (ribs, k, 3)
+def _blades(flat_points: FloatArray, x: FloatArray) -> FloatArray:
+    """`flat_points` (k, 2) m on all ribs of the vertebrae with faces at `x` (v,) m, (v · ribs · k, 3)."""
+    directions, sideways = _directions()
+    flat = flat_points[:, :1] * directions[:, None] + flat_points[:, 1:] * sideways[:, None]  # (ribs, k, 3)
     everywhere = np.broadcast_to(flat, (len(x), *flat.shape)).copy()
     everywhere[..., 0] += x[:, None, None]
     return everywhere.reshape(-1, 3)
@@ -179,8 +172,7 @@ def _blades(places: FloatArray, x: FloatArray) -> FloatArray:
 
 def _tendons(body: Beam, count: int, pitch: float, radius: float, aside: float, name: str) -> tuple[Cable, ...]:
     """Through the middles of the ribs, those of the three sections beside each other, to the last vertebra of each."""
-    directions = _directions()
-    sideways = np.cross((1.0, 0.0, 0.0), directions)
+    directions, sideways = _directions()
     cables = []
     for section in range(SECTIONS):
         x = pitch * np.arange(count * (section + 1) // SECTIONS + 1)
@@ -191,7 +183,8 @@ def _tendons(body: Beam, count: int, pitch: float, radius: float, aside: float, 
     return tuple(cables)
 
 
-def _directions() -> FloatArray:
-    """Unit directions of the ribs, (3, 3)."""
+def _directions() -> tuple[FloatArray, FloatArray]:
+    """Unit vectors along the ribs and across them, (3, 3) each."""
     angle = 2.0 * np.pi * np.arange(RIBS) / RIBS
-    return np.column_stack([np.zeros(RIBS), np.cos(angle), np.sin(angle)])
+    along = np.column_stack([np.zeros(RIBS), np.cos(angle), np.sin(angle)])
+    return along, np.cross((1.0, 0.0, 0.0), along)

@@ -1,17 +1,16 @@
-"""The tower: four storeys with an air chamber each, parted by slots that close when a chamber is inflated."""
+"""The tower: four storeys with an air chamber each, between them slots that close under pressure."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from pliant.core.checks import positive
 from pliant.core.errors import InputError
 from pliant.materials import Material
 from pliant.mesh import Mesh, regions
 from pliant.mesh.elements import ElementName
 from pliant.mesh.lattice import Lattice
 from pliant.models.volume import Rayleigh, Volume
-from pliant.robots.robot import DAMPING, Marker, Robot, chosen, hollows
+from pliant.robots.robot import DAMPING, Marker, Robot, check_lengths, hollows, silicone
 
 _HINGES = (((-1, None), (0, None)), ((0, 1), (0, None)), ((0, None), (-1, None)), ((0, None), (0, 1)))
 """Cells along x and y that bridge each slot, from the lowest up: at +x, −x, +y and −y."""
@@ -33,12 +32,10 @@ def tower(
 ) -> Robot:
     """A square tower along z on a clamped foot at z = 0, middle at x = y = 0; all lengths in m.
 
-    Each of the four storeys holds one chamber (`cavities`, from the lowest up) and is parted from the next by a slot
-    open on three sides. An inflated chamber swells its ceiling against the floor above and tips everything above about
-    the bridge of that slot: at +x, −x, +y and −y from the lowest up. So the first chamber bends the tower towards +x,
-    the second towards −x, the third towards +y, the fourth towards −y. This takes self-contact:
-    ``scene.collide(tower, tower, margin=tower.margin)``, the margin being narrower than a slot.
-    Defaults: 40 × 40 × 77 mm, 546 nodes.
+    Each of the four storeys has one chamber (`cavities`, from the lowest up) and above it a slot open on three sides.
+    The ceiling of an inflated chamber presses against the floor above and tilts the upper part about the bridge
+    of that slot: the first chamber bends the tower towards +x, the second towards −x, the third towards +y, the fourth
+    towards −y. This needs self-contact: ``scene.collide(tower, tower)``. Defaults: 40 × 40 × 77 mm, 546 nodes.
 
     wall, floor, ceiling
         Thickness of the side walls, of the floor under a chamber, which stays flat, and of the ceiling, which swells.
@@ -49,20 +46,12 @@ def tower(
     material
         None: silicone of 0.2 MPa, ν = 0.45, 1080 kg/m³.
     """
-    sizes = {"width": width, "wall": wall, "floor": floor, "ceiling": ceiling, "chamber": chamber, "slot": slot}
-    for label, value in sizes.items():
-        positive(f"{label} of a tower", value, unit="m")
+    check_lengths("tower", width=width, wall=wall, floor=floor, ceiling=ceiling, chamber=chamber, slot=slot)
     if 2.0 * wall >= width:
         raise InputError(f"walls of {wall:g} m leave no chamber in a tower {width:g} m wide")
     mesh = _mesh(width, wall, (floor, 0.5 * chamber, 0.5 * chamber, ceiling, slot), element)
-    body = Volume(
-        mesh,
-        chosen(material, 0.2e6),
-        clamp=regions.plane(axis="z", at=0.0),
-        anti_locking=anti_locking,
-        damping=damping,
-        name=name,
-    )
+    rubber, clamp = silicone(material, 0.2e6), regions.plane(axis="z", at=0.0)
+    body = Volume(mesh, rubber, clamp=clamp, anti_locking=anti_locking, damping=damping, name=name)
     top = Marker(body, (0.0, 0.0, mesh.bounds[1, 2]))
     return Robot(body, tip=top, cavities=hollows(body, len(_HINGES), f"{name} chamber "), margin=0.6 * slot)
 

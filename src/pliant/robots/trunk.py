@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import Cable
-from pliant.core.checks import positive, positive_count
+from pliant.core.checks import positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.materials import Material
@@ -16,12 +16,12 @@ from pliant.mesh.elements import ElementName
 from pliant.mesh.lattice import round_keys, stacked_rounds
 from pliant.mesh.structured import cell_counts
 from pliant.models.volume import Rayleigh, Volume
-from pliant.robots.robot import DAMPING, Marker, Robot, chosen
+from pliant.robots.robot import DAMPING, Marker, Robot, check_lengths, silicone
 
 _CORE = 0.56
-"""Radius of the core inside a vertebra, as a fraction of the vertebra's."""
+"""Radius of the core inside a vertebra, as a fraction of the vertebra's: by it the mesh has the published size."""
 _WAIST = 0.38
-"""Radius of the core halfway between two vertebrae, as a fraction of theirs."""
+"""Radius of the core halfway between two vertebrae, as a fraction of theirs: makes the gaps bend first."""
 
 
 def trunk(
@@ -55,14 +55,14 @@ def trunk(
     vertebra_count
         Discs above the base.
     cable_radius
-        Distance of the cables from the axis at z = 0; it shrinks as the outer radius does.
+        Distance of the cables from the axis at z = 0, proportional to the outer radius along z.
     cells
         Quadrilaterals along a side of the round core, even so that nodes lie in the planes of the cables; and layers
         between two vertebrae.
     guide_stiffness
         Axial stiffness EA, N, of the tubes in which the cables run; 0: none.
     clamped
-        False leaves the base free, for a platform to hold and move: ``pl.Support(trunk.body, trunk.base)``.
+        False leaves the base free, for a moving support: ``pl.Support(trunk.body, trunk.base)``.
     element
         "tet4", "tet10" or "hex8".
     material
@@ -70,8 +70,7 @@ def trunk(
     mass
         Total, kg; None takes the density of the material.
     """
-    for label, value in (("length", length), ("base", base), ("base_radius", base_radius), ("tip_radius", tip_radius)):
-        positive(f"{label} of a trunk", value, unit="m")
+    check_lengths("trunk", length=length, base=base, base_radius=base_radius, tip_radius=tip_radius)
     count = positive_count("vertebra_count", vertebra_count)
     side, layers = cell_counts("cells", cells, ("the core", "a gap"))
     if side % 2 or base >= length or not _CORE * base_radius < cable_radius < base_radius:
@@ -84,15 +83,8 @@ def trunk(
     radius = np.array([base_radius, tip_radius])
     mesh = _mesh(faces, base, radius, length, side, layers, element)
     clamp_region = regions.box((-np.inf,) * 3, (np.inf, np.inf, 0.75 * base))
-    body = Volume(
-        mesh,
-        chosen(material, 0.45e6),
-        clamp=clamp_region if clamped else None,
-        anti_locking=anti_locking,
-        mass=mass,
-        damping=damping,
-        name=name,
-    )
+    rubber, clamp = silicone(material, 0.45e6), clamp_region if clamped else None
+    body = Volume(mesh, rubber, clamp=clamp, anti_locking=anti_locking, mass=mass, damping=damping, name=name)
     shrink = cable_radius / base_radius
     cables = [
         Cable(
@@ -121,8 +113,8 @@ def _mesh(
     faces: FloatArray, base: float, radius: FloatArray, length: float, side: int, layers: int, element: ElementName
 ) -> Mesh:
     bevel = 0.12 * (faces[-1, 1] - faces[-1, 0])
-    # planes as (height, core radius over outer radius, how far the rim is set back), layers as (core, ring)
-    planes = [(part * base, _CORE, 0.0) for part in (0.0, 0.375, 0.75)] + [(base, _CORE, -bevel)]
+    # planes as (height, core radius over outer radius, setback of the rim), layers as (core, ring)
+    planes = [(fraction * base, _CORE, 0.0) for fraction in (0.0, 0.375, 0.75)] + [(base, _CORE, -bevel)]
     filled = [(True, True)] * 3
     for below, (lower, upper) in zip(faces[:-1, 1], faces[1:], strict=True):
         for step in np.arange(1, layers) / layers:

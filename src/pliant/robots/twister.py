@@ -1,7 +1,7 @@
-"""The twisting robot of Fang et al. 2022: a rod with a helical chamber that winds itself round things.
+"""The twisting robot of Fang et al. 2022: a rod with a helical chamber that coils under pressure.
 
 G. Fang, Y. Tian, A. Weightman, C. C. L. Wang, IROS 2022, after M. Yang and others, Optics Express 28, 2020. The grid of
-its section turns with the chamber, so that the helix is a row of cells.
+its section rotates with the chamber, so that the helix is a column of cells.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from pliant.models.volume.points import AntiLocking
 from pliant.robots.robot import DAMPING, Marker, Robot, hollows
 
 RADIUS, LENGTH = 6.75e-3, 90e-3
-"""Of the rod, m."""
+"""Of the rod, m, as published."""
 INNER, OUTER, AREA = 1.75e-3, 4.25e-3, 4.86e-6
-"""Radii between which the chamber lies, m, and the area of its section, m²."""
+"""Radii that bound the chamber, m, and the area of its section, m², as published."""
 BEGIN, END, TURNS = 15e-3, 75e-3, -1.0
-"""Where the chamber begins and ends, m, and its turns between them."""
+"""Ends of the chamber along the rod, m, and its turns between them, as published."""
 
 
 def twister(
@@ -42,15 +42,14 @@ def twister(
 ) -> Robot:
     """A rod along y from its clamped end at y = 0, 90 mm long and 13.5 mm thick, wound up by air in its `cavity`.
 
-    The chamber makes one turn between y = 15 and 75 mm. By default 29 000 tetrahedra, about as
-    many as in the paper.
+    The chamber makes one turn between y = 15 and 75 mm. By default about the 29 000 tetrahedra of the paper.
 
     cells
         Through the chamber along the radius, from it to the outside, and along the rod; these a multiple of 6.
     side
         Cells along a side of the core; around the rod there are four times as many, two of them across the chamber.
     element
-        "tet4", "tet10" or "hex8"; beyond some fifteen times the volume of the chamber "hex8".
+        "tet4", "tet10" or "hex8"; use "hex8" to inflate the chamber to more than 15 times its volume.
     anti_locking
         As of `pl.Volume`; "volume" for the large strains of its walls.
     material
@@ -58,19 +57,11 @@ def twister(
     """
     inside, outside, along = (positive_count(f"cells[{k}] of a twister", n) for k, n in enumerate(cells))
     if along % 6:
-        raise InputError(
-            f"cells along a twister must be a multiple of 6, for its chamber to end between them, got {along}"
-        )
+        raise InputError(f"cells along a twister must be a multiple of 6, so that its chamber fits, got {along}")
     mesh = _mesh(inside, outside, along, positive_count("side of a twister", side), element)
     rubber = MooneyRivlin(c1=41.8e3, c2=10.6e3, poisson=0.49, density=1070.0) if material is None else material
-    body = Volume(
-        mesh,
-        rubber,
-        clamp=regions.plane(axis="y", at=0.0),
-        anti_locking=anti_locking,
-        damping=damping,
-        name=name,
-    )
+    clamp = regions.plane(axis="y", at=0.0)
+    body = Volume(mesh, rubber, clamp=clamp, anti_locking=anti_locking, damping=damping, name=name)
     return Robot(body, tip=Marker(body, (0.0, LENGTH, 0.0)), cavities=hollows(body, 1, f"{name} air"))
 
 
@@ -104,7 +95,7 @@ def _spread(section: FloatArray, edges: FloatArray) -> FloatArray:
 
 
 def _stacked(section: FloatArray, faces: Any, hollow: BoolArray, heights: FloatArray) -> Lattice:
-    """Layers of the section, turned with the chamber, without its cells."""
+    """Layers of the section, rotated with the chamber, without the cells of the chamber."""
     turn = 2.0 * np.pi * TURNS * np.clip((heights - BEGIN) / (END - BEGIN), 0.0, 1.0)
     cos, sin = np.cos(turn)[:, None], np.sin(turn)[:, None]
     x, z = section[:, 0] * cos - section[:, 1] * sin, section[:, 0] * sin + section[:, 1] * cos

@@ -1,4 +1,4 @@
-"""The folder of a sweep: one file for each finished case, written at once or not at all, and who it belongs to."""
+"""The folder of a sweep: one file for each finished case, and the fingerprints of what its results depend on."""
 
 from __future__ import annotations
 
@@ -14,51 +14,66 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pliant.core.archive import read_archive, write_archive
 from pliant.core.errors import InputError, PliantWarning
+from pliant.world import World
+from pliant.world.storage import encode_world
 
 FORMAT = "pliant sweep 1"
 
 
 def digest_of(value: Any) -> str:
-    """A fingerprint of anything that JSON can hold."""
+    """A fingerprint of a value that JSON can represent."""
     try:
         text = json.dumps(value, sort_keys=True)
     except TypeError as error:
         raise InputError(
-            f"a case of a sweep must be plain values that JSON can hold, got {value!r}: {error}"
+            f"a case of a sweep must be plain values that JSON can represent, got {value!r}: {error}"
         ) from error
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def world_digest(world: World) -> str:
+    """A fingerprint of the scene of `world`, the same for equal scenes; an error where the world cannot be saved."""
+    header, arrays = encode_world(world)
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()[:16]
+
+
 @dataclass(frozen=True)
 class Records:
-    """The files of a sweep in `folder`, which belongs to `identity`: fingerprints of world, plan, … by name."""
+    """The files of a sweep in `folder`; `identity` are fingerprints of world, plan, … by name."""
 
     folder: Path
     identity: dict[str, str]
 
     @classmethod
     def opened(cls, folder: str | Path, identity: Mapping[str, str]) -> Records:
-        """The records in `folder`, made where it does not exist; one that belongs to something else is refused."""
+        """The records in `folder`, created where it does not exist; an error where its identity differs."""
         root, own = Path(folder), dict(identity)
         root.mkdir(parents=True, exist_ok=True)
         label = root / "sweep.json"
         if label.exists():
-            known = json.loads(label.read_text(encoding="utf-8"))["identity"]
-            other = [name for name in sorted({*known, *own}) if known.get(name) != own.get(name)]
+            stored = json.loads(label.read_text(encoding="utf-8"))["identity"]
+            other = [name for name in sorted({*stored, *own}) if stored.get(name) != own.get(name)]
             if other:
                 raise InputError(
                     f"{root} holds results of another {' and '.join(other)} "
-                    f"({', '.join(f'{known.get(name)} instead of {own.get(name)}' for name in other)}); "
+                    f"({', '.join(f'{stored.get(name)} instead of {own.get(name)}' for name in other)}); "
                     "take another folder, or delete this one"
                 )
         elif any(root.glob("case_*.npz")):
             raise InputError(f"{root} holds results that do not say what they belong to; take another folder")
         else:
-            half = root / f"sweep.json.{os.getpid()}.part"
-            half.write_text(json.dumps({"format": FORMAT, "identity": own}, indent=1), encoding="utf-8")
-            os.replace(half, label)
+            partial = root / f"sweep.json.{os.getpid()}.part"
+            partial.write_text(json.dumps({"format": FORMAT, "identity": own}, indent=1), encoding="utf-8")
+            os.replace(partial, label)
         return cls(root, own)
 
     def path(self, index: int) -> Path:
@@ -66,7 +81,7 @@ class Records:
         return self.folder / f"case_{index:05d}.npz"
 
     def read(self, index: int, case: Any) -> dict[str, Any] | None:
-        """Results of case `index` if it is finished; one of another case is an error."""
+        """Results of case `index`, None where it is not finished; an error where the file is of another case."""
         path = self.path(index)
         if not path.exists():
             return None
@@ -83,7 +98,7 @@ class Records:
         return arrays
 
     def write(self, index: int, case: Any, arrays: Mapping[str, Any], seconds: float) -> Path:
-        """Keep the results of case `index`, with where they come from."""
+        """Store the results of case `index` with their provenance."""
         header = {
             "number": index,
             "case": case,
@@ -96,7 +111,7 @@ class Records:
 
 
 def provenance() -> dict[str, Any]:
-    """When and with what something is computed."""
+    """Date and versions of a computation."""
     versions = {name: _version(name) for name in ("pliant", "numpy", "scipy", "numba")}
     versions["python"] = platform.python_version()
     return {"date": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}

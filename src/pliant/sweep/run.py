@@ -1,14 +1,14 @@
-"""Run one function for many cases, over local processes, so that nothing finished is lost.
+"""Run one function for many cases over local processes; an interruption loses running cases only.
 
-With a folder each case is written by the process that computed it, as soon as it is done; an interruption, from the
-keyboard or by the end of a worker, loses the cases that are running and nothing else. Started again with the same
-folder, a sweep computes what is missing.
+With a folder each case is written by the process that computed it, as soon as it is done. Started again with the same
+folder, a sweep computes the missing cases.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import starmap
 from pathlib import Path
 from time import perf_counter
 from traceback import format_exception_only
@@ -24,9 +24,7 @@ Task = Callable[[Any], Mapping[str, Any]]
 
 
 class SweepError(PliantError):
-    """Some cases of a sweep failed. `failures` are (case, error) pairs; `results` those of all cases, None for failed
-    ones.
-    """
+    """Some cases of a sweep failed: `failures` are (case, error) pairs; `results` of all cases, None where failed."""
 
     def __init__(self, message: str, *, failures: list[tuple[Any, BaseException]], results: list[Any]) -> None:
         super().__init__(message)
@@ -48,14 +46,14 @@ def run(
     task
         Takes a case and returns arrays by name; random choices take their seed from the case.
     cases
-        Plain values that JSON can hold, each of them once.
+        Distinct plain values that JSON can represent.
     folder
-        Where finished cases are kept, and found when the sweep is started again; None: nowhere.
+        Stores finished cases, which a later call reads; None: results are not stored.
     identity
-        What the results depend on beside the case, as fingerprints by name (`world_digest`, `digest_of`). A folder
-        that belongs to others is refused.
+        Fingerprints by name of what the results depend on beside the case (`world_digest`, `digest_of`). A folder of
+        another identity is an error.
     workers
-        Processes; None: as many as there are cores. 1 runs here, one case after the other, and needs no extra.
+        Processes; None: one for each core. 1 runs in this process and needs no extra.
     progress
         Show a progress bar.
 
@@ -73,19 +71,17 @@ def run(
     with Progress(disable=not progress, transient=True) as bar:
         mark = bar.add_task("sweep", total=len(cases), completed=len(cases) - len(missing))
         jobs = [(task, k, cases[k], records) for k in missing]
-        for index, result, error in _serial(jobs) if count == 1 else _parallel(jobs, count, records):
+        for index, result, error in starmap(_compute_case, jobs) if count == 1 else _parallel(jobs, count, records):
             results[index] = result
             if error is not None:
                 failures.append((cases[index], error))
                 bar.console.print(f"case {cases[index]} failed: {_text(error)}", markup=False, highlight=False)
             bar.advance(mark)
     if failures:
-        kept = (
-            "" if records is None else f" The others are kept in {records.folder}; run it again to repeat the failed."
-        )
+        stored = "" if records is None else f" The others are stored in {records.folder}; run it again for the failed."
         raise SweepError(
             f"{len(failures)} of {len(cases)} cases failed; the first, {failures[0][0]}, with "
-            f"{_text(failures[0][1])}.{kept}",
+            f"{_text(failures[0][1])}.{stored}",
             failures=failures,
             results=results,
         ) from failures[0][1]
@@ -103,13 +99,9 @@ def _compute_case(task: Task, index: int, case: Any, records: Records | None) ->
         result = dict(task(case))
         if records is not None:
             records.write(index, case, result, perf_counter() - start)
-    except Exception as error:  # whatever it is, it is raised at the end, with its case
+    except Exception as error:  # raised at the end of the sweep, with its case
         return index, None, error
     return index, result, None
-
-
-def _serial(jobs: Sequence[Job]) -> Iterator[CaseResult]:
-    return (_compute_case(*job) for job in jobs)
 
 
 def _parallel(jobs: Sequence[Job], workers: int, records: Records | None) -> Iterator[CaseResult]:
@@ -126,18 +118,14 @@ def _parallel(jobs: Sequence[Job], workers: int, records: Records | None) -> Ite
         batch_size=1,
         pre_dispatch=workers,
         return_as="generator_unordered",
-        max_nbytes=None,  # large arrays would arrive read-only, and a task may have workspaces
+        max_nbytes=None,  # larger arrays would be read-only memory maps, and a task may write to its workspaces
     )
     try:
         yield from pool(delayed(_compute_case)(*job) for job in jobs)
     except TerminatedWorkerError as error:
-        kept = (
-            "nothing of it is kept; give it a folder"
-            if records is None
-            else f"finished cases are kept in {records.folder}; run it again to compute the others"
-        )
+        advice = "give it a folder" if records is None else f"run it again, finished cases are in {records.folder}"
         raise PliantError(
-            f"a worker of the sweep was killed, often for want of memory: {kept}, or take fewer workers than {workers}"
+            f"a worker of the sweep was killed, often by lack of memory: {advice}, or take fewer workers than {workers}"
         ) from error
 
 

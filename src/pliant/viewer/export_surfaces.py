@@ -132,7 +132,6 @@ def _body(run: Run, number: int, frames: IndexArray, values: FloatArray | None, 
     if not body.is_rigid:
         points = np.stack([body.surface_points(run.positions[number][f]) for f in frames])
         return SurfaceFrames(triangles, points, values, body.name, mode if values is not None else "", tint)
-    assert body.local is not None
     local = body.local
     if not len(triangles):
         if not (len(local) and body.radius > 0.0):

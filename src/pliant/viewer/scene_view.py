@@ -126,7 +126,6 @@ class SceneView:
             triangles = np.asarray(body.surface_triangles(), np.int64)
             self._skins[index] = _Skin(self._server, name, triangles, body.surface_points(q), color)
             return
-        assert body.local is not None
         triangles = np.asarray(body.surface_triangles(), np.int64)
         points = body.local
         if not len(triangles):

@@ -1,7 +1,7 @@
-"""The things of a scene as JSON and arrays, and back: how worlds are saved without pickle.
+"""Objects of a scene as JSON and arrays, and back: how worlds are saved without pickle.
 
-A thing is a frozen dataclass of a registered class. Its fields are encoded one by one; arrays go to a table beside the
-JSON. A thing that is referenced twice (the body of a cable) is written once, so that identities survive.
+An object is a frozen dataclass of a registered class. Its fields are encoded one by one; arrays go to a table beside
+the JSON. An object that is referenced twice (the body of a cable) is written once, so that identities survive.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from pliant.models.rigid import Obstacle
 from pliant.reduced import ContactBasis, ContactPoints, Subspace
 from pliant.world.reduced import Training
 
-_KNOWN: dict[str, type] = {
-    known.__name__: known
-    for known in (
+_CLASSES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
         *(Mesh, Surface, Subspace),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(Attachment, Channel, Facing, Sheath),
@@ -40,25 +40,25 @@ _KNOWN: dict[str, type] = {
         *regions.KINDS,
     )
 }
-_EARLIER: dict[str, Callable[..., Any]] = {"PairFacing": ContactPoints, "PairBasis": ContactBasis.on_points}
-"""What earlier versions saved under other names."""
+_RENAMED: dict[str, Callable[..., Any]] = {"PairFacing": ContactPoints, "PairBasis": ContactBasis.on_points}
+"""Names under which earlier versions saved some classes."""
 
 
-def _known() -> dict[str, type]:
-    """All classes that files may hold, by name, those of registered kinds of bodies among them."""
-    return _KNOWN | stored_kinds()
+def _classes() -> dict[str, type]:
+    """All classes that a file may contain, by name, with those of registered kinds of bodies."""
+    return _CLASSES | stored_kinds()
 
 
 class Encoder:
-    """Turns things into JSON values; `arrays` collects the arrays, `things` the objects met so far."""
+    """Turns objects into JSON values; `arrays` collects their arrays."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
         self._indices: dict[int, int] = {}
-        self._kept: list[Any] = []
+        self._encoded: list[Any] = []  # references, so that no id is given to another object
 
     def encode(self, value: Any) -> Any:
-        """`value` as something that JSON can hold."""
+        """`value` as a JSON value."""
         if value is None or isinstance(value, (bool, int, str)):
             return value
         if isinstance(value, float):
@@ -76,28 +76,23 @@ class Encoder:
     def _encode_thing(self, thing: Any) -> Any:
         if id(thing) in self._indices:
             return {"again": self._indices[id(thing)]}
-        number = self._indices[id(thing)] = len(self._indices)
-        self._kept.append(thing)  # so that its id stays taken
+        index = self._indices[id(thing)] = len(self._indices)
+        self._encoded.append(thing)
         if isinstance(thing, MeshObstacle):
-            surface = thing.surface
-            return {"thing": number, "class": "MeshObstacle", "fields": self._encoded(surface.rest, surface.triangles)}
-        if not is_dataclass(thing) or _known().get(type(thing).__name__) is not type(thing):
+            own = {"points": thing.surface.rest, "triangles": thing.surface.triangles}
+        elif is_dataclass(thing) and _classes().get(type(thing).__name__) is type(thing):
+            own = {item.name: getattr(thing, item.name) for item in fields(thing)}
+        else:
             raise InputError(
                 f"{getattr(thing, 'name', thing)!r}, a {type(thing).__name__}, cannot be saved: functions "
                 "and user-defined classes cannot be serialised"
             )
-        own = {item.name: self.encode(getattr(thing, item.name)) for item in fields(thing)}
-        return {"thing": number, "class": type(thing).__name__, "fields": own}
-
-    def _encoded(self, points: Any, triangles: Any) -> dict[str, Any]:
-        return {"points": self.encode(points), "triangles": self.encode(triangles)}
+        encoded = {name: self.encode(value) for name, value in own.items()}
+        return {"thing": index, "class": type(thing).__name__, "fields": encoded}
 
 
 class Decoder:
-    """Turns what an `Encoder` wrote back into things.
-
-    `dt` (s) is that of the run they belong to: by it limits per step, as older files have them, become rates.
-    """
+    """Restores the objects that an `Encoder` wrote; by `dt` (s) limits per step of older files become rates."""
 
     def __init__(self, arrays: Mapping[str, Any], dt: float | None = None) -> None:
         self._arrays = arrays
@@ -105,7 +100,7 @@ class Decoder:
         self._things: dict[int, Any] = {}
 
     def decode(self, value: Any) -> Any:
-        """The thing that was encoded as `value`."""
+        """The object that was encoded as `value`."""
         if isinstance(value, list):
             return tuple(self.decode(item) for item in value)
         if not isinstance(value, dict):
@@ -118,13 +113,13 @@ class Decoder:
         if "again" in value:
             return self._things[value["again"]]
         own = {name: self.decode(item) for name, item in value["fields"].items()}
-        kinds: dict[str, Callable[..., Any]] = {"MeshObstacle": MeshObstacle, **_EARLIER, **_known()}
+        kinds: dict[str, Callable[..., Any]] = {"MeshObstacle": MeshObstacle, **_RENAMED, **_classes()}
         thing = kinds[value["class"]](**self._with_rates(own))
         self._things[value["thing"]] = thing
         return thing
 
     def _with_rates(self, own: dict[str, Any]) -> dict[str, Any]:
-        """The fields of a thing with limits per step replaced by limits per second."""
+        """Fields with limits per step replaced by limits per second."""
         for old, new in PER_STEP.items():
             change = own.pop(old, None)
             if change is not None and change < np.inf:

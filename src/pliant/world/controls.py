@@ -18,7 +18,7 @@ from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad
 
 def _resolve_wrench(load: PointLoad | RodLoad, value: Wrench) -> FloatArray:
     if not load.body.slender:
-        raise InputError(f"pl.Wrench is for loads on beams and rods; {load.body.name!r} is none: use pl.Force(N)")
+        raise InputError(f"pl.Wrench is for loads on beams and rods; {load.body.name!r} is neither: use pl.Force(N)")
     return finite_array(f"control of a {type(load).__name__}", value.value, shape=(2, 3))
 
 
@@ -40,16 +40,14 @@ _ACCEPTS: dict[type, tuple[Any, tuple[int, ...]]] = {
 }
 
 
-def resolve_controls(controls: Mapping[Any, Any] | None, known: frozenset[Any]) -> dict[Any, Any]:
-    """Controls as plain values by handle (or "gravity", m/s², (3,)), each checked to belong to the world and to have
-    the right kind and shape.
-    """
+def resolve_controls(controls: Mapping[Any, Any] | None, handles: frozenset[Any]) -> dict[Any, Any]:
+    """Control values by handle (or "gravity", m/s², (3,)), checked for handle, type and shape."""
     resolved: dict[Any, Any] = {}
     for handle, value in (controls or {}).items():
         if isinstance(handle, str) and handle == "gravity":
             resolved[handle] = finite_array("gravity", value, shape=(3,))
             continue
-        if handle not in known:
+        if handle not in handles:
             raise InputError(
                 f"{handle!r} is not an actuator, load or support of this world; add it to the scene before compile()"
             )

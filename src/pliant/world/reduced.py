@@ -1,4 +1,4 @@
-"""A world with some of its parts replaced by smaller ones: again a world, which steps the same way."""
+"""A world with some models or constraints replaced by reduced ones; it is stepped as any other."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pliant.world.world import World
 
 
 class Reduction(Protocol):
-    """What makes models or constraints smaller: a `Subspace` of a volume, a basis of contacts."""
+    """Replaces models or constraints by reduced ones: a `Subspace` of a volume, a basis of contacts."""
 
     def covers(self, part: Any) -> bool:
         """Whether it reduces this model or constraint."""
 
     def reduced(self, part: Any) -> Any:
-        """The smaller one."""
+        """The reduced model or constraint."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """What a reduced world was made from: the actuation `plan` of the experiments, as JSON. It reduces nothing."""
+    """The actuation `plan` by which a world was reduced, as JSON: stored with the world, without effect on it."""
 
     plan: str
 
@@ -31,12 +31,12 @@ class Training:
         return False
 
     def reduced(self, part: Any) -> Any:
-        """The same."""
+        """`part` itself."""
         return part
 
 
 def reduced(world: World, reductions: Sequence[Reduction]) -> World:
-    """`world` with every model and constraint that one of `reductions` covers replaced by its smaller one.
+    """`world` with every model and constraint that one of `reductions` covers replaced by its reduced one.
 
     States keep their shapes: positions (n, 3), m, of all nodes. Reductions are saved with the world.
     """
@@ -44,15 +44,11 @@ def reduced(world: World, reductions: Sequence[Reduction]) -> World:
     for reduction in reductions:
         found = False
         for parts in (models, constraints):
-            for number, part in enumerate(parts):
+            for index, part in enumerate(parts):
                 if reduction.covers(part):
                     found = True
-                    parts[number] = reduction.reduced(part)
+                    parts[index] = reduction.reduced(part)
         if not found and not isinstance(reduction, Training):
-            raise InputError(f"{reduction!r} covers nothing in this world; it was made for things of another one")
-    return replace(
-        world,
-        models=tuple(models),
-        constraints=tuple(constraints),
-        reductions=(*world.reductions, *reductions),
-    )
+            raise InputError(f"{reduction!r} covers no model or constraint of this world: it is for another one")
+    applied = (*world.reductions, *reductions)
+    return replace(world, models=tuple(models), constraints=tuple(constraints), reductions=applied)

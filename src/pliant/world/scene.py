@@ -30,8 +30,10 @@ from pliant.world.world import World
 Thing = TypeVar("Thing")
 
 OVERLAP = 0.01
-"""Initial overlap that counts as touching, as a fraction of the margin: rounding of meshes."""
+"""Initial overlap that counts as touching, as a fraction of the margin: meshes in contact differ by rounding."""
 _LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad)
+_PARTS: tuple[Any, ...] = (Obstacle, Actuator, Fibre, Channel, Sheath, _LOADS, Support, Facing, Attachment)
+"""What a scene contains beside bodies, in the order in which it is saved."""
 
 
 class Scene:
@@ -39,18 +41,10 @@ class Scene:
 
     def __init__(self, *, gravity: Any = (0.0, 0.0, 0.0)) -> None:
         self.gravity: FloatArray = finite_array("gravity", gravity, shape=(3,))
-        self._placements: dict[int, Any] = {}  # where bodies stand, by id: a mesh or a pose (4, 3)
+        self._placements: dict[int, Any] = {}  # by id of a body: its placed mesh or its pose (4, 3)
         self._bodies: list[Any] = []
-        self._obstacles: list[Obstacle] = []
-        self._loads: list[Any] = []
-        self._supports: list[Support] = []
-        self._actuators: list[Any] = []
-        self._fibres: list[Fibre] = []
+        self._parts: dict[Any, list[Any]] = {kind: [] for kind in _PARTS}
         self._pairs: list[Pair] = []
-        self._attachments: list[Attachment] = []
-        self._channels: list[Channel] = []
-        self._facings: list[Facing] = []
-        self._sheaths: list[Sheath] = []
 
     def add(self, thing: Thing, *, position: Any = None, rotation: Any = None) -> Thing:
         """Add a body, an obstacle, an actuator, a load or a support and return it, to be used as its handle.
@@ -65,12 +59,13 @@ class Scene:
             return thing
         placeable = getattr(thing, "placeable", False)
         if not placeable and (position is not None or rotation is not None):
-            raise InputError(
-                "position and rotation place volumes, beams and rods; "
-                f"a {type(thing).__name__} says itself where it stands"
-            )
+            kind = type(thing).__name__
+            raise InputError(f"position and rotation place volumes, beams and rods; a {kind} has its own position")
         if isinstance(thing, Body):
-            self._check_new(thing)
+            if any(other is thing for other in self._bodies):
+                raise InputError(
+                    f"the body {thing.name!r} is in the scene already; make another with dataclasses.replace"
+                )
             if placeable:
                 self._placements[id(thing)] = thing.placement(position, rotation)
             self._bodies.append(thing)
@@ -95,24 +90,23 @@ class Scene:
         friction
             Coulomb's μ ≥ 0.
         margin
-            Distance within which contacts are looked for, m; None takes half the mean edge of the finer surface.
-            Nothing is missed while two bodies approach by less in a step.
+            Detection distance of contacts, m; None takes half the mean edge of the finer surface. No contact is missed
+            while two bodies approach by less in a step.
         exclude
-            Region of a volume (in the frame of its mesh) whose surface takes no part.
+            Region of a volume (in the frame of its mesh) whose surface is not tested for contact.
         capacity
-            Most contacts of the pair.
+            Largest count of contacts of the pair.
         allow_overlap
             Allow initial overlap: dynamic steps push them apart slowly, quasi-static ones at once.
         """
         if a is b and margin is None:
-            margin = getattr(a, "margin", None)  # robots know how narrow their slots are
+            margin = getattr(a, "margin", None)  # that of a robot is narrower than its slots
         a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
         non_negative("friction", friction)
         if margin is not None:
             positive("margin", margin, unit="m")
-        known = [*self._bodies, *self._obstacles]
         for thing in (a, b):
-            if all(thing is not other for other in known):
+            if all(thing is not other for other in (*self._bodies, *self._parts[Obstacle])):
                 raise InputError(f"{thing!r} is not a body or obstacle of the scene; add it before collide()")
         if a is b and not a.touches_itself:
             raise InputError(f"self-contact is for volumes, beams and rods, not for {a.name!r}")
@@ -135,10 +129,10 @@ class Scene:
     ) -> Attachment:
         """Weld points of body `a` to body `b`, or to the world where `b` is None.
 
-        `points` (k, 3), m, are where the welds stand when the world begins; or `region` takes the nodes of the volume
-        or beam `a` that lie in it (in the frame of its mesh), which makes a rigid part of a soft body. `reach` is how
-        far outside a mesh, or from the axis of a beam or a rod, a point may lie, m. `frames` welds directions too, by
-        three more rows a point, where beams, rods and rigid bodies meet each other or the world.
+        `points` (k, 3), m, are their initial positions; or `region` selects nodes of the volume or beam `a` (in the
+        frame of its mesh), which makes a rigid part of a soft body. `reach` is the largest distance of a point outside
+        a mesh, or from the axis of a beam or a rod, m. `frames` welds orientations too, by three more rows a point:
+        for beams, rods and rigid bodies.
         """
         a, b = getattr(a, "body", a), getattr(b, "body", b)
         for thing in (a, b):
@@ -151,42 +145,44 @@ class Scene:
         where = np.atleast_2d(finite_array(f"points of {name!r}", points))
         if frames and not all(thing is None or thing.has_frames for thing in (a, b)):
             raise InputError(f"{name!r} welds frames, but a volume has none; weld several points instead")
-        self._attachments.append(Attachment(a, b, where, non_negative("reach", reach, unit="m"), name, frames))
-        return self._attachments[-1]
+        attachment = Attachment(a, b, where, non_negative("reach", reach, unit="m"), name, frames)
+        self._parts[Attachment].append(attachment)
+        return attachment
 
     def compile(self) -> World:
-        """Freeze the scene: everything that does not change from step to step is computed here."""
+        """The frozen world of the scene; what does not change from step to step is computed here."""
         if not self._bodies:
             raise InputError("the scene is empty; add a body, for example pl.Volume(mesh, material)")
-        actuators = [actuator.constraint(key) for key, actuator in enumerate(self._actuators)]
+        parts = self._parts
+        actuators = [actuator.constraint(key) for key, actuator in enumerate(parts[Actuator])]
         models = tuple(self._model(body, actuators) for body in self._bodies)
         constraints: list[Constraint] = [rows.bound(models) for rows in actuators]
-        constraints += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(self._attachments, start=1)]
-        constraints += [ChannelRows.build(spec, models, k) for k, spec in enumerate(self._channels)]
-        constraints += [SheathRows.build(spec, models, k) for k, spec in enumerate(self._sheaths)]
-        pairs = [self._contact_pair(pair, models, number) for number, pair in enumerate(self._pairs, start=1)]
-        facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(self._facings, start=len(pairs) + 1)]
+        constraints += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(parts[Attachment], start=1)]
+        constraints += [ChannelRows.build(spec, models, k) for k, spec in enumerate(parts[Channel])]
+        constraints += [SheathRows.build(spec, models, k) for k, spec in enumerate(parts[Sheath])]
+        pairs = [_contact_pair(pair, models, k) for k, pair in enumerate(self._pairs, start=1)]
+        facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(parts[Facing], start=len(pairs) + 1)]
         apart = [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap]
         _check_apart(models, [*apart, *facings])
         return World(
             models=models,
             gravity=self.gravity.copy(),
-            handles=frozenset([*self._loads, *self._supports, *self._actuators]),
+            handles=frozenset([*parts[_LOADS], *parts[Support], *parts[Actuator]]),
             constraints=(*constraints, *pairs, *facings),
-            obstacles=tuple(self._obstacles),
-            source=Source(self.gravity.copy(), tuple(self._things()), tuple(self._pairs)),
+            obstacles=tuple(parts[Obstacle]),
+            source=Source(
+                self.gravity.copy(),
+                (
+                    *((body, self._placements.get(id(body))) for body in self._bodies),
+                    *((part, None) for kind in parts.values() for part in kind),
+                ),
+                tuple(self._pairs),
+            ),
         )
-
-    def _things(self) -> list[tuple[Any, Any]]:
-        """Everything that was added, each volume with its mesh where it stands, each beam and rod with its pose."""
-        joints = [*self._channels, *self._sheaths]
-        parts = [*self._actuators, *self._fibres, *joints, *self._loads, *self._supports, *self._facings]
-        rest = [*self._obstacles, *parts, *self._attachments]
-        return [*((body, self._placements.get(id(body))) for body in self._bodies), *((thing, None) for thing in rest)]
 
     @classmethod
     def of(cls, gravity: Any, things: Sequence[tuple[Any, Any]], pairs: Sequence[Pair]) -> Scene:
-        """The scene with these `things` and `pairs`: what a saved one is rebuilt by."""
+        """The scene of a `Source`: rebuilds a saved one."""
         scene = cls(gravity=gravity)
         for thing, placed in things:
             scene.add(thing)
@@ -196,73 +192,58 @@ class Scene:
         return scene
 
     def _add_part(self, thing: Any) -> None:
-        lists: list[tuple[Any, list[Any]]] = [
-            (Obstacle, self._obstacles),
-            (Attachment, self._attachments),
-            (Actuator, self._actuators),
-            (_LOADS, self._loads),
-            (Fibre, self._fibres),
-            (Channel, self._channels),
-            (Sheath, self._sheaths),
-            (Support, self._supports),
-            (Facing, self._facings),
-        ]
-        place = next((place for kinds, place in lists if isinstance(thing, kinds)), None)
-        if place is None:
+        kind = next((kind for kind in _PARTS if isinstance(thing, kind)), None)
+        if kind is None:
             raise InputError(
                 f"{thing!r} cannot be added to a scene; add bodies, obstacles, actuators, loads and supports"
             )
         for body in getattr(thing, "bodies", None) or ((thing.body,) if hasattr(thing, "body") else ()):
             if all(body is not other for other in self._bodies):
                 raise InputError(f"add the body {body.name!r} to the scene before its {type(thing).__name__}")
-        place.append(thing)
+        self._parts[kind].append(thing)
 
     def _model(self, body: Body, actuators: Sequence[ActuatorRows]) -> Model:
-        fibres = [*self._fibres, *(guide for actuator in self._actuators for guide in actuator.guides())]
+        fibres = [*self._parts[Fibre], *(guide for actuator in self._parts[Actuator] for guide in actuator.guides())]
         parts = Parts(
-            loads=[load for load in self._loads if load.body is body],
-            supports=[support for support in self._supports if support.body is body],
+            loads=[load for load in self._parts[_LOADS] if load.body is body],
+            supports=[support for support in self._parts[Support] if support.body is body],
             couplings=[nodes for rows in actuators for nodes in rows.couplings(body)],
             fibres=[fibre for fibre in fibres if fibre.body is body],
         )
         return compiled(body, self._placements.get(id(body)), parts)
 
-    def _contact_pair(self, pair: Pair, models: tuple[Model, ...], number: int) -> ContactPair:
-        a, b = (pair.a, pair.b) if pair.a.contact_role <= pair.b.contact_role else (pair.b, pair.a)
-        of_surface = (a.contact_role, b.contact_role) == (ContactRole.BALLS, ContactRole.SURFACE)  # so is the region
-        side = Collider.of(a, models, exclude=None if of_surface else pair.exclude)
-        other = side if a is b else Collider.of(b, models, exclude=pair.exclude)
-        if not len(side.nodes):
-            raise InputError(f"{a.name!r} has no point that could touch {b.name!r}")
-        margin = _default_margin(side, other) if pair.margin is None else pair.margin
-        if a.slender and b.slender:
-            return slender_pair(side, other, models, pair.friction, margin, number, pair.capacity)
-        if other.surface is None and other.solid is None:
-            raise InputError(f"{a.name!r} cannot touch {b.name!r}: neither has a surface")
-        return ContactPair(side, other, pair.friction, margin, number, pair.capacity)
 
-    def _check_new(self, body: Any) -> None:
-        if any(other is body for other in self._bodies):
-            raise InputError(f"the body {body.name!r} is in the scene already; make another with dataclasses.replace")
+def _contact_pair(pair: Pair, models: tuple[Model, ...], index: int) -> ContactPair:
+    a, b = (pair.a, pair.b) if pair.a.contact_role <= pair.b.contact_role else (pair.b, pair.a)
+    # between balls and a surface the excluded region is one of the surface
+    of_surface = (a.contact_role, b.contact_role) == (ContactRole.BALLS, ContactRole.SURFACE)
+    side = Collider.of(a, models, exclude=None if of_surface else pair.exclude)
+    other = side if a is b else Collider.of(b, models, exclude=pair.exclude)
+    if not len(side.nodes):
+        raise InputError(f"{a.name!r} has no point that could touch {b.name!r}")
+    margin = _default_margin(side, other) if pair.margin is None else pair.margin
+    if a.slender and b.slender:
+        return slender_pair(side, other, models, pair.friction, margin, index, pair.capacity)
+    if other.surface is None and other.solid is None:
+        raise InputError(f"{a.name!r} cannot touch {b.name!r}: neither has a surface")
+    return ContactPair(side, other, pair.friction, margin, index, pair.capacity)
 
 
 def _check_apart(models: Sequence[Model], pairs: Sequence[ContactPair]) -> None:
-    """Colliding bodies have to stand apart, or touch, when the world begins."""
+    """Raise unless colliding bodies are apart, or touch, in the initial state."""
     view = RowView.of(models, speeds=[model.initial()[1] for model in models])
     for pair in pairs:
         depth = pair.overlap(view)
         if depth > OVERLAP * pair.margin:
             what = "itself" if pair.a.handle is pair.b.handle else repr(pair.b.name)
             raise InputError(
-                f"{pair.a.name!r} overlaps {what} by {1e3 * depth:.3g} mm when the world begins; move them apart "
+                f"{pair.a.name!r} overlaps {what} by {1e3 * depth:.3g} mm in the initial state; move them apart "
                 "(touching is fine), exclude the region where they are meant to meet, or allow_overlap"
             )
 
 
 def _default_margin(a: Collider, b: Collider) -> float:
-    """Half the mean edge of the finer surface, and at most a quarter of the thinner body; a tenth of the radius for
-    balls.
-    """
+    """Half the mean edge of the finer surface, at most a quarter of the thinner body; of balls 0.1 radius."""
     sizes = []
     for side in (a, b):
         if side.radius:

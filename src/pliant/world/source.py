@@ -23,10 +23,10 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A scene at the moment of `Scene.compile`; what is added to the scene later does not change it.
+    """A scene as it was compiled; later additions to the scene do not change it.
 
-    `gravity` (3,) m/s². `things` are all things that were added, each volume with its placed mesh, each beam and rod
-    with its pose (4, 3), others with None. `pairs` are the pairs that collide.
+    `gravity` (3,) m/s². `things` are all added objects, each volume with its placed mesh, each beam and rod with its
+    pose (4, 3), others with None. `pairs` are the pairs that collide.
     """
 
     gravity: FloatArray

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Positions and velocities of every body at one time. Steppers return a new one; none is ever changed.
+    """Positions and velocities of every body at one time, immutable; a step returns a new one.
 
     `q` and `v` hold, for each body in the order of the world, positions (n, 3) in m and velocities (n, 3) in m/s;
     `lam` (rows,) the multipliers of the last step's rows, in N, which warm-start the next. `time` is in s.
@@ -39,43 +39,34 @@ class State:
 
     def points(self, body: Any) -> FloatArray:
         """Positions of the nodes of `body` (handle, name or index), (n, 3), m; of a rigid body, its shape's points."""
-        model, q = self._of(body)
-        return model.node_positions(q)
+        return self._model(body).node_positions(self._q(body))
 
     def frames(self, beam: Any) -> FloatArray:
-        """Frames of the nodes of a beam, or of the ends of a rod's sections, (n, 3, 3), no unit: first columns along
-        the axis.
-        """
-        model, q = self._of(beam)
-        return model.node_frames(q)
+        """Frames of the nodes of a beam, or of the ends of a rod's sections, (n, 3, 3), no unit; column 0: axis."""
+        return self._model(beam).node_frames(self._q(beam))
 
     def section_forces(self, beam: Any) -> FloatArray:
-        """Forces and moments in both ends of each piece of a beam, (m, 2, 6), in the frame of the piece: axial force
-        (> 0 in tension) and shear along y and z (N), torque and bending moments about y and z (N·m), as the part
-        beyond the section exerts them on the part before it. Of a rod one for each section, (N, 6); 0 along
-        strains that the rod does not have.
+        """Internal forces at both ends of each beam element, (m, 2, 6), in its frame: axial force (> 0 in tension),
+        shear along y and z (N), torque and bending moments about y and z (N·m), exerted by the part beyond the section
+        on the part before it. Of a rod one for each section, (N, 6); 0 for strains that the rod does not have.
         """
-        model, q = self._of(beam)
-        return model.section_forces(q)
+        return self._model(beam).section_forces(self._q(beam))
 
     def strains(self, rod: Any) -> FloatArray:
         """Strains of the sections of a rod, (N, 6): twist, bend_y and bend_z (1/m), stretch, shear_y and shear_z."""
-        model, q = self._of(rod)
-        return model.strains(q)
+        return self._model(rod).strains(self._q(rod))
 
     def fibre_strain(self, rod: Any) -> FloatArray:
         """Largest strain along a rod at the border of each section, from bending and stretch, (N,), no unit."""
-        model, q = self._of(rod)
-        return model.fibre_strain(q)
+        return self._model(rod).fibre_strain(self._q(rod))
 
     def fibre_stress(self, rod: Any) -> FloatArray:
         """Largest stress along a rod at the border of each section, from bending and stretch, (N,), Pa."""
-        model, q = self._of(rod)
-        return model.fibre_stress(q)
+        return self._model(rod).fibre_stress(self._q(rod))
 
     def pose(self, body: Any) -> FloatArray:
         """Position (row 0, m) and rotation matrix (rows 1 to 3) of a rigid `body`, or of the base of a rod, (4, 3)."""
-        return self.q[self.world.index(body)][:4]
+        return self._q(body)[:4]
 
     def velocities(self, body: Any) -> FloatArray:
         """Velocities of the nodes of `body`, (n, 3), m/s; of a rigid body, velocity and spin (2, 3), of a beam those of
@@ -85,9 +76,8 @@ class State:
         return self.v[self.world.index(body)]
 
     def displacements(self, body: Any) -> FloatArray:
-        """Displacements of the nodes of `body` from its rest shape, (n, 3), m."""
-        model, q = self._of(body)
-        return model.displacements(q)
+        """Displacements of the nodes of `body` from its rest configuration, (n, 3), m."""
+        return self._model(body).displacements(self._q(body))
 
     def length(self, cable: Any) -> float:
         """Length of a cable along its via points, m."""
@@ -101,24 +91,19 @@ class State:
 
     def stress(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""
-        model, q = self._of(body)
-        values = model.cell_stress(q)
-        return values if at == "cells" else model.node_mean(values)
+        return self._at(body, self._model(body).cell_stress(self._q(body)), at)
 
     def strain(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Green–Lagrange strain, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""
-        model, q = self._of(body)
-        values = model.cell_strain(q)
-        return values if at == "cells" else model.node_mean(values)
+        return self._at(body, self._model(body).cell_strain(self._q(body)), at)
 
     def von_mises(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Von Mises stress, Pa, (m,) at "cells" or (n,) at "nodes"."""
         return von_mises(self.stress(body, at=at))
 
     def elastic_energy(self, body: Any) -> FloatArray:
-        """Elastic energy of each cell of a volume, piece of a beam or section of a rod, (m,), J."""
-        model, q = self._of(body)
-        return model.element_energies(q)
+        """Elastic energy of each cell of a volume, element of a beam or section of a rod, (m,), J."""
+        return self._model(body).element_energies(self._q(body))
 
     def kinetic_energy(self) -> float:
         """Kinetic energy of all bodies, J."""
@@ -131,7 +116,12 @@ class State:
 
         return save_state(self, path)
 
-    def _of(self, body: Any) -> tuple[Model, FloatArray]:
-        """The model of `body` and its q; each kind offers the read-outs that it has, and refuses the others."""
-        index = self.world.index(body)
-        return self.world.models[index], self.q[index]
+    def _q(self, body: Any) -> FloatArray:
+        return self.q[self.world.index(body)]
+
+    def _model(self, body: Any) -> Model:
+        """The model of `body`; each kind offers the read-outs that it has, and raises an error for the others."""
+        return self.world.models[self.world.index(body)]
+
+    def _at(self, body: Any, values: FloatArray, where: str) -> FloatArray:
+        return values if where == "cells" else self._model(body).node_mean(values)

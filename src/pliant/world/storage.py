@@ -11,7 +11,6 @@ import numpy as np
 from pliant.actuators.values import KINDS
 from pliant.core.archive import decoding, read_archive, write_archive
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray
 from pliant.world.codec import Decoder, Encoder
 from pliant.world.reduced import reduced
 from pliant.world.scene import Scene
@@ -36,9 +35,9 @@ def encode_world(world: World) -> tuple[dict[str, Any], dict[str, Any]]:
     if source is None:
         raise InputError("this world was not compiled from a scene, so it cannot be saved")
     things = [[encoder.encode(thing), encoder.encode(placed)] for thing, placed in source.things]
-    number = {id(thing): k for k, (thing, _) in enumerate(source.things)}
+    index = {id(thing): k for k, (thing, _) in enumerate(source.things)}
     pairs = [
-        [number[id(p.a)], number[id(p.b)], p.friction, p.margin, encoder.encode(p.exclude), p.capacity, p.allow_overlap]
+        [index[id(p.a)], index[id(p.b)], p.friction, p.margin, encoder.encode(p.exclude), p.capacity, p.allow_overlap]
         for p in source.pairs
     ]
     header = {"gravity": source.gravity.tolist(), "things": things, "pairs": pairs}
@@ -93,7 +92,7 @@ def encode_state(state: State) -> dict[str, Any]:
 def decode_state(world: World, arrays: Mapping[str, Any]) -> State:
     """The state of `world` that `encode_state` described."""
     memories = tuple(_memory(arrays, k, constraint) for k, constraint in enumerate(world.constraints))
-    known = any(memory is not None for memory in memories) or "keys" in arrays
+    stepped = "keys" in arrays or any(memory is not None for memory in memories)
     return State(
         world,
         float(arrays["time"]),
@@ -101,18 +100,18 @@ def decode_state(world: World, arrays: Mapping[str, Any]) -> State:
         tuple(arrays[f"v_{k}"] for k in range(len(world.models))),
         arrays["lam"],
         keys=arrays.get("keys"),
-        memories=memories if known else (),
+        memories=memories if stepped else (),
     )
 
 
 def encode_controls(world: World, controls: Sequence[Mapping[Any, Any]]) -> list[list[list[Any]]]:
-    """Controls of each step as [number of the thing, kind, value]."""
-    number = {id(thing): k for k, (thing, _) in enumerate(world.source.things)}
+    """Controls of each step as [index of the object, kind, value]."""
+    index = {id(thing): k for k, (thing, _) in enumerate(world.source.things)}
 
     def encoded(handle: Any, value: Any) -> list[Any]:
         if handle == "gravity":
             return [-1, "gravity", np.asarray(value, float).tolist()]
-        return [number[id(handle)], type(value).__name__, np.asarray(value.value, float).tolist()]
+        return [index[id(handle)], type(value).__name__, np.asarray(value.value, float).tolist()]
 
     return [[encoded(handle, value) for handle, value in step.items()] for step in controls]
 
@@ -122,7 +121,8 @@ def decode_controls(world: World, encoded: Sequence[Sequence[Sequence[Any]]]) ->
     things = [thing for thing, _ in world.source.things]
 
     def decoded(k: int, kind: str, value: Any) -> tuple[Any, Any]:
-        return ("gravity", np.array(value)) if k < 0 else (things[k], _CONTROLS[kind](_value(value)))
+        given = np.array(value) if isinstance(value, list) else float(value)
+        return ("gravity", given) if k < 0 else (things[k], _CONTROLS[kind](given))
 
     return tuple(dict(decoded(*control) for control in step) for step in encoded)
 
@@ -131,7 +131,3 @@ def _memory(arrays: Mapping[str, Any], index: int, constraint: Any) -> Any:
     prefix = f"memory_{index}_"
     own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
     return constraint.memory_type.from_arrays(own) if own else None
-
-
-def _value(value: Any) -> float | FloatArray:
-    return np.array(value) if isinstance(value, list) else float(value)

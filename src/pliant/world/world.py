@@ -21,9 +21,8 @@ from pliant.world.state import State
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Compiled models under one gravity (m/s²). `handles` are the loads and supports that controls may name;
-    `source` is the scene as it was compiled (`world.source.Source`); `reductions` have made some of its parts smaller,
-    see `world.reduced`.
+    """Compiled models under one gravity (m/s²). `handles` are what controls refer to: loads, supports and actuators;
+    `source` is the scene as it was compiled (`world.source.Source`); `reductions` are those applied (`world.reduced`).
     """
 
     models: tuple[Model, ...]
@@ -38,13 +37,13 @@ class World:
         return f"World({', '.join(f'{model.name!r}: {model.size} unknowns' for model in self.models)})"
 
     def index(self, body: Any) -> int:
-        """Number of a body given by handle, name or number."""
+        """Index of a body given by handle, name or index."""
         body = getattr(body, "body", body)  # a robot stands for its body
         if isinstance(body, int) and 0 <= body < len(self.models):
             return body
-        for number, model in enumerate(self.models):
+        for index, model in enumerate(self.models):
             if model.spec is body or model.name == body:
-                return number
+                return index
         names = ", ".join(repr(model.name) for model in self.models)
         raise InputError(f"{body!r} is not a body of this world; its bodies are {names}")
 
@@ -55,7 +54,7 @@ class World:
 
     @cached_property
     def stiff_keys(self) -> tuple[IndexArray, IndexArray]:
-        """The keys of the rows of all stiff constraints, and where those of each but the first begin."""
+        """Keys of the rows of all stiff constraints, and the first index of each constraint but the first."""
         keys = [constraint.stiff_keys for constraint in self.stiff_constraints]
         return np.concatenate(keys), np.cumsum([len(own) for own in keys])[:-1]
 
@@ -65,16 +64,16 @@ class World:
         return tuple(model for model in self.models if isinstance(model, VolumeModel))
 
     def initial_state(self) -> State:
-        """Every body at rest in its undeformed shape, at time 0."""
+        """Every body at rest in its rest configuration, at time 0."""
         pairs = [model.initial() for model in self.models]
         return State(self, 0.0, tuple(q for q, _ in pairs), tuple(v for _, v in pairs), np.zeros(0))
 
     def thing(self, name: str) -> Any:
-        """The body, obstacle, actuator, load or support of that name: how handles of a loaded world are found."""
+        """The body, obstacle, actuator, load or support of that name: the handles of a loaded world."""
         for thing, _ in self.source.things:
             if getattr(thing, "name", None) == name:
                 return thing
-        raise InputError(f"nothing in this world is called {name!r}")
+        raise InputError(f"no object of this world has the name {name!r}")
 
     def save(self, path: str | Path) -> Path:
         """Write the world to `path` (.npz, no pickle); `pl.load` gives it back."""
@@ -96,8 +95,8 @@ class World:
         raise InputError(f"{handle!r} is not an actuator of this world")
 
     def pairs(self, a: Any, b: Any = None) -> list[tuple[int, float]]:
-        """Indices of the contact pairs of `a` and `b`, each with 1 where `a` is its first side, −1 where it is the
-        second; of a `pl.Facing` alone, its own.
+        """Indices of the contact pairs of `a` and `b`, or of a `pl.Facing` alone, each with 1 where `a` is its first
+        side and −1 where it is the second.
         """
         if b is not None:
             a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
@@ -123,7 +122,7 @@ class World:
         return self.energy_at(state, self.controls(controls))
 
     def energy_at(self, state: State, values: Mapping[Any, FloatArray]) -> dict[str, float]:
-        """`energy` with controls that are checked already."""
+        """`energy` with checked controls."""
         triples = list(zip(self.models, state.q, state.v, strict=True))
         kinetic = sum(model.kinetic_energy(q, v) for model, q, v in triples)
         elastic = sum(model.elastic_energy(q) for model, q, _ in triples)
