@@ -93,7 +93,8 @@ class RowView:
     quasi-static steps; `interval` (s) the time that passes in it: dt, or what a quasi-static stepper is given, 0 where
     none passes.
     `speeds` are the velocities of the models at its start, `gravity` (m/s²) the strength of gravity; `last_keys` and
-    `last_lam` the rows of the step before and their λ.
+    `last_lam` the rows of the step before and their λ. `velocity_offsets` are v⁺ − dx/h of the models, m/s, where a
+    body turns freely (`models.volume.free_rotation`), empty where none does.
     """
 
     q: Sequence[FloatArray]
@@ -109,6 +110,7 @@ class RowView:
     last_keys: IndexArray | None = None
     last_lam: FloatArray | None = None
     memory: Any = None
+    velocity_offsets: Sequence[FloatArray | None] = ()
 
     @classmethod
     def of(cls, models: Sequence[Any], q: Sequence[FloatArray] | None = None, **options: Any) -> RowView:

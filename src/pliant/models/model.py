@@ -134,6 +134,10 @@ class Trial(Protocol):
         """How far constrained DoFs go of their way."""
 
     @property
+    def velocity_offset(self) -> FloatArray | None:
+        """v⁺ − dx/h of implicit Euler, of the shape of dx; None where it is zero."""
+
+    @property
     def model(self) -> Any:
         """The model that moves."""
 
@@ -184,6 +188,7 @@ class TrialBase:
 
     dx: FloatArray
     load_fraction: float
+    velocity_offset: FloatArray | None = None
 
     def at(self, dx: FloatArray) -> Self:
         """The same step at the displacement `dx`; what was computed from the start of the step is shared."""

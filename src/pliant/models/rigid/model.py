@@ -87,7 +87,8 @@ class RigidModel(Model):
     @cached_property
     def inverse_inertia(self) -> FloatArray:
         """I⁻¹ (3, 3) in body axes, 1/(kg·m²)."""
-        return np.linalg.inv(self.spec.inertia)
+        inverse: FloatArray = np.linalg.inv(self.spec.inertia).astype(np.float64, copy=False)
+        return inverse
 
     def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
         """Kinetic energy, J."""

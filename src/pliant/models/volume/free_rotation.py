@@ -10,9 +10,10 @@ all of it. Here the motion of a step is composed of a rotation R about the centr
 
 Ω is the angular velocity of the step of a body without torque (`models.free_spin`), and δω restores the angular
 momentum that v has about the rotated shape; stresses still have to bend the paths of points, so that a spinning body
-widens as it should. Written for the displacement dx of the step, this is the residual of plain implicit Euler with another velocity
-u in place of v and an offset o of the velocity after it: M (dx/h − u)/h = f, v⁺ = dx/h + o. Without rotation u = v and
-o = 0. A body in free flight without vibration moves exactly; otherwise the order in h is that of implicit Euler.
+widens as it should. For the displacement dx of the step this is the residual of plain implicit Euler with another
+velocity u in place of v, and an offset o of the velocity after it: M (dx/h − u)/h = f, v⁺ = dx/h + o. Without rotation
+u = v and o = 0. A body in free flight without vibration moves exactly; otherwise the order in h is that of implicit
+Euler.
 """
 
 from __future__ import annotations

@@ -133,14 +133,9 @@ class VolumeTrial(NodalTrial):
         """A and r at dx. A single solve is linearised where the free rotation of the step leads."""
         if tangent is not Tangent.WARPED or self._rotation is None or self.dx.any():
             return self._linearized(tangent)
-        ahead, scheme, damping = self._rotation.displacement, self._scheme, self.model.spec.damping
-        system, residual = self.at(ahead)._linearized(tangent, damped=False)
-        back = system.product(ahead)
-        rate = damping.stiffness * scheme.rate
-        if rate:  # a rotation is not damped: K is taken out of A again
-            inertia = self.model.mass.apply((scheme.inertia + damping.mass * scheme.rate) * ahead)
-            back -= rate / (scheme.theta + rate) * (back - inertia)
-        residual = Residual(residual.r + back, residual.scale)
+        ahead = self._rotation.displacement
+        system, residual = self.at(ahead)._linearized(tangent, damped=False)  # damping counts from there
+        residual = Residual(residual.r + system.product(ahead), residual.scale)
         return replace(system, r=residual.r), residual
 
     def _linearized(self, tangent: Tangent, *, damped: bool = True) -> tuple[VolumeSystem, Residual]:
