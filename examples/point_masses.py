@@ -13,13 +13,12 @@ from scipy import sparse
 
 import pliant as pl
 from pliant.models.body import Body, Model, Parts
-from pliant.models.contact_shape import ContactShape
 from pliant.models.free_modes import FreeModes, motions_of_points, open_modes
 from pliant.models.kinds import register
-from pliant.models.model import Residual
+from pliant.models.model import Residual, System
 from pliant.models.point_map import PointMap
-from pliant.models.skin import Skin
-from pliant.models.volume.constrained_factor import ConstrainedFactor
+from pliant.models.surfaces import ContactShape, Skin
+from pliant.models.volume.blocks import ConstrainedFactor
 from pliant.models.volume.trial import NodalTrial
 from pliant.solvers.linear.dense import DenseFactor
 
@@ -186,14 +185,13 @@ class PointMassModel(Model):
 
 
 @dataclass(eq=False)
-class PointMassSystem:
+class PointMassSystem(System):
     """A dx = r, with A (3n, 3n) and r (n, 3) N."""
 
     model: PointMassModel
     A: Any
     r: Any
     constrained_dx: Any = None
-    elastic: ClassVar[bool] = True
 
     def factorize(self):
         constrained = np.flatnonzero(self.model.constrained)
@@ -205,8 +203,8 @@ class PointMassSystem:
     def product(self, x):
         return np.where(self.model.constrained, 0.0, (self.A @ x.ravel()).reshape(x.shape))
 
-    def add_mass(self, share: float) -> None:
-        self.A = self.A + share * np.abs(np.diag(self.A)).mean() * np.eye(len(self.A))
+    def add_mass(self, fraction: float) -> None:
+        self.A = self.A + fraction * np.abs(np.diag(self.A)).mean() * np.eye(len(self.A))
 
     def add_stiffness(self, K) -> None:
         K.add_to(self.A)
@@ -214,19 +212,9 @@ class PointMassSystem:
     def diagonal(self):
         return np.diag(self.A).reshape(self.r.shape)
 
-    def release(self, factor) -> None:
-        """Nothing to hand back."""
-
 
 class PointMassTrial(NodalTrial):
     """One step of the masses, with forces at x = q + θ dx: r = m g + f(x) − m (a dx − b v), A = a M + θ K."""
-
-    def __init__(self, model, start) -> None:
-        super().__init__(start)
-        self.model = model
-
-    def must_move(self) -> bool:
-        return False
 
     def residual(self) -> Residual:
         scheme, mass = self._scheme, self.model.spec.mass

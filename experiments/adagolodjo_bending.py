@@ -11,7 +11,7 @@ import numpy as np
 from experiments.adagolodjo_parts import RodFinger
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.rod import RodModel
-from pliant.models.rod.skin import rod_skin
+from pliant.models.rod.rod_map import RodMap
 from pliant.viewer.picture import write_picture
 from pliant.viewer.shapes import balls
 from pliant.viewer.surfaces import SurfaceFrames
@@ -39,7 +39,9 @@ class BentRod:
         number = bench.world.index(bench.rod)
         model, q = bench.world.models[number], state.q[number]
         assert isinstance(model, RodModel)
-        skin, triangles = rod_skin(model)
+        drawn = model.skin()
+        skin, triangles = drawn.map, drawn.triangles
+        assert isinstance(skin, RodMap)
         bending = np.linalg.norm(model.strains(q)[:, 1:3], axis=1)
         points = replace(skin, offset=THICKER * skin.offset).points(q)
         radius = THICKER * model.spec.section_list[0].radius

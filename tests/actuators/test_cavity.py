@@ -104,7 +104,7 @@ def test_a_body_without_a_hollow_says_so():
 
 
 def test_limits_must_leave_room():
-    with pytest.raises(InputError, match="max_pressure of 'cavity' is 1 Pa, but min_pressure 2 Pa"):
+    with pytest.raises(InputError, match="'cavity' has max_pressure 1 Pa ≤ min_pressure 2 Pa"):
         hollow(min_pressure=2.0, max_pressure=1.0)
 
 

@@ -297,11 +297,11 @@ def test_forces_in_the_channel_stiffen_a_rod():
     (maker,) = world.stiff_constraints
     number, model = world.index(rod), world.models[world.index(rod)]
     lam = dict(zip(state.keys, state.lam, strict=True))
-    forces = np.array([lam.get(key, 0.0) for key in maker.keys])
+    forces = np.array([lam.get(key, 0.0) for key in maker.stiff_keys])
     assert np.abs(forces).max() > 0.1
     ((stiffened, added),) = maker.stiffness(state.q, forces, 1.0)
     assert stiffened == number
-    arc, slides = maker._places(state.q[number], maker.map.points(state.q[0]))
+    arc, slides = maker._project(state.q[number], maker.map.points(state.q[0]))
     there = maker.curve.at(arc)
     frames = there.frames(state.q[number])
     pushes = -np.einsum("kri,ki->kr", frames[:, :, 1:], forces[:-3].reshape(-1, 3)[:, :2])
@@ -328,12 +328,12 @@ def test_the_coupling_of_a_channel_is_the_derivative_of_its_forces():
     world, _, _, drive = rodded()
     state, _ = pl.QuasiStatic(tolerance=1e-10)(world, world.initial_state(), {drive: pl.Displacement(0.002)})
     (maker,) = world.stiff_constraints
-    volume, slender = maker.numbers
+    volume, slender = maker.indices
     model, rng = world.models[slender], np.random.default_rng(1)
     lam = rng.normal(size=(len(POINTS) + 1, 3)) * [1.0, 1.0, 0.0]
 
     def places(q):
-        arc, slides = maker._places(q[slender], maker.map.points(q[volume]))
+        arc, slides = maker._project(q[slender], maker.map.points(q[volume]))
         return maker.curve.at(arc), slides
 
     there, slides = places(state.q)

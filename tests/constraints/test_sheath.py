@@ -74,11 +74,11 @@ def test_stiffness_is_the_derivative_of_the_forces():
     """−∂(Hᵀλ)/∂q of dead forces: against differences of the pull with the forces and places held."""
     world, *_ = bent_pair()
     maker, q = world.constraints[0], [model.initial()[0] for model in world.models]
-    lam = np.zeros(len(maker.keys))
-    used = np.isin(maker.keys, maker.rows(view_of(world, q))[0].key)
+    lam = np.zeros(len(maker.stiff_keys))
+    used = np.isin(maker.stiff_keys, maker.rows(view_of(world, q))[0].key)
     lam[used] = np.random.default_rng(1).normal(size=used.sum())
     added = {number: stiffness.K for number, stiffness in maker.stiffness(q, lam, 1.0)}
-    arcs, _ = maker._places(q)
+    arcs, _ = maker._project(q)
     there = [curve.at(arc) for curve, arc in zip(maker.curves, arcs, strict=True)]
     pushes = np.einsum("kri,ki->kr", maker._frames(q, there), lam.reshape(-1, 3)[:, (2, 0, 1)])
     for number, sign in ((0, 1.0), (1, -1.0)):

@@ -184,7 +184,7 @@ def test_triangles_turned_against_each_other_are_told():
     cube = block((1, 1, 1))
     triangles = np.array(cube.triangles)
     triangles[0] = triangles[0, ::-1]
-    with pytest.raises(pl.MeshError, match="oriented against each other"):
+    with pytest.raises(pl.MeshError, match="opposite orientations"):
         pl.mesh.tetrahedralize(Surface.from_triangles(cube.points, triangles), cell_size=0.3)
 
 

@@ -106,7 +106,7 @@ def test_mirrored_cells_are_put_right(tmp_path):
         ([("tetra", BEAM.cells), ("wedge", [[0, 1, 2, 3, 4, 5]])], "several kinds of volume cells .*tetra.*wedge"),
         ([("wedge", [[0, 1, 2, 3, 4, 5]])], "wedge are not supported"),
         ([("triangle", [[0, 1, 2]])], "no volume cells .*1 triangle.*load_surface"),
-        ([("tetra", np.vstack([BEAM.cells, BEAM.cells[:1]]))], "cell 36 repeats"),
+        ([("tetra", np.vstack([BEAM.cells, BEAM.cells[:1]]))], "cell 36 is repeated"),
         ([("tetra", [[0, 1, 2, 3], [0, 1, 2, 6]])], "is flat"),
     ],
 )

@@ -63,7 +63,7 @@ def test_empty_selection_names_region_user_and_bounds():
         (lambda: regions.box((0, 0, np.nan), (1, 1, 1)), "lower must be three numbers"),
         (lambda: regions.plane(axis="w", at=0), '"x", "y" or "z"'),
         (lambda: regions.plane((0, 0, 0)), "either point and normal, or axis and at"),
-        (lambda: regions.plane((0, 0, 0), (0, 0, 0)), "zero vector"),
+        (lambda: regions.plane((0, 0, 0), (0, 0, 0)), "must not be zero"),
         (lambda: regions.sphere((0, 0, 0), -1), "radius must be > 0"),
         (lambda: regions.nodes([-1]), "≥ 0"),
         (lambda: regions.nodes(np.array([True, False])), "flatnonzero"),

@@ -181,5 +181,5 @@ def test_what_makes_no_facing_is_refused(stacked):
     scene = pl.Scene()
     ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.1, position=(0, 0, 0.02)))
     scene.collide(ball, scene.add(pl.Obstacle.plane()))
-    with pytest.raises(InputError, match="is no pair of two surfaces"):
+    with pytest.raises(InputError, match="is not a pair of two surfaces"):
         contact_points(scene.compile().constraints[0], [])

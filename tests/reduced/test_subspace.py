@@ -142,8 +142,8 @@ def test_rows_see_the_compliance_of_the_modes():
     HP = H @ model.chart.modes
     np.testing.assert_allclose(factor.compliance(H), HP @ np.linalg.solve(system.A, HP.T), rtol=1e-10)
     force = np.random.default_rng(3).standard_normal(q.shape)
-    np.testing.assert_allclose(system.product(factor.solve(force)), system.place.spread(system.place.forces(force)))
-    full = system.place.dual.T @ system.A @ system.place.dual
+    np.testing.assert_allclose(system.product(factor.solve(force)), system.here.spread(system.here.forces(force)))
+    full = system.here.dual.T @ system.A @ system.here.dual
     np.testing.assert_allclose(system.diagonal().ravel(), np.diagonal(full), rtol=1e-9)
     before = system.A.copy()
     system.add_mass(1e-3)
@@ -169,15 +169,15 @@ def test_motions_of_a_curved_subspace_are_tangents():
     model = reduced(world, [arched(world)]).models[0]
     chart, y = model.chart, np.array([2e-3, -1e-3])
     x = chart._posed(y)
-    place = chart.place(x)
-    np.testing.assert_allclose(place.y, y, rtol=1e-10)
-    np.testing.assert_allclose(place.dual @ place.motions, np.eye(2), atol=1e-12)
-    np.testing.assert_allclose(chart.positions(place), x, atol=1e-15)
+    here = chart.at(x)
+    np.testing.assert_allclose(here.y, y, rtol=1e-10)
+    np.testing.assert_allclose(here.dual @ here.motions, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(chart.positions(here), x, atol=1e-15)
     _, force, K = model.strained(y, Tangent.EXACT, 1.0)
     h = 1e-7
     for k, step in enumerate(h * np.eye(2)):
         slope = (chart._posed(y + step) - chart._posed(y - step)).ravel() / (2 * h)
-        np.testing.assert_allclose(place.motions[:, k], slope, atol=1e-7 * np.abs(slope).max())
+        np.testing.assert_allclose(here.motions[:, k], slope, atol=1e-7 * np.abs(slope).max())
         change = model.strained(y + step, Tangent.EXACT, 0.0)[0] - model.strained(y - step, Tangent.EXACT, 0.0)[0]
         assert force[k] == pytest.approx(change / (2 * h), rel=1e-5)
         assert model.work(y)[k].sum() == pytest.approx(force[k], rel=1e-2)  # what lacks is the fibre
@@ -193,7 +193,7 @@ def test_a_curved_subspace_balances_along_its_motions(stepper):
     assert info.residual < 1e-8
     model = small.models[0]
     np.testing.assert_allclose(model.nearest(state.q[0]), state.q[0], atol=1e-14)
-    motions = model.chart.place(state.q[0]).motions
+    motions = model.chart.at(state.q[0]).motions
     whole = world.models[0]
     forces = whole.external(state.q[0], world.gravity, {})[1] - whole.internal(state.q[0])[1]
     if state.v[0].any():
@@ -296,13 +296,13 @@ def test_a_reduced_world_is_saved_and_steps_the_same(tmp_path):
 def test_a_subspace_of_another_body_is_refused():
     world, body, _ = bar()
     other, _, _ = bar("neo-hookean")
-    with pytest.raises(pl.InputError, match="covers nothing"):
+    with pytest.raises(pl.InputError, match="covers no model"):
         reduced(other, [everything(world)])
     moved = replace(everything(world), rest=world.models[0].rest + 0.01)
     with pytest.raises(pl.InputError, match="10 mm away"):
         reduced(world, [moved])
     tall, _, _ = bar(element="hex8")
-    with pytest.raises(pl.InputError, match="reduce this one anew"):
+    with pytest.raises(pl.InputError, match="reduce this body"):
         reduced(world, [replace(everything(tall), body=body)])
 
 
@@ -336,7 +336,7 @@ def test_a_state_outside_of_the_subspace_is_refused():
     small = reduced(world, [subspace(world, bends(world))])
     state = small.initial_state()
     away = state.q[0] + np.where(small.models[0].constrained, 0.0, 1e-3)
-    with pytest.raises(pl.InputError, match="modes can reach"):
+    with pytest.raises(pl.InputError, match="away from the space of its"):
         pl.ImplicitEuler(dt=0.01)(small, replace(state, q=(away,)))
     near = small.models[0].nearest(away)
     pl.ImplicitEuler(dt=0.01)(small, replace(state, q=(near,)))

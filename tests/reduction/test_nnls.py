@@ -52,7 +52,7 @@ def test_repeated_and_empty_columns_do_no_harm():
 
 
 def test_what_cannot_be_matched_is_an_error():
-    with pytest.raises(pl.ConvergenceError, match=r"below 1\.00e"):
+    with pytest.raises(pl.ConvergenceError, match=r"at least 1\.00e"):
         sparse_nnls(np.ones((3, 2)), -np.ones(3), tolerance=1e-3)
     with pytest.raises(pl.InputError, match="b is zero"):
         sparse_nnls(np.ones((3, 2)), np.zeros(3))

@@ -4,35 +4,29 @@ A cable shortens the polyline through its points, a cavity pushes on a closed su
 base drive a rod, a layer spreads in its plane, a force point pushes along a given direction.
 """
 
-from pliant.actuators.base_drive import BaseDrive, BaseDriveRows
+from pliant.actuators.base_drive import BaseDrive
 from pliant.actuators.cable import Cable, CableRows
 from pliant.actuators.cavity import Cavity, CavityRows
 from pliant.actuators.drive import Actuator, ActuatorRows, DriveRow
-from pliant.actuators.force_point import ForcePoint, ForcePointRows
-from pliant.actuators.joint import Hinge, JointRows, Slider
-from pliant.actuators.layer import Layer, LayerRows
-from pliant.actuators.limits import Command, Limits
-from pliant.actuators.stiffness import Stiffness, StiffnessRows
+from pliant.actuators.force_point import ForcePoint
+from pliant.actuators.joint import Hinge, Slider
+from pliant.actuators.layer import Layer
+from pliant.actuators.limits import Limits
+from pliant.actuators.stiffness import Stiffness
 
 __all__ = [
     "Actuator",
     "ActuatorRows",
     "BaseDrive",
-    "BaseDriveRows",
     "Cable",
     "CableRows",
     "Cavity",
     "CavityRows",
-    "Command",
     "DriveRow",
     "ForcePoint",
-    "ForcePointRows",
     "Hinge",
-    "JointRows",
     "Layer",
-    "LayerRows",
     "Limits",
     "Slider",
     "Stiffness",
-    "StiffnessRows",
 ]

@@ -72,8 +72,8 @@ class BaseDrive(TwoWayActuator):
 
 @dataclass(frozen=True, eq=False)
 class BaseDriveRows(DriveRow):
-    """The row of one base. `start` (4, 3) is its initial pose; the first column of `axes` (3, 3), in world axes, is its
-    degree of freedom.
+    """The row of one base, with the initial pose `start` (4, 3); column 0 of `axes` (3, 3) is its direction, world
+    axes.
     """
 
     start: FloatArray = UNBOUND

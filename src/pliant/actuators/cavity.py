@@ -29,9 +29,7 @@ from pliant.models.volume.loads import PressureFacets, PressureStiffness, facet_
 USUAL_PRESSURE = 30e3
 """Slider range of a cavity without max_pressure, Pa: silicone chambers of small robots inflate at 10 to 40 kPa."""
 _FLAT_LOSS = 0.25
-"""Largest difference of a chamber's volume from that of flat triangles, as a fraction: curved faces make it; a wrong
-unit or another mesh makes far more.
-"""
+"""Largest relative difference of a chamber's volume from that of its flat triangles: curved faces stay below."""
 
 
 @per_second
@@ -62,7 +60,7 @@ class Cavity(Actuator):
     def __post_init__(self) -> None:
         if not self.max_pressure > self.min_pressure:
             raise InputError(
-                f"max_pressure of {self.name!r} is {self.max_pressure:g} Pa, but min_pressure {self.min_pressure:g} Pa"
+                f"{self.name!r} has max_pressure {self.max_pressure:g} Pa ≤ min_pressure {self.min_pressure:g} Pa"
             )
         check_rates(self, "max_rate", "max_pressure_rate")
 

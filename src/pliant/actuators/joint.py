@@ -176,14 +176,10 @@ class JointRows(ActuatorRows):
         gap = np.concatenate([along, turned])[order]
         law, lower, upper, target = self.law(view, start=before if is_hinge else None)
         rows = Rows.of(
-            [h[order] if h.nnz else h for h in H],
-            gap,
-            [law, *[RowLaw.BILATERAL] * 5],
-            lower=[lower, *[-np.inf] * 5],
-            upper=[upper, *[np.inf] * 5],
-            target=[target, *[0.0] * 5],
+            [h[order] if h.nnz else h for h in H], gap, [law, *[RowLaw.BILATERAL] * 5],
+            lower=[lower, *[-np.inf] * 5], upper=[upper, *[np.inf] * 5], target=[target, *[0.0] * 5],
             key=np.array([self.key, *row_keys(JOINTS, self.key, 5)]),
-        )
+        )  # fmt: skip
         return rows, JointMemory(float(gap[0])) if is_hinge else None
 
     def _poses(self, q: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:

@@ -73,9 +73,7 @@ class Limits:
 
 
 def largest_change(rate: float, interval: float) -> float:
-    """Largest change in a step of `interval` (s) at `rate` (per second); unbounded without an interval, which steppers
-    reject beforehand (`refuse_rates`).
-    """
+    """Largest change in a step of `interval` (s) at `rate` (per second); unbounded without an interval."""
     return rate * interval if interval and rate < np.inf else np.inf
 
 

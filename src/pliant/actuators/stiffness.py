@@ -54,7 +54,7 @@ class Stiffness(Actuator):
             raise InputError(f"{self.body.name!r} has inclusions; give {self.name!r} the index of one: inclusion=…")
         if self.inclusion is not None and not 0 <= self.inclusion < len(self.body.inclusions):
             raise InputError(
-                f"{self.body.name!r} has {len(self.body.inclusions)} inclusions; index {self.inclusion} is out of range"
+                f"index {self.inclusion} is none of the {len(self.body.inclusions)} inclusions of {self.body.name!r}"
             )
         if not hasattr(self.material, "young"):
             raise InputError(f"{type(self.material).__name__} has no Young's modulus that {self.name!r} could change")
@@ -89,7 +89,7 @@ class Stiffness(Actuator):
         amount = positive(f"control of {self.name!r}", value.value, unit="Pa")
         if not self.min_young <= amount <= self.max_young:
             raise InputError(
-                f"{self.name!r} is commanded {amount:g} Pa, outside {self.min_young:g} … {self.max_young:g} Pa"
+                f"{self.name!r} commands {amount:g} Pa, outside {self.min_young:g} … {self.max_young:g} Pa"
             )
         return Command(by_force=True, amount=amount - float(self.material.young))
 

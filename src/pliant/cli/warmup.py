@@ -29,6 +29,7 @@ from pliant.models.beam import Beam, BeamModel, Circle
 from pliant.models.model import StepStart
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, RodModel, Slide
+from pliant.models.rod.projection import nearest_arc_lengths
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import PointLoad, PressureLoad, Rayleigh, Support, Volume
@@ -297,7 +298,7 @@ def _rods() -> None:
     points = RodMap.at(model, [0.01, 0.02])
     points.pull_back_row(state.q[0], np.ones((2, 3)))
     points.jacobian_rates(state.q[0], state.v[0])
-    points.project(state.q[0], points.points(state.q[0]))
+    nearest_arc_lengths(state.q[0], points.lengths, points.points(state.q[0]))
     model.momentum(state.q[0], state.v[0])
     model.mass_matrix(model.sweep(state.q[0]))
 

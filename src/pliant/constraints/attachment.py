@@ -35,8 +35,8 @@ class Attachment:
 
 @dataclass(frozen=True, eq=False)
 class AttachmentRows(Constraint):
-    """Three rows for each point, δ = x_a − x_b, and with frames three more, δ = log(Q_a Q_bᵀ) in rad, where Q is the
-    rotation of a side's frame since the initial state. `sides` are the models' indices with their embedded points.
+    """Three rows for each point, δ = x_a − x_b; with frames three more, δ = log(Q_a Q_bᵀ) in rad, Q the rotation since
+    the initial state. `sides` are the indices of the models with their embedded points.
     """
 
     spec: Attachment
@@ -59,9 +59,7 @@ class AttachmentRows(Constraint):
         """Whether body `index` is attached to something."""
         return any(index == side for side, _ in self.sides)
 
-    def welds(self, index: int) -> bool:
-        """Whether body `index` is attached."""
-        return self.constrains(index)
+    welds = constrains
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Differences of the positions of both sides, and their gradients."""

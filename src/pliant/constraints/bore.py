@@ -1,11 +1,11 @@
-"""Contacts with play of a slender body inside a hollow one: a rod in the bore of a tube that itself bends.
+"""Contacts with clearance of a slender body inside a hollow one: a rod in the bore of a tube that bends too.
 
-The free space of the inner axis around the outer one is a disc of the clearance c, the difference of the radii of bore
-and inner body. It stands as a regular octagon around that disc, of walls mⱼ that turn with the outer body: a point at d
-from the nearest point of the outer axis has the gaps c − mⱼ · d, which are exact towards the middle of a wall and 8 %
-of the clearance too wide at a corner. One wall across d would turn with every slip sideways, and a point that is
-pressed on it would never come to rest. All points along the inner body touch so, and both mouths of the outer one;
-beyond its mouths there is no wall.
+The inner axis is free within a disc around the outer one, whose radius is the clearance c: the radius of the bore less
+that of the inner body. A regular octagon around the disc, with wall normals mⱼ that turn with the outer body, replaces
+it: a point at d from the nearest point of the outer axis has the gaps c − mⱼ · d. They are exact towards the middle of
+a wall and 8 % of the clearance too wide at a corner. A single wall across d would turn with every sideways slip, and a
+point pressed against it would never come to rest. Contacts are all points along the inner body and both ends of the
+outer one; beyond its ends there is no wall.
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ from pliant.models.axis import Axis
 from pliant.models.body import Model
 
 _ANGLES = 0.25 * np.pi * np.arange(8)
+"""Directions of the walls, rad: eight keep the corners within 8 % of the clearance."""
+_END = 1e-9
+"""A nearest point this close to an end of an axis, as a fraction of its length, lies beyond that end."""
+_PLAY_SEEN = 2.0
+"""The margin of a bore is at least this multiple of the play, so that the walls all round are detected."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,20 +46,19 @@ class BorePair(SlenderPair):
         return contacts.selected(near)
 
     def _nearest(self, q_a: FloatArray, q_b: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Names (k,) of what may touch, points of the inner body before mouths, and arc lengths (k,), m, on either
-        axis of the points that are nearest to each other.
+        """Ids (k,) of the candidates, points of the inner body before ends of the outer one, and the arc lengths (k,),
+        m, on either axis of the points nearest to each other.
         """
-        inner = self.sides[0]
+        inner, outer = self.sides
         nodes = inner.segments.surface.nodes
-        x = inner.collider.map.points(q_a)[nodes]
-        on_outer = self.sides[1].strand.nearest(q_b, x)
-        inside = _within(on_outer, self.sides[1].strand)
-        ends = np.array([0.0, self.sides[1].strand.length])
-        on_inner = self.sides[0].strand.nearest(q_a, self.sides[1].strand.at(ends).points(q_b))
-        through = _within(on_inner, self.sides[0].strand)
-        names = np.concatenate([nodes[inside], len(inner.segments.owner) + np.flatnonzero(through)]).astype(np.int32)
+        on_outer = outer.strand.nearest(q_b, inner.collider.map.points(q_a)[nodes])
+        inside = _within(on_outer, outer.strand)
+        ends = np.array([0.0, outer.strand.length])
+        on_inner = inner.strand.nearest(q_a, outer.strand.at(ends).points(q_b))
+        through = _within(on_inner, inner.strand)
+        ids = np.concatenate([nodes[inside], len(inner.segments.owner) + np.flatnonzero(through)]).astype(np.int32)
         arc_a = np.concatenate([self._arcs[nodes[inside]], on_inner[through]])
-        return names, arc_a, np.concatenate([on_outer[inside], ends[through]])
+        return ids, arc_a, np.concatenate([on_outer[inside], ends[through]])
 
     @property
     def _arcs(self) -> FloatArray:
@@ -65,75 +69,56 @@ class BorePair(SlenderPair):
         return arcs
 
     def _walls(
-        self, q_a: FloatArray, q_b: FloatArray, names: IntArray, arc_a: FloatArray, arc_b: FloatArray
+        self, q_a: FloatArray, q_b: FloatArray, ids: IntArray, arc_a: FloatArray, arc_b: FloatArray
     ) -> ContactSet:
-        """The walls around each point."""
+        """The contacts of the points `ids` (k,) with the walls around them."""
         inner, outer = self.sides
-        (segment_a, place_a), (segment_b, place_b) = (
-            _on_segments(side, arc) for side, arc in ((inner, arc_a), (outer, arc_b))
-        )
-        there = outer.strand.on_segments(segment_b, place_b)
-        x, p = inner.strand.on_segments(segment_a, place_a).points(q_a), there.points(q_b)
+        segment_a, t_a = _on_segments(inner, arc_a)
+        segment_b, t_b = _on_segments(outer, arc_b)
+        there = outer.strand.on_segments(segment_b, t_b)
+        x, p = inner.strand.on_segments(segment_a, t_a).points(q_a), there.points(q_b)
         assert outer.strand.bores is not None
         bore, radius = outer.strand.bores[segment_b], inner.strand.radii[segment_a]
         frames = there.frames(q_b)
         walls = np.einsum("kia,aj->kji", frames[:, :, 1:], np.stack([np.cos(_ANGLES), np.sin(_ANGLES)]))
         outward = walls.reshape(-1, 3)
-        which = np.repeat(np.arange(len(names)), len(_ANGLES))
+        which = np.repeat(np.arange(len(ids)), len(_ANGLES))
         clearance = (bore - radius)[which]
-        nodes_a, weights_a = inner.nodes(segment_a[which], place_a[which])
-        nodes_b, weights_b = outer.nodes(segment_b[which], place_b[which])
-        keys = names.astype(np.int64)[which] * EDGE_LIMIT + np.tile(np.arange(len(_ANGLES)), len(names))
+        nodes_a, weights_a = inner.nodes(segment_a[which], t_a[which])
+        nodes_b, weights_b = outer.nodes(segment_b[which], t_b[which])
+        keys = ids.astype(np.int64)[which] * EDGE_LIMIT + np.tile(np.arange(len(_ANGLES)), len(ids))
         order = np.argsort(keys, kind="stable")
         return ContactSet(
             kind=np.full(len(which), ContactKind.VERTEX_FACE, np.uint8),
-            nodes_a=nodes_a[order],
-            weights_a=weights_a[order],
-            nodes_b=nodes_b[order],
-            weights_b=weights_b[order],
-            normal=-outward[order],
-            gap=(clearance - np.einsum("mi,mi->m", outward, (x - p)[which]))[order],
-            point_a=(x[which] + radius[which, None] * outward)[order],
-            point_b=(p[which] + bore[which, None] * outward)[order],
             key=key_base(ContactKind.VERTEX_FACE, self.pair) + keys[order],
             face=segment_b[which][order].astype(np.int32),
-            point_count_a=len(inner.segments.owner),
-            point_count_b=len(outer.segments.owner),
-        )
+            nodes_a=nodes_a[order], weights_a=weights_a[order], nodes_b=nodes_b[order], weights_b=weights_b[order],
+            normal=-outward[order], gap=(clearance - np.einsum("mi,mi->m", outward, (x - p)[which]))[order],
+            point_a=(x[which] + radius[which, None] * outward)[order],
+            point_b=(p[which] + bore[which, None] * outward)[order],
+            point_count_a=len(inner.segments.owner), point_count_b=len(outer.segments.owner),
+        )  # fmt: skip
 
 
 def slender_pair(
-    a: Collider,
-    b: Collider,
-    models: Sequence[Model],
-    mu: float,
-    margin: float,
-    pair: int,
-    capacity: int | None = None,
+    a: Collider, b: Collider, models: Sequence[Model], mu: float, margin: float, pair: int, capacity: int | None = None
 ) -> SlenderPair:
-    """The pair of two slender colliders, or of one with itself; one that begins in the other's bore stays there."""
+    """The pair of two slender colliders, or of one with itself; one that starts in the other's bore stays inside."""
     if a is b:
-        side = Side.of(a, _model(a, models))
+        side = Side.of(a, models)
         return SlenderPair(a, b, mu, margin, pair, capacity, (side, side))
-    sides = [Side.of(collider, _model(collider, models)) for collider in (a, b)]
+    sides = [Side.of(collider, models) for collider in (a, b)]
     for inner, outer in ((sides[0], sides[1]), (sides[1], sides[0])):
         bores = outer.strand.bores
         if bores is not None and begins_inside(inner, outer):
             play = float(bores.max() - inner.strand.radii.min())
-            margin = max(margin, min(2.0 * play, inner.collider.radius))  # a snug bore is seen all round
+            margin = max(margin, min(_PLAY_SEEN * play, inner.collider.radius))
             return BorePair(inner.collider, outer.collider, mu, margin, pair, capacity, (inner, outer))
     return SlenderPair(a, b, mu, margin, pair, capacity, tuple(sides))
 
 
-def _model(collider: Collider, models: Sequence[Model]) -> Model:
-    assert collider.index is not None
-    return models[collider.index]
-
-
 def begins_inside(inner: Side, outer: Side) -> bool:
-    """Whether `inner` begins in the bore of the hollow body `outer`: it is thinner, and a point of it is in there. A
-    network that branches has no one axis, and no bore.
-    """
+    """Whether `inner` starts in the bore of `outer`, an unbranched hollow body: it is thinner, with a point inside."""
     axis, bores = outer.strand, outer.strand.bores
     if bores is None or bores.min() <= inner.strand.radii.max() or not (inner.strand.is_chain and axis.is_chain):
         return False
@@ -145,8 +130,8 @@ def begins_inside(inner: Side, outer: Side) -> bool:
 
 
 def _within(arc: FloatArray, curve: Axis) -> BoolArray:
-    """Which arc lengths are between the ends of a curve, not beyond them."""
-    inside: BoolArray = (arc > 1e-9 * curve.length) & (arc < (1.0 - 1e-9) * curve.length)
+    """Which arc lengths (k,), m, lie between the ends of a curve."""
+    inside: BoolArray = (arc > _END * curve.length) & (arc < (1.0 - _END) * curve.length)
     return inside
 
 

@@ -1,9 +1,9 @@
 """Channels: a slender body that slides through points of a volume (Adagolodjo et al., IEEE RA-L 2021).
 
-Each point x of the channel stays on the axis: with p the place on the axis that is nearest to x, found anew in every
-solve, and n₁, n₂ the normals of the axis there, δⱼ = nⱼ · (x − p) = 0. Nothing holds it along the axis, or friction
-does: a third row has the slip of the step, and its force is at most μ times that of the other two. The end of a channel
-may be the tip of the slender body, held in three directions. Meshes need not match.
+Each point x of the channel stays on the axis: with p the point of the axis nearest to x, found anew in every solve, and
+n₁, n₂ the normals of the axis there, δⱼ = nⱼ · (x − p) = 0. The point slides freely along the axis, or with friction: a
+third row has the slip of the step, and its force is at most μ times that of the other two. The end of a channel may be
+the tip of the slender body, constrained in three directions. Meshes need not match.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from scipy import sparse
 
 from pliant.constraints.coupling import Coupling
 from pliant.constraints.keys import CHANNELS, first_key
-from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses, joined, model_index
 from pliant.constraints.sliding import sliding_rows, sliding_stiffness
-from pliant.core.arrays import csr, stacked, writable
+from pliant.core.arrays import csr, writable
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
@@ -31,8 +31,10 @@ from pliant.models.rod import RodModel
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.barycentric import BarycentricMap
 
-_OFF_AXIS = 1e-3  # how far points may be from the axis when the world begins, over its length
-_COLUMNS = ("gap", "law", "mu", "lower", "upper", "target", "key")
+_OFF_AXIS = 1e-3
+"""Largest initial distance of points from the axis over its length: above the chord error of usual meshes."""
+_TIP = 1e-9
+"""A nearest point this close to the tip, as a fraction of the length, lies beyond it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,20 +46,19 @@ class Channel:
     points
         From where the slender body enters to where it ends.
     rod
-        A rod, or a beam whose nodes follow each other; its axis passes the points when the world begins.
+        A rod, or a beam whose nodes form a chain; its axis initially passes the points.
     fixed_end
-        The last point is the tip of the slender body, held in three directions. Without, points may lie ahead of the
-        tip when the world begins: a needle that is not yet in takes them one after another.
+        The last point is the tip of the slender body, constrained in three directions. Without, points may initially
+        lie ahead of the tip: an advancing needle reaches them one after another.
     end_direction
-        The tip also points along the last piece of the channel.
+        The tip also points along the last segment of the channel.
     friction
         Coulomb's μ ≥ 0 between both.
     reach
-        How far outside the mesh a point may lie, m.
+        Largest distance of a point outside the mesh, m.
     capture
-        How far from the axis a point may be when a tip that is not held comes to it, m; by default as far as the
-        section reaches, or a thousandth of the length. The tip passes by points that are farther away, which is a
-        warning of the step.
+        Largest distance from the axis of a point that an advancing tip captures, m; by default the outer radius of the
+        section, or a thousandth of the length. The step warns of points that the tip misses.
     """
 
     body: Volume
@@ -80,13 +81,11 @@ class Channel:
         if self.capture is not None:
             non_negative(f"capture of {self.name!r}", self.capture, unit="m")
             if self.fixed_end:
-                raise InputError(
-                    f"{self.name!r} holds the tip, which comes to no points: capture needs fixed_end=False"
-                )
+                raise InputError(f"the tip of {self.name!r} is fixed; capture needs fixed_end=False")
 
     @property
     def bodies(self) -> tuple[Any, ...]:
-        """The volume and what slides in it."""
+        """The volume and the slender body."""
         return (self.body, self.rod)
 
 
@@ -94,11 +93,11 @@ class Channel:
 class ChannelRows(Constraint):
     """Rows of a channel: two for each sliding point, three with friction; three for a fixed end, two for its direction.
 
-    A sliding point ahead of the tip has no rows until the tip comes.
+    A sliding point ahead of the tip has no rows until the tip arrives. `indices` are those of the volume and the rod.
     """
 
     spec: Channel
-    numbers: tuple[int, int]
+    indices: tuple[int, int]
     map: BarycentricMap
     curve: Axis
     key: int
@@ -106,35 +105,30 @@ class ChannelRows(Constraint):
     @classmethod
     def build(cls, spec: Channel, models: Sequence[Model], key: int) -> ChannelRows:
         """The rows of `spec` in a world of `models`; what does not fit together is an error."""
-        numbers = tuple(next(k for k, model in enumerate(models) if model.spec is body) for body in spec.bodies)
-        volume, slender = VolumeModel.require(models[numbers[0]], repr(spec.name)), models[numbers[1]]
+        indices = model_index(models, spec.body), model_index(models, spec.rod)
+        volume, slender = VolumeModel.require(models[indices[0]], repr(spec.name)), models[indices[1]]
         points = finite_array("points", spec.points, shape=(None, 3))
-        riding = BarycentricMap.of_points(spec.body.mesh, points, what=f"points of {spec.name!r}", reach=spec.reach)
+        embedded = BarycentricMap.of_points(spec.body.mesh, points, what=f"points of {spec.name!r}", reach=spec.reach)
         axis = slender.axis().chain()
         kind = StiffChannelRows if axis.map.forces_stiffen else cls
-        made = kind(spec, (numbers[0], numbers[1]), riding, axis, key)
-        made._check(riding.points(volume.initial()[0]), slender.initial()[0])
+        made = kind(spec, indices, embedded, axis, key)
+        made._check(embedded.points(volume.initial()[0]), slender.initial()[0])
         return made
 
-    @property
-    def name(self) -> str:
-        """Name of the channel."""
-        return self.spec.name
-
     def constrains(self, index: int) -> bool:
-        """Whether body `index` is in the channel."""
-        return index in self.numbers
+        """Whether body `index` is one of the two."""
+        return index in self.indices
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Distances of the channel's points from the axis, and their gradients."""
-        volume, slender = self.numbers
+        volume, slender = self.indices
         x = self.map.points(view.q[volume])
-        arc, slides = self._places(view.q[slender], x)
+        arc, slides = self._project(view.q[slender], x)
         there = self.curve.at(arc)
         frames = there.frames(view.q[slender])
         p = there.points(view.q[slender])
         width = 3 if self.spec.friction else 2
-        inner = np.flatnonzero(slides & (self._held(view) | (np.linalg.norm(x - p, axis=1) <= self._capture)))
+        inner = np.flatnonzero(slides & (self._captured(view) | (np.linalg.norm(x - p, axis=1) <= self._capture)))
         order = (1, 2, 0)[:width]
         points, directions = np.repeat(inner, width), frames[inner][:, :, order].transpose(0, 2, 1).reshape(-1, 3)
         gap = np.einsum("ri,ri->r", directions, (x - p)[points])
@@ -162,36 +156,30 @@ class ChannelRows(Constraint):
     def _first_key(self) -> int:
         return first_key(CHANNELS, self.key)
 
-    def _places(self, q: FloatArray, x: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """Arc lengths (k,) of the places of the points on the axis, and which of them slide there."""
+    def _project(self, q: FloatArray, x: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Arc lengths (k,) m of the nearest points on the axis, and which points slide there."""
         arc = self.curve.nearest(q, x)
-        slides = arc < self.curve.length * (1.0 - 1e-9)
+        slides = arc < self.curve.length * (1.0 - _TIP)
         if self.spec.fixed_end:
             arc[-1] = self.curve.length
             slides[-1] = False
         return arc, slides
 
-    def missed(self, view: RowView) -> IndexArray:
-        """Numbers of the points that the tip has passed by, too far away to take them."""
-        volume, slender = self.numbers
-        x = self.map.points(view.q[volume])
-        arc, slides = self._places(view.q[slender], x)
-        away = np.linalg.norm(x - self.curve.at(arc).points(view.q[slender]), axis=1)
-        return np.flatnonzero(slides & (away > self._capture) & ~self._held(view))
-
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
-        """Names the first of the points that the tip has passed by."""
-        missed = self.missed(view)
-        if not len(missed):
-            return ()
+        """Names the first of the points that the tip has passed by, too far away to capture them."""
+        volume, slender = self.indices
+        x = self.map.points(view.q[volume])
+        arc, slides = self._project(view.q[slender], x)
+        away = np.linalg.norm(x - self.curve.at(arc).points(view.q[slender]), axis=1)
+        missed = np.flatnonzero(slides & (away > self._capture) & ~self._captured(view))
         text = (
-            f"the tip of {self.spec.rod.name!r} passed by point {missed[0]} of {self.name!r}, which is too "
-            "far from its axis to be taken: aim it at the points, or raise capture"
+            f"the tip of {self.spec.rod.name!r} passed by point {{}} of {self.name!r}, which is too far from its axis "
+            "to be captured: aim it at the points, or raise capture"
         )
-        return (text,)
+        return (text.format(missed[0]),) if len(missed) else ()
 
-    def _held(self, view: RowView) -> BoolArray:
-        """Which points (k,) had rows in the step before; all where the tip is held."""
+    def _captured(self, view: RowView) -> BoolArray:
+        """Which points (k,) had rows in the previous step; all with a fixed end."""
         if self.spec.fixed_end or view.last_keys is None:
             return np.full(len(self.map.nodes), self.spec.fixed_end)
         return np.isin(self._first_key + 3 * np.arange(len(self.map.nodes)), view.last_keys)
@@ -202,46 +190,43 @@ class ChannelRows(Constraint):
             return float(self.spec.capture)
         section = self.spec.rod.section
         sections = section if isinstance(section, (tuple, list)) else (section,)
-        reach = max(float(np.linalg.norm(one.outline(), axis=1).max()) for one in sections)
-        return max(reach, _OFF_AXIS * self.curve.length)
+        radius = max(float(np.linalg.norm(one.outline(), axis=1).max()) for one in sections)
+        return max(radius, _OFF_AXIS * self.curve.length)
 
     def _slip(self, view: RowView, there: Any, inner: Any, tangents: FloatArray) -> FloatArray:
-        """How far the points moved along the axis in the step, relative to the places that were under them, (k,), m."""
-        volume, slender = self.numbers
+        """Slip (k,), m, in the step: motion of the points along the axis relative to the axis under them."""
+        volume, slender = self.indices
         moved = self.map.points(view.q[volume]) - self.map.points(view.start[volume])
         carried = there.points(view.q[slender]) - there.points(view.start[slender])
         slip: FloatArray = np.einsum("ki,ki->k", tangents, (moved - carried)[inner])
         return slip
 
     def _with_direction(self, view: RowView, rows: Rows) -> Rows:
-        """`rows` and two more: the last piece of the channel has no part along the normals of the tip."""
-        volume, slender = self.numbers
+        """`rows` and two more: the last segment of the channel has no component along the normals of the tip."""
+        volume, slender = self.indices
         x, tip = self.map.points(view.q[volume]), self.curve.at(np.array([self.curve.length]))
-        piece = x[-1] - x[-2]
+        segment = x[-1] - x[-2]
         normals = tip.frames(view.q[slender])[0, :, 1:].T
         ahead = sparse.csr_matrix(np.hstack([np.zeros((2, 3 * len(x) - 6)), -normals, normals]))
-        turns = np.cross(normals, piece)  # δ(n · d) = (ω × n) · d = ω · (n × d)
+        turns = np.cross(normals, segment)  # δ(n · d) = (ω × n) · d = ω · (n × d)
         H = view.blank(2)
         H[volume] = self.map.pull_back(view.q[volume], ahead)
         H[slender] = tip.pull_back_spins(view.q[slender], sparse.csr_matrix(turns))
         keys = self._first_key + 3 * len(x) + 3 + np.arange(2)
-        extra = Rows.of(H, normals @ piece, RowLaw.BILATERAL, key=keys)
-        joined = {name: np.concatenate([getattr(part, name) for part in (rows, extra)]) for name in _COLUMNS}
-        return Rows(tuple(stacked(pair) for pair in zip(rows.H, extra.H, strict=True)), **joined)
+        extra = Rows.of(H, normals @ segment, RowLaw.BILATERAL, key=keys)
+        return joined([rows, extra])
 
     def _keys(self, inner: Any, width: int, total: int) -> Any:
         own = (3 * inner[:, None] + np.arange(width)).ravel()
         return np.concatenate([own, 3 * len(self.map.nodes) + np.arange(total - len(own))])
 
     def _check(self, x: FloatArray, q: FloatArray) -> None:
-        """The axis has to pass the points of the channel when the world begins, or to point at them, and to end where
-        it is held.
-        """
-        arc, slides = self._places(q, x)
+        """Initially the axis must pass or point at the points of the channel, and end at a fixed end."""
+        arc, slides = self._project(q, x)
         there = self.curve.at(arc)
         rest = x - there.points(q)
         away = np.linalg.norm(rest, axis=1)
-        if not self.spec.fixed_end:  # points that the tip has yet to reach: within 45° of where it points
+        if not self.spec.fixed_end:  # points ahead of the tip must lie within 45° of its direction
             ahead = np.einsum("ki,ki->k", rest, there.frames(q)[:, :, 0])
             away = np.where(slides, away, np.maximum(np.sqrt(np.maximum(away**2 - ahead**2, 0.0)) - ahead, 0.0))
         worst = int(np.argmax(away))
@@ -249,44 +234,44 @@ class ChannelRows(Constraint):
         if self.spec.fixed_end and away[-1] > allowed:
             raise InputError(
                 f"the tip of {self.spec.rod.name!r} is {1e3 * away[-1]:.3g} mm from the last point of {self.name!r}: "
-                "it is longer or shorter than its channel; move the point, or fixed_end=False"
+                "it is longer or shorter than its channel; move the point, or set fixed_end=False"
             )
         if away[worst] > allowed:
             raise InputError(
                 f"point {worst} of {self.name!r} is {1e3 * away[worst]:.3g} mm from the axis of {self.spec.rod.name!r} "
-                "when the world begins; let the axis pass the points, or leave out those behind its base"
+                "initially; let the axis pass the points, or remove those behind its base"
             )
 
 
 @dataclass(frozen=True, eq=False)
 class StiffChannelRows(ChannelRows):
-    """Rows of a channel of a rod: a place of a rod is no linear function of its strains, so that the forces there add
-    stiffness. It is that of the forces as they stand, at the places where they act: a rod that is pulled is a string
-    under tension, which without it would have no more stiffness than its own.
+    """Rows of a channel of a rod. Points of a rod are nonlinear in its strains, so forces there add stiffness: that of
+    dead forces at fixed points of the axis. A rod under tension is a string, which would otherwise have its own
+    stiffness only.
     """
 
     @property
-    def keys(self) -> IndexArray:
-        """Identities of the rows of the places, three for each sliding point and three for the end."""
+    def stiff_keys(self) -> IndexArray:
+        """Identities of the rows, three for each sliding point and three for the end."""
         return np.asarray(self._first_key + np.arange(3 * len(self.map.nodes) + 3), np.int64)
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Distances of the channel's points from the axis, and their gradients."""
-        volume, slender = self.numbers
+        volume, slender = self.indices
         fit, mu, width = self._fit, self.spec.friction, 3 if self.spec.friction else 2
-        now = [writable(view.q[number]) for number in self.numbers]
-        before = [writable(view.start[number]) for number in self.numbers] if mu else now
+        now = [writable(view.q[index]) for index in self.indices]
+        before = [writable(view.start[index]) for index in self.indices] if mu else now
         most = width * len(self.map.nodes) + 3
         gap, key = np.empty(most), np.empty(most, np.int64)
         own, columns = np.empty((most, fit.each)), np.empty((most, fit.each), np.int32)
         rod = np.empty((most, fit.across))
         count, inner = sliding_rows(
             now[1], before[1], now[0], before[0], fit.kinds, fit.basis, fit.starts, self.map.nodes, self.map.weights,
-            self._held(view), self._capture, self.spec.fixed_end, width, gap, own, columns, rod, key,
+            self._captured(view), self._capture, self.spec.fixed_end, width, gap, own, columns, rod, key,
         )  # fmt: skip
         H = view.blank(count)
         ends = fit.ends[: count + 1]
-        shapes = [(count, view.sizes[number]) for number in self.numbers]
+        shapes = [(count, view.sizes[index]) for index in self.indices]
         H[volume] = csr(own[:count].ravel(), columns[:count].ravel(), fit.each * ends, shapes[0])
         H[slender] = csr(rod[:count].ravel(), fit.columns[: count * fit.across], fit.across * ends, shapes[1])
         law: Any = RowLaw.BILATERAL
@@ -298,19 +283,14 @@ class StiffChannelRows(ChannelRows):
 
     @property
     def stiff_models(self) -> tuple[int, ...]:
-        """Indices of the volume and the rod, whose motion turns the directions of the forces."""
-        return self.numbers
-
-    @property
-    def stiff_keys(self) -> IndexArray:
-        """Identities of the rows of the places."""
-        return self.keys
+        """Indices of the volume and the rod: the motion of either turns the directions of the forces."""
+        return self.indices
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
         """`scale` × (−λ ∂²δ/∂q²) of the rod."""
         if not lam.any():
             return
-        volume, slender = self.numbers
+        volume, slender = self.indices
         fit = self._fit
         K = np.empty((fit.across, fit.across))
         sliding_stiffness(
@@ -320,13 +300,13 @@ class StiffChannelRows(ChannelRows):
         yield slender, MatrixStiffness(scale * K)
 
     def coupling(self, q: Sequence[FloatArray], lam: FloatArray, sizes: Sequence[int]) -> Coupling:
-        """What the forces F of sliding points add between volume and rod, at places that slide; exact on the axis.
+        """Coupling of volume and rod by the forces F of sliding points; exact on the axis.
 
-        With the slip τ = t·(dx − J dq) of a point along the axis and the turn ρ = (t × F)·ω of the axis there, F turns
-        by −t (ρ + c τ), c = F·∂t/∂s, and the place where it acts on the rod moves by τ: K = τᵀρ + ρᵀτ + c τᵀτ.
+        With the slip τ = t·(dx − J dq) of a point along the axis and the rotation ρ = (t × F)·ω of the axis there, F
+        turns by −t (ρ + c τ), c = F·∂t/∂s, and its point of application on the rod moves by τ: K = τᵀρ + ρᵀτ + c τᵀτ.
         """
-        volume, slender = self.numbers
-        arc, slides = self._places(q[slender], self.map.points(q[volume]))
+        volume, slender = self.indices
+        arc, slides = self._project(q[slender], self.map.points(q[volume]))
         there = self.curve.at(arc[slides])
         frames, turns = there.frames(q[slender]), there.jacobians(q[slender])[1]
         count, active = len(frames), self.curve.model.active
@@ -354,10 +334,10 @@ class StiffChannelRows(ChannelRows):
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """What the kernels of a channel are given that never changes.
+    """Constant arguments of the kernels of a channel.
 
-    `starts` (N + 1,) m; `each` and `across` are the entries of a row in the volume and in the rod, `columns` those of
-    the rod for as many rows as there may be, and `ends` numbers that many rows.
+    `starts` (N + 1,) m are the arc lengths of the sections; `each` and `across` the entries of a row in the volume and
+    in the rod, `columns` those of the rod for the largest number of rows, and `ends` counts these rows.
     """
 
     kinds: IntArray
@@ -369,13 +349,13 @@ class _Fit:
     ends: IntArray
 
     @classmethod
-    def of(cls, model: RodModel, riding: BarycentricMap) -> _Fit:
-        points, active = len(riding.nodes), model.active.astype(np.int32)
+    def of(cls, model: RodModel, embedded: BarycentricMap) -> _Fit:
+        points, active = len(embedded.nodes), model.active.astype(np.int32)
         return cls(
             kinds=model.spec.active,
             basis=model.basis,
             starts=np.concatenate([[0.0], np.cumsum(model.spec.lengths)]),
-            each=3 * riding.nodes.shape[1],
+            each=3 * embedded.nodes.shape[1],
             across=len(active),
             columns=np.tile(active, 3 * points + 3),
             ends=np.arange(3 * points + 4, dtype=np.int32),

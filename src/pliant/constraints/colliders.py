@@ -1,4 +1,4 @@
-"""What collides: a body, or an obstacle, as points, triangles and a solid that detection can use."""
+"""Colliders: a body or an obstacle as the points, triangles and solid that detection uses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pliant.models.point_map import PointMap
 
 @dataclass(frozen=True, eq=False)
 class Collider:
-    """One side of a colliding pair: the `models.contact_shape.ContactShape` of a body or an obstacle.
+    """One side of a colliding pair, from the `models.surfaces.ContactShape` of a body or an obstacle.
 
     `index` is that of its model, None for an obstacle.
     """
@@ -35,14 +35,14 @@ class Collider:
 
     @classmethod
     def of(cls, handle: Any, models: Sequence[Model], *, exclude: Any = None) -> Collider:
-        """The collider of a body or an obstacle; surface nodes of a volume in the region `exclude` take no part."""
+        """The collider of a body or an obstacle, without the surface nodes of a volume in the region `exclude`."""
         index = next((k for k, model in enumerate(models) if model.spec is handle), None)
         shape = handle.contact_shape() if index is None else models[index].contact_shape(exclude)
         return cls(handle, index, **{part.name: getattr(shape, part.name) for part in fields(shape)})
 
     @property
     def name(self) -> str:
-        """How the body or obstacle is called."""
+        """Name of the body or obstacle."""
         return str(self.handle.name)
 
     def ball_radii(self, nodes: IntArray) -> FloatArray:
@@ -50,16 +50,11 @@ class Collider:
         return np.full(len(nodes), self.radius) if self.radii is None else self.radii[nodes]
 
     def q(self, view: RowView) -> FloatArray:
-        """Positions or pose in the step: of a model at the displacement so far, of an obstacle at the end of the
-        step.
-        """
-        if self.index is None:
-            pose: FloatArray = self.handle.pose(view.time)
-            return pose
-        return np.asarray(view.q[self.index])
+        """Positions or pose: of a model at the displacement so far, of an obstacle at the end of the step."""
+        return np.asarray(self.handle.pose(view.time) if self.index is None else view.q[self.index])
 
     def depth_of(self, other: Collider, view: RowView) -> float:
-        """How deep points of `other` lie inside this body, m; 0 where none does."""
+        """Largest depth of points of `other` inside this body, m; 0 without any."""
         if self.solid is None and self.surface is None:  # balls along an axis are all there is, and detection sees them
             return 0.0
         points, q = other.map.points(other.q(view))[other.nodes], self.q(view)
@@ -73,28 +68,23 @@ class Collider:
 
     def q_start(self, view: RowView) -> FloatArray:
         """Positions or pose at the start of the step."""
-        if self.index is None:
-            pose: FloatArray = self.handle.pose(view.time - view.dt)
-            return pose
-        return np.asarray(view.start[self.index])
+        return np.asarray(self.handle.pose(view.time - view.dt) if self.index is None else view.start[self.index])
 
     def velocities(self, view: RowView) -> FloatArray:
-        """Velocities of the points of the side at the start of the step, (k, 3), m/s; those of its nodes or its box."""
+        """Velocities (k, 3), m/s, at the start of the step of what carries the points: nodes, or corners of a box."""
         if self.index is None:
             if self.handle.motion is None or not view.dt:
                 return np.zeros((1, 3))
-            start, end = self.handle.pose(view.time - view.dt), self.handle.pose(view.time)
-            moved: FloatArray = (end[:1] - start[:1]) / view.dt
+            moved: FloatArray = (self.q(view)[:1] - self.q_start(view)[:1]) / view.dt
             return moved
         return self.map.carrier_velocities(view.start[self.index], np.asarray(view.speeds[self.index]))
 
     def drift(self, view: RowView, points: FloatArray) -> FloatArray:
-        """How far the points of an obstacle that stand at `points` (m, 3) at the end of the step moved in it, m."""
+        """Displacement (m, 3), m, in the step of the points of an obstacle that end at `points` (m, 3)."""
         if self.index is not None or self.handle.motion is None:
             return np.zeros_like(points)
-        start, end = self.handle.pose(view.time - view.dt), self.handle.pose(view.time)
-        local = (points - end[0]) @ end[1:]
-        drift: FloatArray = points - (start[0] + local @ start[1:].T)
+        start, end = self.q_start(view), self.q(view)
+        drift: FloatArray = points - (start[0] + (points - end[0]) @ end[1:] @ start[1:].T)
         return drift
 
     def pull_back(self, view: RowView, H: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -104,8 +94,8 @@ class Collider:
     def pull_at(
         self, view: RowView, points: FloatArray, directions: FloatArray, balls: IntArray | None = None
     ) -> sparse.csr_matrix:
-        """Rows (m w, unknowns) of world `points` (m, 3), m, each along its `directions` (m, w, 3): points that move
-        with a rigid frame, or with the `balls` (m,) of a beam or a rod on which they stand.
+        """Rows (m w, unknowns) of world `points` (m, 3), m, along `directions` (m, w, 3); the points are fixed to a
+        rigid frame, or to the `balls` (m,) of a beam or a rod.
         """
         pose = self.q(view)
         carriers = self.map if balls is None else self.map.selected(balls)

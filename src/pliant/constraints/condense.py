@@ -1,4 +1,4 @@
-"""Condensation: from rows over models to the one small problem that solvers see, δ = δ_free + W λ."""
+"""Condensation: from rows over models to the small problem of the solvers, δ = δ_free + W λ."""
 
 from __future__ import annotations
 

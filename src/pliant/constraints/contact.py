@@ -1,7 +1,7 @@
-"""A contact pair, the constraint that keeps two bodies apart: detection, contact frames, laws.
+"""Contact pairs, constraints that keep two bodies apart: detection, contact frames, laws.
 
-δ of a normal row is the gap at the end of the step, δ of a tangential row the slip over the step. A penetration at
-the start is not undone at once, which would throw bodies apart, but at a bounded speed.
+δ of a normal row is the gap at the end of the step, δ of a tangential row the slip over the step. A penetration at the
+start is removed at a bounded speed: at once it would throw the bodies apart.
 """
 
 from __future__ import annotations
@@ -35,15 +35,17 @@ from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, forces_of
 from pliant.core.types import FloatArray, IndexArray
 
 RECOVERY_SPEED = 0.1
-"""Speed at which a penetration is undone, m/s."""
+"""Speed at which a penetration is removed, m/s: 1 mm in 10 ms, slow beside the motions of a robot."""
+APPROACH = 1.2
+"""Safety factor on the predicted approach of two sides in a step: forces may speed them up."""
 MOST_PAIRS = 1_000_000
-"""Ordered pairs of points beyond which the motion of a body against itself is bounded, not measured."""
+"""Most ordered pairs of points for which the relative motion in self-contact is measured; beyond, it is bounded."""
 
 
 @dataclass(frozen=True, eq=False)
 class ContactMemory(Memory):
-    """Contacts of a pair and their frames (m, 3, 3): what the next step needs of identities, sides and tangents.
-    Without friction the frames are the normals alone, (m, 1, 3).
+    """Contacts of a pair and their frames (m, 3, 3), or normals (m, 1, 3) without friction: identities, sides and
+    tangents that the next step keeps.
     """
 
     contacts: ContactSet = field(metadata=as_saved(kind=ContactSet))
@@ -78,7 +80,7 @@ class ContactPair(Constraint):
 
     @property
     def handles(self) -> tuple[Any, ...]:
-        """What people name the pair by: both sides."""
+        """The handles that name the pair: both sides."""
         return (self.a.handle, self.b.handle)
 
     def constrains(self, index: int) -> bool:
@@ -127,16 +129,9 @@ class ContactPair(Constraint):
             )
         pose = b.q(view)
         contacts = obstacle_contacts(
-            a.map.points(a.q(view)),
-            a.nodes,
-            b.solid,
-            margin=margin,
-            radius=a.ball_radii(a.nodes) if a.radii is not None else a.radius,
-            pair=self.pair,
-            position=pose[0],
-            rotation=pose[1:],
-            capacity=self.capacity,
-        )
+            a.map.points(a.q(view)), a.nodes, b.solid, margin=margin, pair=self.pair, capacity=self.capacity,
+            radius=a.ball_radii(a.nodes) if a.radii is not None else a.radius, position=pose[0], rotation=pose[1:],
+        )  # fmt: skip
         if a.surface is not None and isinstance(b.solid, Sphere):
             return self._with_face(view, a.surface, contacts, margin)
         return contacts
@@ -144,18 +139,15 @@ class ContactPair(Constraint):
     def _with_face(self, view: RowView, surface: CollisionSurface, contacts: ContactSet, margin: float) -> ContactSet:
         """Contacts of the vertices with a sphere, and that of the face under it."""
         ball: Sphere = self.b.solid
-        now, before = (
-            (self.a.map.points(self.a.q(view)), self.b.q(view)),
-            (self.a.map.points(self.a.q_start(view)), self.b.q_start(view)),
-        )
-        centers = [pose[0] + pose[1:] @ ball.center for _, pose in (now, before)]
+        now, before = self.a.map.points(self.a.q(view)), self.a.map.points(self.a.q_start(view))
+        center, start = (pose[0] + pose[1:] @ ball.center for pose in (self.b.q(view), self.b.q_start(view)))
         face = sphere_face_contact(
-            surface, now[0], centers[0], ball.radius, margin=margin, pair=self.pair, start=(before[0], centers[1])
+            surface, now, center, ball.radius, margin=margin, pair=self.pair, start=(before, start)
         )
         return concatenate([contacts, face]) if face.count else contacts
 
     def _margin(self, view: RowView) -> float:
-        """The margin, widened to what two bodies can approach by in the step at their present speeds, m.
+        """The margin, m, widened to the approach of two bodies in the step at their present speeds.
 
         Self-contact is not widened: its filters tell walls from contacts by the margin.
         """
@@ -164,11 +156,11 @@ class ContactPair(Constraint):
         velocities = [side.velocities(view) for side in (self.a, self.b)]
         mean = velocities[1].mean(axis=0)
         fastest = sum(float(np.linalg.norm(v - mean, axis=1).max()) for v in velocities)
-        return max(self.margin, 1.2 * view.dt * (fastest + view.dt * view.gravity))
+        return max(self.margin, APPROACH * view.dt * (fastest + view.dt * view.gravity))
 
     def outrun(self, view: RowView, memory: Any) -> float:
-        """By how much the two sides may have approached in the step beyond what detection looked at, m; ≤ 0: nothing
-        was missed. `view` is at the end of the step, `memory` what is kept of it.
+        """Largest approach of the two sides in the step beyond what detection covered, m; ≤ 0: nothing was missed.
+        `view` is at the end of the step, `memory` that of the step.
         """
         if self.a is self.b:
             assert self.a.surface is not None
@@ -179,19 +171,19 @@ class ContactPair(Constraint):
         return approach - self._margin(view)
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
-        """Says by how much detection was outrun."""
+        """A warning where the motion outran detection."""
         beyond = self.outrun(view, memory)
         if beyond <= 0.0:
             return ()
         text = (
             f"{self.a.name!r} and {self.b.name!r} approached by up to {1e3 * beyond:.3g} mm more in a step "
-            "than contacts are looked for, and may have passed through each other: take a smaller dt or a "
-            "wider margin in scene.collide"
+            "than detection covers and may have passed through each other: use a smaller dt or a wider margin in "
+            "scene.collide"
         )
         return (text,)
 
     def overlap(self, view: RowView) -> float:
-        """How deep the two sides stand in each other at the positions of `view`, m; 0 where they do not."""
+        """Largest penetration of the two sides at the positions of `view`, m; 0 without any."""
         gaps = self.contact_set(view, None).gap
         depth = max(0.0, -float(gaps.min())) if len(gaps) else 0.0
         if self.a is not self.b:
@@ -217,9 +209,9 @@ class ContactPair(Constraint):
     def governed(
         self, view: RowView, H: list[sparse.csr_matrix], gaps: FloatArray, keys: IndexArray, drift: Any = None
     ) -> Rows:
-        """Rows with the laws of the pair from gradients `H`, `gaps` (m,) m and `keys` (m,); where there is friction the
-        tangential gaps are the slip less the `drift` (m, 1 or 3) m of what is touched. What it moved towards the body
-        is no penetration that could be undone slowly.
+        """Rows with the laws of the pair from gradients `H`, `gaps` (m,) m and `keys` (m,). With friction the
+        tangential gaps are the slip less the `drift` (m, 1 or 3) m of the obstacle. Its approach is penetration that is
+        removed at once.
         """
         moved = 0.0 if drift is None else np.maximum(drift[:, 0], 0.0)
         gap = np.maximum(gaps, -RECOVERY_SPEED * view.dt - moved) if view.dt else gaps
@@ -270,9 +262,8 @@ class ContactPair(Constraint):
 
 
 def _closing(start: FloatArray, end: FloatArray, margin: float, spacing: float) -> float:
-    """The most by which two points of one body have moved against each other, m, among those near enough to have met,
-    themselves or the faces of size `spacing` (m) around them; where that cannot exceed the margin, or too many pairs
-    would have to be looked at, a bound of it.
+    """Largest relative motion of two points of one body, m, among those close enough to meet, themselves or the faces
+    of size `spacing` (m) around them; an upper bound where it is within the margin or the pairs are too many.
     """
     shift = end - start
     most = 2.0 * float(np.sqrt(((shift - shift.mean(axis=0)) ** 2).sum(axis=1).max()))

@@ -1,11 +1,11 @@
-"""Stiffness that couples models, as rows: what the forces of rows add to the tangent across two models.
+"""Stiffness between models, as rows: what the forces of rows add to the tangent across two models.
 
-Each model is factorized alone, so that −λ ∂²δ/∂q² goes into its own matrix and what it has between models does not.
-That part is EᵀCE with few rows E over all models, and
+Each model is factorized alone. Its own part of −λ ∂²δ/∂q² goes into its matrix; the part between models is EᵀCE with
+few rows E over all models, and
 
     (A + EᵀCE) dx = r + Hᵀλ    is    A dx = r + Hᵀλ + Eᵀμ    with    E dx + C⁻¹μ = 0:
 
-rows of the compliance C⁻¹ beside their W (Woodbury's formula). Eliminated, they leave the W of the coupled models.
+rows with the compliance C⁻¹ added to their W (Woodbury's formula). Eliminated, they leave the W of the coupled models.
 """
 
 from __future__ import annotations
@@ -33,9 +33,7 @@ class Coupling:
 def with_couplings(
     H: Sequence[sparse.csr_matrix], factors: Sequence[Factor], couplings: Sequence[Coupling]
 ) -> FloatArray:
-    """The compliance (m + k, m + k) of rows H (m, unknowns) over the models and of the k rows of `couplings` after
-    them, without C⁻¹.
-    """
+    """Compliance (m + k, m + k) of rows H (m, unknowns) and the k rows of `couplings` after them, without C⁻¹."""
     return compliance([stacked([h, *(one.E[k] for one in couplings)]) for k, h in enumerate(H)], factors)
 
 

@@ -1,8 +1,8 @@
-"""Surfaces that face each other: a fixed set of potential contacts, one for each point that looks at triangles.
+"""Facings: a fixed set of potential contacts, points of one surface with the triangles of another that they may meet.
 
-Where it is known beforehand which surfaces can meet (the ribs of a spine, the flanks of a notch), points on one and
-triangles on the other are a collision model of their own, as fine as wanted and independent of the mesh. A contact is
-a point, so its identity lasts, and its gap is known however far it is: what a reduction of the contacts needs.
+Where it is clear beforehand which surfaces can meet (the ribs of a spine, the flanks of a notch), points on one and
+triangles on the other form a collision model of their own, of any resolution and independent of the mesh. A contact is
+a point: its identity persists, and its gap is defined at any distance, as the reduction of contacts needs.
 
 Reference: O. Goury, B. Carrez, C. Duriez, "Real-time simulation for control of soft robots with self-collisions using
 model order reduction for contact forces", IEEE RA-L 6, 2021, section IV.
@@ -37,18 +37,18 @@ class Facing:
     """Points of `body` that may touch triangles of `other`, which may be the same body.
 
     points
-        (p, 3) m, in the frame in which the body was made, as for cables; they ride on it.
+        (p, 3) m, in the frame in which the body was made, as for cables; they are embedded in it.
     corners, triangles
         Points (c, 3) m of `other`, in its frame, and triangles (t, 3) over them, counter-clockwise where they are
         touched. They need not be closed.
     point_group, triangle_group
-        (p,) and (t,) whole numbers: a point sees the triangles of its own group. None: all see all.
+        (p,) and (t,) integers: a point may touch the triangles of its own group. None: one group.
     friction
         Coulomb's μ ≥ 0.
     margin
-        Points this near, m, push; None takes half the mean edge of the triangles.
+        Distance, m, within which points are in contact; None: half the mean edge of the triangles.
     reach
-        How far outside a mesh, or off the section of a beam or a rod, points and corners may lie, m.
+        Largest distance of points and corners outside a mesh, or a section of a beam or a rod, m.
     """
 
     body: Any
@@ -78,13 +78,11 @@ class Facing:
         for what, count in (("point_group", len(points)), ("triangle_group", len(np.asarray(self.triangles)))):
             given = getattr(self, what)
             if given is not None and (np.shape(given) != (count,) or np.asarray(given).dtype.kind not in "iu"):
-                raise InputError(
-                    f"{what} of {self.name!r} must be whole numbers of shape ({count},), got {np.shape(given)}"
-                )
+                raise InputError(f"{what} of {self.name!r} must be integers of shape ({count},), got {np.shape(given)}")
 
     @property
     def bodies(self) -> tuple[Any, ...]:
-        """The bodies that it is about."""
+        """The bodies of points and triangles, each once."""
         return (self.body,) if self.other is self.body else (self.body, self.other)
 
     @cached_property
@@ -123,7 +121,7 @@ class FacingPair(ContactPair):
 
     @classmethod
     def build(cls, spec: Facing, models: Sequence[Model], pair: int) -> FacingPair:
-        """The pair of `spec` in a world of `models`; `pair` tells it from others."""
+        """The pair of `spec` in a world of `models`, with the index `pair`."""
         a = _side(spec, spec.body, spec.points, "points", models)
         b = _side(spec, spec.other, spec.corners, "corners", models)
         assert b.index is not None
@@ -144,7 +142,7 @@ class FacingPair(ContactPair):
 
     @property
     def handles(self) -> tuple[Any, ...]:
-        """The facing, by which people name the pair."""
+        """The handle that names the pair: the facing."""
         return (self.spec,)
 
     @property
@@ -157,7 +155,7 @@ class FacingPair(ContactPair):
         return self.a.index != self.b.index and index in (self.a.index, self.b.index)
 
     def gaps(self, view: RowView, nearest: IntArray | None = None) -> FacingGaps:
-        """What every point sees, however far; `nearest` (p,) are the triangles it saw before."""
+        """Gaps of all points, at any distance; `nearest` (p,) are their previous triangles."""
         return self.table.gaps(self.a.map.points(self.a.q(view)), self.b.map.points(self.b.q(view)), nearest)
 
     def key(self, points: Any) -> Any:
@@ -165,24 +163,22 @@ class FacingPair(ContactPair):
         return key_base(ContactKind.VERTEX_FACE, self.pair) + np.asarray(points, np.int64)
 
     def stale(self, view: RowView, memory: FacingMemory | None) -> BoolArray:
-        """Which groups (g,) can have a point within the margin, by what their two sides moved against each other since
-        they were last looked at.
+        """Which groups (g,) may have a point within the margin, by the relative motion of their sides since the last
+        look.
         """
         if memory is None:
             return np.ones(self.table.group_count, np.bool_)
         for side, then in zip(self._sides, memory.reference, strict=True):
             if then.shape[:2] != side.pieces.shape or len(memory.least) != self.table.group_count:
-                raise InputError(
-                    f"what this state remembers of {self.name!r} is of another facing; take a state of this world"
-                )
+                raise InputError(f"the state's memory of {self.name!r} is of another facing; use a state of this world")
         motion = approach_bound(self._sides, (self.a.q(view), self.b.q(view)), memory.reference)
         return np.asarray(~(motion < memory.least - self.margin))
 
     def look(
         self, view: RowView, groups: BoolArray, memory: FacingMemory | None, seen: FacingGaps | None = None
     ) -> tuple[FacingGaps, FacingMemory]:
-        """What the points of `groups` (g,) see, and what is to be remembered of it; no contacts yet. `seen` is what
-        others saw at the same positions, and is added to.
+        """Gaps of the points of `groups` (g,) and the memory of them, without contacts. `seen` are gaps of other groups
+        at the same positions, which are kept.
         """
         q = self.a.q(view), self.b.q(view)
         found = self.gaps_of(view, groups, memory, seen)
@@ -198,7 +194,7 @@ class FacingPair(ContactPair):
     def gaps_of(
         self, view: RowView, groups: BoolArray, memory: FacingMemory | None, seen: FacingGaps | None = None
     ) -> FacingGaps:
-        """What the points of `groups` (g,) see, beside what others have `seen`."""
+        """Gaps of the points of `groups` (g,), added to those already `seen`."""
         glance = self.table.glance(groups)
         if glance is self.table.whole:
             return self.gaps(view, None if memory is None else memory.nearest)
@@ -209,13 +205,10 @@ class FacingPair(ContactPair):
 
     @cached_property
     def _sides(self) -> tuple[EmbeddedGroups, EmbeddedGroups]:
-        """What the points and the corners of each group ride on."""
+        """What carries the points and the corners of each group."""
         count, corners = self.table.group_count, self.table.seen_corners
         points = np.arange(self.count), self.table.group
-        return (
-            EmbeddedGroups.build(self.a.map, *points, count),
-            EmbeddedGroups.build(self.b.map, *corners, count),
-        )
+        return (EmbeddedGroups.build(self.a.map, *points, count), EmbeddedGroups.build(self.b.map, *corners, count))
 
     @property
     def width(self) -> int:
@@ -223,12 +216,10 @@ class FacingPair(ContactPair):
         return 3 if self.mu else 1
 
     def detect(self, view: RowView) -> Any:
-        """Contacts of the points within the margin, as a memory without frames; where nothing can be near nothing is
-        looked at.
-        """
+        """Contacts within the margin, as a memory without frames; groups that cannot be near are not evaluated."""
         memory: FacingMemory | None = view.memory
         groups = self.stale(view, memory)
-        if not groups.any():
+        if memory is not None and not groups.any():
             return self.still(memory)
         seen, found = self.look(view, groups, memory)
         contacts = self.contacts(seen, np.flatnonzero(seen.gap <= self.margin))
@@ -241,32 +232,23 @@ class FacingPair(ContactPair):
         frames = self.frames_of(contacts, view.memory) if contacts.count else found.frames
         return self.contact_rows(view, contacts, frames), replace(found, frames=frames)
 
-    def still(self, memory: FacingMemory | None) -> FacingMemory:
-        """The memory of a step in which nothing was looked at."""
-        assert memory is not None
+    def still(self, memory: FacingMemory) -> FacingMemory:
+        """The memory of a step that evaluates nothing."""
         return replace(memory, contacts=self._none, frames=np.zeros((0, self.width, 3)))
 
     def contacts(self, seen: FacingGaps, points: Any) -> ContactSet:
-        """The contacts of `points` (m,), ascending, as they are `seen`."""
+        """The contacts of `points` (m,), ascending, from the gaps `seen`."""
         count, faces = len(points), seen.face[points]
         nodes_a, weights_a = np.full((count, 3), -1, np.int32), np.zeros((count, 3))
         nodes_a[:, 0], weights_a[:, 0] = points, 1.0
         normal, gap, point = seen.normal[points], seen.gap[points], seen.points[points]
         return ContactSet(
-            kind=np.full(count, ContactKind.VERTEX_FACE, np.uint8),
-            nodes_a=nodes_a,
-            weights_a=weights_a,
-            nodes_b=self.table.surface.triangles[faces],
-            weights_b=seen.weights[points],
-            normal=normal,
-            gap=gap,
-            point_a=point,
-            point_b=point - gap[:, None] * normal,
-            key=self.key(points),
-            face=faces,
-            point_count_a=self.count,
-            point_count_b=len(self.table.surface.rest),
-        )
+            kind=np.full(count, ContactKind.VERTEX_FACE, np.uint8), key=self.key(points), face=faces,
+            nodes_a=nodes_a, weights_a=weights_a,
+            nodes_b=self.table.surface.triangles[faces], weights_b=seen.weights[points],
+            normal=normal, gap=gap, point_a=point, point_b=point - gap[:, None] * normal,
+            point_count_a=self.count, point_count_b=len(self.table.surface.rest),
+        )  # fmt: skip
 
     def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
         """Contacts within the margin at the positions of `view`."""
@@ -274,11 +256,11 @@ class FacingPair(ContactPair):
         return self.contacts(seen, np.flatnonzero(seen.gap <= self.margin))
 
     def overlap(self, view: RowView) -> float:
-        """How deep a point stands behind its triangles, m; 0 where none does."""
+        """Largest depth of a point behind its triangles, m; 0 without any."""
         return max(0.0, -float(self.gaps(view).gap.min()))
 
     def outrun(self, view: RowView, memory: Any) -> float:
-        """How deep points without a row in the step are at its end, m."""
+        """Largest depth of points without a row at the end of the step, m."""
         if memory is None:
             return 0.0
         groups = self.stale(view, memory)
@@ -293,7 +275,7 @@ class FacingPair(ContactPair):
         return ContactSet.empty(self.count, len(self.table.surface.rest))
 
     def _gradient(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
-        """Rows of one side over its model, by way of the points and corners that touch alone."""
+        """Rows of one side over its model, through the points and corners in contact only."""
         if first:
             return self.a.map.selected(contacts.nodes_a[:, 0]).pull_back_along(self.a.q(view), directions)
         used, corners = np.unique(contacts.nodes_b, return_inverse=True)

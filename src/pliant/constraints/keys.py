@@ -5,7 +5,7 @@
         │   0    │   0   │  0 │  0 │  0 │  0 │    0    │  index  │  drive of an actuator
         │   0    │   0   │  0 │  0 │  0 │  0 │  index  │   row   │  attachment, index ≥ 1
         │   0    │   0   │  0 │  0 │  0 │  1 │  index  │   row   │  friction at the via points of a cable
-        │   0    │   0   │  0 │  0 │  1 │  0 │  index  │   row   │  rows that hold a joint
+        │   0    │   0   │  0 │  0 │  1 │  0 │  index  │   row   │  bilateral rows of a joint
         │   0    │   0   │  0 │  1 │  0 │  0 │  index  │   row   │  channel
         │   0    │   0   │  1 │  0 │  0 │  0 │  index  │   row   │  sheath
         └────────┴───────┴────┴────┴────┴────┴─────────┴─────────┘
@@ -29,41 +29,41 @@ from pliant.core.errors import CapacityError
 from pliant.core.types import IndexArray
 
 ROW_BITS = 20
-"""Bits of the index of a row in its constraint."""
+"""Bits of the index of a row in its constraint: a million rows."""
 INDEX_BITS = 18
-"""Bits of the index of a constraint among those of its kind."""
+"""Bits of the index of a constraint among those of its kind: 262 144."""
 
 ATTACHMENTS = 0
 """Rows of attachments, whose index begins at 1."""
 CABLE_FRICTION = 1 << 38
 """Rows of friction at the via points of cables."""
 JOINTS = 1 << 39
-"""Rows that hold joints."""
+"""Bilateral rows of joints."""
 CHANNELS = 1 << 40
 """Rows of channels."""
 SHEATHS = 1 << 41
 """Rows of sheaths."""
+_KEYS = 1 << (ROW_BITS + INDEX_BITS)
+"""Number of keys of one kind of constraint."""
 RANGES = {
     "drives": (0, 1 << ROW_BITS),
-    "attachments": (1 << ROW_BITS, 1 << (ROW_BITS + INDEX_BITS)),
-    "cable friction": (CABLE_FRICTION, CABLE_FRICTION + (1 << (ROW_BITS + INDEX_BITS))),
-    "joints": (JOINTS, JOINTS + (1 << (ROW_BITS + INDEX_BITS))),
-    "channels": (CHANNELS, CHANNELS + (1 << (ROW_BITS + INDEX_BITS))),
-    "sheaths": (SHEATHS, SHEATHS + (1 << (ROW_BITS + INDEX_BITS))),
+    "attachments": (1 << ROW_BITS, _KEYS),
+    "cable friction": (CABLE_FRICTION, CABLE_FRICTION + _KEYS),
+    "joints": (JOINTS, JOINTS + _KEYS),
+    "channels": (CHANNELS, CHANNELS + _KEYS),
+    "sheaths": (SHEATHS, SHEATHS + _KEYS),
     "contacts": (3 * key_base(ContactKind.VERTEX_FACE, 1), 3 * len(ContactKind) * PAIR_LIMIT * EDGE_LIMIT**2),
 }
 """First key of each kind of row, and the one after the last."""
 
 MODE_FEATURES = 1 << 30
-"""Features of the modes of a reduced contact begin here, above those of points."""
+"""First feature of the modes of a reduced contact, above those of points."""
 STAND_IN_PAIRS = PAIR_LIMIT // 2
-"""What the index of a reduced contact pair has more than that of the surfaces it stands for."""
+"""Offset of the index of a reduced contact pair from that of the surfaces it replaces: half of all pairs each."""
 
 
 def first_key(kind: int, index: int) -> int:
-    """Key of the first row of the constraint `index` of a `kind`: `ATTACHMENTS`, `CABLE_FRICTION`, `JOINTS`,
-    `CHANNELS` or `SHEATHS`.
-    """
+    """Key of the first row of the constraint `index` of a `kind`: `ATTACHMENTS`, `CABLE_FRICTION`, `JOINTS` …"""
     if not 0 <= index < 1 << INDEX_BITS:
         raise CapacityError(f"a world holds at most {1 << INDEX_BITS} constraints of one kind, got index {index}")
     return kind + (index << ROW_BITS)

@@ -13,8 +13,8 @@ import numpy as np
 
 
 def as_saved(name: str | None = None, *, kind: Any = None, prefix: str = "", only_with: str | None = None) -> Any:
-    """Metadata of a field that is saved as `name`, or of one that holds a dataclass `kind`, whose names begin with
-    `prefix` in a file; it is None in files without the name `only_with`.
+    """Metadata of a field saved as `name`, or of one that holds a dataclass `kind`, whose names in a file begin with
+    `prefix`; it is None in files without the name `only_with`.
     """
     return {"name": name, "kind": kind, "prefix": prefix, "only_with": only_with}
 

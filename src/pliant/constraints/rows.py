@@ -1,6 +1,4 @@
-"""Rows: whatever pushes. A row has a gap δ, its gradient H in the unknowns of each model, and a law that ties δ and
-λ.
-"""
+"""Rows: scalar equations with a gap δ, its gradient H in the unknowns of each model, and a law that relates δ and λ."""
 
 from __future__ import annotations
 
@@ -46,18 +44,10 @@ class Rows:
 
     @classmethod
     def of(
-        cls,
-        H: Sequence[sparse.csr_matrix],
-        gap: Any,
-        law: Any,
-        *,
-        mu: Any = 0.0,
-        lower: Any = -np.inf,
-        upper: Any = np.inf,
-        target: Any = 0.0,
-        key: Any = -1,
-    ) -> Rows:
-        """Rows with numbers spread over all of them where one is given."""
+        cls, H: Sequence[sparse.csr_matrix], gap: Any, law: Any, *,
+        mu: Any = 0.0, lower: Any = -np.inf, upper: Any = np.inf, target: Any = 0.0, key: Any = -1,
+    ) -> Rows:  # fmt: skip
+        """Rows; a single number applies to all of them."""
         gaps = np.atleast_1d(np.asarray(gap, np.float64))
 
         def spread(value: Any, kind: Any = np.float64) -> Any:
@@ -67,16 +57,8 @@ class Rows:
                 return value.astype(kind, copy=False)
             return np.full(gaps.shape, value, kind)
 
-        return cls(
-            tuple(H),
-            gaps,
-            law=spread(law, np.int32),
-            mu=spread(mu),
-            lower=spread(lower),
-            upper=spread(upper),
-            target=spread(target),
-            key=spread(key, np.int64),
-        )
+        own = spread(mu), spread(lower), spread(upper), spread(target)
+        return cls(tuple(H), gaps, spread(law, np.int32), *own, spread(key, np.int64))
 
     @property
     def count(self) -> int:
@@ -88,13 +70,11 @@ class Rows:
 class RowView:
     """What constraints see of a step.
 
-    `q` are the positions or poses of the models at the displacement so far, `start` those at the start of the step;
-    `moved` is the displacement so far. `time` (s) is that of the end of the step, `dt` (s) its length, 0 in
-    quasi-static steps; `interval` (s) the time that passes in it: dt, or what a quasi-static stepper is given, 0 where
-    none passes.
-    `speeds` are the velocities of the models at its start, `gravity` (m/s²) the strength of gravity; `last_keys` and
-    `last_lam` the rows of the step before and their λ. `velocity_offsets` are v⁺ − dx/h of the models, m/s, where a
-    body turns freely (`models.volume.free_rotation`), empty where none does.
+    `q` are the positions or poses of the models at the displacement so far, `moved`; `start` those at the start of the
+    step. `time` (s) is the end of the step, `dt` (s) its length, 0 in quasi-static steps. `interval` (s) is the time
+    that passes: dt, or the dt of a quasi-static stepper, else 0. `speeds` are the velocities of the models at the
+    start, `gravity` (m/s²) its magnitude; `last_keys` and `last_lam` the rows of the previous step and their λ.
+    `velocity_offsets` are v⁺ − dx/h of the models, m/s, empty where all are zero (`models.volume.free_rotation`).
     """
 
     q: Sequence[FloatArray]
@@ -114,8 +94,8 @@ class RowView:
 
     @classmethod
     def of(cls, models: Sequence[Any], q: Sequence[FloatArray] | None = None, **options: Any) -> RowView:
-        """A view of `models` at `q` (their initial positions by default) outside of a step: everything at rest, no
-        controls, time and dt 0. `options` are fields of the view that differ.
+        """A view of `models` at `q` (their initial positions by default) at rest outside of a step: no controls, time
+        and dt 0. `options` are fields of the view that differ.
         """
         now = [model.initial()[0] for model in models] if q is None else q
         still = [np.zeros_like(model.initial()[1]) for model in models]
@@ -127,7 +107,7 @@ class RowView:
         return [empty_csr((count, size)) for size in self.sizes]
 
     def last_force(self, key: int) -> float:
-        """λ of the row `key` at the end of the step before; 0 where it was not there."""
+        """λ of the row `key` at the end of the previous step; 0 where it did not exist."""
         if self.last_keys is None or self.last_lam is None:
             return 0.0
         found = np.flatnonzero(self.last_keys == key)
@@ -163,7 +143,7 @@ def _find_forces(wanted: IndexArray, keys: IndexArray, lam: FloatArray, found: F
 
 @lru_cache(maxsize=1024)
 def _constant(count: int, value: float, kind: Any) -> Any:
-    """One number `count` times; shared, so it cannot be written to."""
+    """One number `count` times, read-only since it is shared."""
     made = np.full(count, value, kind)
     made.setflags(write=False)
     return made
@@ -196,9 +176,7 @@ class Constraint:
         return None
 
     def rows(self, view: RowView, found: Any) -> tuple[Rows, Any]:
-        """Rows at the positions of `view` from what `detect` has `found` there, and the memory for the next step (None:
-        nothing is kept).
-        """
+        """Rows at the positions of `view` from what `detect` `found`, and the memory for the next step, or None."""
         raise NotImplementedError
 
     def rows_at(self, view: RowView) -> tuple[Rows, Any]:
@@ -221,8 +199,8 @@ class Constraint:
 
     @property
     def direction_models(self) -> tuple[int, ...]:
-        """Indices of the models whose motion turns the directions of the rows, although λ adds no stiffness: Newton's
-        iteration goes on until its last correction of them is small.
+        """Indices of the models whose motion turns the directions of the rows although λ adds no stiffness: Newton's
+        iteration then ends only when its last correction of them is small.
         """
         return ()
 
@@ -237,13 +215,13 @@ class Constraint:
         return _NO_KEYS
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
-        """`scale` × (−λ ∂²δ/∂q²) with the models at q, for λ of the rows `stiff_keys`: the index of a model, and what
-        its matrix gains.
-        """
+        """`scale` × (−λ ∂²δ/∂q²) at q for λ of the rows `stiff_keys`: indices of models and terms of their matrices."""
         return ()
 
     def coupling(self, q: Sequence[FloatArray], lam: FloatArray, sizes: Sequence[int]) -> Coupling | None:
-        """What λ of the rows `stiff_keys` adds between models of `sizes` unknowns at q; None where that is nothing."""
+        """Stiffness between models of `sizes` unknowns at q, due to λ of the rows `stiff_keys`; None where there is
+        none.
+        """
         return None
 
     def overlap(self, view: RowView) -> float:
@@ -251,11 +229,11 @@ class Constraint:
         return 0.0
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
-        """What the step may have missed, for people; `view` is at its end, `memory` what `rows` left in it."""
+        """Warnings for people about a step that ended at `view` with `memory` left by `rows`."""
         return ()
 
     def unknown_pushing(self, memory: Any, lam: FloatArray) -> int:
-        """Contacts outside all modes of a reduced contact model that push, for λ (rows,) N of the constraint's rows."""
+        """Number of pushing contacts outside all modes of a reduced contact, for λ (rows,) N of the rows."""
         return 0
 
 
@@ -279,8 +257,7 @@ def assemble(constraints: Sequence[Constraint], views: Sequence[RowView], found:
     parts = [rows for rows, _ in made]
     ends = np.cumsum([0, *(part.count for part in parts)])
     slices = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
-    memories = tuple(memory for _, memory in made)
-    return Assembly(joined(parts), slices, memories)
+    return Assembly(joined(parts), slices, tuple(memory for _, memory in made))
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
@@ -288,8 +265,5 @@ def joined(parts: Sequence[Rows]) -> Rows:
     if len(parts) == 1:
         return parts[0]
     H = tuple(stacked([part.H[k] for part in parts]) for k in range(len(parts[0].H)))
-    rest = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("gap", "law", "mu", "lower", "upper", "target", "key")
-    }
-    return Rows(H, **rest)
+    columns = ("gap", "law", "mu", "lower", "upper", "target", "key")
+    return Rows(H, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in columns})

@@ -1,12 +1,13 @@
 """Contacts between slender bodies, rods and beams: round segments against round segments, or one body with itself.
 
-`collision.narrow.segments` finds where chords are near each other; here the nearest points move on to the curved axes,
-by Newton's iteration along their tangents, so that gaps are those of the bodies and not of their chords. A contact acts
-on both at one point, half-way through its gap: then forces and moments of the two are opposite to the last digit.
+`collision.narrow.segments` finds where chords are close. Newton's iteration along the tangents then moves the nearest
+points to the curved axes, so that gaps are those of the bodies, not of their chords. A contact acts on both bodies at
+one point, half-way through its gap: forces and moments of the two are then opposite to the last digit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,14 +18,20 @@ from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, k
 from pliant.collision.narrow.segments import SegmentSet, segment_contacts
 from pliant.collision.surface import EDGE_LIMIT
 from pliant.constraints.colliders import Collider
-from pliant.constraints.contact import ContactPair
+from pliant.constraints.contact import APPROACH, ContactPair
 from pliant.constraints.rows import RowView
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.models.axis import Axis
 from pliant.models.body import Model
 
-_ROUNDS = 2  # of Newton's iteration from the chords to the axes; each squares the error
-_ALONG = 1e-9  # axes nearer than this fraction of the radii have no direction between them
+_ROUNDS = 2
+"""Newton iterations from the chords to the axes; each squares the error."""
+_ALONG = 1e-9
+"""Axes closer than this fraction of the sum of their radii have no direction between them."""
+_PARALLEL = 1e-3
+"""Axes that intersect at a smaller sine of their angle count as parallel: any normal of theirs will do."""
+_PASSED = -0.5
+"""Cosine of the normals of two steps below which the axes have passed each other, 120 degrees."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +43,17 @@ class Side:
     segments: SegmentSet
 
     @classmethod
-    def of(cls, collider: Collider, model: Model) -> Side:
-        """The segments between those points of `collider` that take part."""
+    def of(cls, collider: Collider, models: Sequence[Model]) -> Side:
+        """The segments between the colliding points of `collider`, the body of one of `models`."""
+        assert collider.index is not None
+        model = models[collider.index]
         strand = model.axis()
         rest = collider.map.points(model.initial()[0])
         taking_part: BoolArray = np.asarray(np.isin(strand.segments, collider.nodes).all(axis=1))
         return cls(collider, strand, SegmentSet.build(strand.segments, strand.radii, rest, taking_part))
 
     def chords(self, q: FloatArray) -> tuple[FloatArray, float]:
-        """The vertices (P, 3), m, and how far the axis lies beside its chords at most, m."""
+        """The vertices (P, 3), m, and the largest distance of the axis from its chords, m."""
         points, along = self.collider.map.points(q), self.collider.map.frames(q)[:, :, 0]
         ends = along[self.strand.segments]
         turned = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
@@ -64,8 +73,8 @@ class Side:
     def gradient(
         self, view: RowView, nodes: IntArray, weights: FloatArray, points: FloatArray, directions: FloatArray
     ) -> sparse.csr_matrix:
-        """Rows (m w, unknowns) of world `points` (m, 3), m, along their `directions` (m, w, 3), which move with the
-        cross-sections at the points of `nodes` and `weights`.
+        """Rows (m w, unknowns) of world `points` (m, 3), m, along `directions` (m, w, 3); the points move with the
+        cross-sections at `nodes` and `weights`.
         """
         q = self.collider.q(view)
         there = self.strand.on_segments(self.segments.index_of(nodes), weights[:, 1])
@@ -110,14 +119,9 @@ class SlenderPair(ContactPair):
         return parameters
 
     def _contact_set(
-        self,
-        q_a: FloatArray,
-        q_b: FloatArray,
-        side: IntArray,
-        segments: IntArray,
-        parameters: FloatArray,
+        self, q_a: FloatArray, q_b: FloatArray, side: IntArray, segments: IntArray, parameters: FloatArray,
         previous: ContactSet | None,
-    ) -> ContactSet:
+    ) -> ContactSet:  # fmt: skip
         a, b = self.sides
         p, u = a.axis(q_a, segments[:, 0], parameters[:, 0])
         r, v = b.axis(q_b, segments[:, 1], parameters[:, 1])
@@ -132,23 +136,15 @@ class SlenderPair(ContactPair):
         distance[passed] *= -1.0
         order = np.argsort(keys, kind="stable")
         return ContactSet(
-            kind=kind[order],
-            nodes_a=nodes_a[order],
-            weights_a=weights_a[order],
-            nodes_b=nodes_b[order],
-            weights_b=weights_b[order],
-            normal=normal[order],
-            gap=(distance - radius_a - radius_b)[order],
-            point_a=(p - radius_a[:, None] * normal)[order],
-            point_b=(r + radius_b[:, None] * normal)[order],
-            key=keys[order],
-            face=segments[order, 1],
-            point_count_a=len(a.segments.owner),
-            point_count_b=len(b.segments.owner),
-        )
+            kind=kind[order], key=keys[order], face=segments[order, 1],
+            nodes_a=nodes_a[order], weights_a=weights_a[order], nodes_b=nodes_b[order], weights_b=weights_b[order],
+            normal=normal[order], gap=(distance - radius_a - radius_b)[order],
+            point_a=(p - radius_a[:, None] * normal)[order], point_b=(r + radius_b[:, None] * normal)[order],
+            point_count_a=len(a.segments.owner), point_count_b=len(b.segments.owner),
+        )  # fmt: skip
 
     def _keys(self, side: IntArray, segments: IntArray, parameters: FloatArray) -> Any:
-        """Identities: two segments that cross; a vertex, and the how manieth of its contacts it is."""
+        """Identities: two crossing segments, or a vertex and the rank of the contact among those of the vertex."""
         rows = np.arange(len(side))
         ends = np.rint(parameters).astype(np.int64)
         vertex = np.where(
@@ -167,12 +163,12 @@ class SlenderPair(ContactPair):
         return bases[side] + first * np.int64(EDGE_LIMIT) + np.where(side == 2, segments[:, 1], rank)
 
     def _margin(self, view: RowView) -> float:
-        """The margin, widened to what the sides can approach by in the step at their present speeds, m."""
+        """The margin, m, widened to the approach of the sides in the step at their present speeds."""
         if not view.dt or self.a is not self.b:
             return super()._margin(view)
         v = self.a.velocities(view)
         fastest = 2.0 * float(np.linalg.norm(v - v.mean(axis=0), axis=1).max())
-        return max(self.margin, 1.2 * view.dt * fastest)
+        return max(self.margin, APPROACH * view.dt * fastest)
 
     def _gradient(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
         """Rows of one side, at the points half-way through the gaps."""
@@ -183,7 +179,7 @@ class SlenderPair(ContactPair):
 
 
 def _nearest_on_lines(d: FloatArray, u: FloatArray, v: FloatArray, moves: BoolArray) -> FloatArray:
-    """Changes (m, 2) of parameters that bring d + s u − t v nearest to zero; those that do not move keep still."""
+    """Changes (m, 2) of parameters that minimise ‖d + s u − t v‖; those that do not move stay."""
     uu, vv, uv = (np.einsum("mi,mi->m", x, y) for x, y in ((u, u), (v, v), (u, v)))
     du, dv = np.einsum("mi,mi->m", d, u), np.einsum("mi,mi->m", d, v)
     both = moves.all(axis=1)
@@ -194,24 +190,24 @@ def _nearest_on_lines(d: FloatArray, u: FloatArray, v: FloatArray, moves: BoolAr
 
 
 def _directions(d: FloatArray, u: FloatArray, v: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Unit directions (m, 3) of d and its lengths (m,), m; across both axes where they meet."""
+    """Unit directions (m, 3) and lengths (m,), m, of d; perpendicular to both axes where they intersect."""
     distance = np.linalg.norm(d, axis=1)
     clear = distance > _ALONG * size
     normal = d / np.where(clear, distance, 1.0)[:, None]
     if not clear.all():
         least = np.eye(3)[np.argmin(np.abs(u[~clear]), axis=1)]
         across = np.cross(u[~clear], v[~clear])
-        flat = np.linalg.norm(across, axis=1) < 1e-3 * np.linalg.norm(u[~clear], axis=1) ** 2
+        flat = np.linalg.norm(across, axis=1) < _PARALLEL * np.linalg.norm(u[~clear], axis=1) ** 2
         across[flat] = np.cross(u[~clear], least)[flat]
         normal[~clear] = across / np.linalg.norm(across, axis=1, keepdims=True)
     return normal, distance
 
 
 def _passed(keys: Any, normal: FloatArray, previous: ContactSet | None) -> BoolArray:
-    """Which of the contacts have their axes on the other side of each other than they had in the last step."""
+    """Which contacts have their axes on other sides of each other than in the last step."""
     if previous is None or not previous.count:
         return np.zeros(len(keys), bool)
     found = np.minimum(np.searchsorted(previous.key, keys), previous.count - 1)
     cosine = np.einsum("mi,mi->m", previous.normal[found], normal)
-    passed: BoolArray = (previous.key[found] == keys) & (cosine < -0.5)
+    passed: BoolArray = (previous.key[found] == keys) & (cosine < _PASSED)
     return passed

@@ -1,8 +1,7 @@
-"""What a channel computes at one state of a rod and a volume, each in one call: its rows, and their stiffness.
+"""The kernels of a channel at one state of a rod and a volume: its rows, and their stiffness.
 
-A place of the channel rides on the nodes of a cell of the volume, the place of the axis nearest to it on the strains of
-the rod. The mathematics stands in `constraints.channel` and in the kernels of `models.rod`; here are the sums over the
-points of a channel.
+A point of the channel is embedded in a cell of the volume; the nearest point of the axis follows the strains of the
+rod. The equations stand in `constraints.channel` and in the kernels of `models.rod`; here are the sums over points.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from pliant.models.rod.projection import project
 
 @inline
 def locate(q, q_v, kinds, starts, nodes, weights, fixed_end, x, section, fraction, slides, frames, ends, C, P):
-    """Where the points of a channel are, x (k, 3) m, and the places of the axis that are nearest to them.
+    """Positions x (k, 3) m of the points of a channel, and the points of the axis nearest to them.
 
-    `section` (k,) and `fraction` (k,) of the places, which of them slide, `slides` (k,), and their poses `frames`
-    (k, 4, 3) and columns P (k, n, 2, 3); `ends` (N + 1, 4, 3) and C (N, n, 2, 3) are those of the sections. Sections
-    begin at arc lengths `starts` (N + 1,) m. All poses and columns are seen from the base's position.
+    `section` (k,) and `fraction` (k,) of the latter, which points slide, `slides` (k,), and their poses `frames` (k, 4,
+    3) and columns P (k, n, 2, 3); `ends` (N + 1, 4, 3) and C (N, n, 2, 3) are those of the sections, which begin at arc
+    lengths `starts` (N + 1,) m. Poses and columns are relative to the position of the base.
     """
     count, n = len(ends) - 1, len(kinds)
     _ride(q_v, nodes, weights, x)
@@ -52,13 +51,13 @@ def sliding_rows(
     q, base, q_v, start_v, kinds, basis, starts, nodes, weights, held, capture, fixed_end, width, gap, own, columns,
     rod, key,
 ):  # fmt: skip
-    """Fill the rows of a channel and return their number and that of those of sliding points, `width` for each: along
-    the normals and, with three, along the axis; three more of a fixed end. Points that were not `held` (k,) before and
-    are farther from the axis than `capture` (m) have none.
+    """Fill the rows of a channel; return their count and that of sliding points, `width` for each: along the normals
+    and, with three, along the axis. A fixed end has three more. Points that were not `held` (k,) before and are farther
+    from the axis than `capture` (m) have none.
 
     `gap` (m,), the gradient in the volume `own` (m, 3j) at the unknowns `columns` (m, 3j), that in the active unknowns
-    of the rod, `rod` (m, 6 + Nn), and the identity of a row among those of its channel, `key` (m,). `base` and
-    `start_v` are q of rod and volume at the start of the step, from where the slip along the axis counts.
+    of the rod, `rod` (m, 6 + Nn), and the identity of a row in its channel, `key` (m,). `base` and `start_v` are q of
+    rod and volume at the start of the step, for the slip along the axis.
     """
     points, count, n = len(nodes), len(starts) - 1, len(kinds)
     x, section, fraction = np.empty((points, 3)), np.empty(points, np.int32), np.empty(points)
@@ -89,7 +88,7 @@ def sliding_rows(
 
 @kernel
 def sliding_stiffness(q, q_v, kinds, basis, starts, nodes, weights, fixed_end, lam, K):
-    """K (6 + Nn, 6 + Nn) = −∂(Jᵀ f)/∂q of the forces −f of a channel on its rod as they stand, at places that stay.
+    """K (6 + Nn, 6 + Nn) = −∂(Jᵀ f)/∂q of the dead forces −f of a channel on its rod, at fixed points of the axis.
 
     `lam` (k + 1, 3) are the forces of the points along both normals and the axis, and those of a fixed end.
     """
@@ -121,7 +120,7 @@ def sliding_stiffness(q, q_v, kinds, basis, starts, nodes, weights, fixed_end, l
 
 @inline
 def _in_basis(basis, K):
-    """K (m, m) with the base's motion counted along `basis` instead of the world's axes."""
+    """K (m, m) with the base's motion along `basis` instead of the world's axes."""
     one = np.empty(3)
     for first in range(0, 6, 3):
         for m in range(len(K)):
@@ -151,7 +150,7 @@ def _ride(q_v, nodes, weights, x):
 
 @inline
 def _row(q, basis, x, frames, section, C, P, nodes, weights, p, axis, row, gap, own, columns, rod):
-    """The row of point p along column `axis` of the frame at its place."""
+    """The row of point p along column `axis` of the frame on the axis."""
     d0, d1, d2 = frames[p, 1, axis], frames[p, 2, axis], frames[p, 3, axis]
     y0, y1, y2 = frames[p, 0, 0], frames[p, 0, 1], frames[p, 0, 2]
     gap[row] = d0 * (x[p, 0] - q[0, 0] - y0) + d1 * (x[p, 1] - q[0, 1] - y1) + d2 * (x[p, 2] - q[0, 2] - y2)
@@ -176,7 +175,7 @@ def _row(q, basis, x, frames, section, C, P, nodes, weights, p, axis, row, gap, 
 
 @inline
 def _slip(base, start_v, nodes, weights, x, q, frames, section, fraction, slides, gap):
-    """How far the points that slide moved along the axis in the step, relative to the places under them."""
+    """Slip of the sliding points along the axis in the step, relative to the points of the axis under them."""
     count, before = (len(base) - 4) // 2, np.empty(x.shape)
     _ride(start_v, nodes, weights, before)
     ends, none = np.empty((count + 1, 4, 3)), np.empty((0, 0, 2, 3))

@@ -1,8 +1,7 @@
 """The one file format of the library: an .npz archive of named arrays with a JSON header, without pickle.
 
-The header holds under "format" a tag with a version, such as "pliant run 1". A file is written whole or not at all: to
-a temporary file beside the target, flushed to the disk, then renamed. An interrupted write leaves the previous file
-as it was.
+The header has under "format" a tag with a version, such as "pliant run 1". Writing is atomic: to a temporary file
+beside the target, flushed to the disk, then renamed. An interrupted write leaves the previous file unchanged.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def write_archive(
     header: Mapping[str, Any] | None = None,
     compress: bool = True,
 ) -> Path:
-    """Write `arrays` by name and `header` (values that JSON can hold) to `path` (.npz) and return the path."""
+    """Write `arrays` by name and `header` (JSON values) to `path` (.npz) and return the path."""
     path = Path(path)
     target = path.resolve()  # a link keeps pointing to the file, whose content is replaced
     partial = target.with_name(f"{target.name}.{os.getpid()}.{threading.get_ident()}.part")
@@ -58,14 +57,14 @@ def write_stream(
 ) -> None:
     """Write the same archive to an open binary `stream`."""
     if _HEADER in arrays:
-        raise InputError(f"an array cannot be called {_HEADER!r}: that name holds the format of the file")
+        raise InputError(f"an array cannot be called {_HEADER!r}: that name is reserved for the format of the file")
     text = np.array(json.dumps({"format": format_tag, **(header or {})}))
     method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
     with zipfile.ZipFile(stream, "w", method) as archive:
         for name, value in {_HEADER: text, **arrays}.items():
             array = np.asanyarray(value)
             if array.dtype.hasobject:
-                raise InputError(f"{name!r} must be an array of numbers to be kept in a file, got {value!r}")
+                raise InputError(f"{name!r} must be an array of numbers to be saved, got {value!r}")
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)  # type: ignore[no-untyped-call]
 
@@ -75,8 +74,8 @@ def read_archive(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Header and arrays of a file that `write_archive` wrote with one of `format_tags`.
 
-    `what` says in errors what was looked for, such as "a saved state". `untagged` accepts a file without a header, such
-    as a state that was saved before states had one: its header is empty.
+    `what` is the expected content in errors, such as "a saved state". `untagged` accepts a file without a header, as of
+    states of early versions: its header is empty.
     """
     path = Path(path)
     try:
@@ -94,24 +93,24 @@ def read_archive(
 
 @contextmanager
 def decoding(path: str | Path, what: str) -> Iterator[None]:
-    """Turn what goes wrong while the content of `path` is interpreted into an `InputError` that names the file."""
+    """Turn errors of the interpretation of `path` into an `InputError` that names the file."""
     try:
         yield
     except (KeyError, TypeError, IndexError) as error:
         raise InputError(
-            f"{path} is not {what}: it lacks what this version of Pliant expects ({type(error).__name__}: {error}); it "
-            "was probably written by another one, or is damaged"
+            f"{path} is not {what}: data that this version of Pliant expects is missing ({type(error).__name__}: "
+            f"{error}); it was probably written by another version, or is damaged"
         ) from error
 
 
-def _check_format(path: Path, found: str, known: tuple[str, ...], what: str, accepted: bool) -> None:
-    if found in known or accepted:
+def _check_format(path: Path, found: str, tags: tuple[str, ...], what: str, accepted: bool) -> None:
+    if found in tags or accepted:
         return
-    reads = " or ".join(repr(tag) for tag in known)
+    reads = " or ".join(repr(tag) for tag in tags)
     kind, _, version = found.rpartition(" ")
-    if version.isdigit() and kind in {tag.rpartition(" ")[0] for tag in known}:
+    if version.isdigit() and kind in {tag.rpartition(" ")[0] for tag in tags}:
         raise InputError(
             f"{path} was written by another version of Pliant ({found!r}; this one reads {reads}): open it with that "
-            "version, or make it again"
+            "version, or create it again"
         )
     raise InputError(f"{path} is not {what}: it holds {found!r}, not {reads}")

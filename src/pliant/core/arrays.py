@@ -1,4 +1,4 @@
-"""Small array operations that NumPy spells in a way that hides their meaning."""
+"""Small array operations, named for their meaning."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from pliant.core.types import FloatArray, IntArray
 
 def sum_by(index: Any, values: Any, count: int) -> FloatArray:
     """total[i] = Σ values[k] over the k with index[k] = i, shape (count,); both are read flat."""
-    total: FloatArray = np.bincount(np.ravel(index), np.ravel(values), count)  # type: ignore[assignment]
-    return total
+    return np.bincount(np.ravel(index), np.ravel(values), count)  # type: ignore[return-value]
 
 
 def csr(values: FloatArray, columns: Any, starts: Any, shape: tuple[int, int]) -> sparse.csr_matrix:
-    """A CSR matrix of parts that fit, without SciPy's checks, which take longer than a small matrix takes to fill.
+    """A CSR matrix without SciPy's checks, which take longer than filling a small matrix.
 
-    `values` and `columns` (entries,), `starts` (rows + 1,); columns need neither be sorted nor occur once.
+    `values` and `columns` (entries,), `starts` (rows + 1,); columns may be unsorted and occur twice.
     """
     made = sparse.csr_matrix.__new__(sparse.csr_matrix)
     made.__dict__.update(_template(shape).__dict__)
@@ -31,7 +30,7 @@ def csr(values: FloatArray, columns: Any, starts: Any, shape: tuple[int, int]) -
 
 
 def frozen(array: Any) -> Any:
-    """A read-only view. Kernels are compiled for read-only or for writable arrays, so they always get the same."""
+    """A read-only view. Kernels are compiled separately for read-only and writable arrays; this avoids the second."""
     view = array.view()
     view.setflags(write=False)
     return view

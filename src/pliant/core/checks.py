@@ -1,4 +1,4 @@
-"""Validation of what callers hand in: done once, in one place, with messages that name the thing."""
+"""Validation of arguments, in one place, with messages that name the argument."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ def finite_array(name: str, value: Any, *, shape: Sequence[int | None] | None = 
         array = np.asarray(value, dtype=np.float64, order="C")  # a number stays an array of shape ()
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be numbers, got {value!r}") from error
-    if shape is not None:
-        fits = array.ndim == len(shape) and all(w is None or w == n for w, n in zip(shape, array.shape, strict=True))
-        if not fits:
-            wanted = tuple("n" if w is None else w for w in shape)
-            raise InputError(f"{name} must have shape {wanted}, got {array.shape}")
+    if shape is not None and (
+        array.ndim != len(shape) or any(w not in (None, n) for w, n in zip(shape, array.shape, strict=True))
+    ):
+        wanted = tuple("n" if w is None else w for w in shape)
+        raise InputError(f"{name} must have shape {wanted}, got {array.shape}")
     if not np.isfinite(array).all():
-        where = np.argwhere(~np.isfinite(array))[0]
-        index = ", ".join(str(i) for i in where)
-        value_there = array[tuple(where)]
-        raise InputError(f"{name} must be finite, but entry [{index}] is {value_there}; check how it was computed")
+        where = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
+        index = ", ".join(map(str, where))
+        raise InputError(f"{name} must be finite, but entry [{index}] is {array[where]}; check how it was computed")
     return array
 
 
@@ -58,7 +57,7 @@ def finite_number(name: str, value: Any, *, unit: str = "") -> float:
 
 
 def positive_count(name: str, value: Any) -> int:
-    """`value` as an int, checked to be a whole number ≥ 1."""
+    """`value` as an int, checked to be an integer ≥ 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputError(f"{name} must be a whole number ≥ 1, got {value!r}")
     return int(value)
@@ -69,7 +68,7 @@ def _in(unit: str) -> str:
 
 
 def unit_vector(name: str, value: Any) -> FloatArray:
-    """`value` (3,) scaled to length 1; an error where it has none."""
+    """`value` (3,) scaled to length 1; an error where it is zero."""
     vector = finite_array(name, value, shape=(3,))
     length = float(np.linalg.norm(vector))
     if not length > 0.0:

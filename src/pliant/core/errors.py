@@ -37,7 +37,7 @@ class UnitError(InputError):
 class MeshError(PliantError, ValueError):
     """A mesh is empty, open, inverted, badly shaped, or of a kind that is not supported.
 
-    `result` is the last accepted state where a mesh was made on the way of a step, else None.
+    `result` is the last accepted state where a mesh was generated during a step, else None.
     """
 
     result: Any = None
@@ -54,7 +54,7 @@ class InfeasibleError(PliantError):
 class SingularError(PliantError, ArithmeticError):
     """A matrix that must be factorized is singular or not positive definite.
 
-    `row` is the index of the offending unknown in the caller's numbering, or −1 where it is not known.
+    `row` is the index of the failing unknown in the caller's numbering, or −1 where it is not available.
     """
 
     def __init__(self, message: str, *, row: int = -1) -> None:
@@ -75,4 +75,4 @@ class MissingExtraError(PliantError, ImportError):
 
 
 class PliantWarning(UserWarning):
-    """Something that a person should know although the computation went on."""
+    """A condition that the user should know although the computation continued."""

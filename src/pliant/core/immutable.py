@@ -1,4 +1,4 @@
-"""Changed copies of frozen objects, cheap enough for the inside of a step."""
+"""Changed copies of frozen objects, fast enough for use inside a step."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ T = TypeVar("T")
 def evolve(thing: T, **changes: Any) -> T:
     """`thing` with some attributes changed: `dataclasses.replace` without a second call of ``__init__``.
 
-    A step makes four such copies, and `replace` takes 8 µs for each. For classes without slots and ``__post_init__``;
-    values of cached properties come along, so they must not depend on what is changed.
+    A step makes four copies, and `replace` takes 8 µs for each. For classes without slots and ``__post_init__``; cached
+    properties are copied, so they must not depend on what is changed.
     """
     made = object.__new__(type(thing))
     made.__dict__.update(thing.__dict__)

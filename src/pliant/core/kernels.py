@@ -1,11 +1,11 @@
-"""The one way to compile a kernel: Numba, cached on disk, with a line on screen while a first run compiles.
+"""Compilation of kernels by Numba, cached on disk, with a notice while a first run compiles.
 
 Kernels are ordinary functions under `@kernel` (called from Python) or `@inline` (called from kernels only). Their
-machine code is kept in the user's cache folder (`PLIANT_CACHE_DIR` overrides it), so a kernel is compiled once per
-machine; `pliant warmup` does it ahead. Numba's own cache goes by the path and the time of a kernel's file, and does not
-notice when a function that the kernel inlines changes. Here code is kept by content: one folder for each module, named
-after a digest of its syntax tree and of what it imports for its kernels. Other copies of the same sources find it too,
-and so do sources in which only documentation, comments or functions that are not compiled have changed.
+machine code is stored in the user's cache folder (`PLIANT_CACHE_DIR` overrides it), so a kernel is compiled once per
+machine; `pliant warmup` does it ahead. Numba's own cache depends on the path and date of a kernel's file and misses
+changes of inlined functions. Here the cache depends on content: one folder for each module, named after a digest of its
+syntax tree and of what it imports for its kernels. Copies of the same sources use the same folder, also where only
+documentation, comments or functions that are not compiled differ.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def inline(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     usual = CacheImpl._locator_classes
-    CacheImpl._locator_classes = [_ByContent]  # Numba's one way to say where code is kept
+    CacheImpl._locator_classes = [_ByContent]  # Numba has no argument for the location of its cache
     try:
         compiled: Callable[..., Any] = numba.njit(
             cache=True, error_model="numpy", boundscheck=False, fastmath=_FAST_MATH, **options
@@ -53,7 +53,7 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any
 
 
 class _ByContent(_CacheLocator):
-    """Numba's question where the code of `function` is kept, answered by what it is made of."""
+    """Location of the cached code of `function`, by its content."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._digest = _digest(function.__module__, function.__code__.co_filename)
@@ -72,12 +72,12 @@ class _ByContent(_CacheLocator):
         return self._digest
 
     def get_disambiguator(self) -> str:
-        return "kernel"  # qualified names tell the kernels of a module apart, wherever their lines are
+        return "kernel"  # instead of the line: qualified names identify the kernels of a module
 
 
 @cache
 def _digest(module: str, path: str) -> str:
-    """Digest of the compiled part of a module and of what its kernels may take from elsewhere: kernels, constants."""
+    """Digest of the compiled part of a module and of the kernels and constants that it imports."""
     digest = hashlib.sha1(_compiled_part(Path(path).read_text("utf-8")).encode(), usedforsecurity=False)
     for name, value in sorted(vars(sys.modules[module]).items()):
         trace = _trace(value, module)
@@ -121,9 +121,7 @@ def _trace(value: Any, module: str) -> str:
 
 @cache
 def cache_folder() -> Path:
-    """Folder of the compiled kernels: the first writable of PLIANT_CACHE_DIR, the user's cache and the temporary
-    folder.
-    """
+    """Folder of the compiled kernels: PLIANT_CACHE_DIR, else the user's cache, else the temporary folder."""
     user = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pliant"
     given = os.environ.get("PLIANT_CACHE_DIR")
     candidates = [Path(given)] if given else [user, Path(tempfile.gettempdir()) / "pliant"]
@@ -171,5 +169,5 @@ event.register("numba:compile", _notice)
 
 
 def compiled_count() -> int:
-    """Kernels that this process has compiled, because no earlier one had."""
+    """Count of kernels that this process has compiled, as they were not in the cache."""
     return _notice.count

@@ -1,6 +1,6 @@
 """Rotations inside kernels: exponential, logarithm, composition, and the derivative of the exponential.
 
-All work in place on arrays (3,) and (3, 3), so that a kernel allocates nothing in its loop. A *spin* δθ turns R to
+All work in place on arrays (3,) and (3, 3), so that kernels allocate nothing in their loops. A *spin* δθ changes R to
 exp(δθ) R, in world axes; the left Jacobian T(w) takes a change of the rotation vector w to the spin of exp(w).
 """
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from pliant.core.kernels import inline
 
-_TINY = 1e-8  # squared angle below which series are used
+_TINY = 1e-8
+"""Squared angle (rad²) below which two terms of a series are used: the third is below rounding."""
 
 
 @inline

@@ -1,4 +1,4 @@
-"""How an iteration ended, in words that say what to try next."""
+"""Outcome of an iteration, with what to try next."""
 
 from __future__ import annotations
 

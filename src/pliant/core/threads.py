@@ -1,7 +1,7 @@
-"""BLAS pinned to one thread around factor and solve, and two threads for work that is divided in two.
+"""BLAS limited to one thread around factorization and solve, and explicit threads for large work.
 
-Two BLAS threads on a machine whose second core is busy are up to 30 times slower than one: small fronts spend their
-time waiting for each other. Parallelism in Pliant is explicit, over bodies or copies, never hidden inside BLAS.
+Two BLAS threads on a machine whose second core is busy are up to 30 times slower than one: small fronts wait for each
+other. Parallelism in Pliant is explicit, over bodies or copies, never hidden inside BLAS.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
 from threading import Lock, Thread
-from types import TracebackType
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -35,8 +34,8 @@ def threads_allowed() -> int:
 
 @contextmanager
 def allow_threads(count: int) -> Iterator[None]:
-    """Let large factorizations, solves and assemblies inside the ``with`` block take up to `count` threads of their
-    own, each with one BLAS thread. What they compute is the same to the last bit.
+    """Let large factorizations, solves and assemblies inside the ``with`` block use up to `count` threads, each with
+    one BLAS thread. Results are the same to the last bit.
     """
     before = _ALLOWED.set(count)
     try:
@@ -46,8 +45,8 @@ def allow_threads(count: int) -> Iterator[None]:
 
 
 def beside(one: Callable[[], _T], other: Callable[[], _T]) -> tuple[_T, _T]:
-    """Results of two functions that do not know of each other: on a thread each where two are allowed, which helps as
-    far as they are kernels, otherwise one after the other. An error of either is raised.
+    """Results of two independent functions: on two threads where they are allowed, which is faster for kernels, else
+    one after the other. An error of either is raised.
     """
     if threads_allowed() < 2:
         return one(), other()
@@ -57,7 +56,7 @@ def beside(one: Callable[[], _T], other: Callable[[], _T]) -> tuple[_T, _T]:
     def work() -> None:
         try:
             found.append(other())
-        except BaseException as error:  # raised below, in the thread that asked
+        except BaseException as error:  # raised below, in the calling thread
             failed.append(error)
 
     thread = Thread(target=work)
@@ -91,9 +90,7 @@ class one_blas_thread(AbstractContextManager[None]):  # noqa: N801  reads as wha
                         library.set_num_threads(1)
             one_blas_thread._depth += 1
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         with one_blas_thread._lock:
             one_blas_thread._depth -= 1
             if one_blas_thread._depth == 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from time import perf_counter
-from types import TracebackType
 
 
 class StageTimers:
@@ -37,7 +36,5 @@ class _Stage:
     def __enter__(self) -> None:
         self._start = perf_counter()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._seconds[self._name] = self._seconds.get(self._name, 0.0) + perf_counter() - self._start

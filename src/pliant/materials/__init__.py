@@ -2,7 +2,7 @@
 
 from pliant.materials import silicones
 from pliant.materials.fitting import Fit, fit_neo_hookean, fit_ogden, fit_yeoh, uniaxial_stress
-from pliant.materials.laws import Law, Part
+from pliant.materials.laws import Part
 from pliant.materials.material import (
     Corotated,
     Linear,
@@ -28,7 +28,6 @@ __all__ = [
     "SILICONES",
     "Corotated",
     "Fit",
-    "Law",
     "Linear",
     "Material",
     "MooneyRivlin",

@@ -1,15 +1,14 @@
 """Materials from a tensile test: least-squares fits of engineering stress against engineering strain.
 
-A strip of an incompressible material, stretched by s = 1 + strain and free at its sides, answers with the force per
-undeformed area
+A strip of an incompressible material under uniaxial stretch s = 1 + strain has the engineering stress
 
     neo-Hookean  P = μ (s − s⁻²)
     Yeoh         P = 2 (s − s⁻²) (c1 + 2 c2 e + 3 c3 e²),   e = s² + 2/s − 3
     Ogden        P = m (sᵃ⁻¹ − s^(−a/2 − 1))
 
-Each fit minimises Σ (P(strain) − stress)², or with `relative` Σ (P(strain)/stress − 1)², which meets small stresses as
-well as large ones. Tension alone says nothing of the volume: Poisson's ratio is the caller's.
-Mooney–Rivlin is left out: on silicones its second coefficient comes out negative, a material that fails in compression.
+Each fit minimises Σ (P(strain) − stress)², or with `relative` Σ (P(strain)/stress − 1)², which weighs small stresses as
+large ones. A tensile test does not determine Poisson's ratio, which is given. Mooney–Rivlin is left out: fitted to
+silicones its second coefficient is negative, and such a material fails in compression.
 
 Reference: Ogden, Saccomandi, Sgura, Fitting hyperelastic models to experimental data, Comput. Mech. 34 (2004).
 """
@@ -31,16 +30,16 @@ from pliant.materials.material import Material, MooneyRivlin, NeoHookean, Ogden,
 AnyMaterial = TypeVar("AnyMaterial", bound=Material)
 
 EXPONENT_RANGE = (1.0, 20.0)
-"""Exponents a that `fit_ogden` considers; from 1 on, the stress rises with the stretch at every stretch."""
+"""Range of the exponent a in `fit_ogden`: for a ≥ 1 the stress rises at every stretch; silicones are far below 20."""
 
 
 @dataclass(frozen=True)
 class Fit(Generic[AnyMaterial]):
-    """A fitted material and how well it meets its data."""
+    """A fitted material and its error."""
 
     material: AnyMaterial
     rms: float
-    """Root mean square of stress by the fit minus measured stress, Pa."""
+    """Root mean square of fitted minus measured stress, Pa."""
     relative_rms: float
     """`rms` over the root mean square of the measured stress."""
 
@@ -86,8 +85,8 @@ def fit_yeoh(
 ) -> Fit[Yeoh]:
     """Yeoh material nearest to a tensile test: engineering strain (k,), engineering stress (k,) in Pa.
 
-    `terms` (1 to 3) is how many of c1, c2, c3 are fitted. Where the last one comes out negative the stress falls again
-    beyond the data: use `fit_ogden` for stretches that the test did not reach.
+    `terms` (1 to 3) is how many of c1, c2, c3 are fitted. Where the last one is negative, the stress decreases beyond
+    the data: use `fit_ogden` for stretches beyond those of the test.
     """
     if terms not in (1, 2, 3):
         raise InputError(f"terms of fit_yeoh must be 1, 2 or 3, got {terms!r}")
@@ -103,7 +102,7 @@ def fit_ogden(
 ) -> Fit[Ogden]:
     """One-term Ogden material nearest to a tensile test: engineering strain (k,), engineering stress (k,) in Pa.
 
-    The modulus m is linear and eliminated; the exponent a is searched for in `EXPONENT_RANGE`.
+    The modulus m is eliminated, as the stress is linear in it; the exponent a is searched for in `EXPONENT_RANGE`.
     """
     strains, stresses = _data(strain, stress, coefficient_count=2)
     s, weights = 1.0 + strains, _weights(stresses, relative)
@@ -135,20 +134,17 @@ def _minimise(error: Callable[[float], float], bounds: tuple[float, float]) -> f
     """Minimum of `error` between the bounds: the best of a grid, then refined between its neighbours."""
     from scipy.optimize import minimize_scalar  # a third of a second to import, and only fits need it
 
-    grid = np.linspace(*bounds, 77)
+    grid = np.linspace(*bounds, 77)  # steps of 0.25 in the exponent: narrower than a minimum
     best = int(np.argmin([error(a) for a in grid]))
     bracket = (grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)])
     return float(minimize_scalar(error, bounds=bracket, method="bounded", options={"xatol": 1e-10}).x)
 
 
 def _solve(columns: FloatArray, stresses: FloatArray, weights: FloatArray) -> FloatArray:
-    """Least squares with `weights` of the points and columns scaled to unit length, as (Ī₁ − 3)² and its powers differ
-    by orders of magnitude.
-    """
+    """Weighted least squares; columns have unit length, as powers of (Ī₁ − 3) differ by orders of magnitude."""
     weighted = weights[:, None] * columns
     scale = np.linalg.norm(weighted, axis=0)
-    solution: FloatArray = np.linalg.lstsq(weighted / scale, weights * stresses, rcond=None)[0] / scale
-    return solution
+    return np.asarray(np.linalg.lstsq(weighted / scale, weights * stresses, rcond=None)[0] / scale)
 
 
 def _weights(stresses: FloatArray, relative: bool) -> FloatArray:
@@ -168,9 +164,7 @@ def _fit(material: AnyMaterial, strains: FloatArray, stresses: FloatArray) -> Fi
 def _strains(strain: ArrayLike) -> FloatArray:
     strains = finite_array("strain", strain)
     if (strains <= -1.0).any():
-        raise InputError(
-            f"strain must be > −1 (engineering strain, 0.5 for 50 %), but its minimum is {strains.min():g}"
-        )
+        raise InputError(f"strain must be > −1 (engineering strain, 0.5 for 50 %), its minimum is {strains.min():g}")
     return strains
 
 

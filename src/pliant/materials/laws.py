@@ -1,12 +1,12 @@
 """Isotropic energies as functions of the principal stretches: ψ, ∂ψ/∂sᵢ and ∂²ψ/∂sᵢ∂sⱼ, for use inside kernels.
 
-An isotropic material is a symmetric function ψ(s₁, s₂, s₃) of the signed singular values of the deformation gradient F;
-stress and tangent follow from it in one place (`materials.response`). Each law splits additively,
+The energy of an isotropic material is a symmetric function ψ(s₁, s₂, s₃) of the signed singular values of the
+deformation gradient F; `materials.response` derives stress and tangent. Each law splits additively,
 
     ψ = ψ_shear + ψ_volume
 
-where ψ_volume carries all that grows without bound as ν → ½ (λ or κ). Elements that resist locking evaluate the two
-parts on different smoothing domains (`models.volume.points`); plain elements evaluate the sum.
+where ψ_volume contains the terms that grow without bound as ν → ½ (λ or κ). Elements that resist locking evaluate the
+two parts on different smoothing domains (`models.volume.points`); plain elements evaluate the sum.
 
 Isochoric laws rest on one function of the logarithmic stretches xᵢ = ln sᵢ, x̄ᵢ = xᵢ − (x₁+x₂+x₃)/3:
 
@@ -24,7 +24,7 @@ from pliant.core.kernels import inline
 
 
 class Law(IntEnum):
-    """Code of an energy inside kernels; the meaning of its parameters stands beside it."""
+    """Code of an energy inside kernels, with its parameters."""
 
     LINEAR = 0  # mu, lam: small strain, not frame-invariant
     COROTATED = 1  # mu, lam
@@ -91,16 +91,10 @@ def bulk_energy(kappa, s0, s1, s2):
     e = s0 * j0 - 1.0
     return (
         0.5 * kappa * e * e,
-        kappa * e * j0,
-        kappa * e * j1,
-        kappa * e * j2,
-        kappa * j0 * j0,
-        kappa * j1 * j1,
-        kappa * j2 * j2,
-        kappa * (j0 * j1 + e * s2),
-        kappa * (j0 * j2 + e * s1),
-        kappa * (j1 * j2 + e * s0),
-    )
+        kappa * e * j0, kappa * e * j1, kappa * e * j2,
+        kappa * j0 * j0, kappa * j1 * j1, kappa * j2 * j2,
+        kappa * (j0 * j1 + e * s2), kappa * (j0 * j2 + e * s1), kappa * (j1 * j2 + e * s0),
+    )  # fmt: skip
 
 
 @inline
@@ -110,16 +104,10 @@ def _corotated(mu, lam, s0, s1, s2):
     h = 2.0 * mu + lam
     return (
         psi,
-        2.0 * mu * (s0 - 1.0) + lam * t,
-        2.0 * mu * (s1 - 1.0) + lam * t,
-        2.0 * mu * (s2 - 1.0) + lam * t,
-        h,
-        h,
-        h,
-        lam,
-        lam,
-        lam,
-    )
+        2.0 * mu * (s0 - 1.0) + lam * t, 2.0 * mu * (s1 - 1.0) + lam * t, 2.0 * mu * (s2 - 1.0) + lam * t,
+        h, h, h,
+        lam, lam, lam,
+    )  # fmt: skip
 
 
 @inline
@@ -130,16 +118,12 @@ def _st_venant_kirchhoff(mu, lam, s0, s1, s2):
     t = e0 + e1 + e2
     return (
         mu * (e0 * e0 + e1 * e1 + e2 * e2) + 0.5 * lam * t * t,
-        s0 * (2.0 * mu * e0 + lam * t),
-        s1 * (2.0 * mu * e1 + lam * t),
-        s2 * (2.0 * mu * e2 + lam * t),
+        s0 * (2.0 * mu * e0 + lam * t), s1 * (2.0 * mu * e1 + lam * t), s2 * (2.0 * mu * e2 + lam * t),
         2.0 * mu * (e0 + s0 * s0) + lam * (t + s0 * s0),
         2.0 * mu * (e1 + s1 * s1) + lam * (t + s1 * s1),
         2.0 * mu * (e2 + s2 * s2) + lam * (t + s2 * s2),
-        lam * s0 * s1,
-        lam * s0 * s2,
-        lam * s1 * s2,
-    )
+        lam * s0 * s1, lam * s0 * s2, lam * s1 * s2,
+    )  # fmt: skip
 
 
 @inline
@@ -149,16 +133,10 @@ def _neo_hookean(mu, lam, s0, s1, s2):
     q = mu + lam - lam * lj
     return (
         0.5 * mu * (s0 * s0 + s1 * s1 + s2 * s2 - 3.0) - mu * lj + 0.5 * lam * lj * lj,
-        mu * s0 + p / s0,
-        mu * s1 + p / s1,
-        mu * s2 + p / s2,
-        mu + q / (s0 * s0),
-        mu + q / (s1 * s1),
-        mu + q / (s2 * s2),
-        lam / (s0 * s1),
-        lam / (s0 * s2),
-        lam / (s1 * s2),
-    )
+        mu * s0 + p / s0, mu * s1 + p / s1, mu * s2 + p / s2,
+        mu + q / (s0 * s0), mu + q / (s1 * s1), mu + q / (s2 * s2),
+        lam / (s0 * s1), lam / (s0 * s2), lam / (s1 * s2),
+    )  # fmt: skip
 
 
 @inline
@@ -171,16 +149,10 @@ def _yeoh(c1, c2, c3, d, s0, s1, s2):
     q = 2.0 * c2 + 6.0 * c3 * e
     return (
         e * (c1 + e * (c2 + c3 * e)) + d * (g - 3.0),
-        p * f0 + d * g0,
-        p * f1 + d * g1,
-        p * f2 + d * g2,
-        p * f00 + q * f0 * f0 + d * g00,
-        p * f11 + q * f1 * f1 + d * g11,
-        p * f22 + q * f2 * f2 + d * g22,
-        p * f01 + q * f0 * f1 + d * g01,
-        p * f02 + q * f0 * f2 + d * g02,
-        p * f12 + q * f1 * f2 + d * g12,
-    )
+        p * f0 + d * g0, p * f1 + d * g1, p * f2 + d * g2,
+        p * f00 + q * f0 * f0 + d * g00, p * f11 + q * f1 * f1 + d * g11, p * f22 + q * f2 * f2 + d * g22,
+        p * f01 + q * f0 * f1 + d * g01, p * f02 + q * f0 * f2 + d * g02, p * f12 + q * f1 * f2 + d * g12,
+    )  # fmt: skip
 
 
 @inline
@@ -212,13 +184,7 @@ def principal_response(law, part, p, s0, s1, s2):
     u, u0, u1, u2, u00, u11, u22, u01, u02, u12 = bulk_energy(b * p[0], s0, s1, s2)
     return (
         f + u,
-        f0 + u0,
-        f1 + u1,
-        f2 + u2,
-        f00 + u00,
-        f11 + u11,
-        f22 + u22,
-        f01 + u01,
-        f02 + u02,
-        f12 + u12,
-    )
+        f0 + u0, f1 + u1, f2 + u2,
+        f00 + u00, f11 + u11, f22 + u22,
+        f01 + u01, f02 + u02, f12 + u12,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Materials as a person writes them: frozen, validated, with energy, stress and tangent of F."""
+"""Materials of the user interface: frozen, validated, with energy, stress and tangent of F."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Material:
 
     @property
     def parameters(self) -> FloatArray:
-        """Row of the kernels' parameter table, shape (5,); its meaning is stated in `Law`."""
+        """Row (5,) of the kernels' parameter table, see `Law`."""
         raise NotImplementedError
 
     @property
@@ -119,7 +119,7 @@ class _LameMaterial(Material):
 class Linear(_LameMaterial):
     """Small-strain linear elasticity, ψ = μ ε:ε + λ/2 tr(ε)², ε = sym(F) − I. Valid for small rotations only.
 
-    Its energy is quadratic in the positions: what conservation and superposition can be shown on.
+    Its energy is quadratic in the positions: for tests of conservation and superposition.
     """
 
     law = Law.LINEAR
@@ -148,8 +148,9 @@ class NeoHookean(_LameMaterial):
 
 @dataclass(frozen=True, kw_only=True)
 class _IsochoricMaterial(Material):
-    """A material whose shape energy is isochoric, plus κ/2 (J − 1)²; κ follows from Poisson's ratio unless given."""
+    """An isochoric energy plus κ/2 (J − 1)²; κ follows from Poisson's ratio unless given."""
 
+    _units: ClassVar[dict[str, str]]  # unit of each coefficient
     poisson: float = 0.49
     """Poisson's ratio at small strain, used where `bulk` is not given."""
     bulk: float | None = None
@@ -160,15 +161,13 @@ class _IsochoricMaterial(Material):
         check_poisson(name, self.poisson)
         if self.bulk is not None:
             positive(f"bulk of {name}", self.bulk, unit="Pa")
-        self._validate_shape()
+        for coefficient, unit in self._units.items():
+            finite_number(f"{coefficient} of {name}", getattr(self, coefficient), unit=unit)
         if not self.shear_modulus > 0.0:
             raise InputError(
                 f"{name} has the shear modulus {self.shear_modulus:g} Pa at small strain; it must be > 0: "
                 "check the signs of its coefficients"
             )
-
-    def _validate_shape(self) -> None:
-        raise NotImplementedError
 
     @property
     def bulk_modulus(self) -> float:
@@ -186,10 +185,7 @@ class MooneyRivlin(_IsochoricMaterial):
     c2: float
     """Coefficient of Ī₂, Pa."""
     law = Law.YEOH
-
-    def _validate_shape(self) -> None:
-        finite_number("c1 of MooneyRivlin", self.c1, unit="Pa")
-        finite_number("c2 of MooneyRivlin", self.c2, unit="Pa")
+    _units: ClassVar = {"c1": "Pa", "c2": "Pa"}
 
     @property
     def shear_modulus(self) -> float:
@@ -213,10 +209,7 @@ class Yeoh(_IsochoricMaterial):
     c3: float = 0.0
     """Coefficient of (Ī₁ − 3)³, Pa."""
     law = Law.YEOH
-
-    def _validate_shape(self) -> None:
-        for name in ("c1", "c2", "c3"):
-            finite_number(f"{name} of Yeoh", getattr(self, name), unit="Pa")
+    _units: ClassVar = {"c1": "Pa", "c2": "Pa", "c3": "Pa"}
 
     @property
     def shear_modulus(self) -> float:
@@ -241,11 +234,12 @@ class Ogden(_IsochoricMaterial):
     a: float
     """Exponent."""
     law = Law.OGDEN
+    _units: ClassVar = {"m": "Pa", "a": ""}
 
-    def _validate_shape(self) -> None:
-        finite_number("m of Ogden", self.m, unit="Pa")
-        if finite_number("a of Ogden", self.a) == 0.0:
+    def _validate(self) -> None:
+        if self.a == 0.0:
             raise InputError("a of Ogden must not be 0; use the exponent of the fit (2 gives neo-Hookean shape energy)")
+        super()._validate()
 
     @property
     def shear_modulus(self) -> float:
@@ -259,7 +253,7 @@ class Ogden(_IsochoricMaterial):
 
 
 def check_poisson(name: str, poisson: float) -> None:
-    """Raise unless −1 < ν < 0.5, saying what to use instead."""
+    """Raise unless −1 < ν < 0.5."""
     value = finite_number(f"poisson of {name}", poisson)
     if value >= 0.5:
         raise InputError(

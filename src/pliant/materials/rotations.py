@@ -113,7 +113,7 @@ def _left_vectors(F, U, s, V):
     if pd * pd > 1e-31 * n * n * pp or dd > pp:
         c, t = _jacobi(pp, dd, pd)
         if c * c * pp - 2.0 * c * t * pd + t * t * dd < t * t * pp + 2.0 * c * t * pd + c * c * dd:
-            c, t = t, -c  # a quarter turn more: the longer column first
+            c, t = t, -c  # rotate by another 90°: the longer column first
         p, q, r, d, e, f = c * p - t * d, c * q - t * e, c * r - t * f, t * p + c * d, t * q + c * e, t * r + c * f
         for i in range(3):
             V[i, 1], V[i, 2] = c * V[i, 1] - t * V[i, 2], t * V[i, 1] + c * V[i, 2]
@@ -136,7 +136,7 @@ def _left_vectors(F, U, s, V):
 LANES = 8
 """Matrices handled at once by `polar_lanes` and `stretch_lanes`: a full vector register of doubles."""
 EIGEN = 15 * LANES
-"""Length of what `stretch_lanes` finds: six entries of FᵀF, turned to diagonal form, and nine of V, by lanes."""
+"""Length of the result of `stretch_lanes`: six entries of the diagonalized FᵀF and nine of V, by lanes."""
 
 
 @inline

@@ -1,14 +1,14 @@
-"""Silicones by name, each with the tensile test it stands on and fits of that test.
+"""Silicones by name, each with its tensile test and fits of that test.
 
 The tests are of the Soft Robotics Materials Database (Marechal et al., Toward a common framework and database of
 materials for soft robotics, Soft Robotics 8, 2021; github.com/LucMarechal/Soft-Robotics-Materials-Database, Open
 Database License): ASTM D412 dumbbells, pulled once to failure at 450 mm/min, strain from the crosshead. Twelve points
 of each curve are kept. Densities are the specific gravities of the manufacturer's technical bulletins.
 
-Use them knowing three things. A first pull is stiffer than the following ones (Mullins effect). Strain from the
-crosshead counts what flows out of the grips, so that the material itself is somewhat stiffer: the bulletins state a
-stress at 100 % strain that is 1.1 times (Dragon Skin 20) to 2.3 times (Ecoflex 00-30) as high. And batches differ:
-where forces matter, fit your own test (`pliant.materials.fit_ogden`).
+Three limits: a first pull is stiffer than the following ones (Mullins effect). Strain from the crosshead includes slip
+in the grips, so that the material itself is stiffer: the bulletins state a stress at 100 % strain that is 1.1 times
+(Dragon Skin 20) to 2.3 times (Ecoflex 00-30) as high. Batches differ: where forces matter, fit your own test
+(`pliant.materials.fit_ogden`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -28,12 +29,12 @@ from pliant.materials.material import NeoHookean, Ogden, Yeoh
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Silicone:
-    """A silicone as it was measured in tension; its methods give materials fitted to that measurement.
+    """A silicone as measured in tension; its methods return materials fitted to that measurement.
 
-    Calling it gives the default, `ogden`: its two coefficients meet the data to 2 % (root mean square), and with an
+    Calling it returns the default, `ogden`: its two coefficients fit the data to 2 % (root mean square), and with an
     exponent a > 1 its stress rises at every stretch, within the data and beyond. Least squares favours large stresses:
     at a strain of 0.25 it differs from the data by up to 15 % (Dragon Skin 20). With ``relative=True`` every method
-    fits relative errors instead; Ogden and Yeoh then meet each point up to a strain of 2 within 7 %.
+    fits relative errors instead; Ogden and Yeoh then fit each point up to a strain of 2 within 7 %.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Silicone:
     valid_strain: float
     """Largest engineering strain that the fits use; beyond it they extrapolate."""
     source: str
-    """Where the numbers come from."""
+    """Origin of the data."""
 
     def __post_init__(self) -> None:
         positive(f"density of {self.name}", self.density, unit="kg/m³")
@@ -55,9 +56,8 @@ class Silicone:
         stress = finite_array(f"stress of {self.name}", self.stress, shape=(len(strain),)).copy()
         if (np.diff(strain) <= 0.0).any():
             raise InputError(f"strain of {self.name} must rise from point to point")
-        for name, array in (("strain", strain), ("stress", stress)):
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+        object.__setattr__(self, "strain", frozen(strain))
+        object.__setattr__(self, "stress", frozen(stress))
 
     def __call__(self, *, poisson: float = 0.49) -> Ogden:
         """The default material: `ogden`."""
@@ -65,8 +65,7 @@ class Silicone:
 
     def ogden(self, *, poisson: float = 0.49, up_to: float | None = None, relative: bool = False) -> Ogden:
         """One-term Ogden material fitted to strains ≤ `up_to` (default `valid_strain`)."""
-        strain, stress = self.data(up_to=up_to)
-        return fit_ogden(strain, stress, density=self.density, poisson=poisson, relative=relative).material
+        return fit_ogden(*self.data(up_to=up_to), density=self.density, poisson=poisson, relative=relative).material
 
     def yeoh(self, *, poisson: float = 0.49, up_to: float | None = None, relative: bool = False) -> Yeoh:
         """Three-term Yeoh material fitted to strains ≤ `up_to` (default `valid_strain`), for use inside that range.
@@ -74,13 +73,12 @@ class Silicone:
         With the default range c3 is negative: the stress falls again beyond a strain of about 2.8 (Dragon Skin) or 3.3
         (Ecoflex). Give a larger `up_to`, or use `ogden`, where strains get there.
         """
-        strain, stress = self.data(up_to=up_to)
-        return fit_yeoh(strain, stress, density=self.density, poisson=poisson, relative=relative).material
+        return fit_yeoh(*self.data(up_to=up_to), density=self.density, poisson=poisson, relative=relative).material
 
     def neo_hookean(self, *, poisson: float = 0.49, up_to: float | None = None, relative: bool = False) -> NeoHookean:
         """Neo-Hookean material fitted to strains ≤ `up_to` (default `valid_strain`); misses the stiffening."""
-        strain, stress = self.data(up_to=up_to)
-        return fit_neo_hookean(strain, stress, density=self.density, poisson=poisson, relative=relative).material
+        data = self.data(up_to=up_to)
+        return fit_neo_hookean(*data, density=self.density, poisson=poisson, relative=relative).material
 
     def data(self, *, up_to: float | None = None) -> tuple[FloatArray, FloatArray]:
         """Engineering strain (j,) and stress (j,) in Pa of the points up to the strain `up_to` (`valid_strain`)."""
@@ -140,4 +138,4 @@ dragon_skin_30 = _silicone(
 SILICONES: Mapping[str, Silicone] = MappingProxyType(
     {s.name: s for s in (ecoflex_00_30, ecoflex_00_50, dragon_skin_10, dragon_skin_20, dragon_skin_30)}
 )
-"""Every silicone by the name on its label."""
+"""Every silicone by its trade name."""

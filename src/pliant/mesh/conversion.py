@@ -1,9 +1,8 @@
 """From one element to another: mid-edge nodes, and hexahedra split into tetrahedra that conform.
 
-The split of a hexahedron follows the rule of the smallest node: every quadrilateral is cut through its smallest
-node number, so two cells always agree about their common face. The tetrahedra are the cone from the smallest node
-of the cell over the six triangles of the three faces that do not hold it. On a grid numbered along its axes this is
-Kuhn's split along the diagonal 000–111.
+Every quadrilateral is split through its smallest node index, so that two cells agree about their common face. The
+tetrahedra connect the smallest node of a cell with the six triangles of the three faces that do not contain it. On a
+grid numbered along its axes this is Kuhn's split along the diagonal 000–111.
 
 Reference: J. Dompierre, P. Labbé, M.-G. Vallet, R. Camarero, "How to subdivide pyramids, prisms and hexahedra into
 tetrahedra", 8th International Meshing Roundtable, 1999.
@@ -33,11 +32,11 @@ def converted(points: FloatArray, cells: IntArray, source: str, target: str) -> 
     if source == "tet10" and target == "tet4":
         corners, inverse = np.unique(cells[:, :4], return_inverse=True)
         return points[corners], inverse.reshape(-1, 4).astype(np.int32)
-    raise InputError(f"a {source} mesh cannot be turned into {target}; mesh the shape anew with element={target!r}")
+    raise InputError(f"a {source} mesh cannot be converted to {target}; mesh the shape again with element={target!r}")
 
 
 def hexahedra_to_tetrahedra(cells: IntArray) -> IntArray:
-    """Six tetrahedra a cell, shape (6 m, 4), from hexahedra (m, 8); the tetrahedra of a cell stay together."""
+    """Tetrahedra (6 m, 4) of hexahedra (m, 8), six consecutive ones for each cell."""
     count = len(cells)
     smallest = np.argmin(cells, axis=1)
     quads = cells[np.arange(count)[:, None, None], _HEX_FACES[_OPPOSITE_FACES[smallest]]]
@@ -45,7 +44,7 @@ def hexahedra_to_tetrahedra(cells: IntArray) -> IntArray:
     quads = np.take_along_axis(quads, _ROTATIONS[start], axis=2)
     tetrahedra = np.empty((count, 3, 2, 4), dtype=np.int32)
     tetrahedra[..., 0] = cells[np.arange(count), smallest][:, None, None]
-    # outward triangles of the far faces: seen from the apex they turn the way that gives positive volume
+    # outward triangles of the opposite faces: with the apex first the volume is positive
     tetrahedra[..., 0, 1:] = quads[:, :, [0, 1, 2]]
     tetrahedra[..., 1, 1:] = quads[:, :, [0, 2, 3]]
     return tetrahedra.reshape(-1, 4)

@@ -1,7 +1,7 @@
 """Structured meshes of curved shapes, from mapped hexahedral grids: cylinder, tube and thick hollow sphere.
 
-Nodes lie exactly on the circles and spheres, cells between them are chords, so that "tet4" and "hex8" volumes come
-from below as the cells shrink; the mid-edge nodes of "tet10" are put on the curves too.
+Nodes, and mid-edge nodes of "tet10", are on the circles and spheres; edges of "tet4" and "hex8" are chords, so that
+their volumes converge from below.
 """
 
 from __future__ import annotations
@@ -12,16 +12,20 @@ import numpy as np
 
 from pliant.core.checks import positive
 from pliant.core.errors import InputError
-from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.mesh.elements import ElementName, element_table
 from pliant.mesh.geometry import worst_volumes
 from pliant.mesh.mesh import Mesh
-from pliant.mesh.structured import cell_counts, grid_hexahedra
+from pliant.mesh.structured import cell_counts, grid_hexahedra, grid_quads, round_section
 
 _CORE_CORNER = 0.66
-"""Where the corners of a cylinder's square core lie, as a part of the radius."""
+"""Radius of the corners of a cylinder's square core, as a fraction of the radius: leaves room for rings of cells."""
 _CORE_BULGE = 0.45
-"""How far the sides of the core bend from a square (0) towards a circle (1)."""
+"""Bend of the sides of the core from a square (0) to a circle (1): balances the angles of core and rings."""
+_FOLDED = 1.0 / 3.0
+"""Least volume of a bent cell as a fraction of the straight one: keeps det J positive and the cell well conditioned."""
+_HALVINGS = 8
+"""Most halvings of the bend of an edge, which is then nearly straight."""
 
 
 def cylinder(radius: float, length: float, *, cells: Any, element: ElementName = "tet4") -> Mesh:
@@ -34,10 +38,12 @@ def cylinder(radius: float, length: float, *, cells: Any, element: ElementName =
     radius, length = positive("radius", radius, unit="m"), positive("length", length, unit="m")
     radial, axial = cell_counts("cells", cells, ("the radius", "the axis"))
     section, quads = _disc(radial)
-    mesh = _extruded(radius * section, quads, length, axial).with_element(element)
+    height = np.linspace(0.0, length, axial + 1)
+    layers = [np.column_stack([radius * section, np.full(len(section), z)]) for z in height]
+    mesh = Mesh(np.vstack(layers), _stacked(quads, len(section), axial), "hex8").with_element(element)
     if element != "tet10":
         return mesh
-    tolerance = 1e-9 * radius
+    tolerance = 1e-9 * radius  # rounding of coordinates
     return curved_edges(mesh, np.array([1.0, 1.0, 0.0]), lambda r: np.abs(r - radius) < tolerance)
 
 
@@ -88,10 +94,9 @@ def _disc(radial: int) -> tuple[FloatArray, IntArray]:
     """Points (n, 2) and quadrilaterals (m, 4), counter-clockwise, of the unit disc with an O-grid."""
     half = min(max(round(0.7 * radial), 1), max(radial - 1, 1))
     side, rings = (1, 1) if radial == 1 else (2 * half, radial - half)
-    core = _core(side)
-    number = np.arange(len(core)).reshape(side + 1, side + 1)
-    quads = [_quads(number)]
-    rim = np.concatenate([number[:-1, 0], number[-1, :-1], number[:0:-1, -1], number[0, :0:-1]])
+    square, disc, core_quads, rim = round_section(side)
+    core = _CORE_CORNER * ((1.0 - _CORE_BULGE) * (square / np.sqrt(2.0)) + _CORE_BULGE * disc)
+    quads = [core_quads]
     angle = -0.75 * np.pi + 0.5 * np.pi * np.arange(4 * side) / side
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
     points, previous = [core], rim
@@ -103,55 +108,31 @@ def _disc(radial: int) -> tuple[FloatArray, IntArray]:
     return np.vstack(points), np.vstack(quads).astype(np.int32)
 
 
-def _core(side: int) -> FloatArray:
-    """Points ((side + 1)², 2) of the core of the unit disc: a square with sides that bulge towards a circle."""
-    s = np.linspace(-1.0, 1.0, side + 1)
-    x, y = (grid.ravel() for grid in np.meshgrid(s, s, indexing="ij"))
-    square = np.column_stack([x, y]) / np.sqrt(2.0)
-    disc = np.column_stack([x * np.sqrt(1.0 - 0.5 * y**2), y * np.sqrt(1.0 - 0.5 * x**2)])
-    points: FloatArray = _CORE_CORNER * ((1.0 - _CORE_BULGE) * square + _CORE_BULGE * disc)
-    return points
-
-
-def _quads(number: IndexArray) -> IndexArray:
-    """Quadrilaterals (m, 4) of a grid of node numbers (a, b), counter-clockwise for axes (first, second)."""
-    corners = (number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:])
-    return np.stack([corner.ravel() for corner in corners], axis=1)
-
-
 def _stacked(quads: IntArray, layer_size: int, layers: int) -> IntArray:
     """Hexahedra between copies of a layer of quadrilaterals, layer after layer."""
     columns = [np.hstack([quads + layer * layer_size, quads + (layer + 1) * layer_size]) for layer in range(layers)]
     return np.vstack(columns).astype(np.int32)
 
 
-def _extruded(section: FloatArray, quads: IntArray, length: float, axial: int) -> Mesh:
-    """Hexahedra over a plane section (n, 2) m, extruded along z."""
-    layers = [np.column_stack([section, np.full(len(section), z)]) for z in np.linspace(0.0, length, axial + 1)]
-    return Mesh(np.vstack(layers), _stacked(quads, len(section), axial), "hex8")
-
-
 def _cube_sphere(tangential: int, octant: bool) -> tuple[FloatArray, IntArray]:
     """Unit directions (n, 3) and quadrilaterals of a sphere: the surface lattice of a cube, spread by equal angles."""
     steps = np.arange(0 if octant else -tangential, tangential + 1)
     lattice = np.stack([g.ravel() for g in np.meshgrid(steps, steps, steps, indexing="ij")], axis=1)
-    on_surface = np.abs(lattice).max(axis=1) == tangential
-    if octant:
-        on_surface = lattice.max(axis=1) == tangential
-    number: Any = np.full(len(lattice), -1)
-    number[on_surface] = np.arange(on_surface.sum())
-    number = number.reshape((len(steps),) * 3)
-    faces = [np.take(number, end, axis=axis) for axis in range(3) for end in ([-1] if octant else [0, -1])]
+    on_surface = (lattice if octant else np.abs(lattice)).max(axis=1) == tangential
+    index: Any = np.full(len(lattice), -1)
+    index[on_surface] = np.arange(on_surface.sum())
+    index = index.reshape((len(steps),) * 3)
+    faces = [np.take(index, end, axis=axis) for axis in range(3) for end in ([-1] if octant else [0, -1])]
     cube = np.tan(0.25 * np.pi * lattice[on_surface] / tangential)
     directions: FloatArray = cube / np.linalg.norm(cube, axis=1)[:, None]
-    return directions, np.vstack([_quads(face) for face in faces]).astype(np.int32)
+    return directions, np.vstack([grid_quads(face) for face in faces]).astype(np.int32)
 
 
 def curved_edges(mesh: Mesh, axes: FloatArray, bends: Any = None) -> Mesh:
-    """The tet10 mesh with mid-edge nodes pushed out to the mean radius of the ends of their edge.
+    """The tet10 mesh with mid-edge nodes moved to the mean radius of the ends of their edge.
 
-    The radius is measured along the coordinates where `axes` (3,) is one. `bends` says for which radii of both ends
-    a boundary edge bends; None bends every edge. Cells that would fold are bent less.
+    The radius is that of the coordinates where `axes` (3,) is one. `bends` selects boundary edges by the radii of both
+    ends; None bends every edge. Cells that would fold are bent less.
     """
     points, edges = np.array(mesh.points), mesh.table.edges
     radius = np.linalg.norm(points * axes, axis=1)
@@ -161,7 +142,7 @@ def curved_edges(mesh: Mesh, axes: FloatArray, bends: Any = None) -> Mesh:
     first, second = ends[:, 0], ends[:, 1]
     curved: BoolArray = radius[middle] > 0.0
     if bends is not None:
-        # an edge inside the body may well join two nodes of its boundary: that one stays straight
+        # an edge inside the body that connects two nodes of its boundary stays straight
         curved &= bends(radius[first]) & bends(radius[second]) & np.isin(middle, mesh.surface().nodes)
     middle, first, second = middle[curved], first[curved], second[curved]
     stretch = 0.5 * (radius[first] + radius[second]) / radius[middle]
@@ -170,12 +151,12 @@ def curved_edges(mesh: Mesh, axes: FloatArray, bends: Any = None) -> Mesh:
 
 
 def _bent_without_folds(mesh: Mesh, wanted: FloatArray) -> Mesh:
-    """Move the nodes to `wanted` (n, 3) m; around cells that this would fold, only as far as they keep a third."""
-    straight, part = mesh.cell_volumes(), np.ones(mesh.node_count)
-    for _ in range(8):
-        points = mesh.points + part[:, None] * (wanted - mesh.points)
-        tight = worst_volumes(points, mesh.cells, mesh.element) < straight / 3.0
-        if not tight.any():
+    """The mesh with nodes at `wanted` (n, 3) m; nodes of cells that this would fold are moved less."""
+    straight, fraction = mesh.cell_volumes(), np.ones(mesh.node_count)
+    for _ in range(_HALVINGS):
+        points = mesh.points + fraction[:, None] * (wanted - mesh.points)
+        folded = worst_volumes(points, mesh.cells, mesh.element) < _FOLDED * straight
+        if not folded.any():
             break
-        part[np.unique(mesh.cells[tight])] *= 0.5
+        fraction[np.unique(mesh.cells[folded])] *= 0.5
     return mesh.mapped(lambda _: points)

@@ -23,8 +23,8 @@ FacetName = Literal["tri3", "tri6", "quad4"]
 class Element:
     """The table of one volume element.
 
-    `faces` (f, nodes of a face) and `edges` (e, 2) hold local node numbers, faces outward; `face_triangles` (t, 3)
-    splits one face, in numbers local to the face; `flip` is the renumbering that mirrors a cell.
+    `faces` (f, nodes of a face) and `edges` (e, 2) are local node indices, faces outward; `face_triangles` (t, 3)
+    splits one face, by indices local to the face; `flip` is the permutation that mirrors a cell.
     """
 
     name: ElementName
@@ -48,7 +48,8 @@ _TET_EDGES = _table([(0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)])
 _HEX_EDGES = _table([(0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7)])
 _HEX_FACES = _table([(0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)])
 _TET10_FACES = _table([(1, 2, 3, 5, 9, 8), (0, 3, 2, 7, 9, 6), (0, 1, 3, 4, 8, 7), (0, 2, 1, 6, 5, 4)])
-_SIGNS = np.array([(-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1), (-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1)])
+_QUAD_CORNERS = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
+HEX_CORNERS = np.array([(*corner, z) for z in (-1, 1) for corner in _QUAD_CORNERS])
 
 ELEMENTS: dict[str, Element] = {
     "tet4": Element(
@@ -110,26 +111,29 @@ def shape_gradients(element: str, xi: FloatArray) -> FloatArray:
 
 
 _TRI_EDGES = _table([(0, 1), (1, 2), (2, 0)])
-_QUAD_SIGNS = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
 _QUADRATIC = {"tet10": _TET_EDGES, "tri6": _TRI_EDGES}
-_MULTILINEAR = {"hex8": _SIGNS, "quad4": _QUAD_SIGNS}
+_MULTILINEAR = {"hex8": HEX_CORNERS, "quad4": _QUAD_CORNERS}
 
 
 def facet_shape(facet: str, xi: FloatArray) -> FloatArray:
     """Shape functions of `facet` ("tri3", "tri6", "quad4") at `xi` (q, 2): shape (q, nodes of the facet)."""
-    return _shape(_known_facet(facet), xi)
+    return _shape(checked_facet(facet), xi)
 
 
 def facet_shape_gradients(facet: str, xi: FloatArray) -> FloatArray:
     """Gradients ∂N/∂ξ of `facet` at `xi` (q, 2): shape (q, nodes of the facet, 2)."""
-    return _gradients(_known_facet(facet), xi)
+    return _gradients(checked_facet(facet), xi)
 
 
 def _shape(name: str, xi: FloatArray) -> FloatArray:
     xi = np.atleast_2d(xi)
-    if name in _MULTILINEAR:
-        return _multilinear(xi, _MULTILINEAR[name])
-    return _quadratic(_simplex(xi), _QUADRATIC[name]) if name in _QUADRATIC else _simplex(xi)
+    if name in _MULTILINEAR:  # Π (1 + sᵢ ξᵢ) / 2 over the axes
+        return np.asarray(np.prod(0.5 * (1.0 + _MULTILINEAR[name][None] * xi[:, None]), axis=2))
+    bary = _simplex(xi)
+    if name not in _QUADRATIC:
+        return bary
+    first, second = _QUADRATIC[name].T  # corners L(2L − 1), mid-edges 4 LᵢLⱼ
+    return np.hstack([bary * (2.0 * bary - 1.0), 4.0 * bary[:, first] * bary[:, second]])
 
 
 def _gradients(name: str, xi: FloatArray) -> FloatArray:
@@ -139,7 +143,8 @@ def _gradients(name: str, xi: FloatArray) -> FloatArray:
     return _quadratic_gradients(xi, _QUADRATIC[name]) if name in _QUADRATIC else _simplex_gradients(xi)
 
 
-def _known_facet(facet: str) -> str:
+def checked_facet(facet: str) -> str:
+    """`facet`; an `InputError` lists the facets when it is not one of them."""
     if facet not in FACET_NODE_COUNT:
         raise InputError(f"facet {facet!r} is not known; use one of {', '.join(map(repr, FACET_NODE_COUNT))}")
     return facet
@@ -156,23 +161,12 @@ def _simplex_gradients(xi: FloatArray) -> FloatArray:
     return np.broadcast_to(constant, (len(xi), *constant.shape)).copy()
 
 
-def _quadratic(bary: FloatArray, edges: IntArray) -> FloatArray:
-    """Corners L(2L − 1), mid-edges 4 LᵢLⱼ."""
-    return np.hstack([bary * (2.0 * bary - 1.0), 4.0 * bary[:, edges[:, 0]] * bary[:, edges[:, 1]]])
-
-
 def _quadratic_gradients(xi: FloatArray, edges: IntArray) -> FloatArray:
     bary, slope = _simplex(xi), _simplex_gradients(xi)
     first, second = edges[:, 0], edges[:, 1]
     corners = (4.0 * bary - 1.0)[:, :, None] * slope
     middles = 4.0 * (bary[:, first, None] * slope[:, second] + bary[:, second, None] * slope[:, first])
     return np.concatenate([corners, middles], axis=1)
-
-
-def _multilinear(xi: FloatArray, signs: FloatArray) -> FloatArray:
-    """Π (1 + sᵢ ξᵢ) / 2 over the axes."""
-    product: FloatArray = np.prod(0.5 * (1.0 + signs[None] * xi[:, None]), axis=2)
-    return product
 
 
 def _multilinear_gradients(xi: FloatArray, signs: FloatArray) -> FloatArray:

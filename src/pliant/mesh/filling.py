@@ -1,8 +1,8 @@
-"""Tetrahedra from a closed surface (STL, OBJ, PLY…) or a CAD file (STEP, IGES, BREP), made by Gmsh (extra `mesh`).
+"""Tetrahedra in a closed surface (STL, OBJ, PLY…) or a CAD file (STEP, IGES, BREP), by Gmsh (extra `mesh`).
 
-`tetrahedralize` meshes a part. Shells inside the outer one are hollows and stay empty, whichever way their triangles
-are turned; `mesh.surface()` has them as components after the first, and `pl.Cavity` finds them. `fill` meshes the
-inside of a surface whose nodes belong to another mesh, such as the air in a chamber: they come first and do not move.
+`tetrahedralize` meshes a body. Shells inside the outer one are hollows, whatever their orientation: components of
+`mesh.surface()` after the first, which `pl.Cavity` finds. `fill` meshes the inside of a surface whose nodes belong to
+another mesh, such as the air in a chamber: they come first and do not move.
 """
 
 from __future__ import annotations
@@ -16,18 +16,22 @@ from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError, MeshError
 from pliant.core.types import FloatArray, IntArray
 from pliant.core.units import metres_per
-from pliant.mesh.elements import ElementName, element_table
-from pliant.mesh.gmsh_session import MILLIMETRES, drawing, meshed, taken
+from pliant.mesh.elements import ElementName
+from pliant.mesh.gmsh_session import MILLIMETRES, check_options, drawing, meshed, taken, tetrahedra
 from pliant.mesh.io import load_surface
 from pliant.mesh.mesh import Mesh
 from pliant.mesh.surface import Surface
 
 CAD_ENDINGS = (".step", ".stp", ".iges", ".igs", ".brep")
-"""Endings of CAD files; the first four say their unit themselves."""
+"""Endings of CAD files; the first four formats contain their unit."""
 _CREASE = np.radians(40.0)
-"""Faces that meet at a sharper angle keep an edge between them when a surface is meshed anew."""
+"""Angle between facets, rad, above which remeshing keeps their edge; facets of curved faces meet below it."""
 _LEAST_QUALITY = 1e-4
-"""Cells of a lower quality make a filling useless."""
+"""Lowest cell quality of a filling: flatter cells have no usable gradients."""
+_NO_VOLUME = 1e-12
+"""Volume relative to area^1.5 below which a surface encloses nothing: rounding."""
+_MOVED, _CHANGED = 1e-9, 1e-6
+"""Largest displacement of given nodes relative to the size, and change of volume relative to it, of a valid filling."""
 
 
 def tetrahedralize(
@@ -45,18 +49,16 @@ def tetrahedralize(
     cell_size
         Wanted length of edges, m.
     unit
-        Of the coordinates in a surface file or a BREP file ("mm"…); STEP and IGES files know theirs.
+        Of the coordinates in a surface file or a BREP file ("mm"…); STEP and IGES files contain it.
     element
         "tet4" or "tet10".
     keep_surface
-        Keep the triangles of the surface as they are, for scans and other surfaces that cannot be meshed anew; its
-        triangles then decide about the size of cells.
+        Keep the triangles of the surface, for scans and other surfaces that cannot be remeshed; they then decide the
+        size of cells.
 
     An open surface, one that crosses itself, and several solids in one file are errors.
     """
-    positive("cell_size", cell_size, unit="m")
-    if element_table(element).name == "hex8":
-        raise InputError('gmsh fills surfaces with tetrahedra: element must be "tet4" or "tet10"')
+    check_options(cell_size, element)
     if isinstance(source, Surface):
         return _filled(source, cell_size, element, keep_surface, "the surface")
     path = Path(source)
@@ -76,11 +78,11 @@ def _filled(surface: Surface, cell_size: float, element: ElementName, keep: bool
     shells = nested_shells(surface, what)
     with drawing(cell_size) as gmsh:
         try:
-            loops = _as_they_are(gmsh, shells) if keep else _anew(gmsh, shells)
+            loops = _kept(gmsh, shells) if keep else _remeshed(gmsh, shells)
             gmsh.model.geo.addVolume([gmsh.model.geo.addSurfaceLoop(tags) for tags in loops])
             gmsh.model.geo.synchronize()
             gmsh.model.mesh.generate(3)
-            if keep:  # triangles that were not made for it leave slivers behind
+            if keep:  # irregular triangles of the surface cause slivers
                 gmsh.model.mesh.optimize("Netgen")
         except MeshError:
             raise
@@ -93,19 +95,15 @@ def _filled(surface: Surface, cell_size: float, element: ElementName, keep: bool
 def nested_shells(surface: Surface, what: str = "the surface") -> list[Surface]:
     """The closed shells of `surface`, the one around all others first; more than one solid is a `MeshError`."""
     shells = sorted(surface.components(), key=lambda shell: -abs(shell.volume()))
-    if abs(shells[0].volume()) <= 1e-12 * surface.area() ** 1.5:
+    if abs(shells[0].volume()) <= _NO_VOLUME * surface.area() ** 1.5:
         raise MeshError(f"{what} encloses no volume ({shells[0].volume():.3g} m³)")
-    # depth 0 is around everything, depth 1 a hollow; a shell inside a hollow would be a solid of its own
-    depth = [
-        sum(
-            abs(winding(other, shell.points[shell.nodes[:1]])[0]) > 0.5
-            for other in shells
-            if other is not shell
-        )
-        for shell in shells
-    ]  # fmt: skip
-    if depth[0] != 0 or any(one != 1 for one in depth[1:]):
-        solids = sum(1 for one in depth if one % 2 == 0)
+    # depth 0 contains all others, depth 1 is a hollow; a shell inside a hollow would be a second solid
+    depth = []
+    for shell in shells:
+        node = shell.points[shell.nodes[:1]]
+        depth.append(sum(abs(winding(other, node)[0]) > 0.5 for other in shells if other is not shell))
+    if depth[0] != 0 or any(level != 1 for level in depth[1:]):
+        solids = sum(level % 2 == 0 for level in depth)
         raise MeshError(
             f"{what} holds {solids} separate solids; a body is one piece: save each to a file of its own, or join them "
             "in the program that made them"
@@ -114,7 +112,7 @@ def nested_shells(surface: Surface, what: str = "the surface") -> list[Surface]:
 
 
 def winding(surface: Surface, points: FloatArray) -> FloatArray:
-    """How often closed `surface` winds round each of `points` (p, 3) m: ±1 inside, 0 outside, shape (p,).
+    """Winding number of the closed `surface` at each of `points` (p, 3) m: ±1 inside, 0 outside, shape (p,).
 
     The sum of the solid angles of all triangles over 4π (A. van Oosterom and J. Strackee, 1983).
     """
@@ -123,12 +121,11 @@ def winding(surface: Surface, points: FloatArray) -> FloatArray:
     la, lb, lc = (np.linalg.norm(x, axis=2) for x in (a, b, c))
     volume = np.einsum("pti,pti->pt", a, np.cross(b, c))
     base = la * lb * lc + (a * b).sum(2) * lc + (b * c).sum(2) * la + (c * a).sum(2) * lb
-    turns: FloatArray = np.arctan2(volume, base).sum(axis=1) / (2.0 * np.pi)
-    return turns
+    return np.asarray(np.arctan2(volume, base).sum(axis=1) / (2.0 * np.pi))
 
 
-def _as_they_are(gmsh: Any, shells: list[Surface]) -> list[list[int]]:
-    """The shells as discrete surfaces that are not meshed again: a list of their tags for each shell."""
+def _kept(gmsh: Any, shells: list[Surface]) -> list[list[int]]:
+    """The shells as discrete surfaces with their own triangles: a list of tags for each shell."""
     loops, first = [], 1
     for shell in shells:
         tag = gmsh.model.addDiscreteEntity(2)
@@ -138,13 +135,13 @@ def _as_they_are(gmsh: Any, shells: list[Surface]) -> list[list[int]]:
     return loops
 
 
-def _anew(gmsh: Any, shells: list[Surface]) -> list[list[int]]:
-    """The shells cut into patches along their creases and made ready to be meshed anew: tags for each shell."""
+def _remeshed(gmsh: Any, shells: list[Surface]) -> list[list[int]]:
+    """The shells divided into patches along their creases, to be remeshed: a list of tags for each shell."""
     owner, first = np.zeros(1, np.int64), 1
-    for number, shell in enumerate(shells):
+    for index, shell in enumerate(shells):
         _put(gmsh, gmsh.model.addDiscreteEntity(2), shell, first)
         first += len(shell.nodes)
-        owner = np.concatenate([owner, np.full(len(shell.nodes), number)])
+        owner = np.concatenate([owner, np.full(len(shell.nodes), index)])
     gmsh.model.mesh.classifySurfaces(_CREASE, True, True, np.pi)
     loops: list[list[int]] = [[] for _ in shells]
     for _, tag in gmsh.model.getEntities(2):
@@ -155,21 +152,20 @@ def _anew(gmsh: Any, shells: list[Surface]) -> list[list[int]]:
 
 
 def _put(gmsh: Any, tag: int, shell: Surface, first: int) -> None:
-    """Nodes from `first` on and triangles of a shell, in the units of the drawing."""
-    numbers = np.arange(first, first + len(shell.nodes))
-    gmsh.model.mesh.addNodes(2, tag, numbers, (MILLIMETRES * shell.points[shell.nodes]).ravel())
-    place = np.zeros(len(shell.points), np.int64)
-    place[shell.nodes] = numbers
-    gmsh.model.mesh.addElementsByType(tag, 2, [], place[shell.triangles].ravel())
+    """Add nodes, with tags from `first` on, and triangles of a shell to the drawing."""
+    tags = np.zeros(len(shell.points), np.int64)
+    tags[shell.nodes] = np.arange(first, first + len(shell.nodes))
+    gmsh.model.mesh.addNodes(2, tag, tags[shell.nodes], (MILLIMETRES * shell.points[shell.nodes]).ravel())
+    gmsh.model.mesh.addElementsByType(tag, 2, [], tags[shell.triangles].ravel())
 
 
 def _from_cad(path: Path, cell_size: float, unit: str | None, element: ElementName) -> Mesh:
     """The one solid of a CAD file, in tetrahedra."""
     if not path.is_file():
         raise MeshError(f"{path} does not exist; the current folder is {Path.cwd()}")
-    knows_unit = path.suffix.lower() != ".brep"
-    if not knows_unit and unit is None:
-        raise InputError(f'{path}: a BREP file does not say its unit; give it, such as unit="mm"')
+    has_unit = path.suffix.lower() != ".brep"
+    if not has_unit and unit is None:
+        raise InputError(f'{path}: a BREP file does not contain its unit; give it, such as unit="mm"')
     with drawing(cell_size) as gmsh:
         gmsh.option.setString("Geometry.OCCTargetUnit", "MM")
         try:
@@ -179,13 +175,10 @@ def _from_cad(path: Path, cell_size: float, unit: str | None, element: ElementNa
             raise MeshError(f"{path} cannot be read as a CAD file ({_short(error)}); export it as STEP") from error
         solids = gmsh.model.getEntities(3)
         if len(solids) != 1:
-            raise MeshError(
-                f"{path} holds {len(solids)} solids; a body is one: "
-                + ("export a solid, not a sheet" if not solids else "export each to a file of its own, or join them")
-            )
-        if not knows_unit and unit is not None and metres_per(unit) != 1e-3:
-            factor = 1e3 * metres_per(unit)
-            gmsh.model.occ.dilate(solids, 0.0, 0.0, 0.0, factor, factor, factor)
+            remedy = "export each to a file of its own, or join them" if solids else "export a solid, not a sheet"
+            raise MeshError(f"{path} has {len(solids)} solids; a body is one: {remedy}")
+        if not has_unit and unit is not None and metres_per(unit) != 1e-3:
+            gmsh.model.occ.dilate(solids, 0.0, 0.0, 0.0, *[1e3 * metres_per(unit)] * 3)
         return meshed(gmsh, element, None)
 
 
@@ -204,15 +197,15 @@ def fill(points: Any, triangles: Any, *, cell_size: float | None = None) -> Mesh
     shell.check_closed()
     volume = shell.volume()
     if volume <= 0.0:
-        raise MeshError(f"the surface bounds {volume:.3g} m³: its triangles face inward; turn them round")
+        raise MeshError(f"the surface bounds {volume:.3g} m³: its triangles face inward; reverse their node order")
     edges = np.linalg.norm(given[shell.triangles] - given[np.roll(shell.triangles, 1, axis=1)], axis=2)
     size = float(edges.mean()) if cell_size is None else positive("cell_size", cell_size, unit="m")
     mesh = Mesh.oriented(*_inside(given, shell.triangles, size), "tet4")
-    if mesh.node_count < len(given) or np.abs(mesh.points[: len(given)] - given).max() > 1e-9 * np.ptp(given):
+    if mesh.node_count < len(given) or np.abs(mesh.points[: len(given)] - given).max() > _MOVED * np.ptp(given):
         raise MeshError("gmsh moved nodes of the surface; try another cell_size")
-    if abs(mesh.volume - volume) > 1e-6 * volume or len(mesh.surface().triangles) != len(shell.triangles):
+    if abs(mesh.volume - volume) > _CHANGED * volume or len(mesh.surface().triangles) != len(shell.triangles):
         raise MeshError(
-            f"the surface of {volume:.6g} m³ was filled with {mesh.volume:.6g} m³: it crosses itself; move it apart"
+            f"the surface of {volume:.6g} m³ was filled with {mesh.volume:.6g} m³: it intersects itself; deform it less"
         )
     mesh.check_quality(minimum=_LEAST_QUALITY)
     return mesh
@@ -235,12 +228,4 @@ def _inside(points: FloatArray, triangles: IntArray, size: float) -> tuple[Float
                 f"gmsh could not fill the surface of {len(triangles)} triangles ({error}); where facets overlap it "
                 "crosses itself: deform it less, or let it touch itself by contact"
             ) from error
-        tags, coordinates, _ = mesh.getNodes()
-        _, corners = mesh.getElementsByType(4)
-    if len(corners) == 0:
-        raise MeshError("gmsh made no tetrahedra inside the surface; check that it bounds a volume")
-    order = np.argsort(tags)
-    number = np.zeros(int(tags.max()) + 1, np.int32)
-    number[tags[order].astype(np.int64)] = np.arange(len(tags), dtype=np.int32)
-    made = coordinates.reshape(-1, 3)[order] / MILLIMETRES
-    return made, number[corners.astype(np.int64)].reshape(-1, 4)
+        return tetrahedra(gmsh, by_tag=True)

@@ -13,8 +13,8 @@ from pliant.core.checks import finite_array, finite_number, positive, positive_c
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.mesh.curved import curved_edges
-from pliant.mesh.elements import ElementName, element_table
-from pliant.mesh.gmsh_session import MILLIMETRES, drawing, meshed
+from pliant.mesh.elements import ElementName
+from pliant.mesh.gmsh_session import MILLIMETRES, check_options, drawing, meshed
 from pliant.mesh.mesh import Mesh
 
 
@@ -26,7 +26,7 @@ def block_with_cavity(
     Give either `cavity_size` (3,) m or the thickness of the `wall` (one number or one for each axis, m).
     `cell_size` (m) is the wanted length of edges.
     """
-    _check_options(cell_size, element)
+    check_options(cell_size, element)
     lengths = _sizes("size", size)
     if (cavity_size is None) == (wall is None):
         raise InputError("block_with_cavity takes either cavity_size or wall")
@@ -64,11 +64,11 @@ def chambered_finger(
     """A finger that bends under pressure: a block with slots cut into its top and a row of linked air chambers.
 
     The block spans 0…`length` along x, 0…`height` along y, ±`width`/2 along z (m). Slots of `slot_width` start at
-    `first_slot` and repeat every `pitch`, one more than there are chambers, and reach down to y = `slot_floor`.
-    Centred between two slots stands a chamber of `chamber_size` (x, y, z) whose floor is at y = `chamber_floor`;
-    ducts of `duct_size` (y, z) along that floor link the chambers. All chambers are one cavity.
+    `first_slot` and repeat every `pitch`, one more than there are chambers, down to y = `slot_floor`. Centred between
+    two slots is a chamber of `chamber_size` (x, y, z) with its floor at y = `chamber_floor`; ducts of `duct_size` (y,
+    z) along that floor connect the chambers, which are one cavity.
     """
-    _check_options(cell_size, element)
+    check_options(cell_size, element)
     chamber, duct = _sizes("chamber_size", chamber_size), _sizes("duct_size", duct_size, 2)
     count = positive_count("chamber_count", chamber_count)
     block = _sizes("length, height, width", (length, height, width))
@@ -93,10 +93,10 @@ def chambered_finger(
 def sphere_with_cavity(outer_radius: float, *, wall: float, cell_size: float, element: ElementName = "tet4") -> Mesh:
     """A hollow ball around the origin of `outer_radius` and thickness `wall` (m); see also the structured `shell`.
 
-    Mid-edge nodes of "tet10" lie on the spheres, apart from those of cells that would fold: these stay nearer their
-    straight edge. A finer `cell_size` avoids it.
+    Mid-edge nodes of "tet10" are on the spheres, except in cells that would fold: there they are nearer to the straight
+    edge. A finer `cell_size` avoids it.
     """
-    _check_options(cell_size, element)
+    check_options(cell_size, element)
     outer, inner = _hollow(outer_radius, wall)
     with drawing(cell_size) as gmsh:
         body = gmsh.model.occ.addSphere(0, 0, 0, MILLIMETRES * outer)
@@ -105,7 +105,7 @@ def sphere_with_cavity(outer_radius: float, *, wall: float, cell_size: float, el
         mesh = meshed(gmsh, element, shells=2)
     if element != "tet10":
         return mesh
-    tolerance = 1e-6 * outer
+    tolerance = 1e-6 * outer  # rounding of Gmsh's nodes
     return curved_edges(mesh, np.ones(3), lambda r: np.minimum(np.abs(r - outer), np.abs(r - inner)) < tolerance)
 
 
@@ -116,7 +116,7 @@ def capsule_with_cavity(
 
     The cavity is the same shape set in by `wall` (m). Mid-edge nodes of "tet10" lie on straight edges.
     """
-    _check_options(cell_size, element)
+    check_options(cell_size, element)
     outer, inner = _hollow(radius, wall)
     length = positive("length", length, unit="m")
     with drawing(cell_size) as gmsh:
@@ -132,7 +132,7 @@ def _draw_box(gmsh: Any, corner: FloatArray, size: FloatArray) -> tuple[int, int
 
 
 def _draw_capsule(gmsh: Any, radius: float, length: float) -> list[tuple[int, int]]:
-    """A capsule by revolution of its half section, so that its skin has no more seams than needed."""
+    """A capsule by revolution of its half section, which gives the fewest seams."""
     occ, r, h = gmsh.model.occ, MILLIMETRES * radius, 0.5 * MILLIMETRES * length
     spots = [(0, -h - r), (0, -h), (r, -h), (r, h), (0, h), (0, h + r)]
     tags = [occ.addPoint(x, 0, z) for x, z in spots]
@@ -144,12 +144,6 @@ def _draw_capsule(gmsh: Any, radius: float, length: float) -> list[tuple[int, in
     parts = occ.revolve([(2, section)], 0, 0, 0, 0, 0, 1, 2.0 * np.pi)
     occ.remove([(2, section)])
     return [part for part in parts if part[0] == 3]
-
-
-def _check_options(cell_size: float, element: str) -> None:
-    positive("cell_size", cell_size, unit="m")
-    if element_table(element).name == "hex8":
-        raise InputError('gmsh shapes are made of tetrahedra: element must be "tet4" or "tet10"')
 
 
 def _check_finger(

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from pliant.core.types import FloatArray, IntArray
-from pliant.mesh.elements import ELEMENTS, shape_gradients
+from pliant.mesh.elements import ELEMENTS, HEX_CORNERS, shape_gradients
 from pliant.mesh.quadrature import gauss
 
 _CHUNK = 20_000
-_HEX_CORNERS = np.array(
-    [(-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1), (-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1)], dtype=float
-)
+"""Cells whose Jacobians are held in memory at once: at most 40 MB with 27 points each."""
 
 
 def jacobian_determinants(points: FloatArray, cells: IntArray, element: str, xi: FloatArray) -> FloatArray:
@@ -21,9 +20,9 @@ def jacobian_determinants(points: FloatArray, cells: IntArray, element: str, xi:
     gradients = shape_gradients(element, xi)
     result = np.empty((len(cells), len(xi)))
     for start in range(0, len(cells), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        jacobians = np.einsum("mki,qkj->mqij", points[cells[part]], gradients, optimize=True)
-        result[part] = _determinants(jacobians)
+        chunk = slice(start, start + _CHUNK)
+        jacobians = np.einsum("mki,qkj->mqij", points[cells[chunk]], gradients, optimize=True)
+        result[chunk] = _determinants(jacobians)
     return result
 
 
@@ -34,8 +33,7 @@ def cell_volumes(points: FloatArray, cells: IntArray, element: str) -> FloatArra
         return _determinants(corners[:, 1:] - corners[:, :1]) / 6.0
     # det J of a tet10 has degree 3, of a hex8 degree 2 in each variable: these rules integrate them exactly
     xi, weights = gauss(element, 3)
-    volumes: FloatArray = jacobian_determinants(points, cells, element, xi) @ weights
-    return volumes
+    return jacobian_determinants(points, cells, element, xi) @ weights
 
 
 def worst_volumes(points: FloatArray, cells: IntArray, element: str) -> FloatArray:
@@ -48,16 +46,14 @@ def worst_volumes(points: FloatArray, cells: IntArray, element: str) -> FloatArr
         return volumes
     xi, weights = gauss(element)
     local = jacobian_determinants(points, cells, element, xi).min(axis=1) * weights.sum()
-    worst: FloatArray = np.minimum(volumes, local)
-    return worst
+    return np.asarray(np.minimum(volumes, local))
 
 
 def longest_edges(points: FloatArray, cells: IntArray, element: str) -> FloatArray:
     """Length of the longest edge between corners of each cell, m, shape (m,)."""
     edges = ELEMENTS[element].edges
     squared = [((points[cells[:, a]] - points[cells[:, b]]) ** 2).sum(axis=1) for a, b in edges]
-    longest: FloatArray = np.sqrt(np.max(squared, axis=0))
-    return longest
+    return np.asarray(np.sqrt(np.max(squared, axis=0)))
 
 
 def mean_ratio(points: FloatArray, cells: IntArray) -> FloatArray:
@@ -67,28 +63,36 @@ def mean_ratio(points: FloatArray, cells: IntArray) -> FloatArray:
     """
     volumes = np.maximum(cell_volumes(points, cells[:, :4], "tet4"), 0.0)
     squared = sum(((points[cells[:, a]] - points[cells[:, b]]) ** 2).sum(axis=1) for a, b in ELEMENTS["tet4"].edges)
-    quality: FloatArray = 12.0 * np.cbrt(3.0 * volumes) ** 2 / squared
-    return quality
+    return np.asarray(12.0 * np.cbrt(3.0 * volumes) ** 2 / squared)
 
 
 def scaled_jacobian(points: FloatArray, cells: IntArray) -> FloatArray:
     """Quality of hexahedra, the least det J over the corners with unit edges: 1 for a box. Shape (m,)."""
-    gradients = shape_gradients("hex8", _HEX_CORNERS)
+    gradients = shape_gradients("hex8", HEX_CORNERS)
     jacobians = np.einsum("mki,qkj->mqij", points[cells], gradients, optimize=True)
     lengths = np.linalg.norm(jacobians, axis=2)
-    quality: FloatArray = (_determinants(jacobians) / np.prod(lengths, axis=2)).min(axis=1)
-    return quality
+    return np.asarray((_determinants(jacobians) / np.prod(lengths, axis=2)).min(axis=1))
 
 
 def listed(what: str, indices: Iterable[int], limit: int = 5) -> str:
-    """Words for a list of numbers: "cell 3", "cells 12, 57 and 3 more"."""
-    numbers = [int(i) for i in indices]
-    if len(numbers) == 1:
-        return f"{what} {numbers[0]}"
-    head, rest = numbers[:limit], len(numbers) - limit
+    """Text of a list of indices: "cell 3", "cells 12, 57 and 3 more"."""
+    given = [int(i) for i in indices]
+    if len(given) == 1:
+        return f"{what} {given[0]}"
+    head, rest = given[:limit], len(given) - limit
     if rest > 0:
         return f"{what}s {', '.join(map(str, head))} and {rest} more"
     return f"{what}s {', '.join(map(str, head[:-1]))} and {head[-1]}"
+
+
+def connected(first: Any, second: Any, count: int) -> tuple[int, IntArray]:
+    """Count of components of a graph of `count` nodes with edges `first`–`second`, and the component of each node."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(count, count))
+    found, labels = connected_components(graph, directed=False)
+    return int(found), labels
 
 
 def _determinants(m: FloatArray) -> FloatArray:

@@ -25,7 +25,7 @@ Blocks = list[tuple[str, IntArray]]
 
 
 def read_gid(path: Path) -> tuple[FloatArray, Blocks]:
-    """Points (n, 3) in the file's unit and blocks of cells by meshio name, with nodes numbered from 0."""
+    """Points (n, 3) in the file's unit and blocks of cells by meshio name, with node indices from 0."""
     numbers: list[int] = []
     coordinates: list[list[float]] = []
     blocks: dict[str, list[list[int]]] = {}
@@ -37,7 +37,9 @@ def read_gid(path: Path) -> tuple[FloatArray, Blocks]:
         header = _HEADER.match(line)
         if header:
             node_count = int(header.group(2))
-            kind = _cell_name(path, header.group(1), node_count)
+            kind = _NAMES.get((header.group(1).lower(), node_count), "")
+            if not kind:
+                raise MeshError(f"{path}: {' with '.join(header.groups())} nodes are not supported; use tetrahedra")
         elif words[0].lower() in ("coordinates", "elements", "end"):
             section = "" if words[0].lower() == "end" else words[0].lower()
         elif section:
@@ -48,23 +50,14 @@ def read_gid(path: Path) -> tuple[FloatArray, Blocks]:
                 else:
                     blocks.setdefault(kind, []).append([int(word) for word in words[1 : node_count + 1]])
             except ValueError:
-                raise MeshError(
-                    f"{path}, line {line_number}: cannot be read as GiD {section}: {line.strip()!r}"
-                ) from None
+                raise MeshError(f"{path}, line {line_number}: invalid GiD {section}: {line.strip()!r}") from None
     return _numbered(path, numbers, coordinates, blocks)
-
-
-def _cell_name(path: Path, element: str, node_count: int) -> str:
-    name = _NAMES.get((element.lower(), node_count))
-    if name is None:
-        raise MeshError(f"{path}: GiD cells {element} with {node_count} nodes are not supported; use tetrahedra")
-    return name
 
 
 def _numbered(
     path: Path, numbers: list[int], coordinates: list[list[float]], blocks: dict[str, list[list[int]]]
 ) -> tuple[FloatArray, Blocks]:
-    """Replace the file's node numbers, which may start anywhere and have gaps, by positions."""
+    """Replace the file's node numbers, which may start anywhere and have gaps, by indices."""
     if not numbers:
         raise MeshError(f"{path}: the GiD mesh has no coordinates")
     position = {number: index for index, number in enumerate(numbers)}

@@ -1,8 +1,8 @@
-"""Gmsh behind one door: imported on demand, quiet, deterministic, and left as it was found.
+"""The one place that uses Gmsh: imported on demand, silent, deterministic, its options restored.
 
 Gmsh is GPL and an extra (`pip install "pliant[mesh]"`); nothing outside `pliant.mesh.generation` and
 `pliant.mesh.filling` needs it. Its state is global, hence one lock for all threads. Geometry is drawn in millimetres,
-because Gmsh's kernel has tolerances of 1e-7 of its unit, and handed back in metres.
+because Gmsh's kernel has tolerances of 1e-7 of its unit, and returned in metres.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.errors import MeshError, MissingExtraError
-from pliant.mesh.elements import ElementName
+from pliant.core.checks import positive
+from pliant.core.errors import InputError, MeshError, MissingExtraError
+from pliant.core.types import FloatArray, IntArray
+from pliant.mesh.elements import ElementName, element_table
 from pliant.mesh.mesh import Mesh, drop_unused_nodes
 
 SYSTEM_PACKAGES = "libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1"
 MILLIMETRES = 1e3
-"""Units of the drawing in one metre."""
+"""Drawing units (mm) in one metre."""
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGPIPE", "SIGHUP", "SIGABRT", "SIGFPE", "SIGSEGV")
-"""What gmsh may take over."""
+"""Signals whose handlers Gmsh replaces."""
 _SIGACTION_BYTES = 512
-"""More than a `struct sigaction` has anywhere."""
+"""Larger than `struct sigaction` on any platform (152 bytes on Linux)."""
 _LOCK = threading.Lock()
 _OPTIONS: dict[str, float] = {
     "General.Terminal": 0,
@@ -57,9 +59,16 @@ def import_gmsh() -> Any:
     return gmsh
 
 
+def check_options(cell_size: float, element: str) -> None:
+    """Raise unless `cell_size` (m) is > 0 and `element` a tetrahedron."""
+    positive("cell_size", cell_size, unit="m")
+    if element_table(element).name == "hex8":
+        raise InputError('gmsh meshes with tetrahedra: element must be "tet4" or "tet10"')
+
+
 @contextmanager
 def drawing(cell_size: float) -> Iterator[Any]:
-    """Gmsh with a new empty model that aims at cells of `cell_size` (m); everything is put back on leaving."""
+    """Gmsh with a new empty model for cells of `cell_size` (m); its previous options and model are restored on exit."""
     gmsh = import_gmsh()
     with _LOCK:
         ours = not gmsh.isInitialized()
@@ -78,18 +87,18 @@ def drawing(cell_size: float) -> Iterator[Any]:
 
 
 def _initialize(gmsh: Any) -> None:
-    """Start gmsh without letting it decide about signals: with its SIGPIPE, a browser or a program at the other end of
-    a pipe that goes away would end the process; with its SIGTERM, a program that is told to end could not tidy up.
+    """Start Gmsh and restore the signal handlers that it replaces: with its SIGPIPE a closed pipe or browser would end
+    the process, with its SIGTERM a program could not clean up before it ends.
     """
-    found = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]  # Windows has fewer
-    # not signal.signal, which only the main thread may call; what sigaction writes is put back as it is
+    # sigaction itself, because only the main thread may call signal.signal; Windows has neither
     library: Any = ctypes.CDLL(None) if hasattr(signal, "SIGPIPE") else None
-    kept = {int(number): ctypes.create_string_buffer(_SIGACTION_BYTES) for number in found}
-    for number, action in kept.items() if library is not None else ():
-        library.sigaction(number, None, action)
+    codes = [int(getattr(signal, name)) for name in _SIGNALS] if library else []
+    handlers = {code: ctypes.create_string_buffer(_SIGACTION_BYTES) for code in codes}
+    for code, action in handlers.items():
+        library.sigaction(code, None, action)
     gmsh.initialize([], readConfigFiles=False, interruptible=False)
-    for number, action in kept.items() if library is not None else ():
-        library.sigaction(number, action, None)
+    for code, action in handlers.items():
+        library.sigaction(code, action, None)
 
 
 def _leave(gmsh: Any, ours: bool, before: dict[str, float], current: str) -> None:
@@ -104,7 +113,7 @@ def _leave(gmsh: Any, ours: bool, before: dict[str, float], current: str) -> Non
 
 
 def meshed(gmsh: Any, element: ElementName, shells: int | None) -> Mesh:
-    """Mesh the drawing and take it out in metres, after checking that its surface has `shells` closed shells."""
+    """The mesh of the drawing in metres; an error unless its surface has `shells` closed shells."""
     try:
         gmsh.model.occ.synchronize()
         gmsh.model.mesh.generate(3)
@@ -114,19 +123,21 @@ def meshed(gmsh: Any, element: ElementName, shells: int | None) -> Mesh:
 
 
 def taken(gmsh: Any, element: ElementName, shells: int | None) -> Mesh:
-    """The tetrahedra of the current model, in metres; `shells` is how many closed shells its surface must have, None
-    where that is not known.
-    """
-    tags, coordinates, _ = gmsh.model.mesh.getNodes()
-    _, corners = gmsh.model.mesh.getElementsByType(4)
-    if len(corners) == 0:
-        raise MeshError("gmsh made no tetrahedra; check that the dimensions of the shape enclose a volume")
-    position = np.zeros(int(tags.max()) + 1, dtype=np.int32)
-    position[tags.astype(np.int64)] = np.arange(len(tags), dtype=np.int32)
-    cells = position[corners.astype(np.int64)].reshape(-1, 4)
-    points, cells = drop_unused_nodes(coordinates.reshape(-1, 3) / MILLIMETRES, cells)
-    mesh = Mesh.oriented(points, cells, "tet4")
+    """The tetrahedra of the current model, in metres; `shells`, if given, is the expected count of closed shells."""
+    mesh = Mesh.oriented(*drop_unused_nodes(*tetrahedra(gmsh)), "tet4")
     found = len(mesh.surface().components())
     if shells is not None and found != shells:
         raise MeshError(f"the mesh has {found} closed shells instead of {shells}; a wall is too thin for this geometry")
     return mesh.with_element(element)
+
+
+def tetrahedra(gmsh: Any, *, by_tag: bool = False) -> tuple[FloatArray, IntArray]:
+    """Nodes (n, 3) m of the current model, in Gmsh's order or in that of their tags, and its tetrahedra (m, 4)."""
+    tags, coordinates, _ = gmsh.model.mesh.getNodes()
+    _, corners = gmsh.model.mesh.getElementsByType(4)
+    if len(corners) == 0:
+        raise MeshError("gmsh made no tetrahedra; check that the shape encloses a volume")
+    order = np.argsort(tags) if by_tag else np.arange(len(tags))
+    index = np.zeros(int(tags.max()) + 1, np.int32)
+    index[tags[order].astype(np.int64)] = np.arange(len(tags), dtype=np.int32)
+    return coordinates.reshape(-1, 3)[order] / MILLIMETRES, index[corners.astype(np.int64)].reshape(-1, 4)

@@ -1,7 +1,7 @@
-"""Kernels that find the reference coordinates ξ of a point in a cell: x(ξ) = x, by Newton's method.
+"""Kernels for the reference coordinates ξ of a point in a cell: x(ξ) = x, by Newton's method.
 
-A tet4 is affine and takes one step. A tet10 or hex8 starts from its centre and stops where ξ changes by less than
-1e-13; a point far outside a bent cell may have no such ξ, which the flag says.
+A tet4 is affine and takes one step. A tet10 or hex8 starts from its centre; a point far outside a bent cell may have no
+solution, which the returned flag says.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from pliant.core.types import FloatArray, IntArray
 TET4, TET10, HEX8 = 0, 1, 2
 KINDS = {"tet4": TET4, "tet10": TET10, "hex8": HEX8}
 _STEPS = 30
+"""Most Newton steps; a convergent iteration takes fewer than ten."""
 _CONVERGED = 1e-13
+"""Change of ξ, no unit, at which the iteration stops: near rounding."""
 _TOO_FAR = 20.0
+"""Largest |ξ|; cells span 1 or 2, and beyond this the iteration diverges."""
 
 
 @inline

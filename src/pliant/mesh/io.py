@@ -1,4 +1,4 @@
-"""Mesh files, through meshio. The format is told from the content, never from the name; the unit is never guessed."""
+"""Mesh files, through meshio. The content decides the format, not the name; the unit must be given."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pliant.core.errors import MeshError, MissingExtraError, PliantError, UnitEr
 from pliant.core.types import FloatArray, IntArray
 from pliant.core.units import LENGTH_UNITS, metres_per
 from pliant.mesh.elements import ELEMENTS
+from pliant.mesh.geometry import connected
 from pliant.mesh.gid import Blocks, read_gid
 from pliant.mesh.mesh import Mesh, drop_unused_nodes
 from pliant.mesh.surface import Surface
@@ -34,15 +35,15 @@ _SIGNATURES: tuple[tuple[str, str], ...] = (
     (r"^(BEGIN BULK|GRID\*?\s)", "nastran"),
     (r"^v\s+[-+.\d]", "obj"),
 )
-"""What the first kilobytes of a format look like, and meshio's name of it; "gid" is read here."""
+"""Pattern in the first kilobytes of a file, and meshio's name of its format; "gid" is read by `mesh.gid`."""
 
 
 def load(path: str | Path, *, unit: str = _MISSING) -> Mesh:
     """Read a volume mesh whose coordinates are in `unit` ("m", "mm"…), whatever the file is called.
 
-    Cells other than tetrahedra ("tet4", "tet10") and hexahedra ("hex8") are left out, as are nodes that no volume
-    cell uses; the order of the others stays. Cells numbered the wrong way round are mirrored. Flat or repeated cells
-    and several kinds of volume cells in one file are errors.
+    Cells other than tetrahedra ("tet4", "tet10") and hexahedra ("hex8") and nodes without a volume cell are left out;
+    the others keep their order. Cells of negative volume are mirrored. Flat or repeated cells and several kinds of
+    volume cells in one file are errors.
     """
     scale = _scale(unit, "load")
     path = _existing(path)
@@ -60,7 +61,7 @@ def load(path: str | Path, *, unit: str = _MISSING) -> Mesh:
 def load_surface(path: str | Path, *, unit: str = _MISSING, merge: float = 1e-7) -> Surface:
     """Read a surface of triangles (STL, OBJ, PLY, VTK…) whose coordinates are in `unit`; quadrilaterals are split.
 
-    Vertices closer than `merge` times the diagonal of the surface become one (usual range 1e-8 to 1e-5); triangles
+    Vertices closer than `merge` times the diagonal of the surface are merged (usual range 1e-8 to 1e-5); triangles
     that this collapses are left out.
     """
     scale = _scale(unit, "load_surface")
@@ -78,7 +79,7 @@ def load_surface(path: str | Path, *, unit: str = _MISSING, merge: float = 1e-7)
 
 
 def holds_volume(path: str | Path) -> bool:
-    """Whether a mesh file holds tetrahedra, hexahedra or other volume cells, rather than a surface alone."""
+    """Whether a mesh file contains volume cells, rather than a surface alone."""
     _, blocks = _read(_existing(path))
     return any(_VOLUME_CELL.match(kind) for kind, _ in blocks)
 
@@ -129,31 +130,27 @@ def _existing(path: str | Path) -> Path:
 
 
 def file_format(path: Path) -> str:
-    """Meshio's name of the format of a file, told from its first kilobytes; "gid" for GiD text meshes."""
+    """Meshio's name of the format of a file, by its first kilobytes; "gid" for GiD text meshes."""
     with path.open("rb") as stream:
         head = stream.read(4096)
+    # binary STL: a header of 80 bytes, the count of triangles, 50 bytes for each
     if len(head) >= 84 and path.stat().st_size == 84 + 50 * int.from_bytes(head[80:84], "little"):
         return "stl"
     text = head.decode("latin-1").lstrip("\ufeffï»¿")
     for pattern, name in _SIGNATURES:
         if re.search(pattern, text, re.IGNORECASE | re.MULTILINE):
             return name
-    return _format_by_ending(path)
-
-
-def _format_by_ending(path: Path) -> str:
-    """Formats without a signature (HDF5 containers, TetGen…): meshio's choice for the ending."""
     import meshio
 
-    known: list[str] = meshio.extension_to_filetypes.get(path.suffix.lower(), [])
+    # formats without a signature (HDF5 containers, TetGen…): meshio's choice for the ending
     signed = {name for _, name in _SIGNATURES}
-    others = [name for name in known if name not in signed]
+    others = [name for name in meshio.extension_to_filetypes.get(path.suffix.lower(), []) if name not in signed]
     if not others:
         raise MeshError(
             f"{path}: the content is of no known mesh format (VTK, VTU, Gmsh, GiD, STL, OBJ, PLY, Abaqus, Medit…); "
             "export the mesh as .vtu or .msh"
         )
-    return others[0]
+    return str(others[0])
 
 
 def _read(path: Path) -> tuple[FloatArray, Blocks]:
@@ -198,7 +195,7 @@ def _triangles(path: Path, blocks: Blocks) -> IntArray:
     kinds = _gathered(blocks)
     if any(_VOLUME_CELL.match(kind) for kind in kinds):
         raise MeshError(f"{path}: the file holds a volume mesh; use pl.mesh.load(path, unit=…).surface()")
-    parts = [kinds[kind] for kind in ("triangle",) if kind in kinds]
+    parts = [kinds["triangle"]] if "triangle" in kinds else []
     if "quad" in kinds:
         parts += [kinds["quad"][:, [0, 1, 2]], kinds["quad"][:, [0, 2, 3]]]
     if not parts:
@@ -213,15 +210,14 @@ def _gathered(blocks: Blocks) -> dict[str, IntArray]:
 
 
 def _merged_vertices(points: FloatArray, tolerance: float) -> tuple[IntArray, IntArray]:
-    """The new number (n,) of each point and the first point of each group, when close ones become one."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    """Index (n,) of the group of each point, points closer than `tolerance` × diagonal being one group, and the first
+    point of each group.
+    """
     from scipy.spatial import cKDTree
 
     distance = tolerance * float(np.linalg.norm(np.ptp(points, axis=0)))
     pairs = cKDTree(points).query_pairs(distance, output_type="ndarray")
-    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(points),) * 2)
-    _, labels = connected_components(graph, directed=False)
+    _, labels = connected(pairs[:, 0], pairs[:, 1], len(points))
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
     rank = np.empty(len(order), dtype=np.int32)

@@ -1,7 +1,7 @@
-"""Structured hexahedra of bodies that are not boxes: welded pieces, carved grids and stacked round sections.
+"""Structured hexahedra of bodies that are not boxes: welded blocks, grids with omitted cells, stacked round sections.
 
 Hexahedra are split into tetrahedra through their smallest node, so the numbering decides the diagonals. Numbering
-nodes by coordinates that mirror images share makes the split, and with it the stiffness, mirror-symmetric.
+nodes by coordinates that are equal for mirror images makes the split, and the stiffness, mirror-symmetric.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.mesh.elements import ElementName
 from pliant.mesh.mesh import Mesh, drop_unused_nodes
-from pliant.mesh.structured import grid_hexahedra
+from pliant.mesh.structured import grid_hexahedra, round_section
 
 _WELD = 1e-9
-"""Nodes nearer than this, m, are one."""
+"""Nodes nearer than this, m, are merged: far above rounding, far below any cell."""
 _SAME = 9
-"""Decimals of a coordinate, relative to the size of the body, that mirror images share."""
+"""Decimals of a coordinate, relative to the size of the body, to which mirror images agree despite rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,33 +38,20 @@ class Lattice:
 
     @classmethod
     def welded(cls, *pieces: Lattice) -> Lattice:
-        """Pieces joined at the nodes they share."""
+        """Pieces joined at their common nodes."""
         starts = np.cumsum([0, *(len(piece.points) for piece in pieces[:-1])])
         cells = np.vstack([piece.cells + start for piece, start in zip(pieces, starts, strict=True)])
         points = np.vstack([piece.points for piece in pieces])
-        _, first, number = np.unique(np.round(points / _WELD), axis=0, return_index=True, return_inverse=True)
-        return cls(points[first], number.reshape(-1)[cells].astype(np.int32))
+        _, first, index = np.unique(np.round(points / _WELD), axis=0, return_index=True, return_inverse=True)
+        return cls(points[first], index.reshape(-1)[cells].astype(np.int32))
 
     def mesh(self, *keys: FloatArray, element: ElementName) -> Mesh:
-        """The mesh, its nodes numbered by `keys` (n,) each, the first deciding, ties as they stand."""
+        """The mesh, its nodes sorted by `keys` (n,) each, the first most significant; ties keep their order."""
         size = float(np.ptp(self.points, axis=0).max())
         order = np.lexsort([np.round(key / size, _SAME) for key in reversed(keys)])
-        number = np.empty(len(order), dtype=np.int32)
-        number[order] = np.arange(len(order), dtype=np.int32)
-        return Mesh.oriented(self.points[order], number[self.cells], "hex8").with_element(element)
-
-
-def round_section(side: int) -> tuple[FloatArray, IntArray, IntArray]:
-    """The unit disc as `side`² quadrilaterals: points (n, 2), quadrilaterals (side², 4) and its rim (4 side,)."""
-    s = np.linspace(-1.0, 1.0, side + 1)
-    x, y = (grid.ravel() for grid in np.meshgrid(s, s, indexing="ij"))
-    disc = np.column_stack([x * np.sqrt(1.0 - 0.5 * y**2), y * np.sqrt(1.0 - 0.5 * x**2)])
-    number = np.arange(len(disc), dtype=np.int32).reshape(side + 1, side + 1)
-    quads = np.stack(
-        [corner.ravel() for corner in (number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:])], axis=1
-    )
-    rim = np.concatenate([number[:-1, 0], number[-1, :-1], number[:0:-1, -1], number[0, :0:-1]])
-    return disc, quads, rim
+        index = np.empty(len(order), dtype=np.int32)
+        index[order] = np.arange(len(order), dtype=np.int32)
+        return Mesh.oriented(self.points[order], index[self.cells], "hex8").with_element(element)
 
 
 def stacked_rounds(
@@ -81,10 +68,9 @@ def stacked_rounds(
     side
         Quadrilaterals along a side of the core; the rim has four times as many.
     """
-    disc, quads, rim = round_section(side)
-    rim_next = np.roll(rim, -1)
+    _, disc, quads, rim = round_section(side)
     outside = len(disc) + np.arange(len(rim), dtype=np.int32)
-    ring_quads = np.column_stack([rim, outside, np.roll(outside, -1), rim_next])
+    ring_quads = np.column_stack([rim, outside, np.roll(outside, -1), np.roll(rim, -1)])
     size = len(disc) + len(rim)
     planes = [
         np.vstack([_level(r * disc, z[0]), _level(R * disc[rim], z[1])])
@@ -104,7 +90,7 @@ def _level(flat: FloatArray, z: float) -> FloatArray:
 
 
 def round_keys(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Keys (n,) that the eight mirror images of a point in the planes through z share: height, radius, side."""
+    """Keys (n,) equal for the eight mirror images of a point in the planes through z: height, radius, max(|x|, |y|)."""
     aside = np.abs(points[:, :2])
     return points[:, 2], np.hypot(aside[:, 0], aside[:, 1]), -aside.max(axis=1)
 
@@ -114,5 +100,4 @@ def grid_triangles(rows: int, columns: int) -> IntArray:
     i, j = np.meshgrid(np.arange(rows - 1), np.arange(columns - 1), indexing="ij")
     a = (columns * i + j).ravel()
     b, c, d = a + columns, a + columns + 1, a + 1
-    triangles: IntArray = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])]).astype(np.int32)
-    return triangles
+    return np.asarray(np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])]).astype(np.int32))

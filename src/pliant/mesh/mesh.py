@@ -19,7 +19,9 @@ from pliant.mesh.geometry import listed
 from pliant.mesh.surface import Surface, extract_surface
 
 _FLAT = 1e-12
-"""A cell is flat where its volume is below this times the cube of its longest edge."""
+"""A cell is flat where its volume is below this times the cube of its longest edge: rounding of coordinates."""
+_ORTHOGONAL = 1e-8
+"""Largest entry of |RRᵀ − I| of a rotation matrix: accepts matrices that were written with ten digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,7 @@ class Mesh:
 
     @classmethod
     def oriented(cls, points: Any, cells: Any, element: ElementName) -> Mesh:
-        """A mesh from cells of either handedness: those of negative volume are renumbered, mirrored to positive."""
+        """A mesh from cells of either orientation: those of negative volume are mirrored."""
         table = element_table(element)
         points = finite_array("points", points, shape=(None, 3))
         cells = _checked_cells(cells, table, len(points))
@@ -71,12 +73,12 @@ class Mesh:
 
     @property
     def node_count(self) -> int:
-        """Number of nodes."""
+        """Count of nodes."""
         return len(self.points)
 
     @property
     def cell_count(self) -> int:
-        """Number of cells."""
+        """Count of cells."""
         return len(self.cells)
 
     @property
@@ -138,7 +140,7 @@ class Mesh:
         return self._moved(self.points + finite_array("vector", vector, shape=(3,)))
 
     def rotated(self, rotation: Any, *, center: Any = (0.0, 0.0, 0.0)) -> Mesh:
-        """The mesh turned about `center` (3,) m by a matrix (3, 3), a rotation vector (3,) rad or a SciPy Rotation."""
+        """The mesh rotated about `center` (3,) m by a matrix (3, 3), a rotation vector (3,) rad or a SciPy Rotation."""
         pivot = finite_array("center", center, shape=(3,))
         return self._moved((self.points - pivot) @ rotation_matrix(rotation).T + pivot)
 
@@ -150,7 +152,7 @@ class Mesh:
         return self._moved(self.points * factors)
 
     def mapped(self, function: Callable[[FloatArray], FloatArray]) -> Mesh:
-        """The mesh with every node moved to `function(points)`, (n, 3) m to (n, 3) m; cells must stay upright."""
+        """The mesh with every node moved to `function(points)`, (n, 3) m to (n, 3) m; cell volumes must stay > 0."""
         return self._moved(function(np.array(self.points)))
 
     def with_element(self, element: ElementName) -> Mesh:
@@ -192,7 +194,7 @@ def _checked_cells(cells: Any, table: Element, node_count: int) -> IntArray:
     given = np.asarray(cells)
     if given.ndim != 2 or given.shape[1] != table.node_count or given.dtype.kind not in "iu":
         raise MeshError(
-            f"cells of a {table.name} mesh must be whole numbers of shape (m, {table.node_count}), got {given.dtype} "
+            f"cells of a {table.name} mesh must be integers of shape (m, {table.node_count}), got {given.dtype} "
             f"of shape {given.shape}"
         )
     if len(given) == 0:
@@ -201,7 +203,7 @@ def _checked_cells(cells: Any, table: Element, node_count: int) -> IntArray:
     if len(outside):
         raise MeshError(
             f"{listed('cell', outside)} {'refers' if len(outside) == 1 else 'refer'} to nodes outside "
-            f"0…{node_count - 1} (cell {outside[0]} has nodes {given[outside[0]].tolist()}); node numbers start at 0"
+            f"0…{node_count - 1} (cell {outside[0]} has nodes {given[outside[0]].tolist()}); node indices start at 0"
         )
     ordered = np.sort(given, axis=1)
     folded = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
@@ -228,9 +230,7 @@ def _check_no_repeats(cells: IntArray) -> None:
     same = (ordered[order][1:] == ordered[order][:-1]).all(axis=1)
     if same.any():
         repeated = np.sort(order[1:][same])
-        raise MeshError(
-            f"{listed('cell', repeated)} {'repeats' if same.sum() == 1 else 'repeat'} earlier cells; remove them"
-        )
+        raise MeshError(f"{listed('cell', repeated)} {_are(repeated)} repeated; remove repeated cells")
 
 
 def _check_volumes(points: FloatArray, cells: IntArray, element: str) -> None:
@@ -266,7 +266,7 @@ def rotation_matrix(rotation: Any) -> FloatArray:
     if array.shape != (3, 3):
         raise InputError(f"rotation must be a (3, 3) matrix, a rotation vector (3,) or a Rotation, got {array.shape}")
     error = np.abs(array @ array.T - np.eye(3)).max()
-    if error > 1e-8 or np.linalg.det(array) < 0.0:
+    if error > _ORTHOGONAL or np.linalg.det(array) < 0.0:
         raise InputError(
             f"rotation is not a rotation matrix: |RRᵀ − I| = {error:.2g}, det = {np.linalg.det(array):.3g}"
         )
@@ -279,8 +279,8 @@ def drop_unused_nodes(points: Any, cells: Any) -> tuple[FloatArray, IntArray]:
     cells = np.asarray(cells)
     outside = np.flatnonzero(((cells < 0) | (cells >= len(points))).any(axis=1))
     if len(outside):
-        raise MeshError(f"{listed('cell', outside)}: node numbers outside 0…{len(points) - 1}; they start at 0")
+        raise MeshError(f"{listed('cell', outside)}: node indices outside 0…{len(points) - 1}; they start at 0")
     used = np.zeros(len(points), dtype=bool)
     used[cells] = True
-    new_number = np.cumsum(used, dtype=np.int32) - 1
-    return points[used], new_number[cells].astype(np.int32)
+    new_index = np.cumsum(used, dtype=np.int32) - 1
+    return points[used], new_index[cells].astype(np.int32)

@@ -15,9 +15,10 @@ from itertools import permutations
 
 import numpy as np
 
+from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.mesh.elements import element_table
+from pliant.mesh.elements import checked_facet, element_table
 
 STIFFNESS_DEGREE: dict[str, int] = {"tet4": 1, "tet10": 2, "hex8": 3}
 """Degree of the usual stiffness rule: 1 point, 4 points, 2×2×2 points."""
@@ -47,9 +48,7 @@ def facet_gauss(facet: str, degree: int | None = None) -> Rule:
 
     The weights sum to 1/2 for "tri3" and "tri6", to 4 for "quad4".
     """
-    if facet not in FACET_DEGREE:
-        raise InputError(f"facet {facet!r} is not known; use one of {', '.join(map(repr, FACET_DEGREE))}")
-    degree = FACET_DEGREE[facet] if degree is None else _checked(degree)
+    degree = FACET_DEGREE[checked_facet(facet)] if degree is None else _checked(degree)
     return _box_rule(2, degree) if facet == "quad4" else _simplex_rule(2, degree)
 
 
@@ -73,14 +72,8 @@ def _simplex_rule(dimension: int, degree: int) -> Rule:
         return _orbits(3, [(0.25, (a, a, a, 1 - 3 * a))])
     if dimension == 3 and degree <= 5:
         a, b, c = 0.310885919263300609797, 0.0927352503108912264023, 0.0455037041256496494918
-        return _orbits(
-            3,
-            [
-                (0.112687925718015850799, (a, a, a, 1 - 3 * a)),
-                (0.0734930431163619495437, (b, b, b, 1 - 3 * b)),
-                (0.0425460207770814664380, (c, c, 0.5 - c, 0.5 - c)),
-            ],
-        )
+        corners = [(0.112687925718015850799, (a, a, a, 1 - 3 * a)), (0.0734930431163619495437, (b, b, b, 1 - 3 * b))]
+        return _orbits(3, [*corners, (0.0425460207770814664380, (c, c, 0.5 - c, 0.5 - c))])
     return _conical_rule(dimension, degree)
 
 
@@ -119,7 +112,4 @@ def _box_rule(dimension: int, degree: int) -> Rule:
 
 
 def _frozen(points: FloatArray, weights: FloatArray) -> Rule:
-    points, weights = np.ascontiguousarray(points), np.ascontiguousarray(weights)
-    points.setflags(write=False)
-    weights.setflags(write=False)
-    return points, weights
+    return frozen(np.ascontiguousarray(points)), frozen(np.ascontiguousarray(weights))

@@ -1,4 +1,4 @@
-"""How good a mesh is, in a few numbers: angles, aspect ratios, sizes, volumes, and whether its boundary is closed."""
+"""Mesh quality in a few numbers: angles, aspect ratios, sizes, volumes, and whether the boundary is closed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray, IntArray
-from pliant.mesh.geometry import cell_volumes
+from pliant.mesh.elements import ELEMENTS
+from pliant.mesh.geometry import cell_volumes, connected
 from pliant.mesh.mesh import Mesh
 
-_FACES = np.array([(1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1)])
-"""Faces of a tetrahedron, outward, each opposite to the corner of its number."""
-_PAIRS = np.array([(i, j) for i in range(4) for j in range(i + 1, 4)])
+_FACES, _PAIRS = ELEMENTS["tet4"].faces, ELEMENTS["tet4"].edges
+"""Faces of a tetrahedron, outward, face k opposite to corner k; and all pairs of corners, or of faces."""
 _SHARP, _FLAT, _POOR = 10.0, 165.0, 0.1
+"""Dihedral angles (degrees) and quality beyond which `remarks` report a sliver."""
+_TINY = 1e-300
+"""Avoids a division by zero for degenerate cells."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class MeshReport:
 
     Angles are those between faces of a tetrahedron, in degrees (70.5 in a regular one); aspect is the longest edge over
     the radius of the ball inside, 1 for a regular tetrahedron; quality as in `Mesh.quality`; lengths in mm and volumes
-    in mL, as one reads them; `hollows` are the volumes of closed chambers.
+    in mL; `hollows` are the volumes of closed chambers.
     """
 
     element: str
@@ -46,14 +49,14 @@ class MeshReport:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a person should know before simulating with it; nothing where all is well."""
+        """Defects to know before simulating with it; empty where there are none."""
         told = []
         if self.inverted:
             told.append(f"{self.inverted} cells are inverted")
         if not self.closed:
             told.append("the boundary is open")
         if self.pieces > 1:
-            told.append(f"the mesh falls into {self.pieces} pieces that share no node")
+            told.append(f"the mesh has {self.pieces} pieces without a common node")
         if self.least_angle < _SHARP or self.largest_angle > _FLAT or self.least_quality < _POOR:
             told.append(
                 f"the worst cell is a sliver (angles {self.least_angle:.1f}° to {self.largest_angle:.1f}°, quality "
@@ -91,7 +94,7 @@ def mesh_report(mesh: Mesh) -> MeshReport:
         largest_edge_mm=float(lengths.max()),
         inverted=int((mesh.cell_volumes() <= 0.0).sum()),
         closed=surface.is_closed(),
-        pieces=_piece_count(mesh),
+        pieces=connected(np.repeat(mesh.cells[:, 0], mesh.cells.shape[1]), mesh.cells.ravel(), mesh.node_count)[0],
     )
 
 
@@ -99,10 +102,9 @@ def dihedral_angles(points: FloatArray, tetrahedra: IntArray) -> FloatArray:
     """Angles between the faces of each tetrahedron (m, 4) over `points` (n, 3) m, in degrees, shape (m, 6)."""
     corners = points[tetrahedra][:, _FACES]
     normals = np.cross(corners[:, :, 1] - corners[:, :, 0], corners[:, :, 2] - corners[:, :, 0])
-    normals = normals / np.maximum(np.linalg.norm(normals, axis=2, keepdims=True), 1e-300)
+    normals = normals / np.maximum(np.linalg.norm(normals, axis=2, keepdims=True), _TINY)
     cosines = np.einsum("mpi,mpi->mp", normals[:, _PAIRS[:, 0]], normals[:, _PAIRS[:, 1]])
-    angles: FloatArray = 180.0 - np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0)))
-    return angles
+    return np.asarray(180.0 - np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0))))
 
 
 def aspect_ratios(points: FloatArray, tetrahedra: IntArray) -> FloatArray:
@@ -110,17 +112,6 @@ def aspect_ratios(points: FloatArray, tetrahedra: IntArray) -> FloatArray:
     corners = points[tetrahedra]
     faces = corners[:, _FACES]
     areas = 0.5 * np.linalg.norm(np.cross(faces[:, :, 1] - faces[:, :, 0], faces[:, :, 2] - faces[:, :, 0]), axis=2)
-    inside = 3.0 * np.abs(cell_volumes(points, tetrahedra, "tet4")) / np.maximum(areas.sum(axis=1), 1e-300)
+    inside = 3.0 * np.abs(cell_volumes(points, tetrahedra, "tet4")) / np.maximum(areas.sum(axis=1), _TINY)
     longest = np.linalg.norm(corners[:, _PAIRS[:, 0]] - corners[:, _PAIRS[:, 1]], axis=2).max(axis=1)
-    ratios: FloatArray = longest / (2.0 * np.sqrt(6.0) * np.maximum(inside, 1e-300))
-    return ratios
-
-
-def _piece_count(mesh: Mesh) -> int:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    cells = mesh.cells
-    ends = np.repeat(cells[:, :1], cells.shape[1] - 1, axis=1).ravel(), cells[:, 1:].ravel()
-    graph = coo_array((np.ones(len(ends[0]), np.int8), ends), shape=(mesh.node_count, mesh.node_count))
-    return int(connected_components(graph, directed=False)[0])
+    return np.asarray(longest / (2.0 * np.sqrt(6.0) * np.maximum(inside, _TINY)))

@@ -1,4 +1,4 @@
-"""Where points lie in a mesh: the cell, the weights of its nodes, and the nearest cell for points outside."""
+"""Location of points in a mesh: the cell, the weights of its nodes, and the nearest cell for points outside."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pliant.mesh.mesh import Mesh
 from pliant.mesh.tree import LEAF, STACK, BoxTree, build_tree, holds, squared_distance
 
 _INSIDE = 1e-9
-"""A point counts as inside a cell down to this depth below its faces, in reference coordinates."""
+"""Depth below its faces, in reference coordinates, to which a point counts as inside a cell: rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Location:
-    """Where p points lie.
+    """Location of p points in a mesh.
 
-    cells     (p,) cell that holds the point, or the nearest one
+    cells     (p,) cell that contains the point, or the nearest one
     nodes     (p, k) nodes of that cell
     weights   (p, k) their weights: Σ weights = 1 and Σ weights · nodes = the point, outside too (extrapolated there)
     inside    (p,) whether the point is inside the mesh

@@ -1,12 +1,11 @@
 """Regions of space that select nodes: boxes, planes, spheres, lists of nodes, and what `|`, `&` and `~` make of them.
 
-A region is a plain description; it meets a mesh only in `select` and `nodes`:
+A region does not depend on a mesh; `select` and `nodes` apply it to points:
 
     base = pl.regions.plane(axis="x", at=0.0) & ~pl.regions.sphere((0, 0, 0), 0.005)
     base.nodes(mesh.points, what="clamp of the finger")       # indices, or an error that names region and bounds
 
-Boundaries count as inside, with a slack of 1e-9 of the diagonal of the points, so that a face at x = 0 is found in
-spite of rounding.
+Boundaries count as inside, with a slack of 1e-9 of the diagonal of the points against rounding.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import finite_array, finite_number, non_negative, positive
+from pliant.core.checks import finite_array, finite_number, non_negative, positive, unit_vector
 from pliant.core.errors import InputError, MeshError
 from pliant.core.types import BoolArray, FloatArray, IntArray
 
 _SLACK = 1e-9
-"""Slack of a boundary, relative to the diagonal of the points."""
+"""Slack of a boundary, relative to the diagonal of the points: rounding of coordinates."""
 
 
 class Region(ABC):
-    """A set of points of space, or of node numbers. Combine with `|` (either), `&` (both) and `~` (outside)."""
+    """A set of points of space, or of node indices. Combine with `|` (either), `&` (both) and `~` (outside)."""
 
     @abstractmethod
     def select(self, points: FloatArray) -> BoolArray:
@@ -38,8 +37,9 @@ class Region(ABC):
         points = np.asarray(points)
         indices = np.flatnonzero(self.select(points)).astype(np.int32)
         if len(indices) == 0:
+            span = f"{_text(points.min(axis=0))} to {_text(points.max(axis=0))} m" if len(points) else "nothing"
             raise MeshError(
-                f"{what}: {self} selects none of the {len(points)} nodes, which span {_span(points)}; move or enlarge "
+                f"{what}: {self} selects none of the {len(points)} nodes, which span {span}; move or enlarge "
                 "the region, and check that it is given in metres"
             )
         return indices
@@ -77,11 +77,7 @@ def plane(
         return _Plane(finite_number("at", at, unit="m") * unit, unit, slack)
     if point is None or normal is None or axis is not None or at is not None:
         raise InputError('plane takes either point and normal, or axis and at, e.g. plane(axis="x", at=0.0)')
-    direction = finite_array("normal", normal, shape=(3,))
-    length = float(np.linalg.norm(direction))
-    if length == 0.0:
-        raise InputError("normal of a plane must not be the zero vector")
-    return _Plane(finite_array("point", point, shape=(3,)), direction / length, slack)
+    return _Plane(finite_array("point", point, shape=(3,)), unit_vector("normal of a plane", normal), slack)
 
 
 def sphere(center: Any, radius: float) -> Region:
@@ -90,12 +86,12 @@ def sphere(center: Any, radius: float) -> Region:
 
 
 def nodes(indices: Iterable[int]) -> Region:
-    """The nodes of these numbers, wherever they are."""
+    """The nodes of these indices, at any position."""
     given = np.atleast_1d(np.asarray(list(indices) if not isinstance(indices, np.ndarray) else indices))
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise InputError(f"node numbers must be whole numbers, got {indices!r}; use numpy.flatnonzero for a mask")
+        raise InputError(f"node indices must be integers, got {indices!r}; use numpy.flatnonzero for a mask")
     if given.size and given.min() < 0:
-        raise InputError(f"node numbers must be ≥ 0, got {given.min()}")
+        raise InputError(f"node indices must be ≥ 0, got {given.min()}")
     return _Nodes(np.unique(given).astype(np.int32))
 
 
@@ -125,8 +121,7 @@ class _Plane(Region):
     tolerance: float
 
     def select(self, points: FloatArray) -> BoolArray:
-        on: BoolArray = np.abs((points - self.point) @ self.normal) <= self.tolerance + _slack(points)
-        return on
+        return np.abs((points - self.point) @ self.normal) <= self.tolerance + _slack(points)
 
     def __str__(self) -> str:
         return f"plane through {_text(self.point)} m with normal {_text(self.normal)}, ± {self.tolerance:g} m"
@@ -138,8 +133,7 @@ class _Sphere(Region):
     radius: float
 
     def select(self, points: FloatArray) -> BoolArray:
-        inside: BoolArray = np.linalg.norm(points - self.center, axis=1) <= self.radius + _slack(points)
-        return inside
+        return np.asarray(np.linalg.norm(points - self.center, axis=1) <= self.radius + _slack(points))
 
     def __str__(self) -> str:
         return f"sphere of radius {self.radius:g} m around {_text(self.center)} m"
@@ -181,11 +175,7 @@ class _Union(Region):
         return f"({self.first} | {self.second})"
 
 
-@dataclass(frozen=True, eq=False)
-class _Intersection(Region):
-    first: Region
-    second: Region
-
+class _Intersection(_Union):
     def select(self, points: FloatArray) -> BoolArray:
         return self.first.select(points) & self.second.select(points)
 
@@ -224,12 +214,6 @@ def _slack(points: FloatArray) -> float:
 
 def _text(vector: FloatArray) -> str:
     return "(" + ", ".join(f"{x:.4g}" for x in vector) + ")"
-
-
-def _span(points: FloatArray) -> str:
-    if len(points) == 0:
-        return "nothing"
-    return f"{_text(points.min(axis=0))} to {_text(points.max(axis=0))} m"
 
 
 KINDS: tuple[type[Region], ...] = (_Box, _Plane, _Sphere, _Nodes, _Everything, _Union, _Intersection, _Complement)

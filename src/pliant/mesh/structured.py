@@ -1,7 +1,4 @@
-"""Structured meshes that need no mesher: the box.
-
-Curved shapes built the same way, from hexahedral grids, are in `pliant.mesh.curved`.
-"""
+"""Structured grids without a mesher: the box, and the grids of which `mesh.curved` and `mesh.lattice` are made."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ import numpy as np
 
 from pliant.core.checks import finite_array, positive, positive_count
 from pliant.core.errors import InputError
-from pliant.core.types import IndexArray, IntArray
+from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh.elements import ElementName, element_table
 from pliant.mesh.mesh import Mesh
 
@@ -19,7 +16,7 @@ from pliant.mesh.mesh import Mesh
 def box(size: Any, cells: Any, *, element: ElementName = "tet4") -> Mesh:
     """A box from the origin to `size` (3,) m, with `cells` (3,) cubes along x, y, z.
 
-    Node (i, j, k) has the number (i (ny + 1) + j)(nz + 1) + k. "tet4" splits every cube in six tetrahedra along its
+    Node (i, j, k) has the index (i (ny + 1) + j)(nz + 1) + k. "tet4" splits every cube in six tetrahedra along its
     diagonal 000–111 (Kuhn), "tet10" adds the mid-edge nodes to those after the corners, "hex8" keeps the cubes.
     """
     element_table(element)
@@ -33,7 +30,7 @@ def box(size: Any, cells: Any, *, element: ElementName = "tet4") -> Mesh:
 
 
 def cell_counts(name: str, cells: Any, axes: tuple[str, ...]) -> tuple[int, ...]:
-    """`cells` as one whole number ≥ 1 for each of `axes`."""
+    """`cells` as one integer ≥ 1 for each of `axes`."""
     try:
         counts = tuple(cells)
     except TypeError:
@@ -49,9 +46,26 @@ def grid_hexahedra(counts: tuple[int, ...], *, periodic: tuple[bool, bool, bool]
     i, j, k = (grid.ravel() for grid in np.meshgrid(*[np.arange(count) for count in counts], indexing="ij"))
 
     def node(a: int, b: int, c: int) -> IndexArray:
-        number: IndexArray = ((i + a) % sizes[0] * sizes[1] + (j + b) % sizes[1]) * sizes[2] + (k + c) % sizes[2]
-        return number
+        return np.asarray(((i + a) % sizes[0] * sizes[1] + (j + b) % sizes[1]) * sizes[2] + (k + c) % sizes[2])
 
     lower = [node(0, 0, 0), node(1, 0, 0), node(1, 1, 0), node(0, 1, 0)]
     upper = [node(0, 0, 1), node(1, 0, 1), node(1, 1, 1), node(0, 1, 1)]
     return np.column_stack(lower + upper).astype(np.int32)
+
+
+def grid_quads(index: Any) -> IntArray:
+    """Quadrilaterals (m, 4) of a grid of node indices (a, b), counter-clockwise for axes (first, second)."""
+    corners = (index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:])
+    return np.stack([corner.ravel() for corner in corners], axis=1)
+
+
+def round_section(side: int) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
+    """A grid of `side`² quadrilaterals: points (n, 2) in the square [−1, 1]², the same mapped to the unit disc,
+    quadrilaterals (side², 4) and rim (4 side,).
+    """
+    s = np.linspace(-1.0, 1.0, side + 1)
+    x, y = (grid.ravel() for grid in np.meshgrid(s, s, indexing="ij"))
+    disc = np.column_stack([x * np.sqrt(1.0 - 0.5 * y**2), y * np.sqrt(1.0 - 0.5 * x**2)])
+    index = np.arange(len(disc), dtype=np.int32).reshape(side + 1, side + 1)
+    rim = np.concatenate([index[:-1, 0], index[-1, :-1], index[:0:-1, -1], index[0, :0:-1]])
+    return np.column_stack([x, y]), disc, grid_quads(index), rim

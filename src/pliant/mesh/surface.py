@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,19 +12,19 @@ from pliant.core.checks import finite_array
 from pliant.core.errors import MeshError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh.elements import ELEMENTS, FacetName
-from pliant.mesh.geometry import listed
+from pliant.mesh.geometry import connected, listed
 
 
 @dataclass(frozen=True, eq=False)
 class Surface:
     """A triangulated surface whose triangles refer to the nodes of a volume mesh. Outward: counter-clockwise.
 
-    points           (n, 3) m, the nodes of the whole mesh, so that indices are the same everywhere
+    points           (n, 3) m, all nodes of the mesh, so that node indices are those of the mesh
     triangles        (t, 3) node indices; quadrilaterals give 2 triangles, six-node triangles 4
     facets           (f, 3 | 6 | 4) the faces themselves with all their nodes, for the integration of loads
     facet            "tri3", "tri6" or "quad4"
     facet_cells      (f,) cell that owns each facet, −1 where there is none (a surface loaded from a file)
-    triangle_facets  (t,) facet that each triangle is a part of
+    triangle_facets  (t,) facet that contains each triangle
     """
 
     points: FloatArray
@@ -40,8 +40,7 @@ class Surface:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # pickled arrays come back writable, so a surface is rebuilt through its constructor
-        fields = (self.points, self.triangles, self.facets, self.facet, self.facet_cells, self.triangle_facets)
-        return Surface, fields
+        return Surface, tuple(getattr(self, item.name) for item in fields(self))
 
     @classmethod
     def from_triangles(cls, points: FloatArray, triangles: IntArray) -> Surface:
@@ -53,14 +52,8 @@ class Surface:
         if triangles.min() < 0 or triangles.max() >= len(points):
             bad = np.flatnonzero(((triangles < 0) | (triangles >= len(points))).any(axis=1))
             raise MeshError(f"{listed('triangle', bad)} refer to nodes outside 0…{len(points) - 1}")
-        return cls(
-            points=points,
-            triangles=triangles,
-            facets=triangles,
-            facet="tri3",
-            facet_cells=np.full(len(triangles), -1, dtype=np.int32),
-            triangle_facets=np.arange(len(triangles), dtype=np.int32),
-        )
+        index = np.arange(len(triangles), dtype=np.int32)
+        return cls(points, triangles, triangles, "tri3", facet_cells=np.full_like(index, -1), triangle_facets=index)
 
     @cached_property
     def nodes(self) -> IntArray:
@@ -96,17 +89,14 @@ class Surface:
     def open_edges(self) -> IntArray:
         """Edges used by an odd number of triangles, as pairs of nodes, shape (e, 2)."""
         edges, uses, _ = self._edge_uses
-        open_ones: IntArray = edges[uses % 2 == 1]
-        return open_ones
+        return np.asarray(edges[uses % 2 == 1])
 
     def check_closed(self) -> None:
         """Raise a `MeshError` that names open edges when the surface has any."""
         edges = self.open_edges()
         if len(edges):
-            named = ", ".join(f"{a}–{b}" for a, b in edges[:5])
-            more = f" and {len(edges) - 5} more" if len(edges) > 5 else ""
             raise MeshError(
-                f"the surface is open at {len(edges)} of its edges (between nodes {named}{more}): "
+                f"the surface is open at {len(edges)} of its edges (between nodes {_named(edges)}): "
                 "it encloses no volume; close the holes or merge the duplicated vertices"
             )
 
@@ -115,10 +105,8 @@ class Surface:
         edges, uses, balance = self._edge_uses
         wrong = edges[(uses % 2 == 0) & (balance != 0)]
         if len(wrong):
-            named = ", ".join(f"{a}–{b}" for a, b in wrong[:5])
-            more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
             raise MeshError(
-                f"neighbouring triangles are oriented against each other at the edges between nodes {named}{more}; "
+                f"neighbouring triangles have opposite orientations at the edges between nodes {_named(wrong)}; "
                 "reverse the node order of the wrong ones so that all are counter-clockwise from outside"
             )
 
@@ -128,42 +116,30 @@ class Surface:
         Triangles are connected where they share an edge. Every shell refers to the same `points`.
         """
         count, labels = self._shells
-        parts = [self._part(np.flatnonzero(labels == i)) for i in range(count)]
-        return sorted(parts, key=lambda part: -part.volume())
+        shells = [self.selected(np.flatnonzero(labels == i)) for i in range(count)]
+        return sorted(shells, key=lambda shell: -shell.volume())
 
     def flipped(self) -> Surface:
-        """The same surface seen from the other side, e.g. a cavity's shell oriented out of its air."""
-        turned = {"tri3": [0, 2, 1], "tri6": [0, 2, 1, 5, 4, 3], "quad4": [0, 3, 2, 1]}[self.facet]
-        return Surface(
-            points=self.points,
-            triangles=self.triangles[:, [0, 2, 1]],
-            facets=self.facets[:, turned],
-            facet=self.facet,
-            facet_cells=self.facet_cells,
-            triangle_facets=self.triangle_facets,
-        )
+        """The same surface with opposite orientation, e.g. a cavity's shell oriented out of its air."""
+        reverse = {"tri3": [0, 2, 1], "tri6": [0, 2, 1, 5, 4, 3], "quad4": [0, 3, 2, 1]}[self.facet]
+        return replace(self, triangles=self.triangles[:, [0, 2, 1]], facets=self.facets[:, reverse])
 
     def with_points(self, points: FloatArray) -> Surface:
         """The same triangles over other `points` (n, 3) m, e.g. the deformed ones."""
-        checked = np.array(finite_array("points", points, shape=self.points.shape))
-        return Surface(checked, self.triangles, self.facets, self.facet, self.facet_cells, self.triangle_facets)
+        return replace(self, points=np.array(finite_array("points", points, shape=self.points.shape)))
 
     def selected(self, facets: IndexArray) -> Surface:
         """The part of the surface made of the given facets (indices or mask)."""
         chosen = np.arange(len(self.facets))[facets]
-        return self._part(chosen)
-
-    def _part(self, facets: IndexArray) -> Surface:
-        new_number = np.full(len(self.facets), -1, dtype=np.int32)
-        new_number[facets] = np.arange(len(facets), dtype=np.int32)
-        kept = new_number[self.triangle_facets] >= 0
-        return Surface(
-            points=self.points,
+        new_index = np.full(len(self.facets), -1, dtype=np.int32)
+        new_index[chosen] = np.arange(len(chosen), dtype=np.int32)
+        kept = new_index[self.triangle_facets] >= 0
+        return replace(
+            self,
             triangles=self.triangles[kept],
-            facets=self.facets[facets],
-            facet=self.facet,
-            facet_cells=self.facet_cells[facets],
-            triangle_facets=new_number[self.triangle_facets[kept]],
+            facets=self.facets[chosen],
+            facet_cells=self.facet_cells[chosen],
+            triangle_facets=new_index[self.triangle_facets[kept]],
         )
 
     @cached_property
@@ -179,19 +155,19 @@ class Surface:
 
     @cached_property
     def _shells(self) -> tuple[int, IntArray]:
-        """Number of shells and the shell of each facet (f,), facets being joined across edges of triangles."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
+        """Count of shells and the shell of each facet (f,); facets are connected across edges of triangles."""
         directed = self.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2).astype(np.int64)
         keys = directed.min(axis=1) * len(self.points) + directed.max(axis=1)
         owner = np.repeat(self.triangle_facets, 3)
         order = np.argsort(keys, kind="stable")
         same = keys[order][1:] == keys[order][:-1]
-        pairs = (owner[order][:-1][same], owner[order][1:][same])
-        graph = coo_array((np.ones(len(pairs[0])), pairs), shape=(len(self.facets),) * 2)
-        count, labels = connected_components(graph, directed=False)
-        return int(count), labels
+        return connected(owner[order][:-1][same], owner[order][1:][same], len(self.facets))
+
+
+def _named(edges: IntArray) -> str:
+    """The first five edges by their nodes, and the count of the others."""
+    more = f" and {len(edges) - 5} more" if len(edges) > 5 else ""
+    return ", ".join(f"{a}–{b}" for a, b in edges[:5]) + more
 
 
 def extract_surface(points: FloatArray, cells: IntArray, element: str) -> Surface:
@@ -232,5 +208,4 @@ def _boundary_faces(corners: IntArray, owners: IntArray) -> IndexArray:
             f"the face of nodes {', '.join(map(str, keys[starts[first]]))} is shared by {uses[first]} cells "
             f"({listed('cell', sharing)}); a face may be shared by two: remove overlapping or repeated cells"
         )
-    alone: IndexArray = order[starts[uses == 1]]
-    return alone
+    return np.asarray(order[starts[uses == 1]])

@@ -1,8 +1,7 @@
 """A bounding-box tree over boxes that do not move, in flat arrays for kernels.
 
-The items are sorted along a Morton curve; node v of the tree covers leaves in a row and has the children 2v + 1 and
-2v + 2 (a complete binary tree). Leaves hold up to `LEAF` items. Used to locate points in meshes at rest; moving
-surfaces have a tree of their own in the collision room.
+The items are sorted along a Morton curve; node v of the complete binary tree has the children 2v + 1 and 2v + 2. Leaves
+have up to `LEAF` items. It locates points in meshes at rest; moving surfaces have a tree of their own in `collision`.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IntArray
 
 LEAF = 4
+"""Items of a leaf: few enough to test one by one, and a tree four times smaller."""
 STACK = 128
 """Depth of the stack of a traversal; a tree of n leaves needs log₂ n + 1."""
 
@@ -30,7 +30,7 @@ class BoxTree:
 
     @property
     def first_leaf(self) -> int:
-        """Number of the first leaf node; leaf i holds the items order[LEAF i : LEAF (i + 1)]."""
+        """Index of the first leaf node; leaf i contains the items order[LEAF i : LEAF (i + 1)]."""
         return len(self.lower) // 2
 
 
@@ -47,7 +47,7 @@ def build_tree(lower: FloatArray, upper: FloatArray) -> BoxTree:
 
 
 def _morton(centers: FloatArray) -> NDArray[np.uint64]:
-    """Position of each center along a Z curve of 2⁶³ places in the cube around them."""
+    """Position of each center along a Z curve of 2⁶³ cells in the cube around them."""
     extent = max(float(np.ptp(centers, axis=0).max()), np.finfo(float).tiny)
     cells = np.minimum((centers - centers.min(axis=0)) / extent * 2**21, 2**21 - 1).astype(np.uint64)
     for shift, mask in (

@@ -1,9 +1,9 @@
 """The contract of a body: what every kind offers to constraints, steppers, states, recordings and files.
 
-A body is written by a person as a frozen `Body` (`pl.Volume`, `pl.Beam`…) and compiled into a frozen `Model`. The state
-of a model is a pair of arrays (q, v) whose shapes are its own affair; others read it through the members below. A kind
-lives in a folder of its own, `models/<kind>/`, and is made known by one line in `models/kinds.py` or, outside the
-library, by one call of `models.kinds.register`. What a kind does not offer raises an `InputError` that says so.
+A user defines a body as a frozen `Body` (`pl.Volume`, `pl.Beam`…); it is compiled into a frozen `Model`. The state of a
+model is a pair of arrays (q, v) of its own shapes; others read it through the members below. A kind lives in its own
+folder, `models/<kind>/`, and is registered by one line in `models/kinds.py` or, outside the library, by one call of
+`models.kinds.register`. A member that a kind does not offer raises an `InputError`.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from pliant.models.pieces import Ends, Pieces
 
 if TYPE_CHECKING:
     from pliant.models.axis import Axis
-    from pliant.models.contact_shape import ContactShape
     from pliant.models.free_modes import FreeModes
     from pliant.models.model import StepStart, Trial
     from pliant.models.point_map import PointMap
-    from pliant.models.skin import Skin
+    from pliant.models.surfaces import ContactShape, Skin
+
+
+STATIONS = 5
+"""Outlines along each element of a drawn slender body: enough to show it bent."""
 
 
 class ContactRole(IntEnum):
-    """What a body brings to a contact. Of two bodies the one of the lower role is the first: its points meet the
-    surface or the solid of the second.
-    """
+    """Role of a body in a contact. Points of the body of the lower role meet the surface or the solid of the other."""
 
     BALLS = 0
     SURFACE = 1
@@ -42,16 +43,16 @@ class ContactRole(IntEnum):
 
 
 class Body:
-    """A body as a person writes it, to be added to a scene; the handle by which it is named ever after."""
+    """A body as a user defines it and adds it to a scene; it is the handle of the body from then on."""
 
     name: str
 
     slender: ClassVar[bool] = False
-    """Whether it has an axis, along which others slide and with which it touches them."""
+    """Whether it has an axis, along which other bodies slide and which makes contact."""
     has_frames: ClassVar[bool] = True
-    """Whether its embedded points have frames, which turn with the body."""
+    """Whether its embedded points have frames, which rotate with the body."""
     placeable: ClassVar[bool] = True
-    """Whether `scene.add(body, position=, rotation=)` places it; otherwise it says itself where it stands."""
+    """Whether `scene.add(body, position=, rotation=)` places it; otherwise it has a pose of its own."""
     contact_role: ClassVar[ContactRole] = ContactRole.BALLS
     takes_fibres: ClassVar[bool] = False
     """Whether fibres, such as the tubes in which cables run, can be part of it."""
@@ -59,24 +60,22 @@ class Body:
     """Whether there is self-contact for it."""
 
     def placement(self, position: Any, rotation: Any) -> Any:
-        """Where it stands, rotated about its origin, then translated: as a pose (4, 3), position (m) and rotation."""
-        place = np.zeros(3) if position is None else finite_array("position", position, shape=(3,))
-        return np.vstack([place, np.eye(3) if rotation is None else rotation_matrix(rotation)])
+        """Its pose (4, 3), position (m) and rotation, when rotated about its origin and then translated."""
+        origin = np.zeros(3) if position is None else finite_array("position", position, shape=(3,))
+        return np.vstack([origin, np.eye(3) if rotation is None else rotation_matrix(rotation)])
 
     def pieces(self, points: FloatArray, ends: Sequence[Ends], *, what: str, reach: float = 0.0) -> Pieces:
-        """Pieces of a cable with `ends` among `points` (p, 3), m, in the frame in which the body was made."""
+        """Segments of a cable with `ends` among `points` (p, 3), m, in the frame in which the body was made."""
         return Pieces(self, points, ends, what, reach)
 
     def region_points(self, placement: Any, region: Any, *, what: str) -> FloatArray:
-        """Where the nodes that `region` selects stand when the world begins, (k, 3), m."""
+        """Positions, when the world begins, of the nodes that `region` selects, (k, 3), m."""
         raise InputError(f"a region selects nodes of a volume, a beam or a rod; {self.name!r} is none: give points")
 
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What else of a scene belongs to a body: loads, supports and fibres on it, and sets of nodes that actuators
-    couple.
-    """
+    """What a scene adds to a body: loads, supports, fibres, and sets of nodes that actuators couple."""
 
     loads: Sequence[Any] = ()
     supports: Sequence[Any] = ()
@@ -84,16 +83,20 @@ class Parts:
     fibres: Sequence[Any] = ()
 
     def refuse(self, body: Body, *kinds: str) -> None:
-        """An error where the body is given parts of `kinds` ("loads", "supports"…), which it does not take."""
+        """Raise an error where the body has parts of `kinds` ("loads", "supports"…), which it does not take."""
         for kind in kinds:
             for part in getattr(self, kind):
                 raise InputError(f"{body.name!r} is a {type(body).__name__}, which takes no {type(part).__name__}")
 
 
-class Model:
-    """A compiled body: what has unknowns of its own.
+NO_PARTS = Parts()
+"""A body without loads, supports, fibres and couplings."""
 
-    `spec` is what a person wrote, the handle of the body; `held` are the constrained unknowns, of the shape of dx.
+
+class Model:
+    """A compiled body: frozen, with unknowns of its own.
+
+    `spec` is the body as the user defined it; `constrained` marks the constrained unknowns, of the shape of dx.
     """
 
     spec: Any
@@ -104,24 +107,24 @@ class Model:
 
     @classmethod
     def compiled(cls, spec: Any, placement: Any, parts: Parts) -> Model:
-        """The model of `spec`, standing where its `placement` says, with its loads and supports."""
+        """The model of `spec` at its `placement`, with its loads and supports."""
         raise NotImplementedError
 
     @classmethod
     def require(cls, model: Model, what: str) -> Self:
-        """`model`, which has to be of this kind for `what`; otherwise an error."""
+        """`model`, if it is of this kind, as `what` needs; otherwise an error."""
         if not isinstance(model, cls):
             raise InputError(f"{what} is for a {cls.__name__.removesuffix('Model').lower()}; {model.name!r} is none")
         return model
 
     @property
     def has_frames(self) -> bool:
-        """Whether its embedded points have frames, which turn with the body."""
+        """Whether its embedded points have frames, which rotate with the body."""
         return bool(self.spec.has_frames)
 
     @property
     def name(self) -> str:
-        """How the body is called."""
+        """Name of the body."""
         return str(self.spec.name)
 
     @property
@@ -136,7 +139,7 @@ class Model:
         raise NotImplementedError
 
     def trial(self, start: StepStart) -> Trial:
-        """A step in the making."""
+        """A step from `start`, at dx = 0."""
         raise NotImplementedError
 
     def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
@@ -154,12 +157,12 @@ class Model:
     # Quasi-static solves
 
     def free_modes(self, q: FloatArray) -> FreeModes | None:
-        """The rigid motions at q that its supports leave open; None where they resist all six."""
+        """The rigid motions at q that its supports leave free; None where they resist all six."""
         return None
 
     @property
     def min_inertia_correction(self) -> float:
-        """Multiple of the mass that a quasi-static solve adds at least, as a fraction of the stiffness; 0 as a rule."""
+        """Least inertia correction of a quasi-static solve, as a fraction of the stiffness; usually 0."""
         return 0.0
 
     def constrain_base(self, system: Any) -> tuple[int, float] | None:
@@ -169,29 +172,29 @@ class Model:
         return None
 
     def is_inverted(self, q: FloatArray) -> bool:
-        """Whether some part of it is turned inside out, which its energy does not forbid."""
+        """Whether some element is inverted, which its energy does not forbid."""
         return False
 
     # Points and lines on the body
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> PointMap:
-        """The map of embedded points (p, 3), m, given in the frame in which the body was made (its mesh, the points of
-        a beam, the axes of a rigid body), or with `placed` where they stand when the world begins.
+        """The map of embedded points (p, 3), m, given in the frame in which the body was made (that of its mesh, of the
+        points of a beam, of a rigid body), or, with `placed`, at their positions when the world begins.
 
-        A point farther outside a mesh, or off a beam or a rod, than `reach` (m) is an error that names it as `what`.
+        A point more than `reach` (m) outside a mesh, or off a beam or a rod, is an error that names it as `what`.
         """
         raise NotImplementedError
 
     def contact_shape(self, exclude: Any = None) -> ContactShape:
-        """With what it touches others; points of it in the region `exclude` take no part."""
+        """Its geometry for contacts, without its points in the region `exclude`."""
         raise InputError(f"{self.name!r} cannot touch other bodies")
 
     def axis(self) -> Axis:
         """The axis of a slender body; an error for the others."""
         raise InputError(f"{self.name!r} has no axis to slide on; beams and rods have")
 
-    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
-        """The surface as it is drawn and recorded; `stations` and `every` coarsen that of a slender body."""
+    def skin(self, *, stations: int = STATIONS, every: int = 1) -> Skin:
+        """Its drawn and recorded surface; `stations` and `every` coarsen that of a slender body."""
         raise NotImplementedError
 
     # Read-outs of a state

@@ -1,4 +1,4 @@
-"""Rigid motions that no support resists, and what a quasi-static solve does with them."""
+"""Rigid motions that no support resists, and their treatment in quasi-static solves (inertia relief)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Product = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class FreeModes:
-    """The rigid motions of a body that its supports leave open, M-orthonormal: `modes` (unknowns, f).
+    """Rigid motions of a body that its supports leave free, M-orthonormal: `modes` Φ (unknowns, f), `weighted` M Φ.
 
-    `twists` (6, f) are their translations and rotations about `center`, the centre of mass.
+    `twists` (6, f) are their translations and rotations about the centre of mass.
     """
 
     modes: FloatArray
@@ -26,25 +26,23 @@ class FreeModes:
 
     @property
     def count(self) -> int:
-        """How many of the six rigid motions are open."""
+        """How many of the six rigid motions are free."""
         return int(self.modes.shape[1])
 
     def balanced(self, r: FloatArray) -> FloatArray:
         """r less the inertia forces of the rigid acceleration it would cause: a load that needs no support."""
         flat = r.ravel()
-        rest: FloatArray = (flat - self.weighted @ (self.modes.T @ flat)).reshape(r.shape)
-        return rest
+        return np.asarray((flat - self.weighted @ (self.modes.T @ flat)).reshape(r.shape))
 
     def without_rigid_motion(self, dx: FloatArray, compliance: FloatArray) -> FloatArray:
-        """dx with its rigid part, in the sense of M, held by inertia forces: ΦᵀM (dx − A⁻¹MΦ a) = 0.
+        """dx less the rigid motion A⁻¹MΦ a that makes it M-orthogonal to rigid motions: ΦᵀM (dx − A⁻¹MΦ a) = 0.
 
-        `compliance` is A⁻¹MΦ (unknowns, f). Simply dropping the rigid part would spoil Newton's convergence, since dead
-        loads give rotations a stiffness.
+        `compliance` is A⁻¹MΦ (unknowns, f). A plain projection of dx would spoil Newton's convergence, since dead loads
+        give rotations a stiffness.
         """
         flat = dx.ravel()
         a = np.linalg.solve(self.weighted.T @ compliance, self.weighted.T @ flat)
-        rest: FloatArray = (flat - compliance @ a).reshape(dx.shape)
-        return rest
+        return np.asarray((flat - compliance @ a).reshape(dx.shape))
 
     def acceleration(self, r: FloatArray) -> FloatArray:
         """Linear and angular acceleration (6,) in m/s² and rad/s² that r would cause."""
@@ -52,20 +50,18 @@ class FreeModes:
 
 
 def is_pinned(points: FloatArray) -> bool:
-    """Whether points (k, 3), m, that are held span a triangle that is not too narrow: no rigid motion is then open."""
+    """Whether fixed points (k, 3), m, span a triangle that is not too narrow, so that no rigid motion is free."""
     if len(points) < 3:
         return False
     arms = points - points[0]
     far = arms[int(np.einsum("ki,ki->k", arms, arms).argmax())]
     normals = np.cross(far, arms)
     length = float(far @ far)
-    return float(np.einsum("ki,ki->k", normals, normals).max()) > 1e-6 * length * length
+    return float(np.einsum("ki,ki->k", normals, normals).max()) > 1e-6 * length * length  # height > base/1000
 
 
 def motions_of_points(q: FloatArray, mass: FloatArray) -> tuple[FloatArray, float]:
-    """Translations and rotations of the points q (n, 3) about their centre of mass, (n, 3, 6), and their size, m: by
-    which rotations are divided.
-    """
+    """Rigid motions (n, 3, 6) of points q (n, 3) about their centre of mass, and the length, m, of unit rotations."""
     arm = q - mass @ q / mass.sum()
     size = float(np.abs(arm).max())
     motions = np.zeros((*q.shape, 6))
@@ -76,7 +72,7 @@ def motions_of_points(q: FloatArray, mass: FloatArray) -> tuple[FloatArray, floa
 
 
 def motions_of_frames(q: FloatArray, mass: FloatArray) -> tuple[FloatArray, float]:
-    """The same of points that have frames, which turn with them, (n, 2, 3, 6)."""
+    """The same for points with frames, which rotate with them, (n, 2, 3, 6)."""
     points, size = motions_of_points(q[:, 0], mass)
     motions = np.zeros((len(q), 2, 3, 6))
     motions[:, 0] = points
@@ -85,9 +81,7 @@ def motions_of_frames(q: FloatArray, mass: FloatArray) -> tuple[FloatArray, floa
 
 
 def open_modes(constrained: BoolArray, motions: FloatArray, size: float, weigh: Product) -> FreeModes | None:
-    """Those of the rigid `motions` (…, 6) that move no unknown of `constrained` (…), M-orthonormal; None where there is
-    none. `weigh` is the product with M.
-    """
+    """The rigid `motions` (…, 6) that move no unknown of `constrained`, M-orthonormal (`weigh` gives M x); or None."""
     fixed = motions[constrained]
     small = fixed if len(fixed) <= 6 else np.linalg.qr(fixed, mode="r")  # the same singular values and right vectors
     _, singular, rows = np.linalg.svd(small, full_matrices=True) if len(fixed) else (None, np.zeros(0), np.eye(6))

@@ -29,10 +29,10 @@ _SKINS: dict[str, type] = {BarycentricMap.__name__: BarycentricMap}
 
 
 def register(body: type[Body], model: type[Model], *, stored: tuple[type, ...] = (), skin: type | None = None) -> None:
-    """Make a kind of body known: what a person writes, and the model that it is compiled into.
+    """Register a kind of body: the class that users write, and the model that it is compiled into.
 
-    `stored` are further frozen dataclasses that its fields may hold, so that files can; `skin` is the map of the points
-    of its drawn surface where that is one of its own.
+    `stored` are further frozen dataclasses that its fields may hold in files; `skin` is the map of the points of its
+    drawn surface, if that is a class of its own.
     """
     _MODELS[body] = model
     _STORED.update({kind.__name__: kind for kind in (body, *stored)})

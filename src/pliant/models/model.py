@@ -1,8 +1,7 @@
-"""The contract between models and steppers: a step of a model in the making.
+"""The contract between models and steppers: one step of one model.
 
-What a model is says `models.body`. A trial is one step of one
-model: it holds the displacement dx found so far and gives the residual and the matrix there. Rows act on models
-through dx alone.
+`models.body` says what a model is. A trial is a step of a model at a displacement dx: it gives the residual and the
+matrix there. Rows act on models through dx alone.
 """
 
 from __future__ import annotations
@@ -11,8 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
+import numpy as np
 from scipy import sparse
 
+from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
@@ -21,9 +22,7 @@ from pliant.models.workspace import Workspace
 
 
 class StepStart(NamedTuple):
-    """What a step of a model starts from: its q and v, the time discretisation, gravity (3,) m/s², the controls by
-    handle, and memory to use again.
-    """
+    """Start of a step of a model: q, v, time discretisation, gravity (3,) m/s², controls by handle, workspace."""
 
     q: FloatArray
     v: FloatArray
@@ -47,26 +46,22 @@ class Factor(Protocol):
 
 
 class GeometricStiffness:
-    """Stiffness K that the forces of rows add to the matrix of one model, −λ ∂²δ/∂q², symmetric.
+    """Symmetric stiffness K = −λ ∂²δ/∂q² that the forces of rows add to the matrix of one model.
 
-    A kind of its own says how K enters the matrix that a model stores.
+    Subclasses say how K enters the matrix that a model stores.
     """
 
     of_stress: ClassVar[bool] = False
-    """Whether K cancels the stiffness of stresses where a part rotates: a tangent that leaves out the latter leaves out
-    K too.
-    """
+    """Whether K cancels the stiffness of stresses where a part rotates; a tangent without the latter omits K too."""
 
     def add_to(self, matrix: FloatArray) -> None:
-        """Add K to `matrix`, stored as the model stores its own: blocks (b, 3, 3) of its pattern, or (n, n) over its
-        active unknowns.
-        """
+        """Add K to `matrix` as the model stores it: blocks (b, 3, 3) of its pattern, or (n, n) over active unknowns."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixStiffness(GeometricStiffness):
-    """A stiffness `K` that is there as the model stores it."""
+    """A stiffness `K` in the form that the model stores."""
 
     K: FloatArray
 
@@ -75,120 +70,66 @@ class MatrixStiffness(GeometricStiffness):
         matrix += self.K
 
 
-class System(Protocol):
+class System:
     """A dx = r of one model. `r` has the shape of dx, in N (and N·m), and is zero at constrained unknowns."""
 
     r: FloatArray
-
-    @property
-    def constrained_dx(self) -> FloatArray | None:
-        """Prescribed motion of the constrained unknowns, of the shape of dx; None where they stay."""
+    constrained_dx: FloatArray | None
+    """Prescribed motion of the constrained unknowns, of the shape of dx; None where they stay."""
+    elastic: ClassVar[bool] = True
+    """Whether the model has stiffness of its own, which inertia can be compared with."""
 
     def factorize(self) -> Factor:
         """Numeric factor of A; a `SingularError` where A is not positive definite."""
+        raise NotImplementedError
 
     def product(self, x: FloatArray) -> FloatArray:
-        """A x at the free unknowns, zero at held ones."""
+        """A x at the free unknowns, zero at constrained ones."""
+        raise NotImplementedError
 
-    @property
-    def elastic(self) -> bool:
-        """Whether the model has stiffness of its own, which inertia can be compared with."""
-
-    def add_mass(self, share: float) -> None:
-        """A += σ M with σ such that its diagonal is about `share` of that of A; of a model without stiffness, `share`
-        of that of a step of 10 ms.
+    def add_mass(self, fraction: float) -> None:
+        """A += σ M with σ such that the diagonal of σ M is about `fraction` of that of A; for a model without
+        stiffness, `fraction` of that of a step of 10 ms.
         """
+        raise NotImplementedError
 
     def add_stiffness(self, K: GeometricStiffness) -> None:
         """A += K, unless this is a tangent without the stiffness of loads."""
+        raise NotImplementedError
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, of the shape of dx."""
+        raise NotImplementedError
 
-    def release(self, factor: Factor) -> None:
-        """Hand the memory of A and of its factor back."""
+    def release(self, factor: Any) -> None:
+        """Return the memory of A and of its factor to the workspace, where they come from one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    """r = external − internal − inertial forces, of the shape of dx; `scale` is the largest norm in it, inf where a
-    material is undefined.
+    """r = external − internal − inertial forces, of the shape of dx; `scale` is the largest norm of these forces, inf
+    where a material law is undefined.
     """
 
     r: FloatArray
     scale: float
 
 
-class Trial(Protocol):
-    """One step of one model in the making, from (q, v) under given controls, at one displacement; it never changes.
+class Trial:
+    """One step of one model from (q, v) under given controls, at the displacement `dx`; it never changes.
 
-    `dx` is the displacement. `load_fraction` in [0, 1] is how far constrained DoFs go of their way.
+    `load_fraction` in [0, 1] is the fraction of their prescribed motion that constrained unknowns go.
     """
 
-    @property
-    def dx(self) -> FloatArray:
-        """The displacement."""
-
-    @property
-    def load_fraction(self) -> float:
-        """How far constrained DoFs go of their way."""
-
-    @property
-    def velocity_offset(self) -> FloatArray | None:
-        """v⁺ − dx/h of implicit Euler, of the shape of dx; None where it is zero."""
-
-    @property
-    def model(self) -> Any:
-        """The model that moves."""
-
-    def at(self, dx: FloatArray) -> Self:
-        """The same step at another displacement."""
-
-    def loaded(self, fraction: float) -> Self:
-        """The same step at another fraction of the load increment."""
-
-    def residual(self) -> Residual:
-        """Residual at dx."""
-
-    def linearize(self, tangent: Tangent) -> tuple[System, Residual]:
-        """A and r at dx."""
-
-    def must_move(self) -> bool:
-        """Whether held unknowns are not yet where they have to go."""
-
-    def positions(self) -> FloatArray:
-        """q at the end of the step, for the dx so far."""
-
-    def evaluation_point(self) -> FloatArray:
-        """q at which forces are evaluated."""
-
-    def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
-        """The displacement dx followed by `scale` × step; rotations follow by exp."""
-
-    def coordinate_scale(self) -> FloatArray:
-        """Largest coordinates, to be broadcast to the shape of dx: what the last bits of q are relative to."""
-
-    def velocities(self) -> FloatArray:
-        """v at the end of the step, for the dx so far."""
-
-    def reduced_force(self, force: FloatArray) -> FloatArray:
-        """What is left of forces, of the shape of dx, N (and N·m), that the motions of the model feel."""
-
-    def full_residual(self, along: Residual, push: FloatArray | None) -> Residual:
-        """The residual of the model with all its motions, of which supports bear what is at held unknowns, where that
-        along the motions it has is `along`; with the forces `push` of rows, of the shape of dx, N (and N·m), in both.
-        """
-
-    def accept(self, q: FloatArray) -> None:
-        """The step has led to q."""
-
-
-class TrialBase:
-    """What trials share. Those of reduced models override what concerns forces that their motions do not feel."""
-
-    dx: FloatArray
-    load_fraction: float
     velocity_offset: FloatArray | None = None
+    """v⁺ − dx/h of implicit Euler, of the shape of dx; None where it is zero."""
+
+    def __init__(self, model: Any, start: StepStart) -> None:
+        self._q, self._v, self._scheme, self._gravity, self._controls, workspace = start
+        self.model: Any = model
+        self.dx: FloatArray = np.zeros(model.constrained.shape)
+        self.load_fraction = 1.0
+        self.workspace = workspace or Workspace()
 
     def at(self, dx: FloatArray) -> Self:
         """The same step at the displacement `dx`; what was computed from the start of the step is shared."""
@@ -198,13 +139,61 @@ class TrialBase:
         """The same step at another fraction of the load increment."""
         return evolve(self, load_fraction=fraction)
 
+    def driven(self, motion: FloatArray) -> Self:
+        """The same step with `motion`, of the shape of dx, added to the prescribed motion of constrained unknowns."""
+        raise InputError(f"supports of {self.model.name!r} cannot move")
+
+    def residual(self) -> Residual:
+        """Residual at dx."""
+        raise NotImplementedError
+
+    def linearize(self, tangent: Tangent) -> tuple[Any, Residual]:
+        """The `System` A dx = r at dx, and the residual there."""
+        raise NotImplementedError
+
+    def remaining_motion(self) -> FloatArray | None:
+        """Motion that constrained unknowns still have to make, zero at free ones; None where there is none."""
+        return None
+
+    def must_move(self) -> bool:
+        """Whether constrained unknowns are not yet at their prescribed positions."""
+        return self.remaining_motion() is not None
+
+    def positions(self) -> FloatArray:
+        """q at the end of the step."""
+        return self._advanced(1.0)
+
+    def evaluation_point(self) -> FloatArray:
+        """q at which forces are evaluated, after the fraction θ of the step."""
+        return self._advanced(self._scheme.theta)
+
+    def velocities(self) -> FloatArray:
+        """v at the end of the step."""
+        return self._scheme.next_velocity(self.dx, self._v)
+
+    def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
+        """The displacement dx followed by `scale` × step; rotations are composed by exp."""
+        raise NotImplementedError
+
+    def coordinate_scale(self) -> FloatArray:
+        """Largest coordinates, to be broadcast to the shape of dx: the round-off error of q is relative to them."""
+        raise NotImplementedError
+
     def reduced_force(self, force: FloatArray) -> FloatArray:
-        """The forces themselves, of the shape of dx, N (and N·m)."""
+        """The part of forces, of the shape of dx, N (and N·m), that does work in the motions of the model: all of them,
+        unless the model is a reduced one.
+        """
         return force
 
     def full_residual(self, along: Residual, push: FloatArray | None) -> Residual:
-        """The residual itself."""
+        """Full-order residual, including reactions at constrained unknowns. `along` is the reduced-order residual,
+        `push` the constraint forces already included in it, of the shape of dx, N (and N·m).
+        """
         return along
 
     def accept(self, q: FloatArray) -> None:
-        """Nothing to remember of q."""
+        """The step is accepted with q at its end."""
+
+    def _advanced(self, fraction: float) -> FloatArray:
+        """q after `fraction` of dx."""
+        raise NotImplementedError

@@ -1,8 +1,8 @@
-"""How far riding points can have moved against each other, without asking where they are: from their bodies alone.
+"""Bound of the relative motion of embedded points from the motion of their bodies alone.
 
-Points come in groups, each with points of two sides that may meet, as the two flanks of a gap. A rigid motion brings
-nobody nearer: of what the ends of a group's pieces moved since `then`, that of the group's first end is taken off, with
-the turn of its frame where it has one. What remains bounds the change of any distance between the two sides.
+Points come in groups, each with points of two sides that may meet, as the two flanks of a gap. A rigid motion changes
+no distance: from the motion of the carriers of a group since `then`, that of the group's first carrier is subtracted,
+with the rotation of its frame where it has one. The rest bounds the change of any distance between the two sides.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from pliant.models.point_map import PointMap
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedGroups:
-    """One side of g groups: which ends of which pieces its riding points follow, and how they may exaggerate that.
+    """One side of g groups: the carriers that its embedded points follow, and bounds of how they amplify that motion.
 
-    pieces        (m, e) ends of the pieces that a group's points ride on, those of group k from `start[k]` on: two
-                  nodes of a beam, one node of a volume, the frame of a rigid body, on a rod the point itself
-    stretch       (g,) how far a point moves at most when all ends move by one
-    arm           (g,) m, the same when the frames at the ends turn by one
-    bow           what the longest piece adds to the arm, as a share of its length
+    pieces        (m, e) carriers of a group's points, those of group k from `start[k]` on: two nodes of a beam, one
+                  node of a volume, the frame of a rigid body, on a rod the point itself
+    stretch       (g,) largest motion of a point when all carriers move by one
+    arm           (g,) m, the same when the frames of the carriers rotate by one
+    bow           what the longest element adds to the arm, as a fraction of its length
     """
 
-    riders: PointMap
+    map: PointMap
     start: IntArray
     pieces: IntArray
     stretch: FloatArray
@@ -37,23 +37,22 @@ class EmbeddedGroups:
     bow: float
 
     @classmethod
-    def build(cls, riders: PointMap, points: Any, groups: Any, count: int) -> EmbeddedGroups:
-        """Point `points[j]` of the map `riders` belongs to group `groups[j]` of `count`; it may belong to several."""
+    def build(cls, points_map: PointMap, points: Any, groups: Any, count: int) -> EmbeddedGroups:
+        """Point `points[j]` of the map `points_map` belongs to group `groups[j]` of `count`, or to several."""
         which, own = np.asarray(points, np.int64), np.asarray(groups, np.int64)
-        carrier_bound = riders.carrier_bound(which)
-        ends, stretch, arm = carrier_bound.carriers, carrier_bound.stretch, carrier_bound.arm
+        bound = points_map.carrier_bound(which)
+        ends, stretch, arm = bound.carriers, bound.stretch, bound.arm
         repeats = len(ends) // max(len(which), 1)
         distinct = np.unique(np.column_stack([np.repeat(own, repeats), ends]), axis=0)
         start = np.searchsorted(distinct[:, 0], np.arange(count + 1)).astype(np.int32)
         widest, longest = np.zeros(count), np.zeros(count)
         np.maximum.at(widest, own, stretch)
         np.maximum.at(longest, own, arm)
-        return cls(riders, start, np.ascontiguousarray(distinct[:, 1:], np.int32), widest, longest, carrier_bound.bow)
+        return cls(points_map, start, np.ascontiguousarray(distinct[:, 1:], np.int32), widest, longest, bound.bow)
 
     def ends(self, q: FloatArray) -> FloatArray:
-        """Places and, where there are any, frames (k = 4, else 1) of the pieces' ends, (m, e, k, 3), m."""
-        places: FloatArray = self.riders.carriers(q)[self.pieces]
-        return places
+        """Positions and, where there are any, frames (k = 4, else 1) of the carriers, (m, e, k, 3), m."""
+        return np.asarray(self.map.carriers(q)[self.pieces])
 
     def updated(self, then: FloatArray, q: FloatArray, groups: Any) -> FloatArray:
         """`then`, but as `ends` of the body at q for the `groups` (g,) that are True."""
@@ -63,7 +62,7 @@ class EmbeddedGroups:
     def parts(self, q: FloatArray, then: FloatArray) -> tuple[Any, ...]:
         """What the kernel reads."""
         return (
-            frozen(self.riders.carriers(q)),
+            frozen(self.map.carriers(q)),
             frozen(then),
             frozen(self.start),
             frozen(self.pieces),

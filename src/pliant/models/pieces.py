@@ -1,4 +1,4 @@
-"""Straight pieces of a cable between embedded points of one body, whose tension stiffens the body."""
+"""Straight segments of a cable between embedded points of one body, whose tension stiffens the body."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from pliant.models.body import Model
 
 Ends = Sequence[tuple[int, float]]
-"""The ends of a piece on the body: index among the embedded points, and −1 for the first end or 1 for the last."""
+"""Ends of a segment on the body: index among the embedded points, and −1 for the first end or 1 for the last."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """s pieces with `ends` among `points` (p, 3), m, of `body`, given in the frame in which it was made.
+    """s segments with `ends` among `points` (p, 3), m, of `body`, given in the frame in which it was made.
 
-    `map` is that of the points once the body is compiled. A kind whose matrix the tension adds to says how.
+    `map` is that of the points once the body is compiled. A kind that the tension stiffens overrides `stiffness`.
     """
 
     body: Any
@@ -35,7 +35,7 @@ class Pieces:
         return []
 
     def bound(self, model: Model) -> Self:
-        """The pieces on the compiled body."""
+        """The segments on the compiled body."""
         return replace(self, map=model.embed(self.points, what=self.what, reach=self.reach))
 
     def stiffness(self, q: FloatArray, across: FloatArray, units: FloatArray) -> GeometricStiffness | None:

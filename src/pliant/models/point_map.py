@@ -1,6 +1,4 @@
-"""The contract of a map of embedded points: where they are, and how rows over them become rows over the model's
-unknowns.
-"""
+"""The contract of a map of embedded points: their positions, and the pull-back of rows to the unknowns of the model."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from pliant.core.arrays import csr
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
 
@@ -33,9 +32,12 @@ class PointMap:
     is_linear: ClassVar[bool] = False
     """Whether the points are linear functions of the unknowns, so that their gradient is the same at every q."""
     forces_stiffen: ClassVar[bool] = False
-    """Whether a force at a point adds stiffness to the model, since the point is a strongly curved function of its
-    unknowns; the map then has `load_stiffness`.
-    """
+    """Whether forces at the points stiffen the model noticeably; the map then has `load_stiffness`."""
+
+    @property
+    def unknown_count(self) -> int:
+        """Number of unknowns of the model, constrained ones included."""
+        raise NotImplementedError
 
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the embedded points, (p, 3), m."""
@@ -51,7 +53,12 @@ class PointMap:
 
     def pull_back_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
         """Rows over the unknowns, (p w, unknowns), of each point along its own `directions` (p, w, 3)."""
-        raise NotImplementedError
+        derivatives, columns = self.blocks(q)
+        values = np.einsum("pwr,prc->pwc", directions, derivatives)
+        count, width, each = values.shape
+        ends = each * np.arange(count * width + 1, dtype=np.int32)
+        repeated = np.repeat(columns, width, axis=0).ravel() if width > 1 else columns.ravel()
+        return csr(values.ravel(), repeated, ends, (count * width, self.unknown_count))
 
     def pull_back_row(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over the unknowns, (1, unknowns), of one row over all points, `slope` (p, 3)."""
@@ -62,9 +69,7 @@ class PointMap:
         raise NotImplementedError
 
     def carrying(self, q: FloatArray, points: FloatArray) -> PointMap:
-        """The map of points that stand at `points` (p, 3), m, when the model is at q, each moving with the material at
-        the point that it replaces.
-        """
+        """The map of points at `points` (p, 3), m, at q, each fixed to the material of the point that it replaces."""
         raise NotImplementedError
 
     def node_poses(self, q: FloatArray) -> FloatArray:

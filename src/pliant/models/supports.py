@@ -15,7 +15,7 @@ Claim = tuple[Support, IntArray, str | None]
 
 
 def claimed(support: Support, nodes: IntArray, positions: BoolArray, frames: BoolArray | None = None) -> Claim:
-    """Mark what `support` constrains of its `nodes` in `positions` (n, 3) and, where it holds them, `frames` (n, 3)."""
+    """Mark what `support` constrains of its `nodes` in `positions` (n, 3) and, with a rotation, `frames` (n, 3)."""
     taken = [f"{'xyz'[a]} of node {n}" for a in support.axis_indices for n in nodes[positions[nodes, a]][:1]]
     positions[nodes[:, None], support.axis_indices] = True
     if frames is not None and support.rotation is not None:
@@ -25,9 +25,7 @@ def claimed(support: Support, nodes: IntArray, positions: BoolArray, frames: Boo
 
 
 def moving(name: str, claims: tuple[Claim, ...], values: Mapping[Any, Any]) -> Iterator[tuple[Claim, Any, Any]]:
-    """The supports of body `name` that move under the controls `values`, with displacement along each axis (m) and
-    rotation vector (rad, None where frames are free).
-    """
+    """Supports that move under the controls `values`, with displacement (m) and rotation vector (rad; None: free)."""
     for claim in claims:
         support, _, taken = claim
         displacement, rotation = support.placement(values.get(support))
@@ -35,16 +33,14 @@ def moving(name: str, claims: tuple[Claim, ...], values: Mapping[Any, Any]) -> I
             continue
         if taken is not None:
             raise InputError(
-                f"a moving support of {name!r} asks for {taken}, which a clamp or another support holds already; "
+                f"a moving support of {name!r} prescribes {taken}, which a clamp or another support constrains; "
                 "shrink one of the regions, or leave one out"
             )
         yield claim, displacement, rotation
 
 
 def prescribed(name: str, rest: FloatArray, claims: tuple[Claim, ...], values: Mapping[Any, Any]) -> FloatArray:
-    """Positions and, where there are any, frames (k = 4, else 1) at which constrained nodes stand, (n, k, 3), m: `rest`
-    itself where nothing moves.
-    """
+    """Prescribed positions, and frames where k = 4, of the nodes, (n, k, 3), m; `rest` itself where nothing moves."""
     target = rest
     for (support, nodes, _), displacement, rotation in moving(name, claims, values):
         target = target.copy() if target is rest else target

@@ -1,7 +1,7 @@
-"""What a stepper keeps from one call to the next: memory to use again, and data derived once from frozen objects.
+"""What a stepper keeps between calls: memory to use again, and data derived once from frozen objects.
 
-A world never changes, so whatever would be remembered in it stands here instead, in an object that belongs to the
-stepper. Dropping it changes nothing but time. Owners are held weakly: a world that nobody needs any more is freed.
+A world never changes, so derived data stands here, in an object that belongs to the stepper. Dropping it changes only
+the time a step takes. Owners are referenced weakly: an unused world is freed.
 """
 
 from __future__ import annotations

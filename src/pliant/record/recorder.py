@@ -31,13 +31,18 @@ class Recorder:
         # The forces that an inverse solver found are recorded as controls: a replay needs a direct solver only.
         self._stepper = replace(stepper, solver=None) if getattr(stepper, "solver", None) is not None else stepper
         self._controls: list[Mapping[Any, Any]] = []
+        constraints: tuple[Any, ...] = world.constraints
         self._times: list[float] = []
         self._positions: list[tuple[FloatArray, ...]] = []
         self._motions: list[tuple[FloatArray, ...]] = []
         self._stage_times: list[dict[str, float]] = []
         self._iterations: list[int] = []
         self._linear_residuals: list[float] = []
-        self._forces = [recorder for recorder in map(_force_recorder, world.constraints) if recorder is not None]
+        self._forces = [
+            _ContactRecorder(rows) if rows.is_contact else _ActuationRecorder(rows.spec)
+            for rows in constraints
+            if rows.is_contact or isinstance(rows, ActuatorRows)
+        ]
         self._add_state(start)
 
     def add(self, state: State, info: StepInfo, controls: Mapping[Any, Any] | None = None) -> None:
@@ -105,9 +110,3 @@ class _ContactRecorder:
 
     def recorded(self) -> RecordedRows:
         return RecordedRows(self._names, np.stack(self._totals), self._things, self._touches.recorded())
-
-
-def _force_recorder(constraint: Any) -> _ActuationRecorder | _ContactRecorder | None:
-    if constraint.is_contact:
-        return _ContactRecorder(constraint)
-    return _ActuationRecorder(constraint.spec) if isinstance(constraint, ActuatorRows) else None

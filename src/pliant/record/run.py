@@ -14,6 +14,7 @@ from pliant.core.types import FloatArray
 from pliant.record.bodies import RecordedBody
 from pliant.record.forces import RecordedRows
 from pliant.world import State, World
+from pliant.world.world import name_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ class Run:
         """Frames of the nodes of a beam or of a rod's section ends, (steps, n, 3, 3), no unit; column 0: axis."""
         nodes = self._nodes(self._index(beam))
         if nodes.shape[2] != 4:
-            raise InputError(f"{_name(beam)} is neither beam nor rod, so its nodes have no frames")
+            raise InputError(f"{name_of(beam)} is neither beam nor rod, so its nodes have no frames")
         return nodes[:, :, 1:]
 
     def _nodes(self, index: int) -> FloatArray:
@@ -91,7 +92,7 @@ class Run:
                 return recorded.values
             if recorded.concerns(things[::-1]):
                 return -recorded.values
-        raise InputError(f"{_name(a)} and {_name(b)} do not collide in this run")
+        raise InputError(f"{name_of(a)} and {name_of(b)} do not collide in this run")
 
     def contacts(self, instant: int) -> tuple[FloatArray, FloatArray]:
         """Points (k, 3) m of all contacts with a force at the `instant` of this index, and their forces (k, 3) N on the
@@ -106,7 +107,7 @@ class Run:
         for recorded in self.forces:
             if recorded.concerns((actuator,)):
                 return recorded.values[:, 0], recorded.values[:, 1]
-        raise InputError(f"{_name(actuator)} is not an actuator of this run")
+        raise InputError(f"{name_of(actuator)} is not an actuator of this run")
 
     @property
     def real_time_factor(self) -> float:
@@ -160,7 +161,3 @@ class Run:
                 return index
         names = ", ".join(repr(recorded.name) for recorded in self.bodies)
         raise InputError(f"{body!r} is not a body of this run; its bodies are {names}")
-
-
-def _name(thing: Any) -> str:
-    return repr(getattr(thing, "name", thing))

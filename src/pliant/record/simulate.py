@@ -41,9 +41,7 @@ def simulate(
     """
     dt = getattr(stepper, "dt", None)
     if dt is None:
-        raise InputError(
-            f"{type(stepper).__name__} has no dt; call it yourself for each load, or use a dynamic stepper"
-        )
+        raise InputError(f"{type(stepper).__name__} has no dt; call it for each load, or use a dynamic stepper")
     state = world.initial_state() if start is None else start
     span = positive("until − start time", until - state.time, unit="s")
     count = max(1, round(span / dt))
@@ -67,18 +65,13 @@ def replay(run: Run) -> Run:
     """Simulate `run` again from its first state, with its world, controls and stepper; bit for bit the same."""
     if run.world is None or run.stepper is None:
         raise InputError("this run was recorded without its world or stepper, so it cannot be replayed")
-    state = _first_state(run, run.world)
+    if run.start is None:  # files of an older version have positions and velocities of the first state only
+        q, v = (tuple(values[0].copy() for values in recorded) for recorded in (run.positions, run.motions))
+        state = State(run.world, float(run.times[0]), q, v, np.zeros(0))
+    else:
+        state = replace(run.start, world=run.world)
     recorder = Recorder(run.world, state, run.stepper)
     for controls in run.controls:
         state, info = run.stepper(run.world, state, controls)
         recorder.add(state, info, controls)
     return recorder.run()
-
-
-def _first_state(run: Run, world: World) -> State:
-    """The first state; files of an older version hold its positions and velocities only."""
-    if run.start is not None:
-        return replace(run.start, world=world)
-    q = tuple(positions[0].copy() for positions in run.positions)
-    v = tuple(motions[0].copy() for motions in run.motions)
-    return State(world, float(run.times[0]), q, v, np.zeros(0))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,13 +24,18 @@ from pliant.core.lie import rotation_exp
 from pliant.core.types import FloatArray
 from pliant.models.volume.mass import Mass
 
+_TURN_ITERATIONS = 8
+"""Most Newton iterations for a rotation; from a step's own rotation three or four are enough."""
+_TURN_EXACT, _TURN_ENOUGH = 1e-15, 1e-12
+"""Error relative to the inertia at which the iteration stops, and up to which its result is used."""
+
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Configuration:
     """A reduced configuration: coordinates y (k,), and the motions D (3n, m) there.
 
     `dual` Zᵀ (m, 3n) gives the coordinates of a motion, Zᵀ D = I; Z ĝ is a nodal force whose work on the motions is ĝ.
-    `mass` (m, m) is DᵀMD, and `gram` ZᵀZ. `slopes`, in a curved space, is how its parts change with y.
+    `mass` (m, m) is DᵀMD, and `gram` ZᵀZ. On a quadratic manifold `slopes` is ∂η/∂y of its parts η.
     """
 
     y: FloatArray
@@ -51,12 +56,41 @@ class Place:
         return (along @ self.dual).reshape(-1, 3)
 
     def norm(self, along: FloatArray) -> float:
-        """The largest norm, N, of the nodal forces that (c, m) forces along the motions stand for."""
+        """Largest norm, N, of the nodal forces of (c, m) forces along the motions."""
         return float(np.sqrt(((along @ self.gram) * along).sum(axis=1).max()))
 
 
+class Chart:
+    """Between the positions of the nodes and the coordinates of the modes.
+
+    Subclasses provide `rest` (n, 3), m, `modes`, and the three methods without defaults.
+    """
+
+    rest: FloatArray
+    modes: FloatArray
+    dual: FloatArray
+    rigid: ClassVar[int] = 0
+    """Number of rigid motions before the modes."""
+
+    def parts(self, y: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """What the strain is linear in, the coordinates themselves by default, and its slopes by y."""
+        return y, None
+
+    def at(self, x: FloatArray) -> Configuration:
+        """The configuration of the body at positions x (n, 3)."""
+        raise NotImplementedError
+
+    def positions(self, at: Any) -> FloatArray:
+        """Positions (n, 3), m, of the configuration `at`."""
+        raise NotImplementedError
+
+    def moved(self, end: FloatArray, step: FloatArray, at: FloatArray) -> FloatArray:
+        """Positions (n, 3) after `end`, by a `step` (n, 3) that was found at positions `at` (n, 3)."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, eq=False)
-class HeldChart:
+class LinearChart(Chart):
     """The chart of a constrained body: y are linear in the positions."""
 
     rest: FloatArray
@@ -66,36 +100,27 @@ class HeldChart:
     gram: FloatArray
 
     @classmethod
-    def of(cls, rest: FloatArray, modes: FloatArray, mass: Mass) -> HeldChart:
-        """Of modes Φ (3n, k) over the rest shape (n, 3)."""
+    def of(cls, rest: FloatArray, modes: FloatArray, mass: Mass) -> LinearChart:
+        """Of modes Φ (3n, k) over the rest positions (n, 3)."""
         dual = _dual(modes, mass)
         return cls(rest, modes, dual, modal_mass(modes, mass), dual @ dual.T)
 
-    @property
-    def rigid(self) -> int:
-        """Number of rigid motions before the modes."""
-        return 0
-
-    def parts(self, y: FloatArray) -> tuple[FloatArray, None]:
-        """What the strain is linear in: the coordinates themselves."""
-        return y, None
-
-    def place(self, x: FloatArray) -> Place:
-        """Where the body is at positions x (n, 3)."""
+    def at(self, x: FloatArray) -> Configuration:
+        """The configuration at positions x (n, 3)."""
         y = self.dual @ (x - self.rest).ravel()
-        return Place(y, self.modes, self.dual, self.mass, self.gram, None)
+        return Configuration(y, self.modes, self.dual, self.mass, self.gram, None)
 
-    def positions(self, place: Place) -> FloatArray:
-        """Positions (n, 3), m, that the coordinates stand for."""
-        return self.rest + (self.modes @ place.y).reshape(-1, 3)
+    def positions(self, at: Configuration) -> FloatArray:
+        """Positions (n, 3), m, of a configuration."""
+        return self.rest + (self.modes @ at.y).reshape(-1, 3)
 
     def moved(self, end: FloatArray, step: FloatArray, at: FloatArray) -> FloatArray:
-        """Positions (n, 3) that `end` goes to by a `step` (n, 3) found `at` positions (n, 3)."""
+        """Positions (n, 3) after `end`."""
         return end + step
 
 
 @dataclass(frozen=True, eq=False)
-class CurvedChart:
+class CurvedChart(Chart):
     """The chart of a constrained body on a quadratic manifold. `modes` (3n, k + e) are displacements by its parts η(y),
     the k coordinates and their e = k(k+1)/2 products; `dual` reads the coordinates.
     """
@@ -109,18 +134,13 @@ class CurvedChart:
     @classmethod
     def of(cls, rest: FloatArray, modes: FloatArray, curvature: FloatArray, mass: Mass) -> CurvedChart:
         """Of modes Φ (3n, k), orthonormal in the nodal masses, and displacements (3n, k + e) by coordinates and
-        products, from which what the modes can do is taken out.
+        products, made orthogonal to the modes.
         """
         count = modes.shape[1]
         dual = np.ascontiguousarray((np.repeat(mass.nodal, 3)[:, None] * modes).T)
         parts = curvature - modes @ (dual @ curvature)
         parts[:, :count] += modes
         return cls(rest, np.ascontiguousarray(parts), dual, modal_mass(parts, mass), dual @ dual.T)
-
-    @property
-    def rigid(self) -> int:
-        """Number of rigid motions before the modes."""
-        return 0
 
     def parts(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """η (k + e,) and its slopes ∂η/∂y (k + e, k)."""
@@ -138,18 +158,18 @@ class CurvedChart:
         first, second = np.triu_indices(count)
         return first, second, np.arange(count, count + len(first)), np.eye(count + len(first), count)
 
-    def place(self, x: FloatArray) -> Place:
-        """Where the body is at positions x (n, 3)."""
+    def at(self, x: FloatArray) -> Configuration:
+        """The configuration at positions x (n, 3)."""
         y = self.dual @ (x - self.rest).ravel()
         slopes = self.parts(y)[1]
-        return Place(y, self.modes @ slopes, self.dual, slopes.T @ self.part_mass @ slopes, self.gram, slopes)
+        return Configuration(y, self.modes @ slopes, self.dual, slopes.T @ self.part_mass @ slopes, self.gram, slopes)
 
-    def positions(self, place: Place) -> FloatArray:
-        """Positions (n, 3), m, that the coordinates stand for."""
-        return self._posed(place.y)
+    def positions(self, at: Configuration) -> FloatArray:
+        """Positions (n, 3), m, of a configuration."""
+        return self._posed(at.y)
 
     def moved(self, end: FloatArray, step: FloatArray, at: FloatArray) -> FloatArray:
-        """Positions (n, 3) that `end` goes to by a `step` (n, 3) found `at` positions (n, 3)."""
+        """Positions (n, 3) after `end`."""
         return self._posed(self.dual @ (end - self.rest + step).ravel())
 
     def _posed(self, y: FloatArray) -> FloatArray:
@@ -157,8 +177,8 @@ class CurvedChart:
 
 
 @dataclass(frozen=True, eq=False)
-class CarriedPlace(Place):
-    """The configuration of an unconstrained body: with its centre of mass (3,), m, and its rotation (3, 3)."""
+class FloatingConfiguration(Configuration):
+    """The configuration of an unconstrained body, with its centre of mass (3,), m, and its rotation (3, 3)."""
 
     center: FloatArray
     rotation: FloatArray
@@ -166,7 +186,7 @@ class CarriedPlace(Place):
 
 
 @dataclass(frozen=True, eq=False)
-class CarriedChart:
+class FloatingChart(Chart):
     """The chart of an unconstrained body. Rotations are divided by `length`, m, the radius of gyration, so that all
     coordinates are lengths.
     """
@@ -177,10 +197,11 @@ class CarriedChart:
     arms: FloatArray
     dual: FloatArray
     length: float
+    rigid: ClassVar[int] = 6
 
     @classmethod
-    def of(cls, rest: FloatArray, modes: FloatArray, mass: Mass) -> CarriedChart:
-        """Of modes Φ (3n, k) over the rest shape (n, 3); rigid motions are taken out of them."""
+    def of(cls, rest: FloatArray, modes: FloatArray, mass: Mass) -> FloatingChart:
+        """Of modes Φ (3n, k) over the rest positions (n, 3), from which rigid motions are removed."""
         m = mass.nodal
         arms = rest - m @ rest / m.sum()
         length = float(np.sqrt(m @ (arms**2).sum(axis=1) / m.sum()))
@@ -188,22 +209,13 @@ class CarriedChart:
         own = modes - rigid @ (_dual(rigid, mass) @ modes)
         return cls(rest, own, mass, arms, _dual(own, mass), length)
 
-    @property
-    def rigid(self) -> int:
-        """Motions in front of the modes: three translations, three rotations."""
-        return 6
-
-    def parts(self, y: FloatArray) -> tuple[FloatArray, None]:
-        """What the strain is linear in: the coordinates themselves."""
-        return y, None
-
     def frame(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Centre of mass, rotation, and coordinates (k,) of the modes at positions x (n, 3)."""
-        center, rotation, moved = carried_shape(x, self.rest, self.mass.nodal)
+        center, rotation, moved = floating_frame(x, self.rest, self.mass.nodal)
         return center, rotation, self.dual @ moved.ravel()
 
-    def place(self, x: FloatArray) -> CarriedPlace:
-        """Where the body is at positions x (n, 3)."""
+    def at(self, x: FloatArray) -> FloatingConfiguration:
+        """The configuration at positions x (n, 3)."""
         center, rotation, y = self.frame(x)
         arms, shape = x - center, (len(x), 3, self.modes.shape[1])
         motions = np.empty((x.size, 6 + self.modes.shape[1]))
@@ -211,25 +223,21 @@ class CarriedChart:
         motions[:, 3:6] /= self.length
         motions[:, 6:] = (rotation @ self.modes.reshape(shape)).reshape(x.size, -1)
         dual = _dual(motions, self.mass)
-        return CarriedPlace(
-            y, motions, dual, modal_mass(motions, self.mass), dual @ dual.T, None, center, rotation, arms
-        )
+        mass = modal_mass(motions, self.mass)
+        return FloatingConfiguration(y, motions, dual, mass, dual @ dual.T, None, center, rotation, arms)
 
-    def positions(self, place: Place) -> FloatArray:
-        """Positions (n, 3), m, that the coordinates stand for."""
-        assert isinstance(place, CarriedPlace)
-        return self._posed(place.center, place.rotation, place.y)
+    def positions(self, at: FloatingConfiguration) -> FloatArray:
+        """Positions (n, 3), m, of a configuration."""
+        return self._posed(at.center, at.rotation, at.y)
 
     def moved(self, end: FloatArray, step: FloatArray, at: FloatArray) -> FloatArray:
-        """Positions (n, 3) that `end` goes to by a `step` (n, 3) found `at` positions (n, 3).
-
-        The frame turns by exp, by an angle such that the way that was gone has the angular momentum of the step: with
-        exp of the step's own rotation a body would lose some at every turn.
+        """The frame turns by exp, by an angle for which the displacement has the angular momentum of the step: exp of
+        the step's own rotation would lose some in every step.
         """
-        place = self.place(at)
-        z = place.dual @ step.ravel()
+        here = self.at(at)
+        z = here.dual @ step.ravel()
         center, rotation, y = self.frame(end)
-        weighted = self.mass.nodal[:, None] * place.arms
+        weighted = self.mass.nodal[:, None] * here.arms
         target = _axial((end - center + step).T @ weighted)
         there = self._posed(np.zeros(3), rotation, y + z[6:])
         turn = _turn(z[3:6] / self.length, there.T @ weighted, target)
@@ -239,22 +247,18 @@ class CarriedChart:
         return center + (self.arms + (self.modes @ y).reshape(-1, 3)) @ rotation.T
 
 
-Chart = HeldChart | CurvedChart | CarriedChart
-
-
 def _turn(start: FloatArray, N: FloatArray, target: FloatArray) -> FloatArray:
-    """The rotation Q near exp(start), rad, for which the axial vector of Q N (3, 3) is `target`, by Newton's iteration.
-
-    Beyond a radian or so there is none: then exp(start) itself.
+    """The rotation Q near exp(start), rad, for which the axial vector of Q N (3, 3) is `target`, by Newton's iteration;
+    beyond about a radian there is none, and exp(start) is returned.
     """
     first = Q = rotation_exp(start)
-    for _ in range(8):
+    for _ in range(_TURN_ITERATIONS):
         P = Q @ N
         miss = target - _axial(P)
-        if float(np.abs(miss).max()) <= 1e-15 * float(np.trace(N)):
+        if float(np.abs(miss).max()) <= _TURN_EXACT * float(np.trace(N)):
             return Q
         Q = rotation_exp(np.linalg.solve(np.trace(P) * np.eye(3) - P, miss)) @ Q
-    return Q if float(np.abs(target - _axial(Q @ N)).max()) <= 1e-12 * float(np.trace(N)) else first
+    return Q if float(np.abs(target - _axial(Q @ N)).max()) <= _TURN_ENOUGH * float(np.trace(N)) else first
 
 
 def _axial(P: FloatArray) -> FloatArray:
@@ -262,9 +266,9 @@ def _axial(P: FloatArray) -> FloatArray:
     return np.array([P[2, 1] - P[1, 2], P[0, 2] - P[2, 0], P[1, 0] - P[0, 1]])
 
 
-def carried_shape(x: FloatArray, rest: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Centre of mass (3,), m, rotation (3, 3), and displacements (n, 3), m, in the frame of these, of nodes at x (n, 3)
-    with rest positions (n, 3) and masses (n,).
+def floating_frame(x: FloatArray, rest: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Centre of mass (3,), m, rotation (3, 3) and displacements (n, 3), m, in that frame, of nodes at x (n, 3) with
+    rest positions (n, 3) and masses (n,).
     """
     center = mass @ x / mass.sum()
     arms, first = x - center, rest - mass @ rest / mass.sum()

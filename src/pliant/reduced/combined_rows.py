@@ -10,7 +10,7 @@ from pliant.constraints.facing import FacingPair
 from pliant.constraints.rows import RowView
 from pliant.core.arrays import csr
 from pliant.core.kernels import kernel
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import FloatArray
 
 
 def combined_rows(
@@ -37,26 +37,16 @@ def combined_rows(
 
 
 def _without_zero_columns(dense: FloatArray) -> sparse.csr_matrix:
-    columns = np.flatnonzero(dense.any(axis=0)).astype(np.int32)
-    count = len(dense)
+    columns, count = np.flatnonzero(dense.any(axis=0)).astype(np.int32), len(dense)
     starts = len(columns) * np.arange(count + 1, dtype=np.int32)
-    return csr(
-        np.ascontiguousarray(dense[:, columns]).ravel(), np.tile(columns, count), starts, (count, dense.shape[1])
-    )
+    values = np.ascontiguousarray(dense[:, columns]).ravel()
+    return csr(values, np.tile(columns, count), starts, (count, dense.shape[1]))
 
 
 @kernel
-def _combine(
-    shares: FloatArray,
-    directions: FloatArray,
-    values: FloatArray,
-    columns: IntArray,
-    which: IntArray,
-    weights: FloatArray,
-    out: FloatArray,
-) -> None:
-    """out[(j, a), columns] += Σ shares[c, j] weights[c, s] directions[c, a] · values[which[c, s]] over contacts c and
-    their riding points s.
+def _combine(shares, directions, values, columns, which, weights, out):  # type: ignore[no-untyped-def]
+    """out[(j, a), columns] += Σ shares[c, j] weights[c, s] directions[c, a] · values[which[c, s]] over the embedded
+    points s of contacts c.
     """
     width, wide = directions.shape[1], values.shape[2]
     row = np.empty(wide)

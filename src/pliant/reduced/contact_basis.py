@@ -1,16 +1,16 @@
-"""Contacts in a few modes: λ ≈ Ψ β with Ψ ≥ 0 and β ≥ 0, so that a problem of k modes stands for one of all points.
+"""Contacts in a few modes: λ ≈ Ψ β with Ψ ≥ 0 and β ≥ 0, a problem of k modes instead of one of all points.
 
 With H and the gaps of all points that a mode touches, near or far,
 
     Ĥ = Ψᵀ H,    gap̂ = Ψᵀ gap,    0 ≤ β ⊥ gap̂ + Ĥ dx ≥ 0,
 
-formed before W, so that k right-hand sides are solved. Columns of Ψ sum to one: gap̂ is a mean gap (m) and β the whole
-normal force of a mode (N). Ψᵀ δ ≥ 0 does not imply δ ≥ 0: `info.penetration` says how deep points stand.
+formed before W, so that only k right-hand sides are solved. Columns of Ψ sum to one: gap̂ is a mean gap (m) and β the
+total normal force of a mode (N). Ψᵀ δ ≥ 0 does not imply δ ≥ 0: `info.penetration` is the depth of the points.
 
 The points are those of a `pl.Facing`, or, of any other pair of surfaces, those that pushed in snapshots
-(`ContactPoints`). A contact that no mode touches keeps a row of its own; `info.unknown_contacts` counts those that
-push. With friction a mode has one force along each of the carried tangents of its points, spread over them like its
-normal force; so every point obeys Coulomb's law when the mode does.
+(`ContactPoints`). A contact outside all modes keeps a row of its own; `info.unknown_contacts` counts those that push.
+With friction a mode has one force along each of the carried tangents of its points, distributed like its normal force,
+so every point obeys Coulomb's law when the mode does.
 
 Reference: O. Goury, B. Carrez, C. Duriez, "Real-time simulation for control of soft robots with self-collisions using
 model order reduction for contact forces", IEEE RA-L 6, 2021, section III.B.
@@ -32,7 +32,7 @@ from pliant.reduced.contact_points import ContactPoints, fingerprint
 from pliant.reduced.reduced_pair import ReducedPair
 
 FAINT = 1e-3
-"""Entries of a mode below this fraction of its largest are left out: a point so faint is not known to it."""
+"""Entries of a mode below this fraction of its largest are dropped: they would only add points with faint forces."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,11 @@ class ContactBasis:
     the potential contacts of a colliding pair; None for those of a `pl.Facing`.
 
     guards
-        How many full rows watch over the modes: the nearest point of each group that a mode touches gets one (in
-        quasi-static steps all that touch), the deepest first. They stop penetrations that modes average away, at the
-        price of as many rows; 0: none.
+        Most full rows beside the modes: one for the nearest point of each group that a mode touches (in quasi-static
+        steps for all that touch), deepest first. They stop penetrations that modes average away; 0: none.
     tolerance
-        How deep a point may be that no mode touches, where others of its group are touched, as a fraction of the
-        margin: there a row of its own holds it.
+        Allowed depth of a point outside all modes in a group that modes touch, as a fraction of the margin; there it
+        gets a row of its own.
     """
 
     facing: str
@@ -60,21 +59,16 @@ class ContactBasis:
 
     @classmethod
     def of(
-        cls,
-        pair: ContactPair,
-        modes: Any,
-        *,
-        points: ContactPoints | None = None,
-        guards: int = 0,
-        tolerance: float = 0.05,
-    ) -> ContactBasis:
-        """The basis of `pair` from `modes` (p, k) of any scale; empty ones are left out."""
+        cls, pair: ContactPair, modes: Any, *,
+        points: ContactPoints | None = None, guards: int = 0, tolerance: float = 0.05,
+    ) -> ContactBasis:  # fmt: skip
+        """The basis of `pair` from `modes` (p, k) of any scale, without empty ones."""
         if guards < 0:
             raise InputError(f"guards must be ≥ 0, got {guards}")
         non_negative("tolerance", tolerance)
         if points is None:
             if not isinstance(pair, FacingPair):
-                raise InputError(f"{pair.name!r} is no facing: its modes need points, see contact_points")
+                raise InputError(f"{pair.name!r} is not a facing: its modes need points, see contact_points")
             return cls(pair.name, checked_modes(pair.name, modes, pair.count), fingerprint(pair), guards, tolerance)
         kept = checked_modes(pair.name, modes, len(points.nodes))
         own = replace(points, snapshots=np.zeros((len(kept), 0)))
@@ -82,8 +76,8 @@ class ContactBasis:
 
     @classmethod
     def on_points(cls, seen: ContactPoints, modes: FloatArray, guards: int, tolerance: float) -> ContactBasis:
-        """The basis of the pair of `seen` from checked `modes` (p, k); so were they saved by earlier versions."""
-        kept = checked_modes(seen.pair, modes, len(seen.nodes))  # once more: what rounding left of the sums goes too
+        """The basis of the pair of `seen` from checked `modes` (p, k), the form that earlier versions saved."""
+        kept = checked_modes(seen.pair, modes, len(seen.nodes))  # again: removes the rounding of the sums
         return cls(seen.pair, kept, seen.fingerprint, guards, tolerance, seen)
 
     @property
@@ -92,15 +86,15 @@ class ContactBasis:
         return int(self.modes.shape[1])
 
     def covers(self, part: Any) -> bool:
-        """Whether these are modes of `part`; an error where it has their name but is of another robot or mesh."""
+        """Whether these are modes of `part`; an error where it has their name but another robot or mesh."""
         pair = part.full if isinstance(part, ReducedPair) else part
         if not isinstance(pair, ContactPair) or pair.name != self.facing:
             return False
-        if isinstance(pair, FacingPair) != (self.points is None):
+        if isinstance(pair, FacingPair) is not (self.points is None):
             return False
         if fingerprint(pair) != self.fingerprint:
             raise InputError(
-                f"the contact modes of {self.facing!r} belong to another robot or mesh; take snapshots of this one"
+                f"the modes of {self.facing!r} belong to another robot or mesh; take snapshots of this one"
             )
         return True
 
@@ -108,12 +102,10 @@ class ContactBasis:
         """`part` with its contacts in these modes."""
         if not self.covers(part):
             raise InputError(f"the contact modes of {self.facing!r} are none of {part.name!r}")
-        full = part.full if isinstance(part, ReducedPair) else part
+        full: Any = part.full if isinstance(part, ReducedPair) else part
         own = {item.name: getattr(full, item.name) for item in fields(ContactPair)}
-        if self.points is None:
-            assert isinstance(full, FacingPair)
-            return ReducedPair(**own, full=full, facing=full, basis=self)
-        return ReducedPair(**own, full=full, facing=self.points.pair_of(full), basis=self)
+        facing = full if self.points is None else self.points.pair_of(full)
+        return ReducedPair(**own, full=full, facing=facing, basis=self)
 
 
 def checked_modes(name: str, modes: Any, count: int) -> FloatArray:
@@ -121,9 +113,7 @@ def checked_modes(name: str, modes: Any, count: int) -> FloatArray:
     given = finite_array(f"modes of {name!r}", modes, shape=(count, None))
     if given.size and given.min() < 0.0:
         row, column = np.unravel_index(int(np.argmin(given)), given.shape)
-        raise InputError(
-            f"modes of {name!r} must be ≥ 0 (contacts push), but entry [{row}, {column}] is {given.min():g}"
-        )
+        raise InputError(f"modes of {name!r} must be ≥ 0, contacts push; entry [{row}, {column}] is {given.min():g}")
     kept = np.where(given < FAINT * given.max(axis=0, initial=0.0), 0.0, given)
     kept = kept[:, kept.any(axis=0)]
     if not kept.shape[1]:

@@ -1,8 +1,7 @@
 """Points for the modes of a colliding pair of surfaces: where it pushed in the snapshots, and what it pushed against.
 
-The points are on side a: a vertex, or a place on an edge or a face, since where two edges cross their ends may be far
-apart. They face the triangles of side b that they met, and one ring around these. An edge or a face has one point, at
-the mean of where it pushed.
+The points are on side a: a vertex, or one point on an edge or a face, at the mean of where it pushed; ends of crossing
+edges may be far apart. They face the triangles of side b that they met, and one ring around these.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from pliant.models.rigid.frame_map import FrameMap
 from pliant.models.volume import Volume
 from pliant.models.volume.barycentric import BarycentricMap, NodeMap
 
-_SAME_WAY = 0.5
-"""Triangles face the same way above this product of their normals at rest: 60 degrees."""
+_SAME_SIDE = 0.5
+"""Triangles face the same way above this cosine of their normals at rest: 60 degrees."""
 _CORNER = 0.95
 """A contact on an edge or a face with this weight at a vertex is one of the vertex."""
 
 
 @dataclass(frozen=True, eq=False)
 class ContactPoints:
-    """What was seen of the pair called `pair`: p points of side a and the triangles of side b that they face.
+    """p points of side a of the pair called `pair`, and the triangles of side b that they face.
 
     nodes, weights               (p, 3) vertices of side a that a point is on, and their weights, 0 for those it is not
     faces                        (t,) triangles of side b
@@ -74,9 +73,7 @@ class ContactPoints:
         return FacingPair(a, b, full.mu, full.margin, full.pair + STAND_IN_PAIRS, spec=spec, table=table)
 
     def near(self, full: ContactPair) -> tuple[BoolArray, BoolArray]:
-        """Vertices of side a and of side b of `full` that belong to the points or to what they face, and those that
-        share a triangle with one that does.
-        """
+        """Vertices (masks) of side a and of side b of `full` in the triangles around the points and what they face."""
         assert full.a.surface is not None
         assert full.b.surface is not None
         corners = full.b.surface.triangles[self.faces]
@@ -88,35 +85,33 @@ def contact_points(pair: ContactPair, history: Sequence[tuple[ContactMemory, Flo
     """The points of a colliding pair of surfaces from its memories and multipliers λ (N) in n snapshots."""
     surface_a, surface_b = pair.a.surface, pair.b.surface
     if isinstance(pair, FacingPair) or surface_a is None or surface_b is None:
-        raise InputError(f"{pair.name!r} is no pair of two surfaces, so no points can be made of it")
+        raise InputError(f"{pair.name!r} is not a pair of two surfaces, so contact points cannot be chosen on it")
     pushing = [_pushing(memory.contacts, lam) for memory, lam in history]
     force = np.concatenate([lam for _, lam in pushing]) if pushing else np.zeros(0)
     if not len(force):
         raise InputError(f"nothing touched in the {len(history)} snapshots of {pair.name!r}; pull farther")
     nodes_a, weights_a, nodes_b = (np.concatenate([part[k] for part, _ in pushing]) for k in range(3))
     column = np.repeat(np.arange(len(history)), [len(lam) for _, lam in pushing])
-    nodes, place = np.unique(nodes_a, axis=0, return_inverse=True)
-    place = place.ravel()
+    nodes, point = np.unique(nodes_a, axis=0, return_inverse=True)
+    point = point.ravel()
     pushed, weights = np.zeros((len(nodes), len(history))), np.zeros(nodes.shape)
-    np.add.at(pushed, (place, column), force)
-    np.add.at(weights, place, force[:, None] * weights_a)
+    np.add.at(pushed, (point, column), force)
+    np.add.at(weights, point, force[:, None] * weights_a)
     weights /= weights.sum(axis=1, keepdims=True)
     links = sparse.lil_matrix((len(nodes), len(surface_b.triangles)), dtype=np.bool_)
-    for one, *met in np.unique(np.column_stack([place, nodes_b]), axis=0):
+    for one, *met in np.unique(np.column_stack([point, nodes_b]), axis=0):
         links[one, _opposed(surface_a, nodes[one], surface_b, _met(surface_b, np.array(met)))] = True
     faces, point_group, face_group, seen = _groups(surface_b, links.tocsr(), nodes, pair.a is pair.b)
     if not seen.any():
         raise InputError(f"{pair.name!r} touches in its valleys alone, where no point faces another surface")
-    digest = fingerprint(pair)
     kept = np.maximum(nodes[seen], 0).astype(np.int32)
-    return ContactPoints(
-        pair.name, kept, weights[seen], faces, point_group[seen], face_group, pushed[seen], digest
-    )  # fmt: skip
+    own = faces, point_group[seen], face_group, pushed[seen]
+    return ContactPoints(pair.name, kept, weights[seen], *own, fingerprint(pair))
 
 
 def _pushing(contacts: ContactSet, lam: FloatArray) -> tuple[tuple[IntArray, FloatArray, IntArray], FloatArray]:
-    """Of the contacts that push: vertices (m, 3) of side a, descending, −1 where there are fewer, with their weights;
-    vertices (m, 3) of side b, −1 where they have no weight; and the normal forces (m,), N.
+    """Of the pushing contacts: vertices (m, 3) of side a, descending, −1 where there are fewer, with their weights;
+    vertices (m, 3) of side b, −1 without weight; and the normal forces (m,), N.
     """
     normal = lam.reshape(contacts.count, -1)[:, 0] if contacts.count else np.zeros(0)
     own = contacts.selected(normal > 0.0)
@@ -130,7 +125,7 @@ def _pushing(contacts: ContactSet, lam: FloatArray) -> tuple[tuple[IntArray, Flo
 
 
 def _shared(surface: CollisionSurface, nodes: IntArray) -> tuple[IntArray, IntArray]:
-    """Triangles around any of the points `nodes`, −1 among them, and those that have all of them as corners."""
+    """Triangles around any of the points `nodes` (−1: none), and those that have all of them as corners."""
     own = nodes[nodes >= 0]
     around = np.concatenate([surface.fan[surface.fan_start[n] : surface.fan_start[n + 1]] for n in own])
     ring, times = np.unique(around, return_counts=True)
@@ -138,27 +133,27 @@ def _shared(surface: CollisionSurface, nodes: IntArray) -> tuple[IntArray, IntAr
 
 
 def _met(surface: CollisionSurface, nodes: IntArray) -> IntArray:
-    """Triangles that a contact at the points `nodes` met, and those around them that face the same way."""
+    """Triangles of a contact at the points `nodes`, and those around them that face the same way."""
     normals = surface.rest_normals
     ring, met = _shared(surface, nodes)
-    alike: BoolArray = (normals[ring] @ normals[met].T).max(axis=1) > _SAME_WAY
+    alike: BoolArray = (normals[ring] @ normals[met].T).max(axis=1) > _SAME_SIDE
     return ring[alike]
 
 
 def _opposed(a: CollisionSurface, nodes: IntArray, b: CollisionSurface, faces: IntArray) -> IntArray:
-    """Those of `faces` of b that are against a triangle of a with the points `nodes` at rest, where there are any: a
-    corner of a body that was met has other sides too.
+    """Those of `faces` of b that oppose a triangle of a with the points `nodes` at rest, or else all: a corner of a
+    body has other sides too.
     """
     around = a.rest_normals[_shared(a, nodes)[1]]
-    against = (b.rest_normals[faces] @ around.T).min(axis=1) < -_SAME_WAY
+    against = (b.rest_normals[faces] @ around.T).min(axis=1) < -_SAME_SIDE
     return faces[against] if against.any() else faces
 
 
 def _groups(
     surface: CollisionSurface, links: sparse.csr_matrix, nodes: IntArray, same: bool
 ) -> tuple[IntArray, IntArray, IntArray, BoolArray]:
-    """Triangles that are faced, the groups of points and triangles (those that met, directly or by way of others), and
-    which points can face them: of a surface that touches itself none that lies on one, as in a valley.
+    """Faced triangles, groups of points and of triangles (connected by contact), and which points can face them: in
+    self-contact none that lies on one, as in a valley.
     """
     count = len(nodes)
     whole = sparse.bmat([[None, links], [links.T, None]], format="csr")

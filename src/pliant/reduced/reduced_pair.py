@@ -1,7 +1,7 @@
-"""The rows Ĥ = Ψᵀ H of a contact pair in modes, and rows of their own for the contacts that no mode covers.
+"""The rows Ĥ = Ψᵀ H of a contact pair in modes, and rows of their own for the contacts outside all modes.
 
-Modes act at the points of a facing. Of a pair that is no facing itself all contacts are detected as ever beside them: a
-contact away from the points keeps its row, and one among them from the tolerated depth on.
+Modes act at the points of a facing. All contacts of a pair that is not a facing itself are detected too: a contact away
+from the points keeps its row, one among them only from the tolerated depth on.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from pliant.reduced.combined_rows import combined_rows
 if TYPE_CHECKING:
     from pliant.reduced.contact_basis import ContactBasis
 
-HELD = 0.9
-"""A contact is held at the tolerated depth from this fraction of it on."""
+ROW_DEPTH = 0.9
+"""A contact outside all modes gets a row from this fraction of the tolerated depth on, before it exceeds it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +43,9 @@ class OtherContacts:
 class ReducedMemory(Memory):
     """What a reduced pair keeps of a step.
 
-    `points` are the contacts of the points that a mode in use touches or that have a row of their own; row j pushes
-    them by `combination` (m, rows). The last `unknown` of these rows are of contacts that no mode touches. `others`
-    are the contacts beside the modes, whose rows follow; None for a facing.
+    `points` are the contacts of the points with a row of their own or in an active mode; row j pushes them by
+    `combination` (m, rows). The last `unknown` of these rows are of contacts outside all modes. `others` are the
+    contacts beside the modes, whose rows follow; None for a facing.
     """
 
     points: FacingMemory = field(metadata=as_saved(kind=FacingMemory))
@@ -55,7 +55,7 @@ class ReducedMemory(Memory):
 
     @cached_property
     def contacts(self) -> ContactSet:
-        """The contacts of the modes, whose nodes are those of their points, and those with rows of their own."""
+        """Contacts of the modes, whose nodes are those of their points, and those with rows of their own."""
         if self.others is None:
             return self.points.contacts
         parts = (self.points.contacts, self.others.full.contacts)
@@ -89,9 +89,9 @@ class ReducedMemory(Memory):
 
 @dataclass(frozen=True, eq=False)
 class Detected:
-    """What detection finds of a reduced pair: the `memory` of its points but for the frames of their contacts, the
-    `combination` (m, rows) of these that makes rows, the `keys` (rows,) of the rows, the `depth` (u,) m that each of
-    the last of them, of unknown contacts, may have, and the `others`, all contacts of a pair that is no facing.
+    """What detection finds of a reduced pair: the `memory` of its points without frames, the `combination` (m, rows) of
+    their contacts into rows, the `keys` (rows,) of these, the allowed `depth` (u,) m of the last of them, of contacts
+    outside all modes, and `others`, all contacts of a pair that is not a facing.
     """
 
     memory: FacingMemory
@@ -118,7 +118,7 @@ class ReducedPair(ContactPair):
 
     @property
     def handles(self) -> tuple[Any, ...]:
-        """What people name the pair by."""
+        """The handles that name the pair."""
         return self.full.handles
 
     def constrains(self, index: int) -> bool:
@@ -127,7 +127,7 @@ class ReducedPair(ContactPair):
 
     @property
     def tolerated(self) -> float:
-        """How deep a point may be that no mode touches, m, where modes touch others of its group."""
+        """Allowed depth, m, of a point outside all modes in a group that modes touch."""
         return self.basis.tolerance * self.margin
 
     def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
@@ -135,14 +135,15 @@ class ReducedPair(ContactPair):
         return self.full.contact_set(view, previous)
 
     def detect(self, view: RowView) -> Detected:
-        """The contacts that have a row or are in a mode with one; where nothing can be near nothing is looked at."""
+        """Contacts with a row or in an active mode; groups that cannot be near are not evaluated."""
         memory: ReducedMemory | None = view.memory
         before = None if memory is None or memory.others is None else memory.others.detected
         others = None if self.full is self.facing else self.full.contact_set(view, before)
-        groups = self.facing.stale(view, _of_points(memory))
-        if not groups.any():
-            return _none_near(self.facing.still(_of_points(memory)), others)
-        seen, found = self.facing.look(view, groups, _of_points(memory))
+        points = None if memory is None else memory.points
+        groups = self.facing.stale(view, points)
+        if points is not None and not groups.any():
+            return _none_near(self.facing.still(points), others)
+        seen, found = self.facing.look(view, groups, points)
         near = seen.gap <= self.margin
         active = np.flatnonzero(self._touched[near].any(axis=0))
         alone, depth = self._unknown(seen.gap, near)
@@ -152,19 +153,19 @@ class ReducedPair(ContactPair):
         if more.any():  # far groups, but a mode in use counts their gaps
             seen, found = self.facing.look(view, more, found, seen)
         own = np.concatenate([self._guards(view, seen.gap, near, alone), alone])
-        points, combination = self._combination(active, own)
+        chosen, combination = self._combination(active, own)
         keys = np.concatenate([self.facing.key(MODE_FEATURES + active), self.facing.key(own)])
-        return Detected(replace(found, contacts=self.facing.contacts(seen, points)), combination, keys, depth, others)
+        return Detected(replace(found, contacts=self.facing.contacts(seen, chosen)), combination, keys, depth, others)
 
     def rows(self, view: RowView, found: Any) -> tuple[Rows, Any]:
-        """Rows of the modes that have a point within the margin, and of the contacts that none touches."""
+        """Rows of the modes with a point within the margin, and of contacts outside all modes."""
         memory: ReducedMemory | None = view.memory
-        rows, points = self._mode_rows(view, found, _of_points(memory))
+        rows, points = self._mode_rows(view, found, None if memory is None else memory.points)
         unknown = len(found.depth)
         if found.others is None:
             return rows, ReducedMemory(points, found.combination, unknown)
         covered = self._covered_others(found.others)
-        chosen = ~covered | (found.others.gap <= -HELD * self.tolerated)
+        chosen = ~covered | (found.others.gap <= -ROW_DEPTH * self.tolerated)
         own, depth = found.others.selected(chosen), np.where(covered[chosen], self.tolerated, 0.0)
         frames = self.frames_of(own, None if memory is None or memory.others is None else memory.others.full)
         rest = self.full.contact_rows(view, replace(own, gap=own.gap + depth), frames)
@@ -182,9 +183,7 @@ class ReducedPair(ContactPair):
         return self.governed(view, H, gaps, found.keys), replace(found.memory, frames=frames)
 
     def _combination(self, active: IndexArray, own: IndexArray) -> tuple[IndexArray, FloatArray]:
-        """The points (m,) that the modes `active` touch or that have rows of their `own`, and their rows' combination
-        (m, rows) of them.
-        """
+        """The points (m,) in the modes `active` or with rows of their `own`, and the combination (m, rows) of these."""
         chosen: BoolArray = np.asarray(self._touched[:, active].any(axis=1))
         chosen[own] = True
         points = np.flatnonzero(chosen)
@@ -194,24 +193,24 @@ class ReducedPair(ContactPair):
         return points, combination
 
     def overlap(self, view: RowView) -> float:
-        """How deep the two sides stand in each other at the positions of `view`, m; 0 where they do not."""
+        """Largest penetration of the two sides at the positions of `view`, m; 0 without any."""
         return self.full.overlap(view)
 
     def outrun(self, view: RowView, memory: ReducedMemory | None) -> float:
-        """By how much detection was outrun in the step, m; of a facing how much deeper than tolerated points are that
-        no row knows.
+        """Motion beyond what detection covered, m; of a facing the depth beyond the tolerated one of points without a
+        row.
         """
-        beyond = self.full.outrun(view, _of_points(memory))
+        beyond = self.full.outrun(view, None if memory is None else memory.points)
         return beyond - self.tolerated if self.full is self.facing else beyond
 
     def unknown_pushing(self, memory: Any, lam: FloatArray) -> int:
-        """How many contacts push by rows of their own."""
+        """Number of pushing contacts outside all modes."""
         width, (own, rest) = self.facing.width, memory.split(lam)
         alone = own[len(own) - width * memory.unknown :]
         return int((alone[::width] > 0.0).sum()) + int((rest[::width] > 0.0).sum())
 
     def end_gaps(self, memory: Any, delta: FloatArray, view: RowView) -> FloatArray:
-        """Gaps (m,) m of all points that a mode in use touches, and of the other contacts, at the end of the step."""
+        """Gaps (m,) m of all points in active modes, and of the other contacts, at the end of the step."""
         points = memory.points.contacts.nodes_a[:, 0]
         groups = np.zeros(self.facing.table.group_count, np.bool_)
         groups[self.facing.table.group[points]] = True
@@ -228,14 +227,10 @@ class ReducedPair(ContactPair):
 
     @cached_property
     def _meets(self) -> BoolArray:
-        """Which groups (g, k) a mode touches points of."""
+        """Which groups (g, k) a mode has points of."""
         groups = np.zeros((self.facing.table.group_count, self.basis.count), np.bool_)
         np.logical_or.at(groups, self.facing.table.group, self._touched)
         return groups
-
-    @cached_property
-    def _known(self) -> BoolArray:
-        return np.asarray(self._touched.any(axis=1))
 
     @cached_property
     def _covered(self) -> BoolArray:
@@ -244,19 +239,19 @@ class ReducedPair(ContactPair):
         return groups[self.facing.table.group]
 
     def _unknown(self, gap: FloatArray, near: BoolArray) -> tuple[IndexArray, FloatArray]:
-        """Contacts that no mode touches, and how deep (m) each may be: those within the margin in groups that no mode
-        touches; and in the others, where modes hold the surfaces apart, those at the depth that is tolerated. They are
-        held there, so that they do not come and go from one linear solve to the next.
+        """Contacts outside all modes and the allowed depth (m) of each: those within the margin in groups that no mode
+        touches; in the other groups, which modes keep apart, those at the tolerated depth. They are kept there, so that
+        they do not come and go from one linear solve to the next.
         """
         apart = np.flatnonzero(near & ~self._covered)
-        inside = np.flatnonzero((gap <= -HELD * self.tolerated) & self._covered & ~self._known)
+        inside = np.flatnonzero((gap <= -ROW_DEPTH * self.tolerated) & self._covered & ~self._touched.any(axis=1))
         points = np.concatenate([apart, inside])
         return points, np.where(np.arange(len(points)) < len(apart), 0.0, self.tolerated)
 
     def _guards(self, view: RowView, gap: FloatArray, near: BoolArray, alone: IndexArray) -> IndexArray:
-        """The nearest point within the margin in each group that modes touch, the deepest first, at most so many; none
-        that has a row of its own already. Quasi-static steps, which iterate, watch all points that touch: one at a time
-        would alternate with its neighbour.
+        """Guards: the nearest point within the margin of each group that modes touch, deepest first, unless it has a
+        row already. Quasi-static steps, which iterate, take all touching points: single ones would alternate with
+        neighbours.
         """
         if not self.basis.guards:
             return np.zeros(0, np.int64)
@@ -269,7 +264,7 @@ class ReducedPair(ContactPair):
         return np.asarray(points[: self.basis.guards])
 
     def _covered_others(self, found: ContactSet) -> BoolArray:
-        """Which contacts (m,) are between the neighbourhoods of the points and of what they face."""
+        """Which contacts (m,) lie between the neighbourhoods of the points and of what they face."""
         sides = ((found.nodes_a, found.nodes_b), (found.nodes_b, found.nodes_a))
         first, second = self._near
         covered = [_all_in(first, a) & _all_in(second, b) for a, b in sides]
@@ -281,13 +276,9 @@ class ReducedPair(ContactPair):
         return self.basis.points.near(self.full)
 
 
-def _of_points(memory: ReducedMemory | None) -> FacingMemory | None:
-    return None if memory is None else memory.points
-
-
 def _none_near(memory: FacingMemory, others: ContactSet | None) -> Detected:
     return Detected(memory, np.zeros((0, 0)), np.zeros(0, np.int64), np.zeros(0), others)
 
 
-def _all_in(known: BoolArray, nodes: IntArray) -> BoolArray:
-    return np.asarray((known[nodes] | (nodes < 0)).all(axis=1))
+def _all_in(mask: BoolArray, nodes: IntArray) -> BoolArray:
+    return np.asarray((mask[nodes] | (nodes < 0)).all(axis=1))

@@ -24,8 +24,8 @@ from pliant.models.volume.points import Points
 
 @dataclass(frozen=True, eq=False)
 class StrainModes:
-    """`B` (p, 9, k), in 1/m × the unit of the modes, of p integration points, with their `weight` (p,) in m³, `part`
-    and `material` (p,), and the laws and parameters of the materials.
+    """`B` (p, 9, k), in 1/m × the unit of the modes, of p integration points; their `weight` (p,) in m³, `part` and
+    `material` (p,); laws and parameters of the materials.
     """
 
     B: FloatArray
@@ -37,14 +37,9 @@ class StrainModes:
 
     @classmethod
     def of(
-        cls,
-        points: Points,
-        modes: FloatArray,
-        laws: IntArray,
-        table: FloatArray,
-        chosen: IndexArray | None = None,
-        weights: FloatArray | None = None,
-    ) -> StrainModes:
+        cls, points: Points, modes: FloatArray, laws: IntArray, table: FloatArray,
+        chosen: IndexArray | None = None, weights: FloatArray | None = None,
+    ) -> StrainModes:  # fmt: skip
         """Of the modes (3n, k), m, at all points or at the `chosen` ones (c,), these weighted by `weights` (c,)."""
         if chosen is None:
             chosen = np.arange(points.count)

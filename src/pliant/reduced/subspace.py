@@ -99,11 +99,11 @@ class Subspace:
         if rest.shape != model.rest.shape or self.point_count != model.points.count:
             raise InputError(
                 f"the subspace of {model.name!r} was made for {len(rest)} nodes and {self.point_count} integration "
-                f"points, the body has {len(model.rest)} and {model.points.count}: reduce this one anew"
+                f"points, the body has {len(model.rest)} and {model.points.count}: reduce this body"
             )
         away = float(np.abs(rest - model.rest).max())
         if away > 1e-9 * float(np.ptp(rest, axis=0).max()):
             raise InputError(
                 f"the subspace of {model.name!r} was made for nodes up to {1e3 * away:.3g} mm away from those of this "
-                "world: put the body where it stood, or reduce this world anew"
+                "world: restore the position of the body, or reduce this world"
             )

@@ -14,21 +14,22 @@ from pliant.materials.laws import LINEAR
 from pliant.models.model import StepStart
 from pliant.models.volume.model import VolumeModel
 from pliant.models.workspace import Workspace
-from pliant.reduced.chart import CarriedChart, Chart, CurvedChart, HeldChart, rigid_motions
+from pliant.reduced.chart import Chart, CurvedChart, FloatingChart, LinearChart, rigid_motions
 from pliant.reduced.modal_pieces import ModalBars, ModalFacets, ModalPieces
 from pliant.reduced.strain_modes import StrainModes
 from pliant.reduced.subspace import Subspace
 from pliant.reduced.subspace_trial import SubspaceTrial
 
 OFF = 1e-6
-"""Largest distance of a state from the subspace, as a fraction of the size of the body."""
+"""Largest distance of a state from the subspace, as a fraction of the size of the body: far above rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class SubspaceModel(VolumeModel):
-    """A `VolumeModel` that moves in the modes of `subspace`; all that does not move it reads the volume as before.
+    """A `VolumeModel` that moves in the modes of `subspace`; read-outs, contacts and embedded points see the full
+    volume.
 
-    `chart` says where the modes take the nodes, `strain` what they do at the integration points that are visited.
+    `chart` maps modes to nodes, `strain` to the integration points in use, `dead` gravity and nodal loads to forces.
     """
 
     subspace: Subspace
@@ -39,25 +40,25 @@ class SubspaceModel(VolumeModel):
 
     @classmethod
     def of(cls, model: VolumeModel, subspace: Subspace) -> SubspaceModel:
-        """`model` confined to `subspace`, which was made for it."""
+        """`model` restricted to `subspace`, which was made for it."""
         if model.split is not None:
             raise InputError(
-                f'{model.name!r} has anti_locking="volume", whose patches are no points that a reduced body '
-                "could visit: reduce the body with anti_locking=True"
+                f'{model.name!r} has anti_locking="volume", whose patches cannot be sampled at integration points: '
+                "reduce the body with anti_locking=True"
             )
-        modes = _held_away(model, np.array(subspace.modes, np.float64, order="C"))
+        modes = _zero_at_supports(model, np.array(subspace.modes, np.float64, order="C"))
         if subspace.curvature is not None:
             _check_curved(model, modes)
-            curvature = _held_away(model, np.array(subspace.curvature, np.float64, order="C"))
+            curvature = _zero_at_supports(model, np.array(subspace.curvature, np.float64, order="C"))
             chart: Chart = CurvedChart.of(model.rest, modes, curvature, model.mass)
         elif not model.constrained.any():
             modes = _orthonormal(model, modes)
-            _check_carried(model)
-            chart = CarriedChart.of(model.rest, modes, model.mass)
+            _check_floating(model)
+            chart = FloatingChart.of(model.rest, modes, model.mass)
         else:
-            chart = HeldChart.of(model.rest, _orthonormal(model, modes), model.mass)
+            chart = LinearChart.of(model.rest, _orthonormal(model, modes), model.mass)
         if model.constrained.any():
-            _check_held(model)
+            _check_constrained(model)
         chosen = None if subspace.points is None else np.asarray(subspace.points, np.int64)
         weights = None if subspace.weights is None else np.asarray(subspace.weights, np.float64)
         parts = chart.modes.reshape(len(model.rest), 3, -1)
@@ -81,12 +82,12 @@ class SubspaceModel(VolumeModel):
         return SubspaceTrial(self, start._replace(workspace=workspace))
 
     def full_trial(self, start: StepStart) -> Any:
-        """The same step of the volume with all its unknowns and integration points: what supports have to bear."""
+        """The same step of the full-order volume, with reactions at its supports."""
         return super().trial(start)
 
     def elastic_energy(self, q: FloatArray) -> float:
-        """Elastic energy, J, as the visited integration points have it."""
-        return self.strained(self.chart.place(q).y, Tangent.EXACT, 0.0)[0]
+        """Elastic energy, J, by the integration points in use."""
+        return self.strained(self.chart.at(q).y, Tangent.EXACT, 0.0)[0]
 
     def strained(self, y: FloatArray, tangent: Tangent, scale: float) -> tuple[float, FloatArray, FloatArray]:
         """Energy (J), internal forces (k,) and `scale` × stiffness (k, k) along the modes at y, fibres included."""
@@ -98,25 +99,25 @@ class SubspaceModel(VolumeModel):
         return (energy, force, K) if slopes is None else (energy, force @ slopes, slopes.T @ K @ slopes)
 
     def work(self, y: FloatArray) -> FloatArray:
-        """Virtual work of each visited integration point on each motion at y (k,): (k, p)."""
+        """Virtual work of each integration point in use on each motion at y (k,): (k, p)."""
         parts, slopes = self.chart.parts(y)
         work = self.strain.work(parts)
         return work if slopes is None else slopes.T @ work
 
     def pieces(self, segments: Any, workspace: Workspace) -> ModalPieces:
-        """Segments of a cable as the modes move them; for a body that is clamped, where they never change."""
+        """Jacobian of the segments of a cable by the modes, constant for a constrained body."""
         return workspace.once(self, segments, lambda: ModalPieces.of(segments, self.chart.modes))
 
     def modal_facets(self, facets: Any, workspace: Workspace) -> ModalFacets:
-        """Facets under pressure over the nodes they have."""
+        """Facets under pressure over their own nodes."""
         return workspace.once(self, facets, lambda: ModalFacets.of(facets))
 
     def nearest(self, q: FloatArray) -> FloatArray:
-        """The positions (n, 3), m, of the subspace that are nearest to q (n, 3)."""
-        return self.chart.positions(self.chart.place(q))
+        """Positions (n, 3), m, in the subspace nearest to q (n, 3)."""
+        return self.chart.positions(self.chart.at(q))
 
     def reached(self, q: FloatArray, workspace: Workspace) -> None:
-        """Note that a step has led to q, so that the next one need not look whether it lies in the subspace."""
+        """Note the end q of a step, so that the next one need not check that it lies in the subspace."""
         known = workspace.take(self, "reached") or ()
         workspace.give(self, "reached", (*known[-1:], q))
 
@@ -124,33 +125,29 @@ class SubspaceModel(VolumeModel):
         away = float(np.abs(self.nearest(q) - q).max())
         if away > OFF * float(np.ptp(self.rest, axis=0).max()):
             raise InputError(
-                f"{self.name!r} stands {1e3 * away:.3g} mm away from what its {self.subspace.size} modes can reach: "
+                f"{self.name!r} is {1e3 * away:.3g} mm away from the space of its {self.subspace.size} modes: "
                 "begin from the initial state of the reduced world, or from model.nearest(q)"
             )
 
 
-def _held_away(model: VolumeModel, modes: FloatArray) -> FloatArray:
+def _zero_at_supports(model: VolumeModel, modes: FloatArray) -> FloatArray:
     """The modes (3n, k), zero at constrained nodes."""
     held = modes[model.constrained_unknowns]
     if held.size and np.abs(held).max() > 1e-9 * np.abs(modes).max():
-        raise InputError(
-            f"a mode of {model.name!r} moves constrained nodes; take snapshots of the body with the same supports"
-        )
+        raise InputError(f"a mode of {model.name!r} moves constrained nodes; take snapshots with the same supports")
     modes[model.constrained_unknowns] = 0.0
     return modes
 
 
 def _orthonormal(model: VolumeModel, modes: FloatArray) -> FloatArray:
-    """The modes made orthonormal in the nodal masses (kg), for accuracy; they span the same motions. Consistent masses
-    of quadratic tetrahedra are negative at corners: any weight does here.
+    """The modes made orthonormal in the absolute nodal masses (kg), for accuracy; their span is the same. Consistent
+    masses of quadratic tetrahedra are negative at corners, and any positive weight will do.
     """
     root = np.repeat(np.sqrt(np.abs(model.mass.nodal)), 3)[:, None]
     length = np.sqrt(((root * modes) ** 2).sum(axis=0))
     triangle: Any = np.linalg.qr(root * modes / np.where(length > 0.0, length, 1.0), mode="r")
     if not (np.abs(np.diagonal(triangle)) > 1e-10).all():
-        raise InputError(
-            f"the {modes.shape[1]} modes of {model.name!r} are linearly dependent; remove the redundant ones"
-        )
+        raise InputError(f"the {modes.shape[1]} modes of {model.name!r} are linearly dependent; remove redundant ones")
     return np.ascontiguousarray(np.linalg.solve(triangle.T, (modes / length).T).T)
 
 
@@ -165,7 +162,7 @@ def _check_curved(model: VolumeModel, modes: FloatArray) -> None:
         )
 
 
-def _check_carried(model: VolumeModel) -> None:
+def _check_floating(model: VolumeModel) -> None:
     if (model.laws == LINEAR).any():
         raise InputError(
             f"nothing holds {model.name!r}, and its small-strain material has no rotation, so it cannot be reduced: "
@@ -173,7 +170,7 @@ def _check_carried(model: VolumeModel) -> None:
         )
 
 
-def _check_held(model: VolumeModel) -> None:
+def _check_constrained(model: VolumeModel) -> None:
     """A constrained body must be constrained against all rigid motions."""
     motions = rigid_motions(model.rest - model.rest.mean(axis=0))
     motions[:, 3:] /= float(np.ptp(model.rest, axis=0).max())

@@ -1,13 +1,13 @@
 """A step of a reduced volume: residual and matrix along its motions.
 
-Forces are handed on as nodal ones, Z ĝ with the same work ĝ on the motions and none on others, so that residuals vanish
-at an equilibrium of the reduced body.
+Forces are passed on as nodal ones, Z ĝ with the work ĝ on the motions and none on others, so that residuals vanish at
+an equilibrium of the reduced body.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -16,12 +16,12 @@ from scipy.linalg import lapack
 from pliant.core.errors import InputError, SingularError
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.model import GeometricStiffness, Residual, StepStart
+from pliant.models.model import GeometricStiffness, Residual, StepStart, System
 from pliant.models.volume.loads import PressureStiffness
 from pliant.models.volume.segments import SegmentStiffness
 from pliant.models.volume.trial import NodalTrial
 from pliant.models.workspace import Workspace
-from pliant.reduced.chart import HeldChart, Place
+from pliant.reduced.chart import Configuration, LinearChart
 from pliant.reduced.modal_pieces import ModalPieces
 from pliant.solvers.linear.matrix import BlockMatrix
 
@@ -30,40 +30,39 @@ if TYPE_CHECKING:
 
 
 _SINGULAR = 1e-14
-"""A pivot below this fraction of its diagonal entry is rounding."""
+"""Smallest pivot of a regular matrix, as a fraction of its diagonal entry: below it is rounding."""
 
 Pairing = tuple[Any, FloatArray]
 """A nodal array and its projection on the motions, cached by identity."""
 
 
 class SubspaceFactor:
-    """D Â⁻¹ Dᵀ of the motions D (3n, m) of a reduced volume, by Cholesky's factor of Â (m, m).
-
-    `known` is a nodal force with its cached projection.
+    """D Â⁻¹ Dᵀ of the motions D (3n, m), by Cholesky's factor of Â (m, m); `known` is a nodal force with its
+    projection.
     """
 
-    def __init__(self, name: str, place: Place, A: FloatArray, known: Pairing) -> None:
+    def __init__(self, name: str, here: Configuration, A: FloatArray, known: Pairing) -> None:
         lower, info = lapack.dpotrf(A, lower=1, clean=0)
         if info or not (lower.diagonal() ** 2 > _SINGULAR * A.diagonal()).all():
             raise SingularError(
-                f"the matrix of {name!r} over its {len(A)} motions is not positive definite: take a smaller dt, or "
-                "hold the body"
+                f"the matrix of {name!r} over its {len(A)} motions is not positive definite: use a smaller dt, or "
+                "constrain the body"
             )
-        self._place, self._lower, self._known = place, lower, known
+        self._here, self._lower, self._known = here, lower, known
         self.solved: Pairing = (None, np.zeros(0))
         self._rows: tuple[Any, FloatArray] = (None, np.zeros((0, 0)))
 
     def solve(self, rhs: Any) -> FloatArray:
         """The motion under forces `rhs` (n, 3) or (3n, c), of its shape."""
-        along = self._known[1] if rhs is self._known[0] else self._place.forces(np.asarray(rhs, np.float64))
+        along = self._known[1] if rhs is self._known[0] else self._here.forces(np.asarray(rhs, np.float64))
         z = self._back(along)
-        moved: FloatArray = (self._place.motions @ z).reshape(np.shape(rhs))
+        moved: FloatArray = (self._here.motions @ z).reshape(np.shape(rhs))
         self.solved = (moved, z)
         return moved
 
     def compliance(self, H: sparse.csr_matrix) -> FloatArray:
         """H D Â⁻¹ Dᵀ Hᵀ, (rows, rows)."""
-        along = H @ self._place.motions
+        along = H @ self._here.motions
         self._rows = (H, along)
         half = lapack.dtrtrs(self._lower, along.T, lower=1)[0]
         W: FloatArray = half.T @ half
@@ -71,8 +70,8 @@ class SubspaceFactor:
 
     def response(self, H: sparse.csr_matrix, lam: FloatArray) -> FloatArray:
         """The motion (3n,) under Hᵀλ."""
-        along = self._rows[1] if self._rows[0] is H else H @ self._place.motions
-        moved: FloatArray = self._place.motions @ self._back(lam @ along)
+        along = self._rows[1] if self._rows[0] is H else H @ self._here.motions
+        moved: FloatArray = self._here.motions @ self._back(lam @ along)
         return moved
 
     def _back(self, along: FloatArray) -> FloatArray:
@@ -81,11 +80,11 @@ class SubspaceFactor:
 
 
 @dataclass(eq=False)
-class SubspaceSystem:
+class SubspaceSystem(System):
     """Â ẑ = Dᵀr of a reduced volume: A (m, m) over its motions, r (n, 3) in N; see `VolumeSystem`."""
 
     model: SubspaceModel
-    place: Place
+    here: Configuration
     A: FloatArray
     r: FloatArray
     known: Pairing
@@ -93,95 +92,91 @@ class SubspaceSystem:
     warped: bool
     constrained_dx: FloatArray | None = None
     factor: SubspaceFactor | None = None
-    elastic: ClassVar[bool] = True
 
     def factorize(self) -> SubspaceFactor:
         """Numeric factor of Â."""
-        self.factor = SubspaceFactor(self.model.name, self.place, self.A, self.known)
+        self.factor = SubspaceFactor(self.model.name, self.here, self.A, self.known)
         return self.factor
 
     def product(self, x: FloatArray) -> FloatArray:
         """Nodal forces (n, 3) of the motion x (n, 3)."""
-        known = self.factor is not None and self.factor.solved[0] is x
-        z = self.factor.solved[1] if known and self.factor is not None else self.place.dual @ x.ravel()
-        return self.place.spread(self.A @ z)
+        solved = self.factor is not None and self.factor.solved[0] is x
+        z = self.factor.solved[1] if solved and self.factor is not None else self.here.dual @ x.ravel()
+        return self.here.spread(self.A @ z)
 
-    def add_mass(self, share: float) -> None:
+    def add_mass(self, fraction: float) -> None:
         """Â += σ DᵀMD."""
-        self.A += (
-            share * float(np.abs(np.diagonal(self.A)).mean() / np.diagonal(self.place.mass).mean()) * (self.place.mass)
-        )
+        mass = self.here.mass
+        self.A += fraction * float(np.abs(np.diagonal(self.A)).mean() / np.diagonal(mass).mean()) * mass
 
     def diagonal(self) -> FloatArray:
         """Diagonal of Z Â Zᵀ, which takes motions to nodal forces, (n, 3)."""
-        dual = self.place.dual
+        dual = self.here.dual
         diagonal: FloatArray = ((self.A @ dual) * dual).sum(axis=0).reshape(-1, 3)
         return diagonal
 
-    def release(self, factor: Any) -> None:
-        """Nothing to release."""
-
     def add_stiffness(self, K: GeometricStiffness) -> None:
         """Â += Dᵀ K D, unless Â is warped and K belongs to stresses."""
-        model, place = self.model, self.place
+        model, here = self.model, self.here
         if self.warped and K.of_stress:
             return
         if isinstance(K, SegmentStiffness):
-            fixed = place.motions is model.chart.modes
-            pieces = model.pieces(K.segments, self.workspace) if fixed else ModalPieces.of(K.segments, place.motions)
+            fixed = here.motions is model.chart.modes
+            pieces = model.pieces(K.segments, self.workspace) if fixed else ModalPieces.of(K.segments, here.motions)
             pieces.add_stiffness(K.along, K.across, K.units, self.A)
         elif isinstance(K, PressureStiffness):
-            model.modal_facets(K.facets, self.workspace).add_stiffness(K.pressure, K.q, K.scale, place.motions, self.A)
+            model.modal_facets(K.facets, self.workspace).add_stiffness(K.pressure, K.q, K.scale, here.motions, self.A)
         else:
             values = np.zeros((model.pattern.block_count, 3, 3))
             K.add_to(values)
-            self.A += place.motions.T @ (BlockMatrix(model.pattern, values).to_scipy() @ place.motions)
+            self.A += here.motions.T @ (BlockMatrix(model.pattern, values).to_scipy() @ here.motions)
 
 
 class SubspaceTrial(NodalTrial):
     """One step of a `SubspaceModel` from positions q and velocities v (n, 3); see `models.model.Trial`."""
 
+    model: SubspaceModel
+
     def __init__(self, model: SubspaceModel, start: StepStart) -> None:
-        super().__init__(start)
-        self.model = model
-        self._start: Place | None = None
+        super().__init__(model, start)
+        self._start: Configuration | None = None
         self._start_stiffness: FloatArray | None = None
         if model.supports and model.prescribed(start.controls) is not model.rest:
             raise InputError(
-                f"a support of {model.name!r} moves, but the modes of a reduced body hold its supports: leave the body "
-                "whole, or move it by a cable, a force point or an attachment"
+                f"a support of {model.name!r} moves, but the modes of a reduced body are zero at its supports: keep "
+                "the full body, or move it by a cable, a force point or an attachment"
             )
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
-        """dx followed by scale × step, (n, 3), m; a body that nothing holds turns by exp."""
-        if isinstance(self.model.chart, HeldChart):
+        """dx followed by scale × step, (n, 3), m; an unconstrained body turns by exp."""
+        if isinstance(self.model.chart, LinearChart):
             return dx + scale * step
         at = self._q + self._scheme.theta * dx
         return self.model.chart.moved(self._q + dx, scale * step, at) - self._q
 
     def residual(self) -> Residual:
-        """Residual at dx, by a pass over the visited points without stiffness."""
+        """Residual at dx, without stiffness."""
         x = self.evaluation_point()
-        place = self._place(x)
-        energy, internal, _ = self.model.strained(place.y, Tangent.EXACT, 0.0)
-        along, scale = self._balance(x, place, energy, internal)
-        return Residual(place.spread(along), scale)
+        here = self.model.chart.at(x)
+        energy, internal, _ = self.model.strained(here.y, Tangent.EXACT, 0.0)
+        along, scale = self._balance(x, here, energy, internal)
+        return Residual(here.spread(along), scale)
 
     def linearize(self, tangent: Tangent) -> tuple[SubspaceSystem, Residual]:
         """A and r at dx."""
         model, scheme, x = self.model, self._scheme, self.evaluation_point()
-        place, first = self._place(x), model.chart.rigid
+        here, first = self.model.chart.at(x), model.chart.rigid
         damping = model.spec.damping
         rate = damping.stiffness * scheme.rate
         once = tangent is Tangent.WARPED  # one pass does for a solve that is not repeated: K(x) is K(q) or near it
-        energy, internal, K = model.strained(place.y, tangent, scheme.theta + rate if once else scheme.theta)
+        energy, internal, K = model.strained(here.y, tangent, scheme.theta + rate if once else scheme.theta)
         if rate and not once:
             K += rate * self._damping_stiffness()
-        A = (scheme.inertia + damping.mass * scheme.rate) * place.mass
+        A = (scheme.inertia + damping.mass * scheme.rate) * here.mass
         A[first:, first:] += K
-        along, scale = self._balance(x, place, energy, internal)
-        r = place.spread(along)
-        system = SubspaceSystem(model, place, A, r, (r, along), self.workspace, model.warps(tangent))
+        along, scale = self._balance(x, here, energy, internal)
+        r = here.spread(along)
+        system = SubspaceSystem(model, here, A, r, (r, along), self.workspace, model.warps(tangent))
         for load, facets in model.pressure_loads:
             pressure = float(self._controls.get(load, load.value))
             system.add_stiffness(PressureStiffness(facets, pressure, x, scheme.theta))
@@ -189,8 +184,8 @@ class SubspaceTrial(NodalTrial):
 
     def reduced_force(self, force: FloatArray) -> FloatArray:
         """What nodal forces (n, 3), N, do along the motions, as nodal forces."""
-        place = self._place(self.evaluation_point())
-        return place.spread(place.forces(force))
+        here = self.model.chart.at(self.evaluation_point())
+        return here.spread(here.forces(force))
 
     def full_residual(self, along: Residual, push: FloatArray | None) -> Residual:
         """The residual (n, 3), N, of the volume with all its unknowns and integration points, and the forces `push` of
@@ -208,57 +203,52 @@ class SubspaceTrial(NodalTrial):
 
     def driven(self, motion: FloatArray) -> SubspaceTrial:
         """Raise an `InputError`: supports of a reduced body do not move."""
-        raise InputError(f"supports of {self.model.name!r} cannot move: its modes hold them; leave the body whole")
+        raise InputError(f"supports of {self.model.name!r} cannot move: its modes are zero there; keep the full body")
 
-    def must_move(self) -> bool:
-        """Whether held nodes are not yet where supports and clamps want them: never."""
-        return False
-
-    def _place(self, x: FloatArray) -> Place:
-        return self.model.chart.place(x)
-
-    def _balance(self, x: FloatArray, place: Place, energy: float, internal: FloatArray) -> tuple[FloatArray, float]:
+    def _balance(
+        self, x: FloatArray, here: Configuration, energy: float, internal: FloatArray
+    ) -> tuple[FloatArray, float]:
         """Residual (m,) along the motions from the internal forces (k,) along the modes, and the largest norm in it."""
         model, scheme, first = self.model, self._scheme, self.model.chart.rigid
-        external = self._external(x, place)
-        momentum = self._momentum(place, scheme.momentum * self._v)
+        external = self._external(x, here)
+        momentum = self._momentum(here, scheme.momentum * self._v)
         along = external + momentum
         along[first:] -= internal
         parts = np.zeros((3, len(along)))
         parts[0], parts[1], parts[2, first:] = external, momentum, internal
         if scheme.inertia and self.dx.any():
             damping = model.spec.damping
-            along -= self._momentum(place, (scheme.inertia + damping.mass * scheme.rate) * self.dx)
+            along -= self._momentum(here, (scheme.inertia + damping.mass * scheme.rate) * self.dx)
             if damping.stiffness:
-                change = self._place(self._q + self.dx).y - self._begin().y
+                change = self.model.chart.at(self._q + self.dx).y - self._begin().y
                 along[first:] -= damping.stiffness * scheme.rate * (self._damping_stiffness() @ change)
-        return along, place.norm(parts) if np.isfinite(energy) else np.inf
+        return along, here.norm(parts) if np.isfinite(energy) else np.inf
 
-    def _external(self, x: FloatArray, place: Place) -> FloatArray:
+    def _external(self, x: FloatArray, here: Configuration) -> FloatArray:
         """Gravity and loads along the motions, (m,)."""
         model = self.model
         if model.chart.rigid or model.pressure_loads:
-            return place.forces(model.external_forces(x, self._gravity, self._controls))
+            return here.forces(model.external_forces(x, self._gravity, self._controls))
         along: FloatArray = self._gravity @ model.dead[0]
         for (load, _), share in zip(model.nodal_loads, model.dead[1:], strict=True):
             along = along + self._controls.get(load, load.value) @ share
-        return along if place.slopes is None else along @ place.slopes
+        return along if here.slopes is None else along @ here.slopes
 
-    def _momentum(self, place: Place, speed: FloatArray) -> FloatArray:
+    def _momentum(self, here: Configuration, speed: FloatArray) -> FloatArray:
         """DᵀM times nodal velocities or displacements (n, 3)."""
         mass = self.model.mass
-        if isinstance(self.model.chart, HeldChart) or (mass.blocks is None and place.slopes is None):
-            along: FloatArray = place.mass @ (place.dual @ speed.ravel())
+        if isinstance(self.model.chart, LinearChart) or (mass.blocks is None and here.slopes is None):
+            along: FloatArray = here.mass @ (here.dual @ speed.ravel())
             return along
-        return place.forces(mass.apply(speed))
+        return here.forces(mass.apply(speed))
 
-    def _begin(self) -> Place:
+    def _begin(self) -> Configuration:
         if self._start is None:
-            self._start = self._place(self._q)
+            self._start = self.model.chart.at(self._q)
         return self._start
 
     def _damping_stiffness(self) -> FloatArray:
-        """K(q) of Rayleigh damping along the modes, (k, k), positive semi-definite: it takes energy and never gives."""
+        """K(q) of Rayleigh damping along the modes, (k, k), positive semi-definite: it only dissipates energy."""
         if self._start_stiffness is None:
             tangent = Tangent.WARPED if self.model.is_linear_law else Tangent.PROJECTED
             self._start_stiffness = self.model.strained(self._begin().y, tangent, 1.0)[2]

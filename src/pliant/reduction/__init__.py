@@ -12,14 +12,7 @@ from pliant.reduction.ecsw import ecsw
 from pliant.reduction.experiments import experiments
 from pliant.reduction.nnls import fit_error, non_negative_fit
 from pliant.reduction.nnmf import Factorization, nnmf, nnmf_family
-from pliant.reduction.plans import (
-    Plan,
-    fractional_factorial,
-    full_factorial,
-    latin_hypercube,
-    plackett_burman,
-    ramps,
-)
+from pliant.reduction.plans import Plan, fractional_factorial, full_factorial, latin_hypercube, plackett_burman, ramps
 from pliant.reduction.pod import Pod, pod
 from pliant.reduction.reduce import contact_bases, reduce, subspaces
 from pliant.reduction.snapshots import Snapshots

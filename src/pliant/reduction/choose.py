@@ -16,8 +16,10 @@ from pliant.core.types import FloatArray, IndexArray
 from pliant.reduction.nnls import fit_error
 from pliant.reduction.nnmf import Factorization, checked_snapshots, nnmf_family
 
+MOST_MODES = 60
+"""Largest basis tried: more modes are hardly fewer than the contacts that push at once."""
 SLACK = 0.1
-"""The chosen size is within this fraction of the best of all smaller ones."""
+"""Without a size within the tolerance, the smallest with an error within this fraction of the best is chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,15 +72,9 @@ class BasisChoice:
 
 
 def choose_basis(
-    training: Any,
-    held_out: Any,
-    *,
-    tolerance: float,
-    seed: int,
-    ranks: Sequence[int] | None = None,
-    whole_curve: bool = False,
-    progress: bool = False,
-) -> BasisChoice:
+    training: Any, held_out: Any, *, tolerance: float, seed: int,
+    ranks: Sequence[int] | None = None, whole_curve: bool = False, progress: bool = False,
+) -> BasisChoice:  # fmt: skip
     """The smallest non-negative basis of `training` (contacts, snapshots), N, whose relative force error on `held_out`
     (contacts, other snapshots), N, is at most `tolerance` (usual 0.1 … 0.01).
 
@@ -96,7 +92,7 @@ def choose_basis(
         if not matrix.any():
             raise InputError(f"the {name} snapshots hold no forces: record steps in contact, or split them otherwise")
     positive("tolerance", tolerance)
-    sizes = list(range(1, min(60, *S.shape) + 1)) if ranks is None else list(ranks)
+    sizes = list(range(1, min(MOST_MODES, *S.shape) + 1)) if ranks is None else list(ranks)
     tried: list[Factorization] = []
     errors: list[float] = []
     with Progress(disable=not progress, transient=True) as bar:

@@ -1,8 +1,8 @@
 """The number of modes of a body: the fewest that reproduce held-out shapes.
 
-The tail of the singular values says how well modes hold the snapshots they were made of, and nothing of others: a robot
-of four chambers that touches itself had its training shapes within 0.02 % by 16 modes, other shapes within 0.6 %, and
-moved 17 % off. So some of the snapshots are held out, whole runs where there are enough of them, and decide the number.
+The tail of the singular values measures the snapshots that the modes were made of, not others: a robot of four chambers
+in self-contact had its training shapes within 0.02 % by 16 modes, other shapes within 0.6 %, and its motion was off by
+17 %. So some snapshots are held out, whole runs where there are enough, and determine the number.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from pliant.reduction.pod import Pod, displacements, pod
 from pliant.reduction.snapshots import Snapshots
 
 HELD_OUT = 0.2
-"""Fraction of the snapshots that is held out to determine the number of modes."""
+"""Fraction of the snapshots that is held out to determine the number of modes: the usual one in five."""
 MOST_CURVED = 16
-"""Most modes of a quadratic manifold: they have 136 products."""
+"""Most modes of a quadratic manifold: 16 already have 136 products to fit."""
 ENOUGH_RUNS = 5
-"""Whole runs are held out where every actuator moves in as many runs: the others then still cover it."""
+"""Runs in which every actuator must move for whole runs to be held out: the others then still cover it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +88,8 @@ def choose_modes(
 
 
 def _curved_errors(trained: Pod, training: FloatArray, apart: FloatArray, tolerance: float) -> FloatArray:
-    """What curved subspaces of 0, 1 … modes leave of the shapes `apart` (s, n, 3), up to the first within `tolerance`:
-    they are fitted to `training` (s, n, 3).
+    """Relative errors of curved subspaces of 0, 1 … modes, fitted to `training` (s, n, 3), on shapes `apart` (s, n, 3),
+    up to the first within `tolerance`.
     """
     model = trained.model
     weight = np.repeat(model.mass.nodal, 3)
@@ -98,7 +98,7 @@ def _curved_errors(trained: Pod, training: FloatArray, apart: FloatArray, tolera
     for size in range(1, min(trained.size, MOST_CURVED) + 1):
         space = curved(replace(trained, modes=trained.modes[:, :size]), training)
         chart = CurvedChart.of(model.rest, space.modes, space.curvature, model.mass)
-        reached = np.array([(chart.positions(chart.place(x)) - model.rest).ravel() for x in apart])
+        reached = np.array([(chart.positions(chart.at(x)) - model.rest).ravel() for x in apart])
         errors.append(float(np.sqrt((weight * (reached - wanted) ** 2).sum() / whole)))
         if errors[-1] <= tolerance:
             break

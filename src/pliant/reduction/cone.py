@@ -41,8 +41,8 @@ class ConeBasis:
 
 
 def cone_basis(snapshots: Any, *, tolerance: float, largest: int | None = None) -> ConeBasis:
-    """Choose `snapshots` (contacts, snapshots) ≥ 0, N, until every one is a non-negative combination of the chosen ones
-    up to `tolerance` of the most intense one's 2-norm (usual 1e-1 … 1e-3), or until there are `largest` of them.
+    """Choose `snapshots` (contacts, snapshots) ≥ 0, N, until all are non-negative combinations of the chosen ones up to
+    `tolerance` of the largest 2-norm (usual 1e-1 … 1e-3), or until there are `largest` of them.
     """
     S = checked_snapshots(snapshots)
     positive("tolerance", tolerance)

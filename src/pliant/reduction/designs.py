@@ -47,14 +47,10 @@ def fractional_factorial_levels(generators: str) -> FloatArray:
     product, a leading − its negative. "a b c ab ac bc abc" studies 7 factors in 8 runs.
     """
     words = generators.split()
-    letters = sorted({letter for word in words for letter in word.lstrip("+-")})
-    bad = [
-        word
-        for word in words
-        if not word.lstrip("+-").isalpha() or len(set(word.lstrip("+-"))) < len(word.lstrip("+-"))
-    ]
-    if not words or bad:
+    plain = [word.lstrip("+-") for word in words]
+    if not words or any(not word.isalpha() or len(set(word)) < len(word) for word in plain):
         raise InputError(f"generators must be words of different letters such as 'a b ab', got {generators!r}")
+    letters = sorted({letter for word in plain for letter in word})
     missing = [letter for letter in letters if letter not in words]
     if missing:
         raise InputError(f"generators {generators!r} use {missing[0]!r} but no factor is {missing[0]!r} itself")
@@ -67,7 +63,7 @@ def fractional_factorial_levels(generators: str) -> FloatArray:
 
 
 def latin_hypercube_levels(factor_count: int, runs: int, seed: int) -> FloatArray:
-    """Random levels in [−1, 1], (runs, factors): of every factor one in each of `runs` equal intervals (McKay, Beckman
+    """Random levels in [−1, 1], (runs, factors), of every factor one in each of `runs` equal intervals (McKay, Beckman
     and Conover, Technometrics 21, 1979).
     """
     rng = np.random.default_rng(seed)
@@ -103,9 +99,8 @@ def _paley_double(q: int) -> FloatArray:
     C = np.zeros((q + 1, q + 1))
     C[0, 1:] = C[1:, 0] = 1.0
     C[1:, 1:] = _jacobsthal(q)
-    return np.kron(C, np.array([[1.0, 1.0], [1.0, -1.0]])) + np.kron(
-        np.eye(q + 1), np.array([[1.0, -1.0], [-1.0, -1.0]])
-    )
+    first, second = np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([[1.0, -1.0], [-1.0, -1.0]])
+    return np.kron(C, first) + np.kron(np.eye(q + 1), second)
 
 
 def _jacobsthal(q: int) -> FloatArray:

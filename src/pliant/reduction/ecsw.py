@@ -28,8 +28,7 @@ from pliant.reduction.nnls import sparse_nnls
 from pliant.reduction.pod import displacements
 
 _SMALL = 1e-3
-"""Shapes below this fraction of the largest are left out, as rounding dominates them. The shapes for the stiffness at
-rest have this size.
+"""Shapes below this fraction of the largest are dropped as rounding; it is the size of shapes for the rest stiffness.
 """
 _DROPPED = 1e-7
 """Combinations of training equations below this fraction of the largest are dropped as redundant."""
@@ -57,8 +56,8 @@ def ecsw(
 
 
 def training_matrix(confined: SubspaceModel, snapshots: Any, *, stiffness: bool = True) -> FloatArray:
-    """Work of every integration point on the modes over the training shapes, (rows, points), in the scaled equations
-    that ξ has to satisfy; with ξ = 1 they are.
+    """Work of every integration point on the modes over the training shapes, (rows, points), scaled: ξ = 1 satisfies
+    it.
     """
     shapes = displacements(confined, snapshots) @ confined.chart.dual.T
     lengths = np.linalg.norm(shapes, axis=1)
@@ -78,7 +77,7 @@ def _displaced(confined: SubspaceModel, y: FloatArray) -> FloatArray:
 
 
 def _independent(G: FloatArray) -> FloatArray:
-    """Equations turned so that they are orthogonal, those that say nothing new left out."""
+    """Orthogonal combinations of the equations, without redundant ones."""
     if len(G) > G.shape[1]:
         squares, turn = linalg.eigh(G.T @ G)
         kept = squares > _DROPPED**2 * squares[-1]

@@ -21,21 +21,14 @@ from pliant.world import World
 
 STEPPER = QuasiStatic(newton_iterations=3)
 """The default: three linear solves a step, each with all contacts. It follows a robot through closing contacts, where
-the iteration to a tolerance may find the way back and forth between two contact sets; `Snapshots.residual` tells how
-close each step came.
+iteration to a tolerance may alternate between two contact sets; `Snapshots.residual` is the remaining imbalance.
 """
 
 
 def experiments(
-    world: World,
-    plan: Plan,
-    *,
-    stepper: Any = None,
-    folder: str | Path | None = None,
-    workers: int | None = None,
-    progress: bool = True,
-    spread: bool = True,
-) -> Snapshots:
+    world: World, plan: Plan, *, stepper: Any = None, folder: str | Path | None = None,
+    workers: int | None = None, progress: bool = True, spread: bool = True,
+) -> Snapshots:  # fmt: skip
     """Carry out `plan` in `world`, every run from rest, and record every step.
 
     stepper
@@ -45,45 +38,42 @@ def experiments(
     workers, progress
         Processes, and whether to show a bar; see `pliant.sweep.run`.
     spread
-        Record of frictionless contacts the most even forces that push alike, which bases can know, instead of those of
-        the solver, which puts the load on as few of them as it needs; see `pliant.reduction.spread`.
+        Record the minimum-norm contact forces with the same generalized force; those of the solver are not unique and
+        compress badly. Contacts with friction keep them. See `pliant.reduction.spread`.
     """
-    known = {id(getattr(constraint, "spec", None)) for constraint in world.constraints}
+    present = {id(getattr(constraint, "spec", None)) for constraint in world.constraints}
     for actuator in plan.actuators:
-        if id(actuator) not in known:
-            raise InputError(
-                f"{actuator.name!r} of the plan is not an actuator of this world; make the plan for this world"
-            )
+        if id(actuator) not in present:
+            raise InputError(f"{actuator.name!r} of the plan is not an actuator of this world; plan for this world")
     used = STEPPER if stepper is None else stepper
     plan.check_rates(getattr(used, "dt", None))
     identity = {} if folder is None else {
         "world": world_digest(world), "plan": plan.digest(), "stepper": digest_of([repr(used), spread])
     }  # fmt: skip
-    cases = [{"run": number, "targets": targets} for number, targets in enumerate(plan.targets.tolist())]
+    cases = [{"run": index, "targets": targets} for index, targets in enumerate(plan.targets.tolist())]
 
     def task(case: dict[str, Any]) -> dict[str, Any]:
         return recorded(world, plan, case["run"], used, spread=spread)
 
     results = run(task, cases, folder=folder, identity=identity, workers=workers, progress=progress)
-    return _joined(
-        world, results, {"plan": plan.described(), "stepper": repr(used), "digests": identity, **provenance()}
-    )
+    origin = {"plan": plan.described(), "stepper": repr(used), "digests": identity, **provenance()}
+    return _joined(world, results, origin)
 
 
-def recorded(world: World, plan: Plan, number: int, stepper: Any, *, spread: bool = True) -> dict[str, Any]:
-    """One run of a plan as arrays; see `Snapshots`, and `experiments` for `spread`."""
+def recorded(world: World, plan: Plan, index: int, stepper: Any, *, spread: bool = True) -> dict[str, Any]:
+    """Run `index` of a plan as arrays; see `Snapshots`, and `experiments` for `spread`."""
     state = world.initial_state()
     steps: list[dict[str, Any]] = []
     for step in range(plan.steps):
-        state, info = stepper(world, state, plan.controls(number, step))
+        state, info = stepper(world, state, plan.controls(index, step))
         pairs = np.column_stack(info.actuation(plan.actuators))
         q = {f"q_{k}": x for k, x in enumerate(state.q)}
         steps.append({"actuation": pairs, "residual": info.residual, **q, **_rows(info, spread)})
     rows = {name: np.concatenate([one[name] for one in steps]) for name in ROWS}
     counts = np.array([len(one["keys"]) for one in steps], np.int64)
     shapes = {name: np.stack([one[name] for one in steps]) for name in steps[0] if name not in rows}
-    index = {"run": np.full(plan.steps, number, np.int64), "step": np.arange(plan.steps, dtype=np.int64)}
-    return {**shapes, **rows, **index, "counts": counts}
+    origin = {"run": np.full(plan.steps, index, np.int64), "step": np.arange(plan.steps, dtype=np.int64)}
+    return {**shapes, **rows, **origin, "counts": counts}
 
 
 def _rows(info: StepInfo, spread: bool) -> dict[str, Any]:

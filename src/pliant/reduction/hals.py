@@ -20,11 +20,13 @@ from pliant.core.types import FloatArray
 
 INNER_SWEEPS = 4
 INNER_GAIN = 0.1
-"""Another sweep over the rows is worth it while it moves more than this fraction of what the first one moved."""
+"""Most sweeps over the rows, and the change relative to the first sweep's below which no other pays: the products with
+S cost more.
+"""
 EVERY = 5
-"""Iterations between two looks at whether the error still falls."""
+"""Iterations between two checks of whether the error still falls."""
 BLOCK = 64
-"""Columns that a sweep handles together."""
+"""Columns that a sweep handles together: with the modes they fit into the first cache."""
 
 
 @dataclass(frozen=True, eq=False)

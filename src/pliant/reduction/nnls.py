@@ -25,8 +25,8 @@ _DEPENDENT = 1e-10
 
 
 def non_negative_fit(basis: Any, snapshots: Any) -> FloatArray:
-    """Weights (rank, snapshots) ≥ 0, N, with which the modes `basis` (contacts, rank) come closest to `snapshots`
-    (contacts, snapshots), N, in the 2-norm of each.
+    """Weights (rank, snapshots) ≥ 0, N, of the modes `basis` (contacts, rank) that fit each of `snapshots` (contacts,
+    snapshots), N, best in the 2-norm.
     """
     from scipy.optimize import nnls  # loaded here: it takes long, and only offline work needs it
 
@@ -87,7 +87,7 @@ def sparse_nnls(G: Any, b: Any, *, tolerance: float = 1e-3) -> SparseSolution:
             raise ConvergenceError(f"the active set cycles at a residual of {residual:.2e}; scale the columns")
     if residual > tolerance > 0.0:
         raise ConvergenceError(
-            f"no x ≥ 0 brings ‖G x − b‖ below {residual:.2e} ‖b‖, the tolerance is {tolerance:.2e}; loosen it"
+            f"‖G x − b‖ of x ≥ 0 is at least {residual:.2e} ‖b‖; loosen the tolerance {tolerance:.2e}"
         )
     order = np.argsort(solving.support)
     support = np.array(solving.support, np.int64)[order]
@@ -124,8 +124,8 @@ class _ActiveSet:
         return True
 
     def _append(self, column: int) -> bool:
-        """Grow the factor by a column, orthogonalised twice; False where it depends on the others, or where it would
-        come in with a value below zero, which only rounding can make.
+        """Grow the factor by a column, orthogonalised twice; False where it depends on the others, or where rounding
+        would give it a negative value.
         """
         if len(self.support) >= len(self.b):
             return False

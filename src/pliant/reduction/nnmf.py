@@ -26,19 +26,15 @@ from pliant.reduction.starts import from_chance, from_extremes, from_singular_ve
 
 Method = Literal["hals", "als"]
 RACE, SHORT_RACE = 40, 20
-"""Iterations that every start gets before the best go on: where the race is cheap, and elsewhere."""
+"""Iterations of every start before the best continue: where the race is cheap, and elsewhere."""
 RACE_STRIDE, CHEAP = 8, 4
-"""The race looks at every so many-th snapshot only, where enough are left: neighbours in time say much the same. It is
-cheap from the second number on.
-"""
-FINALISTS = 2
-FINAL = 5
-"""Iterations over all snapshots after which the better of the last two goes on alone."""
-TRADES = 1
-TRADE = 10
-"""How often a mode is traded for another at the end, and the iterations that the larger basis gets before it."""
+"""Largest stride of the snapshots in a race (neighbours in time are alike), and the stride from which it is cheap."""
+FINALISTS, FINAL = 2, 5
+"""Starts that continue after the race, and their iterations over all snapshots before the best continues alone."""
+TRADES, TRADE = 1, 10
+"""Exchanges of a mode for another at the end, and iterations of the enlarged basis before each."""
 AGREED = 2e-3
-"""Two starts whose squared errors differ by less than this fraction have found the same minimum; it is not left."""
+"""Two starts whose squared errors differ by less than this fraction have found the same minimum, which is kept."""
 Start = tuple[FloatArray, FloatArray]
 
 
@@ -46,8 +42,8 @@ Start = tuple[FloatArray, FloatArray]
 class Factorization:
     """S ≈ Ψ B.
 
-    `basis` (contacts, rank) is Ψ ≥ 0, each column of unit 2-norm, no unit, the modes in the order of their share of the
-    forces; `weights` (rank, snapshots) is B ≥ 0, N. `error` is ‖S − ΨB‖ / ‖S‖ in Frobenius norm. `iterations` counts
+    `basis` (contacts, rank) is Ψ ≥ 0, each column of unit 2-norm, no unit, the modes in the order of their weights'
+    norms; `weights` (rank, snapshots) is B ≥ 0, N. `error` is ‖S − ΨB‖ / ‖S‖ in Frobenius norm. `iterations` counts
     those of all starts. Modes that the snapshots do not need are zero columns with zero weights.
     """
 
@@ -64,15 +60,9 @@ class Factorization:
 
 
 def nnmf(
-    snapshots: Any,
-    *,
-    rank: int,
-    seed: int,
-    method: Method = "hals",
-    restarts: int = 1,
-    tolerance: float = 1e-4,
-    iterations: int = 150,
-) -> Factorization:
+    snapshots: Any, *, rank: int, seed: int, method: Method = "hals",
+    restarts: int = 1, tolerance: float = 1e-4, iterations: int = 150,
+) -> Factorization:  # fmt: skip
     """Factorize `snapshots` (contacts, snapshots) ≥ 0, N, into `rank` non-negative modes and their weights.
 
     seed
@@ -102,14 +92,9 @@ def nnmf(
 
 
 def nnmf_family(
-    snapshots: Any,
-    *,
-    ranks: Sequence[int],
-    seed: int,
-    restarts: int = 0,
-    tolerance: float = 1e-4,
-    iterations: int = 150,
-) -> Iterator[Factorization]:
+    snapshots: Any, *, ranks: Sequence[int], seed: int,
+    restarts: int = 0, tolerance: float = 1e-4, iterations: int = 150,
+) -> Iterator[Factorization]:  # fmt: skip
     """Factorizations of `snapshots` (contacts, snapshots), N, for ascending `ranks`, one after the other, their error
     never rising: each grows from the one before by the positive part of its worst snapshots, and goes on from there
     unless another start, of those of `nnmf`, does better.
@@ -147,14 +132,14 @@ def _family(
 
 
 def _padded(factors: Factors, rank: int) -> Factors:
-    """The factors with modes that are zero."""
+    """The factors with zero modes added."""
     more = ((0, rank - len(factors.W)), (0, 0))
     return replace(factors, W=np.pad(factors.W, more), H=np.pad(factors.H, more))
 
 
 def grown(S: FloatArray, factors: Factors, rank: int) -> Start:
-    """Factors of more modes, (rank, contacts) and (rank, snapshots): each new one is the positive part of what is left
-    of the worst snapshot, weighted so that the error falls.
+    """Factors of more modes, (rank, contacts) and (rank, snapshots): each new one is the positive remainder of the
+    worst snapshot, weighted so that the error falls.
     """
     W, H = factors.W, factors.H
     for _ in range(rank - len(W)):
@@ -204,9 +189,9 @@ def _starts(S: FloatArray, rank: int, restarts: int, rng: np.random.Generator) -
 
 
 def _raced(S: FloatArray, rank: int, restarts: int, rng: np.random.Generator, tolerance: float, most: int) -> Factors:
-    """The best start, brought to convergence in at most `most` iterations: all race over some of the snapshots, the
-    best two over all of them. Where the first two end at the same minimum, it is trusted. Of few snapshots few
-    are left out: the race is then about as dear as the last stretch, so it is shorter, and nothing is traded.
+    """The best start, converged in at most `most` iterations: all race over some of the snapshots, the best two over
+    all. Where the first two agree, their minimum is kept. Few snapshots allow a small stride only: the race then costs
+    as much as the final iterations, so it is shorter, and no mode is exchanged.
     """
     stride = max(1, min(RACE_STRIDE, S.shape[1] // (8 * rank)))
     part, race = np.ascontiguousarray(S[:, ::stride]), RACE if stride >= CHEAP else SHORT_RACE
@@ -235,7 +220,7 @@ def _agree(tried: Sequence[Factors]) -> bool:
 
 
 def _settled(S: FloatArray, W: FloatArray, H: FloatArray, tolerance: float, iterations: int, trades: int) -> Factors:
-    """Factors at a minimum that trading one mode for another does not leave."""
+    """Factors at a minimum that exchanging one mode does not lower."""
     best = hals(S, W, H, iterations=iterations, tolerance=tolerance)
     spent = best.iterations
     for _ in range(trades):
@@ -249,9 +234,7 @@ def _settled(S: FloatArray, W: FloatArray, H: FloatArray, tolerance: float, iter
 
 
 def pruned(factors: Factors) -> Start:
-    """The factors without the mode that the others replace best: that with the least ‖h‖² times its squared distance
-    from the span of the other modes.
-    """
+    """The factors without the mode of least ‖h‖² times squared distance from the span of the others."""
     gram = factors.W @ factors.W.T
     gram[np.diag_indices_from(gram)] += 1e-12 * max(float(np.trace(gram)), 1e-300)
     loss = (factors.H**2).sum(axis=1) / np.linalg.inv(gram).diagonal()
@@ -261,9 +244,7 @@ def pruned(factors: Factors) -> Start:
 
 @dataclass(frozen=True, eq=False)
 class _Support:
-    """The rows and columns of the snapshots that are not zero: contacts that never touched and steps without contact
-    change nothing.
-    """
+    """The non-zero rows and columns of the snapshots; contacts and steps without force add nothing."""
 
     full: FloatArray
     S: FloatArray

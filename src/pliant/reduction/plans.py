@@ -14,17 +14,8 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import Actuator, Stiffness
+from pliant.actuators import values as v
 from pliant.actuators.limits import refuse_rates
-from pliant.actuators.values import (
-    Angle,
-    AreaGrowth,
-    Displacement,
-    Force,
-    Pressure,
-    SpreadingPressure,
-    Torque,
-    VolumeGrowth,
-)
 from pliant.core.checks import finite_array, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -36,8 +27,12 @@ from pliant.reduction.designs import (
 )
 from pliant.world import World
 
-KINDS = (Displacement, Force, Pressure, VolumeGrowth, AreaGrowth, SpreadingPressure, Angle, Torque)
+KINDS = (
+    v.Displacement, v.Force, v.Pressure, v.VolumeGrowth, v.AreaGrowth, v.SpreadingPressure, v.Angle, v.Torque,
+)  # fmt: skip
 """Control values that a plan can ramp: all are 0 at rest."""
+Handles = Sequence[Any] | None
+"""Actuators or their names; None: all of the world, except stiffness, which is not 0 at rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +67,7 @@ class Plan:
         for column, (actuator, kind) in enumerate(zip(self.actuators, self.kinds, strict=True)):
             if kind not in KINDS:
                 raise InputError(
-                    f"a plan cannot ramp pl.{kind.__name__}; use one of {', '.join(k.__name__ for k in KINDS)}"
+                    f"a plan cannot ramp {kind.__name__}; use {', '.join(each.__name__ for each in KINDS)}"
                 )
             for run, value in enumerate(self.targets[:, column]):
                 try:
@@ -112,17 +107,14 @@ class Plan:
 
     def controls(self, run: int, step: int) -> dict[Any, Any]:
         """Controls of step `step` (0 … steps − 1) of run `run`, by actuator; the last step reaches the targets."""
-        values = self.values(run, step)
-        return {
-            actuator: kind(float(value))
-            for actuator, kind, value in zip(self.actuators, self.kinds, values, strict=True)
-        }
+        columns = zip(self.actuators, self.kinds, self.values(run, step), strict=True)
+        return {actuator: kind(float(value)) for actuator, kind, value in columns}
 
     def values(self, run: int, step: int) -> FloatArray:
         """Commands of step `step` of run `run`, (actuators,), in m, N, Pa, m³, rad or N·m."""
         if not 0 <= run < self.run_count or not 0 <= step < self.steps:
             raise InputError(
-                f"step {step} of run {run} is not in a plan of {self.run_count} runs with {self.steps} steps"
+                f"step {step} of run {run} is not in a plan of {self.run_count} runs of {self.steps} steps"
             )
         commanded: FloatArray = self.targets[run] * ((step + 1) / self.steps)
         return commanded
@@ -134,13 +126,9 @@ class Plan:
         return replace(self, targets=targets)
 
     def distinct(self, orders: Sequence[Sequence[int]] = ()) -> Plan:
-        """The plan without runs that equal an earlier one up to one of the permutations `orders` of the actuators, and
-        without runs of zero actuation.
-        """
-        permutations = [
-            np.arange(len(self.actuators)),
-            *(_permutation("order", o, len(self.actuators)) for o in orders),
-        ]
+        """The plan without zero runs and without runs that repeat an earlier one up to a permutation in `orders`."""
+        count = len(self.actuators)
+        permutations = [np.arange(count), *(_permutation("order", order, count) for order in orders)]
         seen: set[bytes] = set()
         kept = []
         for run, target in enumerate(self.targets):
@@ -173,14 +161,9 @@ class Plan:
 
 
 def ramps(
-    world: World,
-    amplitude: Any = 0.02,
-    steps: int = 200,
-    *,
-    actuators: Sequence[Any] | None = None,
-    kind: Any = None,
-    together: bool = True,
-) -> Plan:
+    world: World, amplitude: Any = 0.02, steps: int = 200, *,
+    actuators: Handles = None, kind: Any = None, together: bool = True,
+) -> Plan:  # fmt: skip
     """Every actuator ramped to `amplitude` alone, and, where there are several, all of them `together` in a last run.
 
     amplitude
@@ -201,46 +184,29 @@ def ramps(
 
 
 def plackett_burman(
-    world: World,
-    amplitude: Any = 0.02,
-    steps: int = 120,
-    *,
-    low: Any = 0.0,
-    actuators: Sequence[Any] | None = None,
-    kind: Any = None,
-) -> Plan:
-    """Two levels, `low` and `amplitude`, in as few runs as estimate the effect of every actuator: 12 for 8 to 11
-    actuators, 20 for 16 to 19, 24 for 20 to 23. Options as in `ramps`; the levels are in m (N, Pa, m³, rad or N·m).
+    world: World, amplitude: Any = 0.02, steps: int = 120, *,
+    low: Any = 0.0, actuators: Handles = None, kind: Any = None,
+) -> Plan:  # fmt: skip
+    """Two levels, `low` and `amplitude`, m (N, Pa, m³, rad or N·m), in the fewest runs that estimate the effect of
+    every actuator: 12 for 8 to 11 actuators, 20 for 16 to 19, 24 for 20 to 23. Options as in `ramps`.
     """
     chosen = _actuators(world, actuators)
     return _plan(chosen, kind, plackett_burman_levels(len(chosen)), low, amplitude, steps)
 
 
 def full_factorial(
-    world: World,
-    amplitude: Any = 0.02,
-    steps: int = 120,
-    *,
-    levels: int = 2,
-    low: Any = 0.0,
-    actuators: Sequence[Any] | None = None,
-    kind: Any = None,
-) -> Plan:
+    world: World, amplitude: Any = 0.02, steps: int = 120, *,
+    levels: int = 2, low: Any = 0.0, actuators: Handles = None, kind: Any = None,
+) -> Plan:  # fmt: skip
     """Every combination of `levels` levels from `low` to `amplitude`, m (N, Pa, m³, rad or N·m); options of `ramps`."""
     chosen = _actuators(world, actuators)
     return _plan(chosen, kind, full_factorial_levels(len(chosen), levels), low, amplitude, steps)
 
 
 def fractional_factorial(
-    world: World,
-    generators: str,
-    amplitude: Any = 0.02,
-    steps: int = 120,
-    *,
-    low: Any = 0.0,
-    actuators: Sequence[Any] | None = None,
-    kind: Any = None,
-) -> Plan:
+    world: World, generators: str, amplitude: Any = 0.02, steps: int = 120, *,
+    low: Any = 0.0, actuators: Handles = None, kind: Any = None,
+) -> Plan:  # fmt: skip
     """Two levels, `low` and `amplitude` (m, N, Pa, m³, rad or N·m), in a fraction of all combinations.
 
     `generators` has one word for each actuator: a letter is an actuator of its own, several letters the product of
@@ -254,16 +220,9 @@ def fractional_factorial(
 
 
 def latin_hypercube(
-    world: World,
-    runs: int,
-    amplitude: Any = 0.02,
-    steps: int = 120,
-    *,
-    seed: int,
-    low: Any = 0.0,
-    actuators: Sequence[Any] | None = None,
-    kind: Any = None,
-) -> Plan:
+    world: World, runs: int, amplitude: Any = 0.02, steps: int = 120, *,
+    seed: int, low: Any = 0.0, actuators: Handles = None, kind: Any = None,
+) -> Plan:  # fmt: skip
     """`runs` random targets between `low` and `amplitude` (m, N, Pa, m³, rad or N·m), those of every actuator spread
     evenly. Other options as in `ramps`.
     """
@@ -273,14 +232,10 @@ def latin_hypercube(
 
 
 def _plan(
-    actuators: tuple[Actuator, ...],
-    kind: Any,
-    levels: FloatArray,
-    low: Any,
-    high: Any,
-    steps: int,
+    actuators: tuple[Actuator, ...], kind: Any, levels: FloatArray, low: Any, high: Any, steps: int,
     span: tuple[float, float] = (-1.0, 1.0),
-) -> Plan:
+) -> Plan:  # fmt: skip
+    """Targets from `low` to `high` by `levels` (runs, actuators) within `span`."""
     count = len(actuators)
     least, most = (_spread(name, value, count) for name, value in (("low", low), ("amplitude", high)))
     fraction = (levels - span[0]) / (span[1] - span[0])
@@ -298,27 +253,31 @@ def _spread(name: str, value: Any, count: int) -> FloatArray:
     return np.broadcast_to(numbers, (count,))
 
 
-def _actuators(world: World, wanted: Sequence[Any] | None) -> tuple[Actuator, ...]:
-    known = tuple(spec for maker in world.constraints if isinstance(spec := getattr(maker, "spec", None), Actuator))
+def _actuators(world: World, wanted: Handles) -> tuple[Actuator, ...]:
+    present = _present(world)
     if wanted is None:
-        ramped = tuple(actuator for actuator in known if not isinstance(actuator, Stiffness))  # never 0
+        ramped = tuple(actuator for actuator in present if not isinstance(actuator, Stiffness))
         if not ramped:
             raise InputError("this world has no actuators to plan for: scene.add(pl.Cable(…))")
         return ramped
     chosen = tuple(_by_name(world, one) if isinstance(one, str) else one for one in wanted)
     for one in chosen:
-        if not any(one is actuator for actuator in known):
+        if not any(one is actuator for actuator in present):
             raise InputError(f"{getattr(one, 'name', one)!r} is not an actuator of this world")
     if not chosen:
         raise InputError("actuators is empty; leave it out to plan for all of the world")
     return chosen
 
 
+def _present(world: World) -> tuple[Actuator, ...]:
+    """The actuators of a world."""
+    return tuple(spec for each in world.constraints if isinstance(spec := getattr(each, "spec", None), Actuator))
+
+
 def _by_name(world: World, name: str) -> Actuator:
-    for maker in world.constraints:
-        spec = getattr(maker, "spec", None)
-        if isinstance(spec, Actuator) and spec.name == name:
-            return spec
+    for actuator in _present(world):
+        if actuator.name == name:
+            return actuator
     raise InputError(f"this world has no actuator called {name!r}")
 
 

@@ -20,10 +20,9 @@ from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.volume import VolumeModel
 from pliant.reduced import Subspace
-from pliant.reduced.chart import carried_shape
+from pliant.reduced.chart import floating_frame
 from pliant.solvers.linear import BlockMatrix
 
-PRODUCTS = ("mass", "energy", "plain")
 _ROUNDING = 1e-13
 """Singular values below this fraction of the largest one are rounding."""
 
@@ -82,8 +81,8 @@ def pod(
     size
         The number of modes instead.
     """
-    if product not in PRODUCTS:
-        raise InputError(f"product must be one of {', '.join(PRODUCTS)}, got {product!r}")
+    if product not in _PRODUCT:
+        raise InputError(f"product must be one of {', '.join(_PRODUCT)}, got {product!r}")
     positive("tolerance", tolerance)
     shapes = displacements(model, snapshots)
     G = _PRODUCT[product](model)
@@ -91,12 +90,10 @@ def pod(
     count = int(np.sum(singular_values > _ROUNDING * singular_values[0])) if len(singular_values) else 0
     if not count:
         raise InputError(f"no snapshot moves {model.name!r} away from its rest shape: take some under load")
-    if size is not None:
-        kept = positive_count("size", size)
-        if kept > count:
-            raise InputError(f"{len(shapes)} snapshots of {model.name!r} hold {count} modes, not {kept}: take more")
-    else:
+    if size is None:
         kept = next(k for k in range(1, count + 1) if k == count or _tail(singular_values, k) <= tolerance)
+    elif (kept := positive_count("size", size)) > count:
+        raise InputError(f"{len(shapes)} snapshots of {model.name!r} hold {count} modes, not {kept}: take more")
     return Pod(model, np.ascontiguousarray(modes[:, :kept]), singular_values, G)
 
 
@@ -107,7 +104,7 @@ def displacements(model: VolumeModel, snapshots: Any) -> FloatArray:
         moved: FloatArray = (positions - model.rest).reshape(len(positions), -1)
         moved[:, model.constrained_unknowns] = 0.0
         return moved
-    return np.stack([carried_shape(x, model.rest, model.mass.nodal)[2].ravel() for x in positions])
+    return np.stack([floating_frame(x, model.rest, model.mass.nodal)[2].ravel() for x in positions])
 
 
 def _tail(singular_values: FloatArray, kept: int) -> float:
@@ -116,9 +113,7 @@ def _tail(singular_values: FloatArray, kept: int) -> float:
 
 
 def _decomposed(G: Any, shapes: FloatArray, free: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Modes (3n, r) and singular values (r,) of shapes (s, 3n) in a product; modes are exactly zero at unknowns that
-    are not `free` (f,).
-    """
+    """Modes (3n, r), exactly zero outside the `free` (f,) unknowns, and singular values (r,) of shapes (s, 3n)."""
     own, G = shapes[:, free], G.tocsr()[free][:, free]
     diagonal = G.diagonal()
     is_diagonal = G.nnz == np.count_nonzero(diagonal)
@@ -164,8 +159,4 @@ def _stiffness(model: VolumeModel) -> Any:
     return BlockMatrix(model.pattern, values).to_scipy()
 
 
-def _plain(model: VolumeModel) -> Any:
-    return sparse.identity(model.size)
-
-
-_PRODUCT = {"mass": _mass, "energy": _stiffness, "plain": _plain}
+_PRODUCT: dict[str, Any] = {"mass": _mass, "energy": _stiffness, "plain": lambda model: sparse.identity(model.size)}

@@ -37,27 +37,18 @@ from pliant.world import World
 from pliant.world.reduced import Training, reduced
 
 LARGE_RESIDUAL = 0.2
-"""Relative residual above which a snapshot is no equilibrium; few linear solves of large bending leave as much."""
+"""Relative residual above which a snapshot is not an equilibrium; few linear solves of large bending leave as much."""
 MOST_EQUATIONS = 2400
-"""Most training equations (snapshots × modes) for integration points: more take long and add little."""
+"""Most training equations (snapshots × modes) for integration points: more take minutes and change few points."""
 
 
 def reduce(
-    world: World,
-    plan: Plan | Snapshots,
-    *,
-    contact_tolerance: float | None = None,
-    motion_tolerance: float | None = None,
-    method: Literal["nnmf", "cone"] = "nnmf",
-    curvature: bool = False,
-    guards: int = 0,
-    depth: float = 0.01,
-    stepper: Any = None,
-    folder: str | Path | None = None,
-    workers: int | None = 1,
-    seed: int = 0,
-    progress: bool = False,
-) -> World:
+    world: World, plan: Plan | Snapshots, *,
+    contact_tolerance: float | None = None, motion_tolerance: float | None = None,
+    method: Literal["nnmf", "cone"] = "nnmf", curvature: bool = False, guards: int = 0, depth: float = 0.01,
+    stepper: Any = None, folder: str | Path | None = None, workers: int | None = 1,
+    seed: int = 0, progress: bool = False,
+) -> World:  # fmt: skip
     """`world` with its contacts, its motions or both in a few modes.
 
     plan
@@ -108,15 +99,9 @@ def reduce(
 
 
 def contact_bases(
-    world: World,
-    snapshots: Snapshots,
-    *,
-    tolerance: float,
-    method: Literal["nnmf", "cone"] = "nnmf",
-    guards: int = 0,
-    depth: float = 0.01,
-    seed: int = 0,
-) -> list[ContactBasis]:
+    world: World, snapshots: Snapshots, *, tolerance: float,
+    method: Literal["nnmf", "cone"] = "nnmf", guards: int = 0, depth: float = 0.01, seed: int = 0,
+) -> list[ContactBasis]:  # fmt: skip
     """Contact modes of every pair of surfaces that pushes in the snapshots; see `reduce`."""
     found: list[ContactBasis] = []
     for index, constraint in enumerate(world.constraints):
@@ -163,16 +148,16 @@ def subspaces(
     return found
 
 
-def contact_history(world: World, snapshots: Snapshots, number: int) -> list[tuple[ContactMemory, FloatArray]]:
-    """Contacts of the pair that constraint `number` is and their normal forces λ (N), at every snapshot."""
-    pair = world.constraints[number]
+def contact_history(world: World, snapshots: Snapshots, index: int) -> list[tuple[ContactMemory, FloatArray]]:
+    """Contacts of the pair `index` among the constraints and their normal forces λ (N), at every snapshot."""
+    pair = world.constraints[index]
     assert isinstance(pair, ContactPair)
     assert pair.a.surface is not None
     assert pair.b.surface is not None
     none = ContactSet.empty(len(pair.a.surface.rest), len(pair.b.surface.rest))
     history = []
     for first, end in pairwise(snapshots.starts):
-        own = first + np.flatnonzero((snapshots.maker[first:end] == number) & snapshots.normal[first:end])
+        own = first + np.flatnonzero((snapshots.maker[first:end] == index) & snapshots.normal[first:end])
         nodes, weights, unknown = snapshots.nodes[own], snapshots.weights[own], np.zeros((len(own), 3))
         contacts = replace(
             none, kind=np.zeros(len(own), np.uint8), key=snapshots.keys[own] // 3, gap=unknown[:, 0],
@@ -184,7 +169,7 @@ def contact_history(world: World, snapshots: Snapshots, number: int) -> list[tup
 
 
 def _reducible(constraint: Any) -> ContactPair | None:
-    """The pair of points and triangles that a constraint is about; None where it is of another kind."""
+    """The pair whose contacts a constraint has in points and triangles, or None."""
     if isinstance(constraint, ReducedPair) and isinstance(constraint.full, FacingPair):
         return constraint.full
     if isinstance(constraint, FacingPair):
@@ -204,17 +189,13 @@ def _modes(forces: FloatArray, tolerance: float, method: str, seed: int) -> Floa
     order = np.random.default_rng(seed).permutation(touching)
     count = round(HELD_OUT * len(order))
     if not 0 < count < len(order):
-        raise InputError(
-            f"{len(order)} snapshots with contact are too few to choose modes and to check them; record more steps"
-        )
+        raise InputError(f"{len(order)} snapshots with contact are too few to choose and check modes; record more")
     return choose_basis(forces[:, order[count:]], forces[:, order[:count]], tolerance=tolerance, seed=seed).basis
 
 
 def _check_follows(fast: World, seen: Snapshots, stepper: Any) -> None:
-    """Raise an `InputError` where the reduced world cannot follow the recorded run with most contacts: with few modes
-    the rows of contacts and actuators may be infeasible.
-    """
-    touching = [number for number, maker in enumerate(fast.constraints) if maker.is_contact]
+    """Raise an `InputError` where the recorded run with most contacts is infeasible with the few modes."""
+    touching = [index for index, constraint in enumerate(fast.constraints) if constraint.is_contact]
     pushing = np.concatenate([[0], np.cumsum(np.isin(seen.maker, touching) & (seen.lam > 0.0))])
     at_once = np.diff(pushing[seen.starts])
     if not at_once.any():
@@ -237,9 +218,9 @@ def _check_follows(fast: World, seen: Snapshots, stepper: Any) -> None:
 
 
 def _check_own(world: World, snapshots: Snapshots) -> None:
-    bodies, makers = (tuple(part.name for part in parts) for parts in (world.models, world.constraints))
+    bodies, constraints = (tuple(part.name for part in parts) for parts in (world.models, world.constraints))
     shapes = tuple(model.initial()[0].shape for model in world.models)
-    if (bodies, makers) != (snapshots.bodies, snapshots.makers) or shapes != tuple(x.shape[1:] for x in snapshots.q):
-        raise InputError(
-            f"the snapshots are of another world (bodies {', '.join(snapshots.bodies)}); record those of this one"
-        )
+    if (bodies, constraints) != (snapshots.bodies, snapshots.makers) or shapes != tuple(
+        x.shape[1:] for x in snapshots.q
+    ):
+        raise InputError(f"the snapshots are of another world (bodies {', '.join(snapshots.bodies)}); record this one")

@@ -1,8 +1,7 @@
-"""Snapshots: what the offline experiments saw, step by step. Positions of every body, actuation, and the forces of all
-rows by their keys.
+"""Snapshots of the offline experiments: positions of every body, actuation, and the forces of all rows by their keys.
 
-A row is known by its key, which lasts from step to step and from run to run (a collision vertex and what it faces),
-never by its place in the order of detection; forces are in newtons, whatever the time step.
+A key identifies a row from step to step and from run to run (a collision vertex and what it faces), whatever the order
+of detection; forces are in newtons, whatever the time step.
 """
 
 from __future__ import annotations
@@ -84,15 +83,13 @@ class Snapshots:
         found, lam = self.keys[own], self.lam[own]
         rows: IndexArray = np.unique(found) if keys is None else np.asarray(keys, np.int64)
         order = np.argsort(rows, kind="stable")
-        place = np.minimum(np.searchsorted(rows[order], found), max(len(rows) - 1, 0))
-        known = rows[order[place]] == found if len(rows) else np.zeros(len(found), bool)
-        if lam[~known].any():
-            lost = int(found[~known][np.abs(lam[~known]).argmax()])
-            raise InputError(
-                f"row {lost} of {self.makers[index]!r} pushes in a snapshot but is not among the keys given"
-            )
-        kept = known & (lam != 0.0)
-        at = order[place[kept]] if len(rows) else np.zeros(0, np.int64)
+        rank = np.minimum(np.searchsorted(rows[order], found), max(len(rows) - 1, 0))
+        listed = rows[order[rank]] == found if len(rows) else np.zeros(len(found), bool)
+        if lam[~listed].any():
+            lost = int(found[~listed][np.abs(lam[~listed]).argmax()])
+            raise InputError(f"row {lost} of {self.makers[index]!r} pushes in a snapshot but is not among the keys")
+        kept = listed & (lam != 0.0)
+        at = order[rank[kept]] if len(rows) else np.zeros(0, np.int64)
         matrix = sparse.csr_matrix((lam[kept], (at, column[kept])), shape=(len(rows), self.count))
         return rows, matrix
 
@@ -129,9 +126,7 @@ class Snapshots:
         total = int(groups.max()) + 1 if len(groups) else 0
         count = round(held_out * total)
         if not 0 < count < total:
-            raise InputError(
-                f"{total} {by} are too few to hold out {held_out:g} of them; record more, or split by snapshots"
-            )
+            raise InputError(f"{total} {by} are too few to hold out {held_out:g}; record more, or split by snapshots")
         apart = np.isin(groups, np.random.default_rng(seed).permutation(total)[:count])
         return self.selected(~apart), self.selected(apart)
 

@@ -21,7 +21,7 @@ from pliant.stepping import StepInfo
 EVENNESS = 1e-2
 """ε relative to the mean of diag H Hᵀ; the generalized force changes by about as much, 1 %."""
 CLOSED = 0.02
-"""A contact is closed below this fraction of the margin."""
+"""A contact is closed below this fraction of the margin: it may take a part of its neighbours' force."""
 
 
 def spread_forces(info: StepInfo) -> FloatArray:
@@ -30,16 +30,15 @@ def spread_forces(info: StepInfo) -> FloatArray:
     assert info.lam is not None
     assert info.world is not None
     lam, rows = np.array(info.lam), info.assembly.rows
-    constraints: list[Any] = list(info.world.constraints)
-    for maker, place in zip(constraints, info.assembly.slices, strict=False):
-        own = lam[place]
-        if not maker.is_contact or not own.any() or (rows.law[place] != Law.SIGNORINI).any():
+    pairs: list[Any] = list(info.world.constraints)
+    for pair, part in zip(pairs, info.assembly.slices, strict=False):
+        own = lam[part]
+        if not pair.is_contact or not own.any() or (rows.law[part] != Law.SIGNORINI).any():
             continue
-        closed = place.start + np.flatnonzero((own > 0.0) | (info.delta[place] <= CLOSED * maker.margin))
+        closed = part.start + np.flatnonzero((own > 0.0) | (info.delta[part] <= CLOSED * pair.margin))
         G = np.zeros((len(closed), len(closed)))
         for H in rows.H:
-            part = H[closed]
-            G += (part @ part.T).toarray()
+            G += (H[closed] @ H[closed].T).toarray()
         even = EVENNESS * float(np.trace(G)) / len(G) * np.eye(len(G))
         lam[closed] = lcp(G + even, -(G @ lam[closed]), tolerance=1e-9).solution
     return lam

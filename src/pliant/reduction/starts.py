@@ -7,7 +7,7 @@ import numpy as np
 from pliant.core.types import FloatArray, IndexArray
 
 FAINT = 1e-3
-"""Snapshots below this fraction of the most intense one are too faint to be the direction of a mode."""
+"""Snapshots below this fraction of the most intense one are too faint to define a mode."""
 
 
 def from_singular_vectors(S: FloatArray, rank: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -26,12 +26,9 @@ def from_singular_vectors(S: FloatArray, rank: int, rng: np.random.Generator) ->
     weight = [a * b for a, b in sizes]
     first = (weight[0] >= weight[1])[:, None]
     W, H = np.zeros((rank, S.shape[0])), np.zeros((rank, S.shape[1]))
-    W[: len(U)] = np.where(
-        first, *(_scaled(u, a, sigma[: len(U)] * w) for (u, _), (a, _), w in zip(parts, sizes, weight))
-    )
-    H[: len(U)] = np.where(
-        first, *(_scaled(v, b, sigma[: len(U)] * w) for (_, v), (_, b), w in zip(parts, sizes, weight))
-    )
+    for factor, k in ((W, 0), (H, 1)):
+        scaled = (_scaled(p[k], s[k], sigma[: len(U)] * w) for p, s, w in zip(parts, sizes, weight))
+        factor[: len(U)] = np.where(first, *scaled)
     fill = float(S.mean())
     return np.where(W > 0.0, W, fill), np.where(H > 0.0, H, fill)
 
@@ -68,8 +65,8 @@ def extreme_snapshots(S: FloatArray, rank: int) -> IndexArray:
 
 
 def from_extremes(S: FloatArray, rank: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Extreme snapshots as modes, each with the weights that fit it best alone, (rank, contacts) and (rank, snapshots);
-    chance fills what they leave.
+    """Extreme snapshots as modes with the weights that fit each alone, (rank, contacts) and (rank, snapshots); random
+    factors fill the rest.
     """
     W, H = from_chance(S, rank, rng)
     picked = extreme_snapshots(S, rank)

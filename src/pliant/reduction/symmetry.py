@@ -48,8 +48,8 @@ class Symmetry:
     def of_points(
         cls, points: Any, matrix: Any, *, actuators: Any, offset: Any = (0.0, 0.0, 0.0), tolerance: float = 1e-9
     ) -> Symmetry:
-        """The symmetry x → matrix x + offset of `points` (n, 3), m: which point goes where is found, to within
-        `tolerance`, m. Points that are not symmetric are an error that names the first.
+        """The symmetry x → matrix x + offset of `points` (n, 3), m, matched to within `tolerance`, m; points that are
+        not symmetric are an error that names the first.
         """
         from scipy.spatial import cKDTree  # loaded here: only offline work needs it
 
@@ -62,9 +62,8 @@ class Symmetry:
                 f"point {worst} at {given[worst]} m goes to {moved[worst]} m, {distance[worst]:g} m from the nearest "
                 f"point; the tolerance is {tolerance:g} m: the points are not symmetric under this motion"
             )
-        return cls(
-            actuators=actuators, points=nearest, matrix=np.asarray(matrix, float), offset=np.asarray(offset, float)
-        )
+        own = {"matrix": np.asarray(matrix, float), "offset": np.asarray(offset, float)}
+        return cls(actuators=actuators, points=nearest, **own)
 
     def forces(self, snapshots: Any) -> FloatArray:
         """Forces (n, snapshots), N, of the runs whose actuators are permuted."""

@@ -157,8 +157,8 @@ def held_out_plan(fast: World, full: World, *, runs: int, seed: int) -> Plan:
         raise InputError("this world does not say what it was trained on; give validate() a plan")
     plan = Plan.of(full, trained)
     low, high = plan.targets.min(axis=0), plan.targets.max(axis=0)
-    share = 0.5 + 0.5 * latin_hypercube_levels(len(plan.actuators), runs, seed)
-    return replace(plan, targets=np.minimum(low, 0.0) + share * (high - np.minimum(low, 0.0)))
+    fraction = 0.5 + 0.5 * latin_hypercube_levels(len(plan.actuators), runs, seed)
+    return replace(plan, targets=np.minimum(low, 0.0) + fraction * (high - np.minimum(low, 0.0)))
 
 
 def _timed(stepper: Any, world: World, state: State, controls: Any) -> tuple[State, Any, float]:
@@ -194,10 +194,10 @@ def _farthest(one: State, other: State) -> float:
 def _normal_force(info: Any) -> float:
     """Sum of the normal forces of all contacts, N."""
     total = 0.0
-    for number, maker in enumerate(info.world.constraints):
-        if maker.is_contact and info.assembly is not None:
-            memory = info.assembly.memories[number]
-            forces = memory.forces(info.lam[info.assembly.slices[number]])
+    for index, constraint in enumerate(info.world.constraints):
+        if constraint.is_contact and info.assembly is not None:
+            memory = info.assembly.memories[index]
+            forces = memory.forces(info.lam[info.assembly.slices[index]])
             total += float(np.einsum("mi,mi->", forces, memory.contacts.normal))
     return total
 
@@ -207,7 +207,7 @@ def _contact_rows(info: Any) -> int:
     if info.assembly is None:
         return 0
     parts = zip(info.world.constraints, info.assembly.slices, strict=False)
-    return sum(place.stop - place.start for maker, place in parts if maker.is_contact)
+    return sum(part.stop - part.start for constraint, part in parts if constraint.is_contact)
 
 
 def _pace(speedup: float) -> str:

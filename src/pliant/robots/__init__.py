@@ -1,5 +1,8 @@
 """Robots, parametric: a body with its actuators, ready for `scene.add`.
 
+Common options: `element` is "tet4", "tet10" or "hex8"; `material` None takes the default that the robot states;
+`anti_locking`, `damping` and `name` are those of `pl.Volume`.
+
 >>> import pliant as pl
 >>> finger = pl.robots.finger()
 >>> finger.body.mesh.node_count, finger.body.mesh.cell_count

@@ -44,8 +44,6 @@ def bellows(
         Length of a fold along z, and count of folds.
     cells
         Quadrilaterals along a side of the ends (a quarter of those round the circumference), and cells along a fold.
-    element
-        "tet4", "tet10" or "hex8".
     material
         None: silicone of 0.5 MPa, ν = 0.45, 1080 kg/m³.
     """

@@ -58,8 +58,6 @@ def finger(
         y = −spread/2, turns round in the fingertip and is anchored in the base at y = +spread/2.
     cells
         Along each phalanx, across the width, and through the depth of a notch.
-    element
-        "tet4", "tet10" or "hex8".
     material
         None: silicone of 0.6 MPa, ν = 0.45, 1080 kg/m³.
     contact_points
@@ -68,7 +66,12 @@ def finger(
     """
     check_lengths("finger", base=base, phalanx=phalanx, width=width, height=height, back=back, notch=notch)
     count = positive_count("phalanx_count", phalanx_count)
-    _check(base, phalanx, height, back, notch, width, cable_spread)
+    if back >= height:
+        raise InputError(f"back ({back:g} m) of a finger must be thinner than its height ({height:g} m)")
+    if notch >= 0.8 * phalanx or notch >= base:
+        raise InputError(f"notch ({notch:g} m) leaves nothing of a phalanx of {phalanx:g} m or a base of {base:g} m")
+    if not 0.0 < cable_spread < width:
+        raise InputError(f"cable_spread ({cable_spread:g} m) must be between 0 and the width ({width:g} m)")
     counts = cell_counts("cells", cells, ("x", "y", "z"))
     mesh = _mesh(base, phalanx, count, (width, height, back), notch, counts, element)
     rubber, clamp = silicone(material, 0.6e6), regions.box((-np.inf,) * 3, (0.5 * base, np.inf, np.inf))
@@ -159,12 +162,3 @@ def _flank(down: Any, across: Any, notch: tuple[float, float, float], side: floa
     width, depth, opening = notch
     s, y = (part.ravel() for part in np.meshgrid(down, across, indexing="ij"))
     return np.column_stack([side * opening * s, width * y, depth * (1.0 - s)])
-
-
-def _check(base: float, phalanx: float, height: float, back: float, notch: float, width: float, spread: float) -> None:
-    if back >= height:
-        raise InputError(f"back ({back:g} m) of a finger must be thinner than its height ({height:g} m)")
-    if notch >= 0.8 * phalanx or notch >= base:
-        raise InputError(f"notch ({notch:g} m) leaves nothing of a phalanx of {phalanx:g} m or a base of {base:g} m")
-    if not 0.0 < spread < width:
-        raise InputError(f"cable_spread ({spread:g} m) must be between 0 and the width ({width:g} m)")

@@ -115,14 +115,17 @@ def membrane(
         Cells along a side of a chamber's core, an even number; round the rim there are four times as many.
     layers
         Of cells through a chamber's floor, beside its air, and through its roof.
-    element
-        "tet4", "tet10" or "hex8".
     material
         Of all five bodies. None: Dragon Skin 20 as measured (`pl.materials.dragon_skin_20`).
     """
     check_lengths("membrane", size=size, thickness=thickness, spacing=spacing, radius=radius, wall=wall)
     non_negative("clearance of a membrane", clearance, unit="m")
-    _check_sizes(size, spacing, radius, wall)
+    if not wall < radius:
+        raise InputError(f"a wall of {wall:g} m leaves no air inside a radius of {radius:g} m")
+    if not 2.0 * radius < spacing:
+        raise InputError(f"chambers {spacing:g} m apart overlap; spacing must exceed twice their radius, {radius:g} m")
+    if not spacing + 2.0 * radius < size:
+        raise InputError(f"a sheet must cover the chambers: size {size:g} m > {spacing + 2.0 * radius:g} m")
     steps = [positive(f"heights[{k}] of a membrane", h, unit="m") for k, h in enumerate(heights)]
     if len(steps) != 3:
         raise InputError(f"heights of a membrane are those of floor, air and roof, got {len(steps)} of them")
@@ -134,7 +137,9 @@ def membrane(
     rubber = dragon_skin_20() if material is None else material
     options: dict[str, Any] = {"anti_locking": anti_locking, "damping": damping}
     bottom = sum(steps) + clearance
-    plate = _sheet(size, thickness, across, through, element).translated((0.0, 0.0, bottom))
+    line = np.linspace(-0.5 * size, 0.5 * size, across + 1, dtype=np.float64)
+    lattice = Lattice.grid(line, line, np.linspace(0.0, thickness, through + 1, dtype=np.float64))
+    plate = lattice.mesh(*round_keys(lattice.points), element=element).translated((0.0, 0.0, bottom))
     x, y = (regions.plane(axis=a, at=0.5 * size) | regions.plane(axis=a, at=-0.5 * size) for a in "xy")
     sheet = Volume(plate, rubber, clamp=x | y, name=f"{name} sheet", **options)
     disc = _chamber(radius, wall, steps, through_chamber, side, element)
@@ -145,24 +150,6 @@ def membrane(
     return Membrane(sheet, chambers, tip=Marker(sheet, (0.0, 0.0, bottom + thickness)), name=name)
 
 
-def _check_sizes(size: float, spacing: float, radius: float, wall: float) -> None:
-    if not wall < radius:
-        raise InputError(f"a wall of {wall:g} m leaves no air inside a radius of {radius:g} m")
-    if not spacing > 2.0 * radius:
-        raise InputError(f"chambers {spacing:g} m apart overlap; spacing must exceed twice their radius, {radius:g} m")
-    if not size > spacing + 2.0 * radius:
-        raise InputError(
-            f"a sheet of {size:g} m does not cover the chambers; its size must exceed spacing + 2 radius, "
-            f"{spacing + 2.0 * radius:g} m"
-        )
-
-
-def _sheet(size: float, thickness: float, across: int, through: int, element: ElementName) -> Mesh:
-    line = np.linspace(-0.5 * size, 0.5 * size, across + 1, dtype=np.float64)
-    lattice = Lattice.grid(line, line, np.linspace(0.0, thickness, through + 1, dtype=np.float64))
-    return lattice.mesh(*round_keys(lattice.points), element=element)
-
-
 def _chamber(
     radius: float, wall: float, heights: Sequence[float], layers: Sequence[int], side: int, element: ElementName
 ) -> Mesh:
@@ -170,8 +157,8 @@ def _chamber(
     parts = [np.linspace(ends[k], ends[k + 1], n + 1)[1:] for k, n in enumerate(layers)]
     z = np.concatenate([[0.0], *parts])
     core = np.repeat([True, False, True], layers)
-    inner, outer, heights_ = np.full(len(z), radius - wall), np.full(len(z), radius), np.column_stack([z, z])
-    lattice = stacked_rounds(inner, outer, heights_, core=core, ring=np.ones_like(core), side=side)
+    outer, levels = np.full(len(z), radius), np.column_stack([z, z])
+    lattice = stacked_rounds(outer - wall, outer, levels, core=core, ring=np.ones_like(core), side=side)
     return lattice.mesh(*round_keys(lattice.points), element=element)
 
 

@@ -51,8 +51,6 @@ def pneumatic_finger(
         Largest edge of the grid, m; walls and slots are always one cell at least.
     sole
         Height, m, below which cells (by their centre) are of `sole_material`; 0 for none.
-    element
-        "tet4", "tet10" or "hex8".
     material, sole_material
         None: Ecoflex 00-30 as measured (`pl.materials.ecoflex_00_30`), and silicone of 2 MPa.
     """

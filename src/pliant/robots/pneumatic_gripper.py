@@ -91,10 +91,7 @@ def pneumatic_gripper(
     straight = pneumatic_finger(name=name, **shape)
     half = float(straight.body.mesh.bounds[1, 2])
     if count > 2 and half >= opening * np.tan(np.pi / count):
-        raise InputError(
-            f"{count} fingers {2.0 * half:g} m wide do not fit round an opening of {opening:g} m; widen it or take "
-            "fewer"
-        )
+        raise InputError(f"{count} fingers of width {2.0 * half:g} m do not fit an opening of {opening:g} m; widen it")
     angles = 2.0 * np.pi * np.arange(count) / count
     fingers = tuple(_hung(straight, angle, opening, f"{name} finger {k}") for k, angle in enumerate(angles))
     ball = Obstacle.sphere(center=(0.0, 0.0, -down), radius=radius, name=f"{name} ball")

@@ -25,7 +25,7 @@ from pliant.world import Scene
 OneActuator = TypeVar("OneActuator", Cable, Cavity)
 
 DAMPING = Rayleigh(stiffness=0.01)
-"""Default damping of robots: free oscillations of soft rubber decay within a few periods, as observed."""
+"""Default damping of robots: free oscillations of soft rubber decay within a few periods."""
 _SAME_NODE = 1e-9
 """A marker coincides with a node of a beam within this distance, m: rounding of coordinates."""
 
@@ -45,13 +45,11 @@ class Marker:
 
     def at(self, state: Any) -> FloatArray:
         """Position of the point in `state`, (3,) m."""
-        position: FloatArray = self.along(state.points(self.body)[None])[0]
-        return position
+        return np.asarray(self.along(state.points(self.body)[None])[0])
 
     def along(self, frames: FloatArray) -> FloatArray:
         """Positions (T, 3) m of the point in T configurations (T, n, 3) m, such as ``run.points(robot.body)``."""
-        path: FloatArray = np.einsum("j,tji->ti", self._map.weights[0], np.asarray(frames)[:, self._map.nodes[0]])
-        return path
+        return np.asarray(np.einsum("j,tji->ti", self._map.weights[0], np.asarray(frames)[:, self._map.nodes[0]]))
 
     @cached_property
     def _map(self) -> BarycentricMap:

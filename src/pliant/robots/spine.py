@@ -26,9 +26,9 @@ from pliant.models.volume import Rayleigh
 from pliant.robots.robot import Marker, Robot, check_lengths
 
 RIBS, SECTIONS = 3, 3
-"""Ribs of a vertebra and sections with tendons of their own, as in the paper."""
+"""Ribs of a vertebra and sections with tendons of their own."""
 _DAMPING = Rayleigh(mass=2.0, stiffness=0.02)
-"""Free oscillations of the long backbone decay within a few periods."""
+"""Proportional to mass as well: this part damps the slow modes of the long backbone."""
 _FOOT = 0.4
 """Distance of the feet of a vertebra as a fraction of the pitch: the other 60 % of the backbone can bend."""
 _OUTER = (0.55, 0.98)

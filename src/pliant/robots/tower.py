@@ -41,8 +41,6 @@ def tower(
         Thickness of the side walls, of the floor under a chamber, which stays flat, and of the ceiling, which swells.
     chamber, slot
         Height of a chamber, and of a slot.
-    element
-        "tet4", "tet10" or "hex8".
     material
         None: silicone of 0.2 MPa, ν = 0.45, 1080 kg/m³.
     """

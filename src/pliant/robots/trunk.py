@@ -19,9 +19,9 @@ from pliant.models.volume import Rayleigh, Volume
 from pliant.robots.robot import DAMPING, Marker, Robot, check_lengths, silicone
 
 _CORE = 0.56
-"""Radius of the core inside a vertebra, as a fraction of the vertebra's: by it the mesh has the published size."""
+"""Radius of the core inside a vertebra, as a fraction of the vertebra's: cables pass outside it."""
 _WAIST = 0.38
-"""Radius of the core halfway between two vertebrae, as a fraction of theirs: makes the gaps bend first."""
+"""Radius of the core halfway between two vertebrae, as a fraction of theirs: the thinner waists bend first."""
 
 
 def trunk(
@@ -63,8 +63,6 @@ def trunk(
         Axial stiffness EA, N, of the tubes in which the cables run; 0: none.
     clamped
         False leaves the base free, for a moving support: ``pl.Support(trunk.body, trunk.base)``.
-    element
-        "tet4", "tet10" or "hex8".
     material
         None: silicone of 0.45 MPa, ν = 0.45.
     mass

@@ -17,17 +17,18 @@ from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Material, MooneyRivlin
 from pliant.mesh import Mesh, drop_unused_nodes, regions
 from pliant.mesh.elements import ElementName
-from pliant.mesh.lattice import Lattice, round_section
+from pliant.mesh.lattice import Lattice
+from pliant.mesh.structured import round_section
 from pliant.models.volume import Rayleigh, Volume
 from pliant.models.volume.points import AntiLocking
 from pliant.robots.robot import DAMPING, Marker, Robot, hollows
 
 RADIUS, LENGTH = 6.75e-3, 90e-3
-"""Of the rod, m, as published."""
+"""Of the rod, m."""
 INNER, OUTER, AREA = 1.75e-3, 4.25e-3, 4.86e-6
-"""Radii that bound the chamber, m, and the area of its section, m², as published."""
+"""Radii that bound the chamber, m, and the area of its section, m²."""
 BEGIN, END, TURNS = 15e-3, 75e-3, -1.0
-"""Ends of the chamber along the rod, m, and its turns between them, as published."""
+"""Ends of the chamber along the rod, m, and its turns between them."""
 
 
 def twister(
@@ -66,7 +67,7 @@ def twister(
 
 
 def _mesh(inside: int, outside: int, along: int, side: int, element: ElementName) -> Mesh:
-    disc, quads, rim = round_section(side)
+    _, disc, quads, rim = round_section(side)
     radii = np.concatenate([np.linspace(INNER, OUTER, inside + 1), np.linspace(OUTER, RADIUS, outside + 1)[1:]])
     section = np.vstack([INNER * disc, *(radius * disc[rim] for radius in radii[1:])])
     count = len(rim)

@@ -29,9 +29,7 @@ def digest_of(value: Any) -> str:
     try:
         text = json.dumps(value, sort_keys=True)
     except TypeError as error:
-        raise InputError(
-            f"a case of a sweep must be plain values that JSON can represent, got {value!r}: {error}"
-        ) from error
+        raise InputError(f"a case of a sweep must be JSON values, got {value!r}: {error}") from error
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

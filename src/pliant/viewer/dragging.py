@@ -18,7 +18,7 @@ from pliant.models.volume import Volume
 from pliant.viewer.shapes import shape_triangles
 from pliant.world import World
 from pliant.world.scene import Scene
-from pliant.world.source import Pair
+from pliant.world.world import Pair
 
 MODULI = ("young", "c1", "c2", "c3", "m", "bulk")
 """Fields of materials that are stiffnesses, Pa."""

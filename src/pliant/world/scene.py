@@ -24,8 +24,7 @@ from pliant.models.kinds import compiled
 from pliant.models.rigid import Obstacle
 from pliant.models.rod import RodLoad
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Support, TractionLoad
-from pliant.world.source import Pair, Source
-from pliant.world.world import World
+from pliant.world.world import Pair, Source, World
 
 Thing = TypeVar("Thing")
 
@@ -194,9 +193,7 @@ class Scene:
     def _add_part(self, thing: Any) -> None:
         kind = next((kind for kind in _PARTS if isinstance(thing, kind)), None)
         if kind is None:
-            raise InputError(
-                f"{thing!r} cannot be added to a scene; add bodies, obstacles, actuators, loads and supports"
-            )
+            raise InputError(f"{thing!r} cannot be added to a scene; add bodies, obstacles, actuators, loads, supports")
         for body in getattr(thing, "bodies", None) or ((thing.body,) if hasattr(thing, "body") else ()):
             if all(body is not other for other in self._bodies):
                 raise InputError(f"add the body {body.name!r} to the scene before its {type(thing).__name__}")

@@ -14,9 +14,8 @@ from pliant.core.errors import InputError
 from pliant.world.codec import Decoder, Encoder
 from pliant.world.reduced import reduced
 from pliant.world.scene import Scene
-from pliant.world.source import Pair
 from pliant.world.state import State
-from pliant.world.world import World
+from pliant.world.world import Pair, World
 
 WORLD_FORMAT = "pliant world 1"
 STATE_FORMAT = "pliant state 1"
@@ -91,7 +90,12 @@ def encode_state(state: State) -> dict[str, Any]:
 
 def decode_state(world: World, arrays: Mapping[str, Any]) -> State:
     """The state of `world` that `encode_state` described."""
-    memories = tuple(_memory(arrays, k, constraint) for k, constraint in enumerate(world.constraints))
+    memories: list[Any] = []
+    constraints: tuple[Any, ...] = world.constraints
+    for k, constraint in enumerate(constraints):
+        prefix = f"memory_{k}_"
+        own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+        memories.append(constraint.memory_type.from_arrays(own) if own else None)
     stepped = "keys" in arrays or any(memory is not None for memory in memories)
     return State(
         world,
@@ -100,7 +104,7 @@ def decode_state(world: World, arrays: Mapping[str, Any]) -> State:
         tuple(arrays[f"v_{k}"] for k in range(len(world.models))),
         arrays["lam"],
         keys=arrays.get("keys"),
-        memories=memories if stepped else (),
+        memories=tuple(memories) if stepped else (),
     )
 
 
@@ -125,9 +129,3 @@ def decode_controls(world: World, encoded: Sequence[Sequence[Sequence[Any]]]) ->
         return ("gravity", given) if k < 0 else (things[k], _CONTROLS[kind](given))
 
     return tuple(dict(decoded(*control) for control in step) for step in encoded)
-
-
-def _memory(arrays: Mapping[str, Any], index: int, constraint: Any) -> Any:
-    prefix = f"memory_{index}_"
-    own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    return constraint.memory_type.from_arrays(own) if own else None

@@ -20,9 +20,35 @@ from pliant.world.state import State
 
 
 @dataclass(frozen=True, eq=False)
+class Pair:
+    """A call of `Scene.collide`."""
+
+    a: Any
+    b: Any
+    friction: float
+    margin: float | None
+    exclude: Any
+    capacity: int | None
+    allow_overlap: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A scene as it was compiled; later additions to the scene do not change it.
+
+    `gravity` (3,) m/s². `things` are all added objects, each volume with its placed mesh, each beam and rod with its
+    pose (4, 3), others with None. `pairs` are the pairs that collide.
+    """
+
+    gravity: FloatArray
+    things: tuple[tuple[Any, Any], ...]
+    pairs: tuple[Pair, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class World:
     """Compiled models under one gravity (m/s²). `handles` are what controls refer to: loads, supports and actuators;
-    `source` is the scene as it was compiled (`world.source.Source`); `reductions` are those applied (`world.reduced`).
+    `source` is the scene as it was compiled; `reductions` are those applied (`world.reduced`).
     """
 
     models: tuple[Model, ...]
@@ -110,7 +136,7 @@ class World:
                 elif _same(named[::-1], wanted):
                     found.append((index, -1.0))
         if not found:
-            raise InputError(f"{_name(a)} and {_name(b)} do not collide in this world; scene.collide(a, b) lets them")
+            raise InputError(f"{name_of(a)} and {name_of(b)} do not collide in this world; add scene.collide(a, b)")
         return found
 
     def controls(self, controls: Mapping[Any, Any] | None) -> dict[Any, FloatArray]:
@@ -136,5 +162,6 @@ def _same(some: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
     return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
 
 
-def _name(handle: Any) -> str:
+def name_of(handle: Any) -> str:
+    """Name of a handle in a message."""
     return repr(getattr(handle, "name", handle))

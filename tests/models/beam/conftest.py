@@ -37,6 +37,6 @@ def moved():
 @pytest.fixture
 def bent():
     """The network bent by rotations of up to a radian, and its model."""
-    model = BeamModel.build(_network())
+    model = BeamModel.compiled(_network())
     dx = np.random.default_rng(3).normal(size=(5, 2, 3)) * np.array([0.03, 0.5])[None, :, None]
     return model, _moved(model.rest, dx)

@@ -8,7 +8,6 @@ import pliant as pl
 from pliant.core.lie import rotation_exp, rotation_log
 from pliant.models.beam import BeamModel, dynamics
 from pliant.models.beam.beam_map import BeamMap, sampled
-from pliant.models.beam.skin import beam_skin
 
 POINTS = np.array([(0, 0, 0), (0.1, 0, 0), (0.2, 0.05, 0.0), (0.2, 0.05, 0.1), (0.3, 0, 0.02)], float)
 EDGES = [(0, 1), (1, 2), (3, 2), (1, 4)]
@@ -18,7 +17,7 @@ RNG = np.random.default_rng(0)
 @pytest.fixture(scope="module")
 def model():
     section = pl.sections.Rectangle(0.01, 0.02)
-    return BeamModel.build(pl.Beam(POINTS, edges=EDGES, section=section, young=1e6, poisson=0.3, density=1e3))
+    return BeamModel.compiled(pl.Beam(POINTS, edges=EDGES, section=section, young=1e6, poisson=0.3, density=1e3))
 
 
 def moved(q, dx):
@@ -123,7 +122,7 @@ def test_far_points_and_wrong_coordinates_are_named(model):
 
 
 def test_the_skin_is_closed_and_holds_the_volume_of_the_beam(model):
-    skin, triangles = beam_skin(model)
+    skin, triangles = model.skin().map, model.skin().triangles
     a, b, c = (skin.points(model.rest)[triangles[:, k]] for k in range(3))
     volume = np.einsum("ti,ti->", a, np.cross(b, c)) / 6.0
     assert volume == pytest.approx(model.elements.length.sum() * model.spec.section.area, rel=1e-12)

@@ -55,4 +55,4 @@ def moved():
 
 @pytest.fixture
 def model():
-    return RodModel.build(_rod())
+    return RodModel.compiled(_rod())

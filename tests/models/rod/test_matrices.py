@@ -5,6 +5,7 @@ import pytest
 
 import pliant as pl
 from pliant.materials import Tangent
+from pliant.models.body import Parts
 from pliant.models.model import StepStart
 from pliant.models.rod import RodModel
 from pliant.models.rod.rod_map import RodMap
@@ -16,7 +17,7 @@ SCHEMES = {"static": STATIC_SCHEME, "euler": euler_scheme(0.05), "midpoint": mid
 
 def loaded(rod, *, moment):
     loads = [pl.RodLoad(rod, 0.83, (1.0, 2.0, 3.0), moment), pl.RodLoad(rod, 0.31, (1.0, -2.0, 0.5))]
-    return RodModel.build(rod, None, loads)
+    return RodModel.compiled(rod, parts=Parts(loads=loads))
 
 
 def slope(trial, model):

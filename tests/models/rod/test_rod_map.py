@@ -8,10 +8,9 @@ from scipy.linalg import expm
 import pliant as pl
 from pliant.core.lie import rotation_exp, rotation_log
 from pliant.models.rod import RodModel, kinematics
-from pliant.models.rod.projection import nearest_places
+from pliant.models.rod.projection import nearest_arc_lengths
 from pliant.models.rod.rod import STRAINS
 from pliant.models.rod.rod_map import RodMap
-from pliant.models.rod.skin import rod_skin
 
 RNG = np.random.default_rng(0)
 STENCIL = ((-2, 1), (-1, -8), (1, 8), (2, -1))
@@ -19,7 +18,7 @@ STENCIL = ((-2, 1), (-1, -8), (1, 8), (2, -1))
 
 def build(**options):
     given = {"section": pl.sections.Circle(0.02), "young": 1e6, "poisson": 0.3, "density": 1e3, "base": "free"}
-    return RodModel.build(pl.Rod((0.2, 0.3, 0.1, 0.4), 4, **{**given, "strains": STRAINS, **options}))
+    return RodModel.compiled(pl.Rod((0.2, 0.3, 0.1, 0.4), 4, **{**given, "strains": STRAINS, **options}))
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +74,7 @@ def test_pull_is_the_derivative(base, bent):
 def test_products_in_one_pass_are_those_of_the_matrix(model, bent, places):
     J = places.pull_back(bent, sparse.identity(18, format="csr")).toarray()
     v, f = RNG.normal(size=model.constrained.shape), RNG.normal(size=(6, 3))
-    np.testing.assert_allclose(places.velocities(bent, v).ravel(), J @ v.ravel(), atol=1e-13)
+    np.testing.assert_allclose(places.carrier_velocities(bent, v).ravel(), J @ v.ravel(), atol=1e-13)
     np.testing.assert_allclose(places.forces(bent, f).ravel(), J.T @ f.ravel(), atol=1e-13)
     np.testing.assert_allclose(places.pull_back_row(bent, f).toarray()[0], J.T @ f.ravel(), atol=1e-13)
 
@@ -151,9 +150,11 @@ def test_projection_finds_the_nearest_place(model, bent, places):
     """Of points on the axis their own arc length; of points off it no sampled place is nearer."""
     dense = RodMap.at(model, np.linspace(0.0, 1.0, 20001)).points(bent)
     at = np.linspace(0.0, 1.0, 37)
-    np.testing.assert_allclose(places.project(bent, RodMap.at(model, at).points(bent)), at, atol=1e-12)
+    np.testing.assert_allclose(
+        nearest_arc_lengths(bent, places.lengths, RodMap.at(model, at).points(bent)), at, atol=1e-12
+    )
     off = RodMap.at(model, at).points(bent) + 0.1 * RNG.normal(size=(37, 3))
-    found = RodMap.at(model, places.project(bent, off)).points(bent)
+    found = RodMap.at(model, nearest_arc_lengths(bent, places.lengths, off)).points(bent)
     nearest = np.array([np.linalg.norm(dense - p, axis=1).min() for p in off])
     assert (np.linalg.norm(found - off, axis=1) <= nearest + 1e-12).all()
 
@@ -164,19 +165,19 @@ def test_projection_on_a_coil_finds_the_nearest_turn():
         1.0, 60, section=pl.sections.Circle(1e-3), young=1e6, poisson=0.3, density=1e3,
         rest_strain=(5.0, 0.0, 30.0, 0.0, 0.0, 0.0),
     )  # fmt: skip
-    model = RodModel.build(coil)
+    model = RodModel.compiled(coil)
     q = model.rest
     dense = RodMap.at(model, np.linspace(0.0, 1.0, 20001)).points(q)
     low, high = dense.min(axis=0), dense.max(axis=0)
     points = low + (high - low) * np.random.default_rng(1).uniform(-0.2, 1.2, size=(200, 3))
-    found = RodMap.at(model, nearest_places(q, coil.lengths, points)).points(q)
+    found = RodMap.at(model, nearest_arc_lengths(q, coil.lengths, points)).points(q)
     nearest = np.array([np.linalg.norm(dense - p, axis=1).min() for p in points])
     assert (np.linalg.norm(found - points, axis=1) <= nearest + 1e-12).all()
 
 
 def test_the_skin_encloses_the_volume_of_the_sections(model):
-    skin, triangles = rod_skin(model)
-    points = skin.points(model.rest)
+    skin = model.skin()
+    triangles, points = skin.triangles, skin.map.points(model.rest)
     a, b, c = (points[triangles[:, k]] for k in range(3))
     volume = float(np.einsum("ti,ti->", a, np.cross(b, c))) / 6.0
     polygon = 0.5 * 24 * np.sin(2 * np.pi / 24) * 0.02**2

@@ -21,18 +21,26 @@ def case(request, monkeypatch):
     scene.add(pl.Volume(pl.mesh.box((1, 1, 1), (3, 2, 2)), material))
     model = scene.compile().models[0]
     q = model.rest * (1.2, 0.8, 1.1) + 0.03 * np.random.default_rng(0).normal(size=model.rest.shape)
-    p = model.points
-    return model, q, (p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, model.laws, model.table)
+    return model, q, (model.points.arrays, model.laws, model.table)
+
+
+def given(module, points):
+    """Arguments of a kernel, which takes the arrays one by one, or of its halves."""
+    return points if module is halved else (*points[0], *points[1:])
 
 
 def forces(module, q, points):
-    force, density = np.zeros_like(q), np.empty(len(points[3]))
-    return module.internal_forces(q, *points, force, density), force, density
+    force, density = np.zeros_like(q), np.empty(len(points[0][3]))
+    return module.internal_forces(q, *given(module, points), force, density), force, density
 
 
 def tangent(module, model, q, points):
     values, force = np.zeros((model.pattern.block_count, 3, 3)), np.zeros_like(q)
-    return module.assemble(q, *points, int(Tangent.EXACT), model.positions, 0.5, values, force), values, force
+    return (
+        module.assemble(q, *given(module, points), int(Tangent.EXACT), model.positions, 0.5, values, force),
+        values,
+        force,
+    )
 
 
 def test_forces_of_halves_are_those_of_all(case):

@@ -111,5 +111,5 @@ def test_empty_regions_name_themselves(load):
 def test_a_surface_load_needs_whole_facets(load):
     scene, body = scene_of()
     scene.add(load(body))
-    with pytest.raises(InputError, match="holds no surface facet"):
+    with pytest.raises(InputError, match="contains no surface facet"):
         scene.compile()

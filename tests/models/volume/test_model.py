@@ -70,7 +70,7 @@ def test_projected_stiffness_is_positive_semidefinite(law, anti_locking):
 
 def test_every_node_held_is_refused():
     scene, _ = scene_of(clamp=pl.regions.everything())
-    with pytest.raises(InputError, match="every node of 'block' is held"):
+    with pytest.raises(InputError, match="every node of 'block' is constrained"):
         scene.compile()
 
 
@@ -92,7 +92,7 @@ def test_a_support_may_not_move_what_the_clamp_holds():
     support = scene.add(pl.Support(body, LEFT, axes="z"))
     world = scene.compile()
     pl.QuasiStatic()(world, world.initial_state())
-    with pytest.raises(InputError, match="a moving support of 'block' asks for z of node 0"):
+    with pytest.raises(InputError, match="a moving support of 'block' prescribes z of node 0"):
         pl.QuasiStatic()(world, world.initial_state(), {support: pl.Displacement(0.01)})
 
 

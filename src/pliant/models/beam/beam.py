@@ -1,30 +1,26 @@
-"""Networks of beams as a person writes them."""
+"""Definition of networks of beams."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import finite_array, finite_number, positive, positive_count
+from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
-from pliant.mesh import regions
-from pliant.mesh.regions import Region
 from pliant.models.beam.section import Section
 from pliant.models.beam.segments import BeamPieces
-from pliant.models.body import Body
 from pliant.models.pieces import Ends
+from pliant.models.slender import NO_DAMPING, SlenderBody
 from pliant.models.volume.volume import Rayleigh
-
-NO_DAMPING = Rayleigh()
 
 
 @dataclass(frozen=True, eq=False)
-class Beam(Body):
+class Beam(SlenderBody):
     """A slender elastic body: straight pieces of one cross-section between nodes that have a position and a frame.
 
     points
@@ -36,9 +32,9 @@ class Beam(Body):
     young, poisson, density
         Pa, in (−1, 0.5], kg/m³.
     clamp
-        Nodes held in place and in direction: a region or node numbers; they are removed from the unknowns.
+        Nodes with fixed position and frame: a region or node indices; they are removed from the unknowns.
     pin
-        Nodes held in place that may turn.
+        Nodes with fixed position that may rotate.
     frames
         Frames of the pieces at rest, (m, 3, 3), the columns along the piece, across its width and across its height;
         None takes the height as near to `up` (3,) as the piece allows (for a piece along `up`, to the world's x axis).
@@ -68,20 +64,12 @@ class Beam(Body):
     contact_points: int = 4
     name: str = "beam"
 
-    slender: ClassVar[bool] = True
-    touches_itself: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         name = self.name
-        if not hasattr(self.section, "torsion_constant"):
-            raise InputError(f"section of {name!r} must be one of pl.sections, got {self.section!r}")
-        positive(f"young of {name!r}", self.young, unit="Pa")
-        positive(f"density of {name!r}", self.density, unit="kg/m³")
-        if not -1.0 < finite_number(f"poisson of {name!r}", self.poisson) <= 0.5:
-            raise InputError(f"poisson of {name!r} must be in (−1, 0.5], got {self.poisson:g}")
-        positive_count(f"contact_points of {name!r}", self.contact_points)
+        self.check_section(self.section)
+        self.check_material()
         _check_network(name, self.node_points, self.element_nodes)
-        assert len(self.element_frames) == len(self.element_nodes)
+        assert len(self.element_frames) == len(self.element_nodes)  # the cached properties check what they are made of
         for what in ("clamp", "pin"):
             self.selected(getattr(self, what), what=f"{what} of {name!r}")
 
@@ -144,20 +132,8 @@ class Beam(Body):
         return np.stack([tangent, np.cross(height, tangent), height], axis=2)
 
     def pieces(self, points: FloatArray, ends: Sequence[Ends], *, what: str, reach: float = 0.0) -> BeamPieces:
-        """Pieces of a cable with `ends` among `points` (p, 3), m, as the beam was made."""
+        """Segments of a cable with `ends` among `points` (p, 3), m, as the beam was made."""
         return BeamPieces(self, points, ends, what, reach)
-
-    def region_points(self, placement: FloatArray, region: Any, *, what: str) -> FloatArray:
-        """Where the nodes that `region` selects stand, (k, 3), m."""
-        placed: FloatArray = placement[0] + self.node_points[self.selected(region, what=what)] @ placement[1:].T
-        return placed
-
-    def selected(self, where: Any, *, what: str) -> IntArray:
-        """Node numbers of a region, of a list of node numbers, or none for None."""
-        if where is None:
-            return np.zeros(0, np.int32)
-        region = where if isinstance(where, Region) else regions.nodes(where if np.ndim(where) else [where])
-        return region.nodes(self.node_points, what=what)
 
 
 def _upright(along: FloatArray, up: FloatArray) -> FloatArray:

@@ -46,7 +46,7 @@ class BeamMap(PointMap):
     """p points on pieces of a network of n nodes.
 
     `nodes` (p, 2) are the ends of each point's piece, `triads` (p, 2, 3, 3) the piece's frame in the frames of its
-    ends, `coordinate` (p,) is ξ, `offset` (p, 3) m the place in the frame F. q is (n, 4, 3), dx (n, 2, 3).
+    ends, `coordinate` (p,) is ξ, `offset` (p, 3) m the position in the frame F. q is (n, 4, 3), dx (n, 2, 3).
     """
 
     nodes: IntArray
@@ -62,25 +62,30 @@ class BeamMap(PointMap):
         along = np.ascontiguousarray(coordinate, np.float64)
         if len(along) and (along.min() < 0.0 or along.max() > 1.0):
             raise InputError(f"coordinates along {model.name!r} must be in [0, 1], got {along.min()} … {along.max()}")
-        places = np.zeros((len(chosen), 3)) if offset is None else np.ascontiguousarray(offset, np.float64)
+        offsets = np.zeros((len(chosen), 3)) if offset is None else np.ascontiguousarray(offset, np.float64)
         elements = model.elements
         nodes = np.ascontiguousarray(elements.edges[chosen])
-        return cls(nodes, np.ascontiguousarray(elements.triads[chosen]), along, places, model.node_count)
+        return cls(nodes, np.ascontiguousarray(elements.triads[chosen]), along, offsets, model.node_count)
 
     @classmethod
     def of_points(cls, model: BeamModel, points: FloatArray, *, what: str, reach: float = 0.0) -> BeamMap:
-        """Riding points (p, 3), m, where they are when the world begins, each on the piece that is nearest.
+        """Embedded points (p, 3), m, as the world begins, each on the nearest element.
 
         One farther from the axis than the section's radius plus `reach` (m) is an error that names it.
         """
         points = np.atleast_2d(np.asarray(points, np.float64))
-        pieces, along, distance = _nearest(model, points)
-        limit = (1.0 + 1e-9) * (_half_diagonal(model) + reach)
-        if (distance > limit).any():
+        ends = model.rest[model.elements.edges, 0]
+        fractions, away = chord_projection(ends[:, 0], ends[:, 1], points)
+        distances = np.linalg.norm(away, axis=2)
+        pieces = np.argmin(distances, axis=1)
+        rows = np.arange(len(points))
+        along, distance = fractions[rows, pieces], distances[rows, pieces]
+        radius = float(np.linalg.norm(model.spec.section.outline(), axis=1).max())
+        if (distance > (1.0 + 1e-9) * (radius + reach)).any():
             worst = int(np.argmax(distance))
             raise InputError(
                 f"{what}: point {worst} at {points[worst]} m is {distance[worst]:.3g} m from the axis of "
-                f"{model.name!r}, whose section reaches {_half_diagonal(model):.3g} m; move it, or raise reach"
+                f"{model.name!r}, whose section reaches {radius:.3g} m; move it, or raise reach"
             )
         axis = cls.at(model, pieces, along)
         return axis.carrying(model.initial()[0], points)
@@ -105,11 +110,11 @@ class BeamMap(PointMap):
         return BeamMap(nodes, triads, self.coordinate[which], np.ascontiguousarray(self.offset[which]), self.node_count)
 
     def points(self, q: FloatArray) -> FloatArray:
-        """Positions of the riding points, (p, 3), m."""
+        """Positions of the embedded points, (p, 3), m."""
         return self._evaluated(q, jacobian=False)[0]
 
     def frames(self, q: FloatArray) -> FloatArray:
-        """Frames F at the riding points, (p, 3, 3), first columns along the axis."""
+        """Frames F at the embedded points, (p, 3, 3), first columns along the axis."""
         return self._evaluated(q, jacobian=False)[1]
 
     def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -117,23 +122,13 @@ class BeamMap(PointMap):
         return H @ self._matrix(self._evaluated(q, jacobian=True)[2])
 
     def pull_back_row(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
-        """The row over the nodes, (1, 6n), of one row over all riding points, `slope` (p, 3); nodes may occur twice."""
+        """The row over the nodes, (1, 6n), of one row over all points, `slope` (p, 3); nodes may occur twice."""
         values = np.einsum("pr,prc->pc", slope, self.moves(q)).ravel()
         columns, _ = self._columns
-        return csr(values, columns, np.array([0, len(values)], np.int32), (1, 6 * self.node_count))
-
-    def pull_back_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
-        """Rows over the nodes, (p w, 6n), of each riding point along its own `directions` (p, w, 3)."""
-        count, width, _ = directions.shape
-        values = np.einsum("pwr,prc->pwc", directions, self.moves(q)).ravel()
-        columns, _ = self._columns
-        if width > 1:
-            columns = np.repeat(columns.reshape(-1, 12), width, axis=0).ravel()
-        ends = 12 * np.arange(count * width + 1, dtype=np.int32)
-        return csr(values, columns, ends, (count * width, 6 * self.node_count))
+        return csr(values, columns, np.array([0, len(values)], np.int32), (1, self.unknown_count))
 
     def blocks(self, q: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Derivatives (p, 3, 12) of the riding points by the unknowns of their pieces' ends, and their columns."""
+        """Derivatives (p, 3, 12) of the embedded points by the unknowns of their pieces' ends, and their columns."""
         return self.moves(q), self._columns[0].reshape(-1, 12)
 
     def moves(self, q: FloatArray) -> FloatArray:
@@ -176,7 +171,12 @@ class BeamMap(PointMap):
     def _matrix(self, blocks: FloatArray) -> sparse.csr_matrix:
         own, ends = self._columns
         columns = np.repeat(own.reshape(-1, 12), 3, axis=0).ravel()
-        return csr(blocks.ravel(), columns, ends, (len(ends) - 1, 6 * self.node_count))
+        return csr(blocks.ravel(), columns, ends, (len(ends) - 1, self.unknown_count))
+
+    @property
+    def unknown_count(self) -> int:
+        """Six for each node."""
+        return 6 * self.node_count
 
     @cached_property
     def _columns(self) -> tuple[IntArray, IntArray]:
@@ -196,20 +196,12 @@ def sampled(model: BeamModel, count: int) -> BeamMap:
     return BeamMap.at(model, pieces, np.concatenate([first[:, 1], np.tile(inner, len(edges))]))
 
 
-def _half_diagonal(model: BeamModel) -> float:
-    return float(np.linalg.norm(model.spec.section.outline(), axis=1).max())
-
-
-def _nearest(model: BeamModel, points: FloatArray) -> tuple[IndexArray, FloatArray, FloatArray]:
-    """Nearest piece of each point at rest, the coordinate along it, and the distance, m."""
-    ends = model.rest[model.elements.edges, 0]
-    start, chord = ends[:, 0], ends[:, 1] - ends[:, 0]
+def chord_projection(start: FloatArray, end: FloatArray, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Fractions (p, m) of m chords nearest to `points` (p, 3), and the vectors (p, m, 3), m, from there to these."""
+    chord = end - start
     away = points[:, None] - start
     along = np.clip(np.einsum("pmi,mi->pm", away, chord) / np.einsum("mi,mi->m", chord, chord), 0.0, 1.0)
-    distance = np.linalg.norm(away - along[:, :, None] * chord, axis=2)
-    pieces = np.argmin(distance, axis=1)
-    rows = np.arange(len(points))
-    return pieces, along[rows, pieces], distance[rows, pieces]
+    return along, away - along[:, :, None] * chord
 
 
 @kernel

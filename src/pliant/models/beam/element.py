@@ -35,13 +35,11 @@ from pliant.core.kernels import inline, kernel
 from pliant.core.spins import cross, exponential, logarithm, multiply, multiply_transposed, rotate, rotate_back
 
 MATERIAL, EXACT, PROJECTED = 0, 1, 2
-"""Tangents: without geometric terms (positive semi-definite), exact, and exact with negative eigenvalues of the
-element taken out.
-"""
+"""Tangents: without geometric terms (positive semi-definite); exact; exact with negative eigenvalues removed."""
 
 
 @inline
-def place(q, i, j, triads, t1, t2, mean, psi, g, work):
+def element_frame(q, i, j, triads, t1, t2, mean, psi, g, work):
     """Fill the triads, the mean frame, ψ and g of an element between nodes i and j."""
     multiply(q[i, 1:], triads[0], t1)
     multiply(q[j, 1:], triads[1], t2)
@@ -59,7 +57,7 @@ def chord(g, length, k, n):
     """Energy of stretch and S-bending, J, and its gradient n (3,) N in g; inf where the chord points backward."""
     now = np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
     chi = now * (now + g[0])
-    if not chi > 1e-12 * length * length:
+    if not chi > 1e-12 * length * length:  # the angle of the chord is undefined at 180°
         n[0] = n[1] = n[2] = 0.0
         return np.inf
     sigma = np.sqrt(2.0 / chi)
@@ -160,20 +158,13 @@ def internal_forces(q, edges, triads, length, stiffness, force, nodal):
     `nodal` (m, 3, 3) receives, in the frame of each element, its force n and the moments on its two ends.
     """
     t1, t2, mean, work = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    psi, g, n, mbar, p, a, mu = (
-        np.empty(3),
-        np.empty(3),
-        np.empty(3),
-        np.empty(3),
-        np.empty(3),
-        np.empty(3),
-        np.empty(3),
-    )
+    psi, g, n, mbar = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    p, a, mu = np.empty(3), np.empty(3), np.empty(3)
     energy = 0.0
     for e in range(len(edges)):
         i, j = edges[e, 0], edges[e, 1]
         k = stiffness[e]
-        place(q, i, j, triads[e], t1, t2, mean, psi, g, work)
+        element_frame(q, i, j, triads[e], t1, t2, mean, psi, g, work)
         energy += chord(g, length[e], k, n)
         end_moments(psi, k, n, g, mbar, p, a, mu)
         for c in range(3):
@@ -201,21 +192,14 @@ def _add_forces(mean, n, mbar, p, i, j, force, work):
 
 
 @kernel
-def assemble(q, edges, triads, length, stiffness, tangent, places, scale, values, force):
+def assemble(q, edges, triads, length, stiffness, tangent, positions, scale, values, force):
     """Add `scale` × K to the blocks `values` and the forces to `force` (n, 2, 3); returns E, J.
 
-    places[e, u, v] is where the block of the unknowns u and v ∈ (x₁, ϑ₁, x₂, ϑ₂) lies, −1 in the upper triangle.
+    positions[e, u, v] is the position of the block of the unknowns u, v ∈ (x₁, ϑ₁, x₂, ϑ₂), −1 in the upper triangle.
     """
     t1, t2, mean, work = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    psi, g, n, mbar, p, a, mu = (
-        np.empty(3),
-        np.empty(3),
-        np.empty(3),
-        np.empty(3),
-        np.empty(3),
-        np.empty(3),
-        np.empty(3),
-    )
+    psi, g, n, mbar = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    p, a, mu = np.empty(3), np.empty(3), np.empty(3)
     N, slope, spare = np.empty((3, 3)), np.empty((4, 3)), np.empty(3)
     W, Jg, Jp, NJ = np.zeros((3, 9)), np.empty((3, 9)), np.zeros((3, 9)), np.empty((3, 9))
     H = np.empty((9, 9))
@@ -223,7 +207,7 @@ def assemble(q, edges, triads, length, stiffness, tangent, places, scale, values
     for e in range(len(edges)):
         i, j = edges[e, 0], edges[e, 1]
         k = stiffness[e]
-        place(q, i, j, triads[e], t1, t2, mean, psi, g, work)
+        element_frame(q, i, j, triads[e], t1, t2, mean, psi, g, work)
         energy += chord(g, length[e], k, n)
         end_moments(psi, k, n, g, mbar, p, a, mu)
         for c in range(3):
@@ -239,7 +223,7 @@ def assemble(q, edges, triads, length, stiffness, tangent, places, scale, values
             _add_geometric(a, n, mbar, mu, p, alpha1, beta, beta1, kappa, kappa1, W, Jg, Jp, work, spare, H)
         if tangent == PROJECTED:
             _project(H, length[e])
-        _scatter(H, mean, places[e], scale, values, work, t1)
+        _scatter(H, mean, positions[e], scale, values, work, t1)
     return energy
 
 
@@ -336,16 +320,16 @@ def _project(H, length):
 
 
 @inline
-def _scatter(H, mean, places, scale, values, block, work):
+def _scatter(H, mean, positions, scale, values, block, work):
     """Add the 3×3 blocks of H over (x₁, ϑ₁, x₂, ϑ₂), in world axes, to the matrix."""
     for u in range(4):
         for v in range(4):
-            if places[u, v] < 0:
+            if positions[u, v] < 0:
                 continue
             for r in range(3):
                 for s in range(3):
                     block[r, s] = _entry(H, u, v, r, s)
-            K = values[places[u, v]]
+            K = values[positions[u, v]]
             multiply(mean, block, work)
             for r in range(3):
                 for s in range(3):
@@ -373,6 +357,6 @@ def piece_energies(q, edges, triads, length, stiffness, energy):
     psi, g, n = np.empty(3), np.empty(3), np.empty(3)
     for e in range(len(edges)):
         k = stiffness[e]
-        place(q, edges[e, 0], edges[e, 1], triads[e], t1, t2, mean, psi, g, work)
+        element_frame(q, edges[e, 0], edges[e, 1], triads[e], t1, t2, mean, psi, g, work)
         bent = k[3] * psi[0] ** 2 + k[4] * psi[1] ** 2 + k[5] * psi[2] ** 2
         energy[e] = chord(g, length[e], k, n) + 0.5 * bent

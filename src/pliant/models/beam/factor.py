@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.types import FloatArray, IntArray
-from pliant.models.volume.constrained_factor import ConstrainedFactor
+from pliant.models.volume.blocks import ConstrainedFactor
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.response import SolvedResponse
 
@@ -35,8 +35,7 @@ class Twists:
 
     def product(self, x: FloatArray) -> FloatArray:
         """B PᵀX for x (n, 2, 3), at the loaded nodes (k, 3)."""
-        product: FloatArray = np.einsum("krs,ks->kr", self.blocks, x[self.nodes, 1])
-        return product
+        return np.asarray(np.einsum("krs,ks->kr", self.blocks, x[self.nodes, 1]))
 
 
 class BeamFactor(SolvedResponse):

@@ -2,7 +2,7 @@
 
 q (n, 4, 3) holds for each node its position (row 0, m) and the rows of its rotation; v (n, 2, 3) velocity (m/s) and
 spin (rad/s), dx (n, 2, 3) translation (m) and rotation vector (rad), in world axes. Rotations change by exp, never by
-adding. The matrix has two 3×3 block rows for each node, translation and spin; held ones are removed from the factor.
+adding. The matrix has two 3×3 block rows for each node, translation and spin (`models.volume.blocks`).
 """
 
 from __future__ import annotations
@@ -17,24 +17,21 @@ import numpy as np
 from pliant.core.arrays import sum_by, writable
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
-from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.axis import BeamAxis
 from pliant.models.beam.beam import Beam
 from pliant.models.beam.beam_map import BeamMap, sampled
 from pliant.models.beam.factor import BeamFactor, Twists
-from pliant.models.beam.skin import STATIONS, beam_skin
 from pliant.models.beam.trial import BeamTrial
-from pliant.models.body import Model, Parts
-from pliant.models.contact_shape import ContactShape
+from pliant.models.body import NO_PARTS, STATIONS, Parts
 from pliant.models.free_modes import FreeModes, motions_of_frames, open_modes
 from pliant.models.model import StepStart
-from pliant.models.skin import Skin
+from pliant.models.slender import swept_surface
 from pliant.models.supports import Claim, claimed, prescribed
-from pliant.models.volume import assembly
-from pliant.models.volume.constrained_factor import ConstrainedFactor
-from pliant.models.volume.loads import PointLoad, Support
-from pliant.models.workspace import Workspace
+from pliant.models.surfaces import ContactShape, Skin
+from pliant.models.volume.blocks import BlockModel
+from pliant.models.volume.loads import PointLoad, Support, even_weights, facet_positions, given_wrench
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import Symbolic, analyze
@@ -42,9 +39,9 @@ from pliant.solvers.linear.symbolic import Symbolic, analyze
 
 @dataclass(frozen=True, eq=False)
 class Elements:
-    """The pieces of a network, m of them, as kernels take them.
+    """The elements of a network, m of them, as kernels take them.
 
-    `edges` (m, 2); `triads` (m, 2, 3, 3), the piece's frame seen from the frames of its ends; `length` (m,) m;
+    `edges` (m, 2); `triads` (m, 2, 3, 3), the frame of the element seen from the frames of its nodes; `length` (m,) m;
     `stiffness` (m, 6): EA/L (N/m), 12EI_y/L/(1+Φ_y), 12EI_z/L/(1+Φ_z), GJ/L, EI_y/L, EI_z/L (N·m).
     """
 
@@ -60,11 +57,11 @@ class Elements:
 
 
 @dataclass(frozen=True, eq=False)
-class BeamModel(Model):
+class BeamModel(BlockModel):
     """A compiled `Beam` with its loads and supports. Everything here is computed once; a step only reads it.
 
     `rest` (n, 4, 3) is q at rest, `mass` (n,) kg and `inertia` (n, 3, 3) kg·m² those of each node, in its frame;
-    `held` (n, 2, 3).
+    `constrained` (n, 2, 3).
     """
 
     spec: Beam
@@ -73,57 +70,41 @@ class BeamModel(Model):
     mass: FloatArray
     inertia: FloatArray
     pattern: BlockPattern
-    places: IntArray
+    positions: IntArray
     constrained: BoolArray
-    constrained_unknowns: IndexArray
-    partly_constrained: bool
     loads: tuple[tuple[PointLoad, FloatArray], ...]
     supports: tuple[Claim, ...]
     symbolic: Symbolic
 
     @classmethod
-    def compiled(cls, spec: Beam, placement: FloatArray, parts: Parts) -> BeamModel:
-        """The model of `spec`, placed at the pose `placement` (4, 3)."""
-        parts.refuse(spec, "fibres")
-        return cls.build(spec, placement, parts.loads, parts.supports, parts.couplings)
+    def compiled(cls, spec: Beam, placement: FloatArray | None = None, parts: Parts = NO_PARTS) -> BeamModel:
+        """The model of `spec` at the pose `placement` (4, 3), position (m) and rotation; None leaves it as it was made.
 
-    @classmethod
-    def build(
-        cls,
-        spec: Beam,
-        pose: FloatArray | None = None,
-        loads: Sequence[PointLoad] = (),
-        supports: Sequence[Support] = (),
-        couplings: Sequence[IntArray] = (),
-    ) -> BeamModel:
-        """Compile `spec` placed at `pose` (4, 3), position (m) and rotation; None leaves it where it was made.
-
-        Regions refer to the points as they were made. `couplings` are further sets of nodes that the matrix couples.
+        Regions refer to the points as they were made.
         """
-        for load in loads:
+        parts.refuse(spec, "fibres")
+        for load in parts.loads:
             if not isinstance(load, PointLoad):
                 raise InputError(f"a {type(load).__name__} is for volumes; {spec.name!r} is a beam: use pl.PointLoad")
-        edges, lengths = spec.element_nodes, _lengths(spec)
-        pattern, places = _pattern(spec.node_count, edges, couplings)
-        constrained, listed = _constrained(spec, supports)
-        rows = constrained.reshape(-1, 3)
+        edges = spec.element_nodes
+        lengths = np.linalg.norm(np.diff(spec.node_points[edges], axis=1)[:, 0], axis=1)
+        pattern, positions = _pattern(spec.node_count, edges, parts.couplings)
+        constrained, listed = _constrained(spec, parts.supports)
         mass, inertia = _mass(spec, lengths)
-        stiffness = _stiffness(spec, lengths)
-        elements = Elements(edges, _triads(spec), lengths, stiffness)
+        free = ~constrained.reshape(-1, 3).all(axis=1)
+        elements = Elements(edges, _triads(spec), lengths, _stiffness(spec, lengths))
         return cls(
             spec=spec,
-            rest=_placed(spec, pose),
+            rest=_placed(spec, placement),
             elements=elements,
             mass=mass,
             inertia=inertia,
             pattern=pattern,
-            places=places,
+            positions=positions,
             constrained=constrained,
-            constrained_unknowns=np.flatnonzero(constrained),
-            partly_constrained=bool((rows.any(axis=1) & ~rows.all(axis=1)).any()),
-            loads=tuple((load, _weights(spec, load)) for load in loads),
+            loads=tuple((load, _weights(spec, load)) for load in parts.loads),
             supports=listed,
-            symbolic=analyze(pattern, coordinates=np.repeat(spec.node_points, 2, axis=0), keep=~rows.all(axis=1)),
+            symbolic=analyze(pattern, coordinates=np.repeat(spec.node_points, 2, axis=0), keep=free),
         )
 
     @property
@@ -161,10 +142,10 @@ class BeamModel(Model):
         """The axes of all pieces."""
         return BeamAxis.of(self)
 
-    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
-        """The outline of the section swept along each piece."""
-        surface, triangles = beam_skin(self, stations=STATIONS if stations is None else stations, every=every)
-        return Skin(None, self.rest[:, 0].copy(), triangles, self.spec.section.radius, surface)
+    def skin(self, *, stations: int = STATIONS, every: int = 1) -> Skin:
+        """The outline of the section swept along each element."""
+        points, triangles = swept_surface([self.spec.section] * len(self.elements.edges), stations, every)
+        return Skin(None, self.rest[:, 0].copy(), triangles, self.spec.section.radius, BeamMap.at(self, *points))
 
     def free_modes(self, q: FloatArray) -> FreeModes | None:
         """The rigid motions that its supports leave open."""
@@ -196,10 +177,6 @@ class BeamModel(Model):
         energy, force, _ = self._forces(q)
         return energy, force
 
-    def element_forces(self, q: FloatArray) -> FloatArray:
-        """Of each piece, in its frame: the force along it (N) and the moments on its two ends (N·m), (m, 3, 3)."""
-        return self._forces(q)[2]
-
     def node_positions(self, q: FloatArray) -> FloatArray:
         """Positions of the nodes, (n, 3), m."""
         return q[:, 0]
@@ -210,15 +187,14 @@ class BeamModel(Model):
 
     def displacements(self, q: FloatArray) -> FloatArray:
         """Displacements of the nodes, (n, 3), m."""
-        moved: FloatArray = q[:, 0] - self.rest[:, 0]
-        return moved
+        return np.asarray(q[:, 0] - self.rest[:, 0])
 
     def section_forces(self, q: FloatArray) -> FloatArray:
-        """Forces (N) and moments (N·m) in both ends of each piece, (m, 2, 6), in the mean frame of the piece.
+        """Forces (N) and moments (N·m) in both ends of each element, (m, 2, 6), in the mean frame of the element.
 
-        They are what the part beyond the section, in the direction of the piece, exerts on the part before it.
+        They act from the part beyond the section, in the direction of the element, on the part before it.
         """
-        local = self.element_forces(q)
+        local = self._forces(q)[2]
         out = np.empty((len(local), 2, 6))
         out[:, :, :3] = local[:, :1]
         out[:, 0, 3:], out[:, 1, 3:] = -local[:, 1], local[:, 2]
@@ -231,6 +207,7 @@ class BeamModel(Model):
         return energy
 
     def _forces(self, q: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Energy and forces of `internal`, and of each element, in its frame, its force and end moments (m, 3, 3)."""
         force, local = np.zeros(self.constrained.shape), np.empty((len(self.elements.edges), 3, 3))
         energy = element.internal_forces(writable(q), *self.elements.arrays, force, local)
         return float(energy), force, local
@@ -238,7 +215,7 @@ class BeamModel(Model):
     def assemble(self, q: FloatArray, *, tangent: int, scale: float, values: FloatArray) -> tuple[float, FloatArray]:
         """Values += scale × K(q); returns the elastic energy (J) and the internal forces (n, 2, 3), N and N·m."""
         force = np.zeros(self.constrained.shape)
-        energy = element.assemble(writable(q), *self.elements.arrays, tangent, self.places, scale, values, force)
+        energy = element.assemble(writable(q), *self.elements.arrays, tangent, self.positions, scale, values, force)
         return float(energy), force
 
     def external_forces(self, gravity: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
@@ -246,39 +223,18 @@ class BeamModel(Model):
         force = np.zeros(self.constrained.shape)
         force[:, 0] = self.mass[:, None] * gravity
         for load, weights in self.loads:
-            wrench = load.wrench
-            given = values.get(load)
-            if given is not None:
-                wrench = given if given.shape == (2, 3) else np.stack([given, wrench[1]])
-            force += weights[:, None, None] * wrench
+            force += weights[:, None, None] * given_wrench(load, values)
         return force
 
     def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
-        """Poses (n, 4, 3) at which held unknowns stand (those of the rest shape elsewhere)."""
+        """Prescribed poses (n, 4, 3) of constrained unknowns; the rest shape elsewhere."""
         return prescribed(self.name, self.rest, self.supports, values)
 
     def factorize(self, values: FloatArray, twists: Twists | None, *, out: CholeskyFactor | None = None) -> BeamFactor:
-        """Numeric factor of the blocks and what moments add; `values` loses its constrained rows. The memory of `out`
-        is used again.
-        """
-        if self.partly_constrained:
-            scale = float(np.abs(values[self.pattern.diagonal]).max())
-            rows = self.constrained.reshape(-1, 3)
-            assembly.constrain(values, self.pattern.indptr, self.pattern.indices, rows, scale)
+        """Numeric factor of the blocks and of the moments, in the memory of `out`; `values` loses constrained rows."""
+        self.decouple_constrained(values)
         factor = self.symbolic.factorize(values, out=out)
-        return BeamFactor(
-            ConstrainedFactor(factor, self.constrained_unknowns) if self.partly_constrained else factor, factor, twists
-        )
-
-    def blocks(self, workspace: Workspace) -> FloatArray:
-        """Memory for the blocks of a matrix (b, 3, 3), its content undefined: spare memory, or new."""
-        spare: FloatArray | None = workspace.take(self, "blocks")
-        return np.empty((self.pattern.block_count, 3, 3)) if spare is None else spare
-
-
-def _lengths(spec: Beam) -> FloatArray:
-    lengths: FloatArray = np.linalg.norm(np.diff(spec.node_points[spec.element_nodes], axis=1)[:, 0], axis=1)
-    return lengths
+        return BeamFactor(self.constrained_factor(factor), factor, twists)
 
 
 def _placed(spec: Beam, pose: FloatArray | None) -> FloatArray:
@@ -322,31 +278,22 @@ def _mass(spec: Beam, length: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _pattern(count: int, edges: IntArray, couplings: Sequence[IntArray]) -> tuple[BlockPattern, IntArray]:
-    """The pattern over 2n block rows, and the places (m, 4, 4) of the blocks of each piece, −1 above the diagonal."""
+    """The pattern over 2n block rows, and the positions (m, 4, 4) of each element's blocks, −1 above the diagonal."""
     rows = (2 * edges[:, :, None] + np.arange(2)).reshape(-1, 4)
-    order = np.argsort(rows, axis=1)
     sets = [np.sort(rows, axis=1).ravel(), *((2 * c[:, None] + np.arange(2)).ravel() for c in couplings)]
     sizes = [4] * len(rows) + [2 * len(c) for c in couplings]
     ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     pattern = BlockPattern.from_cliques(2 * count, ptr, np.concatenate(sets))
-    _, flat = pattern.clique_positions(4 * np.arange(len(rows) + 1), sets[0])
-    ranked = np.full((len(rows), 4, 4), -1, np.int32)
-    below = np.tril_indices(4)
-    ranked[:, below[0], below[1]] = flat.reshape(len(rows), -1)
-    rank = np.argsort(order, axis=1)
-    places = ranked[np.arange(len(rows))[:, None, None], rank[:, :, None], rank[:, None, :]]
-    return pattern, np.ascontiguousarray(places)
+    lower = rows[:, :, None] >= rows[:, None, :]
+    return pattern, np.ascontiguousarray(np.where(lower, facet_positions(rows, pattern), -1).astype(np.int32))
 
 
 def _weights(spec: Beam, load: PointLoad) -> FloatArray:
-    nodes = spec.selected(load.region, what="region of a PointLoad")
-    weights = np.zeros(spec.node_count)
-    weights[nodes] = 1.0 / len(nodes)
-    return weights
+    return even_weights(spec.selected(load.region, what="region of a PointLoad"), spec.node_count)
 
 
 def _constrained(spec: Beam, supports: Sequence[Support]) -> tuple[BoolArray, tuple[Claim, ...]]:
-    """Held unknowns (n, 2, 3), and each support with its nodes and the first unknown that was held before."""
+    """Constrained unknowns (n, 2, 3), and the claim of each support."""
     constrained = np.zeros((spec.node_count, 2, 3), bool)
     constrained[spec.selected(spec.clamp, what=f"clamp of {spec.name!r}")] = True
     constrained[spec.selected(spec.pin, what=f"pin of {spec.name!r}"), 0] = True
@@ -355,5 +302,5 @@ def _constrained(spec: Beam, supports: Sequence[Support]) -> tuple[BoolArray, tu
         nodes = spec.selected(support.region, what=f"support of {spec.name!r}")
         listed.append(claimed(support, nodes, constrained[:, 0], constrained[:, 1]))
     if constrained.all():
-        raise InputError(f"every node of {spec.name!r} is held: nothing can move; shrink the clamp or the supports")
+        raise InputError(f"every node of {spec.name!r} is constrained; shrink the clamp or the supports")
     return constrained, tuple(listed)

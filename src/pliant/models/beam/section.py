@@ -9,7 +9,6 @@ shear coefficient in Timoshenko's beam theory", J. Appl. Mech. 33, 1966.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,8 +20,10 @@ from pliant.core.types import FloatArray
 
 __all__ = ["Circle", "Rectangle", "Section", "Tube"]
 
-_AROUND = 24  # points of a round outline
+_AROUND = 24
+"""Points of a round outline: a multiple of 2, 3 and 4, so that coarser drawings take every second to fourth."""
 _TERMS = 2.0 * np.arange(40) + 1.0
+"""Odd n of Saint-Venant's series; its terms fall by n⁻⁵, so that 40 of them give eight digits."""
 
 
 class Section(Protocol):
@@ -51,8 +52,47 @@ class Section(Protocol):
         """Points (k, 2) m of the outer border in (y, z), counter-clockwise."""
 
 
+class _Round:
+    """Formulas of a ring with outer radius R and inner radius r, which is 0 for a disc."""
+
+    @property
+    def _radii(self) -> tuple[float, float]:
+        raise NotImplementedError
+
+    @property
+    def area(self) -> float:
+        """π (R² − r²), m²."""
+        outer, inner = self._radii
+        return float(np.pi * (outer**2 - inner**2))
+
+    @property
+    def second_moments(self) -> tuple[float, float]:
+        """π (R⁴ − r⁴)/4 about both axes, m⁴."""
+        outer, inner = self._radii
+        moment = float(0.25 * np.pi * (outer**4 - inner**4))
+        return moment, moment
+
+    @property
+    def torsion_constant(self) -> float:
+        """π (R⁴ − r⁴)/2, m⁴."""
+        outer, inner = self._radii
+        return float(0.5 * np.pi * (outer**4 - inner**4))
+
+    def shear_correction(self, poisson: float) -> float:
+        """6 (1 + ν)(1 + m²)² / ((7 + 6 ν)(1 + m²)² + (20 + 12 ν) m²) with m = r/R."""
+        outer, inner = self._radii
+        m2 = (inner / outer) ** 2
+        full = (1.0 + m2) ** 2
+        return 6.0 * (1.0 + poisson) * full / ((7.0 + 6.0 * poisson) * full + (20.0 + 12.0 * poisson) * m2)
+
+    def outline(self) -> FloatArray:
+        """Points (24, 2) m of the outer circle."""
+        angle = np.linspace(0.0, 2.0 * np.pi, _AROUND, endpoint=False)
+        return self._radii[0] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
 @dataclass(frozen=True)
-class Circle:
+class Circle(_Round):
     """A solid disc of `radius` m."""
 
     radius: float
@@ -61,32 +101,12 @@ class Circle:
         object.__setattr__(self, "radius", positive("radius of a Circle", self.radius, unit="m"))
 
     @property
-    def area(self) -> float:
-        """π r², m²."""
-        return float(np.pi * self.radius**2)
-
-    @property
-    def second_moments(self) -> tuple[float, float]:
-        """π r⁴/4 about both axes, m⁴."""
-        moment = float(0.25 * np.pi * self.radius**4)
-        return moment, moment
-
-    @property
-    def torsion_constant(self) -> float:
-        """π r⁴/2, m⁴."""
-        return float(0.5 * np.pi * self.radius**4)
-
-    def shear_correction(self, poisson: float) -> float:
-        """6 (1 + ν)/(7 + 6 ν)."""
-        return 6.0 * (1.0 + poisson) / (7.0 + 6.0 * poisson)
-
-    def outline(self) -> FloatArray:
-        """Points (24, 2) m of the circle."""
-        return _ring(self.radius)
+    def _radii(self) -> tuple[float, float]:
+        return self.radius, 0.0
 
 
 @dataclass(frozen=True)
-class Tube:
+class Tube(_Round):
     """A ring of outer radius `outer` m and inner radius `inner` m."""
 
     outer: float
@@ -101,35 +121,13 @@ class Tube:
             )
 
     @property
-    def area(self) -> float:
-        """π (R² − r²), m²."""
-        return float(np.pi * (self.outer**2 - self.inner**2))
-
-    @property
-    def second_moments(self) -> tuple[float, float]:
-        """π (R⁴ − r⁴)/4 about both axes, m⁴."""
-        moment = float(0.25 * np.pi * (self.outer**4 - self.inner**4))
-        return moment, moment
-
-    @property
-    def torsion_constant(self) -> float:
-        """π (R⁴ − r⁴)/2, m⁴."""
-        return float(0.5 * np.pi * (self.outer**4 - self.inner**4))
+    def _radii(self) -> tuple[float, float]:
+        return self.outer, self.inner
 
     @property
     def radius(self) -> float:
         """The outer radius, m."""
         return self.outer
-
-    def shear_correction(self, poisson: float) -> float:
-        """6 (1 + ν)(1 + m²)² / ((7 + 6 ν)(1 + m²)² + (20 + 12 ν) m²) with m = r/R."""
-        m2 = (self.inner / self.outer) ** 2
-        full = (1.0 + m2) ** 2
-        return 6.0 * (1.0 + poisson) * full / ((7.0 + 6.0 * poisson) * full + (20.0 + 12.0 * poisson) * m2)
-
-    def outline(self) -> FloatArray:
-        """Points (24, 2) m of the outer circle."""
-        return _ring(self.outer)
 
 
 @dataclass(frozen=True)
@@ -175,18 +173,3 @@ class Rectangle:
         """Its corners (4, 2) m."""
         y, z = 0.5 * self.width, 0.5 * self.height
         return np.array([(-y, -z), (y, -z), (y, z), (-y, z)])
-
-
-def _ring(radius: float) -> FloatArray:
-    angle = np.linspace(0.0, 2.0 * np.pi, _AROUND, endpoint=False)
-    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-
-
-def inner_radii(sections: Sequence[Section], elements: int, segments: int) -> FloatArray | None:
-    """Radii (elements × segments,), m, of the bore of a hollow body of `elements` with `segments` each; None where one
-    of its `sections`, one or one for each element, is solid.
-    """
-    inner = np.array([getattr(section, "inner", 0.0) for section in sections])
-    if not (inner > 0.0).all():
-        return None
-    return np.repeat(np.broadcast_to(inner, (elements,)), segments)

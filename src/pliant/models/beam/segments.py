@@ -1,6 +1,6 @@
-"""Straight pieces between points that ride on a beam: what the tension of a cable stiffens the beam by.
+"""Straight segments between points embedded in a beam: the stiffness that the tension of a cable adds.
 
-A piece x₁ − x₀ moves by J dx with J from the map of its ends. Its tension T over its length ℓ adds Jᵀ P J with
+A segment x₁ − x₀ moves by J dx with J from the map of its ends. Its tension T over its length ℓ adds Jᵀ P J with
 P = T/ℓ (I − u uᵀ), positive semi-definite. The bending of the ends' own paths, of the order of T times an offset, is
 left out, as it is for rigid bodies.
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
-from pliant.models.beam.beam_map import BeamMap
+from pliant.models.beam.beam_map import BeamMap, chord_projection
 from pliant.models.model import GeometricStiffness
 from pliant.models.pieces import Ends, Pieces
 from pliant.solvers.linear.pattern import BlockPattern
@@ -24,45 +24,47 @@ if TYPE_CHECKING:
     from pliant.models.beam.beam import Beam
 
 _SAME = 1e-6
-"""Pieces of a beam whose distances from a point differ by less than this share of the beam's size are equally near."""
+"""Elements whose distances from a point differ by less than this fraction of the beam's size are equally near:
+rounding, when the beam is placed in the world, may select either.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class BeamSegments:
-    """s pieces with ends among the points of `map`.
+    """s segments with ends among the points of `map`.
 
-    `ends` (s, 2) are the places of both ends among the points, −1 for one that rides elsewhere; `places` (s, 8, 8) are
+    `ends` (s, 2) are the indices of both ends among the points, −1 for one on another body; `positions` (s, 8, 8) are
     those of their blocks in the matrix (node 1 then 2 of the first end, then of the last, translation and spin each),
     −1 above the diagonal and where there is none.
     """
 
     map: BeamMap
     ends: IntArray
-    places: IntArray
+    positions: IntArray
 
     @classmethod
-    def of(cls, riding: BeamMap, pieces: Sequence[Ends], pattern: BlockPattern) -> BeamSegments:
-        """Pieces of a compiled beam whose matrix has `pattern`."""
+    def of(cls, points: BeamMap, pieces: Sequence[Ends], pattern: BlockPattern) -> BeamSegments:
+        """Segments on a compiled beam whose matrix has `pattern`."""
         ends = np.full((len(pieces), 2), -1, np.int32)
         for s, piece in enumerate(pieces):
-            for place, sign in piece:
-                ends[s, int(sign > 0.0)] = place
-        rows = (2 * riding.nodes[:, :, None] + np.arange(2)).reshape(-1, 4)
+            for point, sign in piece:
+                ends[s, int(sign > 0.0)] = point
+        rows = (2 * points.nodes[:, :, None] + np.arange(2)).reshape(-1, 4)
         mine = np.where(ends[:, :, None] >= 0, rows[ends], -1).reshape(-1, 8)
-        places = np.full((len(pieces), 8, 8), -1, np.int32)
-        for s, a, b in np.ndindex(places.shape):
+        positions = np.full((len(pieces), 8, 8), -1, np.int32)
+        for s, a, b in np.ndindex(positions.shape):
             row, column = mine[s, a], mine[s, b]
             if row >= column >= 0:
                 first, last = pattern.indptr[row : row + 2]
-                place = first + np.searchsorted(pattern.indices[first:last], column)
-                assert place < last
-                assert pattern.indices[place] == column
-                places[s, a, b] = place
-        return cls(riding, ends, places)
+                position = first + np.searchsorted(pattern.indices[first:last], column)
+                assert position < last
+                assert pattern.indices[position] == column
+                positions[s, a, b] = position
+        return cls(points, ends, positions)
 
     def add_blocks(self, q: FloatArray, across: FloatArray, units: FloatArray, values: FloatArray) -> None:
         """Add Jᵀ across (I − u uᵀ) J, with `across` (s,) N/m and directions `units` (s, 3), to the blocks `values`."""
-        _add_blocks(self.map.moves(q), self.ends, self.places, across, units, values)
+        _add_blocks(self.map.moves(q), self.ends, self.positions, across, units, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,22 +82,20 @@ class BeamSegmentStiffness(GeometricStiffness):
 
 
 def coupled_nodes(spec: Beam, points: FloatArray, pieces: Sequence[Ends]) -> list[IntArray]:
-    """Nodes that each piece between riding `points` (p, 3), m, may couple; as the beam was made."""
+    """Nodes that each segment between embedded `points` (p, 3), m, may couple; as the beam was made."""
     ends = spec.node_points[spec.element_nodes]
-    start, chord = ends[:, 0], ends[:, 1] - ends[:, 0]
-    away = points[:, None] - start
-    along = np.clip(np.einsum("pmi,mi->pm", away, chord) / np.einsum("mi,mi->m", chord, chord), 0.0, 1.0)
-    distance = np.linalg.norm(away - along[:, :, None] * chord, axis=2)
+    _, away = chord_projection(ends[:, 0], ends[:, 1], points)
+    distance = np.linalg.norm(away, axis=2)
     limit = distance.min(axis=1, keepdims=True) + _SAME * float(np.ptp(spec.node_points, axis=0).max())
     near = [np.unique(spec.element_nodes[row]) for row in distance <= limit]
-    return [np.unique(np.concatenate([near[place] for place, _ in piece])).astype(np.int32) for piece in pieces]
+    return [np.unique(np.concatenate([near[point] for point, _ in piece])).astype(np.int32) for piece in pieces]
 
 
 @kernel
 def _add_blocks(
-    moves: FloatArray, ends: IntArray, places: IntArray, across: FloatArray, units: FloatArray, values: FloatArray
+    moves: FloatArray, ends: IntArray, positions: IntArray, across: FloatArray, units: FloatArray, values: FloatArray
 ) -> None:
-    """Blocks Jᵀ across (I − u uᵀ) J of each piece; J is −moves of its first end and +moves of its last."""
+    """Blocks Jᵀ across (I − u uᵀ) J of each segment; J is −moves of its first end and +moves of its last."""
     J, PJ = np.empty((3, 24)), np.empty((3, 24))
     for s in range(len(ends)):
         for end in range(2):
@@ -109,8 +109,8 @@ def _add_blocks(
                 PJ[r, c] = across[s] * (J[r, c] - along * units[s, r])
         for a in range(8):
             for b in range(8):
-                if places[s, a, b] >= 0:
-                    K = values[places[s, a, b]]
+                if positions[s, a, b] >= 0:
+                    K = values[positions[s, a, b]]
                     for r in range(3):
                         for c in range(3):
                             i, j = 3 * a + r, 3 * b + c
@@ -119,20 +119,20 @@ def _add_blocks(
 
 @dataclass(frozen=True, eq=False)
 class BeamPieces(Pieces):
-    """Pieces of a cable on a network of beams."""
+    """Segments of a cable on a network of beams."""
 
     segments: BeamSegments | None = None
 
     def couplings(self) -> list[IntArray]:
-        """Nodes that each piece may couple."""
+        """Nodes that each segment may couple."""
         return coupled_nodes(self.body, self.points, self.ends)
 
     def bound(self, model: Any) -> BeamPieces:
-        """The pieces with their blocks in the matrix of the beams."""
+        """The segments with their blocks in the matrix of the beams."""
         made = super().bound(model)
         return replace(made, segments=BeamSegments.of(made.map, self.ends, model.pattern))
 
     def stiffness(self, q: FloatArray, across: FloatArray, units: FloatArray) -> BeamSegmentStiffness:
-        """Blocks of the nodes of the ends of each piece."""
+        """Blocks of the nodes of the ends of each segment."""
         assert self.segments is not None
         return BeamSegmentStiffness(self.segments, q, across, units)

@@ -1,4 +1,4 @@
-"""A step of a network of beams in the making: residual and matrix at the displacement found so far.
+"""A step of a network of beams: residual and matrix at a displacement.
 
 Forces and matrix are written in spins at the end of the step, so a correction is a spin too, and follows the rotation
 so far by exp (`moved`). With the midpoint rule forces are evaluated at half the rotation vector of the step.
@@ -7,7 +7,7 @@ so far by exp (`moved`). With the midpoint rule forces are evaluated at half the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.factor import BeamFactor, Twists
-from pliant.models.model import GeometricStiffness, Residual, StepStart, TrialBase
+from pliant.models.model import Residual, StepStart, Trial
+from pliant.models.volume.blocks import BlockSystem
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.matrix import BlockMatrix
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class BeamSystem:
-    """A dx = r of a beam: the blocks `values` (b, 3, 3) of A, r and the motion of held unknowns (n, 2, 3)."""
+class BeamSystem(BlockSystem):
+    """A dx = r of a beam: the blocks `values` (b, 3, 3) of A, r and the motion of constrained unknowns (n, 2, 3)."""
 
     model: BeamModel
     values: FloatArray
@@ -36,7 +37,6 @@ class BeamSystem:
     q: FloatArray
     workspace: Workspace
     twists: Twists | None = None
-    elastic: ClassVar[bool] = True
 
     def factorize(self) -> BeamFactor:
         """Numeric factor of A, in the memory of the last one."""
@@ -44,46 +44,28 @@ class BeamSystem:
 
     def product(self, x: FloatArray) -> FloatArray:
         """A x at the free unknowns, (n, 2, 3)."""
-        product = BlockMatrix(self.model.pattern, self.values).matvec(x.ravel()).reshape(x.shape)
+        product = super().product(x)
         if self.twists is not None:
             product[self.twists.nodes, 1] += self.twists.product(x)
-        product[self.model.constrained] = 0.0
         return product
 
-    def add_mass(self, share: float) -> None:
-        """A += σ M, with σ from the translations: `share` of their mean stiffness over their mean mass."""
+    def add_mass(self, fraction: float) -> None:
+        """A += σ M, with σ from the translations: `fraction` of their mean stiffness over their mean mass."""
         model = self.model
         typical = float(np.abs(self.diagonal()[:, 0]).mean()) / float(model.mass.mean())
-        dynamics.add_mass(self.q, model.mass, model.inertia, share * typical, model.pattern.diagonal, self.values)
-
-    def add_stiffness(self, K: GeometricStiffness) -> None:
-        """A += K."""
-        K.add_to(self.values)
-
-    def diagonal(self) -> FloatArray:
-        """Diagonal of A, (n, 2, 3)."""
-        diagonal: FloatArray = np.einsum("nii->ni", self.values[self.model.pattern.diagonal])
-        return diagonal.reshape(self.model.constrained.shape)
-
-    def release(self, factor: Any) -> None:
-        """Hand the memory of A and of its factor back for the next linear solve."""
-        self.workspace.give(self.model, "factor", factor.memory)
-        self.workspace.give(self.model, "blocks", self.values)
+        dynamics.add_mass(self.q, model.mass, model.inertia, fraction * typical, model.pattern.diagonal, self.values)
 
 
-class BeamTrial(TrialBase):
-    """One step of a `BeamModel` from q (n, 4, 3) and v (n, 2, 3); see `models.model.Trial`."""
+class BeamTrial(Trial):
+    """One step of a `BeamModel` from q (n, 4, 3) and v (n, 2, 3)."""
+
+    model: BeamModel
 
     def __init__(self, model: BeamModel, start: StepStart) -> None:
-        q, v, scheme, gravity, controls, workspace = start
-        self.model = model
-        self.dx: FloatArray = np.zeros(model.constrained.shape)
-        self.load_fraction = 1.0
-        self.workspace = workspace or Workspace()
-        self._q = writable(q)
-        self._v = writable(v)
-        self._scheme = scheme
-        self._external = model.external_forces(gravity, controls)
+        super().__init__(model, start)
+        scheme, controls = start.scheme, start.controls
+        self._q, self._v = writable(start.q), writable(start.v)
+        self._external = model.external_forces(start.gravity, controls)
         self._target = model.prescribed(controls)
         self._start_stiffness: FloatArray | None = None
         turned = np.flatnonzero(self._external[:, 1].any(axis=1) & ~model.constrained[:, 1, 0])
@@ -93,14 +75,6 @@ class BeamTrial(TrialBase):
         self._coefficients = (
             scheme.inertia, scheme.momentum, damping, scheme.rate, scheme.velocity, scheme.memory,
         )  # fmt: skip
-
-    def evaluation_point(self) -> FloatArray:
-        """q (n, 4, 3) at which forces are evaluated."""
-        return self._advanced(self._scheme.theta)
-
-    def positions(self) -> FloatArray:
-        """q (n, 4, 3) at the end of the step."""
-        return self._advanced(1.0)
 
     def velocities(self) -> FloatArray:
         """Velocities and spins at the end of the step, (n, 2, 3), m/s and rad/s."""
@@ -115,7 +89,7 @@ class BeamTrial(TrialBase):
         return out
 
     def coordinate_scale(self) -> FloatArray:
-        """Largest coordinates (m) and a radian, (2, 3): what the last bits of q are relative to."""
+        """Largest coordinates (m) and a radian, (2, 3)."""
         return np.stack([np.abs(self._q[:, 0]).max(axis=0), np.ones(3)])
 
     def residual(self) -> Residual:
@@ -141,21 +115,17 @@ class BeamTrial(TrialBase):
             values += damping * self._damping_stiffness()
         residual = self._residual(energy, internal)
         r = residual.r.copy() if self.dx.any() or not scheme.inertia else self._predicted(residual.r)
-        constrained_dx = self._remaining_motion()
+        constrained_dx = self.remaining_motion()
         if constrained_dx is not None:
             r -= BlockMatrix(model.pattern, values).matvec(constrained_dx.ravel()).reshape(r.shape)
         r[model.constrained] = 0.0
         return BeamSystem(model, values, r, constrained_dx, end, self.workspace, self._twists), residual
 
     def driven(self, motion: FloatArray) -> BeamTrial:
-        """The same step with constrained nodes that have to be the translations of `motion` (n, 2, 3), m, farther."""
+        """The same step with the translations of `motion` (n, 2, 3), m, added to the prescribed motion."""
         target = self._target.copy()
         target[:, 0] += motion[:, 0]
         return evolve(self, _target=target)
-
-    def must_move(self) -> bool:
-        """Whether held unknowns are not yet where supports and clamps want them."""
-        return self._remaining_motion() is not None
 
     def _advanced(self, fraction: float) -> FloatArray:
         moved = np.empty(self._q.shape)
@@ -179,8 +149,8 @@ class BeamTrial(TrialBase):
         return float(dynamics.subtract_inertia(self._q, self._v, dx, model.mass, model.inertia, self._coefficients, r))
 
     def _predicted(self, r: FloatArray) -> FloatArray:
-        """r at dx = 0 with the inertia of rotation expanded about the free motion hω instead: one linear solve then
-        has the gyroscopic moments to first order in h.
+        """r at dx = 0 with the inertia of rotation expanded about the free motion hω, so that one linear solve has the
+        gyroscopic moments to first order in h.
         """
         if not self._v[:, 1].any():
             return r.copy()
@@ -203,8 +173,8 @@ class BeamTrial(TrialBase):
             self._start_stiffness = K
         return self._start_stiffness
 
-    def _remaining_motion(self) -> FloatArray | None:
-        """What held unknowns still have to move, (n, 2, 3), zero at free ones; None where nothing has to."""
+    def remaining_motion(self) -> FloatArray | None:
+        """Motion that constrained unknowns still have to make, (n, 2, 3); None where there is none."""
         if not len(self.model.constrained_unknowns):
             return None
         ahead = np.empty(self.dx.shape)

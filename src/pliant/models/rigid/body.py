@@ -1,9 +1,9 @@
-"""Rigid bodies and obstacles as a person writes them."""
+"""Definition of rigid bodies and obstacles."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,10 +15,10 @@ from pliant.core.lie import rotation_exp
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Surface
 from pliant.models.body import Body, ContactRole
-from pliant.models.contact_shape import ContactShape
 from pliant.models.pieces import Ends
 from pliant.models.rigid.frame_map import FrameMap, FramePieces
 from pliant.models.rigid.inertia import box_triangles, solid_moments
+from pliant.models.surfaces import ContactShape
 
 _UNMOVED = np.vstack([np.zeros(3), np.eye(3)])
 
@@ -27,30 +27,26 @@ _UNMOVED = np.vstack([np.zeros(3), np.eye(3)])
 class Shape:
     """Geometry of a rigid thing in its own frame.
 
-    `solid` gives signed distances; `points` (p, 3) m and `triangles` (t, 3) are what touches others with, each point
-    surrounded by a ball of `radius` m (a sphere is one point and its radius; a plane touches nothing by itself).
+    `solid` gives signed distances; `points` (p, 3) m and `triangles` (t, 3) make contact, each point with a ball of
+    `radius` m around it (a sphere is one point and its radius; a plane has none).
     """
 
     solid: Any
-    points: FloatArray
-    triangles: IntArray
+    points: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
+    triangles: IntArray = field(default_factory=lambda: np.zeros((0, 3), np.int32))
     radius: float = 0.0
 
     def contact_shape(self, *, moves: bool) -> ContactShape:
-        """With what it touches others. Triangles count where the thing `moves`; the others see its solid alone."""
+        """Its geometry for contacts. Triangles count where the thing `moves`; a fixed one is seen as its solid."""
         surface = CollisionSurface.build(self.triangles, self.points) if moves and len(self.triangles) else None
         nodes = np.arange(len(self.points), dtype=np.int32)
         return ContactShape(FrameMap(self.points), nodes, surface, self.solid, self.radius)
 
 
-def _no_points() -> tuple[FloatArray, IntArray]:
-    return np.zeros((0, 3)), np.zeros((0, 3), np.int32)
-
-
 def sphere_shape(radius: float) -> Shape:
     """A ball about the origin."""
     radius = positive("radius of a sphere", radius, unit="m")
-    return Shape(Sphere(np.zeros(3), radius), np.zeros((1, 3)), np.zeros((0, 3), np.int32), radius)
+    return Shape(Sphere(np.zeros(3), radius), np.zeros((1, 3)), radius=radius)
 
 
 def box_shape(size: Any) -> Shape:
@@ -114,7 +110,7 @@ class RigidBody(Body):
         return cls(mesh_shape(centred), mass, inertia * (mass / volume), **{"name": "mesh", **start})
 
     def pieces(self, points: FloatArray, ends: Sequence[Ends], *, what: str, reach: float = 0.0) -> FramePieces:
-        """Pieces of a cable with `ends` among `points` (p, 3), m, in the body's own axes."""
+        """Segments of a cable with `ends` among `points` (p, 3), m, in the body's own axes."""
         return FramePieces(self, points, ends, what, reach)
 
     def pose(self) -> FloatArray:
@@ -145,17 +141,17 @@ class Obstacle:
     @classmethod
     def plane(cls, *, point: Any = (0.0, 0.0, 0.0), normal: Any = (0.0, 0.0, 1.0), **options: Any) -> Obstacle:
         """The half-space behind the plane through `point` (m) with outward `normal`."""
-        return cls(Shape(Plane(point, normal), *_no_points()), **{"name": "plane", **options})
+        return cls(Shape(Plane(point, normal)), **{"name": "plane", **options})
 
     @classmethod
     def sphere(cls, *, center: Any, radius: float, **options: Any) -> Obstacle:
         """A ball around `center` (m) of `radius` m."""
-        return cls(Shape(Sphere(center, radius), *_no_points()), **{"name": "sphere", **options})
+        return cls(Shape(Sphere(center, radius)), **{"name": "sphere", **options})
 
     @classmethod
     def capsule(cls, *, start: Any, end: Any, radius: float, **options: Any) -> Obstacle:
         """All points within `radius` m of a segment."""
-        return cls(Shape(Capsule(start, end, radius), *_no_points()), **{"name": "capsule", **options})
+        return cls(Shape(Capsule(start, end, radius)), **{"name": "capsule", **options})
 
     @classmethod
     def box(cls, *, center: Any, size: Any, rotation: Any = (0.0, 0.0, 0.0), **options: Any) -> Obstacle:
@@ -169,12 +165,12 @@ class Obstacle:
     @classmethod
     def cylinder(cls, *, start: Any, end: Any, radius: float, **options: Any) -> Obstacle:
         """A solid cylinder with flat ends."""
-        return cls(Shape(Cylinder(start, end, radius), *_no_points()), **{"name": "cylinder", **options})
+        return cls(Shape(Cylinder(start, end, radius)), **{"name": "cylinder", **options})
 
     @classmethod
     def pipe(cls, *, start: Any, end: Any, radius: float, thickness: float = np.inf, **options: Any) -> Obstacle:
         """The wall of a pipe: what is inside touches its inner wall."""
-        return cls(Shape(Pipe(start, end, radius, thickness), *_no_points()), **{"name": "pipe", **options})
+        return cls(Shape(Pipe(start, end, radius, thickness)), **{"name": "pipe", **options})
 
     @classmethod
     def tubes(cls, paths: Any, *, radius: Any, open_ends: bool = True, **options: Any) -> Obstacle:
@@ -190,7 +186,7 @@ class Obstacle:
             raise InputError("a path of tubes needs two points")
         sizes = [float(r) for r in np.broadcast_to(finite_array("radius of tubes", radius), (len(lines),))]
         solid = Tubes.along(lines, sizes, open_ends=open_ends)
-        return cls(Shape(solid, *_no_points()), **{"name": "tubes", **options})
+        return cls(Shape(solid), **{"name": "tubes", **options})
 
     @classmethod
     def mesh(cls, surface: Surface, **options: Any) -> Obstacle:
@@ -221,7 +217,7 @@ class Obstacle:
         return urdf_obstacles(path, joints=joints, position=position, rotation=rotation, folder=folder)
 
     def contact_shape(self) -> ContactShape:
-        """With what it touches bodies."""
+        """Its geometry for contacts."""
         return self.shape.contact_shape(moves=False)
 
     def pose(self, time: float) -> FloatArray:
@@ -229,5 +225,5 @@ class Obstacle:
         if self.motion is None:
             return _UNMOVED.copy()
         position, rotation = self.motion(time)
-        place = finite_array(f"position of {self.name!r} at {time:g} s", position, shape=(3,))
-        return np.vstack([place, rotation_exp(finite_array(f"rotation of {self.name!r}", rotation, shape=(3,)))])
+        origin = finite_array(f"position of {self.name!r} at {time:g} s", position, shape=(3,))
+        return np.vstack([origin, rotation_exp(finite_array(f"rotation of {self.name!r}", rotation, shape=(3,)))])

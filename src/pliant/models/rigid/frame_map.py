@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import csr
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.model import MatrixStiffness
 from pliant.models.pieces import Pieces
@@ -24,6 +23,7 @@ class FrameMap(PointMap):
     """
 
     local: FloatArray
+    unknown_count: ClassVar[int] = 6
 
     def selected(self, which: Any) -> FrameMap:
         """The map of some of the points, in the order of `which`."""
@@ -34,27 +34,19 @@ class FrameMap(PointMap):
         return FrameMap((points - q[0]) @ q[1:])
 
     def points(self, q: FloatArray) -> FloatArray:
-        """Positions of the riding points, (p, 3), m."""
-        positions: FloatArray = q[0] + self.local @ q[1:].T
-        return positions
+        """Positions of the embedded points, (p, 3), m."""
+        return np.asarray(q[0] + self.local @ q[1:].T)
 
     def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over translation and rotation, (m, 6): δx = δp + δθ × R local."""
         return sparse.csr_matrix(H @ self.jacobian(q).reshape(-1, 6))
 
     def pull_back_row(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
-        """The row over translation and rotation, (1, 6), of one row over all riding points, `slope` (p, 3)."""
+        """The row over translation and rotation, (1, 6), of one row over all embedded points, `slope` (p, 3)."""
         return sparse.csr_matrix(slope.reshape(1, -1) @ self.jacobian(q).reshape(-1, 6))
 
-    def pull_back_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
-        """Rows over translation and rotation, (p w, 6), of each point along its own `directions` (p, w, 3)."""
-        count = directions.shape[0] * directions.shape[1]
-        values = np.einsum("pwr,prc->pwc", directions, self.jacobian(q)).ravel()
-        columns = np.tile(np.arange(6, dtype=np.int32), count)
-        return csr(values, columns, 6 * np.arange(count + 1, dtype=np.int32), (count, 6))
-
     def blocks(self, q: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Derivatives (p, 3, 6) of the riding points by translation and rotation, and their columns (p, 6)."""
+        """Derivatives (p, 3, 6) of the embedded points by translation and rotation, and their columns (p, 6)."""
         return self.jacobian(q), np.tile(np.arange(6, dtype=np.int32), (len(self.local), 1))
 
     def jacobian(self, q: FloatArray) -> FloatArray:
@@ -82,7 +74,7 @@ class FrameMap(PointMap):
         return CarrierBound(np.zeros((count, 1), np.int32), np.ones(count), arms)
 
     def frames(self, q: FloatArray) -> FloatArray:
-        """The frame at each of the riding points, (p, 3, 3)."""
+        """The frame at each of the embedded points, (p, 3, 3)."""
         return np.broadcast_to(q[1:], (len(self.local), 3, 3))
 
     def pull_back_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:

@@ -22,19 +22,16 @@ import numpy as np
 from pliant.core.lie import orthonormal, rotation_exp, rotation_log
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
-from pliant.models.body import Model, Parts
-from pliant.models.contact_shape import ContactShape
+from pliant.models.body import STATIONS, Model, Parts
 from pliant.models.free_spin import free_turn
-from pliant.models.model import GeometricStiffness, Residual, StepStart, TrialBase
+from pliant.models.model import GeometricStiffness, Residual, StepStart, System, Trial
 from pliant.models.rigid.body import RigidBody
 from pliant.models.rigid.frame_map import FrameMap
-from pliant.models.skin import Skin
+from pliant.models.surfaces import ContactShape, Skin
 from pliant.solvers.linear.dense import DenseFactor
 
 PSEUDO_RATE = 100.0
-"""How fast a rigid body looks for its equilibrium in statics, 1/s: under gravity it moves by a millimetre in one
-solve.
-"""
+"""Rate of the inertia that replaces stiffness in quasi-static solves, 1/s: a step of 10 ms, 1 mm under gravity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +47,7 @@ class RigidModel(Model):
         parts.refuse(spec, "loads", "supports", "fibres")
         return cls(spec)
 
-    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
+    def skin(self, *, stations: int = STATIONS, every: int = 1) -> Skin:
         """Points and triangles of its shape."""
         shape = self.spec.shape
         return Skin(None, shape.points, shape.triangles, shape.radius)
@@ -74,8 +71,7 @@ class RigidModel(Model):
 
     def node_positions(self, q: FloatArray) -> FloatArray:
         """Positions of the points of its shape, (p, 3), m."""
-        placed: FloatArray = q[0] + self.spec.shape.points @ q[1:].T
-        return placed
+        return np.asarray(q[0] + self.spec.shape.points @ q[1:].T)
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
         """M (6, 6) in world axes, kg and kg·m²."""
@@ -100,7 +96,7 @@ class RigidModel(Model):
 
 
 @dataclass(eq=False)
-class RigidSystem:
+class RigidSystem(System):
     """A dx = r of a rigid body: A (6, 6) and r (2, 3)."""
 
     A: FloatArray
@@ -115,12 +111,11 @@ class RigidSystem:
 
     def product(self, x: FloatArray) -> FloatArray:
         """A x, (2, 3)."""
-        product: FloatArray = (self.A @ x.ravel()).reshape(2, 3)
-        return product
+        return np.asarray((self.A @ x.ravel()).reshape(2, 3))
 
-    def add_mass(self, share: float) -> None:
-        """A += `share` of the mass term of a step of 10 ms."""
-        self.A = self.A + share * PSEUDO_RATE**2 * self.mass
+    def add_mass(self, fraction: float) -> None:
+        """A += `fraction` of the mass term of a step of 10 ms."""
+        self.A = self.A + fraction * PSEUDO_RATE**2 * self.mass
 
     def add_stiffness(self, K: GeometricStiffness) -> None:
         """A += K."""
@@ -130,31 +125,16 @@ class RigidSystem:
         """Diagonal of A, (2, 3)."""
         return np.diag(self.A).reshape(2, 3)
 
-    def release(self, factor: Any) -> None:
-        """Nothing to hand back."""
 
-
-class RigidTrial(TrialBase):
-    """One step of a rigid body; see `models.model.Trial`."""
+class RigidTrial(Trial):
+    """One step of a rigid body."""
 
     def __init__(self, model: RigidModel, start: StepStart) -> None:
-        q, v, scheme, gravity, _, _ = start
-        self.model = model
-        self.dx: FloatArray = np.zeros((2, 3))
-        self.load_fraction = 1.0
-        self._q, self._v, self._scheme = q, v, scheme
-        self._mass = model.mass_matrix(q)
-        self._moment = self._mass[3:, 3:] @ v[1]
-        self._free_turn = free_turn(self._mass[3:, 3:], self._moment, scheme.dt) if v[1].any() else np.zeros(3)
-        self._force = np.stack([model.spec.mass * gravity, np.zeros(3)])
-
-    def positions(self) -> FloatArray:
-        """Pose at the end of the step, (4, 3)."""
-        return self._pose(1.0)
-
-    def evaluation_point(self) -> FloatArray:
-        """Pose at which forces are evaluated, θ of the way, (4, 3)."""
-        return self._pose(self._scheme.theta)
+        super().__init__(model, start)
+        self._mass = model.mass_matrix(start.q)
+        self._moment: FloatArray = self._mass[3:, 3:] @ start.v[1]
+        self._free_turn: FloatArray = free_turn(self._mass[3:, 3:], self._moment, start.scheme.dt)
+        self._force = np.stack([model.spec.mass * start.gravity, np.zeros(3)])
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """The displacement dx followed by `scale` × step, (2, 3); rotations follow by exp."""
@@ -167,8 +147,8 @@ class RigidTrial(TrialBase):
 
     def velocities(self) -> FloatArray:
         """Velocity and spin at the end of the step, (2, 3)."""
-        v = self._scheme.next_velocity(self.dx, self._v)
-        if self._scheme.dt and self.dx[1].any():
+        v = super().velocities()
+        if self._scheme.dt:
             R = rotation_exp(self.dx[1]) @ self._q[1:]
             v[1] = R @ (self.model.inverse_inertia @ (R.T @ (self._moment + self._scheme.dt * self._torque())))
         return v
@@ -179,7 +159,7 @@ class RigidTrial(TrialBase):
         if not scheme.dt:
             return np.zeros(3)
         if scheme.theta == 1.0:
-            torque: FloatArray = self._mass[3:, 3:] @ (turn - self._free_turn) * scheme.inertia
+            torque: FloatArray = scheme.inertia * (self._mass[3:, 3:] @ (turn - self._free_turn))
             return torque
         start = self._q[1:]
         body = 2.0 * scheme.rate * (self.model.spec.inertia @ (start.T @ turn)) - start.T @ self._moment
@@ -201,10 +181,6 @@ class RigidTrial(TrialBase):
         residual = self.residual()
         return RigidSystem(self._scheme.inertia * self._mass, self._mass, residual.r.copy()), residual
 
-    def must_move(self) -> bool:
-        """Nothing is held."""
-        return False
-
-    def _pose(self, share: float) -> FloatArray:
-        turned = orthonormal(rotation_exp(share * self.dx[1]) @ self._q[1:])
-        return np.vstack([self._q[0] + share * self.dx[0], turned])
+    def _advanced(self, fraction: float) -> FloatArray:
+        turned = orthonormal(rotation_exp(fraction * self.dx[1]) @ self._q[1:])
+        return np.vstack([self._q[0] + fraction * self.dx[0], turned])

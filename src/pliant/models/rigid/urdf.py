@@ -25,7 +25,7 @@ from pliant.mesh import Surface, load_surface
 from pliant.models.rigid.body import Obstacle
 
 _SLACK = 1e-9
-"""By how much a joint may pass its limits, rad or m."""
+"""By how much a joint may exceed its limits, rad or m: values computed elsewhere are rounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,35 +78,35 @@ class Urdf:
     @classmethod
     def read(cls, path: str | Path) -> Urdf:
         """Read a URDF file; what is missing or contradicts itself is an `InputError` that names it."""
-        place = Path(path)
-        if not place.is_file():
-            raise InputError(f"there is no file {place}")
+        file = Path(path)
+        if not file.is_file():
+            raise InputError(f"there is no file {file}")
         try:
-            tree = ElementTree.parse(place).getroot()
+            tree = ElementTree.parse(file).getroot()
         except ElementTree.ParseError as error:
-            raise InputError(f"{place} is not a URDF file: {error}") from error
+            raise InputError(f"{file} is not a URDF file: {error}") from error
         if tree.tag != "robot":
-            raise InputError(f"{place} is not a URDF file: its root is <{tree.tag}>, not <robot>")
-        links = [_attribute(place, link, "name") for link in tree.findall("link")]
-        joints = {joint.name: joint for joint in (_joint(place, one) for one in tree.findall("joint"))}
+            raise InputError(f"{file} is not a URDF file: its root is <{tree.tag}>, not <robot>")
+        links = [_attribute(file, link, "name") for link in tree.findall("link")]
+        joints = {joint.name: joint for joint in (_joint(file, one) for one in tree.findall("joint"))}
         for joint in joints.values():
             for link in (joint.parent, joint.child):
                 if link not in links:
-                    raise InputError(f"{place}: joint {joint.name!r} names link {link!r}, which does not exist")
+                    raise InputError(f"{file}: joint {joint.name!r} names link {link!r}, which does not exist")
             if joint.mimic is not None and joint.mimic[0] not in joints:
-                raise InputError(f"{place}: joint {joint.name!r} mimics {joint.mimic[0]!r}, which does not exist")
+                raise InputError(f"{file}: joint {joint.name!r} mimics {joint.mimic[0]!r}, which does not exist")
         children = [joint.child for joint in joints.values()]
         roots = [link for link in links if link not in children]
         if len(roots) != 1 or len(set(children)) != len(children):
             raise InputError(
-                f"{place}: the links must form one tree; {', '.join(roots) or 'no link'} have no parent joint"
+                f"{file}: the links must form one tree; {', '.join(roots) or 'no link'} have no parent joint"
             )
         collisions = tuple(
-            _collision(place, link, number, one)
+            _collision(file, link, index, one)
             for link in tree.findall("link")
-            for number, one in enumerate(link.findall("collision"))
+            for index, one in enumerate(link.findall("collision"))
         )
-        return cls(place, roots[0], joints, collisions)
+        return cls(file, roots[0], joints, collisions)
 
     def values(self, given: Mapping[str, float]) -> dict[str, float]:
         """The value of each joint, rad or m: 0 or the nearest limit where none is given; checked against limits."""
@@ -163,12 +163,10 @@ def urdf_obstacles(
     if not urdf.collisions:
         raise InputError(f"{urdf.path} has no collision shapes, so it can touch nothing")
     if callable(joints):
-        moved: Callable[[float], Mapping[str, float]] = joints
-        urdf.values(moved(0.0))  # a wrong name is told now, not in the first step
-        return tuple(
-            _obstacle(urdf, shape, shape.origin, folder, _motion(urdf, base, shape.link, moved))
-            for shape in urdf.collisions
-        )
+        urdf.values(joints(0.0))  # a wrong name is an error now, not in the first step
+        motions = [_motion(urdf, base, shape.link, joints) for shape in urdf.collisions]
+        pairs = zip(urdf.collisions, motions, strict=True)
+        return tuple(_obstacle(urdf, shape, shape.origin, folder, motion) for shape, motion in pairs)
     poses = urdf.poses(joints or {})
     return tuple(
         _obstacle(urdf, shape, base @ poses[shape.link] @ shape.origin, folder, None) for shape in urdf.collisions
@@ -222,7 +220,7 @@ def _surface(urdf: Urdf, shape: Collision, folder: Any) -> Surface:
 
 def mesh_file(urdf: Path, name: str, folder: str | Path | None = None) -> Path:
     """The file that a URDF calls `name`: relative to it, below `folder`, or, for "package://PACKAGE/…", below a folder
-    PACKAGE or the one that holds it, searched upward from the URDF.
+    PACKAGE or its parent, searched upward from the URDF.
     """
     plain = name.removeprefix("file://")
     if name.startswith("package://"):
@@ -233,7 +231,7 @@ def mesh_file(urdf: Path, name: str, folder: str | Path | None = None) -> Path:
         candidates = [urdf.parent / plain, *([Path(folder) / plain] if folder is not None else [])]
     found = next((candidate for candidate in candidates if candidate.is_file()), None)
     if found is None:
-        raise MeshError(f"{urdf}: the mesh {name!r} was not found beside it; give the folder that holds it: folder=…")
+        raise MeshError(f"{urdf}: the mesh {name!r} was not found beside it; give its folder: folder=…")
     return found
 
 
@@ -263,9 +261,9 @@ def _joint(path: Path, element: ElementTree.Element) -> Joint:
     return Joint(name, kind, *ends, _origin(where, element), axis / length, low, high, follows)
 
 
-def _collision(path: Path, link: ElementTree.Element, number: int, element: ElementTree.Element) -> Collision:
+def _collision(path: Path, link: ElementTree.Element, index: int, element: ElementTree.Element) -> Collision:
     owner = _attribute(path, link, "name")
-    name = element.get("name") or (owner if number == 0 else f"{owner} {number + 1}")
+    name = element.get("name") or (owner if index == 0 else f"{owner} {index + 1}")
     geometry = element.find("geometry")
     if geometry is None or len(geometry) != 1:
         raise InputError(f"{path}: a collision of link {owner!r} needs a <geometry> with one shape in it")

@@ -1,4 +1,4 @@
-"""The motion of an obstacle as a table, which a file can hold, unlike a function."""
+"""The motion of an obstacle as a table, which can be saved, unlike a function."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pliant.core.types import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Waypoints:
-    """Where an obstacle is, (k, 3) m from where its shape stands, at `times` (k,) s; on straight ways between them, and
-    at rest before the first and after the last. As `motion` of a `pl.Obstacle` it is saved with its world.
+    """Displacements (k, 3) m of an obstacle at `times` (k,) s, linear in between and constant before and after. As
+    `motion` of a `pl.Obstacle` it is saved with its world.
     """
 
     times: FloatArray
@@ -35,6 +35,6 @@ class Waypoints:
         k = int(np.searchsorted(self.times, time, side="right"))
         if k in (0, len(self.times)):
             return self.places[max(k - 1, 0)].copy(), np.zeros(3)
-        part = (time - self.times[k - 1]) / (self.times[k] - self.times[k - 1])
-        place: FloatArray = self.places[k - 1] + part * (self.places[k] - self.places[k - 1])
-        return place, np.zeros(3)
+        fraction = (time - self.times[k - 1]) / (self.times[k] - self.times[k - 1])
+        displacement: FloatArray = self.places[k - 1] + fraction * (self.places[k] - self.places[k - 1])
+        return displacement, np.zeros(3)

@@ -13,11 +13,11 @@ from pliant.solvers.linear.dense import DenseFactor
 from pliant.solvers.linear.response import SolvedResponse
 
 LARGE = 120
-"""Unknowns from which on LAPACK is worth its call."""
+"""Unknowns above which LAPACK is worth its call; below, the kernel solves."""
 
 
 class RodFactor(SolvedResponse):
-    """A⁻¹ over the unknowns `free` among `size`; zero at held ones.
+    """A⁻¹ over the unknowns `free` among `size`; zero at constrained ones.
 
     `symmetric` takes Cholesky, and a matrix that is not positive definite is a `SingularError`; else P A = L U, and the
     compliance of rows is its symmetric part.

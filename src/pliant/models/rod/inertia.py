@@ -8,7 +8,7 @@ is in how the Jacobian changes along the step.
 
 The mass matrix between the columns of two poses A and B of the rod, J_Aᵀ μ J_B, needs of everything beyond a section
 the mass m, the first moments s_A and s_B, and S = Σ μ x_B x_Aᵀ: a column (ω, v) of B has the momentum m v + ω × s_B,
-and about the base, in the places of A, the angular momentum s_A × v + tr(S) ω − S ω.
+and about the base, in the configuration A, the angular momentum s_A × v + tr(S) ω − S ω.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from pliant.core.kernels import inline, kernel
 
 @kernel
 def particle_wrench(frames, forces, moments, out):
-    """Moment about the base and force (S, 2, 3) of the forces (S, 3, 3) on the particles x, d_y and d_z of each station
-    and of moments (S, 3).
-    """
+    """Moments about the base and forces (S, 2, 3) of particle forces (S, 3, 3) and moments (S, 3) at the stations."""
     for s in range(len(frames)):
         f = forces[s]
         for r in range(3):
@@ -35,9 +33,7 @@ def particle_wrench(frames, forces, moments, out):
 
 @kernel
 def particle_velocities(frames, twist, out):
-    """Velocities (S, 3, 3) of the particles x, d_y and d_z under the twists (S, 2, 3) of the stations, about the
-    base.
-    """
+    """Velocities (S, 3, 3) of the particles under the twists (S, 2, 3) of the stations about the base."""
     for s in range(len(frames)):
         w = twist[s, 0]
         for r in range(3):

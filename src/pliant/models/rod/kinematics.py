@@ -1,7 +1,7 @@
 """Where a rod stands: one pass from base to tip gives poses and the geometric Jacobian, O(N).
 
 q (4 + 2N, 3) holds the base's position (m) and the rows of its rotation, then for each section its rotation vector a
-(rad) and its stretch vector u (m), the strain times the length: ψ of `models.rod.screw`. A *station* is a place in a
+(rad) and its stretch vector u (m), the strain times the length: ψ of `models.rod.screw`. A *station* is a point of a
 section at a fraction of its length; stations are sorted by section, `first` (N + 1,) points to those of each.
 
 A column of the Jacobian is a twist (ω, v) in world axes about the base's position: the point at x (from the base)
@@ -57,7 +57,7 @@ def add_step(dx, step, basis, scale, out):
 
 @inline
 def pose_in_section(start, a, u, t, c, T, R, x):
-    """Rotation R (3, 3) and place x (3,) at the fraction t beyond the pose `start` (4, 3), T = T(ta), c its numbers."""
+    """Rotation R (3, 3) and position x (3,) at the fraction t beyond the pose `start` (4, 3); T = T(ta), c (7,) too."""
     px, py, pz = t * a[0], t * a[1], t * a[2]
     even_functions(px * px + py * py + pz * pz, c)
     polynomial(px, py, pz, c[0], c[1], T)
@@ -72,9 +72,7 @@ def pose_in_section(start, a, u, t, c, T, R, x):
 
 @inline
 def columns_in_section(start, a, u, t, c, T, Q, kinds, out):
-    """Columns (n, 2, 3), spin and velocity about the base, of a place at the fraction t; T and c as left by the
-    pose.
-    """
+    """Columns (n, 2, 3), spin and velocity about the base, at the fraction t; T and c as left by the pose."""
     jacobian_slope(a, u, t, c, Q)
     for k in range(len(kinds)):
         kind = kinds[k]
@@ -97,7 +95,7 @@ def columns_in_section(start, a, u, t, c, T, Q, kinds, out):
 def sweep(q, kinds, first, fraction, ends, frames, C, P):
     """Poses and columns from base to tip.
 
-    `ends` (N + 1, 4, 3) are the poses of the sections' ends, places from the base's position, `frames` (S, 4, 3) those
+    `ends` (N + 1, 4, 3) are the poses of the sections' ends, positions relative to the base, `frames` (S, 4, 3) those
     of the stations; C (N, n, 2, 3) and P (S, n, 2, 3) the columns of section ends and of stations, for the strains
     `kinds` (n,). Where C has no room only poses are made.
     """

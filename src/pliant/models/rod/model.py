@@ -4,7 +4,7 @@ q (4 + 2N, 3) holds the base's position (m) and the rows of its rotation, then f
 (rad) and its stretch vector (m): the strains times the section's length. dx (2 + 2N, 3) is the translation (m) and the
 rotation vector (rad) of the base, then the changes of the section's vectors; v their rates. The base's motion is
 counted along the columns of `basis`: world axes, or with one freedom axes of which the first is that freedom. Strains
-that may not change are held unknowns, as is what the base may not do.
+that may not change are constrained unknowns, as are the constrained motions of the base.
 """
 
 from __future__ import annotations
@@ -20,24 +20,22 @@ from pliant.core.arrays import writable
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray
-from pliant.models.beam.skin import STATIONS
-from pliant.models.body import Model, Parts
-from pliant.models.contact_shape import ContactShape
+from pliant.models.body import NO_PARTS, STATIONS, Model, Parts
 from pliant.models.free_modes import FreeModes, open_modes
 from pliant.models.model import StepStart
 from pliant.models.rod import inertia
 from pliant.models.rod.axis import RodAxis
 from pliant.models.rod.rod import Rod, Slide, Turn, freedom_basis, node_poses
 from pliant.models.rod.rod_map import RodMap
-from pliant.models.rod.skin import rod_skin
 from pliant.models.rod.stations import Loaded, Stations, Sweep, build_stations
 from pliant.models.rod.trial import RodTrial
-from pliant.models.skin import Skin
+from pliant.models.slender import swept_surface
 from pliant.models.supports import Claim, prescribed
-from pliant.models.volume.loads import Support
+from pliant.models.surfaces import ContactShape, Skin
+from pliant.models.volume.loads import Support, given_wrench
 
 OPEN_BASE = 1e-3
-"""Fraction of the stiffness that quasi-static solves add as mass to a rod whose base slides or turns."""
+"""Inertia correction of a rod whose base slides or rotates, as a fraction of its stiffness; see its use."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +43,7 @@ class RodModel(Model):
     """A compiled `Rod` with its loads and supports. Everything here is computed once; a step only reads it.
 
     `rest` (4 + 2N, 3) is q at rest, `start` when the world begins, `stiffness` (2N, 3) N·m and N/m that of each
-    section's vectors; `held` (2 + 2N, 3). `active` (n,) are the unknowns that matrices hold: the base's six and
+    section's vectors; `constrained` (2 + 2N, 3). `active` (n,) are the unknowns of the matrices: the base's six and
     the strains that may change.
     """
 
@@ -63,26 +61,15 @@ class RodModel(Model):
     stress_name: ClassVar[str | None] = "fibre stress of rods (kPa)"
 
     @classmethod
-    def compiled(cls, spec: Rod, placement: FloatArray, parts: Parts) -> RodModel:
-        """The model of `spec`, placed at the pose `placement` (4, 3)."""
+    def compiled(cls, spec: Rod, placement: FloatArray | None = None, parts: Parts = NO_PARTS) -> RodModel:
+        """The model of `spec` at the pose `placement` (4, 3), m; None leaves it as it was made."""
         parts.refuse(spec, "fibres")
-        return cls.build(spec, placement, parts.loads, parts.supports)
-
-    @classmethod
-    def build(
-        cls,
-        spec: Rod,
-        pose: FloatArray | None = None,
-        loads: Sequence[Any] = (),
-        supports: Sequence[Support] = (),
-    ) -> RodModel:
-        """Compile `spec` placed at `pose` (4, 3), position (m) and rotation; None leaves it where it was made."""
         rest = spec.rest.copy()
-        if pose is not None:
-            rest[0], rest[1:4] = pose[0] + pose[1:] @ rest[0], pose[1:] @ rest[1:4]
+        if placement is not None:
+            rest[0], rest[1:4] = placement[0] + placement[1:] @ rest[0], placement[1:] @ rest[1:4]
         start = np.vstack([rest[:4], spec.start[4:]])
-        stations, loaded = build_stations(spec, loads)
-        constrained, listed = _constrained(spec, supports)
+        stations, loaded = build_stations(spec, parts.loads)
+        constrained, listed = _constrained(spec, parts.supports)
         strains = 6 + (6 * np.arange(spec.sections)[:, None] + spec.active).ravel()
         return cls(
             spec=spec,
@@ -104,7 +91,7 @@ class RodModel(Model):
 
     @cached_property
     def free_active(self) -> IndexArray:
-        """Places of the unknowns that may move among the active ones."""
+        """Indices of the unknowns that may move among the active ones."""
         return np.flatnonzero(~self.constrained.ravel()[self.active])
 
     @cached_property
@@ -114,7 +101,7 @@ class RodModel(Model):
 
     @cached_property
     def constrained_active(self) -> IndexArray:
-        """Places of the held ones among the active ones: of the base."""
+        """Indices of the constrained unknowns, those of the base, among the active ones."""
         return np.flatnonzero(self.constrained.ravel()[self.active])
 
     @cached_property
@@ -131,7 +118,7 @@ class RodModel(Model):
         return RodTrial(self, start)
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> RodMap:
-        """The map of points (p, 3), m, each at the nearest place of the axis."""
+        """The map of points (p, 3), m, each at the nearest point of the axis."""
         if not placed:
             made, base = self.spec.pose, self.rest
             points = base[0] + (points - made[0]) @ made[1:] @ base[1:4].T
@@ -157,21 +144,17 @@ class RodModel(Model):
         """Poses and Jacobian at q."""
         return Sweep(writable(q), self.spec.active, self.stations)
 
-    def nodes(self, q: FloatArray) -> FloatArray:
-        """Poses (N + 1, 4, 3) of the ends of the sections in the world, position (m) and rows of the rotation."""
-        return node_poses(q)
-
     def node_positions(self, q: FloatArray) -> FloatArray:
         """Positions of the ends of the sections, (N + 1, 3), m."""
-        return self.nodes(q)[:, 0]
+        return node_poses(q)[:, 0]
 
     def node_frames(self, q: FloatArray) -> FloatArray:
         """Frames of the ends of the sections, (N + 1, 3, 3), first columns along the axis."""
-        return self.nodes(q)[:, 1:]
+        return node_poses(q)[:, 1:]
 
     def displacements(self, q: FloatArray) -> FloatArray:
         """Displacements of the ends of the sections since the world began, (N + 1, 3), m."""
-        return self.nodes(q)[:, 0] - self.nodes(self.start)[:, 0]
+        return node_poses(q)[:, 0] - node_poses(self.start)[:, 0]
 
     def section_forces(self, q: FloatArray) -> FloatArray:
         """Tension and shear along y and z (N), torque and bending moments about y and z (N·m) in each section, (N, 6),
@@ -182,19 +165,15 @@ class RodModel(Model):
 
     def element_energies(self, q: FloatArray) -> FloatArray:
         """Elastic energy of each section, (N,), J; they sum to the energy of the rod."""
-        energy: FloatArray = 0.5 * (self.stiffness * (q[4:] - self.rest[4:]) ** 2).reshape(-1, 6).sum(axis=1)
-        return energy
+        return np.asarray(0.5 * (self.stiffness * (q[4:] - self.rest[4:]) ** 2).reshape(-1, 6).sum(axis=1))
 
     def fibre_strain(self, q: FloatArray) -> FloatArray:
         """Largest strain along the rod of the fibres at the border of each section, (N,), no unit: stretch and bending,
         |ε + κ_y z − κ_z y|, as far as they are stressed.
         """
         strains = self.strains(q) - self.spec.rest_strains
-        largest = [
-            np.abs(e[3] + e[1] * border[:, 1] - e[2] * border[:, 0]).max()
-            for e, border in zip(strains, (section.outline() for section in self.spec.section_list), strict=True)
-        ]
-        return np.array(largest)
+        pairs = zip(strains, (section.outline() for section in self.spec.section_list), strict=True)
+        return np.array([np.abs(e[3] + e[1] * border[:, 1] - e[2] * border[:, 0]).max() for e, border in pairs])
 
     def fibre_stress(self, q: FloatArray) -> FloatArray:
         """Largest stress along the rod at the border of each section, (N,), Pa."""
@@ -224,20 +203,20 @@ class RodModel(Model):
                 A[:, rows] = A[:, rows] @ self.basis
         return A
 
-    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
+    def skin(self, *, stations: int = STATIONS, every: int = 1) -> Skin:
         """The outline of each section swept along it."""
-        surface, triangles = rod_skin(self, stations=STATIONS if stations is None else stations, every=every)
-        radius = max(section.radius for section in self.spec.section_list)
-        return Skin(None, self.nodes(self.rest)[:, 0].copy(), triangles, radius, surface)
+        spec = self.spec
+        points, triangles = swept_surface(spec.section_list, stations, every)
+        surface = RodMap(*points, spec.lengths, spec.active, self.basis)
+        radius = max(section.radius for section in spec.section_list)
+        return Skin(None, node_poses(self.rest)[:, 0].copy(), triangles, radius, surface)
 
     def surface_stress(self, q: FloatArray, skin: RodMap) -> FloatArray:
         """Largest fibre stress of the section at each point of its skin, (p,), Pa."""
         return np.asarray(self.fibre_stress(q)[skin.section])
 
     def free_modes(self, q: FloatArray) -> FreeModes | None:
-        """The rigid motions of the base that its supports leave open, while strains keep still; None for a base that
-        slides or turns, which `min_inertia_correction` is for.
-        """
+        """The rigid motions that the base is free to make; None for one freedom (`min_inertia_correction`)."""
         q = finite_array(f"positions of {self.name!r}", q)
         if self.turned_basis or self.constrained[:2].all():
             return None
@@ -259,9 +238,9 @@ class RodModel(Model):
 
     @property
     def min_inertia_correction(self) -> float:
-        """One for a base that slides or turns, which only rows such as those of its drive and its channel can hold.
+        """`OPEN_BASE` for a base that slides or rotates, which only rows such as those of its drive and channel hold.
 
-        The rows see the difference of its compliance there and of what they hold it by, so that it must not be too
+        The rows see the difference between its compliance without and with them, so the compliance must not be too
         large: with 1e-6 the rows of a pulled rod seem to contradict each other.
         """
         return OPEN_BASE if self.turned_basis else 0.0
@@ -299,16 +278,13 @@ class RodModel(Model):
         forces, moments = np.zeros((count, 3, 3)), np.zeros((count, 3))
         forces[:, 0] = self.stations.mu[:, :1] * gravity
         for loaded in self.loads:
-            wrench = loaded.load.wrench
-            given = values.get(loaded.load)
-            if given is not None:
-                wrench = given if given.shape == (2, 3) else np.stack([given, wrench[1]])
+            wrench = given_wrench(loaded.load, values)
             forces[loaded.stations, 0] += wrench[0] / len(loaded.stations)
             moments[loaded.stations] += wrench[1] / len(loaded.stations)
         return forces, moments
 
     def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
-        """Pose (4, 3) at which the held part of the base stands."""
+        """Prescribed pose (4, 3) of the base."""
         return np.array(prescribed(self.name, self.rest[None, :4], self.supports, values)[0])
 
 
@@ -325,7 +301,7 @@ def _stiffness(spec: Rod) -> FloatArray:
 
 
 def _constrained(spec: Rod, supports: Sequence[Support]) -> tuple[BoolArray, tuple[Claim, ...]]:
-    """Held unknowns (2 + 2N, 3), and each support with its node and what another support holds already."""
+    """Constrained unknowns (2 + 2N, 3), and the claim of each support."""
     constrained = np.zeros((2 + 2 * spec.sections, 3), bool)
     strains = np.ones(6, bool)
     strains[spec.active] = False
@@ -341,8 +317,8 @@ def _constrained(spec: Rod, supports: Sequence[Support]) -> tuple[BoolArray, tup
         nodes = spec.selected(support.region, what=f"support of {spec.name!r}")
         if nodes.tolist() != [0]:
             raise InputError(
-                f"a support holds the base of {spec.name!r}, node 0, not node {nodes[nodes > 0][0]}; hold other places "
-                "with scene.attach(rod, points=…)"
+                f"a support constrains the base of {spec.name!r}, node 0, not node {nodes[nodes > 0][0]}; constrain "
+                "others with scene.attach(rod, points=…)"
             )
         if not isinstance(spec.base, str):
             raise InputError(f"the base of {spec.name!r} is a {type(spec.base).__name__}; a support needs another base")
@@ -350,7 +326,7 @@ def _constrained(spec: Rod, supports: Sequence[Support]) -> tuple[BoolArray, tup
         wanted[0, support.axis_indices] = True
         wanted[1] = support.rotation is not None
         twice = np.argwhere(wanted & claimed)
-        listed.append((support, nodes, ("its place", "its frame")[twice[0, 0]] if len(twice) else None))
+        listed.append((support, nodes, ("its position", "its frame")[twice[0, 0]] if len(twice) else None))
         claimed |= wanted
         constrained[:2] |= wanted
     return constrained, tuple(listed)

@@ -1,6 +1,6 @@
-"""The place of a rod that is nearest to a point.
+"""The point of a rod that is nearest to a given point.
 
-A place of a section of length |u| is no nearer to p than (|p − start| + |p − end| − |u|)/2: most sections are too far.
+A point of a section of length |u| is no nearer to p than (|p − start| + |p − end| − |u|)/2: most sections are too far.
 Along a section of constant strain the axis is a helix x(t), t ∈ [0, 1], with x′ = R u and x″ = R (a × u). Each section
 is sampled finely enough for its curvature, and where it may be the nearest its best sample starts Newton's iteration on
 (x − p)·x′ = 0, bracketed between the neighbours.
@@ -18,11 +18,12 @@ from pliant.core.types import FloatArray
 from pliant.models.rod.kinematics import pose_in_section
 from pliant.models.rod.rod import section_ends
 
-_SAMPLES = 4  # of a straight section; two more for each radian
+_SAMPLES = 4
+"""Samples of a straight section, two more for each radian: enough for Newton to start in the right valley."""
 
 
-def nearest_places(q: FloatArray, lengths: FloatArray, points: Any) -> FloatArray:
-    """Arc lengths (k,), m, of the places of the rod at q (4 + 2N, 3) that are nearest to `points` (k, 3) m."""
+def nearest_arc_lengths(q: FloatArray, lengths: FloatArray, points: Any) -> FloatArray:
+    """Arc lengths (k,), m, of the points of the rod at q (4 + 2N, 3) nearest to `points` (k, 3) m."""
     given = np.ascontiguousarray(np.atleast_2d(np.asarray(points, np.float64)) - q[0])
     section, fraction = np.empty(len(given), np.int32), np.empty(len(given))
     project(writable(q), section_ends(q), given, section, fraction)
@@ -32,7 +33,7 @@ def nearest_places(q: FloatArray, lengths: FloatArray, points: Any) -> FloatArra
 
 @kernel
 def project(q, ends, points, section, fraction):  # type: ignore[no-untyped-def]
-    """Section and fraction of the place nearest to each of `points` (k, 3), given from the base's position."""
+    """Section and fraction of the point nearest to each of `points` (k, 3), given from the base's position."""
     c, T, R, x = np.empty(7), np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     for p in range(len(points)):
         best = nearest_end = np.inf
@@ -46,7 +47,7 @@ def project(q, ends, points, section, fraction):  # type: ignore[no-untyped-def]
                 _square_distance(ends[k + 1, 0], points[p])
             )
             if 0.5 * (both - span) > min(nearest_end, np.sqrt(best)) + 1e-9 * span:
-                continue  # no place of the section is nearer than that to the point
+                continue  # no point of the section is nearer than that to the point
             count = _SAMPLES + int(2.0 * np.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]))
             least, t = np.inf, 0.0
             for i in range(count + 1):

@@ -20,7 +20,7 @@ from pliant.models.rod.series import even_functions
 
 @kernel
 def jacobian(basis, first, x, C, P, moves, turns):
-    """Derivatives of places (S, 3, 6 + Nn) at x (S, 3) m from the base, and of their spins, by the active unknowns."""
+    """Derivatives of points (S, 3, 6 + Nn) at x (S, 3) m from the base, and of their spins, by the active unknowns."""
     count, n = C.shape[0], C.shape[1]
     moves[:] = 0.0
     turns[:] = 0.0
@@ -115,7 +115,7 @@ def _screw_rates(a, u, rate_a, rate_u, t, out):
 
 @inline
 def _column_rate(w, v, spin, start, slopes, kind, x, speed, carried, out):
-    """Out (2, 3): rates of the spin and of the motion of the place x by one column."""
+    """Out (2, 3): rates of the spin and of the motion of the point x by one column."""
     dw, dv, u, lever = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     for r in range(3):
         dw[r] = dv[r] = 0.0

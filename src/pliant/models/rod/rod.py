@@ -1,29 +1,26 @@
-"""Rods as a person writes them."""
+"""Definition of rods."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from pliant.core.arrays import writable
-from pliant.core.checks import finite_array, finite_number, positive, positive_count, unit_vector
+from pliant.core.checks import finite_array, positive, positive_count, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
-from pliant.mesh import regions
 from pliant.mesh.mesh import rotation_matrix
-from pliant.mesh.regions import Region
 from pliant.models.beam.section import Section
-from pliant.models.body import Body
 from pliant.models.rod import kinematics
+from pliant.models.slender import NO_DAMPING, SlenderBody
 from pliant.models.volume.volume import Rayleigh
 
 STRAINS = ("twist", "bend_y", "bend_z", "stretch", "shear_y", "shear_z")
 """The six strains of a rod, in the order of arrays: 1/m for the first three, no unit for the others."""
-NO_DAMPING = Rayleigh()
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +44,7 @@ class Turn:
 
 
 @dataclass(frozen=True, eq=False)
-class Rod(Body):
+class Rod(SlenderBody):
     """A Cosserat rod of sections of constant strain; its unknowns are the strains.
 
     length
@@ -100,17 +97,10 @@ class Rod(Body):
     contact_points: int = 4
     name: str = "rod"
 
-    slender: ClassVar[bool] = True
-    touches_itself: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         name = self.name
         positive_count(f"sections of {name!r}", self.sections)
-        positive(f"young of {name!r}", self.young, unit="Pa")
-        positive(f"density of {name!r}", self.density, unit="kg/m³")
-        if not -1.0 < finite_number(f"poisson of {name!r}", self.poisson) <= 0.5:
-            raise InputError(f"poisson of {name!r} must be in (−1, 0.5], got {self.poisson:g}")
-        positive_count(f"contact_points of {name!r}", self.contact_points)
+        self.check_material()
         finite_array(f"position of {name!r}", self.position, shape=(3,))
         if not (self.base in ("fixed", "free") if isinstance(self.base, str) else isinstance(self.base, (Slide, Turn))):
             raise InputError(
@@ -155,13 +145,12 @@ class Rod(Body):
                 f"section of {self.name!r} must be one or {self.sections}, one for each section, got {len(given)}"
             )
         for one in given:
-            if not hasattr(one, "torsion_constant"):
-                raise InputError(f"section of {self.name!r} must be one of pl.sections, got {one!r}")
+            self.check_section(one)
         return given
 
     @cached_property
     def active(self) -> IntArray:
-        """Numbers of the strains that may change, ascending."""
+        """Indices of the strains that may change, ascending."""
         given = (self.strains,) if isinstance(self.strains, str) else tuple(self.strains)
         wrong = [strain for strain in given if strain not in STRAINS]
         if wrong:
@@ -197,9 +186,7 @@ class Rod(Body):
 
     @cached_property
     def rest(self) -> FloatArray:
-        """q (4 + 2N, 3) without stress, where the rod was made: the pose of the base, then of each section its rotation
-        vector (rad) and its stretch vector (m).
-        """
+        """Stress-free q (4 + 2N, 3) as made: pose of the base, rotation (rad) and stretch vectors (m) of sections."""
         return self._bent(self.rest_strains)
 
     @cached_property
@@ -212,8 +199,8 @@ class Rod(Body):
         return self._bent(strains)
 
     def _bent(self, strains: FloatArray) -> FloatArray:
-        whole = self.lengths[:, None] * (strains + np.eye(6)[3])
-        return np.vstack([self.pose, whole.reshape(-1, 3)])
+        vectors = self.lengths[:, None] * (strains + np.eye(6)[3])
+        return np.vstack([self.pose, vectors.reshape(-1, 3)])
 
     @cached_property
     def node_points(self) -> FloatArray:
@@ -229,21 +216,9 @@ class Rod(Body):
     def _ends(self) -> FloatArray:
         return section_ends(self.start)
 
-    def region_points(self, placement: FloatArray, region: Any, *, what: str) -> FloatArray:
-        """Where the nodes that `region` selects stand, (k, 3), m."""
-        placed: FloatArray = placement[0] + self.node_points[self.selected(region, what=what)] @ placement[1:].T
-        return placed
-
-    def selected(self, where: Any, *, what: str) -> IntArray:
-        """Node numbers of a region, of a list of node numbers, or none for None."""
-        if where is None:
-            return np.zeros(0, np.int32)
-        region = where if isinstance(where, Region) else regions.nodes(where if np.ndim(where) else [where])
-        return region.nodes(self.node_points, what=what)
-
 
 def section_ends(q: FloatArray) -> FloatArray:
-    """Poses (N + 1, 4, 3) of the ends of the sections at q (4 + 2N, 3), places (m) from the base's position."""
+    """Poses (N + 1, 4, 3) of the ends of the sections at q (4 + 2N, 3), positions (m) relative to the base."""
     count = (len(q) - 4) // 2
     ends, none = np.empty((count + 1, 4, 3)), np.empty((0, 0, 2, 3))
     given = writable(q)

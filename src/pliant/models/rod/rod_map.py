@@ -19,7 +19,7 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.point_map import PointMap
 from pliant.models.rod import geometric, kinematics, rates
-from pliant.models.rod.projection import nearest_places
+from pliant.models.rod.projection import nearest_arc_lengths
 from pliant.models.rod.rod import node_poses
 from pliant.models.rod.stations import Stations, Sweep, section_of
 
@@ -33,7 +33,7 @@ _NO_MASS = np.zeros((0, 3))
 class RodMap(PointMap):
     """p points on a rod of N sections.
 
-    `section` (p,) and `fraction` (p,), in [0, 1], are where each stands, `offset` (p, 3) m the place in its frame.
+    `section` (p,) and `fraction` (p,), in [0, 1], locate each, `offset` (p, 3) m is its position in the frame there.
     `lengths` (N,) m are those of the sections, `kinds` (n,) the strains that may change, `basis` (3, 3) the axes of the
     base's motion. q is (4 + 2N, 3), dx (2 + 2N, 3).
     """
@@ -51,23 +51,23 @@ class RodMap(PointMap):
     def at(cls, model: RodModel, arc_length: Any, offset: Any = None) -> RodMap:
         """Points at `arc_length` (p,) m from the base, with `offset` (p, 3) m in the frames there."""
         lengths = model.spec.lengths
-        along, whole = np.atleast_1d(np.asarray(arc_length, np.float64)), float(lengths.sum())
-        if len(along) and not (along.min() >= -1e-12 * whole and along.max() <= (1.0 + 1e-12) * whole):
+        along, length = np.atleast_1d(np.asarray(arc_length, np.float64)), float(lengths.sum())
+        if len(along) and not (along.min() >= -1e-12 * length and along.max() <= (1.0 + 1e-12) * length):
             raise InputError(
-                f"arc lengths along {model.name!r} must be in 0 … {whole:g} m, got {along.min():g} … {along.max():g}"
+                f"arc lengths along {model.name!r} must be in 0 … {length:g} m, got {along.min():g} … {along.max():g}"
             )
         section, fraction = section_of(lengths, along)
-        places = np.zeros((len(along), 3)) if offset is None else np.ascontiguousarray(offset, np.float64)
-        return cls(section, fraction, places, lengths, model.spec.active, model.basis)
+        offsets = np.zeros((len(along), 3)) if offset is None else np.ascontiguousarray(offset, np.float64)
+        return cls(section, fraction, offsets, lengths, model.spec.active, model.basis)
 
     @classmethod
     def of_points(cls, model: RodModel, points: FloatArray, *, what: str, reach: float = 0.0) -> RodMap:
-        """Riding points (p, 3), m, where they are when the world begins, each at the place of the axis that is nearest.
+        """Embedded points (p, 3), m, as the world begins, each at the nearest point of the axis.
 
         One farther from the axis than the section's corners plus `reach` (m) is an error that names it.
         """
         points, q = np.atleast_2d(np.asarray(points, np.float64)), model.initial()[0]
-        axis = cls.at(model, nearest_places(q, model.spec.lengths, points))
+        axis = cls.at(model, nearest_arc_lengths(q, model.spec.lengths, points))
         distance = np.linalg.norm(axis.points(q) - points, axis=1)
         outer = np.array([np.linalg.norm(s.outline(), axis=1).max() for s in model.spec.section_list])[axis.section]
         beyond = distance - (1.0 + 1e-9) * (outer + reach)
@@ -85,14 +85,11 @@ class RodMap(PointMap):
         starts = np.concatenate([[0.0], np.cumsum(self.lengths)])
         return np.asarray(starts[self.section] + self.fraction * self.lengths[self.section])
 
-    def project(self, q: FloatArray, points: FloatArray) -> FloatArray:
-        """Arc lengths (k,), m, of the places of the whole rod at q that are nearest to `points` (k, 3) m."""
-        return nearest_places(q, self.lengths, points)
-
     def carrying(self, q: FloatArray, points: FloatArray) -> RodMap:
         """The map whose points stand at `points` (p, 3) m when the rod is at q, at the same arc lengths."""
         frames = self._frames(q)
-        return self._with(offset=np.einsum("pri,pr->pi", frames[:, 1:], points - frames[:, 0] - q[0]))
+        offset = np.einsum("pri,pr->pi", frames[:, 1:], points - frames[:, 0] - q[0])
+        return replace(self, offset=np.ascontiguousarray(offset))
 
     def at_fractions(self, fractions: FloatArray) -> RodMap:
         """The map of the same points at `fractions` (p,) of their sections."""
@@ -100,7 +97,7 @@ class RodMap(PointMap):
 
     def centered(self) -> RodMap:
         """The map of the points on the axis beside these."""
-        return self._with(offset=np.zeros_like(self.offset))
+        return replace(self, offset=np.zeros_like(self.offset))
 
     def selected(self, which: Any) -> RodMap:
         """The map of some of the points, in the order of `which`."""
@@ -108,47 +105,40 @@ class RodMap(PointMap):
         return RodMap(*rows, self.lengths, self.kinds, self.basis)
 
     def points(self, q: FloatArray) -> FloatArray:
-        """Positions of the riding points, (p, 3), m."""
+        """Positions of the embedded points, (p, 3), m."""
         frames = self._frames(q)
-        positions: FloatArray = q[0] + frames[:, 0] + np.einsum("pri,pi->pr", frames[:, 1:], self.offset)
-        return positions
+        return np.asarray(q[0] + frames[:, 0] + np.einsum("pri,pi->pr", frames[:, 1:], self.offset))
 
     def frames(self, q: FloatArray) -> FloatArray:
-        """Frames at the riding points, (p, 3, 3), first columns along the rod."""
+        """Frames at the embedded points, (p, 3, 3), first columns along the rod."""
         return np.ascontiguousarray(self._frames(q)[:, 1:])
 
     def tangents(self, q: FloatArray) -> FloatArray:
-        """Derivatives of the riding points by arc length, (p, 3), no unit: what a sliding point slides along."""
+        """Derivatives of the embedded points by arc length, (p, 3), no unit: what a sliding point slides along."""
         psi = q[4:].reshape(-1, 2, 3)[self.section] / self.lengths[self.section, None, None]
         local = psi[:, 1] + np.cross(psi[:, 0], self.offset)
-        slopes: FloatArray = np.einsum("pri,pi->pr", self._frames(q)[:, 1:], local)
-        return slopes
+        return np.asarray(np.einsum("pri,pi->pr", self._frames(q)[:, 1:], local))
 
     def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the unknowns, (m, 6 + 6N), from rows over the points' coordinates, (m, 3p)."""
         return self._rows(H, self.jacobians(q)[0])
 
-    def pull_back_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
-        """Rows over the unknowns, (p w, 6 + 6N), of each riding point along its own `directions` (p, w, 3)."""
-        rows = np.einsum("pwr,prc->pwc", directions, self.jacobians(q)[0])
-        return self._spread(rows.reshape(-1, rows.shape[2]))
-
     def blocks(self, q: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Derivatives (p, 3, n) of the riding points by the active unknowns, and their columns (p, n)."""
+        """Derivatives (p, 3, n) of the embedded points by the active unknowns, and their columns (p, n)."""
         moves = np.ascontiguousarray(self.jacobians(q)[0])
         return moves, np.tile(self._active.astype(np.int32), (len(moves), 1))
 
     def pull_back_row(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
-        """The row over the unknowns, (1, 6 + 6N), of one row over all riding points, `slope` (p, 3)."""
+        """The row over the unknowns, (1, 6 + 6N), of one row over all embedded points, `slope` (p, 3)."""
         row = self.forces(q, slope).ravel()[self._active]
-        return sparse.csr_matrix((row, self._active, np.array([0, len(row)])), shape=(1, self._size))
+        return sparse.csr_matrix((row, self._active, np.array([0, len(row)])), shape=(1, self.unknown_count))
 
     def pull_back_spins(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the unknowns, (m, 6 + 6N), from rows over the spins of the points' frames, (m, 3p)."""
         return self._rows(H, self.jacobians(q)[1])
 
     def forces(self, q: FloatArray, f: FloatArray) -> FloatArray:
-        """Jᵀ f of forces (p, 3) N at the riding points, of the shape of dx, in one pass."""
+        """Jᵀ f of forces (p, 3) N at the embedded points, of the shape of dx, in one pass."""
         sweep, x = self._sweep(q)
         sorted_forces = f[self._order]
         wrench = np.ascontiguousarray(np.stack([np.cross(x, sorted_forces), sorted_forces], axis=1))
@@ -161,21 +151,14 @@ class RodMap(PointMap):
         return node_poses(q)
 
     def carrier_velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Those of the points themselves, (p, 3), m/s."""
-        return self.velocities(q, v)
-
-    def velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """J v: velocities (p, 3) m/s of the embedded points under the rates v (2 + 2N, 3), in one pass."""
+        """J v: velocities (p, 3) m/s of the points, which are their own carriers, in one pass."""
         sweep, x = self._sweep(q)
         twist = np.empty((len(x), 2, 3))
-        given = writable(v)
-        kinematics.twists(given, self.basis, self.kinds, sweep.stations.first, sweep.C, sweep.P, twist)
+        kinematics.twists(writable(v), self.basis, self.kinds, sweep.stations.first, sweep.C, sweep.P, twist)
         return np.asarray((twist[:, 1] + np.cross(twist[:, 0], x))[self._rank])
 
     def jacobians(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Derivatives of the points (p, 3, n) and of the spins of their frames by the active unknowns: the base's six
-        and the strains that may change.
-        """
+        """Derivatives of the points (p, 3, n) and of the spins of their frames by the active unknowns."""
         sweep, x = self._sweep(q)
         moves, turns = self._blank()
         rates.jacobian(self.basis, sweep.stations.first, x, sweep.C, sweep.P, moves, turns)
@@ -185,15 +168,14 @@ class RodMap(PointMap):
         """Derivatives in time of what `jacobians` gives, under the rates v (2 + 2N, 3)."""
         sweep, x = self._sweep(q)
         moves, turns = self._blank()
-        given = writable(v)
         rates.jacobian_rates(
-            sweep.q, given, self.basis, self.kinds, sweep.stations.first, sweep.stations.fraction, sweep.ends, x,
+            sweep.q, writable(v), self.basis, self.kinds, sweep.stations.first, sweep.stations.fraction, sweep.ends, x,
             sweep.C, sweep.P, moves, turns,
         )  # fmt: skip
         return moves[self._rank], turns[self._rank]
 
     def load_stiffness(self, q: FloatArray, f: FloatArray) -> FloatArray:
-        """−∂(Jᵀ f)/∂q (n, n) over the active unknowns, for dead forces f (p, 3) N at the riding points.
+        """−∂(Jᵀ f)/∂q (n, n) over the active unknowns, for dead forces f (p, 3) N at the embedded points.
 
         Of offsets the part across the rod counts.
         """
@@ -212,9 +194,6 @@ class RodMap(PointMap):
         K[:, :6] = K[:, :6] @ turn
         return K
 
-    def _with(self, *, offset: FloatArray) -> RodMap:
-        return RodMap(self.section, self.fraction, np.ascontiguousarray(offset), self.lengths, self.kinds, self.basis)
-
     def _blank(self) -> tuple[FloatArray, FloatArray]:
         shape = (len(self.section), 3, len(self._active))
         return np.empty(shape), np.empty(shape)
@@ -226,21 +205,22 @@ class RodMap(PointMap):
         """Rows over the active unknowns, (m, n), as rows over all of them."""
         ptr = rows.shape[1] * np.arange(len(rows) + 1, dtype=np.int32)
         columns = np.tile(self._active, len(rows)).astype(np.int32)
-        return csr(rows.ravel(), columns, ptr, (len(rows), self._size))
+        return csr(rows.ravel(), columns, ptr, (len(rows), self.unknown_count))
 
     def _frames(self, q: FloatArray) -> FloatArray:
-        """Poses (p, 4, 3) on the axis, places from the base's position."""
+        """Poses (p, 4, 3) on the axis, positions relative to the base."""
         sweep = Sweep(writable(q), self.kinds, self._stations, columns=False)
         return np.asarray(sweep.frames[self._rank])
 
     def _sweep(self, q: FloatArray) -> tuple[Sweep, FloatArray]:
-        """Poses and columns of the stations, sorted by section, and the points' places (p, 3) from the base, m."""
+        """Poses and columns of the stations, sorted by section, and the points (p, 3) seen from the base, m."""
         sweep = Sweep(writable(q), self.kinds, self._stations)
         x = sweep.frames[:, 0] + np.einsum("pri,pi->pr", sweep.frames[:, 1:], self.offset[self._order])
         return sweep, np.ascontiguousarray(x)
 
     @property
-    def _size(self) -> int:
+    def unknown_count(self) -> int:
+        """Six of the base and six of each section."""
         return 6 + 6 * len(self.lengths)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Stations of a rod: the places where its mass is integrated and where loads act, as kernels take them."""
+"""Stations of a rod, where its mass is integrated and loads act, as kernels take them; and loads at arc lengths."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.checks import finite_array, finite_number
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.rod import inertia, kinematics
-from pliant.models.rod.load import RodLoad
 from pliant.models.rod.rod import Rod
 from pliant.models.volume.loads import PointLoad
 
@@ -20,9 +20,37 @@ GAUSS_POINTS = 3
 
 
 @dataclass(frozen=True, eq=False)
+class RodLoad:
+    """A dead force (N, (3,)) and a dead moment (N·m, (3,)) on a `pl.Rod` at the arc length `at` (m, from its base).
+
+    Both keep their direction in the world. As a control: a new force, or a new `pl.Wrench`. At the ends of sections a
+    `pl.PointLoad` with their node indices does the same.
+    """
+
+    body: Any
+    at: float
+    force: Any
+    moment: Any = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.body, "rest_strains"):
+            raise InputError(f"a RodLoad is for rods; {self.body.name!r} is none: use pl.PointLoad")
+        at, length = finite_number("at of a RodLoad", self.at, unit="m"), float(self.body.lengths.sum())
+        if not 0.0 <= at <= length * (1.0 + 1e-12):
+            raise InputError(f"at of a RodLoad is {at:g} m; {self.body.name!r} goes from 0 to {length:g} m")
+        assert self.wrench.shape == (2, 3)
+
+    @property
+    def wrench(self) -> FloatArray:
+        """Force (N) and moment (N·m), (2, 3)."""
+        pairs = (("force", self.force), ("moment", self.moment))
+        return np.stack([finite_array(f"{name} of a RodLoad", value, shape=(3,)) for name, value in pairs])
+
+
+@dataclass(frozen=True, eq=False)
 class Stations:
-    """S stations, sorted by section: `first` (N + 1,) points to those of each, `fraction` (S,) in [0, 1] is the place
-    in it. `mu` (S, 3) are the masses of the particles of a station, kg for the axis and kg·m² for the section's axes.
+    """S stations, sorted by section: those of section k begin at `first[k]` (N + 1,), `fraction` (S,) in [0, 1] locates
+    them in it. `mu` (S, 3) are the masses of a station's particles: kg for the axis, kg·m² for the section's axes.
     """
 
     first: IntArray
@@ -37,7 +65,7 @@ class Stations:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """A load with the stations (k,) that share it equally."""
+    """A load with the stations (k,) that take equal parts of it."""
 
     load: Any
     stations: IntArray
@@ -53,9 +81,9 @@ def build_stations(spec: Rod, loads: Sequence[Any]) -> tuple[Stations, tuple[Loa
         [(s.area, s.second_moments[1], s.second_moments[0]) for s in spec.section_list]
     )
     mu = (0.5 * weights[None, :, None] * (spec.lengths[:, None] * per_length)[:, None]).reshape(-1, 3)
-    places = [_places(spec, load) for load in loads]
-    extra = [np.concatenate([p[k] for p in places]) if places else np.zeros(0) for k in range(2)]
-    owner = np.concatenate([np.full(len(section), -1), *(np.full(len(p[0]), k) for k, p in enumerate(places))])
+    loaded = [_load_stations(spec, load) for load in loads]
+    extra = [np.concatenate([p[k] for p in loaded]) if loaded else np.zeros(0) for k in range(2)]
+    owner = np.concatenate([np.full(len(section), -1), *(np.full(len(p[0]), k) for k, p in enumerate(loaded))])
     section, fraction = np.concatenate([section, extra[0]]).astype(np.int64), np.concatenate([fraction, extra[1]])
     masses = np.concatenate([mu, np.zeros((len(extra[0]), 3))])
     order = np.lexsort((fraction, section))
@@ -73,7 +101,7 @@ def section_of(lengths: FloatArray, at: FloatArray) -> tuple[IntArray, FloatArra
     return section.astype(np.int32), fraction
 
 
-def _places(spec: Rod, load: Any) -> tuple[IntArray, FloatArray]:
+def _load_stations(spec: Rod, load: Any) -> tuple[IntArray, FloatArray]:
     if isinstance(load, RodLoad):
         return section_of(spec.lengths, np.array([float(load.at)]))
     if not isinstance(load, PointLoad):
@@ -83,7 +111,7 @@ def _places(spec: Rod, load: Any) -> tuple[IntArray, FloatArray]:
 
 
 class Sweep:
-    """A rod at q: poses of section ends and stations, places from the base, and columns of its Jacobian.
+    """A rod at q: poses of section ends and stations, positions relative to the base, and columns of its Jacobian.
 
     `ends` (N + 1, 4, 3), `frames` (S, 4, 3), `C` (N, n, 2, 3), `P` (S, n, 2, 3); see `models.rod.kinematics`.
     """

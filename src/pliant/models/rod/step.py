@@ -25,7 +25,7 @@ def residual(
     All is tested at the stations `frames` with columns C and P, with the strains of q in the elastic forces. Particles
     went from `start` to `end`, the base by `shift`, with `momenta` at the start. `rates`: those of the steps and of the
     momenta in the inertia force, and of the stiffness in the damping. With `mean` strains are tested with the forces
-    turned by `turn` (3, 3), and the spin of the base at the mean places of the particles.
+    turned by `turn` (3, 3), and the spin of the base at the mean positions of the particles.
     """
     step_rate, momentum_rate, damping = rates
     wrench = np.empty((len(frames), 2, 3))
@@ -63,7 +63,7 @@ def residual(
 
 @inline
 def _tested_in_the_middle(kinds, first, basis, start, end, C, P, frames, forces, moments, turn, wrench, r):
-    """R of forces and moments: strains with both turned, the base's spin at the mean places."""
+    """R of forces and moments: strains with both turned, the base's spin at the mean positions."""
     turned, twisted = np.empty(forces.shape), np.empty(moments.shape)
     for s in range(len(forces)):
         for axis in range(3):
@@ -88,7 +88,7 @@ def matrix(
 ):  # fmt: skip
     """A (n, n) over the active unknowns, the base in world axes: inertia × Jᵀ μ J_e + geometry × (−∂(Jᵀ f)/∂q) +
     elasticity × K, tested where the rod is at q, for the forces less inertia (S, 3, 3). `scales` are the three factors;
-    `same` where the end of the step is that place.
+    `same` where the end of the step is that configuration.
     """
     inertia, geometry, elasticity = scales
     A[:] = 0.0
@@ -142,7 +142,7 @@ def end_momentum(kinds, first, mu, basis, start, end, C, P, shift, rates, carrie
 
 @kernel
 def solve_free(M, free, constrained, known, p, out):
-    """Out[free] with M[free, free] out = p[free] − M[free, held] known[held], by Cholesky; whether M is positive."""
+    """Out[free] = M[free, free]⁻¹ (p − M known)[free], by Cholesky; `known` is that of `constrained`. Whether M > 0."""
     n = len(free)
     L = np.empty((n, n))
     for i in range(n):

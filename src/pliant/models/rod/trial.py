@@ -1,9 +1,9 @@
-"""A step of a rod in the making: residual and matrix at the displacement found so far.
+"""A step of a rod: residual and matrix at a displacement.
 
 Inertia is that of particles (`models.rod.inertia`) which go from x to x⁺ in the step, d = x⁺ − x, with the velocities
-u = J(q) v at the start, J being their Jacobian. In their own places the two schemes are the usual ones; particular is
-with which Jacobian forces and inertia are tested, and that the velocity of the particles at the end is projected to one
-of the rod, in the norm of the mass:
+u = J(q) v at the start, J being their Jacobian. For the particles the two schemes are the usual ones; particular are
+the Jacobian with which forces and inertia are tested, and that the velocity of the particles at the end is projected to
+one of the rod, in the norm of the mass:
 
     Euler      J(q⁺)ᵀ (f − μ (d/h − u)/h) = elastic forces at q⁺           M(q⁺) v⁺ = J(q⁺)ᵀ μ d/h
     midpoint   Ĵᵀ (f − μ (d/h − u)·2/h) = elastic forces at the mid strain   M(q⁺) v⁺ = J(q⁺)ᵀ μ (2d/h − u).
@@ -11,9 +11,9 @@ of the rod, in the norm of the mass:
 No Coriolis or centrifugal term is left out, since none was split off. The step of Euler is the minimum of
 Σ μ|d − h u|²/2h² plus the potential at the end, so its matrix is symmetric.
 
-For the midpoint rule Ĵ is such that d = Ĵ dx and rotations of the base move particles about their mean places
+For the midpoint rule Ĵ is such that d = Ĵ dx and rotations of the base move particles about their mean positions
 (x + x⁺)/2: then the work of all forces is the change of the kinetic energy of particles with the velocity 2d/h − u at
-the end, and angular momentum changes by the moment of f. With y the places seen from the base, whose rotation in the
+the end, and angular momentum changes by the moment of f. With y the positions seen from the base, whose rotation in the
 step has Cayley's vector w (tan(θ/2)/(θ/2) times the rotation vector),
 
     d = δp + w × (x + x⁺)/2 + (1 + ½ [w]×) R δy,        δy = ∫₀¹ J_y(ψ + τ δψ) dτ δψ,
@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -43,7 +43,7 @@ from pliant.core.lie import cross_matrix, rotation_exp
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics
-from pliant.models.model import GeometricStiffness, Residual, StepStart, TrialBase
+from pliant.models.model import GeometricStiffness, Residual, StepStart, System, Trial
 from pliant.models.rod import kinematics, step
 from pliant.models.rod.factor import RodFactor
 from pliant.models.rod.stations import Sweep
@@ -53,19 +53,19 @@ if TYPE_CHECKING:
     from pliant.models.rod.model import RodModel
 
 GAUSS = (0.5 - np.sqrt(1.0 / 12.0), 0.5 + np.sqrt(1.0 / 12.0))
-"""Gauss points of the step, of equal weight."""
+"""Gauss points of the step, of equal weight: two integrate δy exactly to (δψ)⁴ of it."""
 RESTORED = 1.1
-"""Largest factor by which velocities are scaled to restore their energy: more was lost to an impact or to a step that
-is too long, and stays lost.
+"""Largest factor by which velocities are scaled to restore their energy. A larger loss comes from an impact or from too
+long a step, and is not restored.
 """
 _IDENTITY = np.eye(3)
 LARGE = 80
-"""Unknowns from which on LAPACK is worth its call."""
+"""Unknowns above which LAPACK is worth its call; below, the kernel solves."""
 
 
 @dataclass(eq=False)
-class RodSystem:
-    """A dx = r of a rod: A (n, n) over the active unknowns, r and the motion of held unknowns (2 + 2N, 3)."""
+class RodSystem(System):
+    """A dx = r of a rod: A (n, n) over the active unknowns, r and the motion of constrained unknowns (2 + 2N, 3)."""
 
     model: RodModel
     A: FloatArray
@@ -74,7 +74,6 @@ class RodSystem:
     sweep: Sweep
     symmetric: bool
     projected: bool = False
-    elastic: ClassVar[bool] = True
 
     def factorize(self) -> RodFactor:
         """Numeric factor of A over the free unknowns."""
@@ -88,11 +87,11 @@ class RodSystem:
         out[self.model.constrained] = 0.0
         return out
 
-    def add_mass(self, share: float) -> None:
-        """A += σ M, with σ from the strains: `share` of their stiffness over their mass."""
+    def add_mass(self, fraction: float) -> None:
+        """A += σ M, with σ from the strains: `fraction` of their stiffness over their mass."""
         M = self.model.mass_matrix(self.sweep)
         typical = np.abs(np.diag(self.A))[6:].sum() / np.diag(M)[6:].sum()
-        self.A = self.A + share * typical * M
+        self.A = self.A + fraction * typical * M
 
     def constrain_base(self) -> tuple[int, float]:
         """A += a spring at the one freedom of the base, as stiff as the rod; the unknown, and the spring (N/m, N·m)."""
@@ -104,8 +103,8 @@ class RodSystem:
         return int(unknown), spring
 
     def add_stiffness(self, K: GeometricStiffness) -> None:
-        """A += the symmetric part of K (n, n) over the active unknowns; a projected matrix, kept positive definite, has
-        no stiffness of loads: its positive part alone would hold the rod back.
+        """A += the symmetric part of K (n, n) over the active unknowns. A projected matrix, kept positive definite, has
+        no stiffness of loads: its positive part alone would stiffen the rod.
         """
         if not self.projected:
             added = np.zeros_like(self.A)
@@ -118,36 +117,23 @@ class RodSystem:
         out[self.model.active] = np.diag(self.A)
         return out.reshape(self.r.shape)
 
-    def release(self, factor: Any) -> None:
-        """Nothing to hand back."""
 
+class RodTrial(Trial):
+    """One step of a `RodModel` from q (4 + 2N, 3) and v (2 + 2N, 3)."""
 
-class RodTrial(TrialBase):
-    """One step of a `RodModel` from q (4 + 2N, 3) and v (2 + 2N, 3); see `models.model.Trial`."""
+    model: RodModel
 
     def __init__(self, model: RodModel, start: StepStart) -> None:
-        q, v, scheme, gravity, controls, _ = start
-        self.model = model
-        self.dx: FloatArray = np.zeros(model.constrained.shape)
-        self.load_fraction = 1.0
-        self._q = writable(q)
-        self._v = writable(v)
-        self._scheme = scheme
-        self._external, self._moments = model.external(gravity, controls)
+        super().__init__(model, start)
+        scheme, controls = start.scheme, start.controls
+        self._q, self._v = writable(start.q), writable(start.v)
+        self._external, self._moments = model.external(start.gravity, controls)
         self._target = model.prescribed(controls)
         self._symmetric = scheme.theta == 1.0 and not self._moments.any()
         self._moving = bool(scheme.inertia) and bool(self._v.any())
         self._kept: dict[float, tuple[FloatArray, Sweep]] = {}
         one_freedom = model.turned_basis or not model.constrained[:2].any()
         self._base_stays = one_freedom or bool((self._q[:4] == self._target).all())
-
-    def evaluation_point(self) -> FloatArray:
-        """q (4 + 2N, 3) at which forces are evaluated."""
-        return self._advanced(self.dx, self._scheme.theta)
-
-    def positions(self) -> FloatArray:
-        """q (4 + 2N, 3) at the end of the step."""
-        return self._advanced(self.dx, 1.0)
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """The displacement dx followed by `scale` × step, (2 + 2N, 3); the base turns by exp."""
@@ -157,10 +143,10 @@ class RodTrial(TrialBase):
 
     def coordinate_scale(self) -> FloatArray:
         """Largest coordinates (m), a radian, and the largest stretch vector, (2 + 2N, 3)."""
-        reach = np.ones(self.dx.shape)
-        reach[0] = np.abs(self._q[0]).max()
-        reach[3::2] = np.abs(self._q[5::2]).max()
-        return reach
+        scale = np.ones(self.dx.shape)
+        scale[0] = np.abs(self._q[0]).max()
+        scale[3::2] = np.abs(self._q[5::2]).max()
+        return scale
 
     def velocities(self) -> FloatArray:
         """Rates at the end of the step, (2 + 2N, 3): those with the momentum that the particles have there."""
@@ -172,7 +158,7 @@ class RodTrial(TrialBase):
         A, rates, known = np.empty((count, count)), np.empty(count), np.zeros(count)
         energy = step.end_momentum(
             start.kinds, stations.first, stations.mu, model.basis, start.frames, end.frames, end.C, end.P,
-            end.q[0] - start.q[0], (scheme.velocity, scheme.memory), self._momenta, p, A,
+            end.q[0] - start.q[0], (scheme.velocity, scheme.memory), self._carried[0], p, A,
         )  # fmt: skip
         M = model.based(A)
         if len(model.constrained_active):
@@ -206,7 +192,7 @@ class RodTrial(TrialBase):
             residual = self.residual()
         else:
             system, residual = self._linearized(self.dx, tangent)
-        system.constrained_dx = constrained_dx = self._remaining_motion()
+        system.constrained_dx = constrained_dx = self.remaining_motion()
         if constrained_dx is not None:
             active = self.model.active
             system.r.ravel()[active] -= system.A @ constrained_dx.ravel()[active]
@@ -214,14 +200,10 @@ class RodTrial(TrialBase):
         return system, residual
 
     def driven(self, motion: FloatArray) -> RodTrial:
-        """The same step with a constrained base that has to be the translation of `motion` (2 + 2N, 3), m, farther."""
+        """The same step with the translation of `motion` (2 + 2N, 3), m, added to the prescribed motion of the base."""
         target = self._target.copy()
         target[0] += motion[0]
         return evolve(self, _target=target, _base_stays=False)
-
-    def must_move(self) -> bool:
-        """Whether the held base is not yet where supports want it."""
-        return self._remaining_motion() is not None
 
     def _linearized(self, dx: FloatArray, tangent: Tangent) -> tuple[RodSystem, Residual]:
         model, scheme, damping, stations = self.model, self._scheme, self.model.spec.damping, self.model.stations
@@ -249,7 +231,7 @@ class RodTrial(TrialBase):
         """Residual at dx, and the forces less inertia on the particles, (S, 3, 3)."""
         model, scheme, damping, stations = self.model, self._scheme, self.model.spec.damping, self.model.stations
         start, end = self._start, self._swept(dx, 1.0)
-        bent = end.q if scheme.theta == 1.0 else self._advanced(dx, scheme.theta)
+        bent = end.q if scheme.theta == 1.0 else self._advanced_by(dx, scheme.theta)
         rates = (
             scheme.inertia + damping.mass * scheme.rate, scheme.momentum, damping.stiffness * scheme.rate
         )  # fmt: skip
@@ -261,10 +243,10 @@ class RodTrial(TrialBase):
             outer, inner = step.residual(
                 at.kinds, stations.first, stations.mu, model.basis, model.constrained, model.stiffness, model.rest,
                 bent, at.frames, at.C, at.P, start.frames, end.frames, end.q[0] - start.q[0], self._external,
-                self._moments, self._momenta, dx, rates, scheme.theta < 1.0, turn, r, forces,
+                self._moments, self._carried[0], dx, rates, scheme.theta < 1.0, turn, r, forces,
             )  # fmt: skip
             total += r / len(self._tests)
-        return Residual(total, float(np.sqrt(max(outer, inner, self._momentum_square)))), forces
+        return Residual(total, float(np.sqrt(max(outer, inner, self._carried[1])))), forces
 
     @property
     def _tests(self) -> tuple[float, ...]:
@@ -272,7 +254,7 @@ class RodTrial(TrialBase):
         return (1.0,) if self._scheme.theta == 1.0 else GAUSS
 
     def _tested(self, dx: FloatArray, fraction: float) -> Sweep:
-        """The rod with the strains after `fraction` of dx; the base of the midpoint rule goes half its way."""
+        """The rod with the strains after `fraction` of dx; the base of the midpoint rule moves half as far."""
         if self._scheme.theta == 1.0:
             return self._swept(dx, 1.0)
         return self._swept(dx, fraction, 0.5)
@@ -290,18 +272,9 @@ class RodTrial(TrialBase):
     def _start(self) -> Sweep:
         return self.model.sweep(self._q)
 
-    @property
-    def _momenta(self) -> FloatArray:
-        """Momenta of the particles at the start, (S, 3, 3), kg·m/s."""
-        return self._carried[0]
-
-    @property
-    def _momentum_square(self) -> float:
-        """Squared norm of the momentum of the start over h, N²."""
-        return self._carried[1]
-
     @cached_property
     def _carried(self) -> tuple[FloatArray, float]:
+        """Momenta (S, 3, 3) of the particles at the start, kg·m/s, and the squared norm of Jᵀ of them over h, N²."""
         momenta = np.zeros(self._external.shape)
         if not self._moving:
             return momenta, 0.0
@@ -320,7 +293,10 @@ class RodTrial(TrialBase):
             base[1] += scheme.memory * (rotation_exp(self.dx[1]) @ self._v[1] - self._v[1])
         return base
 
-    def _advanced(self, dx: FloatArray, fraction: float) -> FloatArray:
+    def _advanced(self, fraction: float) -> FloatArray:
+        return self._advanced_by(self.dx, fraction)
+
+    def _advanced_by(self, dx: FloatArray, fraction: float) -> FloatArray:
         out = np.empty(self._q.shape)
         kinematics.advance(self._q, dx, self.model.basis, fraction, out)
         return out
@@ -332,16 +308,16 @@ class RodTrial(TrialBase):
         kept = self._kept.get(fraction)
         if kept is not None and kept[0] is dx:
             return kept[1]
-        q = self._advanced(dx, fraction)
+        q = self._advanced_by(dx, fraction)
         if base is not None:
-            q[:4] = self._advanced(dx, base)[:4]
+            q[:4] = self._advanced_by(dx, base)[:4]
         sweep = self.model.sweep(q)
         self._kept[fraction] = (dx, sweep)
         return sweep
 
-    def _remaining_motion(self) -> FloatArray | None:
-        """What the held base still has to move, (2 + 2N, 3), zero at free unknowns; None where nothing has to: it is
-        free, has its one freedom, or stands where it has to.
+    def remaining_motion(self) -> FloatArray | None:
+        """Motion that a constrained base still has to make, (2 + 2N, 3); None where there is none: the base is free,
+        has one freedom, or is in place.
         """
         if self._base_stays:
             return None

@@ -173,9 +173,7 @@ def assemble_corotated(q, ptr, nodes, G, weight, part, material, laws, table, po
 
 @inline
 def _alike(ptr, nodes, part, material, p):
-    """Whether the point after p has its nodes, part and material: those of one cell are summed before they go into the
-    matrix.
-    """
+    """Whether the point after p has the same nodes, part and material: such points are summed before the scatter."""
     if p + 2 >= ptr.shape[0] or part[p] != part[p + 1] or material[p] != material[p + 1]:
         return False
     start, stop = ptr[p], ptr[p + 1]
@@ -264,9 +262,7 @@ def _rotated_blocks(values, positions, pair, g, count, w, T, U):
 
 @kernel
 def assemble(q, ptr, nodes, G, weight, part, material, laws, table, mode, positions, scale, values, force):
-    """Tangent of kind `mode` × `scale` added to `values`, internal forces to `force`; returns the energy, for any
-    law.
-    """
+    """Tangent of kind `mode` × `scale` added to `values`, forces to `force`, for any law; returns the energy."""
     Fs, eigen, F, P, T = np.empty(9 * LANES), np.empty(EIGEN), np.empty((3, 3)), np.empty((3, 3)), np.empty(12)
     U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     g = np.empty((_widest(ptr), 3))
@@ -290,9 +286,7 @@ def assemble(q, ptr, nodes, G, weight, part, material, laws, table, mode, positi
 
 @kernel
 def internal_forces(q, ptr, nodes, G, weight, part, material, laws, table, force, density):
-    """Internal forces added to `force` (n, 3), energy densities of the points into `density` (p,); returns the
-    energy.
-    """
+    """Internal forces added to `force` (n, 3), energy densities (p,) into `density`; returns the energy."""
     Fs, Rs, F, P = np.empty(9 * LANES), np.empty(9 * LANES), np.empty((3, 3)), np.empty((3, 3))
     U, V, s, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.empty(12)
     g, eigen = np.empty((_widest(ptr), 3)), np.empty(EIGEN)

@@ -31,9 +31,9 @@ class BarycentricMap(PointMap):
 
     @classmethod
     def of_points(cls, mesh: Mesh, points: FloatArray, *, what: str, reach: float = 0.0) -> BarycentricMap:
-        """Riding points (p, 3), m, inside `mesh`; one farther outside than `reach` (m) is an error that names it.
+        """Embedded points (p, 3), m, inside `mesh`; one farther outside than `reach` (m) is an error that names it.
 
-        A point outside rides on the nearest cell, by extrapolation.
+        A point outside is extrapolated from the nearest cell.
         """
         locator = Locator(mesh)
         where = locator.locate(points)
@@ -46,7 +46,7 @@ class BarycentricMap(PointMap):
         return BarycentricMap(np.ascontiguousarray(self.nodes[which]), self.weights[which], self.node_count)
 
     def points(self, q: FloatArray) -> FloatArray:
-        """Positions of the riding points, (p, 3), m."""
+        """Positions of the embedded points, (p, 3), m."""
         positions = np.empty((len(self.nodes), 3))
         _mean_places(frozen(q), frozen(self.nodes), frozen(self.weights), positions)
         return positions
@@ -56,19 +56,19 @@ class BarycentricMap(PointMap):
         return H @ self._matrix
 
     def pull_back_along(self, q: FloatArray, directions: FloatArray) -> sparse.csr_matrix:
-        """Rows over the nodes, (p w, 3n), of each riding point along its own `directions` (p, w, 3)."""
+        """Rows over the nodes, (p w, 3n), of each embedded point along its own `directions` (p, w, 3)."""
         count, each = directions.shape[0] * directions.shape[1], 3 * self.nodes.shape[1]
         values = (self.weights[:, None, :, None] * directions[:, :, None, :]).ravel()
         columns = np.repeat(self._all_columns[0].reshape(-1, each), directions.shape[1], axis=0).ravel()
         return csr(values, columns, each * np.arange(count + 1, dtype=np.int32), (count, 3 * self.node_count))
 
     def blocks(self, q: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Derivatives (p, 3, 3j) of the riding points by the coordinates of their nodes, and their columns (p, 3j)."""
+        """Derivatives (p, 3, 3j) of the points by the coordinates of their nodes, and their columns (p, 3j)."""
         values = (self.weights[:, None, :, None] * np.eye(3)[:, None]).reshape(len(self.nodes), 3, -1)
         return values, self._all_columns[0].reshape(len(self.nodes), -1)
 
     def pull_back_row(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
-        """The row over the nodes, (1, 3n), of one row over all riding points, `slope` (p, 3); nodes may occur twice."""
+        """The row over the nodes, (1, 3n), of one row over all points, `slope` (p, 3); nodes may occur twice."""
         values = (self.weights[:, :, None] * slope[:, None, :]).ravel()
         columns, ends = self._all_columns
         return csr(values, columns, ends, (1, 3 * self.node_count))
@@ -105,7 +105,7 @@ class BarycentricMap(PointMap):
 
 @kernel
 def _mean_places(q: FloatArray, nodes: IntArray, weights: FloatArray, positions: FloatArray) -> None:
-    """Weighted means of the nodes' places into `positions` (p, 3)."""
+    """Weighted means of the nodes' positions into `positions` (p, 3)."""
     for p in range(len(nodes)):
         x = y = z = 0.0
         for j in range(nodes.shape[1]):

@@ -27,7 +27,7 @@ class Fibre:
     """A fibre of axial `stiffness` EA (N) through `points` (k, 3), m, of `body`, in the frame of its mesh.
 
     reach
-        How far outside the mesh a point may lie, m; it then rides on the nearest cell.
+        How far outside the mesh a point may lie, m; it is then extrapolated from the nearest cell.
     """
 
     body: Volume
@@ -55,7 +55,7 @@ class FibreBars:
 
     @classmethod
     def of(cls, spec: Fibre, placed: Mesh) -> FibreBars:
-        """The bars of `spec` in its body as it stands in the world; places in the matrix come later."""
+        """The bars of `spec` in its body as it stands in the world; positions in the matrix come later."""
         points = finite_array("points", spec.points, shape=(None, 3))
         where = Locator(spec.body.mesh).locate(points)
         if (where.distance > spec.reach).any():
@@ -80,5 +80,5 @@ class FibreBars:
 
     def _pieces(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         vectors = self.segments.vectors(q)
-        lengths = np.maximum(np.linalg.norm(vectors, axis=1), 1e-12 * self.rest)
+        lengths = np.maximum(np.linalg.norm(vectors, axis=1), 1e-12 * self.rest)  # never zero
         return lengths, vectors / lengths[:, None]

@@ -10,36 +10,25 @@ from typing import Any
 import numpy as np
 
 from pliant.core.threads import beside
-from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.core.types import FloatArray, IntArray
 from pliant.models.volume import assembly
+from pliant.models.volume.points import PointArrays
 
 MANY = 20_000
-"""Points from which on they are taken in two halves."""
+"""Points above which they are divided: with fewer a second thread is not worth its start."""
 
 
 def internal_forces(
-    q: FloatArray,
-    ptr: IndexArray,
-    nodes: IntArray,
-    G: FloatArray,
-    weight: FloatArray,
-    part: IntArray,
-    material: IntArray,
-    laws: Any,
-    table: FloatArray,
-    force: FloatArray,
-    density: FloatArray,
+    q: FloatArray, points: PointArrays, laws: Any, table: FloatArray, force: FloatArray, density: FloatArray
 ) -> float:
     """`assembly.internal_forces`: forces added to `force` (n, 3), N, densities (p,) in J/m³; returns the energy, J."""
 
     def some(of: slice, into: FloatArray) -> float:
-        points = (weight[of], part[of], material[of])
-        given = (q, _ends(ptr, of), nodes, G, *points, laws, table)
-        return float(assembly.internal_forces(*given, into, density[of]))
+        return float(assembly.internal_forces(q, *_chosen(points, of), laws, table, into, density[of]))
 
-    if len(weight) < MANY:
-        return some(slice(0, len(weight)), force)
-    lower, upper = halves(len(weight))
+    if len(density) < MANY:
+        return some(slice(0, len(density)), force)
+    lower, upper = halves(len(density))
     more = np.zeros_like(force)
     energies = beside(lambda: some(lower, force), lambda: some(upper, more))
     force += more
@@ -48,12 +37,7 @@ def internal_forces(
 
 def assemble(
     q: FloatArray,
-    ptr: IndexArray,
-    nodes: IntArray,
-    G: FloatArray,
-    weight: FloatArray,
-    part: IntArray,
-    material: IntArray,
+    points: PointArrays,
     laws: Any,
     table: FloatArray,
     mode: int,
@@ -62,19 +46,17 @@ def assemble(
     values: FloatArray,
     force: FloatArray,
 ) -> float:
-    """`assembly.assemble`: tangent × `scale` added to `values` (b, 3, 3), forces to `force` (n, 3), N; returns the
-    energy, J.
-    """
+    """`assembly.assemble`: tangent × `scale` added to `values` (b, 3, 3), forces to `force`; returns the energy, J."""
+    count = len(points[3])
 
     def some(of: slice, pairs: slice, into: FloatArray, push: FloatArray) -> float:
-        points = (weight[of], part[of], material[of])
-        given = (q, _ends(ptr, of), nodes, G, *points, laws, table, mode)
+        given = (q, *_chosen(points, of), laws, table, mode)
         return float(assembly.assemble(*given, positions[pairs], scale, into, push))
 
-    if len(weight) < MANY:
-        return some(slice(0, len(weight)), slice(0, len(positions)), values, force)
-    lower, upper = halves(len(weight))
-    size = np.diff(_ends(ptr, lower))
+    if count < MANY:
+        return some(slice(0, count), slice(0, len(positions)), values, force)
+    lower, upper = halves(count)
+    size = np.diff(_chosen(points, lower)[0])
     first = int(np.sum(size * (size + 1) // 2))
     also, more = np.zeros_like(values), np.zeros_like(force)
     energies = beside(
@@ -91,6 +73,6 @@ def halves(count: int) -> tuple[slice, slice]:
     return slice(0, count // 2), slice(count // 2, count)
 
 
-def _ends(ptr: IndexArray, of: slice) -> IndexArray:
-    """Where the nodes of the points `of` begin and end."""
-    return ptr[of.start : of.stop + 1]
+def _chosen(points: PointArrays, of: slice) -> PointArrays:
+    ptr, nodes, G, weight, part, material = points
+    return ptr[of.start : of.stop + 1], nodes, G, weight[of], part[of], material[of]

@@ -1,7 +1,8 @@
-"""Loads and supports of a body: what a person adds to a scene beside gravity."""
+"""Loads and supports of a body: what a user adds to a scene beside gravity."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -43,8 +44,7 @@ class PointLoad:
     @property
     def value(self) -> FloatArray:
         """Force, N, shape (3,)."""
-        force: FloatArray = self.wrench[0]
-        return force
+        return np.asarray(self.wrench[0])
 
     @property
     def wrench(self) -> FloatArray:
@@ -53,11 +53,8 @@ class PointLoad:
         return np.stack([finite_array(f"{name} of a PointLoad", value, shape=(3,)) for name, value in pairs])
 
     def nodal_weights(self, mesh: Mesh) -> FloatArray:
-        """Share of the load taken by each node, (n,), summing to 1."""
-        nodes = self.region.nodes(mesh.points, what="region of a PointLoad")
-        weights = np.zeros(mesh.node_count)
-        weights[nodes] = 1.0 / len(nodes)
-        return weights
+        """Fraction of the load at each node, (n,), summing to 1."""
+        return even_weights(self.region.nodes(mesh.points, what="region of a PointLoad"), mesh.node_count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +101,13 @@ class PressureLoad:
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Nodes of `region` held along `axes` ("x", "yz", "xyz"…) at `displacement` (m, one value or one per axis).
+    """Nodes of `region` constrained along `axes` ("x", "yz", "xyz"…) at `displacement` (m, one value or one per axis).
 
     A roller is ``Support(body, region, axes="z")``. As a control: a new displacement from the rest shape.
 
-    Of a beam a `rotation`, a rotation vector (3,) rad from rest, holds the frames of the nodes too (with axes="" them
-    alone), `region` may be node numbers, and `pl.Placement` is the control of both. Of a rod node 0, the base, can be
-    held.
+    Of a beam a `rotation`, a rotation vector (3,) rad from rest, constrains the frames of the nodes too (with axes=""
+    only these), `region` may be node indices, and `pl.Placement` is the control of both. Of a rod only node 0, its
+    base, can be constrained.
     """
 
     body: Any
@@ -164,13 +161,29 @@ class Support:
 Load = PointLoad | TractionLoad | PressureLoad
 
 
+def even_weights(nodes: IntArray, count: int) -> FloatArray:
+    """Equal weights at `nodes` among `count`, summing to 1."""
+    weights = np.zeros(count)
+    weights[nodes] = 1.0 / len(nodes)
+    return weights
+
+
+def given_wrench(load: Any, values: Mapping[Any, Any]) -> FloatArray:
+    """Force (N) and moment (N·m), (2, 3), of `load` under the controls `values`, which may hold a force or both."""
+    wrench: FloatArray = load.wrench
+    given = values.get(load)
+    if given is None:
+        return wrench
+    return given if given.shape == (2, 3) else np.stack([given, wrench[1]])
+
+
 def surface_facets(mesh: Mesh, region: Region, *, what: str) -> IntArray:
     """Surface facets (f, k) of `mesh` whose nodes all lie in `region`."""
     inside: BoolArray = region.select(mesh.points)
     facets = mesh.surface().facets
     chosen: IntArray = facets[inside[facets].all(axis=1)]
     if not len(chosen):
-        raise InputError(f"{what} holds no surface facet; all nodes of a facet must lie in it: widen the region")
+        raise InputError(f"{what} contains no surface facet; all nodes of a facet must lie in it: widen the region")
     return chosen
 
 
@@ -184,7 +197,7 @@ def facet_rule(mesh: Mesh) -> tuple[FloatArray, FloatArray, FloatArray]:
 class PressureFacets:
     """Facets under follower pressure, ready for the kernel: f = −p ∫ N n da and its symmetrised stiffness.
 
-    For a closed surface, or one whose rim is held, the stiffness is symmetric by itself; for an open patch the
+    For a closed surface, or one with a fixed rim, the stiffness is symmetric by itself; for an open patch the
     symmetric part is used in A while the force stays exact.
     """
 
@@ -195,15 +208,18 @@ class PressureFacets:
     positions: IntArray
 
     @classmethod
+    def of(cls, load: PressureLoad, mesh: Mesh, pattern: BlockPattern) -> PressureFacets:
+        """The facets under `load`."""
+        return cls.build(surface_facets(mesh, load.region, what="region of a PressureLoad"), mesh, pattern)
+
+    @classmethod
     def build(cls, facets: IntArray, mesh: Mesh, pattern: BlockPattern) -> PressureFacets:
         """`facets` (f, k) of `mesh` with the pattern positions (f, k, k) of their node pairs."""
         N, slopes, weights = facet_rule(mesh)
         return cls(np.array(facets), N, slopes, weights, facet_positions(facets, pattern))
 
     def add(self, pressure: float, q: FloatArray, force: FloatArray) -> float:
-        """Add the nodal forces (N) at `pressure` (Pa) to `force` (n, 3); returns the potential −∫f·dx, J, up to a
-        constant.
-        """
+        """Add the nodal forces (N) at `pressure` (Pa) to `force` (n, 3); returns the potential, J, up to a constant."""
         swept = pressure_forces(q, self.facets, self.shape, self.slopes, self.weights, pressure, force)
         return pressure * float(swept)
 

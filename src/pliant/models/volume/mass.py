@@ -21,9 +21,7 @@ from pliant.solvers.linear.pattern import BlockPattern
 
 @dataclass(frozen=True, eq=False)
 class Mass:
-    """M in kg. `nodal` (n,) is the mass at each node; `blocks` (b,), where consistent, the scalar of each pattern
-    block.
-    """
+    """M in kg: `nodal` (n,) masses; `blocks` (b,), where consistent, the scalar of each pattern block."""
 
     nodal: FloatArray
     blocks: FloatArray | None
@@ -38,8 +36,7 @@ class Mass:
         """M x for x of shape (n, 3)."""
         if self.blocks is None:
             return self.nodal[:, None] * x
-        product: FloatArray = BlockMatrix(self.pattern, self.blocks[:, None, None] * np.eye(3)).matvec(x)
-        return product
+        return BlockMatrix(self.pattern, self.blocks[:, None, None] * np.eye(3)).matvec(x)
 
     def add_to(self, values: FloatArray, scale: float) -> None:
         """Add `scale` × M to the blocks `values` (b, 3, 3)."""
@@ -78,8 +75,7 @@ def _cell_masses(mesh: Mesh, density: FloatArray) -> FloatArray:
     xi, weights = gauss(mesh.element, MASS_DEGREE[mesh.element])
     N = shape(mesh.element, xi)
     measure = jacobian_determinants(mesh.points, mesh.cells, mesh.element, xi) * weights * density[:, None]
-    masses: FloatArray = np.einsum("mq,qa,qb->mab", measure, N, N, optimize=True)
-    return masses
+    return np.asarray(np.einsum("mq,qa,qb->mab", measure, N, N, optimize=True))
 
 
 def _lumped(mesh: Mesh, local: FloatArray) -> FloatArray:

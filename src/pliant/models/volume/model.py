@@ -1,7 +1,7 @@
 """The deformable volume as the steppers see it: a frozen model with energies, forces, stiffness and a symbolic factor.
 
-Unknowns are the positions q (n, 3) of all nodes, in m. Nodes held in all three directions are removed from the factor;
-single held directions are decoupled in it. Both are exact: no penalty stands in for a support.
+Unknowns are the positions q (n, 3) of all nodes, in m. Constrained nodes are removed from the factor
+(`models.volume.blocks`).
 """
 
 from __future__ import annotations
@@ -13,38 +13,36 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pliant.collision import CollisionSurface
 from pliant.core.arrays import writable
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
-from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
-from pliant.models.body import Model, Parts
-from pliant.models.contact_shape import ContactShape
+from pliant.models.body import STATIONS, Parts
 from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, open_modes
 from pliant.models.model import StepStart
-from pliant.models.skin import Skin
 from pliant.models.supports import Claim, claimed, prescribed
+from pliant.models.surfaces import ContactShape, Skin
 from pliant.models.volume import assembly, readouts
-from pliant.models.volume.barycentric import BarycentricMap
-from pliant.models.volume.constrained_factor import ConstrainedFactor
-from pliant.models.volume.contact_shape import surface_of
-from pliant.models.volume.fibre import Fibre, FibreBars
-from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support, surface_facets
+from pliant.models.volume.barycentric import BarycentricMap, NodeMap
+from pliant.models.volume.blocks import BlockModel, ConstrainedFactor
+from pliant.models.volume.fibre import FibreBars
+from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.points import Points, build_points
 from pliant.models.volume.split import Split, volume_points
 from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.volume import Volume
-from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import Symbolic, analyze
 
 
 @dataclass(frozen=True, eq=False)
-class VolumeModel(Model):
+class VolumeModel(BlockModel):
     """A compiled `Volume` with its loads and supports. Everything here is computed once; a step only reads it."""
 
     spec: Volume
@@ -57,8 +55,6 @@ class VolumeModel(Model):
     split: Split | None
     mass: Mass
     constrained: BoolArray
-    constrained_unknowns: IndexArray
-    partly_constrained: bool
     nodal_loads: tuple[tuple[Load, FloatArray], ...]
     pressure_loads: tuple[tuple[PressureLoad, PressureFacets], ...]
     supports: tuple[Claim, ...]
@@ -69,40 +65,28 @@ class VolumeModel(Model):
 
     @classmethod
     def compiled(cls, spec: Volume, placement: Mesh, parts: Parts) -> VolumeModel:
-        """The model of `spec`, standing as its mesh `placement`."""
-        return cls.build(spec, placement, parts.loads, parts.supports, parts.couplings, parts.fibres)
+        """The model of `spec` standing as `placement`, its mesh moved into the world.
 
-    @classmethod
-    def build(
-        cls,
-        spec: Volume,
-        placed: Mesh,
-        loads: Sequence[Load] = (),
-        supports: Sequence[Support] = (),
-        couplings: Sequence[IntArray] = (),
-        fibres: Sequence[Fibre] = (),
-    ) -> VolumeModel:
-        """Compile `spec` standing as `placed`, its mesh moved into the world.
-
-        Regions refer to the mesh as it was made. `couplings` are further sets of nodes that the matrix has to couple.
+        Regions refer to the mesh as it was made.
         """
         mesh = spec.mesh
         material = spec.cell_materials()
-        points = build_points(placed, material, anti_locking=spec.anti_locking)
-        bars = [FibreBars.of(fibre, placed) for fibre in fibres]
-        coupled = [*couplings, *(nodes for bar in bars for nodes in bar.segments.node_sets())]
+        points = build_points(placement, material, anti_locking=spec.anti_locking)
+        bars = [FibreBars.of(fibre, placement) for fibre in parts.fibres]
+        coupled = [*parts.couplings, *(nodes for bar in bars for nodes in bar.segments.node_sets())]
         pattern = BlockPattern.from_cliques(mesh.node_count, *_cliques(points, mesh.cells, coupled))
         _, positions = pattern.clique_positions(points.ptr, points.nodes)
         laws = np.array([int(m.law) for m in spec.materials], np.int32)
         table = np.stack([m.parameters for m in spec.materials])
         split = None
         if spec.anti_locking == "volume" and volume_points(points, laws).any():
-            split = Split.by_cells(placed, material, points, pattern, laws, table)
+            split = Split.by_cells(placement, material, points, pattern, laws, table)
         density = np.array([m.density for m in spec.materials])[material]
-        constrained, partly, claims = _constrained(spec, supports)
+        pressures = [x for x in parts.loads if isinstance(x, PressureLoad)]
+        constrained, claims = _constrained(spec, parts.supports)
         return cls(
             spec=spec,
-            mesh=placed,
+            mesh=placement,
             points=points,
             laws=laws,
             table=table,
@@ -111,12 +95,8 @@ class VolumeModel(Model):
             split=split,
             mass=build_mass(mesh, pattern, density, spec.mass, lumped=spec.lumped_mass),
             constrained=constrained,
-            constrained_unknowns=np.flatnonzero(constrained),
-            partly_constrained=partly,
-            nodal_loads=tuple((x, x.nodal_weights(mesh)) for x in loads if not isinstance(x, PressureLoad)),
-            pressure_loads=tuple(
-                (x, PressureFacets.build(_facets(x, mesh), mesh, pattern)) for x in loads if isinstance(x, PressureLoad)
-            ),
+            nodal_loads=tuple((x, x.nodal_weights(mesh)) for x in parts.loads if not isinstance(x, PressureLoad)),
+            pressure_loads=tuple((x, PressureFacets.of(x, mesh, pattern)) for x in pressures),
             supports=claims,
             fibres=tuple(replace(bar, segments=bar.segments.placed(pattern)) for bar in bars),
             symbolic=analyze(pattern, coordinates=mesh.points, keep=~constrained.all(axis=1)),
@@ -145,10 +125,25 @@ class VolumeModel(Model):
         return BarycentricMap.of_points(self.mesh if placed else self.spec.mesh, points, what=what, reach=reach)
 
     def contact_shape(self, exclude: Any = None) -> ContactShape:
-        """Its surface."""
-        return surface_of(self, exclude)
+        """The triangles of its surface, without those with a node in the region `exclude`."""
+        triangles = self.mesh.surface().triangles
+        region = None
+        if exclude is not None:
+            region = ~exclude.select(self.spec.mesh.points)[triangles].any(axis=1)
+        surface = CollisionSurface.build(triangles, self.rest, region=region)
+        return ContactShape(NodeMap(), surface.nodes, surface, shells=self._shells())
 
-    def skin(self, *, stations: int | None = None, every: int = 1) -> Skin:
+    def _shells(self) -> IntArray | None:
+        """Index of the shell that each node lies on, (n,), −1 for inner nodes; None where there is one shell."""
+        parts = self.mesh.surface().components()
+        if len(parts) == 1:
+            return None
+        shells = np.full(self.mesh.node_count, -1, np.int32)
+        for shell, part in enumerate(parts):
+            shells[part.nodes] = shell
+        return shells
+
+    def skin(self, *, stations: int = STATIONS, every: int = 1) -> Skin:
         """The mesh itself."""
         return Skin(self.mesh)
 
@@ -219,9 +214,7 @@ class VolumeModel(Model):
     def assemble(
         self, q: FloatArray, *, mass: float, stiffness: float, tangent: Tangent, values: FloatArray
     ) -> tuple[float, FloatArray]:
-        """Values := mass × M + stiffness × K(q). Returns the elastic energy (J) and the internal forces ∂E/∂q (n, 3)
-        in N.
-        """
+        """Values := mass × M + stiffness × K(q); returns elastic energy (J) and internal forces ∂E/∂q (n, 3), N."""
         p, positions = self._own_points()
         if self.mass.blocks is None:
             assembly.set_mass(values, self.pattern.diagonal, self.mass.nodal, mass)
@@ -230,7 +223,7 @@ class VolumeModel(Model):
             self.mass.add_to(values, mass)
         force = np.zeros_like(self.rest)
         x = writable(q)
-        common = (x, p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, self.laws, self.table)
+        common = (x, *p.arrays, self.laws, self.table)
         if self.warps(tangent):
             energy = assembly.assemble_corotated(*common, positions, stiffness, values, force)
         else:  # a warped tangent has no meaning for the other laws
@@ -253,27 +246,13 @@ class VolumeModel(Model):
         """Elastic energy (J), inf where an element is inverted beyond its law, and internal forces (n, 3) in N."""
         force, x = np.zeros_like(self.rest), writable(q)
         p, _ = self._own_points()
-        energy = assembly.internal_forces(
-            x,
-            p.ptr,
-            p.nodes,
-            p.gradients,
-            p.weight,
-            p.part,
-            p.material,
-            self.laws,
-            self.table,
-            force,
-            np.empty(p.count),
-        )
+        energy = assembly.internal_forces(x, *p.arrays, self.laws, self.table, force, np.empty(p.count))
         if self.split is not None:
             energy += self.split.patches.add_forces(x, force)
         return float(energy) + self._fibre_forces(q, force), force
 
     def _own_points(self) -> tuple[Points, IntArray]:
-        """The points that are taken as they are, and the positions of their blocks: all, unless patches are split off
-        them.
-        """
+        """The points that are integrated one by one, without those of patches, and the positions of their blocks."""
         return (self.points, self.positions) if self.split is None else (self.split.shape, self.split.positions)
 
     def _fibre_forces(self, q: FloatArray, force: FloatArray) -> float:
@@ -307,7 +286,7 @@ class VolumeModel(Model):
             facets.add_stiffness(float(values.get(pressure, pressure.value)), writable(q), scale, blocks)
 
     def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
-        """Positions (n, 3), m, at which the held unknowns stand (the rest shape elsewhere)."""
+        """Prescribed positions (n, 3), m, of constrained unknowns; the rest shape elsewhere."""
         rest = self.rest[:, None]
         target = prescribed(self.name, rest, self.supports, values)
         return self.rest if target is rest else np.ascontiguousarray(target[:, 0])
@@ -317,25 +296,6 @@ class VolumeModel(Model):
         self.decouple_constrained(values)
         return self.constrained_factor(self.symbolic.factorize(values, out=out))
 
-    def decouple_constrained(self, values: FloatArray) -> None:
-        """Decouple single held directions of nodes in the blocks (b, 3, 3) of a matrix."""
-        if self.partly_constrained:
-            scale = float(np.abs(values[self.pattern.diagonal]).max())
-            assembly.constrain(values, self.pattern.indptr, self.pattern.indices, self.constrained, scale)
-
-    def constrained_factor(self, factor: CholeskyFactor) -> CholeskyFactor | ConstrainedFactor:
-        """`factor`, of blocks that went through `hold`, for forces that may act on held directions too."""
-        return ConstrainedFactor(factor, self.constrained_unknowns) if self.partly_constrained else factor
-
-    def blocks(self, workspace: Workspace | None = None) -> FloatArray:
-        """Memory for the blocks of a matrix (b, 3, 3), its content undefined: spare memory, or new."""
-        spare: FloatArray | None = None if workspace is None else workspace.take(self, "blocks")
-        return np.empty((self.pattern.block_count, 3, 3)) if spare is None else spare
-
-
-def _facets(load: PressureLoad, mesh: Mesh) -> IntArray:
-    return surface_facets(mesh, load.region, what="region of a PressureLoad")
-
 
 def _cliques(points: Points, cells: IntArray, couplings: Sequence[IntArray]) -> tuple[Any, Any]:
     """Node sets that couple: those of the points, of the cells (for mass and surface loads), and of actuators."""
@@ -344,11 +304,8 @@ def _cliques(points: Points, cells: IntArray, couplings: Sequence[IntArray]) -> 
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), nodes.astype(np.int32)
 
 
-def _constrained(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, bool, tuple[Claim, ...]]:
-    """Held unknowns (n, 3), whether some node is held in part only, and each support with its nodes.
-
-    With them stands the first unknown, if any, that was held before: such a support may not move.
-    """
+def _constrained(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, tuple[Claim, ...]]:
+    """Constrained unknowns (n, 3), and the claim of each support."""
     mesh = spec.mesh
     constrained = np.zeros((mesh.node_count, 3), bool)
     listed: list[Claim] = []
@@ -358,6 +315,5 @@ def _constrained(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, 
         nodes = support.region.nodes(mesh.points, what=f"support of {spec.name!r}")
         listed.append(claimed(support, nodes, constrained))
     if constrained.all():
-        raise InputError(f"every node of {spec.name!r} is held: nothing can move; shrink the clamp or the supports")
-    partly = constrained.any(axis=1) & ~constrained.all(axis=1)
-    return constrained, bool(partly.any()), tuple(listed)
+        raise InputError(f"every node of {spec.name!r} is constrained; shrink the clamp or the supports")
+    return constrained, tuple(listed)

@@ -164,9 +164,7 @@ def patch_pressures(q, dx, start, ptr, nodes, G, weight, material, laws, table, 
 def patch_stiffness(
     q, start, ptr, nodes, G, weight, material, laws, table, pressure, ends, local, pairs, grain_pairs, scale, values
 ):
-    """Blocks W U″ gₐ gᵦᵀ, g = Σ w cof F G / W, of the patches, and −w π [F (Gₐ × Gᵦ)]ₓ of their grains, added to
-    `values`.
-    """
+    """Add W U″ gₐ gᵦᵀ, g = Σ w cof F G / W, of the patches, and −w π [F (Gₐ × Gᵦ)]ₓ of their grains, to `values`."""
     F, C = np.empty((3, 3)), np.empty((3, 3))
     widest = 0
     for p in range(material.shape[0]):

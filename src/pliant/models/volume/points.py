@@ -8,7 +8,7 @@ of a point are sorted, so that the pairs (a ≥ b) of a point are blocks of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from pliant.mesh.quadrature import gauss
 from pliant.models.volume.smoothing import Domains, edge_domains, star_domains
 
 AntiLocking = bool | Literal["volume"]
+PointArrays = tuple[IndexArray, IntArray, FloatArray, FloatArray, IntArray, IntArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +30,7 @@ class Points:
     """Integration points of a body, p of them.
 
     `ptr` (p+1,), `nodes` (k,) and `gradients` (k, 3) in 1/m are a compressed list by point; `weight` (p,) in m³;
-    `part` and `material` (p,). `owner_point`, `owner_cell`, `owner_volume` (j,) say which cells a point speaks for,
-    in m³.
+    `part` and `material` (p,). `owner_point`, `owner_cell`, `owner_volume` (j,) are the cells of each point, in m³.
     """
 
     ptr: IndexArray
@@ -48,9 +48,14 @@ class Points:
         """Number of points."""
         return len(self.weight)
 
+    @property
+    def arrays(self) -> PointArrays:
+        """What kernels read: ptr, nodes, gradients, weight, part and material."""
+        return self.ptr, self.nodes, self.gradients, self.weight, self.part, self.material
+
 
 def build_points(mesh: Mesh, material: IntArray, *, anti_locking: AntiLocking) -> Points:
-    """The integration points of `mesh` with a material number for each cell (m,).
+    """The integration points of `mesh` with a material index for each cell (m,).
 
     Anti-locking: tet4 smoothed over edges (shear) and edge stars (volume); hex8 with the volume part on the mean of the
     cell; tet10 as it is, being of degree 2. "volume" leaves the shear of tet4 to its cells.
@@ -104,10 +109,10 @@ def _gauss_points(mesh: Mesh, gradients: FloatArray, weights: FloatArray, materi
 def _smoothed(mesh: Mesh, gradients: FloatArray, domains: Domains, material: IntArray, part: Part) -> Points:
     """Points on smoothing domains: volume-weighted means of the cells' gradients (m, 4, 3)."""
     weight = sum_by(domains.domain, domains.volume, int(domains.domain.max()) + 1)
-    share = domains.volume / weight[domains.domain]
+    fraction = domains.volume / weight[domains.domain]
     keys = (domains.domain[:, None] * np.int64(mesh.node_count) + mesh.cells[domains.cell]).ravel()
     unique, position = np.unique(keys, return_inverse=True)
-    spread = (share[:, None, None] * gradients[domains.cell]).reshape(-1, 3)
+    spread = (fraction[:, None, None] * gradients[domains.cell]).reshape(-1, 3)
     summed = np.stack([sum_by(position, spread[:, axis], len(unique)) for axis in range(3)], axis=1)
     owner = unique // mesh.node_count
     of_domain = np.empty(len(weight), np.int32)
@@ -126,14 +131,7 @@ def _smoothed(mesh: Mesh, gradients: FloatArray, domains: Domains, material: Int
 
 
 def _joined(first: Points, second: Points) -> Points:
+    shifted = replace(second, ptr=first.ptr[-1] + second.ptr[1:], owner_point=first.count + second.owner_point)
     return Points(
-        ptr=np.concatenate([first.ptr, first.ptr[-1] + second.ptr[1:]]),
-        nodes=np.concatenate([first.nodes, second.nodes]),
-        gradients=np.concatenate([first.gradients, second.gradients]),
-        weight=np.concatenate([first.weight, second.weight]),
-        part=np.concatenate([first.part, second.part]),
-        material=np.concatenate([first.material, second.material]),
-        owner_point=np.concatenate([first.owner_point, first.count + second.owner_point]),
-        owner_cell=np.concatenate([first.owner_cell, second.owner_cell]),
-        owner_volume=np.concatenate([first.owner_volume, second.owner_volume]),
+        **{f.name: np.concatenate([getattr(first, f.name), getattr(shifted, f.name)]) for f in fields(Points)}
     )

@@ -16,12 +16,10 @@ if TYPE_CHECKING:
 
 
 def cell_stress(model: VolumeModel, q: FloatArray) -> FloatArray:
-    """Mean Cauchy stress of each cell, (m, 3, 3), Pa, from the points that speak for it."""
+    """Mean Cauchy stress of each cell, (m, 3, 3), Pa, from its integration points."""
     p = model.points
     stress = np.empty((p.count, 3, 3))
-    assembly.point_stresses(
-        writable(q), p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material, model.laws, model.table, stress
-    )
+    assembly.point_stresses(writable(q), *p.arrays, model.laws, model.table, stress)
     if model.split is not None:
         x = writable(q)
         pressure = model.split.patches.pressures(x, np.zeros_like(x))
@@ -35,27 +33,14 @@ def cell_strain(model: VolumeModel, q: FloatArray) -> FloatArray:
     gradients, weights = cell_gradients(mesh)
     mean = np.einsum("mqki,mq->mki", gradients, weights / weights.sum(axis=1, keepdims=True))
     F = np.einsum("mki,mkj->mij", q[mesh.cells], mean)
-    strain: FloatArray = 0.5 * (np.einsum("mki,mkj->mij", F, F) - np.eye(3))
-    return strain
+    return np.asarray(0.5 * (np.einsum("mki,mkj->mij", F, F) - np.eye(3)))
 
 
 def cell_energy(model: VolumeModel, q: FloatArray) -> FloatArray:
     """Elastic energy of each cell, (m,), J; they sum to the energy of the body."""
     p = model.points
     density = np.empty(p.count)
-    assembly.internal_forces(
-        writable(q),
-        p.ptr,
-        p.nodes,
-        p.gradients,
-        p.weight,
-        p.part,
-        p.material,
-        model.laws,
-        model.table,
-        np.zeros_like(q),
-        density,
-    )
+    assembly.internal_forces(writable(q), *p.arrays, model.laws, model.table, np.zeros_like(q), density)
     if model.split is not None:
         density[model.split.of_patch] = model.split.patches.densities(writable(q))
     return sum_by(p.owner_cell, p.owner_volume * density[p.owner_point], model.mesh.cell_count)
@@ -75,14 +60,13 @@ def node_mean(model: VolumeModel, cell_values: FloatArray) -> FloatArray:
 def von_mises(stress: FloatArray) -> FloatArray:
     """Von Mises stress (…) in Pa of Cauchy stresses (…, 3, 3)."""
     deviator = stress - np.trace(stress, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) / 3.0
-    equivalent: FloatArray = np.sqrt(1.5 * np.sum(deviator**2, axis=(-2, -1)))
-    return equivalent
+    return np.asarray(np.sqrt(1.5 * np.sum(deviator**2, axis=(-2, -1))))
 
 
 def _by_cell(model: VolumeModel, point_values: FloatArray) -> FloatArray:
-    """Mean over the points of each cell, by the volume they speak for in it; parts of the energy add up."""
+    """Mean over the points of each cell, weighted by their volume in it; parts of the energy add up."""
     p = model.points
     volume = model.mesh.cell_volumes()
-    share = p.owner_volume / volume[p.owner_cell]
-    columns = [sum_by(p.owner_cell, share * c[p.owner_point], len(volume)) for c in point_values.T]
+    fraction = p.owner_volume / volume[p.owner_cell]
+    columns = [sum_by(p.owner_cell, fraction * c[p.owner_point], len(volume)) for c in point_values.T]
     return np.stack(columns, axis=1)

@@ -1,13 +1,13 @@
-"""Straight pieces between points that ride in a volume: what cables and fibres stiffen the body by.
+"""Straight segments between points embedded in a volume: the stiffness that cables and fibres add.
 
-A piece is a vector x₁ − x₀ = Σ cₐ qₐ + (what does not ride on this body). Its second derivatives are blocks
-cₐ cᵦ P for every pair of its nodes, with P = kₙ u uᵀ + kₜ (I − u uᵀ) for a piece of direction u.
+A segment is a vector x₁ − x₀ = Σ cₐ qₐ + (a part from other bodies). Its second derivatives are blocks
+cₐ cᵦ P for every pair of its nodes, with P = kₙ u uᵀ + kₜ (I − u uᵀ) for a segment of direction u.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,13 @@ from pliant.models.volume.barycentric import BarycentricMap
 from pliant.solvers.linear.pattern import BlockPattern
 
 End = tuple[IntArray, FloatArray]
-"""Nodes of a riding point and its weights on them; a weight with its sign where the end of a piece is meant."""
+"""Nodes of an embedded point and its weights on them, with a sign where it is the end of a segment."""
 
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """s pieces over the nodes of one volume: `ptr` (s+1,), `nodes` and `coefficients` are a compressed list by piece,
-    nodes ascending; `positions` are the places of their node pairs in the pattern of the matrix.
+    """s segments over the nodes of one volume: `ptr` (s+1,), `nodes` and `coefficients` are a compressed list by
+    segment, nodes ascending; `positions` are those of their node pairs in the pattern of the matrix.
     """
 
     ptr: IndexArray
@@ -37,7 +37,7 @@ class Segments:
 
     @classmethod
     def of(cls, pieces: Sequence[Sequence[End]]) -> Segments:
-        """Pieces from the signed ends that ride on the volume, one or two each."""
+        """Segments from their signed ends in the volume, one or two each."""
         sets = [_combined(ends) for ends in pieces]
         ptr = np.concatenate([[0], np.cumsum([len(nodes) for nodes, _ in sets])]).astype(np.int64)
         nodes = np.concatenate([nodes for nodes, _ in sets]).astype(np.int32)
@@ -45,39 +45,36 @@ class Segments:
 
     @classmethod
     def between(cls, nodes: IntArray, weights: FloatArray) -> Segments:
-        """The pieces between neighbours of a list of riding points, nodes (k, j) and weights (k, j)."""
+        """The segments between neighbours of a list of embedded points, nodes (k, j) and weights (k, j)."""
         return cls.of([[(nodes[k], -weights[k]), (nodes[k + 1], weights[k + 1])] for k in range(len(nodes) - 1)])
 
     def node_sets(self) -> list[IntArray]:
-        """Nodes of each piece, which its stiffness couples."""
+        """Nodes of each segment, which its stiffness couples."""
         return np.split(self.nodes, self.ptr[1:-1])
 
     def placed(self, pattern: BlockPattern) -> Segments:
-        """The pieces with their places in `pattern`."""
+        """The segments with their positions in `pattern`."""
         return replace(self, positions=pattern.clique_positions(self.ptr, self.nodes)[1])
 
     def add_blocks(self, along: FloatArray, across: FloatArray, units: FloatArray, values: FloatArray) -> None:
-        """Add cₐ cᵦ (along u uᵀ + across (I − u uᵀ)), N/m, of each piece to the blocks `values`."""
+        """Add cₐ cᵦ (along u uᵀ + across (I − u uᵀ)), N/m, of each segment to the blocks `values`."""
         assert self.positions is not None
         add_segment_blocks(self.ptr, self.coefficients, self.positions, along, across, units, values)
 
     def vectors(self, q: FloatArray) -> FloatArray:
-        """x₁ − x₀ of pieces that lie in the volume with both ends, (s, 3), m."""
+        """x₁ − x₀ of segments with both ends in the volume, (s, 3), m."""
         terms = self.coefficients[:, None] * q[self.nodes]
-        vectors: FloatArray = np.add.reduceat(terms, self.ptr[:-1], axis=0)
-        return vectors
+        return np.asarray(np.add.reduceat(terms, self.ptr[:-1], axis=0))
 
     def add_forces(self, along: FloatArray, force: FloatArray) -> None:
-        """Add cₐ × `along` (s, 3), N, of each piece to the nodal forces (n, 3)."""
+        """Add cₐ × `along` (s, 3), N, of each segment to the nodal forces (n, 3)."""
         by_node = np.repeat(along, np.diff(self.ptr), axis=0) * self.coefficients[:, None]
         np.add.at(force, self.nodes, by_node)
 
 
 @dataclass(frozen=True, eq=False)
 class SegmentStiffness(GeometricStiffness):
-    """Σ cₐ cᵦ (along u uᵀ + across (I − u uᵀ)) of `segments` with directions `units` (s, 3); `along` and `across` (s,),
-    N/m.
-    """
+    """Σ cₐ cᵦ (along u uᵀ + across (I − u uᵀ)) of `segments`; directions `units` (s, 3), `along`, `across` (s,) N/m."""
 
     segments: Segments
     along: FloatArray
@@ -93,15 +90,15 @@ def _combined(ends: Sequence[End]) -> End:
     """Distinct nodes, ascending, with the sum of their weights."""
     nodes = np.concatenate([nodes for nodes, _ in ends])
     weights = np.concatenate([weights for _, weights in ends])
-    unique, place = np.unique(nodes, return_inverse=True)
+    unique, index = np.unique(nodes, return_inverse=True)
     summed = np.zeros(len(unique))
-    np.add.at(summed, place, weights)
+    np.add.at(summed, index, weights)
     return unique, summed
 
 
 @kernel
 def add_segment_blocks(ptr, coefficients, positions, along, across, units, values):  # type: ignore[no-untyped-def]
-    """Blocks cₐ cᵦ (along u uᵀ + across (I − u uᵀ)) of each piece, lower pairs in the order of its nodes."""
+    """Blocks cₐ cᵦ (along u uᵀ + across (I − u uᵀ)) of each segment, lower pairs in the order of its nodes."""
     pair = 0
     for s in range(ptr.shape[0] - 1):
         x, y, z = units[s, 0], units[s, 1], units[s, 2]
@@ -124,32 +121,28 @@ def add_segment_blocks(ptr, coefficients, positions, along, across, units, value
 
 @dataclass(frozen=True, eq=False)
 class VolumePieces(Pieces):
-    """Pieces of a cable in a volume; its points are located before the volume is compiled, since its matrix couples
-    their nodes.
-    """
+    """Segments of a cable in a volume, located before it is compiled, since its matrix couples their nodes."""
 
-    segments: Segments | None = None
+    _: KW_ONLY
+    segments: Segments
 
     @classmethod
     def of(
         cls, body: Any, mesh: Mesh, points: FloatArray, ends: Sequence[Ends], what: str, reach: float
     ) -> VolumePieces:
-        """Pieces with `ends` among `points` (p, 3), m, of the `mesh` of `body`."""
+        """Segments with `ends` among `points` (p, 3), m, of the `mesh` of `body`."""
         located = BarycentricMap.of_points(mesh, points, what=what, reach=reach)
         signed = [[(located.nodes[p], sign * located.weights[p]) for p, sign in piece] for piece in ends]
-        return cls(body, points, ends, what, reach, located, Segments.of(signed))
+        return cls(body, points, ends, what, reach, located, segments=Segments.of(signed))
 
     def couplings(self) -> list[IntArray]:
-        """Nodes of each piece."""
-        assert self.segments is not None
+        """Nodes of each segment."""
         return self.segments.node_sets()
 
     def bound(self, model: Any) -> VolumePieces:
-        """The pieces with their blocks in the matrix of the volume."""
-        assert self.segments is not None
+        """The segments with their blocks in the matrix of the volume."""
         return replace(self, segments=self.segments.placed(model.pattern))
 
     def stiffness(self, q: FloatArray, across: FloatArray, units: FloatArray) -> SegmentStiffness:
-        """Blocks of the nodes of each piece."""
-        assert self.segments is not None
+        """Blocks of the nodes of each segment."""
         return SegmentStiffness(self.segments, np.zeros(len(across)), across, units)

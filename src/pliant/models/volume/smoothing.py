@@ -19,12 +19,11 @@ from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
 _EDGES = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+"""The edges of a tetrahedron by its corners."""
 
 
 class Domains(NamedTuple):
-    """Smoothing domains as pairs: cell `cell[k]` gives the share `volume[k]` (m³) of its volume to domain
-    `domain[k]`.
-    """
+    """Smoothing domains as pairs: cell `cell[k]` gives `volume[k]` (m³) of its volume to domain `domain[k]`."""
 
     domain: IndexArray
     cell: IndexArray
@@ -50,13 +49,13 @@ def star_domains(points: FloatArray, cells: IntArray, volumes: FloatArray, mater
 
 
 def _edges(cells: IntArray, material: IntArray) -> tuple[IndexArray, IndexArray]:
-    """Distinct (edge, material) pairs: their end nodes (e, 2) and their numbers by cell (m, 6)."""
+    """Distinct (edge, material) pairs: their end nodes (e, 2) and their indices by cell (m, 6)."""
     pairs = np.sort(cells[:, _EDGES].astype(np.int64), axis=2)
     node_count = int(cells.max()) + 1
     keys = (material.astype(np.int64)[:, None] * node_count + pairs[:, :, 0]) * node_count + pairs[:, :, 1]
-    unique, number = np.unique(keys, return_inverse=True)
+    unique, index = np.unique(keys, return_inverse=True)
     ends = np.stack([unique // node_count % node_count, unique % node_count], axis=1)
-    return ends, number.reshape(keys.shape)
+    return ends, index.reshape(keys.shape)
 
 
 @kernel

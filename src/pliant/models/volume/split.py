@@ -16,8 +16,8 @@ from pliant.solvers.linear.pattern import BlockPattern
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Points of a body sorted: `shape` are those taken as they are, with the `positions` of their blocks; `of_patch`
-    (p,) says which of the body's points are `patches`, whose energy is a function of their volume.
+    """Points of a body in two groups: `shape`, integrated one by one, with the `positions` of their blocks, and
+    `patches`, whose energy is a function of their volume; `of_patch` (p,) marks the body's points that are patches.
     """
 
     shape: Points
@@ -35,13 +35,13 @@ class Split:
         laws: IntArray,
         table: FloatArray,
     ) -> Split:
-        """Patches that have the volume of the cells that their points speak for."""
+        """Patches that have the volume of the cells of their points."""
         of_patch = volume_points(points, laws)
         grains = build_points(mesh, cell_materials, anti_locking=False)
-        number = np.where(of_patch, np.cumsum(of_patch) - 1, -1)
+        index = np.where(of_patch, np.cumsum(of_patch) - 1, -1)
         of_cell = np.full(mesh.cell_count, -1)
-        spoken = of_patch[points.owner_point]
-        of_cell[points.owner_cell[spoken]] = number[points.owner_point[spoken]]
+        owned = of_patch[points.owner_point]
+        of_cell[points.owner_cell[owned]] = index[points.owner_point[owned]]
         patches = Patches(pattern, grains, of_cell[grains.owner_cell], points.material[of_patch], laws, table)
         return cls(*_shape(points, pattern, of_patch), patches, of_patch)
 
@@ -55,15 +55,12 @@ class Split:
 
 
 def volume_points(points: Points, laws: IntArray) -> BoolArray:
-    """Points (p,) of the volume energy of laws for which that is a function of J alone: the neo-Hookean and the
-    isochoric ones.
-    """
-    found: BoolArray = (points.part == VOLUME) & (laws[points.material] >= NEO_HOOKEAN)
-    return found
+    """Points (p,) of the volume energy of laws that make it a function of J alone: neo-Hookean and isochoric ones."""
+    return np.asarray((points.part == VOLUME) & (laws[points.material] >= NEO_HOOKEAN))
 
 
 def chosen_points(points: Points, which: BoolArray) -> Points:
-    """Some of the points (p,), without the cells that they speak for."""
+    """Some of the points (p,), without their cells."""
     size = np.diff(points.ptr)
     of_node = np.repeat(which, size)
     nobody = np.zeros(0, np.int64)

@@ -1,18 +1,18 @@
-"""A step of a deformable volume in the making: residual and matrix at the displacement found so far."""
+"""A step of a deformable volume: residual and matrix at a displacement."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.model import GeometricStiffness, Residual, StepStart, TrialBase
+from pliant.models.model import GeometricStiffness, Residual, StepStart, Trial
 from pliant.models.volume import assembly
-from pliant.models.volume.constrained_factor import ConstrainedFactor
+from pliant.models.volume.blocks import BlockSystem, ConstrainedFactor
 from pliant.models.volume.free_rotation import free_rotation
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
-"""Held unknowns are in their place within this share of their coordinates."""
+"""Remaining motion below this fraction of the coordinates counts as zero: q + dx is rounded several times."""
 
 
 @dataclass(eq=False)
-class VolumeSystem:
-    """A dx = r of a volume: the blocks `values` (b, 3, 3) of A, r (n, 3) in N, and the motion of held nodes (n, 3).
+class VolumeSystem(BlockSystem):
+    """A dx = r of a volume: the blocks `values` (b, 3, 3) of A, r and the motion of constrained nodes (n, 3).
 
-    A `warped` tangent leaves out the stiffness of stresses. That of a pressure, −p ∂²V/∂q², is then left out as well:
-    in equilibrium the two cancel where a part rotates, and the one without the other pushes it over.
+    A `warped` tangent omits the stiffness of stresses. That of a pressure, −p ∂²V/∂q², is then omitted as well: in
+    equilibrium the two cancel where a part rotates, and one without the other makes it unstable.
     """
 
     model: VolumeModel
@@ -40,51 +40,32 @@ class VolumeSystem:
     constrained_dx: FloatArray | None
     workspace: Workspace
     warped: bool = False
-    elastic: ClassVar[bool] = True
 
     def factorize(self) -> CholeskyFactor | ConstrainedFactor:
         """Numeric factor of A, in the memory of the last one."""
         return self.model.factorize(self.values, out=self.workspace.take(self.model, "factor"))
 
-    def product(self, x: FloatArray) -> FloatArray:
-        """A x at the free unknowns, (n, 3)."""
-        return np.where(self.model.constrained, 0.0, BlockMatrix(self.model.pattern, self.values).matvec(x))
-
-    def add_mass(self, share: float) -> None:
+    def add_mass(self, fraction: float) -> None:
         """A += σ M."""
         typical = float(np.abs(self.diagonal()).mean()) / float(self.model.mass.nodal.mean())
-        self.model.mass.add_to(self.values, share * typical)
-
-    def diagonal(self) -> FloatArray:
-        """Diagonal of A, (n, 3)."""
-        diagonal: FloatArray = np.einsum("nii->ni", self.values[self.model.pattern.diagonal])
-        return diagonal
+        self.model.mass.add_to(self.values, fraction * typical)
 
     def add_stiffness(self, K: GeometricStiffness) -> None:
         """A += K, unless A is warped and K belongs to stresses."""
         if not (self.warped and K.of_stress):
             K.add_to(self.values)
 
-    def release(self, factor: Any) -> None:
-        """Hand the memory of A and of its factor back for the next linear solve."""
-        self.workspace.give(self.model, "factor", factor.factor if isinstance(factor, ConstrainedFactor) else factor)
-        self.workspace.give(self.model, "blocks", self.values)
 
+class NodalTrial(Trial):
+    """A step of a model whose unknowns are the positions q (n, 3), m, of its nodes; v (n, 3), m/s."""
 
-class NodalTrial(TrialBase):
-    """What steps of volumes share: they start from positions q and velocities v (n, 3) of the nodes."""
-
-    def __init__(self, start: StepStart) -> None:
-        q, self._v, self._scheme, self._gravity, self._controls, workspace = start
-        self.dx = np.zeros_like(q)
-        self.load_fraction = 1.0
-        self.workspace = workspace or Workspace()
-        self._q = q
-        self._evaluated: tuple[Any, FloatArray] = (None, q)
+    def __init__(self, model: Any, start: StepStart) -> None:
+        super().__init__(model, start)
+        self._evaluated: tuple[Any, FloatArray] = (None, self._q)
 
     def evaluation_point(self) -> FloatArray:
         """Positions at which forces are evaluated, q + θ dx, (n, 3), m."""
-        if self._evaluated[0] is not self.dx:  # asked for several times; a displacement is replaced, never changed
+        if self._evaluated[0] is not self.dx:  # needed several times; a displacement is replaced, never changed
             self._evaluated = (self.dx, self._q + self._scheme.theta * self.dx)
         return self._evaluated[1]
 
@@ -92,26 +73,22 @@ class NodalTrial(TrialBase):
         """Positions at the end of the step, (n, 3), m."""
         return self._q + self.dx
 
-    def velocities(self) -> FloatArray:
-        """Velocities at the end of the step, (n, 3), m/s."""
-        return self._scheme.next_velocity(self.dx, self._v)
-
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """dx + scale × step, (n, 3), m."""
         return dx + scale * step
 
     def coordinate_scale(self) -> FloatArray:
         """Largest coordinates, (3,), m."""
-        reach: FloatArray = np.abs(self.evaluation_point()).max(axis=0)
-        return reach
+        return np.asarray(np.abs(self.evaluation_point()).max(axis=0))
 
 
 class VolumeTrial(NodalTrial):
-    """One step of a `VolumeModel` from positions q and velocities v (n, 3); see `models.model.Trial`."""
+    """One step of a `VolumeModel`."""
+
+    model: VolumeModel
 
     def __init__(self, model: VolumeModel, start: StepStart) -> None:
-        super().__init__(start)
-        self.model = model
+        super().__init__(model, start)
         self._target = model.prescribed(start.controls)
         scheme = self._scheme
         turns = scheme.dt and scheme.theta == 1.0 and not model.constrained.any() and bool(self._v.any())
@@ -165,12 +142,8 @@ class VolumeTrial(NodalTrial):
         return system, residual
 
     def driven(self, motion: FloatArray) -> VolumeTrial:
-        """The same step with constrained nodes that have to be `motion` (n, 3), m, farther."""
+        """The same step with `motion` (n, 3), m, added to the prescribed motion."""
         return evolve(self, _target=self._target + motion)
-
-    def must_move(self) -> bool:
-        """Whether held nodes are not yet where supports and clamps want them."""
-        return self.remaining_motion() is not None
 
     def _residual(self, x: FloatArray, energy: float, internal: FloatArray, *, damped: bool = True) -> Residual:
         """Residual from the internal forces (n, 3), N, at the evaluation point x, with stiffness-proportional damping
@@ -201,12 +174,12 @@ class VolumeTrial(NodalTrial):
         return K
 
     def remaining_motion(self) -> FloatArray | None:
-        """What held unknowns still have to move, zero at free ones; None where nothing has to."""
-        constrained = self.model.constrained_unknowns
-        way = self._target.ravel()[constrained] - self._q.ravel()[constrained]
-        ahead = self.load_fraction * way - self.dx.ravel()[constrained]
-        if not (np.abs(ahead) > ROUNDING * np.abs(self._target.ravel()[constrained])).any():
+        """Motion that constrained nodes still have to make, (n, 3), m, zero at free ones; None where there is none."""
+        chosen = self.model.constrained_unknowns
+        target = self._target.ravel()[chosen]
+        ahead = self.load_fraction * (target - self._q.ravel()[chosen]) - self.dx.ravel()[chosen]
+        if not (np.abs(ahead) > ROUNDING * np.abs(target)).any():
             return None
         motion = np.zeros(self.dx.shape)
-        motion.ravel()[constrained] = ahead
+        motion.ravel()[chosen] = ahead
         return motion

@@ -1,4 +1,4 @@
-"""The deformable volume as a person writes it."""
+"""Definition of deformable volumes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Volume(Body):
     material
         Of every cell that no inclusion claims.
     clamp
-        Nodes held at rest; they are removed from the unknowns.
+        Nodes fixed at rest; they are removed from the unknowns.
     anti_locking
         True: smoothed strains for tet4 and mean dilatation for hex8 (`models.volume.smoothing`), the most accurate up
         to twice the length. "volume": the strains of the cells, but volumes of patches of tet4 and of whole hex8
@@ -89,13 +89,12 @@ class Volume(Body):
         return mesh if position is None else mesh.translated(finite_array("position", position, shape=(3,)))
 
     def pieces(self, points: FloatArray, ends: Sequence[Ends], *, what: str, reach: float = 0.0) -> VolumePieces:
-        """Pieces of a cable with `ends` among `points` (p, 3), m, of the mesh."""
+        """Segments of a cable with `ends` among `points` (p, 3), m, of the mesh."""
         return VolumePieces.of(self, self.mesh, points, ends, what, reach)
 
     def region_points(self, placement: Mesh, region: Any, *, what: str) -> FloatArray:
         """Where the nodes that `region` selects in the mesh as it was made stand, (k, 3), m."""
-        points: FloatArray = placement.points[region.nodes(self.mesh.points, what=what)]
-        return points
+        return np.asarray(placement.points[region.nodes(self.mesh.points, what=what)])
 
     @property
     def materials(self) -> list[Material]:
@@ -103,12 +102,12 @@ class Volume(Body):
         return [self.material, *(material for _, material in self.inclusions)]
 
     def cell_materials(self) -> IntArray:
-        """Number of the material of each cell, (m,), in the order of `materials`."""
+        """Index of the material of each cell, (m,), in the order of `materials`."""
         chosen = np.zeros(self.mesh.cell_count, np.int32)
         centers = self.mesh.points[self.mesh.corner_cells].mean(axis=1)
-        for number, (region, _) in enumerate(self.inclusions, start=1):
+        for index, (region, _) in enumerate(self.inclusions, start=1):
             inside = region.select(centers)
             if not inside.any():
-                raise InputError(f"inclusion {number - 1} of {self.name!r} ({region}) contains the centre of no cell")
-            chosen[inside] = number
+                raise InputError(f"inclusion {index - 1} of {self.name!r} ({region}) contains the centre of no cell")
+            chosen[inside] = index
         return chosen

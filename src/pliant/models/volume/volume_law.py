@@ -8,9 +8,9 @@ from pliant.core.kernels import inline
 from pliant.materials.laws import NEO_HOOKEAN
 
 BARRIER = 100
-"""Code of the barrier among the laws of volume; its one parameter is a modulus, Pa."""
+"""Code of the barrier among the laws of volume, beyond those of materials; its one parameter is a modulus, Pa."""
 UPRIGHT = 0.4
-"""J below which the barrier acts."""
+"""J below which the barrier acts: elements compressed to less than half their volume, near inversion."""
 
 
 @inline

@@ -50,7 +50,7 @@ class ControlPath:
     def _note(self, world: World, state: State, handle: Any, command: Command) -> None:
         maker: Any = world.constraints[world.constraint_index(handle)]
         if command.by_force:
-            self._begin[handle] = float(forces_of(maker.keys[:1], state.keys, state.lam)[0])
+            self._begin[handle] = float(forces_of(maker.stiff_keys[:1], state.keys, state.lam)[0])
             return
         self._begin[handle] = float(maker.displacement(state.q))
         if isinstance(maker, CavityRows):

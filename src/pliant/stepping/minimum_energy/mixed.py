@@ -53,8 +53,7 @@ class MixedBody:
         self.model = model
         split = model.split or Split.by_means(model.points, model.pattern, model.laws, model.table)
         self.patches, self._positions = split.patches, split.positions
-        p = split.shape
-        self._shape = p.ptr, p.nodes, p.gradients, p.weight, p.part, p.material
+        self._shape = split.shape.arrays
         self.cells = _barrier(model) if model.mesh.element == "tet4" else None
 
     def energy(self, q: FloatArray) -> tuple[float, FloatArray]:
@@ -62,7 +61,7 @@ class MixedBody:
         model, x = self.model, writable(q)
         force = np.zeros_like(x)
         density = np.empty(len(self._shape[3]))
-        energy = halved.internal_forces(x, *self._shape, model.laws, model.table, force, density)
+        energy = halved.internal_forces(x, self._shape, model.laws, model.table, force, density)
         energy += sum(bars.add(x, force) for bars in model.fibres)
         energy += self.patches.add_forces(x, force)
         if self.cells is not None:
@@ -97,7 +96,7 @@ class MixedBody:
         model, x = self.model, writable(q)
         values[:] = 0.0
         still = np.zeros_like(x)
-        halved.assemble(x, *self._shape, model.laws, model.table, int(kind), self._positions, 1.0, values, still.copy())
+        halved.assemble(x, self._shape, model.laws, model.table, int(kind), self._positions, 1.0, values, still.copy())
         own = self.expected(x, still)
         if expected is not None and kind is Tangent.EXACT:
             change = expected.stress - own.stress

@@ -1,0 +1,101 @@
+"""What slender bodies share: checks of their material, selection of nodes, and their drawn surface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pliant.core.checks import finite_number, positive, positive_count
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray, IntArray
+from pliant.mesh import regions
+from pliant.mesh.regions import Region
+from pliant.models.beam.section import Section
+from pliant.models.body import Body
+from pliant.models.volume.volume import Rayleigh
+
+NO_DAMPING = Rayleigh()
+
+
+class SlenderBody(Body):
+    """A body with nodes along an axis: a beam or a rod."""
+
+    young: float
+    poisson: float
+    density: float
+    contact_points: int
+
+    slender: ClassVar[bool] = True
+    touches_itself: ClassVar[bool] = True
+
+    def check_material(self) -> None:
+        """Check young, density, poisson and contact_points; an error names the body."""
+        name = self.name
+        positive(f"young of {name!r}", self.young, unit="Pa")
+        positive(f"density of {name!r}", self.density, unit="kg/m³")
+        if not -1.0 < finite_number(f"poisson of {name!r}", self.poisson) <= 0.5:
+            raise InputError(f"poisson of {name!r} must be in (−1, 0.5], got {self.poisson:g}")
+        positive_count(f"contact_points of {name!r}", self.contact_points)
+
+    def check_section(self, section: Any) -> None:
+        """Check that `section` is a cross-section."""
+        if not hasattr(section, "torsion_constant"):
+            raise InputError(f"section of {self.name!r} must be one of pl.sections, got {section!r}")
+
+    def region_points(self, placement: FloatArray, region: Any, *, what: str) -> FloatArray:
+        """Positions, when the world begins, of the nodes that `region` selects, (k, 3), m."""
+        nodes = self.selected(region, what=what)
+        return np.asarray(placement[0] + self._rest_points()[nodes] @ placement[1:].T)
+
+    def selected(self, where: Any, *, what: str) -> IntArray:
+        """Indices of the nodes in a region or in a list of node indices; none for None."""
+        if where is None:
+            return np.zeros(0, np.int32)
+        region = where if isinstance(where, Region) else regions.nodes(where if np.ndim(where) else [where])
+        return region.nodes(self._rest_points(), what=what)
+
+    def _rest_points(self) -> FloatArray:
+        """Nodes in the frame in which the body was made, (n, 3), m."""
+        points: FloatArray = self.node_points  # type: ignore[attr-defined]
+        return points
+
+
+def swept_surface(
+    sections: Sequence[Section], stations: int, every: int
+) -> tuple[tuple[IntArray, FloatArray, FloatArray], IntArray]:
+    """The outlines of `sections`, one for each element, swept along the elements: the element of each point (p,), its
+    fraction of the element (p,), its offset (p, 3) m, and triangles (t, 3), counter-clockwise from outside.
+
+    Every element has a closed surface of its own, so that forks, tapers and open ends need nothing else. It has
+    `stations` outlines, two at least, with each `every`-th point of a round one.
+    """
+    offsets, elements, fractions, triangles, count = [], [], [], [], 0
+    for element, section in enumerate(sections):
+        outline = section.outline()
+        if len(outline) >= 6 * every:  # one with few corners keeps them all
+            outline = outline[::every]
+        around = len(outline)
+        ring = np.column_stack([np.zeros(around), outline])
+        offsets.append(np.concatenate([np.tile(ring, (stations, 1)), np.zeros((2, 3))]))
+        fractions.append(np.concatenate([np.repeat(np.linspace(0.0, 1.0, stations), around), [0.0, 1.0]]))
+        elements.append(np.full(len(offsets[-1]), element, np.int32))
+        triangles.append(count + _closed_triangles(around, stations))
+        count += len(offsets[-1])
+    points = np.concatenate(elements), np.concatenate(fractions), np.concatenate(offsets)
+    return points, np.concatenate(triangles).astype(np.int32)
+
+
+def _closed_triangles(around: int, stations: int) -> IntArray:
+    """Triangles of a closed surface: `stations` rings of `around` points, then the centres of both ends."""
+    index = np.arange(stations * around).reshape(stations, around)
+    a, b = index[:-1], np.roll(index[:-1], -1, axis=1)
+    c, d = np.roll(index[1:], -1, axis=1), index[1:]
+    sides = [np.stack(t, axis=-1).reshape(-1, 3) for t in ((a, b, c), (a, c, d))]
+    first, last = index[0], index[-1]
+    caps = [
+        np.stack([np.full(around, stations * around), np.roll(first, -1), first], axis=1),
+        np.stack([np.full(around, stations * around + 1), last, np.roll(last, -1)], axis=1),
+    ]
+    return np.concatenate([*sides, *caps])
