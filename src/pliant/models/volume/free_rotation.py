@@ -34,25 +34,37 @@ LEAST_ANGLE = 1e-7
 
 class FreeRotation(NamedTuple):
     """The rotation of one step: `displacement` (n, 3), m, of the nodes by it about the centre of mass, the
-    `velocity` (n, 3), m/s, that replaces v in the residual, and the `offset` (n, 3), m/s, of that after the step.
+    `velocity` (n, 3), m/s, that replaces v in the residual, the `offset` (n, 3), m/s, of that after the step, and the
+    angular `moment` (3,), kg·m²/s, about the centre of mass.
     """
 
     displacement: FloatArray
     velocity: FloatArray
     offset: FloatArray
+    moment: FloatArray
+
+    def velocities(self, x: FloatArray, dx: FloatArray, mass: Mass, dt: float) -> FloatArray:
+        """Velocities (n, 3), m/s, after the step to positions x by the displacement dx (n, 3), m.
+
+        δω is found once more, about x: angular momentum then changes by the moment of the forces and by nothing else.
+        """
+        v = dx / dt + self.offset
+        before = mass.apply(self.velocity + self.offset)
+        _restore_moment(x, mass.apply(x), before, mass.nodal, self.moment, v)
+        return v
 
 
 def free_rotation(q: FloatArray, v: FloatArray, mass: Mass, dt: float) -> FreeRotation | None:
     """The rotation of a step of `dt` (s) from positions q and velocities v (n, 3); None where the body hardly turns."""
-    found = FreeRotation(np.empty(q.shape), np.empty(q.shape), np.empty(q.shape))
+    found = FreeRotation(np.empty(q.shape), np.empty(q.shape), np.empty(q.shape), np.zeros(3))
     turned = _free_rotation(q, v, mass.apply(q), mass.apply(v), mass.nodal, dt, LEAST_ANGLE, *found)
     return found if turned else None
 
 
 @kernel
-def _free_rotation(q, v, Mq, Mv, m, h, least, displacement, before, offset):  # type: ignore[no-untyped-def]
+def _free_rotation(q, v, Mq, Mv, m, h, least, displacement, before, offset, L):  # type: ignore[no-untyped-def]
     total = m.sum()
-    c, vc, L = np.zeros(3), np.zeros(3), np.zeros(3)
+    c, vc = np.zeros(3), np.zeros(3)
     for n in range(len(q)):
         for i in range(3):
             c[i] += Mq[n, i] / total
@@ -105,6 +117,33 @@ def _free_rotation(q, v, Mq, Mv, m, h, least, displacement, before, offset):  # 
         for i in range(3):
             displacement[n, i] = y[i] - p[i]
     return True
+
+
+@kernel
+def _restore_moment(x, Mx, p, m, L, v):  # type: ignore[no-untyped-def]
+    """V += δω × (x − c), where δω gives the momenta `p` the angular momentum L about the centre of mass c of x."""
+    total = m.sum()
+    c = np.zeros(3)
+    for n in range(len(x)):
+        for i in range(3):
+            c[i] += Mx[n, i] / total
+    S, inverse = np.zeros((3, 3)), np.zeros((3, 3))
+    r, y, rest = np.empty(3), np.empty(3), L.copy()
+    for n in range(len(x)):
+        for i in range(3):
+            r[i] = x[n, i] - c[i]
+            for j in range(3):
+                S[i, j] += r[i] * (Mx[n, j] - m[n] * c[j])
+        cross(r, p[n], y)
+        rest -= y
+    if _inverse_inertia(S, inverse):
+        w = np.dot(inverse, rest)
+        for n in range(len(x)):
+            for i in range(3):
+                r[i] = x[n, i] - c[i]
+            cross(w, r, y)
+            for i in range(3):
+                v[n, i] += y[i]
 
 
 @inline

@@ -98,8 +98,9 @@ class VolumeTrial(NodalTrial):
 
     def velocities(self) -> FloatArray:
         """Velocities at the end of the step, (n, 3), m/s."""
-        v = super().velocities()
-        return v if self.velocity_offset is None else v + self.velocity_offset
+        if self._rotation is None:
+            return super().velocities()
+        return self._rotation.velocities(self.positions(), self.dx, self.model.mass, self._scheme.dt)
 
     def residual(self) -> Residual:
         """Residual at dx, by a pass over the elements without stiffness."""
