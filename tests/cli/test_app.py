@@ -126,11 +126,11 @@ def test_a_demo_tells_its_files_as_json(pliant, monkeypatch, tmp_path, saved_run
 def test_warmup_reports_its_parts_as_json(pliant, monkeypatch, tmp_path):
     from pliant.cli import warmup
 
-    monkeypatch.setattr(warmup, "PARTS", {"materials": warmup.PARTS["materials"]})
+    monkeypatch.setattr(warmup, "PARTS", {"hybrid systems": warmup.PARTS["hybrid systems"]})
     monkeypatch.setattr(warmup, "_stamp", lambda: tmp_path / "warm")
     code, out, _ = pliant("warmup", "--json", "-")
     assert code == 0
-    assert list(json.loads(out)["parts"]) == ["materials"]
+    assert list(json.loads(out)["parts"]) == ["hybrid systems"]
 
 
 def test_a_published_experiment_as_json(pliant, monkeypatch):

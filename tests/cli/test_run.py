@@ -60,7 +60,7 @@ def test_a_file_may_simulate_by_itself(pliant, tmp_path):
     assert fall == pytest.approx(1e3 * 9.81 * 0.1**2 / 2 * 1.1)  # implicit Euler: n(n + 1)/2 steps of g dt²
     code, _, err = pliant("run", "own.py", "--until", 1)
     assert code == 1
-    assert "--until would change nothing" in err
+    assert "--until would have no effect" in err
 
 
 def test_main_may_return_numbers_a_run_or_nothing(pliant, tmp_path):
@@ -114,7 +114,7 @@ def test_debug_shows_the_traceback_as_well(pliant, tmp_path):
     [
         (["nowhere.py"], "there is no file nowhere.py"),
         (["scene.py", "--set", "yong=1"], "no parameter 'yong'; its parameters are young, push, label, until"),
-        (["scene.py", "--set", "young=soft"], "of another kind"),
+        (["scene.py", "--set", "young=soft"], "of another type"),
         (["scene.py", "--set", "young"], "NAME=VALUE"),
         (["scene.py", "--set", "young=1,2"], "2 values"),
         (["scene.py", "--set", "young=1", "--set", "young=2"], "2 times"),

@@ -216,6 +216,18 @@ def test_bodies_that_overlap_at_the_start_are_refused(thing, text):
         pair_of(block(), thing, place=place, allow_overlap=False)
 
 
+@pytest.mark.parametrize("offset", [(0, 0, 0.02), (0, 0, 0), (0.01, 0, 0.02), (0, 0.003, 0.02)])
+@pytest.mark.parametrize("rigid", [False, True])
+def test_aligned_boxes_that_overlap_are_refused(offset, rigid):
+    """Every vertex of one lies on the surface of the other: identical bodies, flush sides."""
+    size = np.ptp(block().mesh.points, axis=0)
+    place = np.array(offset, float)
+    other = pl.RigidBody.box(size=size, mass=1.0, position=0.5 * size) if rigid else block(name="other")
+    depth = 1e3 * (size - place).min()
+    with pytest.raises(InputError, match=f"overlaps '{other.name}' by {depth:.3g} mm"):
+        pair_of(block(), other, place=place, allow_overlap=False)
+
+
 @pytest.mark.parametrize("case", ["soft–plane", "soft–soft", "ball–plane"])
 def test_bodies_that_stand_apart_or_touch_are_welcome(case):
     first, second, place = CASES[case]()

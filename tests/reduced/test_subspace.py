@@ -218,7 +218,7 @@ def test_curved_subspaces_say_what_they_need():
     with pytest.raises(pl.InputError, match="curvature"):
         replace(good, curvature=good.curvature[:, :3])
     free, _, _ = bar(held=False)
-    with pytest.raises(pl.InputError, match="for bodies that are held"):
+    with pytest.raises(pl.InputError, match="a curved subspace needs supports"):
         reduced(free, [replace(arched(free), body=free.models[0].spec)])
 
 

@@ -263,7 +263,7 @@ def test_surfaces_and_rigid_bodies_follow_the_state(beam, open_viewer):
     viewer = open_viewer(world)
     until(lambda: viewer.state.time > 0.05)
     viewer.pause()
-    viewer._ask()
+    viewer.ask()
     until(lambda: not viewer._redraw)
     state = viewer.state
     skin, solid = viewer._scene_view._skins[0], viewer._scene_view._solids[1]

@@ -15,16 +15,16 @@ import pytest
 import pliant as pl
 from pliant.models.rigid import Waypoints
 from pliant.viewer import zoo
-from pliant.viewer.dragging import Dragged, materials_of, stiffened
+from pliant.viewer.dragging import DraggedMotion
 from pliant.viewer.driver import Driver
 from pliant.viewer.hybrid_subject import FinishedError
-from pliant.viewer.live import open_viewer
+from pliant.viewer.live import loaded, open_viewer, opened, thing_of
 from pliant.viewer.pace import Pace
 from pliant.viewer.panel import strip_html
+from pliant.viewer.properties import materials_of, stiffened
 from pliant.viewer.recording_panel import png_bytes
 from pliant.viewer.simulation import LiveSimulation
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand
-from pliant.viewer.view_input import loaded, opened, thing_of
 from pliant.viewer.viewer import check_port
 from pliant.viewer.world_subject import WorldSubject, inferred_tip
 from scenes import swinging_bar
@@ -148,13 +148,13 @@ def test_an_obstacle_is_dragged_through_shapes_and_a_recording_of_them_is_played
 
 
 def test_a_step_that_failed_is_dragged_again():
-    motion = Dragged()
-    motion.go(0.0, 0.1, np.array([1.0, 0, 0]))
-    motion.go(0.1, 0.2, np.array([2.0, 0, 0]))
-    motion.go(0.1, 0.2, np.array([1.5, 0, 0]))
+    motion = DraggedMotion()
+    motion.move(0.0, 0.1, np.array([1.0, 0, 0]))
+    motion.move(0.1, 0.2, np.array([2.0, 0, 0]))
+    motion.move(0.1, 0.2, np.array([1.5, 0, 0]))
     assert motion.recorded().times == pytest.approx([0.0, 0.1, 0.2])
     assert motion(0.2)[0] == pytest.approx([1.5, 0, 0])
-    motion.go(0.1, 0.2, np.array([1.0, 0, 0]))
+    motion.move(0.1, 0.2, np.array([1.0, 0, 0]))
     assert motion.recorded().times == pytest.approx([0.0, 0.1])
 
 
@@ -236,8 +236,8 @@ def test_waypoints_rest_before_and_after_and_are_checked():
 
 
 def test_a_drag_begins_where_it_rested():
-    drag = Dragged()
-    drag.go(1.0, 1.1, np.array([0.1, 0.0, 0.0]))
+    drag = DraggedMotion()
+    drag.move(1.0, 1.1, np.array([0.1, 0.0, 0.0]))
     assert [drag(t)[0][0] for t in (0.5, 1.0, 1.05, 1.1, 2.0)] == pytest.approx([0.0, 0.0, 0.05, 0.1, 0.1])
     drag.reset()
     assert not drag.moved
@@ -351,7 +351,7 @@ def test_one_drives_and_the_others_watch():
     assert "You (browser 1) drive" in texts[1]
     assert "Browser 1 drives" in texts[2]
     assert [button.visible for _, button in driver._notes.values()] == [False, True]
-    driver.take(2)
+    driver.take_over(2)
     slider.browser_sets(2, 4.0, two)
     assert (driver.value(slider), acts) == (4.0, [3.0, 4.0])
     server.go(two)
@@ -401,7 +401,7 @@ def test_files_of_another_version_and_others_are_refused(tmp_path):
         with pytest.raises(pl.InputError, match=message):
             loaded(path)
     np.savez(path, header=np.array(json.dumps({"format": "pliant world 1"})))
-    with pytest.raises(pl.InputError, match="lacks what this version"):
+    with pytest.raises(pl.InputError, match="this version of Pliant expects is missing"):
         loaded(path)
     (tmp_path / "text.npz").write_text("hello")
     with pytest.raises(pl.InputError, match="not a saved world or run"):

@@ -72,8 +72,8 @@ class BaseDrive(TwoWayActuator):
 
 @dataclass(frozen=True, eq=False)
 class BaseDriveRows(DriveRow):
-    """The row of one base, with the initial pose `start` (4, 3); column 0 of `axes` (3, 3) is its direction, world
-    axes.
+    """The row of one base: initial pose `start` (4, 3); the first column of `axes` (3, 3), world axes, is its
+    direction.
     """
 
     start: FloatArray = UNBOUND

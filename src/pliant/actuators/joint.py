@@ -149,13 +149,9 @@ class JointRows(ActuatorRows):
         base = models[indices[1]].initial()[0] if len(indices) > 1 else WORLD
         point = finite_array("point", spec.point, shape=(3,)) if spec.turns else pose[0]
         return replace(
-            self,
-            indices=indices,
-            frame=_frame(base[1:].T @ unit_vector("axis", spec.axis)),
-            local=pose[1:].T @ (point - pose[0]),
-            anchor=base[1:].T @ (point - base[0]),
-            turn=base[1:].T @ pose[1:],
-        )
+            self, indices=indices, frame=_frame(base[1:].T @ unit_vector("axis", spec.axis)),
+            local=pose[1:].T @ (point - pose[0]), anchor=base[1:].T @ (point - base[0]), turn=base[1:].T @ pose[1:],
+        )  # fmt: skip
 
     def constrains(self, index: int) -> bool:
         """Whether the joint constrains body `index`."""

@@ -124,15 +124,10 @@ class LayerRows(DriveRow):
         _, flat = model.pattern.clique_positions(width * np.arange(len(nodes) + 1), nodes.ravel())
         weight = weights.ravel() / self.spec.thickness
         return replace(
-            self,
-            index=index,
-            nodes=np.ascontiguousarray(nodes, np.int32),
-            g=ranked @ _tangents(self.spec.normal).T,
-            weight=weight,
-            positions=flat.reshape(len(nodes), -1),
-            rest_area=float(weight.sum()),
+            self, index=index, nodes=np.ascontiguousarray(nodes, np.int32), g=ranked @ _tangents(self.spec.normal).T,
+            weight=weight, positions=flat.reshape(len(nodes), -1), rest_area=float(weight.sum()),
             block_count=model.pattern.block_count,
-        )
+        )  # fmt: skip
 
     def area(self, q: FloatArray) -> float:
         """Area of the layer with its body at q (n, 3) m, m²."""

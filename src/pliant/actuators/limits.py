@@ -59,8 +59,8 @@ class Limits:
     def law(
         self, command: Command, interval: float, displacement: Callable[[], float], force: Callable[[], float]
     ) -> tuple[int, float, float, float]:
-        """Law, bounds and target of the row for `command` in a step of `interval` (s); δ and λ at the start of the
-        step are evaluated only where a rate is limited.
+        """Law, bounds and target for `command` in `interval` (s); δ and λ at its start are evaluated for rate limits
+        only.
         """
         change, force_change = largest_change(self.rate, interval), largest_change(self.force_rate, interval)
         lam = force() if force_change < np.inf else 0.0

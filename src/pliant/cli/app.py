@@ -8,8 +8,15 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.errors import EXIT_CODES, Warnings, tell
-from pliant.cli.names import bench_names, demo_names, experiment_names, kind_names, robot_names, shown_names
+from pliant.cli.errors import EXIT_CODES, Warnings, report_error
+from pliant.cli.names import (
+    complete_bench,
+    complete_demo,
+    complete_experiment,
+    complete_kind,
+    complete_robot,
+    complete_view,
+)
 from pliant.cli.output import Output
 
 app = typer.Typer(
@@ -21,6 +28,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 Json = Annotated[Path | None, typer.Option(help="File for the result as JSON; - for standard output.")]
+Port = Annotated[int | None, typer.Option(help="Port; 0 for any free one. Without it, the first free from 8080.")]
+NoOpen = Annotated[bool, typer.Option("--no-open", "--no-browser", help="Do not open a browser.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="NAME=VALUE for a parameter of the file: a plain value assigned at its top level."),
@@ -29,16 +38,16 @@ Settings = Annotated[
 
 def main() -> None:
     """Run the command line. An error is one red paragraph and an exit code; a traceback is for --debug alone."""
-    told = Warnings()
+    warned = Warnings()
     options = sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
     debug = "--debug" in options
-    arguments = [one for one in options if one != "--debug"] + sys.argv[1 + len(options) :]
+    arguments = [option for option in options if option != "--debug"] + sys.argv[1 + len(options) :]
     try:
         app(args=arguments)
     except (Exception, KeyboardInterrupt) as error:
-        sys.exit(tell(error, debug=debug))
+        sys.exit(report_error(error, debug=debug))
     finally:
-        told.end()
+        warned.end()
 
 
 def _version(wanted: bool) -> None:
@@ -78,10 +87,10 @@ def warmup(json: Json = None) -> None:
 @app.command()
 def demo(
     name: Annotated[
-        str, typer.Argument(help="Which demo; without it, the list of them.", autocompletion=demo_names)
+        str, typer.Argument(help="Which demo; without it, the list of them.", autocompletion=complete_demo)
     ] = "",
     out: Annotated[Path, typer.Option(help="Folder for the picture, the page and the run.")] = Path("out"),
-    no_open: Annotated[bool, typer.Option("--no-open", "--no-browser", help="Do not open the page.")] = False,
+    no_open: NoOpen = False,
     json: Json = None,
 ) -> None:
     """Run a demonstration and write a picture and a web page of it."""
@@ -93,7 +102,7 @@ def demo(
 @app.command()
 def new(
     path: Annotated[Path, typer.Argument(help="File to write, such as scene.py.")],
-    kind: Annotated[str, typer.Option(help="grasp, inverse, chamber or own.", autocompletion=kind_names)] = "grasp",
+    kind: Annotated[str, typer.Option(help="grasp, inverse, chamber or own.", autocompletion=complete_kind)] = "grasp",
     force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
     json: Json = None,
 ) -> None:
@@ -129,8 +138,7 @@ def run(
 def sweep(
     scene: Annotated[Path, typer.Argument(help="A scene file, as `pliant run` takes it.")],
     set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="NAME=A,B,C or NAME=FIRST:LAST:COUNT; several make a grid."),
+        list[str] | None, typer.Option("--set", help="NAME=A,B,C or NAME=FIRST:LAST:COUNT; several make a grid.")
     ] = None,
     cases: Annotated[Path | None, typer.Option(help="CSV file with a line of parameters for each case.")] = None,
     until: Annotated[float | None, typer.Option(help="End of each simulation, s.")] = None,
@@ -150,10 +158,8 @@ def sweep(
 @app.command()
 def play(
     recorded: Annotated[Path, typer.Argument(metavar="RUN.npz", help="A saved run.")],
-    port: Annotated[
-        int | None, typer.Option(help="Port; 0 for any free one. Without it, the first free from 8080.")
-    ] = None,
-    no_open: Annotated[bool, typer.Option("--no-open", "--no-browser", help="Do not open a browser.")] = False,
+    port: Port = None,
+    no_open: NoOpen = False,
     json: Json = None,
 ) -> None:
     """Play a saved run in the browser until Ctrl-C."""
@@ -217,7 +223,7 @@ def mesh(
 @app.command()
 def bench(
     name: Annotated[
-        str, typer.Argument(help="Which benchmark; without it, the list of them.", autocompletion=bench_names)
+        str, typer.Argument(help="Which benchmark; without it, the list of them.", autocompletion=complete_bench)
     ] = "",
     data: Annotated[Path | None, typer.Option(help="Folder with the meshes of the side-by-side comparison.")] = None,
     json: Json = None,
@@ -233,7 +239,7 @@ def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            help="Which published experiment; without it, the list of them.", autocompletion=experiment_names
+            help="Which published experiment; without it, the list of them.", autocompletion=complete_experiment
         ),
     ] = "",
     full: Annotated[bool, typer.Option("--full", help="The published size where that takes longer.")] = False,
@@ -254,7 +260,7 @@ def reduce(
     robot: Annotated[
         str,
         typer.Argument(
-            help="A robot of the zoo (finger, trunk, spine…), or a saved world (.npz).", autocompletion=robot_names
+            help="A robot of the zoo (finger, trunk, spine…), or a saved world (.npz).", autocompletion=complete_robot
         ),
     ],
     out: Annotated[Path, typer.Option(help="File for the reduced world.")],
@@ -283,15 +289,13 @@ def view(
         typer.Argument(
             help="A robot of the zoo, a saved world or run (.npz), or a SCENE.py.",
             metavar="[ROBOT|FILE]",
-            autocompletion=shown_names,
+            autocompletion=complete_view,
         ),
     ] = "finger",
     set_: Settings = None,
-    port: Annotated[
-        int | None, typer.Option(help="Port; 0 for any free one. Without it, the first free from 8080.")
-    ] = None,
+    port: Port = None,
     host: Annotated[str, typer.Option(help="Address to serve; 0.0.0.0 lets other machines connect.")] = "127.0.0.1",
-    no_browser: Annotated[bool, typer.Option("--no-browser", "--no-open", help="Do not open a browser.")] = False,
+    no_open: NoOpen = False,
     screenshot: Annotated[
         Path | None, typer.Option(help="Write a picture of the page here and stop (needs Chromium).")
     ] = None,
@@ -301,6 +305,6 @@ def view(
     from pliant.cli.view import show_view
 
     show_view(
-        Output(json), what, port=port, host=host, open_browser=not no_browser, screenshot=screenshot,
+        Output(json), what, port=port, host=host, open_browser=not no_open, screenshot=screenshot,
         settings=set_ or [],
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""How the command line fails: one readable paragraph and an exit code; with --debug, the whole traceback."""
+"""Errors and warnings of the command line: one paragraph and an exit code; with --debug, the whole traceback."""
 
 from __future__ import annotations
 
@@ -15,24 +15,22 @@ from pliant.core.errors import PliantError, PliantWarning
 
 OK, FAILED, USAGE, DEFECT, INTERRUPTED = 0, 1, 2, 3, 130
 EXIT_CODES: dict[int, str] = {
-    OK: "all went well",
-    FAILED: "it could not be done, and the message says why",
-    USAGE: "a command or an option is not known or incomplete",
+    OK: "success",
+    FAILED: "the command failed for the reason in its message",
+    USAGE: "an unknown or incomplete command or option",
     DEFECT: "an error in Pliant itself",
     INTERRUPTED: "stopped from the keyboard",
 }
-"""What the exit codes of the command mean."""
-
-
+"""Meaning of the exit codes."""
 _NUMBER = re.compile(r"[-+]?\d[\d.eE+-]*")
 
 
 class SceneFileError(PliantError):
-    """Something in a person's scene file failed; the message names the line."""
+    """A scene file failed; the message names the line."""
 
 
-def tell(error: BaseException, *, debug: bool) -> int:
-    """Print what went wrong on standard error and return the exit code."""
+def report_error(error: BaseException, *, debug: bool) -> int:
+    """Print an error on standard error and return the exit code."""
     console = Console(stderr=True)
     if debug:
         text = "".join(traceback.format_exception(error)).rstrip()
@@ -48,15 +46,15 @@ def tell(error: BaseException, *, debug: bool) -> int:
     advice = "" if debug else ", and run it again with --debug to see the whole traceback"
     _paragraph(
         console,
-        f"an error that Pliant did not foresee: {type(error).__name__}: {error}{where}. This is a defect: please "
+        f"unexpected error: {type(error).__name__}: {error}{where}. This is a defect: please "
         f"report it with the output of `pliant info`{advice}.",
     )
     return DEFECT
 
 
 class Warnings:
-    """Warnings as one line each, in place of Python's two with the path of a source file; of those that differ in their
-    numbers alone, the first is told and the others are counted.
+    """Prints warnings as one line each, without the path of a source file. Of warnings that differ only in their
+    numbers the first is printed and the others are counted.
     """
 
     def __init__(self) -> None:
@@ -65,7 +63,7 @@ class Warnings:
         warnings.showwarning = self._show
 
     def end(self) -> None:
-        """Say how many were not told."""
+        """Print how many were suppressed."""
         more = sum(count - 1 for count in self._counts.values())
         if more:
             self._print(f"{more} more warning{'s' if more > 1 else ''} of the same kind")

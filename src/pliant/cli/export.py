@@ -54,7 +54,7 @@ def check_kind(file: Path) -> None:
 def saved_run(source: Path) -> Any:
     """The run in a file that `Run.save` wrote."""
     from pliant.record import Run
-    from pliant.viewer.view_input import loaded
+    from pliant.viewer.live import loaded
 
     if source.suffix == ".py":
         raise InputError(f"{source} is a scene file: run it first, pliant run {source} --out {source.stem}.npz")

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from rich.table import Table
 
 from pliant.cli.output import Output
-from pliant.cli.warmup import is_warm
+from pliant.cli.warmup import core_count, is_warm
 from pliant.core.kernels import cache_folder
 
 EXTRAS: dict[str, tuple[str, ...]] = {
@@ -34,7 +34,7 @@ def facts() -> dict[str, str]:
         "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
         **versions,
         "BLAS": _blas(),
-        "cores": f"{_core_count()} usable of {os.cpu_count()}",
+        "cores": f"{core_count()} usable of {os.cpu_count()}",
         "kernels": f"{kernels} compiled functions, {warm}",
         "kernel cache": str(cache_folder()),
     }
@@ -66,7 +66,3 @@ def _blas() -> str:
         if pool["user_api"] == "blas"
     }
     return "; ".join(sorted(found)) or "none found"
-
-
-def _core_count() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)

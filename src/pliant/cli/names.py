@@ -1,53 +1,39 @@
-"""Names that the shell completes: of demos, benchmarks, experiments, robots and kinds of scene files."""
+"""Completion in the shell: names of demos, benchmarks, experiments, robots and kinds of scene files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pliant.cli.checkout import checkout_names
+from pliant.cli.new import KINDS
 
 
-def demo_names(incomplete: str) -> list[str]:
-    """Demos that begin with `incomplete`."""
-    return _beginning(checkout_names("demos", "DEMOS"), incomplete)
+def one_body_robots() -> list[str]:
+    """Robots of `pl.robots` that have one body."""
+    from pliant import robots
+
+    several = ("gripper", "membrane", "pneumatic_gripper")
+    return sorted(name for name in robots.__all__ if name.islower() and name not in several)
 
 
-def bench_names(incomplete: str) -> list[str]:
-    """Benchmarks that begin with `incomplete`."""
-    return _beginning(checkout_names("benchmarks.tasks", "BENCHES"), incomplete)
-
-
-def experiment_names(incomplete: str) -> list[str]:
-    """Published experiments that begin with `incomplete`."""
-    return _beginning(checkout_names("experiments", "EXPERIMENTS"), incomplete)
-
-
-def kind_names(incomplete: str) -> list[str]:
-    """Kinds of scene files that begin with `incomplete`."""
-    from pliant.cli.new import KINDS
-
-    return _beginning(KINDS, incomplete)
-
-
-def robot_names(incomplete: str) -> list[str]:
-    """Robots of one body that begin with `incomplete`."""
-    return _beginning(robots(), incomplete)
-
-
-def shown_names(incomplete: str) -> list[str]:
-    """What `pliant view` knows by name that begins with `incomplete`."""
+def _zoo_names() -> list[str]:
     from pliant.viewer.zoo import ZOO
 
-    return _beginning([one.name for one in ZOO], incomplete)
+    return [entry.name for entry in ZOO]
 
 
-def robots() -> list[str]:
-    """Robots of the zoo that have one body."""
-    from pliant import robots as zoo
+def _completion(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Completion from `names()`, which is called only when the shell asks."""
 
-    several = ("gripper", "membrane", "pneumatic_gripper")  # made of more than one body
-    return sorted(name for name in zoo.__all__ if name.islower() and name not in several)
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return complete
 
 
-def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
-    return [name for name in names if name.startswith(incomplete)]
+complete_demo = _completion(lambda: checkout_names("demos", "DEMOS"))
+complete_bench = _completion(lambda: checkout_names("benchmarks.tasks", "BENCHES"))
+complete_experiment = _completion(lambda: checkout_names("experiments", "EXPERIMENTS"))
+complete_kind = _completion(lambda: KINDS)
+complete_robot = _completion(one_body_robots)
+complete_view = _completion(_zoo_names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pliant.cli.names import robots as robot_names
+from pliant.cli.names import one_body_robots
 from pliant.cli.output import Output, check_folder
 from pliant.core.errors import InputError
 
@@ -68,7 +68,7 @@ def _world(name: str) -> Any:
         if not isinstance(loaded, pl.World):
             raise InputError(f"{name} holds a run, not a world: save the world with world.save")
         return loaded
-    zoo = robot_names()
+    zoo = one_body_robots()
     if name not in zoo:
         raise InputError(f"there is no robot {name!r} and no file of that name; robots are {', '.join(zoo)}")
     robot = getattr(robots, name)()

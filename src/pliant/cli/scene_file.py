@@ -1,18 +1,18 @@
 """Scene files: plain Python that `pliant run`, `pliant sweep` and `pliant view` understand.
 
-A scene file is executed from top to bottom; what it leaves behind says what to do, the first of these that it defines:
+A scene file is executed from top to bottom. The first of these names that it defines decides what is done:
 
     main()              is called; it returns a run, measures (numbers by name), both, or nothing
     run                 a `pl.Run`: the file has simulated by itself
-    world or scene      is simulated, with whatever else is there:
+    world or scene      is simulated, with what else the file defines:
         control(t, state)       controls of the step that ends at t, s
         stepper                 default pl.ImplicitEuler(dt=0.01)
         until                   end of the simulation, s; default 1
         callback(state, info)   called after each step
         measure(run)            numbers by name, for tables and sweeps
 
-Its parameters are the plain values assigned at the top level (``young = 0.5e6``): another value is put in their place
-before the file is executed. `__name__` is not "__main__", so what stands under that guard is left alone.
+Its parameters are the plain values assigned at the top level (``young = 0.5e6``); other values replace them before the
+file is executed. `__name__` is not "__main__", so code under that guard does not run.
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ from types import ModuleType
 from typing import Any
 
 from pliant.cli.errors import SceneFileError
-from pliant.core.errors import InputError
+from pliant.core.errors import InputError, PliantError
 
 UNTIL, DT = 1.0, 0.01
-"""End of a simulation and time step where a file gives none, s."""
+"""Default end of a simulation and time step, s."""
 _PLAIN = (bool, int, float, str)
+"""Types of a parameter, and of the items of one that is a tuple or a list."""
 
 
 @dataclass(frozen=True)
 class SceneResult:
-    """What a scene file gave: its `run`, where there is one, and `measures`, numbers by name. `stopped` says why the
-    run ends early.
+    """The `run` of a scene file, where there is one, and its `measures`, numbers by name. `stopped` is the error that
+    ended the run early.
     """
 
     run: Any = None
@@ -57,19 +58,16 @@ class SceneFile:
 
     @classmethod
     def read(cls, path: str | Path) -> SceneFile:
-        """The file at `path`; one that is missing, no text or no Python is an error."""
-        place = Path(path)
-        if not place.is_file():
-            raise InputError(
-                f"there is no file {place}; `pliant new {place.with_suffix('.py')}` writes one to start from"
-            )
+        """The file at `path`; raises where it is missing, no text or no Python."""
+        path = Path(path)
+        if not path.is_file():
+            raise InputError(f"there is no file {path}; `pliant new {path.with_suffix('.py')}` writes an example")
         try:
-            source = place.read_text(encoding="utf-8")
+            file = cls(path, path.read_text(encoding="utf-8"))
         except UnicodeDecodeError as error:
-            raise SceneFileError(f"{place} is not a Python file ({error.reason} at byte {error.start})") from error
-        made = cls(place, source)
-        assert isinstance(made._tree, ast.Module)
-        return made
+            raise SceneFileError(f"{path} is not a Python file ({error.reason} at byte {error.start})") from error
+        assert isinstance(file._tree, ast.Module)  # raises now where the text is no Python
+        return file
 
     @cached_property
     def _tree(self) -> ast.Module:
@@ -84,7 +82,7 @@ class SceneFile:
         return {name: value for name, value, _ in _assignments(self._tree)}
 
     def execute(self, values: Mapping[str, Any] | None = None) -> ModuleType:
-        """Run the file with `values` in place of its parameters, and return what it left behind."""
+        """Execute the file with `values` for its parameters, and return its module."""
         tree = _with_values(self.path, ast.parse(self.source, filename=str(self.path)), values or {})
         module = ModuleType(f"scene_{self.path.stem}")
         module.__file__ = str(self.path)
@@ -92,13 +90,13 @@ class SceneFile:
         folder = str(self.path.resolve().parent)
         if folder not in sys.path:
             sys.path.insert(0, folder)
-        with self.blamed():
+        with self.errors_located():
             exec(compile(tree, str(self.path), "exec"), module.__dict__)
         return module
 
     @contextmanager
-    def blamed(self) -> Iterator[None]:
-        """Errors raised below, as a `SceneFileError` that names the line of this file."""
+    def errors_located(self) -> Iterator[None]:
+        """Turn any error into a `SceneFileError` that names the line of this file."""
         try:
             yield
         except SceneFileError:
@@ -117,16 +115,16 @@ def run_scene(
 ) -> SceneResult:
     """Execute a scene file and simulate what it describes.
 
-    `values` stand in for its parameters; `until` and `dt` (s) for what it says. A simulation that fails or is
-    interrupted after some steps returns what it has, with the reason in `stopped`.
+    `values` replace its parameters, `until` and `dt` (s) its end and time step. A simulation that fails or is
+    interrupted after some steps returns the run so far, with the error in `stopped`.
     """
     module = file.execute(values)
     given = [f"--{name}" for name, value in (("until", until), ("dt", dt)) if value is not None]
     main, run = getattr(module, "main", None), getattr(module, "run", None)
     if callable(main) or _is_run(run):
         if given:
-            raise InputError(f"{file.path} simulates by itself, so {' and '.join(given)} would change nothing")
-        with file.blamed():
+            raise InputError(f"{file.path} simulates by itself, so {' and '.join(given)} would have no effect")
+        with file.errors_located():
             returned = main() if callable(main) else run
         return _measured(file, module, _returned(file, returned))
     return _simulated(file, module, until=until, dt=dt, progress=progress)
@@ -138,7 +136,7 @@ def compiled_world(file: SceneFile, module: ModuleType) -> Any:
 
     world, scene = getattr(module, "world", None), getattr(module, "scene", None)
     if world is None and isinstance(scene, Scene):
-        with file.blamed():
+        with file.errors_located():
             world = scene.compile()
     if not isinstance(world, World):
         raise SceneFileError(
@@ -172,7 +170,7 @@ def _simulated(
 
     end = float(until if until is not None else getattr(module, "until", UNTIL))
     try:
-        with file.blamed():
+        with file.errors_located():
             run = simulate(world, stepper, until=end, control=controlled, callback=keep, progress=progress)
     except (SceneFileError, KeyboardInterrupt) as error:
         partial = recorder.run()
@@ -183,24 +181,24 @@ def _simulated(
 
 
 def _measured(file: SceneFile, module: ModuleType, result: SceneResult) -> SceneResult:
-    """The outcome with what the file's `measure` says of its run, else with what any run can tell."""
+    """`result` with the measures of its run: those of the file's `measure`, else `default_measures`."""
     measure = getattr(module, "measure", None)
     if result.run is None or result.measures:
         return result
     if measure is None:
-        return replace(result, measures=usual_measures(result.run))
-    with file.blamed():
+        return replace(result, measures=default_measures(result.run))
+    with file.errors_located():
         measures = _checked_measures(file, measure(result.run), "measure(run)")
     return replace(result, measures=measures)
 
 
-def usual_measures(run: Any) -> dict[str, Any]:
-    """What any run can tell: how far each body is from where it began (mm), and the largest contact forces (N)."""
+def default_measures(run: Any) -> dict[str, Any]:
+    """Measures of any run: largest displacement of each body at the end (mm), and largest contact forces (N)."""
     import numpy as np
 
     measures: dict[str, Any] = {}
-    for number, body in enumerate(run.bodies):
-        points = run.points(number)
+    for index, body in enumerate(run.bodies):
+        points = run.points(index)
         measures[f"{body.name} moved by (mm)"] = 1e3 * float(np.linalg.norm(points[-1] - points[0], axis=1).max())
     for rows in run.forces:
         if rows.values.shape[1] == 3:
@@ -210,7 +208,7 @@ def usual_measures(run: Any) -> dict[str, Any]:
 
 
 def _returned(file: SceneFile, returned: Any) -> SceneResult:
-    """What main() gave back: a run, measures, a pair of them, or nothing."""
+    """The result of main(): a run, measures, a pair of them, or nothing."""
     if returned is None or _is_run(returned):
         return SceneResult(returned)
     if isinstance(returned, tuple) and len(returned) == 2 and _is_run(returned[0]):
@@ -253,16 +251,13 @@ def _assignments(tree: ast.Module) -> Iterator[tuple[str, Any, ast.Assign | ast.
             value = ast.literal_eval(statement.value)
         except ValueError:
             continue
-        if isinstance(value, _PLAIN) or (isinstance(value, (tuple, list)) and value and _all_plain(value)):
+        items = value if isinstance(value, (tuple, list)) and value else (value,)
+        if all(isinstance(item, _PLAIN) for item in items):
             yield target.id, value, statement
 
 
-def _all_plain(values: Any) -> bool:
-    return all(isinstance(value, _PLAIN) for value in values)
-
-
 def _with_values(path: Path, tree: ast.Module, values: Mapping[str, Any]) -> ast.Module:
-    """The tree with other values for its parameters; unknown names and other kinds of values are errors."""
+    """The tree with other values of its parameters; raises for unknown names and other types of values."""
     known: dict[str, list[Any]] = {}
     for name, value, statement in _assignments(tree):
         known.setdefault(name, []).append((value, statement))
@@ -271,10 +266,8 @@ def _with_values(path: Path, tree: ast.Module, values: Mapping[str, Any]) -> ast
             listed = ", ".join(known) or "none: assign plain values at the top level of the file"
             raise InputError(f"{path} has no parameter {name!r}; its parameters are {listed}")
         for before, statement in known[name]:
-            if isinstance(before, str) != isinstance(value, str) or isinstance(before, (tuple, list)) != isinstance(
-                value, (tuple, list)
-            ):
-                raise InputError(f"{name} is {before!r} in {path}; {value!r} is of another kind")
+            if any(isinstance(before, kind) != isinstance(value, kind) for kind in (str, (tuple, list))):
+                raise InputError(f"{name} is {before!r} in {path}; {value!r} is of another type")
             statement.value = ast.copy_location(ast.parse(repr(value), mode="eval").body, statement)
     return ast.fix_missing_locations(tree)
 
@@ -288,12 +281,10 @@ def _syntax_text(path: Path, error: SyntaxError | ValueError) -> str:
 
 
 def _error_text(path: Path, error: BaseException) -> str:
-    """One paragraph: the last line of the scene file on the way to the error, and the error."""
+    """One paragraph: the innermost line of the scene file in the traceback, and the error."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
     text = str(error)
-    # an error that Pliant raises on purpose speaks for itself; of others the kind is half of what they say
-    from pliant.core.errors import PliantError
-
+    # messages of Pliant are complete; those of other errors are understood only with their type
     what = text if isinstance(error, PliantError) else f"{type(error).__name__}{f': {text}' if text else ''}"
     if not frames:
         return f"{path}: {what}"

@@ -8,20 +8,19 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from pliant.cli.output import Output
+from pliant.cli.output import Output, check_folder
 from pliant.cli.run import one_value, split_settings
 from pliant.cli.scene_file import DT, SceneFile, compiled_world
 from pliant.core.errors import InputError, PliantError
 from pliant.record import Run
 from pliant.robots import Robot
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint
-from pliant.viewer.live import has_screen, open_viewer
+from pliant.viewer.live import has_screen, open_viewer, opened, thing_of
 from pliant.viewer.simulation import LiveSimulation
-from pliant.viewer.view_input import opened, thing_of
 from pliant.viewer.viewer import LOOPBACK
 
 PORT = 8080
-"""Where the viewer is served unless told otherwise."""
+"""Default port of the viewer."""
 
 
 def show_view(
@@ -39,7 +38,6 @@ def show_view(
     """
     thing = thing_named(what, settings)
     if screenshot is not None:
-        from pliant.cli.output import check_folder
         from pliant.viewer.screenshot import write_screenshot
 
         check_folder(screenshot)
@@ -61,8 +59,8 @@ def thing_named(what: str, settings: Sequence[str] = ()) -> Any:
 
 
 def scene_subject(file: SceneFile, values: Mapping[str, Any]) -> Any:
-    """The run that a scene file made, or its world to be driven: by hand, by a target for the tip of its first robot,
-    or by its own `control(t, state)`.
+    """The run of a scene file, or the subject of its world: driven by sliders, by a target for the tip of its first
+    robot, or by its own `control(t, state)`.
     """
     module = file.execute(values)
     run = getattr(module, "run", None)
@@ -74,7 +72,7 @@ def scene_subject(file: SceneFile, values: Mapping[str, Any]) -> Any:
     stepper = stepper if isinstance(stepper, (ImplicitEuler, ImplicitMidpoint)) else None
 
     def control(t: float, state: Any) -> Any:
-        with file.blamed():
+        with file.errors_located():
             return own(t, state)  # type: ignore[misc]
 
     return thing_of(
@@ -84,9 +82,9 @@ def scene_subject(file: SceneFile, values: Mapping[str, Any]) -> Any:
 
 
 def serve(output: Output, thing: Any, *, what: str, port: int | None, host: str = LOOPBACK, open_browser: bool) -> None:
-    """Serve `thing`, called `what`, until Ctrl-C or SIGTERM. The address is told, as JSON too, once it is served.
+    """Serve `thing`, called `what`, until Ctrl-C or SIGTERM. The address is printed, as JSON too, once it is served.
 
-    A port that was asked for is taken or refused; without one the first free one from 8080 on is.
+    A given port is used or refused; by default the first free one from 8080 is used.
     """
     with open_viewer(thing, port=PORT if port is None else port, host=host, exact=port is not None) as viewer:
 
@@ -103,11 +101,11 @@ def serve(output: Output, thing: Any, *, what: str, port: int | None, host: str 
         viewer.wait(announce=announce)
     keep_unsaved(output, viewer)
     if viewer.error is not None:
-        output.say(f"the last thing that went wrong: {viewer.error}")
+        output.say(f"last error: {viewer.error}")
 
 
 def keep_unsaved(output: Output, viewer: Any) -> None:
-    """Write what was recorded and not saved to this folder, beside what is there."""
+    """Save an unsaved recording to this folder, under a new name."""
     run = viewer.recording_panel.unsaved if isinstance(viewer, LiveSimulation) else None
     if run is None:
         return
@@ -116,6 +114,6 @@ def keep_unsaved(output: Output, viewer: Any) -> None:
     try:
         file = run.save(next(name for name in names if not name.exists()))
     except (PliantError, OSError) as error:
-        output.say(f"the recording that nobody saved cannot be kept: {error}")
+        output.say(f"the unsaved recording cannot be written: {error}")
         return
-    output.say(f"kept the recording that nobody saved in {file}: pliant play {file}")
+    output.say(f"wrote the unsaved recording to {file}: pliant play {file}")

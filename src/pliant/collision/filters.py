@@ -56,6 +56,7 @@ class Arrays(NamedTuple):
     edge_mask: NDArray[np.uint8]
     rest: FloatArray
     rest_normals: FloatArray
+    closed: bool
 
 
 class History(NamedTuple):
@@ -70,7 +71,7 @@ def arrays_of(pose: Pose) -> Arrays:
     s = pose.surface
     return Arrays(
         pose.points, pose.bounds.normals, s.triangles, s.edges, s.triangle_edges, s.edge_triangles, s.fan_start, s.fan,
-        s.ring_start, s.ring, s.vertex_mask, s.edge_mask, s.rest, s.rest_normals,
+        s.ring_start, s.ring, s.vertex_mask, s.edge_mask, s.rest, s.rest_normals, s.closed,
     )  # fmt: skip
 
 
@@ -183,6 +184,21 @@ def edge_behind_at_rest(
         facing = outward(beside, rest_normals, other, axis)
         height += apart * (facing - outward(beside, rest_normals, edge, axis))
     return bool(height <= 0.0 and squared < wall * wall)
+
+
+@inline
+def fill_inset(
+    x: FloatArray, vertex: int, fan_start: IntArray, fan: IntArray, normals: FloatArray, inset: float, spot: FloatArray
+) -> None:
+    """Write the point `inset` (m) inside the body at `vertex`, along the mean of the normals around it, to spot[0]."""
+    m0, m1, m2 = 0.0, 0.0, 0.0
+    for k in range(fan_start[vertex], fan_start[vertex + 1]):
+        t = fan[k]
+        m0, m1, m2 = m0 + normals[t, 0], m1 + normals[t, 1], m2 + normals[t, 2]
+    scale = inset / max(np.sqrt(dot(m0, m1, m2, m0, m1, m2)), 1e-300)
+    spot[0, 0] = x[vertex, 0] - scale * m0
+    spot[0, 1] = x[vertex, 1] - scale * m1
+    spot[0, 2] = x[vertex, 2] - scale * m2
 
 
 @inline

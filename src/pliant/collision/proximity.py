@@ -16,6 +16,8 @@ from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, k
 from pliant.collision.filters import Arrays, History, Limits, arrays_of
 from pliant.collision.narrow.edge_edge import EdgeContacts, edge_edge_contacts
 from pliant.collision.narrow.vertex_face import FaceContacts, vertex_face_contacts, without_twins
+from pliant.collision.penetration import Deepest, surface_overlap
+from pliant.collision.solids.surface_distance import SurfaceDistance
 from pliant.collision.surface import EDGE_LIMIT, Pose
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_number, non_negative, positive, positive_count
@@ -88,7 +90,8 @@ def surface_contacts(
     bases = [key_base(kind, pair) for kind in (ContactKind.VERTEX_FACE, ContactKind.FACE_VERTEX, ContactKind.EDGE_EDGE)]
     found = candidates(a, b, limits, crossed=_has_edges(history, bases[2]))
     if not any(map(len, found)):
-        return ContactSet.empty(len(a.points), len(b.points))
+        none = ContactSet.empty(len(a.points), len(b.points))
+        return none if previous is not None else _with_deepest(none, a, b, bases)
     flipped = history._replace(normals=frozen(-history.normals))
     faces = vertex_face_contacts(found.vertices, on_a, on_b, limits, history, bases[0])
     back = vertex_face_contacts(found.others, on_b, on_a, limits, flipped, bases[1])
@@ -100,7 +103,53 @@ def surface_contacts(
         _swapped(_face_part(back, on_b, on_a, bases[1])),
         _edge_part(edges, on_a, on_b, bases[2]),
     ]
-    return _joined(parts, on_a, on_b)
+    found_set = _joined(parts, on_a, on_b)
+    if previous is None and a.surface.closed and b.surface.closed and not (found_set.gap < 0.0).any():
+        return _with_deepest(found_set, a, b, bases)
+    return found_set
+
+
+def _with_deepest(contacts: ContactSet, a: Pose, b: Pose, bases: list[int]) -> ContactSet:
+    """`contacts` with one at the deepest point of either solid in the other, where they overlap: bodies that begin in
+    each other may have no vertex and no edge in front of a face.
+    """
+    overlap = surface_overlap(a, b) if a.surface.closed and b.surface.closed else None
+    parts: list[Part] = []
+    for side, deepest in enumerate((overlap.of_a, overlap.of_b) if overlap is not None else ()):
+        if deepest.depth > 0.0:
+            own, other = (a, b) if side == 0 else (b, a)
+            part = _deepest_part(deepest, own, other, bases[side])
+            parts.append(part if side == 0 else _swapped(part))
+    if not parts:
+        return contacts
+    own_parts = {name: getattr(contacts, name) for name in parts[0]}
+    kept = ~np.isin(contacts.key, np.concatenate([part["key"] for part in parts]))
+    joined = [{name: x[kept] for name, x in own_parts.items()}, *parts]
+    arrays = {name: np.concatenate([part[name] for part in joined]) for name in own_parts}
+    order = np.argsort(arrays["key"], kind="stable")
+    arrays = {name: x[order] for name, x in arrays.items()}
+    return ContactSet(**arrays, point_count_a=len(a.points), point_count_b=len(b.points))
+
+
+def _deepest_part(deepest: Deepest, own: Pose, other: Pose, base: int) -> Part:
+    """The contact of a point of a triangle of `own` inside the solid of `other`; it has the identity of a corner."""
+    nodes = own.surface.triangles[deepest.triangle][None]
+    point = _weighted(own.points, nodes, deepest.weights[None])
+    found = SurfaceDistance(other)(point)
+    nodes_b = other.surface.triangles[found.face]
+    return {
+        "kind": np.full(1, ContactKind.VERTEX_FACE, dtype=np.uint8),
+        "nodes_a": nodes,
+        "weights_a": deepest.weights[None],
+        "nodes_b": nodes_b,
+        "weights_b": found.weights,
+        "normal": found.normal,
+        "gap": found.gap,
+        "point_a": point,
+        "point_b": _weighted(other.points, nodes_b, found.weights),
+        "key": base + nodes[:, int(deepest.weights.argmax())].astype(np.int64),
+        "face": found.face.astype(np.int32),
+    }
 
 
 def limits_of(options: ProximityOptions, *, same: bool) -> Limits:

@@ -97,6 +97,11 @@ class CollisionSurface:
         return cast(BoolArray, frozen((self.edge_triangles[:, 1] >= 0) & (ways[:, 0] != ways[:, 1])))
 
     @cached_property
+    def closed(self) -> bool:
+        """Whether the surface encloses a solid: no open border, all triangles oriented alike."""
+        return bool(self.joined.all())
+
+    @cached_property
     def longest_edge(self) -> float:
         """Length of the longest edge at rest, m."""
         ends = self.rest[self.edges]

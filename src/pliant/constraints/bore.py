@@ -46,9 +46,7 @@ class BorePair(SlenderPair):
         return contacts.selected(near)
 
     def _nearest(self, q_a: FloatArray, q_b: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Ids (k,) of the candidates, points of the inner body before ends of the outer one, and the arc lengths (k,),
-        m, on either axis of the points nearest to each other.
-        """
+        """Ids (k,) of points of the inner body, then ends of the outer; arc lengths (k,), m, of the nearest points."""
         inner, outer = self.sides
         nodes = inner.segments.surface.nodes
         on_outer = outer.strand.nearest(q_b, inner.collider.map.points(q_a)[nodes])

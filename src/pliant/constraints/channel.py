@@ -352,11 +352,8 @@ class _Fit:
     def of(cls, model: RodModel, embedded: BarycentricMap) -> _Fit:
         points, active = len(embedded.nodes), model.active.astype(np.int32)
         return cls(
-            kinds=model.spec.active,
-            basis=model.basis,
+            kinds=model.spec.active, basis=model.basis,
             starts=np.concatenate([[0.0], np.cumsum(model.spec.lengths)]),
-            each=3 * embedded.nodes.shape[1],
-            across=len(active),
-            columns=np.tile(active, 3 * points + 3),
+            each=3 * embedded.nodes.shape[1], across=len(active), columns=np.tile(active, 3 * points + 3),
             ends=np.arange(3 * points + 4, dtype=np.int32),
-        )
+        )  # fmt: skip

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from pliant.collision import CollisionSurface, MeshObstacle
+from pliant.collision import CollisionSurface, Pose
+from pliant.collision.solids.surface_distance import SurfaceDistance
 from pliant.constraints.rows import RowView
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.body import Model
@@ -53,18 +54,32 @@ class Collider:
         """Positions or pose: of a model at the displacement so far, of an obstacle at the end of the step."""
         return np.asarray(self.handle.pose(view.time) if self.index is None else view.q[self.index])
 
-    def depth_of(self, other: Collider, view: RowView) -> float:
-        """Largest depth of points of `other` inside this body, m; 0 without any."""
-        if self.solid is None and self.surface is None:  # balls along an axis are all there is, and detection sees them
+    @property
+    def is_solid_surface(self) -> bool:
+        """Whether it is the solid inside a closed surface."""
+        return self.surface is not None and self.surface.closed
+
+    def pose(self, view: RowView) -> Pose:
+        """The surface at the positions of `view`."""
+        assert self.surface is not None
+        return self.surface.at(self.map.points(self.q(view)))
+
+    def depth(self, view: RowView) -> Callable[[FloatArray], FloatArray]:
+        """Depth (p,) m of world points (p, 3) m inside the solid, negative outside."""
+        q, solid = self.q(view), self.solid
+        return lambda points: -solid.distance((points - q[0]) @ q[1:]).gap
+
+    def depth_of_points(self, pose: Pose, view: RowView) -> float:
+        """How deep points of this solid, such as the corners of a box, lie inside the surface `pose`, m; 0 where none
+        does.
+        """
+        points = self.map.points(self.q(view))[self.nodes]
+        low, high = pose.points.min(axis=0), pose.points.max(axis=0)
+        points = points[((points > low) & (points < high)).all(axis=1)]
+        if not len(points):
             return 0.0
-        points, q = other.map.points(other.q(view))[other.nodes], self.q(view)
-        if self.solid is not None:
-            points, solid = (points - q[0]) @ q[1:], self.solid
-        else:
-            assert self.surface is not None
-            points = points[((points > q.min(axis=0)) & (points < q.max(axis=0))).all(axis=1)]
-            solid = MeshObstacle(q, self.surface.triangles) if len(points) else None
-        return max(0.0, -float(solid.distance(points).gap.min())) if len(points) else 0.0
+        found = SurfaceDistance(pose)(points)
+        return max(0.0, -float(np.where(found.takes_part, found.gap, 0.0).min()))
 
     def q_start(self, view: RowView) -> FloatArray:
         """Positions or pose at the start of the step."""
@@ -94,8 +109,8 @@ class Collider:
     def pull_at(
         self, view: RowView, points: FloatArray, directions: FloatArray, balls: IntArray | None = None
     ) -> sparse.csr_matrix:
-        """Rows (m w, unknowns) of world `points` (m, 3), m, along `directions` (m, w, 3); the points are fixed to a
-        rigid frame, or to the `balls` (m,) of a beam or a rod.
+        """Rows (m w, unknowns) of `points` (m, 3), m, fixed to the frame or the `balls` (m,), along `directions` (m, w,
+        3).
         """
         pose = self.q(view)
         carriers = self.map if balls is None else self.map.selected(balls)

@@ -33,9 +33,7 @@ def compliance(H: Sequence[sparse.csr_matrix], factors: Sequence[Factor]) -> Flo
     return W
 
 
-def problem_of(
-    rows: Rows | MixedProblem, W: FloatArray, delta_free: FloatArray, picked: Any = slice(None)
-) -> MixedProblem:
+def problem_of(rows: Rows | MixedProblem, W: FloatArray, delta_free: FloatArray, picked: Any = None) -> MixedProblem:
     """The problem of the rows `picked` (k,), all by default, with their W (k, k) and δ_free (k,)."""
     laws = (rows.law, rows.mu, rows.lower, rows.upper, rows.target)
-    return MixedProblem(W, delta_free, *(values[picked] for values in laws))
+    return MixedProblem(W, delta_free, *(laws if picked is None else (values[picked] for values in laws)))

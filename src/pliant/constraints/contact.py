@@ -28,6 +28,7 @@ from pliant.collision import (
     sphere_face_contact,
     surface_contacts,
 )
+from pliant.collision.penetration import overlap_with_solid, surface_overlap
 from pliant.constraints.colliders import Collider
 from pliant.constraints.keys import contact_row_keys
 from pliant.constraints.memory import Memory, as_saved
@@ -44,9 +45,7 @@ MOST_PAIRS = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class ContactMemory(Memory):
-    """Contacts of a pair and their frames (m, 3, 3), or normals (m, 1, 3) without friction: identities, sides and
-    tangents that the next step keeps.
-    """
+    """Contacts of a pair and their frames (m, 3, 3), or normals (m, 1, 3) without friction, for the next step."""
 
     contacts: ContactSet = field(metadata=as_saved(kind=ContactSet))
     frames: FloatArray
@@ -99,12 +98,10 @@ class ContactPair(Constraint):
     def frames_of(self, contacts: ContactSet, memory: ContactMemory | None) -> FloatArray:
         """Normals and, where there is friction, tangents of `contacts`, carried along from those remembered."""
         if not self.mu:
-            frames: FloatArray = contacts.normal[:, None]
-        elif memory is None:
-            frames = contact_frames(contacts)
-        else:
-            frames = contact_frames(contacts, previous=memory.contacts, previous_frames=memory.frames)
-        return frames
+            return np.expand_dims(contacts.normal, 1)
+        if memory is None:
+            return contact_frames(contacts)
+        return contact_frames(contacts, previous=memory.contacts, previous_frames=memory.frames)
 
     def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
         """Contacts within the margin at the positions of `view`; those of the `previous` step keep their sides."""
@@ -147,9 +144,8 @@ class ContactPair(Constraint):
         return concatenate([contacts, face]) if face.count else contacts
 
     def _margin(self, view: RowView) -> float:
-        """The margin, m, widened to the approach of two bodies in the step at their present speeds.
-
-        Self-contact is not widened: its filters tell walls from contacts by the margin.
+        """The margin, m, widened to the approach in the step at present speeds; not for self-contact, whose filters use
+        it.
         """
         if not view.dt or self.a is self.b:
             return self.margin
@@ -159,9 +155,7 @@ class ContactPair(Constraint):
         return max(self.margin, APPROACH * view.dt * (fastest + view.dt * view.gravity))
 
     def outrun(self, view: RowView, memory: Any) -> float:
-        """Largest approach of the two sides in the step beyond what detection covered, m; ≤ 0: nothing was missed.
-        `view` is at the end of the step, `memory` that of the step.
-        """
+        """Approach of the sides in the step that ended at `view` beyond what detection covered, m; ≤ 0: none missed."""
         if self.a is self.b:
             assert self.a.surface is not None
             return _closing(*self._ends(self.a, view), self.margin, self.a.surface.longest_edge) - self.margin
@@ -184,11 +178,16 @@ class ContactPair(Constraint):
 
     def overlap(self, view: RowView) -> float:
         """Largest penetration of the two sides at the positions of `view`, m; 0 without any."""
+        a, b = self.a, self.b
+        if a.is_solid_surface and a is not b:
+            pose = a.pose(view)
+            if b.is_solid_surface:
+                found = surface_overlap(pose, b.pose(view))
+                return 0.0 if found is None else found.depth
+            if b.solid is not None:
+                return max(overlap_with_solid(pose, b.depth(view)), b.depth_of_points(pose, view))
         gaps = self.contact_set(view, None).gap
-        depth = max(0.0, -float(gaps.min())) if len(gaps) else 0.0
-        if self.a is not self.b:
-            depth = max(depth, self.a.depth_of(self.b, view), self.b.depth_of(self.a, view))
-        return depth
+        return max(0.0, -float(gaps.min())) if len(gaps) else 0.0
 
     def _ends(self, side: Collider, view: RowView) -> tuple[FloatArray, FloatArray]:
         """Points of a side at the start and at the end of the step, (n, 3) m."""

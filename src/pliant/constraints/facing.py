@@ -163,9 +163,7 @@ class FacingPair(ContactPair):
         return key_base(ContactKind.VERTEX_FACE, self.pair) + np.asarray(points, np.int64)
 
     def stale(self, view: RowView, memory: FacingMemory | None) -> BoolArray:
-        """Which groups (g,) may have a point within the margin, by the relative motion of their sides since the last
-        look.
-        """
+        """Which groups (g,) may have a point within the margin, by the relative motion of the sides since `memory`."""
         if memory is None:
             return np.ones(self.table.group_count, np.bool_)
         for side, then in zip(self._sides, memory.reference, strict=True):
@@ -177,9 +175,7 @@ class FacingPair(ContactPair):
     def look(
         self, view: RowView, groups: BoolArray, memory: FacingMemory | None, seen: FacingGaps | None = None
     ) -> tuple[FacingGaps, FacingMemory]:
-        """Gaps of the points of `groups` (g,) and the memory of them, without contacts. `seen` are gaps of other groups
-        at the same positions, which are kept.
-        """
+        """Gaps of the points of `groups` (g,), added to those `seen`, and the memory of them without contacts."""
         q = self.a.q(view), self.b.q(view)
         found = self.gaps_of(view, groups, memory, seen)
         if memory is None:

@@ -94,8 +94,8 @@ class RowView:
 
     @classmethod
     def of(cls, models: Sequence[Any], q: Sequence[FloatArray] | None = None, **options: Any) -> RowView:
-        """A view of `models` at `q` (their initial positions by default) at rest outside of a step: no controls, time
-        and dt 0. `options` are fields of the view that differ.
+        """A view of `models` at rest at `q` (initially by default), outside of a step; `options` are fields that
+        differ.
         """
         now = [model.initial()[0] for model in models] if q is None else q
         still = [np.zeros_like(model.initial()[1]) for model in models]
@@ -192,15 +192,13 @@ class Constraint:
         return False
 
     def connects(self, index: int) -> bool:
-        """Whether the rows transmit forces between body `index` and other bodies; by default where it constrains the
-        body. An inverse moves an effector only through such constraints.
-        """
+        """Whether the rows transmit forces between body `index` and others, so that an inverse can act through them."""
         return self.constrains(index)
 
     @property
     def direction_models(self) -> tuple[int, ...]:
-        """Indices of the models whose motion turns the directions of the rows although λ adds no stiffness: Newton's
-        iteration then ends only when its last correction of them is small.
+        """Indices of the models whose motion turns the rows although λ adds no stiffness: Newton's iteration then needs
+        a small last correction of them.
         """
         return ()
 
@@ -219,9 +217,7 @@ class Constraint:
         return ()
 
     def coupling(self, q: Sequence[FloatArray], lam: FloatArray, sizes: Sequence[int]) -> Coupling | None:
-        """Stiffness between models of `sizes` unknowns at q, due to λ of the rows `stiff_keys`; None where there is
-        none.
-        """
+        """Stiffness between models of `sizes` unknowns at q by λ of the rows `stiff_keys`; None where there is none."""
         return None
 
     def overlap(self, view: RowView) -> float:

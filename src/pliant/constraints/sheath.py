@@ -26,9 +26,7 @@ from pliant.models.body import Model
 from pliant.models.model import MatrixStiffness
 
 _CLOSE = 0.05
-"""A station closer to the inner tip than this fraction of the spacing has no rows: with the tip's they would be nearly
-dependent.
-"""
+"""A station closer to the inner tip than this fraction of the spacing has no rows, nearly dependent on the tip's."""
 _END = 1e-9
 """A nearest point this close to an end of an axis, as a fraction of its length, lies beyond that end."""
 _SAME_END = 0.01

@@ -73,8 +73,8 @@ class Side:
     def gradient(
         self, view: RowView, nodes: IntArray, weights: FloatArray, points: FloatArray, directions: FloatArray
     ) -> sparse.csr_matrix:
-        """Rows (m w, unknowns) of world `points` (m, 3), m, along `directions` (m, w, 3); the points move with the
-        cross-sections at `nodes` and `weights`.
+        """Rows (m w, unknowns) of `points` (m, 3), m, on the sections at `nodes`, `weights`, along `directions` (m, w,
+        3).
         """
         q = self.collider.q(view)
         there = self.strand.on_segments(self.segments.index_of(nodes), weights[:, 1])

@@ -141,8 +141,8 @@ class StepQpcc:
         slices, first = self.effector_slices, self.effector_slices[0].start
         rows, weights = np.arange(first, slices[-1].stop), np.empty(slices[-1].stop - first)
         hard: BoolArray = np.zeros(len(rows), np.bool_)
-        for effector, root, place in zip(self.bound.effectors, self.bound.roots, slices, strict=True):
-            own = slice(place.start - first, place.stop - first)
+        for effector, root, rows_of in zip(self.bound.effectors, self.bound.roots, slices, strict=True):
+            own = slice(rows_of.start - first, rows_of.stop - first)
             weights[own], hard[own] = root, effector.spec.hard
         return (rows[~hard], rows[hard], weights[~hard]) if self.bound.any_hard else (rows, rows[:0], weights)
 

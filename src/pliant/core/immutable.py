@@ -11,9 +11,9 @@ def evolve(thing: T, **changes: Any) -> T:
     """`thing` with some attributes changed: `dataclasses.replace` without a second call of ``__init__``.
 
     A step makes four copies, and `replace` takes 8 µs for each. For classes without slots and ``__post_init__``; cached
-    properties are copied, so they must not depend on what is changed.
+    properties are copied, so they must not depend on what is changed. The attributes are set at once: a dictionary that
+    was grown in place is read at half the speed.
     """
     made = object.__new__(type(thing))
-    made.__dict__.update(thing.__dict__)
-    made.__dict__.update(changes)
+    object.__setattr__(made, "__dict__", {**thing.__dict__, **changes})
     return made

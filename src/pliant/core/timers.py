@@ -15,26 +15,23 @@ class StageTimers:
     ['factorize']
     """
 
-    __slots__ = ("seconds",)
+    __slots__ = ("_open", "seconds")
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
+        self._open: list[tuple[str, float]] = []
 
-    def stage(self, name: str) -> _Stage:
-        """Time the body of a ``with`` block and add it to stage `name`."""
-        return _Stage(self.seconds, name)
-
-
-class _Stage:
-    """A ``with`` block that is timed. Small steps have eight of them: it is lighter than a generator."""
-
-    __slots__ = ("_name", "_seconds", "_start")
-
-    def __init__(self, seconds: dict[str, float], name: str) -> None:
-        self._seconds, self._name = seconds, name
+    def stage(self, name: str) -> StageTimers:
+        """Time the body of a ``with`` block and add it to stage `name`. Blocks may be nested. A small step has nine of
+        them, so that they share one object instead of a generator each.
+        """
+        self._open.append((name, perf_counter()))
+        return self
 
     def __enter__(self) -> None:
-        self._start = perf_counter()
+        """The stage was begun by `stage`."""
 
     def __exit__(self, *error: object) -> None:
-        self._seconds[self._name] = self._seconds.get(self._name, 0.0) + perf_counter() - self._start
+        """End the innermost stage."""
+        name, start = self._open.pop()
+        self.seconds[name] = self.seconds.get(name, 0.0) + perf_counter() - start

@@ -101,7 +101,6 @@ class Machine:
     """A user-defined state machine: in state s the constraints named in `active[s]` are active, the others are not.
 
     It owns every constraint that it names in any state; no other machine may. States in `final` end the run.
-    ---
     """
 
     name: str

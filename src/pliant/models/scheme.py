@@ -12,6 +12,7 @@ With dx the displacement of the step and x = q + θ dx the point where forces ar
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pliant.core.types import FloatArray
 
@@ -38,11 +39,13 @@ class Scheme:
         return self.velocity * dx + self.memory * v
 
 
+@lru_cache(maxsize=64)
 def euler_scheme(dt: float) -> Scheme:
     """Implicit Euler with step dt (s)."""
     return Scheme(1.0, 1.0 / dt**2, 1.0 / dt, 1.0 / dt, 1.0 / dt, 0.0, dt, dt)
 
 
+@lru_cache(maxsize=64)
 def midpoint_scheme(dt: float) -> Scheme:
     """Implicit midpoint with step dt (s)."""
     return Scheme(0.5, 2.0 / dt**2, 2.0 / dt, 1.0 / dt, 2.0 / dt, -1.0, dt, dt)

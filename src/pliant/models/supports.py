@@ -41,6 +41,8 @@ def moving(name: str, claims: tuple[Claim, ...], values: Mapping[Any, Any]) -> I
 
 def prescribed(name: str, rest: FloatArray, claims: tuple[Claim, ...], values: Mapping[Any, Any]) -> FloatArray:
     """Prescribed positions, and frames where k = 4, of the nodes, (n, k, 3), m; `rest` itself where nothing moves."""
+    if not claims:
+        return rest
     target = rest
     for (support, nodes, _), displacement, rotation in moving(name, claims, values):
         target = target.copy() if target is rest else target

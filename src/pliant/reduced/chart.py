@@ -133,9 +133,7 @@ class CurvedChart(Chart):
 
     @classmethod
     def of(cls, rest: FloatArray, modes: FloatArray, curvature: FloatArray, mass: Mass) -> CurvedChart:
-        """Of modes Φ (3n, k), orthonormal in the nodal masses, and displacements (3n, k + e) by coordinates and
-        products, made orthogonal to the modes.
-        """
+        """Of modes Φ (3n, k), orthonormal in the nodal masses, and displacements (3n, k + e), made orthogonal to Φ."""
         count = modes.shape[1]
         dual = np.ascontiguousarray((np.repeat(mass.nodal, 3)[:, None] * modes).T)
         parts = curvature - modes @ (dual @ curvature)
@@ -187,9 +185,7 @@ class FloatingConfiguration(Configuration):
 
 @dataclass(frozen=True, eq=False)
 class FloatingChart(Chart):
-    """The chart of an unconstrained body. Rotations are divided by `length`, m, the radius of gyration, so that all
-    coordinates are lengths.
-    """
+    """The chart of an unconstrained body; `length`, m, its radius of gyration, turns angles into lengths."""
 
     rest: FloatArray
     modes: FloatArray
@@ -248,9 +244,7 @@ class FloatingChart(Chart):
 
 
 def _turn(start: FloatArray, N: FloatArray, target: FloatArray) -> FloatArray:
-    """The rotation Q near exp(start), rad, for which the axial vector of Q N (3, 3) is `target`, by Newton's iteration;
-    beyond about a radian there is none, and exp(start) is returned.
-    """
+    """The rotation Q near exp(start), rad, with `target` as axial vector of Q N (3, 3); without one exp(start)."""
     first = Q = rotation_exp(start)
     for _ in range(_TURN_ITERATIONS):
         P = Q @ N
@@ -267,9 +261,7 @@ def _axial(P: FloatArray) -> FloatArray:
 
 
 def floating_frame(x: FloatArray, rest: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Centre of mass (3,), m, rotation (3, 3) and displacements (n, 3), m, in that frame, of nodes at x (n, 3) with
-    rest positions (n, 3) and masses (n,).
-    """
+    """Centre of mass (3,), m, rotation (3, 3) and displacements (n, 3), m, in that frame, of nodes at x (n, 3)."""
     center = mass @ x / mass.sum()
     arms, first = x - center, rest - mass @ rest / mass.sum()
     U, _, V = np.linalg.svd((mass[:, None] * arms).T @ first)

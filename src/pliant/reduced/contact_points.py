@@ -141,9 +141,7 @@ def _met(surface: CollisionSurface, nodes: IntArray) -> IntArray:
 
 
 def _opposed(a: CollisionSurface, nodes: IntArray, b: CollisionSurface, faces: IntArray) -> IntArray:
-    """Those of `faces` of b that oppose a triangle of a with the points `nodes` at rest, or else all: a corner of a
-    body has other sides too.
-    """
+    """Those of `faces` of b that oppose a triangle of a with the points `nodes` at rest, or all where none does."""
     around = a.rest_normals[_shared(a, nodes)[1]]
     against = (b.rest_normals[faces] @ around.T).min(axis=1) < -_SAME_SIDE
     return faces[against] if against.any() else faces

@@ -30,8 +30,8 @@ ROW_DEPTH = 0.9
 
 @dataclass(frozen=True, eq=False)
 class OtherContacts:
-    """Contacts of a colliding pair beside its modes: all that were `detected`, those of them with rows of their own,
-    `full`, and the allowed `depth` (m,) m of each of these.
+    """Contacts beside the modes: all `detected`, those with rows of their own, `full`, and their allowed `depth` (m,)
+    m.
     """
 
     detected: ContactSet = field(metadata=as_saved(kind=ContactSet, prefix="found_"))
@@ -197,9 +197,7 @@ class ReducedPair(ContactPair):
         return self.full.overlap(view)
 
     def outrun(self, view: RowView, memory: ReducedMemory | None) -> float:
-        """Motion beyond what detection covered, m; of a facing the depth beyond the tolerated one of points without a
-        row.
-        """
+        """Motion beyond detection, m; of a facing the depth of points without a row beyond the tolerated one."""
         beyond = self.full.outrun(view, None if memory is None else memory.points)
         return beyond - self.tolerated if self.full is self.facing else beyond
 

@@ -140,9 +140,7 @@ def _zero_at_supports(model: VolumeModel, modes: FloatArray) -> FloatArray:
 
 
 def _orthonormal(model: VolumeModel, modes: FloatArray) -> FloatArray:
-    """The modes made orthonormal in the absolute nodal masses (kg), for accuracy; their span is the same. Consistent
-    masses of quadratic tetrahedra are negative at corners, and any positive weight will do.
-    """
+    """The modes made orthonormal, for accuracy, in the absolute masses: consistent ones may be negative at corners."""
     root = np.repeat(np.sqrt(np.abs(model.mass.nodal)), 3)[:, None]
     length = np.sqrt(((root * modes) ** 2).sum(axis=0))
     triangle: Any = np.linalg.qr(root * modes / np.where(length > 0.0, length, 1.0), mode="r")
@@ -153,7 +151,7 @@ def _orthonormal(model: VolumeModel, modes: FloatArray) -> FloatArray:
 
 def _check_curved(model: VolumeModel, modes: FloatArray) -> None:
     if not model.constrained.any():
-        raise InputError(f"nothing holds {model.name!r}; a curved subspace is for bodies that are held: leave it plane")
+        raise InputError(f"{model.name!r} is unconstrained: a curved subspace needs supports; use curvature=False")
     off = modes.T @ (np.repeat(model.mass.nodal, 3)[:, None] * modes) - np.eye(modes.shape[1])
     if np.abs(off).max() > 1e-8:
         raise InputError(
@@ -164,10 +162,7 @@ def _check_curved(model: VolumeModel, modes: FloatArray) -> None:
 
 def _check_floating(model: VolumeModel) -> None:
     if (model.laws == LINEAR).any():
-        raise InputError(
-            f"nothing holds {model.name!r}, and its small-strain material has no rotation, so it cannot be reduced: "
-            "use materials.Corotated"
-        )
+        raise InputError(f"{model.name!r} is free and its material has no rotation: reduce it with materials.Corotated")
 
 
 def _check_constrained(model: VolumeModel) -> None:

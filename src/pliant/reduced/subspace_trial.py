@@ -37,16 +37,13 @@ Pairing = tuple[Any, FloatArray]
 
 
 class SubspaceFactor:
-    """D Â⁻¹ Dᵀ of the motions D (3n, m), by Cholesky's factor of Â (m, m); `known` is a nodal force with its
-    projection.
-    """
+    """D Â⁻¹ Dᵀ of the motions D (3n, m), by Cholesky's factor of Â (m, m); `known` is a force and its projection."""
 
     def __init__(self, name: str, here: Configuration, A: FloatArray, known: Pairing) -> None:
         lower, info = lapack.dpotrf(A, lower=1, clean=0)
         if info or not (lower.diagonal() ** 2 > _SINGULAR * A.diagonal()).all():
             raise SingularError(
-                f"the matrix of {name!r} over its {len(A)} motions is not positive definite: use a smaller dt, or "
-                "constrain the body"
+                f"the matrix of {name!r} over {len(A)} motions is indefinite: reduce dt or constrain the body"
             )
         self._here, self._lower, self._known = here, lower, known
         self.solved: Pairing = (None, np.zeros(0))
@@ -188,8 +185,8 @@ class SubspaceTrial(NodalTrial):
         return here.spread(here.forces(force))
 
     def full_residual(self, along: Residual, push: FloatArray | None) -> Residual:
-        """The residual (n, 3), N, of the volume with all its unknowns and integration points, and the forces `push` of
-        rows: that along the motions knows nothing of supports, nor of what the motions cannot balance.
+        """The residual (n, 3), N, of the full-order volume with the forces `push` of rows: includes reactions of
+        supports and what the motions cannot balance.
         """
         model = self.model
         start = StepStart(self._q, self._v, self._scheme, self._gravity, self._controls, self.workspace)

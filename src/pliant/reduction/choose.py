@@ -105,13 +105,9 @@ def choose_basis(
                 break
     enough = [k for k, error in enumerate(errors) if error <= tolerance]
     chosen = enough[0] if enough else _least(errors)
-    choice = BasisChoice(
-        tried[chosen],
-        tolerance,
-        np.array([factorization.rank for factorization in tried], np.int64),
-        np.array(errors),
-        np.array([factorization.error for factorization in tried]),
-    )
+    sizes_tried = np.array([each.rank for each in tried], np.int64)
+    training_errors = np.array([each.error for each in tried])
+    choice = BasisChoice(tried[chosen], tolerance, sizes_tried, np.array(errors), training_errors)
     if not enough:
         raise ConvergenceError(
             f"no basis of up to {sizes[-1]} modes reaches {tolerance:g} on the held-out forces; {choice.rank} modes "

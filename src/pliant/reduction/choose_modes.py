@@ -66,8 +66,7 @@ def choose_modes(
     by: Literal["runs", "snapshots"] = "runs" if is_rich(snapshots) else "snapshots"
     if HELD_OUT * snapshots.count < 1.0:
         raise InputError(
-            f"{snapshots.count} snapshots are too few to choose modes of {model.name!r} and to check them; record more "
-            "steps"
+            f"{snapshots.count} snapshots are too few to choose and check modes of {model.name!r}; record more steps"
         )
     training, apart = (part.positions(model.name) for part in snapshots.split(HELD_OUT, seed, by=by))
     trained = pod(model, training, tolerance=1e-9)
@@ -88,9 +87,7 @@ def choose_modes(
 
 
 def _curved_errors(trained: Pod, training: FloatArray, apart: FloatArray, tolerance: float) -> FloatArray:
-    """Relative errors of curved subspaces of 0, 1 … modes, fitted to `training` (s, n, 3), on shapes `apart` (s, n, 3),
-    up to the first within `tolerance`.
-    """
+    """Relative errors on shapes `apart` (s, n, 3) of curved subspaces of `training` (s, n, 3) with 0, 1 … modes."""
     model = trained.model
     weight = np.repeat(model.mass.nodal, 3)
     wanted = displacements(model, apart)

@@ -56,9 +56,7 @@ def ecsw(
 
 
 def training_matrix(confined: SubspaceModel, snapshots: Any, *, stiffness: bool = True) -> FloatArray:
-    """Work of every integration point on the modes over the training shapes, (rows, points), scaled: ξ = 1 satisfies
-    it.
-    """
+    """Work of all integration points on the modes over the training shapes, (rows, points), scaled; ξ = 1 solves it."""
     shapes = displacements(confined, snapshots) @ confined.chart.dual.T
     lengths = np.linalg.norm(shapes, axis=1)
     if not lengths.any():

@@ -20,9 +20,7 @@ from pliant.core.types import FloatArray
 
 INNER_SWEEPS = 4
 INNER_GAIN = 0.1
-"""Most sweeps over the rows, and the change relative to the first sweep's below which no other pays: the products with
-S cost more.
-"""
+"""Most sweeps over the rows, and the change relative to the first sweep's below which another does not pay."""
 EVERY = 5
 """Iterations between two checks of whether the error still falls."""
 BLOCK = 64

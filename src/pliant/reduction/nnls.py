@@ -25,8 +25,8 @@ _DEPENDENT = 1e-10
 
 
 def non_negative_fit(basis: Any, snapshots: Any) -> FloatArray:
-    """Weights (rank, snapshots) ≥ 0, N, of the modes `basis` (contacts, rank) that fit each of `snapshots` (contacts,
-    snapshots), N, best in the 2-norm.
+    """Weights (rank, snapshots) ≥ 0, N, of `basis` (contacts, rank) that fit `snapshots` (contacts, snapshots), N,
+    best.
     """
     from scipy.optimize import nnls  # loaded here: it takes long, and only offline work needs it
 
@@ -124,9 +124,7 @@ class _ActiveSet:
         return True
 
     def _append(self, column: int) -> bool:
-        """Grow the factor by a column, orthogonalised twice; False where it depends on the others, or where rounding
-        would give it a negative value.
-        """
+        """Grow the factor by a column; False where it depends on the others or rounding makes its value negative."""
         if len(self.support) >= len(self.b):
             return False
         g = self.G[:, column]

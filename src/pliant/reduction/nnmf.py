@@ -138,9 +138,7 @@ def _padded(factors: Factors, rank: int) -> Factors:
 
 
 def grown(S: FloatArray, factors: Factors, rank: int) -> Start:
-    """Factors of more modes, (rank, contacts) and (rank, snapshots): each new one is the positive remainder of the
-    worst snapshot, weighted so that the error falls.
-    """
+    """Factors of more modes: each new one is the positive remainder of the worst snapshot."""
     W, H = factors.W, factors.H
     for _ in range(rank - len(W)):
         left = np.maximum(S - W.T @ H, 0.0)

@@ -223,9 +223,7 @@ def latin_hypercube(
     world: World, runs: int, amplitude: Any = 0.02, steps: int = 120, *,
     seed: int, low: Any = 0.0, actuators: Handles = None, kind: Any = None,
 ) -> Plan:  # fmt: skip
-    """`runs` random targets between `low` and `amplitude` (m, N, Pa, m³, rad or N·m), those of every actuator spread
-    evenly. Other options as in `ramps`.
-    """
+    """`runs` random targets from `low` to `amplitude` (m, N, Pa, m³, rad or N·m), spread evenly; options of `ramps`."""
     chosen = _actuators(world, actuators)
     table = latin_hypercube_levels(len(chosen), positive_count("runs", runs), seed)
     return _plan(chosen, kind, table, low, amplitude, steps)

@@ -65,9 +65,7 @@ def extreme_snapshots(S: FloatArray, rank: int) -> IndexArray:
 
 
 def from_extremes(S: FloatArray, rank: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Extreme snapshots as modes with the weights that fit each alone, (rank, contacts) and (rank, snapshots); random
-    factors fill the rest.
-    """
+    """Extreme snapshots as modes, with the weights that fit each alone; random factors fill the rest."""
     W, H = from_chance(S, rank, rng)
     picked = extreme_snapshots(S, rank)
     W[: len(picked)] = S[:, picked].T / np.linalg.norm(S[:, picked], axis=0)[:, None]

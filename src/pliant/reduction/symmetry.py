@@ -48,9 +48,7 @@ class Symmetry:
     def of_points(
         cls, points: Any, matrix: Any, *, actuators: Any, offset: Any = (0.0, 0.0, 0.0), tolerance: float = 1e-9
     ) -> Symmetry:
-        """The symmetry x → matrix x + offset of `points` (n, 3), m, matched to within `tolerance`, m; points that are
-        not symmetric are an error that names the first.
-        """
+        """The symmetry x → matrix x + offset of `points` (n, 3), m; they must match within `tolerance`, m."""
         from scipy.spatial import cKDTree  # loaded here: only offline work needs it
 
         given = finite_array("points", points, shape=(None, 3))

@@ -139,10 +139,8 @@ def validate(
     for run in range(todo.run_count):
         states = [fast.initial_state(), full.initial_state()]
         for step in range(todo.steps):
-            outcomes = [
-                _timed(used, world, state, asked.controls(run, step))
-                for world, state, asked in zip((fast, full), states, (own, todo), strict=True)
-            ]
+            cases = zip((fast, full), states, (own, todo), strict=True)
+            outcomes = [_timed(used, world, state, asked.controls(run, step)) for world, state, asked in cases]
             states = [state for state, _, _ in outcomes]
             row = {"run": run, "fast_ms": outcomes[0][2], "full_ms": outcomes[1][2], **_compared(outcomes, rest)}
             for name, value in row.items():

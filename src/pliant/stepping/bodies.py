@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pliant.constraints import Assembly, Constraint, RowView, assemble, detect, forces_of
+from pliant.core.checks import all_finite
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
@@ -217,7 +219,7 @@ class StepBodies:
         r = tuple(part.r for part in parts)
         if self.load_fraction < 1.0 and self.start_residuals is not None:
             r = tuple(x - (1.0 - self.load_fraction) * y for x, y in zip(r, self.start_residuals, strict=True))
-        return Forces(r, scale, bool(np.isfinite(scale)) and all(np.isfinite(x).all() for x in r))
+        return Forces(r, scale, isfinite(scale) and all(all_finite(x) for x in r))
 
 
 def _norm(x: FloatArray) -> float:

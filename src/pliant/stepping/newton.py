@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.core.checks import all_finite
 from pliant.core.errors import ConvergenceError
 from pliant.core.immutable import evolve
 from pliant.core.status import Status
@@ -145,7 +146,7 @@ def relative_residual(bodies: StepBodies, forces: Forces) -> float:
 def check_finite(correction: Correction) -> None:
     """Raise where a displacement is not finite, naming the body and the node."""
     for model, x in zip(correction.step.world.models, correction.dx, strict=True):
-        if not np.isfinite(x).all():
+        if not all_finite(x):
             node = int(np.argwhere(~np.isfinite(x))[0, 0])
             raise ConvergenceError(
                 f"the step of {model.name!r} is not finite at node {node} (at {model.initial()[0][node]} m at rest): "

@@ -93,8 +93,11 @@ class Regularization(Protocol):
 
 
 class Detection(NamedTuple):
-    """What each constraint sees of the step, and what it found there: contacts of colliding pairs, None of others."""
+    """What each of the `constraints` sees of the step, and what it found there: contacts of colliding pairs, None of
+    others.
+    """
 
+    constraints: tuple[Constraint, ...]
     views: Sequence[RowView]
     found: tuple[Any, ...]
 
@@ -161,11 +164,12 @@ def begin(
 
 def detect(step: Step) -> Detection | None:
     """What every constraint finds at the present positions; None where the world has none."""
-    if not step.constraints:
+    constraints = step.constraints
+    if not constraints:
         return None
     with step.timers.stage("detect"):
         views = step.bodies.views(len(step.session.constraints))
-        return Detection(views, detect_contacts(step.constraints, views))
+        return Detection(constraints, views, detect_contacts(constraints, views))
 
 
 def assemble(step: Step, contacts: Detection | None) -> Assembly | None:
@@ -173,7 +177,7 @@ def assemble(step: Step, contacts: Detection | None) -> Assembly | None:
     if contacts is None:
         return None
     with step.timers.stage("rows"):
-        return assemble_rows(step.constraints, contacts.views, contacts.found)
+        return assemble_rows(*contacts)
 
 
 def linearize(step: Step, tangent: Tangent, regularization: Regularization | None = None) -> Linearization:

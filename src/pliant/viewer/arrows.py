@@ -65,7 +65,7 @@ def _above(points: FloatArray, forces: FloatArray, least: float) -> tuple[FloatA
 
 
 def _arrow(point: FloatArray, direction: FloatArray, radius: float) -> Triangles:
-    """From `point` (3,) m along `way` (3,) m; a short one is thinner too."""
+    """An arrow from `point` (3,) m along `direction` (3,) m; a short one is thinner too."""
     length = float(np.linalg.norm(direction))
     axis = direction / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
     profile = _PROFILE * np.array([min(radius, 0.12 * length), length])

@@ -1,5 +1,5 @@
-"""Who drives: several browsers may watch, and the first to touch a control has them until it leaves or another takes
-over. What the others do to the controls is undone.
+"""Which browser drives: several may watch; the first that uses a control drives until it disconnects or another one
+takes over. Input of the others is undone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Act = Callable[[Any], None]
 
 
 class Driver:
-    """Guards the controls of a server. `current` is the number of the browser that drives, None where none does."""
+    """Restricts the controls of a server to one browser. `current` is its identifier, None while nobody drives."""
 
     def __init__(self, server: Any) -> None:
         self.current: int | None = None
@@ -21,11 +21,11 @@ class Driver:
         self._lock = threading.RLock()
         self._accepted: dict[int, tuple[Any, Any]] = {}
         self._notes: dict[int, tuple[Any, Any]] = {}
-        server.on_client_connect(self._come)
-        server.on_client_disconnect(self._go)
+        server.on_client_connect(self._connected)
+        server.on_client_disconnect(self._left)
 
-    def may(self, event: Any) -> bool:
-        """Whether what a browser did counts: it drives, or nobody did and now it does. What the program does counts."""
+    def allows(self, event: Any) -> bool:
+        """Whether an event is accepted: its browser drives, or becomes the driver. Events of the program always are."""
         client_id = event.client_id
         if client_id is None:
             return True
@@ -35,11 +35,11 @@ class Driver:
             return bool(self.current == client_id)
 
     def guard(self, handle: Any, act: Act | None = None) -> Any:
-        """Let only the driver change `handle`; `act(event)` follows every change that counts."""
+        """Let only the driver change `handle`; `act(event)` is called after every accepted change."""
         self._accept(handle, handle.value)
 
         def changed(event: Any) -> None:
-            if not self.may(event):
+            if not self.allows(event):
                 handle.value = self.value(handle)
                 self._refuse(event)
             elif handle.value != self.value(handle):
@@ -52,15 +52,15 @@ class Driver:
 
     def press(self, button: Any, act: Act) -> Any:
         """Let only the driver press `button`."""
-        button.on_click(lambda event: act(event) if self.may(event) else self._refuse(event))
+        button.on_click(lambda event: act(event) if self.allows(event) else self._refuse(event))
         return button
 
-    def hold(self, gizmo: Any, act: Act | None = None) -> Any:
-        """Let only the driver drag `gizmo`; `place` is where the driver left it."""
+    def guard_gizmo(self, gizmo: Any, act: Act | None = None) -> Any:
+        """Let only the driver drag `gizmo`; `value` is then its accepted position (3,) m."""
         self._accept(gizmo, tuple(gizmo.position))
 
         def moved(event: Any) -> None:
-            if self.may(event):
+            if self.allows(event):
                 self._accept(gizmo, tuple(gizmo.position))
                 if act is not None:
                     act(event)
@@ -73,27 +73,26 @@ class Driver:
         return gizmo
 
     def move(self, gizmo: Any, position: Any) -> None:
-        """Put a guarded gizmo somewhere, (3,) m."""
-        place = tuple(float(x) for x in position)
-        self._accept(gizmo, place)
-        gizmo.position = place
+        """Move a guarded gizmo to `position` (3,) m."""
+        accepted = tuple(float(x) for x in position)
+        self._accept(gizmo, accepted)
+        gizmo.position = accepted
 
     def set(self, handle: Any, value: Any) -> None:
-        """Give a guarded control a value without what follows a change of it."""
+        """Set a guarded control without calling its `act`."""
         self._accept(handle, value)
         handle.value = value
 
     def value(self, handle: Any) -> Any:
-        """The value of a guarded control, or the position (3,) m of a guarded gizmo, that the driver gave it."""
+        """The accepted value of a guarded control, or position (3,) m of a guarded gizmo."""
         return self._accepted[id(handle)][1]
 
-    def forget(self) -> None:
-        """Drop the controls that were guarded so far and have been removed."""
-        kept = {key: pair for key, pair in self._accepted.items() if not pair[0]._impl.removed}
-        self._accepted = kept
+    def drop_removed(self) -> None:
+        """Forget guarded controls that were removed from the panel."""
+        self._accepted = {key: pair for key, pair in self._accepted.items() if not pair[0]._impl.removed}
 
-    def take(self, client_id: int) -> None:
-        """Let browser `number` drive from now on."""
+    def take_over(self, client_id: int) -> None:
+        """Make the browser `client_id` the driver."""
         with self._lock:
             self._set(client_id)
 
@@ -102,7 +101,7 @@ class Driver:
 
     def _set(self, client_id: int | None) -> None:
         self.current = client_id
-        self._say()
+        self._announce()
 
     def _refuse(self, event: Any) -> None:
         if event.client is not None:
@@ -111,21 +110,21 @@ class Driver:
                 auto_close_seconds=4.0, color="orange",
             )  # fmt: skip
 
-    def _come(self, client: Any) -> None:
+    def _connected(self, client: Any) -> None:
         with self._lock:
             note = client.gui.add_html("", order=-20.0, visible=False)
             button = client.gui.add_button("Take over", icon="steering-wheel", order=-19.0, visible=False)
-            button.on_click(lambda event: self.take(client.client_id))
+            button.on_click(lambda event: self.take_over(client.client_id))
             self._notes[client.client_id] = (note, button)
-            self._say()
+            self._announce()
 
-    def _go(self, client: Any) -> None:
+    def _left(self, client: Any) -> None:
         with self._lock:
             self._notes.pop(client.client_id, None)
             self._set(None if self.current == client.client_id else self.current)
 
-    def _say(self) -> None:
-        """Tell every browser who drives, where there are several."""
+    def _announce(self) -> None:
+        """Show in every browser who drives, where there are several."""
         several = len(self._notes) > 1
         for client_id, (note, button) in self._notes.items():
             if self.current is None:

@@ -1,9 +1,7 @@
-"""`pl.export`: a run as a file to look at or to take elsewhere; the ending of its name says which."""
+"""`pl.export`: a run as a page, a film, a picture or data; the ending of the file name selects the format."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +13,24 @@ from pliant.core.errors import InputError
 from pliant.record import Run
 from pliant.viewer.export_film import write_gif, write_mp4, write_strip
 from pliant.viewer.export_gltf import write_gltf
-from pliant.viewer.export_surfaces import Shown, shown_run
+from pliant.viewer.export_surfaces import shown_run
 from pliant.viewer.page import write_page
 from pliant.viewer.picture import write_picture
 
 KINDS: dict[str, str] = {
-    ".html": "a page that plays in any browser, by itself",
+    ".html": "a self-contained page that plays in any browser",
     ".gif": "a film that plays anywhere",
     ".mp4": "a film, written by ffmpeg",
     ".png": "a picture of several poses, or a strip of pictures",
     ".glb": "glTF, binary: for Blender, browsers, game engines",
     ".gltf": "glTF, text",
     ".pvd": "a series for ParaView, with a folder of .vtu files",
-    ".csv": "curves: what actuators and contacts did, by time",
+    ".csv": "curves of actuators and contact forces over time",
     ".npz": "the run itself",
 }
 """Endings of files that a run is written to, each with one line."""
-_USUAL_FPS = {".html": 50.0, ".gif": 25.0, ".mp4": 30.0, ".png": None, ".glb": 30.0, ".gltf": 30.0}
+_USUAL_FPS: dict[str, Any] = {".html": 50.0, ".gif": 25.0, ".mp4": 30.0, ".png": None, ".glb": 30.0, ".gltf": 30.0}
+"""Default instants per second, 1/s: pages interpolate, GIF allows at most 50, players expect 30; None takes all."""
 
 
 def export(
@@ -46,7 +45,7 @@ def export(
     title: str | None = None,
     progress: bool = False,
 ) -> Path:
-    """Write `run` to `path` and return it; the ending (.html .gif .mp4 .png .glb .gltf .pvd .csv .npz) says as what.
+    """Write `run` to `path` and return it; the ending (.html .gif .mp4 .png .glb .gltf .pvd .csv .npz) is the format.
 
     Parameters
     ----------
@@ -55,8 +54,8 @@ def export(
     path
         File to write; its folder must exist.
     fps
-        Instants a second of simulated time, 1/s; None takes what suits the kind (25 to 50, all for .pvd and .csv).
-        Films play in real time.
+        Instants per second of simulated time, 1/s; None selects a default of the format (25 to 50, all for .pvd and
+        .csv). Films play in real time.
     color
         What volumes are coloured by: "stress", "displacement" or "plain". glTF is always plain.
     size
@@ -81,71 +80,46 @@ def export(
     if kind == ".csv":
         return run.save_curves(target)
     shown = shown_run(run, fps=_USUAL_FPS[kind] if fps is None else fps, color="plain" if "gl" in kind else color)
-    job = _Job(
-        target, shown, title or ", ".join(body.name for body in run.bodies), size, fps or _USUAL_FPS[kind] or 1.0
-    )
+    title = title or ", ".join(body.name for body in run.bodies)
     if kind == ".html":
-        return job.page(run)
+        shown_as: dict[str, Any] = {"title": title, "stats": _statistics(run), "floor": shown.floor}
+        return write_page(target, surfaces=shown.surfaces, times=shown.times, **shown_as)
     if kind in (".glb", ".gltf"):
-        return write_gltf(target, shown, title=job.title)
+        return write_gltf(target, shown, title=title)
     with Progress(disable=not progress, transient=True) as bar:
         task = bar.add_task("draw", total=strip or len(shown.times))
-        return job.drawn(kind, poses, strip, lambda: bar.advance(task))
+        drawn: dict[str, Any] = {"size": size, "tick": lambda: bar.advance(task)}
+        if kind != ".png":
+            write = write_gif if kind == ".gif" else write_mp4
+            return write(target, shown, fps=fps or _USUAL_FPS[kind], **drawn)
+        if strip is not None:
+            return write_strip(target, shown, count=strip, **drawn)
+    count, last = 4 if poses is None else positive_count("poses", poses), len(shown.times) - 1
+    frames = sorted({round(float(i)) for i in np.linspace(0, last, count)}) if count > 1 else [last]
+    return write_picture(
+        target, surfaces=shown.surfaces, frames=frames, times=shown.times, title=title, size=size
+    )  # fmt: skip
 
 
 def checked_kind(path: Path) -> str:
-    """The ending of `path`, in small letters; one that is not known is an error that lists the others."""
+    """The ending of `path` in lower case; raises InputError where no format has it."""
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise InputError(f"a run cannot be written to {path}; the ending must be one of {', '.join(KINDS)}")
     return kind
 
 
-@dataclass(frozen=True, eq=False)
-class _Job:
-    target: Path
-    shown: Shown
-    title: str
-    size: tuple[int, int]
-    fps: float
-
-    def page(self, run: Run) -> Path:
-        stats = {"simulated": f"{run.times[-1] - run.times[0]:.2f} s", "steps": f"{len(run.times) - 1}"}
-        if len(run.step_seconds):
-            stats["step"] = f"{1e3 * float(np.median(run.step_seconds)):.2f} ms"
-            stats["real-time factor"] = f"{run.real_time_factor:.1f}×"
-        return write_page(
-            self.target,
-            surfaces=self.shown.surfaces,
-            times=self.shown.times,
-            title=self.title,
-            stats=stats,
-            floor=self.shown.floor,
-        )
-
-    def drawn(self, kind: str, poses: int | None, strip: int | None, tick: Callable[[], Any]) -> Path:
-        """A film or a picture."""
-        if kind == ".gif":
-            return write_gif(self.target, self.shown, size=self.size, fps=self.fps, tick=tick)
-        if kind == ".mp4":
-            return write_mp4(self.target, self.shown, size=self.size, fps=self.fps, tick=tick)
-        if strip is not None:
-            return write_strip(self.target, self.shown, count=strip, size=self.size, tick=tick)
-        count = 4 if poses is None else positive_count("poses", poses)
-        last = len(self.shown.times) - 1
-        frames = sorted({round(float(i)) for i in np.linspace(0, last, count)}) if count > 1 else [last]
-        return write_picture(
-            self.target,
-            surfaces=self.shown.surfaces,
-            frames=frames,
-            times=self.shown.times,
-            title=self.title,
-            size=self.size,
-        )
+def _statistics(run: Run) -> dict[str, str]:
+    """What the panel of a page says of a run."""
+    stats = {"simulated": f"{run.times[-1] - run.times[0]:.2f} s", "steps": f"{len(run.times) - 1}"}
+    if len(run.step_seconds):
+        stats["step"] = f"{1e3 * float(np.median(run.step_seconds)):.2f} ms"
+        stats["real-time factor"] = f"{run.real_time_factor:.1f}×"
+    return stats
 
 
 def _every(run: Run, fps: float | None) -> int:
-    """How many steps lie between two instants of a series at `fps` 1/s."""
+    """Stride in steps between the instants of a series at `fps` 1/s."""
     if fps is None or len(run.times) < 2:
         return 1
     return max(1, round(1.0 / (positive("fps", fps, unit="1/s") * float(np.diff(run.times).mean()))))

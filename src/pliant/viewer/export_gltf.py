@@ -2,7 +2,7 @@
 
 A deforming surface is a mesh with a morph target for each instant after the first; the weights are animated so that
 each target reaches 1 at its own instant, and the viewer interpolates between neighbours. A surface that moves rigidly
-is told by its poses instead: a node whose translation and rotation are animated. Coordinates stay in metres; a root
+is a node whose translation and rotation are animated instead. Coordinates stay in metres; a root
 node turns z up into glTF's y up. Colours are plain: the format has no colour that changes with time.
 
 Reference: Khronos Group, "glTF 2.0 Specification", version 2.0.1, 2021, in the sections 3.7.2 (morph targets), 3.11
@@ -30,12 +30,12 @@ from pliant.viewer.surfaces import SurfaceFrames, check_surfaces, plain_colors, 
 FLOAT, UNSIGNED_INT = 5126, 5125
 ARRAY_BUFFER, ELEMENT_ARRAY_BUFFER = 34962, 34963
 _RIGID = 1e-6
-"""A motion is rigid where its points stay within this part of the size of the surface."""
+"""A motion is rigid where its points stay within this fraction of the size of the surface: rounding of float32."""
 _Y_UP = [-float(np.sqrt(0.5)), 0.0, 0.0, float(np.sqrt(0.5))]
 
 
 def write_gltf(path: Path, shown: Shown, *, title: str = "") -> Path:
-    """Write what is `shown` to `path`: .glb (binary) or .gltf (text, the buffer within)."""
+    """Write `shown` to `path`: .glb (binary) or .gltf (text with an embedded buffer)."""
     surfaces, _ = check_surfaces(shown.surfaces, len(shown.times))
     buffers = _Buffers()
     document = _document(surfaces, shown.times - shown.times[0], buffers, title)
@@ -85,7 +85,7 @@ class _Buffers:
         self._length = 0
 
     def add(self, array: np.ndarray, kind: str, *, target: int | None = None, limits: bool = False) -> int:
-        """The number of a new accessor for `array`; `limits` states its least and largest values."""
+        """Index of a new accessor for `array`; `limits` states its smallest and largest values."""
         whole = array.dtype.kind in "iu"
         stored = np.ascontiguousarray(array, dtype="<u4" if whole else "<f4")
         view: dict[str, Any] = {"buffer": 0, "byteOffset": self._length, "byteLength": stored.nbytes}
@@ -100,7 +100,7 @@ class _Buffers:
         if limits:
             table = stored.reshape(len(stored), -1)
             accessor["min"], accessor["max"] = table.min(axis=0).tolist(), table.max(axis=0).tolist()
-        self._parts.append(stored.tobytes())  # whole numbers of four bytes, so that every view is aligned
+        self._parts.append(stored.tobytes())  # items of four bytes, so that every view is aligned
         self._length += stored.nbytes
         self.views.append(view)
         self.accessors.append(accessor)
@@ -157,7 +157,7 @@ def _document(surfaces: Sequence[SurfaceFrames], times: FloatArray, buffers: _Bu
 
 
 def _mesh(buffers: _Buffers, triangles: IndexArray, frames: FloatArray) -> tuple[dict[str, Any], int]:
-    """A mesh at the first of `frames` (T, n, 3) m, with a morph target for each of the others; and their number."""
+    """A mesh at the first of `frames` (T, n, 3) m, with a morph target for each of the others; and how many."""
     corners, source = split_creases(frames[0], triangles)
     points = frames[:, source]
     normals = [vertex_normals(p, corners) for p in points]

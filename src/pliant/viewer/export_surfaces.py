@@ -1,4 +1,4 @@
-"""A run as moving surfaces: bodies with their colours, rigid things, obstacles, and cables as thin tubes."""
+"""A run as moving surfaces: bodies with their colours, rigid bodies, obstacles, and cables as thin tubes."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from pliant.viewer.shapes import balls, ring_triangles, shape_triangles
 from pliant.viewer.surfaces import SurfaceFrames
 
 COLORS: dict[str, str] = {"plain": PLAIN, "displacement": DISPLACEMENT, "stress": STRESS}
-"""What bodies can be coloured by."""
+"""Colour modes of volumes by the name that `pl.export` takes."""
 TENSION = "cable tension (N)"
 _OBSTACLE = "#a8afba"
 _CABLE = "#20242c"
 _SIDES = 6
-"""Corners of the section of a drawn cable."""
+"""Vertices around the cross-section of a drawn cable: thin enough that six look round."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shown:
     """What is drawn of a run: `surfaces` at the instants `times` (T,), s, which are the `frames` (T,) of the run.
 
-    The floor is at height `floor`, m; None: where the drawing puts it.
+    `floor` is the height of the floor, m; None leaves it to the drawing.
     """
 
     surfaces: tuple[SurfaceFrames, ...]
@@ -42,7 +42,7 @@ class Shown:
 
 
 def chosen_frames(times: FloatArray, fps: float | None) -> IndexArray:
-    """Indices of the frames nearest to instants 1/`fps` s apart, first and last among them; all of them for None."""
+    """Indices of the frames nearest to instants 1/`fps` s apart, with the first and the last; all frames for None."""
     if fps is None or len(times) < 2:
         return np.arange(len(times))
     span = float(times[-1] - times[0])
@@ -88,15 +88,15 @@ def shown_run(
             poses = np.stack([obstacle.pose(float(t)) for t in instants])
             moved.append(SurfaceFrames(triangles, _posed(points, poses), label=obstacle.name, color=_OBSTACLE))
     if not moved:
-        raise InputError("this run has no body whose surface is known, so there is nothing to draw")
+        raise InputError("no body of this run has a known surface, so there is nothing to draw")
     return Shown(tuple(moved), times, frames, floor)
 
 
 def tube_frames(paths: FloatArray, radius: float) -> tuple[FloatArray, IndexArray]:
     """Points (T, p, 3) m and triangles (t, 3) of tubes of `radius` m along T polylines `paths` (T, k, 3) m.
 
-    Sections are normal to the mean of the two directions at a point, with the least rotation from one to the next, so
-    that the tube does not twist.
+    Cross-sections are normal to the mean of the two directions at a point. Each has the least rotation from the one
+    before, so that the tube does not twist.
     """
     count, size = paths.shape[:2]
     steps = np.diff(paths, axis=1)
@@ -126,22 +126,22 @@ def _values(contents: SceneContents, run: Run, frames: IndexArray, mode: str) ->
     return {k: np.stack([values[k] for values in surface]) for k in surface[0]}
 
 
-def _body(run: Run, number: int, frames: IndexArray, values: FloatArray | None, mode: str) -> SurfaceFrames | None:
-    body, tint = run.bodies[number], TINTS[number % len(TINTS)]
+def _body(run: Run, index: int, frames: IndexArray, values: FloatArray | None, mode: str) -> SurfaceFrames | None:
+    body, tint = run.bodies[index], TINTS[index % len(TINTS)]
     triangles = np.asarray(body.surface_triangles(), np.int64)
     if not body.is_rigid:
-        points = np.stack([body.surface_points(run.positions[number][f]) for f in frames])
+        points = np.stack([body.surface_points(run.positions[index][f]) for f in frames])
         return SurfaceFrames(triangles, points, values, body.name, mode if values is not None else "", tint)
     local = body.local
     if not len(triangles):
         if not (len(local) and body.radius > 0.0):
             return None
         local, triangles = balls(local, body.radius)
-    return SurfaceFrames(triangles, _posed(local, run.positions[number][frames]), label=body.name, color=tint)
+    return SurfaceFrames(triangles, _posed(local, run.positions[index][frames]), label=body.name, color=tint)
 
 
 def _posed(local: FloatArray, poses: FloatArray) -> FloatArray:
-    """Points (n, 3) m of a rigid thing at poses (T, 4, 3): (T, n, 3) m."""
+    """Points (n, 3) m of a rigid body at poses (T, 4, 3): (T, n, 3) m."""
     placed: FloatArray = poses[:, :1] + local @ poses[:, 1:].transpose(0, 2, 1)
     return placed
 
@@ -149,7 +149,7 @@ def _posed(local: FloatArray, poses: FloatArray) -> FloatArray:
 def _cables(
     contents: SceneContents, run: Run, frames: IndexArray, bodies: Sequence[SurfaceFrames]
 ) -> list[SurfaceFrames]:
-    radius = 0.004 * _diagonal(bodies)
+    radius = 0.004 * _diagonal(bodies)  # of the size of the scene: visible, and thin beside the body
     tension = {rows.names[0]: rows.values[:, 1] for rows in run.forces if rows.values.shape[1] == 2}
     surfaces = []
     for strand in contents.strands:

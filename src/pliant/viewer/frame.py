@@ -46,7 +46,7 @@ def world_frame(state: State, info: StepInfo | None, tip: FloatArray | None = No
     readings, points, forces = [], [], []
     tensions: list[float] = []
     pressures: list[float] = []
-    for number, constraint in enumerate(world.constraints):
+    for index, constraint in enumerate(world.constraints):
         if constraint.is_contact:
             name, contacts = _contacts(constraint, info)
             points.append(contacts.points)
@@ -54,7 +54,7 @@ def world_frame(state: State, info: StepInfo | None, tip: FloatArray | None = No
             total = float(np.linalg.norm(contacts.forces.sum(axis=0)))
             readings.append((name, f"{total:.3f} N" if len(contacts.gaps) else "apart"))
         elif isinstance(constraint, ActuatorRows):
-            row = info.assembly.slices[number].start
+            row = info.assembly.slices[index].start
             values = np.array([delta[row], lam[row]])
             readings.append((constraint.spec.name, reading_text(constraint.spec, values)))
             if constraint.drawn_as == "cable":

@@ -25,7 +25,7 @@ FARTHEST = 6.0
 
 
 class Framing:
-    """The box from `lower` to `upper` (3,) m that the cameras of a `server` take in, seen from the direction `way`.
+    """The box from `lower` to `upper` (3,) m that the cameras of a `server` take in, seen from `direction` (3,).
 
     `center` (3,) m and `size` m are its middle and its diagonal.
     """

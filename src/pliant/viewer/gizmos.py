@@ -28,7 +28,7 @@ class Gizmos:
         self._tip: Any = None
         self._start = None if tip is None else np.asarray(tip, float)
         if tip is not None:
-            self.target = driver.hold(
+            self.target = driver.guard_gizmo(
                 scene.add_transform_controls(
                     "/target", scale=0.11 * size, disable_rotations=True, depth_test=False, position=tip, visible=False
                 )
@@ -39,7 +39,7 @@ class Gizmos:
                 "/tip", 0.75 * points, triangles, color=_TIP, position=tip, visible=False, cast_shadow=False
             )
         self.obstacles = [
-            driver.hold(
+            driver.guard_gizmo(
                 scene.add_transform_controls(
                     f"/drag/{handle.index} {handle.name}",
                     scale=0.09 * size,

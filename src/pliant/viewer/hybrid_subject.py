@@ -1,4 +1,4 @@
-"""A hybrid system as the subject of a live viewer: integrated piece by piece, drawn as rigid parts."""
+"""A hybrid system as the subject of a live viewer: integrated over one step at a time, drawn as rigid parts."""
 
 from __future__ import annotations
 
@@ -41,15 +41,14 @@ class Part:
 class Picture:
     """How a system is drawn and driven.
 
-    `controllers` by the way to drive, each ``(demand of the viewer) → control`` of `integrate`; `seen` (n, 3) m are
-    places that the picture must hold; `arrows(point)` gives points and forces of contacts; `tip(q)` the point that a
-    target is about.
+    `controllers` by drive mode, each ``(demand of the viewer) → control`` of `integrate`; `view_points` (n, 3) m must
+    be in view; `arrows(point)` gives points and forces of contacts; `tip(q)` the point that follows a target.
     """
 
     parts: tuple[Part, ...]
     controllers: Mapping[str, Callable[[Callable[[], Demand]], Any]]
     view_points: FloatArray
-    """Places (n, 3), m."""
+    """Positions (n, 3), m."""
     ranges: tuple[Range, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
     arrows: Callable[[HybridState], tuple[FloatArray, FloatArray]] | None = None
@@ -87,7 +86,7 @@ class HybridSubject:
 
     @property
     def ranges(self) -> tuple[Range, ...]:
-        """What sliders there are."""
+        """Ranges of the sliders."""
         return self.picture.ranges
 
     @property
@@ -111,7 +110,7 @@ class HybridSubject:
         return self.picture.arrows is not None
 
     def view_points(self) -> list[FloatArray]:
-        """Places (n, 3) m that the picture must hold."""
+        """Positions (n, 3) m that must be in view."""
         return [self.picture.view_points]
 
     def reset(self) -> None:
@@ -119,7 +118,7 @@ class HybridSubject:
         self.point, self._mode = None, ""
 
     def step(self, dt: float, demand: Demand) -> None:
-        """Integrate over dt (s). Another way to drive starts its controller anew."""
+        """Integrate over dt (s). A change of the drive mode starts its controller anew."""
         self._demand = demand
         if demand.mode != self._mode:
             self._mode = demand.mode
@@ -144,7 +143,7 @@ class HybridSubject:
         return True
 
     def frame(self) -> Frame:
-        """What there is to draw now."""
+        """The present frame."""
         point = self.point
         q = self.system.q0 if point is None else point.q
         poses = tuple(part.pose(q) for part in self.picture.parts)
@@ -160,7 +159,7 @@ class HybridSubject:
         return {}
 
     def actuation(self) -> dict[Any, float]:
-        """No inverse finds anything here."""
+        """Empty: there is no inverse problem."""
         return {}
 
     def state_file(self) -> tuple[str, bytes]:

@@ -1,21 +1,22 @@
-"""`pl.view`: look at a run or play with a world in the browser; `pliant view`: the studio with its picker."""
+"""`pl.view`: a run or a world in the browser; `pliant view`: the studio, or what a name or a file gives."""
 
 from __future__ import annotations
 
 import os
 import sys
 import webbrowser
+from pathlib import Path
 from typing import Any
 
 from pliant.core.errors import InputError
-from pliant.record import Run
+from pliant.record import Run, load
+from pliant.robots import Robot
 from pliant.viewer.playback import Playback
 from pliant.viewer.simulation import LiveSimulation
-from pliant.viewer.view_input import thing_of
 from pliant.viewer.viewer import LOOPBACK, Viewer, check_port
-from pliant.viewer.world_subject import WorldSubject
-from pliant.viewer.zoo import Entry, catalogue
-from pliant.world import World
+from pliant.viewer.world_subject import WorldSubject, inferred_tip
+from pliant.viewer.zoo import Entry, catalogue, entry
+from pliant.world import Scene, World
 
 __all__ = ["LiveSimulation", "Playback", "Viewer", "open_viewer", "view"]
 
@@ -71,6 +72,36 @@ def open_viewer(
         viewer = LiveSimulation(thing, port=port, host=host)
     viewer.play()
     return viewer
+
+
+def opened(what: str) -> Entry | Run | WorldSubject:
+    """The robot called `what`, or what the file of that name holds."""
+    path = Path(what)
+    if path.suffix == ".npz" or path.is_file():
+        return thing_of(loaded(path), name=path.stem)
+    return entry(what)
+
+
+def loaded(path: Path) -> Run | World:
+    """The run or world saved in a file."""
+    if not path.is_file():
+        raise InputError(f"there is no file {str(path)!r}")
+    return load(path)
+
+
+def thing_of(thing: Any, *, name: str = "", robot: Robot | None = None, **options: Any) -> Run | WorldSubject:
+    """What a viewer shows: a run, or the subject of a world or a scene. The controlled tip is that of `robot`, else
+    inferred; `options` are those of `WorldSubject`.
+    """
+    if isinstance(thing, Scene):
+        thing = thing.compile()
+    if isinstance(thing, Run):
+        return thing
+    if not isinstance(thing, World):
+        kind = type(thing).__name__
+        raise InputError(f"a Run, a World (scene.compile()) or a Scene can be viewed, not something of type {kind}")
+    tip, actuators = inferred_tip(thing) if robot is None else (robot.tip, (*robot.cables, *robot.cavities))
+    return WorldSubject(thing, name=name, tip=tip, actuators=actuators, **options)
 
 
 def _interactive() -> bool:

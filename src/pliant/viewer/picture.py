@@ -1,12 +1,11 @@
 """A motion in one still picture: a few poses, earlier ones faint, over a floor with a scale bar.
 
-Surfaces, floor and shadow are drawn by the renderer of `raster`; Matplotlib adds the text and writes the PNG.
+Surfaces, floor and shadow are drawn by `pose_renderer`; Matplotlib adds the text and writes the PNG.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -33,10 +32,13 @@ from pliant.viewer.surfaces import (
     value_scales,
 )
 
-_DPI = 100
+DPI = 100
+"""Pixels per inch: relates font sizes to pixels."""
+AZIMUTH, ELEVATION = np.radians(-58.0), np.radians(19.0)
+"""Default direction from the bodies to the eye, rad."""
 _BAR_STRIP = 230.0
 """Width of the strip that holds the colour bars, in pixels of a picture of 1600 × 900."""
-_INK, _SOFT = "#1b2330", "#586273"
+INK, _SOFT = "#1b2330", "#586273"
 
 
 def write_picture(
@@ -47,8 +49,8 @@ def write_picture(
     times: ArrayLike | None = None,
     title: str | None = None,
     size: tuple[int, int] = (1600, 900),
-    azimuth: float = np.radians(-58.0),
-    elevation: float = np.radians(19.0),
+    azimuth: float = AZIMUTH,
+    elevation: float = ELEVATION,
 ) -> Path:
     """Write a PNG of several poses of `surfaces`, the last one solid, the earlier ones the fainter the older.
 
@@ -79,7 +81,7 @@ def write_picture(
     pixels = (positive_count("size[0]", size[0]), positive_count("size[1]", size[1]))
     if not 0.0 < elevation < np.pi / 2:
         raise InputError(f"elevation must be between 0 and π/2 rad, the floor is seen from above; got {elevation:g}")
-    posed = [_at(surface, poses) for surface in checked]
+    posed = [surface.at(poses) for surface in checked]
     scales = value_scales(posed)
     camera = _camera(posed, pixels, title is not None, bool(scales), (azimuth, elevation))
     target = Path(path)
@@ -104,14 +106,6 @@ def _checked_poses(frames: Sequence[int] | None, count: int) -> list[int]:
     return [int(i) % count for i in frames]
 
 
-def _at(surface: SurfaceFrames, poses: list[int]) -> SurfaceFrames:
-    """The surface at the drawn poses only; one that never moves is left as it is."""
-    if len(surface.frames) == 1:
-        return surface
-    values = None if surface.values is None else surface.values[poses]
-    return replace(surface, frames=surface.frames[poses], values=values)
-
-
 def _camera(
     surfaces: list[SurfaceFrames], size: tuple[int, int], titled: bool, barred: bool, direction: tuple[float, float]
 ) -> Camera:
@@ -129,7 +123,7 @@ def _compose(
 ) -> None:
     """Lay text, colour bars and the scale bar over the rendered poses, and write the PNG."""
     width, height = camera.size
-    figure = _new_figure(width, height)
+    figure = new_figure(width, height)
     canvas = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     canvas.set_axis_off()
     canvas.imshow(render_poses(surfaces, scales, camera), extent=(0, width, height, 0), aspect="auto")
@@ -137,13 +131,13 @@ def _compose(
     canvas.set_ylim(height, 0)
     point = _points(camera.size)
     if title is not None:
-        figure.text(0.035, 0.945, title, size=21 * point, weight="bold", color=_INK, va="top", parse_math=False)
+        figure.text(0.035, 0.945, title, size=21 * point, weight="bold", color=INK, va="top", parse_math=False)
     if note:
         figure.text(0.035, 0.885 if title else 0.945, note, size=12 * point, color=_SOFT, va="top", parse_math=False)
     for slot, scale in enumerate(scales):
         _add_color_bar(figure, scale, slot, len(scales), point)
     _add_scale_bar(canvas, surfaces, camera, point)
-    figure.savefig(target, dpi=_DPI, format="png")
+    figure.savefig(target, dpi=DPI, format="png")
 
 
 def _points(size: tuple[int, int]) -> float:
@@ -152,8 +146,8 @@ def _points(size: tuple[int, int]) -> float:
 
 
 def _add_color_bar(figure: Any, scale: Scale, slot: int, count: int, point: float) -> None:
-    """A vertical colour bar at the right, the `place`-th of `count` from the top, label above and ticks beside it."""
-    pixel = point / (figure.get_figwidth() * _DPI)
+    """A vertical colour bar at the right, at `slot` of `count` from the top, label above and ticks beside it."""
+    pixel = point / (figure.get_figwidth() * DPI)
     left, height = 1.0 - (_BAR_STRIP - 50.0) * pixel, 0.66 / count
     bottom = 0.16 + height * (count - 1 - slot)
     axes = figure.add_axes((left, bottom, 16.0 * pixel, height - 0.14))
@@ -168,8 +162,9 @@ def _add_color_bar(figure: Any, scale: Scale, slot: int, count: int, point: floa
     for spine in axes.spines.values():
         spine.set_visible(False)
     lines = wrap(scale.label or "value", 16) + ([f"(top: ≥ {scale.high:.3g})"] if scale.clipped else [])
-    place_at = (left, bottom + height - 0.12)
-    figure.text(*place_at, "\n".join(lines), size=12.5 * point, color=_INK, va="bottom", parse_math=False)
+    figure.text(
+        left, bottom + height - 0.12, "\n".join(lines), size=12.5 * point, color=INK, va="bottom", parse_math=False
+    )
 
 
 def _scale_bar(surfaces: list[SurfaceFrames], back_y: float) -> FloatArray:
@@ -188,13 +183,13 @@ def _add_scale_bar(axes: Any, surfaces: list[SurfaceFrames], camera: Camera, poi
     tick = np.array([0.0, 0.06 * length, 0.0])
     for a, b in ((ends[0], ends[1]), (ends[0] - tick, ends[0] + tick), (ends[1] - tick, ends[1] + tick)):
         line = camera.project(np.stack([a, b]))
-        axes.plot(line[:, 0], line[:, 1], color=_INK, linewidth=2.0 * point, solid_capstyle="round")
+        axes.plot(line[:, 0], line[:, 1], color=INK, linewidth=2.0 * point, solid_capstyle="round")
     column, row, _ = camera.project(ends.mean(axis=0)[None])[0]
     below = {"xytext": (0, -10 * point), "textcoords": "offset points", "ha": "center", "va": "top"}
-    axes.annotate(length_text(length), (column, row), size=12 * point, color=_INK, **below)
+    axes.annotate(length_text(length), (column, row), size=12 * point, color=INK, **below)
 
 
-def _new_figure(width: int, height: int) -> Any:
+def new_figure(width: int, height: int) -> Any:
     """An empty Matplotlib figure of this many pixels, drawn by Agg without touching pyplot or the chosen backend."""
     try:
         figure_module = import_module("matplotlib.figure")
@@ -204,6 +199,6 @@ def _new_figure(width: int, height: int) -> Any:
             "pictures need Matplotlib, which is not installed: pip install 'pliant[plot]'"
         ) from error
     # A tenth of a pixel more, since Agg rounds the size down.
-    figure = figure_module.Figure(figsize=((width + 0.1) / _DPI, (height + 0.1) / _DPI), dpi=_DPI)
+    figure = figure_module.Figure(figsize=((width + 0.1) / DPI, (height + 0.1) / DPI), dpi=DPI)
     agg.FigureCanvasAgg(figure)
     return figure

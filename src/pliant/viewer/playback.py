@@ -18,7 +18,7 @@ from pliant.viewer.viewer import LOOPBACK, Viewer
 
 SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×")
 _SCALE_FRAMES = 12
-"""Frames from which a colour scale is first taken."""
+"""Frames that set a colour scale at first: stress read-outs of all frames would take seconds."""
 
 
 class Playback(Viewer):
@@ -29,8 +29,8 @@ class Playback(Viewer):
         self._time = float(run.times[0])
         self._clock: float | None = None
         self._shown = -1
-        makers = () if run.world is None else run.world.constraints
-        actuators = [maker.spec for maker in makers if isinstance(maker, ActuatorRows)]
+        constraints = () if run.world is None else run.world.constraints
+        actuators = [constraint.spec for constraint in constraints if isinstance(constraint, ActuatorRows)]
         self._actuators = {actuator.name: actuator for actuator in actuators}
         self._cache: dict[tuple[str, int], dict[int, FloatArray]] = {}
         super().__init__(port=port, host=host)
@@ -75,7 +75,7 @@ class Playback(Viewer):
     def _seek(self, instant: float) -> None:
         if instant != self._time:
             self._time = float(np.clip(instant, self.run.times[0], self.run.times[-1]))
-            self._ask()
+            self.ask()
 
     def _frame(self) -> None:
         now = time.perf_counter()
@@ -139,9 +139,8 @@ class Playback(Viewer):
         return rows
 
 
-def _view_points(run: Run, number: Any) -> FloatArray:
-    """The places of a body over a run that the picture must hold, (m, 3) m."""
-    points = run.points(number)
-    radius = run.bodies[number].radius
+def _view_points(run: Run, index: Any) -> FloatArray:
+    """Corners (2, 3) m of the box that a body occupies during a run."""
+    points, radius = run.points(index), run.bodies[index].radius
     lower, upper = points.min(axis=(0, 1)) - radius, points.max(axis=(0, 1)) + radius
     return np.stack([lower, upper])

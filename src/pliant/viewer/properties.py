@@ -1,20 +1,32 @@
-"""Materials and friction of a world, in the panel: changed together, by building the world again from the start."""
+"""Materials and friction of a world: sliders in the panel, and the world compiled with other values."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
-from pliant.viewer.dragging import materials_of, pair_names
+from pliant.core.errors import InputError
+from pliant.materials import Material
+from pliant.models.volume import Volume
 from pliant.viewer.driver import Driver
+from pliant.world import World
+from pliant.world.scene import Scene
+from pliant.world.world import Pair
 
+MODULI = ("young", "c1", "c2", "c3", "m", "bulk")
+"""Fields of materials that are stiffnesses, Pa."""
 _FACTORS = (0.2, 5.0)
+"""Range of a stiffness slider relative to the modulus of the world: silicones of one robot differ by less."""
 _LARGEST_FRICTION = 1.5
+"""Upper end of a friction slider: rubber on dry surfaces."""
 
 
 class Properties:
-    """Sliders for the stiffness of every material and the friction of every pair, and the button that applies them."""
+    """A slider for the stiffness of each material and the friction of each pair, and a button that applies them."""
 
     def __init__(self, gui: Any, driver: Driver, viewer: Any) -> None:
         world = viewer.subject.original
@@ -23,13 +35,14 @@ class Properties:
         self.stiffness: list[Any] = []
         self.friction: list[Any] = []
         if world.reductions:
-            gui.add_html(_note("a reduced world keeps the materials and friction that it was trained with"))
+            note = "a reduced world keeps the materials and friction of its training"
+            gui.add_html(f'<div style="margin:0 1em .5em;font-size:.8em;opacity:.75">{note}</div>')
             return
         for name, material in self._materials:
+            value = _shown_modulus(material)
+            low, high = (factor * value for factor in _FACTORS)
             young = getattr(material, "young", None)
-            low, high = (x * (1e-3 * young if young else 1.0) for x in _FACTORS)
             label = f"Young's modulus of {name} (kPa)" if young else f"stiffness of {name} (×)"
-            value = 1e-3 * young if young else 1.0
             step = float(f"{value / 100.0:.1g}")
             self.stiffness.append(driver.guard(gui.add_slider(label, _round(low), _round(high), step, _round(value))))
         for name, pair in zip(pair_names(world), world.source.pairs, strict=True):
@@ -41,11 +54,9 @@ class Properties:
             self.button = driver.press(gui.add_button("Apply, and start over", icon="refresh"), lambda _: self.apply())
 
     def apply(self) -> None:
-        """Build the world again with what the sliders say; it starts over."""
-        factors = []
-        for (_, material), slider in zip(self._materials, self.stiffness, strict=True):
-            young = getattr(material, "young", None)
-            factors.append(self._driver.value(slider) / (1e-3 * young if young else 1.0))
+        """Restart with a world of the values of the sliders."""
+        pairs = zip(self._materials, self.stiffness, strict=True)
+        factors = [self._driver.value(slider) / _shown_modulus(material) for (_, material), slider in pairs]
         self._viewer.rebuild(factors, [self._driver.value(slider) for slider in self.friction])
 
 
@@ -54,5 +65,43 @@ def _round(value: float) -> float:
     return float(f"{value:.4g}") if np.isfinite(value) else value
 
 
-def _note(text: str) -> str:
-    return f'<div style="margin:0 1em .5em;font-size:.8em;opacity:.75">{text}</div>'
+def _shown_modulus(material: Material) -> float:
+    """Young's modulus in kPa, or 1 where a material has none: then the slider shows a factor."""
+    young = getattr(material, "young", None)
+    return 1e-3 * young if young else 1.0
+
+
+def materials_of(world: World) -> list[tuple[str, Material]]:
+    """Names and materials of the volumes of a world, each material once."""
+    listed: dict[int, tuple[str, Material]] = {}
+    for thing, _ in world.source.things:
+        if isinstance(thing, Volume):
+            listed.setdefault(id(thing.material), (thing.name, thing.material))
+            for _, material in thing.inclusions:
+                listed.setdefault(id(material), (f"{thing.name}, other part", material))
+    return list(listed.values())
+
+
+def pair_names(world: World) -> list[str]:
+    """Names of the contact pairs."""
+    return [p.a.name if p.a is p.b else f"{p.a.name} – {p.b.name}" for p in world.source.pairs]
+
+
+def stiffened(material: Material, factor: float) -> Material:
+    """`material` with all its moduli times `factor`."""
+    own = {item.name: getattr(material, item.name) for item in fields(material) if item.name in MODULI}  # type: ignore[arg-type]
+    return replace(material, **{name: factor * value for name, value in own.items() if value is not None})  # type: ignore[type-var]
+
+
+def rebuilt(world: World, *, stiffness: Sequence[float], friction: Sequence[float], others: Any) -> tuple[World, Any]:
+    """`world` compiled with the moduli of its materials times `stiffness` (in the order of `materials_of`) and the
+    coefficients `friction` of its pairs; and copies of `others` that refer to the new bodies and actuators.
+    """
+    if world.reductions:
+        raise InputError("a reduced world keeps its materials and friction: its modes were trained with them")
+    memo: dict[int, Any] = {}
+    for (_, material), factor in zip(materials_of(world), stiffness, strict=True):
+        memo[id(material)] = stiffened(material, factor)
+    things, pairs, translated = deepcopy((world.source.things, world.source.pairs, others), memo)
+    changed: list[Pair] = [replace(p, friction=float(mu)) for p, mu in zip(pairs, friction, strict=True)]
+    return Scene.of(world.gravity, things, changed).compile(), translated

@@ -134,10 +134,6 @@ class LiveSimulation(Viewer):
         if self._scene_view is not None and self.subject is not None:
             self._scene_view.fit(self.subject.frame(), client)
 
-    def ask(self) -> None:
-        """Have a picture drawn."""
-        self._ask()
-
     def load(self, name: str) -> None:
         """Build `name` of the catalogue in the background and go on with it."""
         self._build(self._catalogue[name], name)
@@ -181,7 +177,7 @@ class LiveSimulation(Viewer):
                 self.recording_panel.forget()
             for part in self._parts:
                 part.remove()
-            self.driver.forget()
+            self.driver.drop_removed()
             self.subject = subject
             frame = subject.frame()
             self._set_scene_view(subject.contents, frame, subject.view_points(), getattr(subject, "view", None))
@@ -194,7 +190,7 @@ class LiveSimulation(Viewer):
             self._pace, self._due = Pace(), time.perf_counter()
             self._strip.content = self.forces.content = ""
         self._change_mode()
-        self._ask()
+        self.ask()
 
     def _add_parts(self, subject: Any) -> None:
         gui, driver = self.server.gui, self.driver
@@ -206,7 +202,7 @@ class LiveSimulation(Viewer):
         self._parts = [self.mode]
         self.inputs = Inputs(gui, subject.ranges, driver, order=_INPUTS)
         self._parts += self.inputs.folders
-        self.appearance = Appearance(gui, subject.contents, driver, self._ask, arrows=subject.has_contacts, order=_LOOK)
+        self.appearance = Appearance(gui, subject.contents, driver, self.ask, arrows=subject.has_contacts, order=_LOOK)
         self._parts.append(self.appearance.folder)
         folder = gui.add_folder("Scene and materials", order=_PROPERTIES, expand_by_default=False)
         self._parts.append(folder)
@@ -227,7 +223,7 @@ class LiveSimulation(Viewer):
         aims = self.driver.value(self.mode) == TARGET
         self._gizmos.aim(aims, self.subject.frame().tip if aims else None)
         self.inputs.set_disabled(self.subject.actuators, self.driver.value(self.mode) != SLIDERS)
-        self._ask()
+        self.ask()
 
     def _build(self, build: Callable[[], Subject], name: str) -> None:
         if self.building:
@@ -276,7 +272,7 @@ class LiveSimulation(Viewer):
             if self._playing:
                 self._sleep_until(self._due)
             else:
-                self._ask()
+                self.ask()
 
     def _has_work(self) -> bool:
         return self.subject is not None and (self._playing or self._steps > 0 or self._reset)

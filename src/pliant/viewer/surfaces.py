@@ -39,7 +39,7 @@ class SurfaceFrames:
     color
         Plain colour as '#rrggbb', used where `values` is None; None picks one.
     in_front
-        Drawn over everything else, as though nothing hid it.
+        Drawn over everything else, even where hidden by other surfaces.
     """
 
     triangles: IndexArray
@@ -68,6 +68,14 @@ class SurfaceFrames:
         used, triangles = np.unique(self.triangles, return_inverse=True)
         values = None if self.values is None else self.values[:, used]
         return replace(self, triangles=triangles.reshape(-1, 3), frames=self.frames[:, used], values=values)
+
+    def at(self, instants: list[int]) -> SurfaceFrames:
+        """The surface at `instants` only; one that never moves is left as it is."""
+        if len(self.frames) == 1:
+            return self
+        return replace(
+            self, frames=self.frames[instants], values=None if self.values is None else self.values[instants]
+        )
 
     def frame(self, index: int) -> FloatArray:
         """Positions at instant `index` [m], shape (n, 3); a surface that never moves has only one."""

@@ -160,14 +160,14 @@ class Viewer(ABC):
         self.fit_button.on_click(lambda event: self.fit(event.client))
 
     def _add_appearance(self, *, arrows: bool) -> None:
-        self.appearance = Appearance(self.server.gui, self._contents, self.driver, self._ask, arrows=arrows)
+        self.appearance = Appearance(self.server.gui, self._contents, self.driver, self.ask, arrows=arrows)
 
     def _begin(self) -> None:
         for thread in self._threads:
             thread.start()
 
-    def _ask(self) -> None:
-        """Have the thread draw once more."""
+    def ask(self) -> None:
+        """Have a picture drawn, in the viewer's own thread."""
         with self._wake:
             self._redraw = True
             self._wake.notify_all()

@@ -21,9 +21,10 @@ from pliant.robots import Marker
 from pliant.stepping import ImplicitEuler, StepInfo
 from pliant.stepping.minimum_energy import Geometric
 from pliant.viewer.contents import SceneContents
-from pliant.viewer.dragging import Dragged, center_of, draggable, rebuilt, with_motions
+from pliant.viewer.dragging import DraggedMotion, center_of, draggable, with_motions
 from pliant.viewer.frame import Frame, world_frame
 from pliant.viewer.inputs import Range, scalar, world_ranges
+from pliant.viewer.properties import rebuilt
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand, Handle
 from pliant.world import State, World
 
@@ -75,7 +76,7 @@ class WorldSubject:
         self.lifted = tuple(lifted)
         self.usual_step = usual_step
         self.control, self.stepper = control, stepper
-        self._dragged = {k: Dragged() for k, one in enumerate(world.obstacles) if draggable(one)}
+        self._dragged = {k: DraggedMotion() for k, one in enumerate(world.obstacles) if draggable(one)}
         self.world = with_motions(world, self._dragged)
         self.contents = SceneContents.of_world(self.world)
         self.state: State = self.world.initial_state()
@@ -187,17 +188,17 @@ class WorldSubject:
         )
 
     def arrived(self, displacements: FloatArray) -> bool:
-        """Whether every obstacle is where it was dragged to, `places` (k, 3) m from where it stood."""
+        """Whether every obstacle has its wanted displacement, `displacements` (k, 3) m."""
         pairs = zip(self._dragged.values(), displacements, strict=True)
         return all(np.array_equal(motion.displacement, wanted) for motion, wanted in pairs)
 
     def frame(self) -> Frame:
-        """What there is to draw now."""
+        """The present frame."""
         state, info = self.state, self.info
         return world_frame(state, info, None if self.tip is None else self.tip.at(state))
 
     def values(self, mode: str, frame: Frame) -> dict[int, FloatArray]:
-        """What bodies are coloured by."""
+        """Values that bodies are coloured by."""
         return self.contents.values(mode, frame.q)
 
     def actuation(self) -> dict[Any, float]:
@@ -249,11 +250,8 @@ class WorldSubject:
         for motion, wanted in zip(self._dragged.values(), displacements, strict=True):
             offset = wanted - motion.displacement
             length = float(np.linalg.norm(offset))
-            motion.go(
-                self.state.time,
-                self.state.time + dt,
-                motion.displacement + offset * min(1.0, most / max(length, 1e-300)),
-            )
+            moved = motion.displacement + offset * min(1.0, most / max(length, 1e-300))
+            motion.move(self.state.time, self.state.time + dt, moved)
 
     def _inverse(self, dt: float) -> tuple[Effector, ImplicitEuler]:
         """Effector and stepper of the inverse, made once for each step length."""

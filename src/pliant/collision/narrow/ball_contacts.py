@@ -1,22 +1,16 @@
 """Contacts of balls, points with a radius, with the closed surface of a deforming body.
 
-Each ball has one contact, with the nearest triangle; its side is told by the angle-weighted pseudonormal, so that a
-ball is pushed out from any depth (Bærentzen and Aanæs 2005, as in `collision.mesh_obstacle`).
+Each ball has one contact, with the nearest triangle, and is pushed out from any depth.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from pliant.collision.closest import triangle_weights
 from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, key_base
-from pliant.collision.narrow.pseudonormal import Sides, signed_direction
+from pliant.collision.solids.surface_distance import SurfaceDistance
 from pliant.collision.surface import Pose
-from pliant.core.arrays import frozen
-from pliant.core.kernels import kernel
-from pliant.core.types import BoolArray, FloatArray, IntArray
-from pliant.mesh.queries import nearest_triangles
-from pliant.mesh.tree import build_tree
+from pliant.core.types import FloatArray, IntArray
 
 
 def ball_contacts(
@@ -35,26 +29,9 @@ def ball_contacts(
     `points` (n, 3) m are side a, the points of the surface side b. Triangles that take no part lend no contact.
     """
     surface, places = pose.surface, pose.points
-    corners = places[surface.triangles]
-    tree = build_tree(corners.min(axis=1), corners.max(axis=1))
-    queries = frozen(points[nodes])
-    nearest, _ = nearest_triangles(places, surface.triangles, tree, queries)
-    crossed = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals = crossed / np.maximum(np.linalg.norm(crossed, axis=1, keepdims=True), 1e-300)
-    s = surface
-    sides = Sides(
-        places,
-        frozen(np.asarray(normals, np.float64)),
-        s.triangles,
-        s.triangle_edges,
-        s.edge_triangles,
-        s.fan_start,
-        s.fan,
-    )
-    gap, normal, weights = np.empty(len(nodes)), np.empty((len(nodes), 3)), np.empty((len(nodes), 3))
-    _measure_balls(queries, sides, nearest, gap, normal, weights)
+    gap, normal, nearest, weights, takes_part = SurfaceDistance(pose)(points[nodes])
     gap -= radius
-    near = np.flatnonzero((gap <= margin) & _taking_part(pose)[nearest])
+    near = np.flatnonzero((gap <= margin) & takes_part)
     check_capacity(len(near), capacity)
     chosen, faces = np.asarray(nodes)[near], nearest[near]
     nodes_a, weights_a = np.full((len(near), 3), -1, np.int32), np.zeros((len(near), 3))
@@ -75,25 +52,3 @@ def ball_contacts(
         point_count_a=len(points),
         point_count_b=len(places),
     )
-
-
-def _taking_part(pose: Pose) -> BoolArray:
-    chosen = np.zeros(len(pose.surface.triangles), bool)
-    chosen[pose.surface.order] = True
-    return chosen
-
-
-@kernel
-def _measure_balls(
-    queries: FloatArray, mesh: Sides, nearest: IntArray, gap: FloatArray, normal: FloatArray, weights: FloatArray
-) -> None:
-    """Signed distance, normal and the weights of the corners of each query's nearest triangle."""
-    y, facets, corners, triangle_edges, edge_triangles, around_start, around = mesh
-    for q in range(len(queries)):
-        face = nearest[q]
-        v, w, _ = triangle_weights(queries, q, y, corners[face, 0], corners[face, 1], corners[face, 2])
-        weights[q, 0], weights[q, 1], weights[q, 2] = 1.0 - v - w, v, w
-        n0, n1, n2, gap[q] = signed_direction(
-            queries, q, y, facets, corners, triangle_edges, edge_triangles, around_start, around, face, v, w
-        )
-        normal[q, 0], normal[q, 1], normal[q, 2] = n0, n1, n2

@@ -24,6 +24,8 @@ from pliant.collision.filters import (
     outward,
     place,
 )
+from pliant.collision.narrow.pseudonormal import distance_to_all
+from pliant.collision.narrow.vertex_face import INSET
 from pliant.collision.surface import EDGE_LIMIT
 from pliant.core.arrays import frozen
 from pliant.core.kernels import inline, kernel
@@ -79,6 +81,8 @@ def _search(
     beside_a, beside_b, normals_a, normals_b = a.edge_triangles, b.edge_triangles, a.normals, b.normals
     triangles_a, triangles_b, rest, rest_normals = a.triangles, b.triangles, a.rest, a.rest_normals
     same, rest_reach, remembers = limits.same, limits.rest * limits.rest, len(history.keys) > 0
+    fans_a, fans_b, sides_a, sides_b = (a.fan_start, a.fan), (b.fan_start, b.fan), a.triangle_edges, b.triangle_edges
+    checked, inset, spot = not same and a.closed and b.closed, INSET * limits.margin, np.empty((1, 3))
     count, row = 0, np.empty(6)
     for k in range(len(candidates)):
         e, f = candidates[k, 0], candidates[k, 1]
@@ -104,6 +108,15 @@ def _search(
         behind = row[5] < 0.0 and last < 0 and same
         if behind and edge_behind_at_rest(rest, rest_normals, edges_a, beside_a, e, f, limits.wall):
             continue
+        if checked and row[5] < 0.0 and last < 0:
+            # the direction may leave both cones of normals by the slack: then its sign means nothing
+            spot[:] = 0.0
+            _add_inset(x, edges_a, e, row[0], beside_a, normals_a, inset, spot)
+            _add_inset(y, edges_b, f, row[1], beside_b, normals_b, inset, spot)
+            if distance_to_all(spot, 0, y, normals_b, triangles_b, sides_b, beside_b, *fans_b) >= 0.0:
+                continue
+            if distance_to_all(spot, 0, x, normals_a, triangles_a, sides_a, beside_a, *fans_a) >= 0.0:
+                continue
         edges[count, 0], edges[count, 1] = e, f
         values[count] = row
         count += 1
@@ -164,6 +177,28 @@ def _faces(
         if side < 0.0:
             row[2:6] *= -1.0
     return bool(last >= 0 or not flat or row[5] < -_CROSSED * limits.margin)
+
+
+@inline
+def _add_inset(
+    x: FloatArray,
+    edges: IntArray,
+    edge: int,
+    along: float,
+    beside: IntArray,
+    normals: FloatArray,
+    inset: float,
+    spot: FloatArray,
+) -> None:
+    """Add half the point at the parameter `along` of an edge, moved into its own body by `inset` (m), to spot[0]: the
+    sum over two edges is the point half-way between them, which is inside both solids where they penetrate.
+    """
+    i, j = edges[edge, 0], edges[edge, 1]
+    m0, m1, m2 = outward(beside, normals, edge, 0), outward(beside, normals, edge, 1), outward(beside, normals, edge, 2)
+    scale = inset / max(np.sqrt(dot(m0, m1, m2, m0, m1, m2)), 1e-300)
+    spot[0, 0] += 0.5 * (x[i, 0] + along * (x[j, 0] - x[i, 0])) - scale * m0
+    spot[0, 1] += 0.5 * (x[i, 1] + along * (x[j, 1] - x[i, 1])) - scale * m1
+    spot[0, 2] += 0.5 * (x[i, 2] + along * (x[j, 2] - x[i, 2])) - scale * m2
 
 
 @inline

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.collision.closest import dot
-from pliant.core.kernels import inline
+from pliant.collision.closest import dot, triangle_weights
+from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IntArray
 
 _TOUCHING = 1e-9
@@ -25,6 +25,9 @@ _FLUSH = 1e-2
 """Within this distance of a border, relative to the triangle, the faces there are told apart by what faces them."""
 _AGAINST = -0.7
 """Two faces are against each other below this product of their normals."""
+_BELOW = 1e-5
+"""A point in front of a surface is below the plane of a face by at most this, relative to the triangle, from rounding
+and the tolerance of solvers. Farther below it is beside the face."""
 
 
 class Sides(NamedTuple):
@@ -37,6 +40,47 @@ class Sides(NamedTuple):
     edge_triangles: IntArray
     fan_start: IntArray
     fan: IntArray
+
+
+@kernel
+def signed_distances(
+    x: FloatArray, mesh: Sides, nearest: IntArray, gap: FloatArray, normal: FloatArray, weights: FloatArray
+) -> None:
+    """Signed distance (p,) m, unit normal (p, 3) and weights (p, 3) of the corners of the `nearest` triangle (p,) of
+    each point of `x` (p, 3) m.
+    """
+    y, facets, corners, triangle_edges, edge_triangles, around_start, around = mesh
+    for q in range(len(x)):
+        face = nearest[q]
+        v, w, _ = triangle_weights(x, q, y, corners[face, 0], corners[face, 1], corners[face, 2])
+        weights[q, 0], weights[q, 1], weights[q, 2] = 1.0 - v - w, v, w
+        normal[q, 0], normal[q, 1], normal[q, 2], gap[q] = signed_direction(
+            x, q, y, facets, corners, triangle_edges, edge_triangles, around_start, around, face, v, w
+        )
+
+
+@inline
+def distance_to_all(
+    x: FloatArray,
+    p: int,
+    y: FloatArray,
+    facets: FloatArray,
+    triangles: IntArray,
+    triangle_edges: IntArray,
+    edge_triangles: IntArray,
+    around_start: IntArray,
+    around: IntArray,
+) -> float:
+    """Signed distance (m) of x[p] from a closed mesh, by its nearest triangle among all."""
+    best, face, best_v, best_w = np.inf, 0, 0.0, 0.0
+    for t in range(len(triangles)):
+        v, w, squared = triangle_weights(x, p, y, triangles[t, 0], triangles[t, 1], triangles[t, 2])
+        if squared < best:
+            best, face, best_v, best_w = squared, t, v, w
+    _, _, _, gap = signed_direction(
+        x, p, y, facets, triangles, triangle_edges, edge_triangles, around_start, around, face, best_v, best_w
+    )
+    return float(gap)
 
 
 @inline
@@ -127,8 +171,10 @@ def facing_direction(
     face: int,
     v: float,
     w: float,
+    beside: bool,
 ) -> tuple[float, float, float, float]:
-    """`signed_direction`, but close to an edge or a corner the normal of the face there that x[p] faces.
+    """`signed_direction`, but close to an edge or a corner the normal of the face there that x[p] faces; where `beside`
+    is true, not if x[p] is in front of the surface and below that face: then it is beside the face.
 
     On a border the direction to a point is noise, or sideways after the least slip: flat bodies that stand flush on
     each other would be pushed apart. The face meant is the one whose normal is most opposed to a face around the point.
@@ -161,12 +207,14 @@ def facing_direction(
                 best, chosen = product, t
     if chosen < 0:
         return n0, n1, n2, gap
-    n0, n1, n2 = facets[chosen, 0], facets[chosen, 1], facets[chosen, 2]
     u = 1.0 - v - w
     d0 = x[p, 0] - (u * y[i, 0] + v * y[j, 0] + w * y[k, 0])
     d1 = x[p, 1] - (u * y[i, 1] + v * y[j, 1] + w * y[k, 1])
     d2 = x[p, 2] - (u * y[i, 2] + v * y[j, 2] + w * y[k, 2])
-    return n0, n1, n2, dot(n0, n1, n2, d0, d1, d2)
+    height = dot(facets[chosen, 0], facets[chosen, 1], facets[chosen, 2], d0, d1, d2)
+    if beside and gap >= 0.0 and height < -_BELOW * size:
+        return n0, n1, n2, gap
+    return facets[chosen, 0], facets[chosen, 1], facets[chosen, 2], height
 
 
 @inline

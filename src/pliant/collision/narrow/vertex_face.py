@@ -17,12 +17,13 @@ from pliant.collision.filters import (
     Limits,
     agreement,
     behind_at_rest,
+    fill_inset,
     place,
     touches,
     vertex_faces,
     vertex_opposes,
 )
-from pliant.collision.narrow.pseudonormal import Sides, facing_direction
+from pliant.collision.narrow.pseudonormal import Sides, distance_to_all, facing_direction
 from pliant.core.arrays import frozen
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
@@ -31,6 +32,9 @@ _LASTS = 0.5
 """A contact of the last step needs no other sign that it is one while its normal turns by less than 60 degrees."""
 _STRAIGHT = 0.99
 """A direction is that of a normal above this product of the two: 8 degrees."""
+INSET = 1e-4
+"""Fraction of the margin by which a point is moved into its own body before it is looked for in the other one: points
+on the surface of both then tell whether the two solids overlap or touch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +69,8 @@ def vertex_face_contacts(
     weights, normal, gap = np.empty((len(faces), 3)), np.empty((len(faces), 3)), np.empty(len(faces))
     sides = Sides(b.points, b.normals, b.triangles, b.triangle_edges, b.edge_triangles, b.fan_start, b.fan)
     met = np.empty(len(faces), dtype=np.int32)
-    _measure(vertices, faces, a.points, a.fan_start, a.fan, a.normals, sides, weights, normal, gap, met)
+    checked = b.closed and not limits.same
+    _measure(vertices, faces, a.points, a.fan_start, a.fan, a.normals, sides, checked, weights, normal, gap, met)
     return FaceContacts(vertices, faces, weights, normal, gap, met)
 
 
@@ -114,6 +119,8 @@ def _search(
     triangle_edges, edge_triangles, around_start, around = b.triangle_edges, b.edge_triangles, b.fan_start, b.fan
     same, reach, rest_reach = limits.same, limits.margin * limits.margin, limits.rest * limits.rest
     remembers, wall = len(history.keys) > 0, limits.wall * limits.wall
+    checked, spot = not same and b.closed, np.empty((1, 3))
+    side = np.zeros(len(x) if checked else 0, np.int8)  # 1 outside of b, −1 inside, 0 not known yet
     for m in range(len(candidates)):
         vertex, face = candidates[m, 0], candidates[m, 1]
         i, j, k = corners[face, 0], corners[face, 1], corners[face, 2]
@@ -131,7 +138,7 @@ def _search(
             continue
         n0, n1, n2, gap = facing_direction(
             x, vertex, fan_start, fan, normals, y, normals_b, corners, triangle_edges, edge_triangles, around_start,
-            around, face, v, w,
+            around, face, v, w, checked,
         )  # fmt: skip
         last = place(history, key_base + vertex) if remembers else -1
         turned = agreement(history, last, n0, n1, n2) if last >= 0 else 0.0
@@ -139,6 +146,16 @@ def _search(
             continue
         if gap < 0.0 and last >= 0 and turned <= 0.0:
             continue
+        if checked and gap < 0.0 and last < 0:
+            # the face may not be the nearest of all, as it has to face the vertex: then its sign means nothing
+            if side[vertex] == 0:
+                fill_inset(x, vertex, fan_start, fan, normals, INSET * limits.margin, spot)
+                true_gap = distance_to_all(
+                    spot, 0, y, normals_b, corners, triangle_edges, edge_triangles, around_start, around
+                )
+                side[vertex] = 1 if true_gap >= 0.0 else -1
+            if side[vertex] > 0:
+                continue
         through = gap < 0.0 and last < 0 and rest_distance < wall
         if through and behind_at_rest(rest, rest_normals, vertex, face, i, j, k, rest_v, rest_w):
             continue
@@ -154,6 +171,7 @@ def _measure(
     fan: IntArray,
     normals: FloatArray,
     b: Sides,
+    checked: bool,
     weights: FloatArray,
     normal: FloatArray,
     gap: FloatArray,
@@ -166,7 +184,7 @@ def _measure(
         weights[m, 0], weights[m, 1], weights[m, 2] = 1.0 - v - w, v, w
         n0, n1, n2, gap[m] = facing_direction(
             x, vertices[m], fan_start, fan, normals, y, facets, corners, triangle_edges, edge_triangles, around_start,
-            around, face, v, w,
+            around, face, v, w, checked,
         )  # fmt: skip
         normal[m, 0], normal[m, 1], normal[m, 2] = n0, n1, n2
         met[m] = _met_corner(facets, corners, around_start, around, face, v, w, n0, n1, n2)

@@ -109,6 +109,16 @@ class RodModel(Model):
         """Whether the base's motion is counted along other axes than the world's."""
         return not isinstance(self.spec.base, str)
 
+    @cached_property
+    def base_is_open(self) -> bool:
+        """Whether nothing prescribes the pose of the base: it is free, or slides or turns."""
+        return self.turned_basis or not bool(self.constrained[:2].any())
+
+    @cached_property
+    def base_turns(self) -> bool:
+        """Whether the base may turn about some axis."""
+        return not bool(self.constrained[1].all())
+
     def initial(self) -> tuple[FloatArray, FloatArray]:
         """q (4 + 2N, 3) and v (2 + 2N, 3) when the world begins, standing still."""
         return self.start.copy(), np.zeros(self.constrained.shape)

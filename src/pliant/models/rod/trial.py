@@ -132,8 +132,8 @@ class RodTrial(Trial):
         self._symmetric = scheme.theta == 1.0 and not self._moments.any()
         self._moving = bool(scheme.inertia) and bool(self._v.any())
         self._kept: dict[float, tuple[FloatArray, Sweep]] = {}
-        one_freedom = model.turned_basis or not model.constrained[:2].any()
-        self._base_stays = one_freedom or bool((self._q[:4] == self._target).all())
+        self._tests = (1.0,) if scheme.theta == 1.0 else GAUSS  # fractions at which strains are tested, of equal weight
+        self._base_stays = model.base_is_open or bool((self._q[:4] == self._target).all())
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """The displacement dx followed by `scale` × step, (2 + 2N, 3); the base turns by exp."""
@@ -221,9 +221,7 @@ class RodTrial(Trial):
             )  # fmt: skip
         A = model.based(parts[0] if same else 0.5 * (parts[0] + parts[1]))
         symmetric = self._symmetric or (same and not exact)
-        if (
-            symmetric and not model.constrained[1].all()
-        ):  # a base that may turn, under a moment that is not yet balanced
+        if symmetric and model.base_turns:  # under a moment that is not yet balanced
             A = 0.5 * (A + A.T)
         return RodSystem(model, A, residual.r.copy(), None, end, symmetric, not exact), residual
 
@@ -247,11 +245,6 @@ class RodTrial(Trial):
             )  # fmt: skip
             total += r / len(self._tests)
         return Residual(total, float(np.sqrt(max(outer, inner, self._carried[1])))), forces
-
-    @property
-    def _tests(self) -> tuple[float, ...]:
-        """Fractions of the step at which strains are tested, of equal weight."""
-        return (1.0,) if self._scheme.theta == 1.0 else GAUSS
 
     def _tested(self, dx: FloatArray, fraction: float) -> Sweep:
         """The rod with the strains after `fraction` of dx; the base of the midpoint rule moves half as far."""
@@ -303,15 +296,16 @@ class RodTrial(Trial):
 
     def _swept(self, dx: FloatArray, fraction: float, base: float | None = None) -> Sweep:
         """Poses and Jacobian after `fraction` of dx, the base after `base` of its own; the last ones are kept."""
-        if not dx.any():
-            return self._start
         kept = self._kept.get(fraction)
         if kept is not None and kept[0] is dx:
             return kept[1]
-        q = self._advanced_by(dx, fraction)
-        if base is not None:
-            q[:4] = self._advanced_by(dx, base)[:4]
-        sweep = self.model.sweep(q)
+        if dx.any():
+            q = self._advanced_by(dx, fraction)
+            if base is not None:
+                q[:4] = self._advanced_by(dx, base)[:4]
+            sweep = self.model.sweep(q)
+        else:
+            sweep = self._start
         self._kept[fraction] = (dx, sweep)
         return sweep
 

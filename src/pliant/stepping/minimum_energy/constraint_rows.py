@@ -64,8 +64,8 @@ class DescentConstraints:
         self._memories = self.assembly.memories
         rows = self.assembly.rows
         of_contacts: BoolArray = np.zeros(rows.count, bool)
-        for place, contact in zip(self.assembly.slices, self._is_contact, strict=True):
-            of_contacts[place] = contact
+        for own, contact in zip(self.assembly.slices, self._is_contact, strict=True):
+            of_contacts[own] = contact
         self.contact, self.actuator = np.flatnonzero(of_contacts), np.flatnonzero(~of_contacts)
         self.H = sparse.hstack([H[self.contact] for H in rows.H], format="csr")
         self.gap = rows.gap[self.contact]

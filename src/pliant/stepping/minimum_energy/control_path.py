@@ -48,20 +48,20 @@ class ControlPath:
         return ", ".join(ratios) or "no chamber has a volume to reach"
 
     def _note(self, world: World, state: State, handle: Any, command: Command) -> None:
-        maker: Any = world.constraints[world.constraint_index(handle)]
+        constraint: Any = world.constraints[world.constraint_index(handle)]
         if command.by_force:
-            self._begin[handle] = float(forces_of(maker.stiff_keys[:1], state.keys, state.lam)[0])
+            self._begin[handle] = float(forces_of(np.array([constraint.key]), state.keys, state.lam)[0])
             return
-        self._begin[handle] = float(maker.displacement(state.q))
-        if isinstance(maker, CavityRows):
-            self._rest[handle] = maker.rest_volume
-            end = maker.rest_volume + command.amount
+        self._begin[handle] = float(constraint.displacement(state.q))
+        if isinstance(constraint, CavityRows):
+            self._rest[handle] = constraint.rest_volume
+            end = constraint.rest_volume + command.amount
             if end <= 0.0:
                 raise InputError(
                     f"{handle.name!r} is asked to shrink by {-command.amount:.3g} m³, but its volume at rest is "
-                    f"{maker.rest_volume:.3g} m³; ask for a growth above {-maker.rest_volume:.3g} m³"
+                    f"{constraint.rest_volume:.3g} m³; ask for a growth above {-constraint.rest_volume:.3g} m³"
                 )
-            ratio = end / (maker.rest_volume + self._begin[handle])
+            ratio = end / (constraint.rest_volume + self._begin[handle])
             self.length = max(self.length, abs(float(np.log(ratio))))
 
     def _amount(self, handle: Any, begin: float, along: float) -> float:

@@ -94,12 +94,12 @@ class Descent:
         self.size = max(float(np.ptp(model.rest, axis=0).max()) for model in self.shapes.models)
         stiffest = max(material.shear_modulus for model in self.shapes.models for material in model.spec.materials)
         self.noise = ROUNDING * stiffest * self.size**2
-        self.quadratic = Quadratic(~self.shapes.held, self.size, settings.memory, timers)
+        self.quadratic = Quadratic(~self.shapes.constrained, self.size, settings.memory, timers)
         self.used: Assembly | None = None
         self.expected: Sequence[Expected | None] = [None] * len(self.shapes.models)
         self.actuator_forces: FloatArray = np.zeros(0)
-        self.contact_push: FloatArray = np.zeros(len(self.shapes.held))
-        self.correction: list[FloatArray] = self.shapes.split(np.zeros(len(self.shapes.held)))
+        self.contact_push: FloatArray = np.zeros(len(self.shapes.constrained))
+        self.correction: list[FloatArray] = self.shapes.split(np.zeros(len(self.shapes.constrained)))
         self.residual, self.moved = np.inf, np.inf
         self.age, self.length = 0, 1.0
         self.reflect = self.unstable_step = False
@@ -153,7 +153,7 @@ class Descent:
         """Hᵀλ of all rows on the nodes of each body, (n, 3), N."""
         actuators, push = self.constraints.actuator_rows(), self.contact_push
         if actuators is not None:
-            push = push + np.where(self.shapes.held, 0.0, _matrix(actuators).T @ self.actuator_forces)
+            push = push + np.where(self.shapes.constrained, 0.0, _matrix(actuators).T @ self.actuator_forces)
         return self.shapes.split(push)
 
     def release(self) -> None:
@@ -162,7 +162,7 @@ class Descent:
 
     def _start(self) -> Point:
         """The start, with constrained DoFs moved to where they have to be."""
-        dx = np.zeros(len(self.shapes.held))
+        dx = np.zeros(len(self.shapes.constrained))
         trials: Any = self.shapes.bodies.trials
         for part, trial in zip(self.shapes.split(dx), trials, strict=True):
             moved = trial.remaining_motion()
@@ -193,7 +193,7 @@ class Descent:
             constraints = self.constraints
             self.actuator_forces = constraints.lam[constraints.actuator]
             push = constraints.H.T @ constraints.lam[constraints.contact]
-            self.contact_push = np.where(self.shapes.held, 0.0, push)
+            self.contact_push = np.where(self.shapes.constrained, 0.0, push)
 
     def _arrived(self, point: Point) -> bool:
         """Whether equilibrium, actuators and contacts all hold within the tolerance; notes the residual.
@@ -215,7 +215,7 @@ class Descent:
         push: FloatArray = self.contact_push
         violated = 0.0
         if point.actuators is not None:
-            push = push + np.where(self.shapes.held, 0.0, point.C.T @ self.actuator_forces)
+            push = push + np.where(self.shapes.constrained, 0.0, point.C.T @ self.actuator_forces)
             violations = violation(point.actuators, self.actuator_forces) / row_norms(point.actuators)
             met = imposed_forces_met(point.actuators, self.actuator_forces)
             violated = float(np.abs(violations).max(initial=0.0)) if met else np.inf
@@ -251,9 +251,9 @@ class Descent:
 
     def _equality_rows(self) -> sparse.csr_matrix:
         """Equality rows at the present configuration, over the free DoFs, (m, N)."""
-        actuators, free = self.constraints.actuator_rows(), sparse.diags((~self.shapes.held).astype(float))
+        actuators, free = self.constraints.actuator_rows(), sparse.diags((~self.shapes.constrained).astype(float))
         if actuators is None:
-            return sparse.csr_matrix((0, len(self.shapes.held)))
+            return sparse.csr_matrix((0, len(self.shapes.constrained)))
         return (_matrix(actuators)[equalities(actuators)] @ free).tocsr()
 
     def _advance(self, point: Point) -> Point | None:
@@ -363,7 +363,7 @@ class Descent:
             assert point.actuators is not None
             missing = point.actuators.gap - point.actuators.target
             gradient = gradient - point.C.T @ (step.actuator_forces - step.rho * missing)
-        return float(np.where(self.shapes.held, 0.0, gradient) @ along)
+        return float(np.where(self.shapes.constrained, 0.0, gradient) @ along)
 
 
 def _matrix(rows: Rows) -> sparse.csr_matrix:

@@ -91,7 +91,7 @@ class IndefiniteFactor:
 
 
 def _around(symbolic: Symbolic, nodes: list[int]) -> IndexArray:
-    """The `nodes` and those that the matrix couples to them, but for held ones."""
+    """The `nodes` and those that the matrix couples to them, but for constrained ones."""
     pattern = symbolic.pattern
     near: BoolArray = np.zeros(pattern.node_count, bool)
     coupled = np.repeat(np.arange(pattern.node_count), np.diff(pattern.indptr))

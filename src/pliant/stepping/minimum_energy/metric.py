@@ -25,7 +25,7 @@ from pliant.stepping.minimum_energy.mixed import Expected, mixed_body
 
 _ATTEMPTS = (
     (0.0, 0.0),
-    *((share, 0.0) for share in (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)),
+    *((fraction, 0.0) for fraction in (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)),
     *((1.0, 10.0**power) for power in (-3, -2, -1, 0, 1)),
 )
 """Fractions of the projected tangent, and of the mass (inertia correction), from the best to the last resort."""
@@ -64,11 +64,11 @@ class TangentMetric:
         exact = self._systems = self._assembled(bodies, expected, Tangent.EXACT)
         projected: list[Any] = []
         for self.attempt in range(max(0, last - 1), len(_ATTEMPTS)):
-            share, self.shift = _ATTEMPTS[self.attempt]
-            if share:
+            fraction, self.shift = _ATTEMPTS[self.attempt]
+            if fraction:
                 projected = projected or self._assembled(bodies, expected, Tangent.PROJECTED)
                 self._systems = [
-                    replace(one, values=(1.0 - share) * one.values + share * other.values)
+                    replace(one, values=(1.0 - fraction) * one.values + fraction * other.values)
                     for one, other in zip(exact, projected, strict=True)
                 ]
                 for system in self._systems:
@@ -86,12 +86,12 @@ class TangentMetric:
     def _factorize(self, shifted: Sequence[list[int]]) -> None:
         """Factorize all systems, with the diagonal shifted around the nodes `shifted`."""
         self._indefinite, self._factors = [], []
-        for number, system in enumerate(self._systems):
+        for index, system in enumerate(self._systems):
             model, factor = system.model, None
             memory = system.workspace.take(model, "factor")
             try:
                 model.decouple_constrained(system.values)
-                factor = IndefiniteFactor(model.symbolic, system.values, shifted[number], out=memory)
+                factor = IndefiniteFactor(model.symbolic, system.values, shifted[index], out=memory)
             finally:
                 if factor is None and memory is not None:
                     system.workspace.give(model, "factor", memory)

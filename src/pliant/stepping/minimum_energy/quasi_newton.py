@@ -18,7 +18,7 @@ import numpy as np
 from pliant.core.types import FloatArray
 
 LEAST_CURVATURE = 1e-10
-"""Pairs whose sᵀy is below this share of ‖s‖‖y‖ say nothing of a convex energy, and are left out."""
+"""Pairs whose sᵀy is below this fraction of ‖s‖‖y‖ say nothing of a convex energy, and are left out."""
 
 
 class QuasiNewton:

@@ -18,7 +18,7 @@ from pliant.stepping.minimum_energy.mixed import Expected, mixed_body
 
 class Energy(NamedTuple):
     """The energy of bodies and loads (J, infinite where a material is undefined), the forces r = −∂E/∂q (N,) in N,
-    zero at held unknowns, and the largest norm of a force in them.
+    zero at constrained unknowns, and the largest norm of a force in them.
     """
 
     total: float
@@ -38,7 +38,7 @@ class Shapes:
         pairs = list(zip(self.models, (trial.workspace for trial in trials), strict=True))
         self._mixed = [mixed_body(model, space) for model, space in pairs]
         self._curves = [curves(model, space) for model, space in pairs]
-        self.held = np.concatenate([model.constrained.ravel() for model in self.models])
+        self.constrained = np.concatenate([model.constrained.ravel() for model in self.models])
         self._ends = np.cumsum([model.size for model in self.models])[:-1]
 
     def split(self, flat: FloatArray) -> list[FloatArray]:
@@ -79,7 +79,7 @@ class Shapes:
         return [mixed.expected(trial.evaluation_point(), part) for trial, mixed, part in triples]
 
     def forces(self, expected: Sequence[Expected]) -> FloatArray:
-        """External less `expected` internal forces (N,), N, at the present shape, zero at held unknowns."""
+        """External less `expected` internal forces (N,), N, at the present shape, zero at constrained unknowns."""
         parts = []
         for trial, model, mixed, known in zip(self.bodies.trials, self.models, self._mixed, expected, strict=True):
             x = trial.evaluation_point()

@@ -198,7 +198,7 @@ class _LoadPath:
 
     def _solved_before(self, visited: list[tuple[float, State, Descent | None]]) -> float:
         """Go back over the configurations `visited` to the last one that can be solved to the tolerance, which is all
-        that is left of them; the first one is solved already. Returns its place on the load path.
+        that is left of them; the first one is solved already. Returns its parameter on the load path.
         """
         while True:
             reached, self.state, self.descent = visited.pop()
@@ -264,10 +264,10 @@ def _check(world: World) -> None:
                 f"{model.name!r} is no volume; pl.Geometric moves volumes only: make it an obstacle or a stiff volume, "
                 "or use pl.QuasiStatic"
             )
-    makers: list[Any] = list(world.constraints)
-    for maker in makers:
-        if maker.is_contact and maker.mu:
+    constraints: list[Any] = list(world.constraints)
+    for constraint in constraints:
+        if constraint.is_contact and constraint.mu:
             raise InputError(
-                f"{maker.name} collide with friction {maker.mu:g}; a geometric step has no slip history: "
+                f"{constraint.name} collide with friction {constraint.mu:g}; a geometric step has no slip history: "
                 "use friction=0, or a dynamic stepper"
             )
