@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ class Collider:
     radius: float
     radii: FloatArray | None = None
     shells: IntArray | None = None
+    facets: CollisionSurface | None = None
 
     @classmethod
     def of(cls, handle: Any, models: Sequence[Model], *, exclude: Any = None) -> Collider:
@@ -63,6 +65,18 @@ class Collider:
         """The surface at the positions of `view`."""
         assert self.surface is not None
         return self.surface.at(self.map.points(self.q(view)))
+
+    def facets_at(self, view: RowView) -> Pose:
+        """The facets of an obstacle at the end of the step."""
+        return self._fixed_facets if self.handle.motion is None else self._moved_facets(self.q(view))
+
+    @cached_property
+    def _fixed_facets(self) -> Pose:
+        return self._moved_facets(self.handle.pose(0.0))
+
+    def _moved_facets(self, pose: FloatArray) -> Pose:
+        assert self.facets is not None
+        return self.facets.at(self.map.points(pose))
 
     def depth(self, view: RowView) -> Callable[[FloatArray], FloatArray]:
         """Depth (p,) m of world points (p, 3) m inside the solid, negative outside."""

@@ -74,6 +74,7 @@ class RowView:
     step. `time` (s) is the end of the step, `dt` (s) its length, 0 in quasi-static steps. `interval` (s) is the time
     that passes: dt, or the dt of a quasi-static stepper, else 0. `speeds` are the velocities of the models at the
     start, `gravity` (m/s²) its magnitude; `last_keys` and `last_lam` the rows of the previous step and their λ.
+    `velocity_offsets` are v⁺ − dx/h of the models, m/s, empty where all are zero (`models.volume.free_rotation`).
     """
 
     q: Sequence[FloatArray]
@@ -89,6 +90,7 @@ class RowView:
     last_keys: IndexArray | None = None
     last_lam: FloatArray | None = None
     memory: Any = None
+    velocity_offsets: Sequence[FloatArray | None] = ()
 
     @classmethod
     def of(cls, models: Sequence[Any], q: Sequence[FloatArray] | None = None, **options: Any) -> RowView:

@@ -119,6 +119,9 @@ class Trial:
     `load_fraction` in [0, 1] is the fraction of their prescribed motion that constrained unknowns go.
     """
 
+    velocity_offset: FloatArray | None = None
+    """v⁺ − dx/h of implicit Euler, of the shape of dx; None where it is zero."""
+
     def __init__(self, model: Any, start: StepStart) -> None:
         self._q, self._v, self._scheme, self._gravity, self._controls, workspace = start
         self.model: Any = model

@@ -163,6 +163,7 @@ class StepBodies:
 
     def view(self) -> RowView:
         """What constraints see of the step at the present displacement."""
+        offsets = [trial.velocity_offset for trial in self.trials]
         return RowView(
             q=[trial.positions() for trial in self.trials],
             start=self.start.q,
@@ -176,6 +177,7 @@ class StepBodies:
             gravity=float(np.linalg.norm(self.gravity)),
             last_keys=self.start.keys,
             last_lam=self.start.lam,
+            velocity_offsets=offsets if any(each is not None for each in offsets) else (),
         )
 
     def views(self, session_count: int) -> list[RowView]:

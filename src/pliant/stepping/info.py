@@ -74,6 +74,16 @@ class StepInfo:
         return self.step.world
 
     @property
+    def constraint_status(self) -> Status:
+        """How the search for the constraint forces of the last linear solve ended."""
+        return self.step.constraint_status
+
+    @property
+    def constraint_residual(self) -> float:
+        """How far these forces are from the laws of their rows, relative to the gaps without forces; usually < 1e-8."""
+        return self.step.constraint_residual
+
+    @property
     def assembly(self) -> Assembly | None:
         """The rows of the last linear solve, None where the world has no constraint."""
         return self.step.assembly
