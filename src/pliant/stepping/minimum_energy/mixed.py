@@ -36,9 +36,7 @@ from pliant.stepping.minimum_energy.stress import expected_stresses, stress_forc
 
 
 class Expected(NamedTuple):
-    """What a step is expected to lead to: the second Piola–Kirchhoff stresses of the points of shape (p, 6) and the
-    pressures of the patches (m,), Pa.
-    """
+    """What a step is expected to lead to: second Piola–Kirchhoff stresses (p, 6) and pressures of patches (m,), Pa."""
 
     stress: FloatArray
     pressure: FloatArray
