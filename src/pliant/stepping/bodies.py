@@ -84,8 +84,7 @@ class StepBodies:
     @property
     def gravity(self) -> FloatArray:
         """Gravity of the step, (3,), m/s²."""
-        gravity: FloatArray = self.controls.get("gravity", self.world.gravity)
-        return gravity
+        return np.asarray(self.controls.get("gravity", self.world.gravity))
 
     @property
     def dx(self) -> list[FloatArray]:
@@ -170,6 +169,7 @@ class StepBodies:
 
     def view(self) -> RowView:
         """What constraints see of the step at the present displacement."""
+        offsets = [trial.velocity_offset for trial in self.trials]
         return RowView(
             q=[trial.positions() for trial in self.trials],
             start=self.start.q,
@@ -184,6 +184,7 @@ class StepBodies:
             last_keys=self.start.keys,
             last_lam=self.start.lam,
             approach=self.approach,
+            velocity_offsets=offsets if any(each is not None for each in offsets) else (),
         )
 
     def views(self, session_count: int) -> list[RowView]:

@@ -97,9 +97,7 @@ class Regularization(Protocol):
 
 
 class Detection(NamedTuple):
-    """What each of the `constraints` sees of the step, and what it found there: contacts of colliding pairs, None of
-    others.
-    """
+    """What each of the `constraints` sees of the step, and what it found: contacts of colliding pairs, or None."""
 
     constraints: tuple[Constraint, ...]
     views: Sequence[RowView]
@@ -136,9 +134,7 @@ class FreeMotion(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """Outcome of one linear solve: `step` has its forces, and the bodies where they were before it; `forces` are those
-    before it without constraints.
-    """
+    """One linear solve: `step` has its forces and the bodies before it; `forces` are without constraints."""
 
     step: Step
     forces: Forces
