@@ -41,8 +41,8 @@ def edge_contacts(
     pair: int,
     previous: ContactSet | None = None,
 ) -> ContactSet:
-    """Contacts of edges of `surface` at `points` (n, 3) m with `solid` at `pose` (4, 3), nearer than `margin` (m). Those
-    of the `previous` solve stay until they dip half as far.
+    """Contacts of edges of `surface` at `points` (n, 3) m with `solid` at `pose` (4, 3), nearer than `margin` (m);
+    those of the `previous` solve stay until they dip half as far.
     """
     local = np.ascontiguousarray((points - pose[0]) @ pose[1:])
     ends = solid.distance(local)
