@@ -14,6 +14,7 @@ from typing import Any
 
 from pliant.models.scheme import midpoint_scheme
 from pliant.stepping.dynamics import DynamicStepper
+from pliant.stepping.end_velocities import directions_at_middle, project_velocities
 from pliant.stepping.info import StepInfo, finish
 from pliant.stepping.stages import assemble, begin, condense, correct, detect, factorize, linearize, solve
 from pliant.world import State, World
@@ -40,10 +41,11 @@ class ImplicitMidpoint(DynamicStepper):
         with self.pinned():
             while not newton.done:
                 contacts = detect(step)
-                rows = assemble(step, contacts)
+                rows = directions_at_middle(step, assemble(step, contacts))
                 systems = linearize(step, newton.tangent)
                 factors = factorize(step, systems)
                 free = solve(step, factors)
                 problem = condense(step, rows, factors, free)
                 step = newton.apply(correct(step, rows, factors, free, problem))
+            step = project_velocities(step)
         return finish(step, newton.status)
