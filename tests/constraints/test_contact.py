@@ -251,6 +251,39 @@ def test_a_step_faster_than_detection_is_reported():
         pl.simulate(world, pl.ImplicitEuler(dt=0.01), until=0.01, start=dataclasses.replace(state, v=(v,)))
 
 
+@pytest.mark.parametrize("kind", ["plane", "sphere", "rigid"])
+@pytest.mark.parametrize(("away", "reported"), [(0.002, True), (5.0, False)])
+def test_only_bodies_that_can_have_met_are_reported(kind, away, reported):
+    floors = {
+        "plane": lambda: pl.Obstacle.plane(point=(0, 0, -away)),
+        "sphere": lambda: pl.Obstacle.sphere(center=(0, 0, -away - 1.0), radius=1.0),
+        "rigid": lambda: pl.RigidBody.box(size=(1, 1, 1), mass=1.0, position=(0, 0, -away - 0.5)),
+    }
+    world, pair, q = pair_of(block(), floors[kind](), margin=1e-3)
+    start = list(q)
+    q[0] = q[0] + np.where(MESH.points[:, 2:] < 0.01, [[0.0, 0.0, -0.01]], 0.0)  # it comes apart within the step
+    assert (pair.outrun(view_of(world, q, start=start), None) > 0.0) == reported
+
+
+def test_a_run_warns_once_of_each_pair():
+    scene = pl.Scene()
+    body = scene.add(block())
+    scene.collide(body, body, margin=1e-3)
+    world = scene.compile()
+
+    class Shaken:
+        dt = 0.01
+
+        def __call__(self, world, state, controls=None):
+            flat = MESH.points[:, 2:] > 0.03
+            thrown = dataclasses.replace(state, q=(MESH.points,), v=(np.where(flat, [[0, 0, -2.0 - state.time]], 0.0),))
+            return pl.ImplicitEuler(dt=0.01)(world, thrown)
+
+    with pytest.warns(pl.PliantWarning) as found:
+        pl.simulate(world, Shaken(), until=0.03)
+    assert len(found) == 1
+
+
 def test_excluded_regions_do_not_touch():
     exclude = pl.regions.box((-1, -1, -1), (0.001, 1, 1))
     world, maker, q = pair_of(block(), pl.Obstacle.plane(), exclude=exclude)

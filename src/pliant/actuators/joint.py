@@ -190,8 +190,7 @@ class JointRows(ActuatorRows):
         """Displacement of the joint's point from its anchor along the axes of the joint, (3,), m."""
         pose, base = self._poses(q)
         away = pose[0] + pose[1:] @ self.local - (base[0] + base[1:] @ self.anchor)
-        along: FloatArray = (base[1:] @ self.frame).T @ away
-        return along
+        return np.asarray((base[1:] @ self.frame).T @ away)
 
     def _rows(self, view: RowView) -> tuple[list[sparse.csr_matrix], FloatArray, FloatArray]:
         """Gradients of three displacements and three rotations in the axes of the joint, and their values."""

@@ -184,8 +184,7 @@ class LayerRows(DriveRow):
         twist = _cross_matrix(m)
         second[:, 0, :, 1] -= twist
         second[:, 1, :, 0] += twist
-        found: FloatArray = self.weight[:, None, None, None, None] * second
-        return found
+        return np.asarray(self.weight[:, None, None, None, None] * second)
 
 
 @dataclass(frozen=True, eq=False)

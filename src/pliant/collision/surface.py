@@ -97,6 +97,11 @@ class CollisionSurface:
         return cast(BoolArray, frozen((self.edge_triangles[:, 1] >= 0) & (ways[:, 0] != ways[:, 1])))
 
     @cached_property
+    def taking_part_edges(self) -> IntArray:
+        """Edges of the triangles that take part, ascending."""
+        return cast(IntArray, frozen(np.unique(self.triangle_edges[self.order]).astype(np.int32)))
+
+    @cached_property
     def closed(self) -> bool:
         """Whether the surface encloses a solid: no open border, all triangles oriented alike."""
         return bool(self.joined.all())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ class Collider:
     radius: float
     radii: FloatArray | None = None
     shells: IntArray | None = None
+    facets: CollisionSurface | None = None
 
     @classmethod
     def of(cls, handle: Any, models: Sequence[Model], *, exclude: Any = None) -> Collider:
@@ -64,15 +66,25 @@ class Collider:
         assert self.surface is not None
         return self.surface.at(self.map.points(self.q(view)))
 
+    def facets_at(self, view: RowView) -> Pose:
+        """The facets of an obstacle at the end of the step."""
+        return self._fixed_facets if self.handle.motion is None else self._moved_facets(self.q(view))
+
+    @cached_property
+    def _fixed_facets(self) -> Pose:
+        return self._moved_facets(self.handle.pose(0.0))
+
+    def _moved_facets(self, pose: FloatArray) -> Pose:
+        assert self.facets is not None
+        return self.facets.at(self.map.points(pose))
+
     def depth(self, view: RowView) -> Callable[[FloatArray], FloatArray]:
         """Depth (p,) m of world points (p, 3) m inside the solid, negative outside."""
         q, solid = self.q(view), self.solid
         return lambda points: -solid.distance((points - q[0]) @ q[1:]).gap
 
     def depth_of_points(self, pose: Pose, view: RowView) -> float:
-        """How deep points of this solid, such as the corners of a box, lie inside the surface `pose`, m; 0 where none
-        does.
-        """
+        """Depth of points of this solid, such as corners of a box, inside the surface `pose`, m; 0 where none is."""
         points = self.map.points(self.q(view))[self.nodes]
         low, high = pose.points.min(axis=0), pose.points.max(axis=0)
         points = points[((points > low) & (points < high)).all(axis=1)]
@@ -99,8 +111,7 @@ class Collider:
         if self.index is not None or self.handle.motion is None:
             return np.zeros_like(points)
         start, end = self.q_start(view), self.q(view)
-        drift: FloatArray = points - (start[0] + (points - end[0]) @ end[1:] @ start[1:].T)
-        return drift
+        return np.asarray(points - (start[0] + (points - end[0]) @ end[1:] @ start[1:].T))
 
     def pull_back(self, view: RowView, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the unknowns of the model from rows over its points."""
@@ -109,9 +120,7 @@ class Collider:
     def pull_at(
         self, view: RowView, points: FloatArray, directions: FloatArray, balls: IntArray | None = None
     ) -> sparse.csr_matrix:
-        """Rows (m w, unknowns) of `points` (m, 3), m, fixed to the frame or the `balls` (m,), along `directions` (m, w,
-        3).
-        """
+        """Rows (m w, unknowns) of `points` (m, 3) m on the frame or the `balls` (m,), along `directions` (m, w, 3)."""
         pose = self.q(view)
         carriers = self.map if balls is None else self.map.selected(balls)
         return carriers.carrying(pose, points).pull_back_along(pose, directions)

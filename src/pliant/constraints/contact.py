@@ -15,8 +15,11 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 
 from pliant.collision import (
+    Capsule,
     CollisionSurface,
     ContactSet,
+    Cylinder,
+    Plane,
     ProximityOptions,
     Sphere,
     ball_contacts,
@@ -28,6 +31,8 @@ from pliant.collision import (
     sphere_face_contact,
     surface_contacts,
 )
+from pliant.collision.facet_contacts import with_facets
+from pliant.collision.narrow.round_contacts import ROUND, edge_contacts, rim_contacts
 from pliant.collision.penetration import overlap_with_solid, surface_overlap
 from pliant.constraints.colliders import Collider
 from pliant.constraints.keys import contact_row_keys
@@ -129,19 +134,33 @@ class ContactPair(Constraint):
             a.map.points(a.q(view)), a.nodes, b.solid, margin=margin, pair=self.pair, capacity=self.capacity,
             radius=a.ball_radii(a.nodes) if a.radii is not None else a.radius, position=pose[0], rotation=pose[1:],
         )  # fmt: skip
-        if a.surface is not None and isinstance(b.solid, Sphere):
-            return self._with_face(view, a.surface, contacts, margin)
+        if a.surface is not None and b.facets is not None:
+            return with_facets(
+                contacts, a.pose(view), b.facets_at(view), margin=margin, pair=self.pair, previous=previous,
+                capacity=self.capacity,
+            )  # fmt: skip
+        if a.surface is not None and isinstance(b.solid, ROUND):
+            return self._with_round(view, a.surface, contacts, margin)
         return contacts
 
-    def _with_face(self, view: RowView, surface: CollisionSurface, contacts: ContactSet, margin: float) -> ContactSet:
-        """Contacts of the vertices with a sphere, and that of the face under it."""
-        ball: Sphere = self.b.solid
-        now, before = self.a.map.points(self.a.q(view)), self.a.map.points(self.a.q_start(view))
-        center, start = (pose[0] + pose[1:] @ ball.center for pose in (self.b.q(view), self.b.q_start(view)))
-        face = sphere_face_contact(
-            surface, now, center, ball.radius, margin=margin, pair=self.pair, start=(before, start)
-        )
-        return concatenate([contacts, face]) if face.count else contacts
+    def _with_round(self, view: RowView, surface: CollisionSurface, contacts: ContactSet, margin: float) -> ContactSet:
+        """Contacts of the vertices with a round solid, and those of edges and faces between them."""
+        a, solid, pose = self.a, self.b.solid, self.b.q(view)
+        points = a.map.points(a.q(view))
+        found = [edge_contacts(surface, points, solid, pose, margin=margin, pair=self.pair)]
+        if isinstance(solid, Cylinder):
+            found.append(rim_contacts(surface, points, solid, pose, margin=margin, pair=self.pair))
+        elif isinstance(solid, Sphere | Capsule):
+            start, before = a.map.points(a.q_start(view)), self.b.q_start(view)
+            for feature, center in enumerate(solid.centers):
+                now, then = (place[0] + place[1:] @ center for place in (pose, before))
+                face = sphere_face_contact(
+                    surface, points, now, solid.radius, margin=margin, pair=self.pair, start=(start, then),
+                    feature=feature,
+                )  # fmt: skip
+                found.append(face)
+        found = [more for more in found if more.count]
+        return concatenate([contacts, *found]) if found else contacts
 
     def _margin(self, view: RowView) -> float:
         """The margin, m, widened to the approach in the step at present speeds; not for self-contact, whose filters use
@@ -159,10 +178,27 @@ class ContactPair(Constraint):
         if self.a is self.b:
             assert self.a.surface is not None
             return _closing(*self._ends(self.a, view), self.margin, self.a.surface.longest_edge) - self.margin
-        shifts = [end - start for start, end in (self._ends(side, view) for side in (self.a, self.b))]
+        ends = [self._ends(side, view) for side in (self.a, self.b)]
+        shifts = [end - start for start, end in ends]
         mean = shifts[1].mean(axis=0)
         approach = sum(float(np.sqrt(((shift - mean) ** 2).sum(axis=1).max())) for shift in shifts)
-        return approach - self._margin(view)
+        beyond = approach - self._margin(view)
+        return beyond if beyond <= 0.0 or self._within(approach, ends[0][0], ends[1][0], view) else 0.0
+
+    def _within(self, approach: float, first: FloatArray, second: FloatArray, view: RowView) -> bool:
+        """Whether the sides, with points `first` (n, 3) and `second` (m, 3) m at the start of the step, were so near
+        that they can have met after an `approach` (m).
+        """
+        a, b = self.a, self.b
+        reach = approach + a.radius + b.radius
+        if b.surface is None and b.solid is not None:
+            if a.surface is not None and not isinstance(b.solid, Plane):  # faces may be nearer than their corners
+                reach += a.surface.longest_edge
+            pose = b.q_start(view)
+            return bool((b.solid.distance((first - pose[0]) @ pose[1:]).gap <= reach).any())
+        return bool((first.min(axis=0) <= second.max(axis=0) + reach).all()) and bool(
+            (second.min(axis=0) <= first.max(axis=0) + reach).all()
+        )
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
         """A warning where the motion outran detection."""

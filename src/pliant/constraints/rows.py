@@ -94,9 +94,7 @@ class RowView:
 
     @classmethod
     def of(cls, models: Sequence[Any], q: Sequence[FloatArray] | None = None, **options: Any) -> RowView:
-        """A view of `models` at rest at `q` (initially by default), outside of a step; `options` are fields that
-        differ.
-        """
+        """A view of `models` at rest at `q`, by default initially, outside of a step; `options` are other fields."""
         now = [model.initial()[0] for model in models] if q is None else q
         still = [np.zeros_like(model.initial()[1]) for model in models]
         rest: dict[str, Any] = {"start": now, "moved": still, "speeds": still, "controls": {}, "time": 0.0, "dt": 0.0}
@@ -197,9 +195,7 @@ class Constraint:
 
     @property
     def direction_models(self) -> tuple[int, ...]:
-        """Indices of the models whose motion turns the rows although λ adds no stiffness: Newton's iteration then needs
-        a small last correction of them.
-        """
+        """Indices of models whose motion turns the rows without stiffness: their last correction must be small."""
         return ()
 
     @property

@@ -29,7 +29,8 @@ import numpy as np
 
 from pliant.control.supports import DrivenSupport, MovedSupport
 from pliant.core.checks import finite_array, positive, positive_count
-from pliant.core.errors import InputError, MissingExtraError
+from pliant.core.errors import InputError
+from pliant.core.extras import extra
 from pliant.core.types import FloatArray
 from pliant.record import Run
 from pliant.stepping import StepInfo
@@ -113,7 +114,10 @@ class SerialSink(_Sink):
     """
 
     def __init__(self, port: Any, baud: int = 115200) -> None:
-        self._port = _open_port(port, positive_count("baud", baud)) if isinstance(port, str) else port
+        self._port = port
+        if isinstance(port, str):
+            serial = extra("serial", "serial ports need pyserial", "stream")
+            self._port = serial.Serial(port, positive_count("baud", baud))
 
     def send(self, line: str) -> None:
         """Write one line."""
@@ -122,14 +126,6 @@ class SerialSink(_Sink):
     def close(self) -> None:
         """Close the port."""
         self._port.close()
-
-
-def _open_port(port: str, baud: int) -> Any:
-    try:
-        import serial
-    except ImportError as error:
-        raise MissingExtraError('serial ports need pyserial: pip install "pliant[stream]"') from error
-    return serial.Serial(port, baud)
 
 
 @dataclass(frozen=True)
@@ -250,9 +246,7 @@ def line_of(at: float, values: FloatArray) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """A stream that was read back: `times` (n,) s, `values` (n, k, 2) displacement and force in SI units, and the names
-    of its k actuators.
-    """
+    """A stream read back: `times` (n,) s, `values` (n, k, 2), displacement and force in SI units, of k actuators."""
 
     times: FloatArray
     values: FloatArray

@@ -137,9 +137,7 @@ def _differences(function: Callable[[FloatArray], FloatArray], z: FloatArray) ->
 
 
 def _between(solution: Solution, record: StepRecord) -> FloatArray:
-    """The derivative (m, m + k) of the state at the end of a step with respect to the state at its start and to the
-    constant input of sampled controllers.
-    """
+    """The derivative (m, m + k) of the end of a step by its start and by the constant input of sampled controllers."""
     dense, size, length = record.interpolant(solution.method), len(record.y), record.t1 - record.t
     wide = size + record.flow.dynamics.equations.input_count
 
@@ -196,9 +194,7 @@ def _controller_rates(flow: Flow, t: float, y: FloatArray) -> FloatArray:
 
 
 def saltation(record: StepRecord, event: Event) -> FloatArray:
-    """The saltation matrix (m, m) at the end of a recorded step, where `event` changes the mode; m = 2n without
-    controllers that have states.
-    """
+    """The saltation matrix (m, m) where `event` ends a recorded step; m = 2n without states of controllers."""
     return _saltation(record, event)[:, : len(record.y)]
 
 

@@ -20,7 +20,8 @@ class ContactShape:
     `nodes` (s,) are the points of `map` that may make contact, each with a ball of `radius` m, or of its own of `radii`
     (points,), with `radius` the largest. `surface` is None where there are no triangles, `solid` where distances are
     taken from the triangles. `shells` (points,) are the indices of the closed shells of a surface, −1 inside the body,
-    None where there is only one: the wall of a chamber never touches the outside.
+    None where there is only one: the wall of a chamber never touches the outside. `facets` are the triangles of an
+    obstacle, whose distances come from its solid.
     """
 
     map: PointMap
@@ -30,6 +31,7 @@ class ContactShape:
     radius: float = 0.0
     radii: FloatArray | None = None
     shells: IntArray | None = None
+    facets: CollisionSurface | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -47,6 +48,7 @@ def simulate(
     count = max(1, round(span / dt))
     recorder = Recorder(world, state, stepper)
     first = state.time
+    warned: set[str] = set()
     with Progress(disable=not progress, transient=True) as bar:
         task = bar.add_task("simulate", total=count)
         for k in range(1, count + 1):
@@ -54,7 +56,10 @@ def simulate(
             state, info = stepper(world, state, controls)
             recorder.add(state, info, controls)
             for text in info.warnings:
-                warnings.warn(f"at {state.time:g} s: {text}", PliantWarning, stacklevel=2)
+                without_numbers = re.sub(r"\d[\d.e+-]*", "", text)
+                if without_numbers not in warned:  # once for each pair of bodies, not at every step
+                    warnings.warn(f"at {state.time:g} s: {text}", PliantWarning, stacklevel=2)
+                warned.add(without_numbers)
             if callback:
                 callback(state, info)
             bar.advance(task)

@@ -82,8 +82,7 @@ class StepBodies:
     @property
     def gravity(self) -> FloatArray:
         """Gravity of the step, (3,), m/s²."""
-        gravity: FloatArray = self.controls.get("gravity", self.world.gravity)
-        return gravity
+        return np.asarray(self.controls.get("gravity", self.world.gravity))
 
     @property
     def dx(self) -> list[FloatArray]:

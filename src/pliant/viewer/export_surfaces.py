@@ -142,8 +142,7 @@ def _body(run: Run, index: int, frames: IndexArray, values: FloatArray | None, m
 
 def _posed(local: FloatArray, poses: FloatArray) -> FloatArray:
     """Points (n, 3) m of a rigid body at poses (T, 4, 3): (T, n, 3) m."""
-    placed: FloatArray = poses[:, :1] + local @ poses[:, 1:].transpose(0, 2, 1)
-    return placed
+    return np.asarray(poses[:, :1] + local @ poses[:, 1:].transpose(0, 2, 1))
 
 
 def _cables(

@@ -27,12 +27,9 @@ class Frame:
     q: tuple[FloatArray, ...]
     obstacles: tuple[FloatArray, ...] = ()
     tensions: FloatArray = field(default_factory=lambda: np.zeros(0))
-    """Of the cables (k,), N."""
     pressures: FloatArray = field(default_factory=lambda: np.zeros(0))
-    """Of the chambers (c,), Pa."""
     arrows: tuple[FloatArray, FloatArray] = _NO_ARROWS
     tip: FloatArray | None = None
-    """Position (3,), m."""
     readings: tuple[tuple[str, str], ...] = ()
 
 
@@ -81,9 +78,7 @@ def _contacts(pair: Any, info: StepInfo) -> tuple[str, Any]:
 
 
 def reading_text(actuator: Any, values: FloatArray) -> str:
-    """The actuation of an actuator in practical units, or the norm of a contact force (3,) N; a user-defined actuator
-    in the units of its commands.
-    """
+    """The actuation of an actuator in practical units, or the norm of a contact force (3,) N."""
     if len(values) == 3:
         return f"{float(np.linalg.norm(values)):.3f} N"
     return str(actuator.reading(values))

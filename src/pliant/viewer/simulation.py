@@ -37,9 +37,7 @@ _FACTOR = "real-time factor"
 
 
 class LiveSimulation(Viewer):
-    """Steps a `subject`. `catalogue` holds builders by name, for the picker; `first` of them is built to begin with
-    where no subject is given.
-    """
+    """Steps a `subject`, or `first` of the builders by name in `catalogue`, which the picker shows."""
 
     def __init__(
         self,

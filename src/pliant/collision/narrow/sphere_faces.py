@@ -29,11 +29,13 @@ def sphere_face_contact(
     margin: float,
     pair: int = 0,
     start: tuple[FloatArray, FloatArray] | None = None,
+    feature: int = 0,
 ) -> ContactSet:
     """The contact of `surface` at `points` (n, 3) m, side a, with a sphere of `radius` m at `center` (3,) m, if any.
 
     `start` holds points and centre at the start of the step: the place in the face is chosen there, and keeps to the
-    material while the step is solved. By default it is chosen where everything is now.
+    material while the step is solved. By default it is chosen where everything is now. `feature` tells the spheres of
+    one solid apart, such as both ends of a capsule.
     """
     before, middle = (points, center) if start is None else start
     found = np.empty(4)
@@ -60,7 +62,7 @@ def sphere_face_contact(
         gap=np.array([distance - radius]),
         point_a=place[None],
         point_b=(center + radius * normal)[None],
-        key=np.array([key_base(ContactKind.FACE_VERTEX, pair)]),
+        key=np.array([key_base(ContactKind.FACE_VERTEX, pair) + feature]),
         face=np.array([face], np.int32),
         point_count_a=len(points),
         point_count_b=0,

@@ -72,6 +72,11 @@ class Sphere:
     def _numbers(self) -> FloatArray:
         return _round(self.center, self.center, self.radius, np.array([0.0, 0.0, 1.0]))
 
+    @property
+    def centers(self) -> FloatArray:
+        """Centre of the one ball at its end, (1, 3) m."""
+        return np.expand_dims(self.center, 0)
+
 
 @dataclass(frozen=True, eq=False)
 class Capsule:
@@ -90,7 +95,12 @@ class Capsule:
 
     @cached_property
     def _numbers(self) -> FloatArray:
-        return _round(self.start, self.end, self.radius, _across(self.end - self.start))
+        return _round(self.start, self.end, self.radius, across(self.end - self.start))
+
+    @property
+    def centers(self) -> FloatArray:
+        """Centres of the balls at both ends, (2, 3) m."""
+        return np.array([self.start, self.end])
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,10 +191,10 @@ def _round(start: FloatArray, end: FloatArray, radius: float, outward: FloatArra
 def _revolved(start: FloatArray, end: FloatArray, inner: float, outer: float) -> FloatArray:
     length = float(np.linalg.norm(end - start))
     axis = (end - start) / length
-    return np.concatenate([start, axis, [length, inner, outer], _across(axis)])
+    return np.concatenate([start, axis, [length, inner, outer], across(axis)])
 
 
-def _across(axis: FloatArray) -> FloatArray:
+def across(axis: FloatArray) -> FloatArray:
     """A unit vector perpendicular to `axis` (3,)."""
     across = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
     unit: FloatArray = across / np.linalg.norm(across)

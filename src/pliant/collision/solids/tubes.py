@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pliant.collision.solids.obstacles import Distance, _across, _store
+from pliant.collision.solids.obstacles import Distance, _store, across
 from pliant.collision.solids.shape_distance import EPS
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
@@ -90,7 +90,7 @@ class Tubes:
     @cached_property
     def _sideways(self) -> FloatArray:
         """A direction across each segment, (s, 3): where points on the axis are pushed to."""
-        return np.array([_across(axis) for axis in self.ends - self.starts])
+        return np.array([across(axis) for axis in self.ends - self.starts])
 
     def _outside(self, points: FloatArray) -> FloatArray:
         """Which points (p, 3) are past an entrance."""

@@ -37,10 +37,15 @@ class Shape:
     radius: float = 0.0
 
     def contact_shape(self, *, moves: bool) -> ContactShape:
-        """Its geometry for contacts. Triangles count where the thing `moves`; a fixed one is seen as its solid."""
-        surface = CollisionSurface.build(self.triangles, self.points) if moves and len(self.triangles) else None
+        """Geometry for contacts: triangles with a surface of their own where it `moves`, else facets of its solid."""
+        surface = None
+        if isinstance(self.solid, MeshObstacle):
+            surface = self.solid.surface  # oriented outward
+        elif len(self.triangles):
+            surface = CollisionSurface.build(self.triangles, self.points)
         nodes = np.arange(len(self.points), dtype=np.int32)
-        return ContactShape(FrameMap(self.points), nodes, surface, self.solid, self.radius)
+        own, facets = (surface, None) if moves else (None, surface)
+        return ContactShape(FrameMap(self.points), nodes, own, self.solid, self.radius, facets=facets)
 
 
 def sphere_shape(radius: float) -> Shape:

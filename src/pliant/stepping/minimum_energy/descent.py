@@ -257,9 +257,7 @@ class Descent:
         return (_matrix(actuators)[equalities(actuators)] @ free).tocsr()
 
     def _advance(self, point: Point) -> Point | None:
-        """The next point, with its contacts. Where a long step penetrates contacts that were not in its problem, the
-        problem is solved once more with them.
-        """
+        """The next point; where a long step penetrates new contacts, its problem is solved once more with them."""
         known = self.constraints.last_forces
         found = self._search(point, self.quadratic.solve(point, self.constraints))
         if found is None and self.age:

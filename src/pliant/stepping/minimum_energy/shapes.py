@@ -27,9 +27,7 @@ class Energy(NamedTuple):
 
 
 class Shapes:
-    """The volumes of a step, `bodies` at the present shape; flat vectors have N = Σ 3 nodes entries, body after
-    body.
-    """
+    """The volumes of a step, `bodies` at the present configuration; flat vectors have N = Σ 3 nodes entries."""
 
     def __init__(self, bodies: StepBodies) -> None:
         self.bodies = bodies

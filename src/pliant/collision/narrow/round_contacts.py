@@ -1,0 +1,172 @@
+"""Contacts of the edges and faces of a surface with a round solid: a sphere, a capsule, a cylinder, a pipe.
+
+The vertices of a coarse surface do not see a solid between them. The signed distance φ of a convex solid is convex, so
+along an edge it has one minimum, where ∇φ·(x_j − x_i) changes its sign: it is a contact where it lies well below the
+line between the values at the ends. Faces are touched by the ends of a capsule, and by the rims of a cylinder: by the
+point of a rim that is extreme towards the face, and by two more at 120 degrees, on which a flat end rests.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.collision.closest import dot
+from pliant.collision.contacts import ContactKind, ContactSet, key_base
+from pliant.collision.solids.obstacles import Capsule, Cylinder, Distance, Pipe, Sphere, across
+from pliant.collision.surface import EDGE_LIMIT, CollisionSurface
+from pliant.core.arrays import frozen
+from pliant.core.kernels import kernel
+from pliant.core.types import FloatArray, IntArray
+
+ROUND = (Sphere, Capsule, Cylinder, Pipe)
+"""Solids whose contacts with edges and faces are found here."""
+_DIP = 0.05
+"""Fraction of its length by which an edge dips between its ends before it has a contact of its own. Below that the
+surface is fine compared with the solid, and its vertices are enough."""
+_BISECTIONS = 30
+"""Halvings of an edge in the search for its lowest point: 1e-9 of its length."""
+_UPRIGHT = 1e-6
+"""Sine of the angle between a face's normal and the axis of a cylinder below which all points of a rim are extreme."""
+
+
+def edge_contacts(
+    surface: CollisionSurface, points: FloatArray, solid: Any, pose: FloatArray, *, margin: float, pair: int
+) -> ContactSet:
+    """Contacts of edges of `surface` at `points` (n, 3) m with `solid` at `pose` (4, 3), nearer than `margin` (m)."""
+    local = np.ascontiguousarray((points - pose[0]) @ pose[1:])
+    ends = solid.distance(local)
+    edges = surface.taking_part_edges
+    chosen = np.empty(len(edges), np.int32)
+    count = _find_dips(frozen(local), surface.edges, edges, frozen(ends.gap), frozen(ends.normal), margin, chosen)
+    e = chosen[:count]
+    nodes = surface.edges[e]
+    along, lowest = _lowest(solid, local[nodes[:, 0]], local[nodes[:, 1]])
+    chord = (1.0 - along) * ends.gap[nodes[:, 0]] + along * ends.gap[nodes[:, 1]]
+    length = np.linalg.norm(local[nodes[:, 1]] - local[nodes[:, 0]], axis=1)
+    kept = (lowest.gap <= margin) & (chord - lowest.gap > _DIP * length)
+    weights = np.column_stack([1.0 - along, along, np.zeros(count)])[kept]
+    nodes_a = np.column_stack([nodes, np.full(count, -1, np.int32)])[kept].astype(np.int32)
+    key = key_base(ContactKind.EDGE_EDGE, pair) + e[kept].astype(np.int64) * EDGE_LIMIT
+    distance = Distance(*(array[kept] for array in lowest))
+    return _contact_set(ContactKind.EDGE_EDGE, points, nodes_a, weights, distance, pose, key, np.full(len(key), -1))
+
+
+def rim_contacts(
+    surface: CollisionSurface, points: FloatArray, solid: Cylinder, pose: FloatArray, *, margin: float, pair: int
+) -> ContactSet:
+    """Contacts of the rims of a cylinder at `pose` (4, 3) with faces of `surface` at `points` (n, 3) m."""
+    local = (points - pose[0]) @ pose[1:]
+    ends, axis = np.array([solid.start, solid.end]), solid.end - solid.start
+    axis = axis / np.linalg.norm(axis)
+    reach = solid.radius + margin
+    faces = surface.order
+    corners = local[surface.triangles[faces]]
+    near = ((corners.min(axis=1) <= ends.max(axis=0) + reach) & (corners.max(axis=1) >= ends.min(axis=0) - reach)).all(
+        1
+    )
+    faces, corners = faces[near], corners[near]
+    crossed = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    area = np.linalg.norm(crossed, axis=1)
+    faces, corners, normal = faces[area > 0.0], corners[area > 0.0], (crossed[area > 0.0].T / area[area > 0.0]).T
+    rims = _extreme_points(ends, axis, solid.radius, normal)
+    weights, height = _feet(corners, normal, rims)
+    valid = (weights >= 0.0).all(axis=-1) & (np.abs(height) <= margin)
+    cost = np.where(valid, np.abs(height), np.inf).reshape(len(faces), 6)
+    best = cost.argmin(axis=0) if len(faces) else np.zeros(6, np.int64)
+    feature = np.flatnonzero(cost[best, np.arange(6)] < np.inf) if len(faces) else np.zeros(0, np.int64)
+    face, gap = best[feature], height.reshape(len(faces), 6)[best[feature], feature]
+    foot = rims.reshape(len(faces), 6, 3)[face, feature]
+    key = key_base(ContactKind.FACE_VERTEX, pair) + feature
+    chosen = weights.reshape(len(faces), 6, 3)[face, feature]
+    distance = Distance(gap, -normal[face], foot)
+    nodes = surface.triangles[faces[face]]
+    return _contact_set(ContactKind.FACE_VERTEX, points, nodes, chosen, distance, pose, key, faces[face])
+
+
+def _extreme_points(ends: FloatArray, axis: FloatArray, radius: float, normal: FloatArray) -> FloatArray:
+    """Points (f, 2, 3, 3) m of both rims that are extreme against `normal` (f, 3), and at 120 degrees from there."""
+    radial = -(normal - (normal @ axis)[:, None] * axis)
+    length = np.linalg.norm(radial, axis=1, keepdims=True)
+    radial = np.where(length > _UPRIGHT, radial / np.maximum(length, 1e-300), across(axis))
+    turned = np.cross(axis, radial)
+    angles = 2.0 * np.pi / 3.0 * np.arange(3)
+    circle = np.cos(angles)[:, None] * radial[:, None] + np.sin(angles)[:, None] * turned[:, None]
+    points: FloatArray = ends[:, None] + radius * circle[:, None]
+    return points
+
+
+def _feet(corners: FloatArray, normal: FloatArray, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Weights (f, 2, 3, 3) of the corners at the feet of `points` (f, 2, 3, 3) on the planes of triangles (f, 3, 3),
+    and heights (f, 2, 3) m above them.
+    """
+    away = points - corners[:, None, None, 0]
+    height = np.einsum("frki,fi->frk", away, normal)
+    u, v = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    twice = np.einsum("fi,fi->f", np.cross(u, v), normal)[:, None, None]
+    second = np.einsum("frki,fi->frk", np.cross(away, v[:, None, None]), normal) / twice
+    third = np.einsum("frki,fi->frk", np.cross(u[:, None, None], away), normal) / twice
+    return np.stack([1.0 - second - third, second, third], axis=-1), height
+
+
+def _lowest(solid: Any, start: FloatArray, end: FloatArray) -> tuple[FloatArray, Distance]:
+    """Parameters (m,) of the lowest points of segments from `start` to `end` (m, 3) m over a solid, and their
+    distances, by bisection of the slope.
+    """
+    low: FloatArray = np.zeros(len(start))
+    high: FloatArray = np.ones(len(start))
+    for _ in range(_BISECTIONS if len(start) else 0):
+        middle = 0.5 * (low + high)
+        slope = np.einsum("mi,mi->m", solid.distance(start + middle[:, None] * (end - start)).normal, end - start)
+        low, high = np.where(slope < 0.0, middle, low), np.where(slope < 0.0, high, middle)
+    along = 0.5 * (low + high)
+    return along, solid.distance(start + along[:, None] * (end - start))
+
+
+def _contact_set(
+    kind: ContactKind, points: FloatArray, nodes: IntArray, weights: FloatArray, found: Distance, pose: FloatArray,
+    key: Any, face: Any,
+) -> ContactSet:  # fmt: skip
+    """Contacts of points of `surface` with a solid at `pose`; `found` is in the frame of the solid."""
+    count = len(key)
+    used = np.where(nodes >= 0, nodes, 0)
+    return ContactSet(
+        kind=np.full(count, kind, dtype=np.uint8),
+        nodes_a=nodes,
+        weights_a=weights,
+        nodes_b=np.full((count, 3), -1, dtype=np.int32),
+        weights_b=np.zeros((count, 3)),
+        normal=found.normal @ pose[1:].T,
+        gap=found.gap,
+        point_a=np.einsum("mk,mki->mi", weights, points[used]),
+        point_b=pose[0] + found.point @ pose[1:].T,
+        key=np.asarray(key, np.int64),
+        face=np.asarray(face, np.int32),
+        point_count_a=len(points),
+        point_count_b=0,
+    )
+
+
+@kernel
+def _find_dips(
+    points: FloatArray, edges: IntArray, chosen: IntArray, gap: FloatArray, normal: FloatArray, margin: float,
+    found: IntArray,
+) -> int:  # fmt: skip
+    """Write which of the `chosen` edges may dip between their ends, and return how many they are."""
+    count = 0
+    for m in range(len(chosen)):
+        i, j = edges[chosen[m], 0], edges[chosen[m], 1]
+        d0, d1, d2 = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
+        fall = dot(normal[i, 0], normal[i, 1], normal[i, 2], d0, d1, d2)
+        rise = dot(normal[j, 0], normal[j, 1], normal[j, 2], d0, d1, d2)
+        if fall >= 0.0 or rise <= 0.0:
+            continue
+        # the tangents at both ends meet below the lowest point of a convex function
+        t = (gap[j] - rise - gap[i]) / (fall - rise)
+        least = gap[i] + t * fall
+        length = np.sqrt(dot(d0, d1, d2, d0, d1, d2))
+        if least <= margin and (1.0 - t) * gap[i] + t * gap[j] - least > _DIP * length:
+            found[count] = chosen[m]
+            count += 1
+    return count
