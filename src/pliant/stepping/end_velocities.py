@@ -4,7 +4,7 @@ A row asks for its gap at the end of the step. With v⁺ = 2 dx/h − v alone th
 its sign in every step, and a force along the gradient at the end of the step does work. Both are mended:
 
     forces       H of constraints that are not contacts is that of the middle of the step, as all other forces
-    velocities   v⁺ ← v⁺ + (h/2) M⁻¹ Hᵀ Δλ at the end of the step, with H v⁺ = 0, or the rate of a command, on closed rows
+    velocities   v⁺ ← v⁺ + (h/2) M⁻¹ Hᵀ Δλ with H v⁺ = 0, or the rate of a command, on closed rows at the end
 
 The first makes the constraint force second order. The second is the velocity constraint of RATTLE (Hairer, Lubich,
 Wanner, Geometric Numerical Integration, VII.1.4): a projection in the metric of the kinetic energy, which it never
@@ -28,11 +28,12 @@ from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.model import Factor, StepStart, System
 from pliant.models.scheme import euler_scheme
-from pliant.solvers.contact import Law, MixedProblem, solve
+from pliant.solvers.contact import Law, MixedProblem
+from pliant.stepping.session import solve_in_budget
 from pliant.stepping.stages import Step
 
 VANISHING = 1e-9
-"""Step, as a fraction of dt, over which the matrix of a body is its mass: stiffness adds less than (1e-9 ω dt)² to it."""
+"""Step, as a fraction of dt, over which A is the mass: stiffness adds less than (1e-9 ω dt)² to it."""
 REGULARIZATION = 1e-10
 """Compliance added to the rows, as a fraction of their own: redundant rows then share their force."""
 
@@ -73,7 +74,7 @@ def _projected(step: Step, assembly: Assembly, view: RowView, picked: IndexArray
     rate -= W @ known
     W[np.diag_indices(len(picked))] *= 1.0 + REGULARIZATION
     law = np.where(pressing, rows.law[picked], int(Law.BILATERAL)).astype(np.int32)
-    found = solve(MixedProblem.of(W, rate, law, mu=rows.mu[picked]), known).lam
+    found = solve_in_budget(MixedProblem.of(W, rate, law, mu=rows.mu[picked]), known).lam
     for index, mass in enumerate(masses):
         if mass is not None:
             scale, system, factor = mass

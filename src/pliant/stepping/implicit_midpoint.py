@@ -3,7 +3,8 @@
 M (v⁺ − v)/h = f(q + dx/2), dx = h (v⁺ + v)/2. Second order in h and symplectic: total energy is conserved to round-
 off where forces are linear in the positions, and stays within a band of order h² otherwise (Hairer, Lubich, Wanner,
 Geometric Numerical Integration, IX). Newton's iteration runs to a tolerance by default, since an unconverged step
-conserves nothing. `stepping.stages` says what each line below does.
+conserves nothing. Rows hold at the end of the step, their forces point where they do at its middle, and the velocity at
+the end agrees with them (`stepping.end_velocities`). `stepping.stages` says what the other lines below do.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ class Convergence:
     the positions by their last bit causes: a body that hardly moves, far from the origin, never gets below.
 
     The residual holds the forces of cables, chambers and joints along their directions before the last correction, and
-    knows nothing of their δ. Both are off by the square of the correction, which therefore has to be below √tolerance of the
-    motion: a body of linear material balances after one solve, wherever that left the cable.
+    knows nothing of their δ. Both are off by the square of the correction, which therefore has to be below √tolerance
+    of the motion: a body of linear material balances after one solve, wherever that left the cable.
     """
 
     def __init__(self, tolerance: float) -> None:
