@@ -12,7 +12,7 @@ PEERS := mujoco drake felupe cvxopt numpy scipy pyelastica soromox
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
 BROWSER := chromium
 
-.PHONY: demo test test-all lint docs bench bench-peers clean gmsh-libraries browser
+.PHONY: demo test test-all lint docs bench bench-peers soak clean gmsh-libraries browser
 
 demo: $(VENV)/.demo gmsh-libraries
 	$(BIN)/pliant demo tour --out out
@@ -39,6 +39,10 @@ docs: $(VENV)/.all gmsh-libraries
 bench: $(VENV)/.all
 	mkdir -p out
 	$(BIN)/pliant bench beam --json out/bench-beam.json
+
+# Ten simulated minutes of every robot, hours by the clock; `make soak` again continues where it was ended.
+soak: $(VENV)/.all gmsh-libraries
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak --folder out/soak --write docs/reliability.md
 
 # Each peer on its own: one that has no wheel for this machine must not keep the others away.
 bench-peers: $(VENV)/.venv

@@ -29,8 +29,9 @@ import numpy as np
 import pliant as pl
 from pliant.robots import Robot, pneumatic_finger
 
-RUBBER = pl.materials.MooneyRivlin(c1=41.8e3, c2=10.6e3, poisson=0.49, density=1070.0)
-SOLE = pl.materials.MooneyRivlin(c1=335e3, c2=0.0, poisson=0.49, density=1070.0)
+RUBBER = pl.materials.MooneyRivlin(c1=41.8e3, c2=10.6e3, poisson=0.49, density=1070.0, volumetric="quadratic")
+SOLE = pl.materials.MooneyRivlin(c1=335e3, c2=0.0, poisson=0.49, density=1070.0, volumetric="quadratic")
+"""CalculiX knows U = κ/2 (J − 1)² only."""
 ELEMENTS = {"C3D4": "tet4", "C3D10": "tet10"}
 FACE_WITHOUT = np.array([3, 4, 2, 1])
 """Number that CalculiX gives to the face of a tetrahedron that lacks corner 0, 1, 2 or 3."""

@@ -1,7 +1,7 @@
 """Streams of actuation: their lines, their rate, where they go, and the way back."""
 
-import builtins
 import socket
+import sys
 
 import numpy as np
 import pytest
@@ -152,14 +152,7 @@ def test_a_serial_port_gets_lines(arm):
 
 
 def test_a_port_by_name_needs_pyserial(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest, **options):
-        if name == "serial":
-            raise ImportError(name)
-        return real(name, *rest, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "serial", None)
     with pytest.raises(pl.MissingExtraError, match=r"pliant\[stream\]"):
         stream.SerialSink("/dev/null")
 

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from pliant.materials.laws import PARAMETER_COUNT, Law, Part, bulk_energy, isochoric_power, principal_response
+from pliant.materials.laws import (
+    PARAMETER_COUNT,
+    VOLUMETRIC,
+    Law,
+    Part,
+    bulk_energy,
+    isochoric_power,
+    principal_response,
+)
+from pliant.materials.volumetric import VolumetricEnergy
 
 PARAMETERS = {
     Law.COROTATED: (2.0, 3.0),
@@ -16,14 +25,23 @@ PAIRS = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)]  # order of the second 
 STEP = 1e-5
 
 
-def row(law):
+CASES = [
+    (law, kind)
+    for law in PARAMETERS
+    for kind in (VolumetricEnergy if law >= Law.NEO_HOOKEAN else (VolumetricEnergy(0),))
+]
+every_law = pytest.mark.parametrize(("law", "kind"), CASES)
+
+
+def row(law, kind=VolumetricEnergy.HYPERBOLIC):
     values = np.zeros(PARAMETER_COUNT)
     values[: len(PARAMETERS[law])] = PARAMETERS[law]
+    values[VOLUMETRIC] = kind
     return values
 
 
-def response(law, part, s):
-    return np.array(principal_response(int(law), int(part), row(law), *s))
+def response(law, part, s, kind=VolumetricEnergy.HYPERBOLIC):
+    return np.array(principal_response(int(law), int(part), row(law, kind), *s))
 
 
 def assert_derivatives(function, s):
@@ -37,10 +55,10 @@ def assert_derivatives(function, s):
 
 
 @pytest.mark.parametrize("part", Part)
-@pytest.mark.parametrize("law", PARAMETERS)
-def test_derivatives_of_every_law_and_part(law, part):
+@every_law
+def test_derivatives_of_every_law_and_part(law, kind, part):
     for s in np.random.default_rng(0).uniform(0.4, 2.5, size=(20, 3)):
-        assert_derivatives(lambda s: response(law, part, s), s)
+        assert_derivatives(lambda s: response(law, part, s, kind), s)
 
 
 @pytest.mark.parametrize("a", [-2.0, -1.0, 0.5, 2.0, 3.7])
@@ -57,16 +75,16 @@ def test_isochoric_power_is_the_invariant_it_names():
         assert isochoric_power(3.3, *(2.0 * s))[0] == pytest.approx(isochoric_power(3.3, *s)[0])  # blind to volume
 
 
-def test_derivatives_of_bulk_energy_hold_for_inverted_volumes():
+def test_derivatives_of_quadratic_bulk_energy_hold_for_inverted_volumes():
     for s in np.random.default_rng(3).uniform(-2.0, 2.0, size=(20, 3)):
-        assert_derivatives(lambda s: np.array(bulk_energy(3.0, *s)), s)
+        assert_derivatives(lambda s: np.array(bulk_energy(VolumetricEnergy.QUADRATIC, 3.0, *s)), s)
 
 
-@pytest.mark.parametrize("law", PARAMETERS)
-def test_parts_add_up(law):
+@every_law
+def test_parts_add_up(law, kind):
     for s in np.random.default_rng(4).uniform(0.4, 2.5, size=(20, 3)):
-        total = response(law, Part.TOTAL, s)
-        parts = response(law, Part.SHEAR, s) + response(law, Part.VOLUME, s)
+        total = response(law, Part.TOTAL, s, kind)
+        parts = response(law, Part.SHEAR, s, kind) + response(law, Part.VOLUME, s, kind)
         np.testing.assert_allclose(parts, total, rtol=1e-13, atol=1e-13 * np.abs(total).max())
 
 
@@ -79,10 +97,11 @@ def test_isochoric_shear_part_is_blind_to_volume(law):
         assert s @ shear[1:4] == pytest.approx(0.0, abs=1e-12 * np.abs(shear).max())
 
 
+@pytest.mark.parametrize("part", [Part.TOTAL, Part.VOLUME])
 @pytest.mark.parametrize("law", [Law.NEO_HOOKEAN, Law.YEOH, Law.OGDEN])
 @pytest.mark.parametrize("s", [(1.0, 1.0, 0.0), (2.0, 1.0, -0.5), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)])
-def test_undefined_stretches_are_infinite_energy(law, s):
-    value = response(law, Part.TOTAL, s)
+def test_undefined_stretches_are_infinite_energy(law, s, part):
+    value = response(law, part, s)
     assert value[0] == np.inf
     assert not value[1:].any()
 

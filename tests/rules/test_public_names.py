@@ -35,7 +35,7 @@ SIGNATURES = {
     "pl.regions.sphere": "(center, radius)",
     "pl.materials.Corotated": "(*, density, young, poisson)",
     "pl.materials.StVenantKirchhoff": "(*, density, young, poisson)",
-    "pl.materials.NeoHookean": "(*, density, young, poisson)",
+    "pl.materials.NeoHookean": "(*, density, young, poisson, volumetric='logarithmic')",
     "pl.Volume": "(mesh, material, *, clamp=None, anti_locking=True, mass=None, …)",
     "pl.ImplicitEuler": "(dt, *, newton_iterations=1, tolerance=None, solver=None, threads=1)",
     "pl.QuasiStatic": "(*, tolerance=1e-08, newton_iterations=None, solver=None, dt=None, threads=1)",

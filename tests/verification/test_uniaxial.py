@@ -36,19 +36,19 @@ CASES = [
         lambda s: (
             2e4 * (sum(x**2 for x in isochoric(s)) - 3)
             + 5e3 * (sum(x**-2 for x in isochoric(s)) - 3)
-            + KAPPA / 2 * (np.prod(s) - 1) ** 2
+            + KAPPA / 8 * (np.prod(s) - 1 / np.prod(s)) ** 2
         ),
     ),
     (
-        pl.materials.Yeoh(c1=2e4, c2=1e3, c3=50.0, bulk=KAPPA, density=1e3),
+        pl.materials.Yeoh(c1=2e4, c2=1e3, c3=50.0, bulk=KAPPA, density=1e3, volumetric="quadratic"),
         lambda s: (
             sum(c * (sum(x**2 for x in isochoric(s)) - 3) ** k for k, c in ((1, 2e4), (2, 1e3), (3, 50.0)))
             + KAPPA / 2 * (np.prod(s) - 1) ** 2
         ),
     ),
     (
-        pl.materials.Ogden(m=2e4, a=3.0, bulk=KAPPA, density=1e3),
-        lambda s: 2e4 / 3 * (sum(x**3 for x in isochoric(s)) - 3) + KAPPA / 2 * (np.prod(s) - 1) ** 2,
+        pl.materials.Ogden(m=2e4, a=3.0, bulk=KAPPA, density=1e3, volumetric="logarithmic"),
+        lambda s: 2e4 / 3 * (sum(x**3 for x in isochoric(s)) - 3) + KAPPA / 2 * np.log(np.prod(s)) ** 2,
     ),
 ]
 

@@ -119,7 +119,7 @@ def test_without_viser_the_extra_is_named(beam, monkeypatch):
             raise ImportError("No module named 'viser'")
         return true_import(name, *rest)
 
-    monkeypatch.setattr("pliant.viewer.viewer.import_module", without_viser)
+    monkeypatch.setattr("pliant.core.extras.import_module", without_viser)
     with pytest.raises(pl.MissingExtraError, match=r"pip install 'pliant\[viewer\]'"):
         view(beam[0], open_browser=False)
 

@@ -72,9 +72,7 @@ class BaseDrive(TwoWayActuator):
 
 @dataclass(frozen=True, eq=False)
 class BaseDriveRows(DriveRow):
-    """The row of one base: initial pose `start` (4, 3); the first column of `axes` (3, 3), world axes, is its
-    direction.
-    """
+    """The row of one base: initial pose `start` (4, 3); world `axes` (3, 3), the first column its direction."""
 
     start: FloatArray = UNBOUND
     axes: FloatArray = UNBOUND

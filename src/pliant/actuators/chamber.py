@@ -77,5 +77,4 @@ def _parity(triangles: IntArray) -> BoolArray:
     """Whether the nodes of each triangle (t, 3) are an even permutation of their ascending order."""
     first = np.argmin(triangles, axis=1)
     rows = np.arange(len(triangles))
-    even: BoolArray = triangles[rows, (first + 1) % 3] < triangles[rows, (first + 2) % 3]
-    return even
+    return np.asarray(triangles[rows, (first + 1) % 3] < triangles[rows, (first + 2) % 3])

@@ -59,9 +59,7 @@ class Limits:
     def law(
         self, command: Command, interval: float, displacement: Callable[[], float], force: Callable[[], float]
     ) -> tuple[int, float, float, float]:
-        """Law, bounds and target for `command` in `interval` (s); δ and λ at its start are evaluated for rate limits
-        only.
-        """
+        """Law, bounds and target for `command` in `interval` (s); δ and λ at its start matter for rates only."""
         change, force_change = largest_change(self.rate, interval), largest_change(self.force_rate, interval)
         lam = force() if force_change < np.inf else 0.0
         if command.by_force:

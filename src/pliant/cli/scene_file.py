@@ -40,9 +40,7 @@ _PLAIN = (bool, int, float, str)
 
 @dataclass(frozen=True)
 class SceneResult:
-    """The `run` of a scene file, where there is one, and its `measures`, numbers by name. `stopped` is the error that
-    ended the run early.
-    """
+    """The `run` of a scene file or None, its `measures` by name, and in `stopped` the error that ended it early."""
 
     run: Any = None
     measures: dict[str, Any] = field(default_factory=dict)

@@ -130,9 +130,7 @@ def _sources() -> str:
 
 
 def _studio(name: str, *, steps: int = 2, push: float = 0.05) -> None:
-    """A few steps of an entry of the zoo, each with its sliders moved by the fraction `push` of their range, or towards
-    a target; energies and colours.
-    """
+    """A few steps of an entry of the zoo, its sliders moved by `push` of their range each; energies and colours."""
     subject = entry(name).made()
     assert isinstance(subject, WorldSubject)
     tip = subject.frame().tip

@@ -129,8 +129,7 @@ def begins_inside(inner: Side, outer: Side) -> bool:
 
 def _within(arc: FloatArray, curve: Axis) -> BoolArray:
     """Which arc lengths (k,), m, lie between the ends of a curve."""
-    inside: BoolArray = (arc > _END * curve.length) & (arc < (1.0 - _END) * curve.length)
-    return inside
+    return np.asarray((arc > _END * curve.length) & (arc < (1.0 - _END) * curve.length))
 
 
 def _on_segments(side: Side, arc: FloatArray) -> tuple[IntArray, FloatArray]:

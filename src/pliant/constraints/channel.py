@@ -198,8 +198,7 @@ class ChannelRows(Constraint):
         volume, slender = self.indices
         moved = self.map.points(view.q[volume]) - self.map.points(view.start[volume])
         carried = there.points(view.q[slender]) - there.points(view.start[slender])
-        slip: FloatArray = np.einsum("ki,ki->k", tangents, (moved - carried)[inner])
-        return slip
+        return np.asarray(np.einsum("ki,ki->k", tangents, (moved - carried)[inner]))
 
     def _with_direction(self, view: RowView, rows: Rows) -> Rows:
         """`rows` and two more: the last segment of the channel has no component along the normals of the tip."""

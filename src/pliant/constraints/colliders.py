@@ -107,9 +107,7 @@ class Collider:
         return lambda points: -solid.distance((points - q[0]) @ q[1:]).gap
 
     def depth_of_points(self, pose: Pose, view: RowView) -> float:
-        """How deep points of this solid, such as the corners of a box, lie inside the surface `pose`, m; 0 where none
-        does.
-        """
+        """Depth of points of this solid, such as corners of a box, inside the surface `pose`, m; 0 where none is."""
         points = self.map.points(self.q(view))[self.nodes]
         low, high = pose.points.min(axis=0), pose.points.max(axis=0)
         points = points[((points > low) & (points < high)).all(axis=1)]
@@ -136,8 +134,7 @@ class Collider:
         if self.index is not None or self.handle.motion is None:
             return np.zeros_like(points)
         start, end = self.q_start(view), self.q(view)
-        drift: FloatArray = points - (start[0] + (points - end[0]) @ end[1:] @ start[1:].T)
-        return drift
+        return np.asarray(points - (start[0] + (points - end[0]) @ end[1:] @ start[1:].T))
 
     def pull_back(self, view: RowView, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the unknowns of the model from rows over its points."""
@@ -146,9 +143,7 @@ class Collider:
     def pull_at(
         self, view: RowView, points: FloatArray, directions: FloatArray, balls: IntArray | None = None
     ) -> sparse.csr_matrix:
-        """Rows (m w, unknowns) of `points` (m, 3), m, fixed to the frame or the `balls` (m,), along `directions` (m, w,
-        3).
-        """
+        """Rows (m w, unknowns) of `points` (m, 3) m on the frame or the `balls` (m,), along `directions` (m, w, 3)."""
         pose = self.q(view)
         carriers = self.map if balls is None else self.map.selected(balls)
         return carriers.carrying(pose, points).pull_back_along(pose, directions)

@@ -38,7 +38,7 @@ from pliant.collision.speculative import MovingSide, on_predicted_motion
 from pliant.constraints.colliders import Collider
 from pliant.constraints.keys import contact_row_keys
 from pliant.constraints.memory import Memory, as_saved
-from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, forces_of
 from pliant.core.types import FloatArray, IndexArray
 
 RECOVERY_SPEED = 0.1
@@ -276,6 +276,14 @@ class ContactPair(Constraint):
         if not self.mu:
             return Rows.of(H, gap, RowLaw.SIGNORINI, key=contact_row_keys(keys, 1))
         slip = sum(h @ np.asarray(x).ravel() for h, x in zip(H, view.moved, strict=True)).reshape(-1, 3)
+        if view.velocity_offsets:
+            # A point that lands on a turning body has come along a curve: it sticks where its velocity at the end of
+            # the step vanishes, not its displacement over it.
+            landing = forces_of(contact_row_keys(keys, 3)[::3], view.last_keys, view.last_lam) == 0.0
+            offsets = zip(H, view.velocity_offsets, strict=True)
+            slip += landing[:, None] * sum(view.dt * (h @ o.ravel()) for h, o in offsets if o is not None).reshape(
+                -1, 3
+            )
         all_gaps = np.empty((len(gaps), 3))
         all_gaps[:, 0], all_gaps[:, 1:] = gap, slip[:, 1:] - (0.0 if drift is None else drift[:, 1:])
         return Rows.of(H, all_gaps.ravel(), RowLaw.COULOMB, mu=self.mu, key=contact_row_keys(keys, 3))

@@ -78,5 +78,4 @@ def row_keys(kind: int, index: int, count: int) -> IndexArray:
 
 def contact_row_keys(contacts: IndexArray, width: int) -> IndexArray:
     """Keys (m · width,) of the rows of contacts with keys (m,): the normal alone (width 1), or with both tangents."""
-    keys: IndexArray = (3 * contacts[:, None] + np.arange(width)).ravel()
-    return keys
+    return np.asarray((3 * contacts[:, None] + np.arange(width)).ravel())

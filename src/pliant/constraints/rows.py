@@ -74,6 +74,7 @@ class RowView:
     step. `time` (s) is the end of the step, `dt` (s) its length, 0 in quasi-static steps. `interval` (s) is the time
     that passes: dt, or the dt of a quasi-static stepper, else 0. `speeds` are the velocities of the models at the
     start, `gravity` (m/s²) its magnitude; `last_keys` and `last_lam` the rows of the previous step and their λ.
+    `velocity_offsets` are v⁺ − dx/h of the models, m/s, empty where all are zero (`models.volume.free_rotation`).
     """
 
     q: Sequence[FloatArray]
@@ -89,12 +90,11 @@ class RowView:
     last_keys: IndexArray | None = None
     last_lam: FloatArray | None = None
     memory: Any = None
+    velocity_offsets: Sequence[FloatArray | None] = ()
 
     @classmethod
     def of(cls, models: Sequence[Any], q: Sequence[FloatArray] | None = None, **options: Any) -> RowView:
-        """A view of `models` at rest at `q` (initially by default), outside of a step; `options` are fields that
-        differ.
-        """
+        """A view of `models` at rest at `q`, by default initially, outside of a step; `options` are other fields."""
         now = [model.initial()[0] for model in models] if q is None else q
         still = [np.zeros_like(model.initial()[1]) for model in models]
         rest: dict[str, Any] = {"start": now, "moved": still, "speeds": still, "controls": {}, "time": 0.0, "dt": 0.0}
@@ -195,9 +195,7 @@ class Constraint:
 
     @property
     def direction_models(self) -> tuple[int, ...]:
-        """Indices of the models whose motion turns the rows although λ adds no stiffness: Newton's iteration then needs
-        a small last correction of them.
-        """
+        """Indices of models whose motion turns the rows without stiffness: their last correction must be small."""
         return ()
 
     @property

@@ -73,9 +73,7 @@ class Side:
     def gradient(
         self, view: RowView, nodes: IntArray, weights: FloatArray, points: FloatArray, directions: FloatArray
     ) -> sparse.csr_matrix:
-        """Rows (m w, unknowns) of `points` (m, 3), m, on the sections at `nodes`, `weights`, along `directions` (m, w,
-        3).
-        """
+        """Rows (m w, unknowns) of `points` (m, 3) m on sections at `nodes`, `weights`, along `directions` (m, w, 3)."""
         q = self.collider.q(view)
         there = self.strand.on_segments(self.segments.index_of(nodes), weights[:, 1])
         return there.carrying(q, points).pull_back_along(q, directions)
@@ -209,5 +207,4 @@ def _passed(keys: Any, normal: FloatArray, previous: ContactSet | None) -> BoolA
         return np.zeros(len(keys), bool)
     found = np.minimum(np.searchsorted(previous.key, keys), previous.count - 1)
     cosine = np.einsum("mi,mi->m", previous.normal[found], normal)
-    passed: BoolArray = (previous.key[found] == keys) & (cosine < _PASSED)
-    return passed
+    return np.asarray((previous.key[found] == keys) & (cosine < _PASSED))

@@ -248,8 +248,7 @@ def _directions(effector: Effector) -> FloatArray:
     lengths = np.linalg.norm(given, axis=1)
     if given.shape[1] != 3 or not (lengths > 0.0).all():
         raise InputError(f"directions of {effector.name!r} must be nonzero vectors (d, 3)")
-    unit: FloatArray = given / lengths[:, None]
-    return unit
+    return np.asarray(given / lengths[:, None])
 
 
 @dataclass(frozen=True, eq=False)

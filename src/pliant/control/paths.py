@@ -22,16 +22,14 @@ def circle(*, center: Any, radius: float, count: int, normal: Any = (0.0, 0.0, 1
     first /= np.linalg.norm(first)
     angle = 2.0 * np.pi * turns * np.arange(1, positive_count("count", count) + 1) / count
     around = np.cos(angle)[:, None] * first + np.sin(angle)[:, None] * np.cross(axis, first)
-    path: FloatArray = middle + positive("radius", radius, unit="m") * around
-    return path
+    return np.asarray(middle + positive("radius", radius, unit="m") * around)
 
 
 def line(*, start: Any, end: Any, count: int) -> FloatArray:
     """`count` positions (count, 3), m, from `start` (3,) to `end` (3,), both included."""
     a, b = (finite_array(name, x, shape=(3,)) for name, x in (("start", start), ("end", end)))
     steps = np.linspace(0.0, 1.0, positive_count("count", count))[:, None]
-    path: FloatArray = a + steps * (b - a)
-    return path
+    return np.asarray(a + steps * (b - a))
 
 
 def through(points: Any, *, count: int) -> FloatArray:

@@ -29,7 +29,8 @@ import numpy as np
 
 from pliant.control.supports import DrivenSupport, MovedSupport
 from pliant.core.checks import finite_array, positive, positive_count
-from pliant.core.errors import InputError, MissingExtraError
+from pliant.core.errors import InputError
+from pliant.core.extras import extra
 from pliant.core.types import FloatArray
 from pliant.record import Run
 from pliant.stepping import StepInfo
@@ -40,7 +41,7 @@ _EARLY = 1e-9
 
 
 class Sink(Protocol):
-    """Where lines go."""
+    """A receiver of lines."""
 
     def begin(self, names: Sequence[str]) -> None:
         """Receive the names of the actuators before the first line."""
@@ -113,7 +114,10 @@ class SerialSink(_Sink):
     """
 
     def __init__(self, port: Any, baud: int = 115200) -> None:
-        self._port = _open_port(port, positive_count("baud", baud)) if isinstance(port, str) else port
+        self._port = port
+        if isinstance(port, str):
+            serial = extra("serial", "serial ports need pyserial", "stream")
+            self._port = serial.Serial(port, positive_count("baud", baud))
 
     def send(self, line: str) -> None:
         """Write one line."""
@@ -122,14 +126,6 @@ class SerialSink(_Sink):
     def close(self) -> None:
         """Close the port."""
         self._port.close()
-
-
-def _open_port(port: str, baud: int) -> Any:
-    try:
-        import serial
-    except ImportError as error:
-        raise MissingExtraError('serial ports need pyserial: pip install "pliant[stream]"') from error
-    return serial.Serial(port, baud)
 
 
 @dataclass(frozen=True)
@@ -149,7 +145,7 @@ class Streamer:
     actuators
         Those whose displacement and force are sent, in this order: actuators of the world, or `pl.MovedSupport`.
     rate
-        Most lines per second, Hz; steps in between are left out. None sends every step.
+        Largest rate of lines, Hz; steps in between are skipped. None sends every step.
     pace
         A `Clock` that delays each line to its simulated time since the first one; None sends lines at once. Steps that
         take longer than their dt are late, and `late` counts them.
@@ -186,7 +182,7 @@ class Streamer:
         """Lines sent after their time."""
 
     def __call__(self, state: State, info: StepInfo) -> None:
-        """Send the step that ended in `state`, unless the last line is less than a period ago."""
+        """Send the step that ended in `state`, unless the last line was sent less than a period ago."""
         at = state.time if self._live is None else self._elapsed(self._live)
         if self.is_due(at):
             self.put(at, [self._read(actuator, state, info) for actuator in self._actuators])
@@ -250,9 +246,7 @@ def line_of(at: float, values: FloatArray) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """A stream that was read back: `times` (n,) s, `values` (n, k, 2) displacement and force in SI units, and the names
-    of its k actuators.
-    """
+    """A stream read back: `times` (n,) s, `values` (n, k, 2), displacement and force in SI units, of k actuators."""
 
     times: FloatArray
     values: FloatArray
@@ -300,7 +294,7 @@ def replay(
 ) -> int:
     """Send a recorded stream again, at its own speed or `speed` times that, and return the number of lines.
 
-    `rate` is the most lines in a second of the stream's time, Hz. `clock` paces it, by default that of the system.
+    `rate` is the largest rate of lines in the time of the stream, Hz. `clock` paces it, by default the system's.
     """
     stream = source if isinstance(source, Recorded) else read(source)
     factor = positive("speed", speed)

@@ -10,11 +10,11 @@ import hashlib
 import re
 import shutil
 import tempfile
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pliant.core.errors import InputError, MissingExtraError
+from pliant.core.errors import InputError
+from pliant.core.extras import extra
 from pliant.hybrid.system import HybridSystem
 
 _BUILDERS = {"2.0": ("pythonfmu", "fmi2.py"), "3.0": ("pythonfmu3", "fmi3.py")}
@@ -30,12 +30,8 @@ def export_fmu(system: HybridSystem, path: str | Path, *, version: str = "2.0", 
     if version not in _BUILDERS:
         raise InputError(f'version must be "2.0" or "3.0", got {version!r}')
     package, slave = _BUILDERS[version]
-    try:
-        import cloudpickle
-
-        builder = import_module(f"{package}.builder").FmuBuilder
-    except ImportError as error:
-        raise MissingExtraError(f'FMU export needs {package}: pip install "pliant[hybrid]"') from error
+    builder = extra(f"{package}.builder", f"FMU export needs {package}", "hybrid").FmuBuilder
+    cloudpickle = extra("cloudpickle", "FMU export needs cloudpickle", "hybrid")
     path = Path(path)
     if path.suffix != ".fmu":
         raise InputError(f"the file of an FMU must end in .fmu, got {path.name!r}")

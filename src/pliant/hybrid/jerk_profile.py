@@ -20,11 +20,8 @@ class JerkProfile:
     """
 
     ends: FloatArray
-    """Ends (k,) of the segments, s."""
     states: FloatArray
-    """Position, velocity and acceleration (k + 1, 3), m, m/s, m/s²."""
     jerks: FloatArray
-    """Jerks (k,), m/s³."""
 
     @classmethod
     def of(cls, durations: Any, jerks: Any, *, position: float = 0.0, velocity: float = 0.0) -> JerkProfile:

@@ -25,10 +25,8 @@ class Return:
     """
 
     x: FloatArray
-    """(q, v) after the event, shape (2n,)."""
     time: float
     map: FloatArray
-    """Derivative (2n, 2n) of the return with respect to the start."""
     solution: Solution
 
 

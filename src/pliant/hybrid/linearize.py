@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array
-from pliant.core.errors import ConvergenceError, InputError, MissingExtraError
+from pliant.core.errors import ConvergenceError, InputError
+from pliant.core.extras import extra
 from pliant.core.types import FloatArray
 from pliant.hybrid.contact_laws import Grip, Mode
 from pliant.hybrid.equations import Discrete, Equations
@@ -34,21 +35,16 @@ _TOUCHING = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """Derivatives of acceleration and forces at a point: `A` (2n, 2n) and `B` (2n, k) of ẋ, x = (q, v), and `L` (rows,
-    2n), `N` (rows, k) of the forces of the active rows, whose indices are `rows`.
+    """Derivatives at a point with respect to x = (q, v) and u: `A` (2n, 2n) and `B` (2n, k) of ẋ, and `L` (rows, 2n)
+    and `N` (rows, k) of the forces of the active rows, whose indices are `rows`; `rate` (2n,) is ẋ itself.
     """
 
     A: FloatArray
-    """Derivative (2n, 2n) of (v, v̇) with respect to (q, v)."""
     B: FloatArray
-    """Derivative (2n, k) of (v, v̇) with respect to u."""
     L: FloatArray
-    """Derivative (rows, 2n) of the forces with respect to (q, v)."""
     N: FloatArray
-    """Derivative (rows, k) of the forces with respect to u."""
     rows: Any
     rate: FloatArray
-    """(v, v̇), shape (2n,)."""
 
 
 def linearize(
@@ -243,11 +239,7 @@ def _static_residual(dynamics: ModeDynamics, q: Any, u: FloatArray, lam: FloatAr
 
 def control_package() -> Any:
     """The `control` package, or an error that says how to get it."""
-    try:
-        import control
-    except ImportError as error:
-        raise MissingExtraError('linear models need python-control: pip install "pliant[hybrid]"') from error
-    return control
+    return extra("control", "linear models need python-control", "hybrid")
 
 
 def _plain(name: str) -> str:

@@ -70,23 +70,19 @@ class Event(NamedTuple):
 class HybridState:
     """The whole state at one time: what `integrate(start=…)` continues from and `linearize` takes.
 
-    `time` s, `q` and `v` (n,), `modes` and `lam` (m,) N, `u` (k,) the input, `states` of machines; `discrete`, `x` and
-    `memories` hold what continuing needs: the discrete state, and what continuous and sampled controllers remember.
+    `time` s, `q` (n,) m or rad, `v` (n,) m/s or rad/s, `modes` (m,) and `lam` (m,) N of all constraint rows, `u` (k,)
+    the input, `states` of machines. `discrete`, `x` (c,) and `memories` hold what continuing needs: the discrete state,
+    the states of the continuous controllers, and what sampled controllers remember.
     """
 
     time: float
     q: FloatArray
-    """Coordinates (n,), m or rad."""
     v: FloatArray
-    """Velocities (n,), m/s or rad/s."""
     modes: Any
     lam: FloatArray
-    """Forces (m,) N of all constraint rows."""
     u: FloatArray
-    """Input (k,)."""
     discrete: Discrete = field(repr=False)
     x: FloatArray = field(repr=False)
-    """States (k,) of the continuous controllers."""
     memories: tuple[Any, ...] = field(repr=False, default=())
 
     @property

@@ -128,9 +128,7 @@ class HybridSystem:
     """
 
     q0: FloatArray
-    """Initial coordinates (n,), m or rad."""
     v0: FloatArray
-    """Initial velocities (n,), m/s or rad/s."""
     mass: Any
     bias: Function | None = None
     inputs: Any = None

@@ -137,9 +137,7 @@ def _differences(function: Callable[[FloatArray], FloatArray], z: FloatArray) ->
 
 
 def _between(solution: Solution, record: StepRecord) -> FloatArray:
-    """The derivative (m, m + k) of the state at the end of a step with respect to the state at its start and to the
-    constant input of sampled controllers.
-    """
+    """The derivative (m, m + k) of the end of a step by its start and by the constant input of sampled controllers."""
     dense, size, length = record.interpolant(solution.method), len(record.y), record.t1 - record.t
     wide = size + record.flow.dynamics.equations.input_count
 
@@ -196,9 +194,7 @@ def _controller_rates(flow: Flow, t: float, y: FloatArray) -> FloatArray:
 
 
 def saltation(record: StepRecord, event: Event) -> FloatArray:
-    """The saltation matrix (m, m) at the end of a recorded step, where `event` changes the mode; m = 2n without
-    controllers that have states.
-    """
+    """The saltation matrix (m, m) where `event` ends a recorded step; m = 2n without states of controllers."""
     return _saltation(record, event)[:, : len(record.y)]
 
 
@@ -254,7 +250,9 @@ def guard_gradient(flow: Flow, t: float, y: FloatArray, event: Event) -> tuple[F
 def _numerical_gradient(flow: Flow, t: float, y: FloatArray, event: Event) -> tuple[FloatArray, float]:
     dynamics, size = flow.dynamics, len(y)
     equations = dynamics.equations
-    guards = Guards(equations, dynamics, [None] * len(equations.system.constraints), _gaps(equations, y[: flow.n]))
+    count = len(equations.system.constraints)
+    gaps = np.concatenate([equations.gaps(y[: flow.n], index) for index in range(count)])
+    guards = Guards(equations, dynamics, [None] * count, gaps)
     index = guards.gap_count + next(k for k, guard in enumerate(guards.others) if _is(guard, event, equations))
 
     def value(z: FloatArray) -> FloatArray:
@@ -273,11 +271,6 @@ def _is(guard: Guard, event: Event, equations: Equations) -> bool:
         return (guard.row, guard.cause.value) == (event.row, event.cause)
     machine = equations.system.machines[guard.machine]
     return (machine.name, machine.transitions[guard.transition].target) == (event.name, event.target)
-
-
-def _gaps(equations: Equations, q: FloatArray) -> FloatArray:
-    parts = [equations.gaps(q, index) for index in range(len(equations.system.constraints))]
-    return np.concatenate(parts)
 
 
 def _row(equations: Equations, row: int, q: Any, v: Any) -> Any:

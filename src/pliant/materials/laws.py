@@ -21,15 +21,20 @@ from enum import IntEnum
 from math import exp, inf, log
 
 from pliant.core.kernels import inline
+from pliant.materials.volumetric import LOGARITHMIC, QUADRATIC, volumetric_energy
 
 
 class Law(IntEnum):
-    """Code of an energy inside kernels, with its parameters."""
+    """Code of an energy inside kernels, with its parameters.
+
+    The last parameter of neo-Hookean and isochoric laws is the code of their volumetric energy
+    (`materials.volumetric`).
+    """
 
     LINEAR = 0  # mu, lam: small strain, not frame-invariant
     COROTATED = 1  # mu, lam
     ST_VENANT_KIRCHHOFF = 2  # mu, lam
-    NEO_HOOKEAN = 3  # mu, lam
+    NEO_HOOKEAN = 3  # mu, lam; the volumetric energy has the modulus lam
     YEOH = 4  # kappa, c1, c2, c3 (with Mooney–Rivlin's c2 as the fourth: d)
     OGDEN = 5  # kappa, m, a
 
@@ -51,8 +56,11 @@ OGDEN = int(Law.OGDEN)
 SHEAR = int(Part.SHEAR)
 VOLUME = int(Part.VOLUME)
 
-PARAMETER_COUNT = 5
+PARAMETER_COUNT = 6
 """Length of a row of the parameter table handed to kernels."""
+
+VOLUMETRIC = 5
+"""Column of the parameter table with the code of the volumetric energy."""
 
 LINEAR_LAWS = (LINEAR, COROTATED)
 """Laws whose warped tangent has a closed form in rotated gradients (`models.volume.corotated`)."""
@@ -83,17 +91,17 @@ def isochoric_power(a, s0, s1, s2):
 
 
 @inline
-def bulk_energy(kappa, s0, s1, s2):
-    """ψ = κ/2 (J − 1)² with its derivatives, in the order of `isochoric_power`."""
+def bulk_energy(kind, kappa, s0, s1, s2):
+    """U(J) of the volumetric energy `kind` with its derivatives, in the order of `isochoric_power`."""
     j0 = s1 * s2
     j1 = s0 * s2
     j2 = s0 * s1
-    e = s0 * j0 - 1.0
+    u, p, h = volumetric_energy(kind, kappa, s0 * j0)
     return (
-        0.5 * kappa * e * e,
-        kappa * e * j0, kappa * e * j1, kappa * e * j2,
-        kappa * j0 * j0, kappa * j1 * j1, kappa * j2 * j2,
-        kappa * (j0 * j1 + e * s2), kappa * (j0 * j2 + e * s1), kappa * (j1 * j2 + e * s0),
+        u,
+        p * j0, p * j1, p * j2,
+        h * j0 * j0, h * j1 * j1, h * j2 * j2,
+        h * j0 * j1 + p * s2, h * j0 * j2 + p * s1, h * j1 * j2 + p * s0,
     )  # fmt: skip
 
 
@@ -168,20 +176,25 @@ def principal_response(law, part, p, s0, s1, s2):
         return _st_venant_kirchhoff(a * p[0], b * p[1], s0, s1, s2)
     if law <= COROTATED:
         return _corotated(a * p[0], b * p[1], s0, s1, s2)
-    if part == VOLUME and law >= YEOH:
-        return bulk_energy(p[0], s0, s1, s2)
+    kind = int(p[VOLUMETRIC])
+    if part == VOLUME and law >= YEOH and (kind == QUADRATIC or s0 * s1 * s2 > 0.0):
+        return bulk_energy(kind, p[0], s0, s1, s2)
     if s0 <= 0.0 or s1 <= 0.0 or s2 <= 0.0:
         return inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    modulus = p[0]
     if law == NEO_HOOKEAN:
-        return _neo_hookean(a * p[0], b * p[1], s0, s1, s2)
-    if law == YEOH:
+        if kind == LOGARITHMIC:
+            return _neo_hookean(a * p[0], b * p[1], s0, s1, s2)
+        modulus = p[1]
+        f, f0, f1, f2, f00, f11, f22, f01, f02, f12 = _neo_hookean(a * p[0], 0.0, s0, s1, s2)
+    elif law == YEOH:
         f, f0, f1, f2, f00, f11, f22, f01, f02, f12 = _yeoh(p[1], p[2], p[3], p[4], s0, s1, s2)
     else:
         f, f0, f1, f2, f00, f11, f22, f01, f02, f12 = isochoric_power(p[2], s0, s1, s2)
         c = p[1] / p[2]
         f, f0, f1, f2 = c * (f - 3.0), c * f0, c * f1, c * f2
         f00, f11, f22, f01, f02, f12 = c * f00, c * f11, c * f22, c * f01, c * f02, c * f12
-    u, u0, u1, u2, u00, u11, u22, u01, u02, u12 = bulk_energy(b * p[0], s0, s1, s2)
+    u, u0, u1, u2, u00, u11, u22, u01, u02, u12 = bulk_energy(kind, b * modulus, s0, s1, s2)
     return (
         f + u,
         f0 + u0, f1 + u1, f2 + u2,

@@ -10,8 +10,9 @@ import numpy as np
 from pliant.core.checks import finite_array, finite_number, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.materials.laws import PARAMETER_COUNT, Law, Part
+from pliant.materials.laws import PARAMETER_COUNT, VOLUMETRIC, Law, Part
 from pliant.materials.response import Tangent, evaluate
+from pliant.materials.volumetric import Volumetric, VolumetricEnergy, volumetric_code
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,7 @@ class Material:
 
     @property
     def parameters(self) -> FloatArray:
-        """Row (5,) of the kernels' parameter table, see `Law`."""
+        """Row (6,) of the kernels' parameter table, see `Law`."""
         raise NotImplementedError
 
     @property
@@ -83,9 +84,10 @@ class Material:
         return psi.reshape(shape), P.reshape(*shape, 3, 3), C.reshape(*shape, 3, 3, 3, 3)
 
 
-def _row(*values: float) -> FloatArray:
+def _row(*values: float, volumetric: VolumetricEnergy = VolumetricEnergy.HYPERBOLIC) -> FloatArray:
     row = np.zeros(PARAMETER_COUNT)
     row[: len(values)] = values
+    row[VOLUMETRIC] = volumetric
     return row
 
 
@@ -140,24 +142,43 @@ class StVenantKirchhoff(_LameMaterial):
     law = Law.ST_VENANT_KIRCHHOFF
 
 
+@dataclass(frozen=True, kw_only=True)
 class NeoHookean(_LameMaterial):
     """Compressible neo-Hookean, ψ = μ/2 (tr FᵀF − 3) − μ ln J + λ/2 (ln J)²."""
 
+    volumetric: Volumetric = "logarithmic"
+    """Energy of volume in place of λ/2 (ln J)², with the same λ at small strain: see `materials.volumetric`."""
     law = Law.NEO_HOOKEAN
+
+    def _validate(self) -> None:
+        super()._validate()
+        volumetric_code(type(self).__name__, self.volumetric)
+
+    @property
+    def parameters(self) -> FloatArray:
+        """Row (μ, λ, 0, 0, 0, code of the volumetric energy) of the kernels' parameter table."""
+        row = super().parameters
+        row[VOLUMETRIC] = volumetric_code(type(self).__name__, self.volumetric)
+        return row
 
 
 @dataclass(frozen=True, kw_only=True)
 class _IsochoricMaterial(Material):
-    """An isochoric energy plus κ/2 (J − 1)²; κ follows from Poisson's ratio unless given."""
+    """An isochoric energy plus a volumetric energy U(J); its κ follows from Poisson's ratio unless given."""
 
     _units: ClassVar[dict[str, str]]  # unit of each coefficient
     poisson: float = 0.49
     """Poisson's ratio at small strain, used where `bulk` is not given."""
     bulk: float | None = None
     """Bulk modulus κ, Pa."""
+    volumetric: Volumetric = "hyperbolic"
+    """Energy of volume U(J). "hyperbolic": κ/8 (J − 1/J)²; "logarithmic": κ/2 (ln J)²; "simo": κ/4 (J² − 1 − 2 ln J);
+    "quadratic": κ/2 (J − 1)², which has no barrier at J → 0 and lets a strongly compressed body collapse.
+    """
 
     def _validate(self) -> None:
         name = type(self).__name__
+        volumetric_code(name, self.volumetric)
         check_poisson(name, self.poisson)
         if self.bulk is not None:
             positive(f"bulk of {name}", self.bulk, unit="Pa")
@@ -175,10 +196,14 @@ class _IsochoricMaterial(Material):
             return self.bulk
         return 2.0 * self.shear_modulus * (1.0 + self.poisson) / (3.0 * (1.0 - 2.0 * self.poisson))
 
+    def _row(self, *values: float) -> FloatArray:
+        """A row of the parameter table that starts with `values`."""
+        return _row(*values, volumetric=volumetric_code(type(self).__name__, self.volumetric))
+
 
 @dataclass(frozen=True, kw_only=True)
 class MooneyRivlin(_IsochoricMaterial):
-    """Mooney–Rivlin, ψ = c1 (Ī₁ − 3) + c2 (Ī₂ − 3) + κ/2 (J − 1)². Shear modulus 2 (c1 + c2)."""
+    """Mooney–Rivlin, ψ = c1 (Ī₁ − 3) + c2 (Ī₂ − 3) + U(J). Shear modulus 2 (c1 + c2)."""
 
     c1: float
     """Coefficient of Ī₁, Pa."""
@@ -194,13 +219,13 @@ class MooneyRivlin(_IsochoricMaterial):
 
     @property
     def parameters(self) -> FloatArray:
-        """Row (κ, c1, 0, 0, c2) of the kernels' parameter table."""
-        return _row(self.bulk_modulus, self.c1, 0.0, 0.0, self.c2)
+        """Row (κ, c1, 0, 0, c2, code of U) of the kernels' parameter table."""
+        return self._row(self.bulk_modulus, self.c1, 0.0, 0.0, self.c2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Yeoh(_IsochoricMaterial):
-    """Yeoh, ψ = c1 (Ī₁ − 3) + c2 (Ī₁ − 3)² + c3 (Ī₁ − 3)³ + κ/2 (J − 1)². Shear modulus 2 c1."""
+    """Yeoh, ψ = c1 (Ī₁ − 3) + c2 (Ī₁ − 3)² + c3 (Ī₁ − 3)³ + U(J). Shear modulus 2 c1."""
 
     c1: float
     """Coefficient of (Ī₁ − 3), Pa."""
@@ -218,13 +243,13 @@ class Yeoh(_IsochoricMaterial):
 
     @property
     def parameters(self) -> FloatArray:
-        """Row (κ, c1, c2, c3, 0) of the kernels' parameter table."""
-        return _row(self.bulk_modulus, self.c1, self.c2, self.c3, 0.0)
+        """Row (κ, c1, c2, c3, 0, code of U) of the kernels' parameter table."""
+        return self._row(self.bulk_modulus, self.c1, self.c2, self.c3, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ogden(_IsochoricMaterial):
-    """One-term Ogden, ψ = (m/a) (s̄₁ᵃ + s̄₂ᵃ + s̄₃ᵃ − 3) + κ/2 (J − 1)². Shear modulus m a / 2.
+    """One-term Ogden, ψ = (m/a) (s̄₁ᵃ + s̄₂ᵃ + s̄₃ᵃ − 3) + U(J). Shear modulus m a / 2.
 
     In uniaxial tension of the incompressible material P = m (sᵃ⁻¹ − s^(−a/2 − 1)).
     """
@@ -248,8 +273,8 @@ class Ogden(_IsochoricMaterial):
 
     @property
     def parameters(self) -> FloatArray:
-        """Row (κ, m, a, 0, 0) of the kernels' parameter table."""
-        return _row(self.bulk_modulus, self.m, self.a)
+        """Row (κ, m, a, 0, 0, code of U) of the kernels' parameter table."""
+        return self._row(self.bulk_modulus, self.m, self.a)
 
 
 def check_poisson(name: str, poisson: float) -> None:

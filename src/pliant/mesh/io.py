@@ -210,9 +210,7 @@ def _gathered(blocks: Blocks) -> dict[str, IntArray]:
 
 
 def _merged_vertices(points: FloatArray, tolerance: float) -> tuple[IntArray, IntArray]:
-    """Index (n,) of the group of each point, points closer than `tolerance` × diagonal being one group, and the first
-    point of each group.
-    """
+    """Group (n,) of each point, closer than `tolerance` × diagonal being one group, and the first point of each."""
     from scipy.spatial import cKDTree
 
     distance = tolerance * float(np.linalg.norm(np.ptp(points, axis=0)))

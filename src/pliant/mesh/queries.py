@@ -40,8 +40,7 @@ class Location:
 
     def interpolate(self, values: FloatArray) -> FloatArray:
         """Values at the points (p, …) from `values` at the nodes of the mesh (n, …)."""
-        result: FloatArray = np.einsum("pk,pk...->p...", self.weights, np.asarray(values)[self.nodes])
-        return result
+        return np.asarray(np.einsum("pk,pk...->p...", self.weights, np.asarray(values)[self.nodes]))
 
 
 class Locator:

@@ -60,9 +60,7 @@ def grid_quads(index: Any) -> IntArray:
 
 
 def round_section(side: int) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
-    """A grid of `side`² quadrilaterals: points (n, 2) in the square [−1, 1]², the same mapped to the unit disc,
-    quadrilaterals (side², 4) and rim (4 side,).
-    """
+    """`side`² quadrilaterals: points (n, 2) in [−1, 1]² and in the unit disc, cells (side², 4) and rim (4 side,)."""
     s = np.linspace(-1.0, 1.0, side + 1)
     x, y = (grid.ravel() for grid in np.meshgrid(s, s, indexing="ij"))
     disc = np.column_stack([x * np.sqrt(1.0 - 0.5 * y**2), y * np.sqrt(1.0 - 0.5 * x**2)])

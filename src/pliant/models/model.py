@@ -107,9 +107,7 @@ class System:
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    """r = external − internal − inertial forces, of the shape of dx; `scale` is the largest norm of these forces, inf
-    where a material law is undefined.
-    """
+    """r = external − internal − inertial forces; `scale` is their largest norm, inf where a law is undefined."""
 
     r: FloatArray
     scale: float
@@ -120,6 +118,9 @@ class Trial:
 
     `load_fraction` in [0, 1] is the fraction of their prescribed motion that constrained unknowns go.
     """
+
+    velocity_offset: FloatArray | None = None
+    """v⁺ − dx/h of implicit Euler, of the shape of dx; None where it is zero."""
 
     def __init__(self, model: Any, start: StepStart) -> None:
         self._q, self._v, self._scheme, self._gravity, self._controls, workspace = start
@@ -177,9 +178,7 @@ class Trial:
         raise NotImplementedError
 
     def reduced_force(self, force: FloatArray) -> FloatArray:
-        """The part of forces, of the shape of dx, N (and N·m), that does work in the motions of the model: all of them,
-        unless the model is a reduced one.
-        """
+        """The part of forces, of the shape of dx, that does work in the motions of the model: all, unless reduced."""
         return force
 
     def full_residual(self, along: Residual, push: FloatArray | None) -> Residual:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.core.errors import InputError, MissingExtraError
+from pliant.core.errors import InputError
+from pliant.core.extras import blank_figure
 from pliant.record.curves import curves
 
 if TYPE_CHECKING:
@@ -17,17 +17,11 @@ if TYPE_CHECKING:
 
 def plot_curves(run: Run, path: str | Path | None = None, *, points: Any = None) -> Any:
     """A Matplotlib figure with a panel for each kind of curve of `run`; written to `path` where one is given."""
-    try:
-        figures = import_module("matplotlib.figure")
-        agg = import_module("matplotlib.backends.backend_agg")
-    except ImportError as error:
-        raise MissingExtraError("plots need Matplotlib: pip install 'pliant[plot]'") from error
     found = curves(run, points)
     panels = list(dict.fromkeys((curve.panel, curve.unit) for curve in found))
     if not panels:
         raise InputError("this run has no body, actuator or contact to plot")
-    figure = figures.Figure(figsize=(8.0, 1.0 + 2.1 * len(panels)), layout="constrained")
-    agg.FigureCanvasAgg(figure)
+    figure = blank_figure(figsize=(8.0, 1.0 + 2.1 * len(panels)), layout="constrained")
     axes = np.atleast_1d(figure.subplots(len(panels), 1, sharex=True))
     for axis, (panel, unit) in zip(axes, panels, strict=True):
         chosen = [curve for curve in found if (curve.panel, curve.unit) == (panel, unit)]

@@ -48,8 +48,7 @@ class Configuration:
     def forces(self, full: FloatArray) -> FloatArray:
         """Dᵀ f of nodal forces (n, 3) or (3n, c), along the motions: (m,) or (m, c)."""
         flat = full.ravel() if full.size == len(self.motions) else full
-        along: FloatArray = self.motions.T @ flat
-        return along
+        return np.asarray(self.motions.T @ flat)
 
     def spread(self, along: FloatArray) -> FloatArray:
         """Nodal forces (n, 3), N, with the given forces (m,) along the motions."""
@@ -294,5 +293,4 @@ def modal_mass(motions: FloatArray, mass: Mass) -> FloatArray:
 def _dual(motions: FloatArray, mass: Mass) -> FloatArray:
     """Zᵀ = (DᵀmD)⁻¹ Dᵀm with the nodal masses m, (m, 3n)."""
     weighted = np.repeat(mass.nodal, 3)[:, None] * motions
-    dual: FloatArray = np.ascontiguousarray(np.linalg.solve(motions.T @ weighted, weighted.T))
-    return dual
+    return np.asarray(np.ascontiguousarray(np.linalg.solve(motions.T @ weighted, weighted.T)))

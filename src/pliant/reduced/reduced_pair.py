@@ -30,9 +30,7 @@ ROW_DEPTH = 0.9
 
 @dataclass(frozen=True, eq=False)
 class OtherContacts:
-    """Contacts beside the modes: all `detected`, those with rows of their own, `full`, and their allowed `depth` (m,)
-    m.
-    """
+    """Contacts beside the modes: all `detected`, those with rows of their own, `full`, and their `depth` (m,) m."""
 
     detected: ContactSet = field(metadata=as_saved(kind=ContactSet, prefix="found_"))
     full: ContactMemory = field(metadata=as_saved(kind=ContactMemory, prefix="full_"))

@@ -62,18 +62,15 @@ class SubspaceFactor:
         along = H @ self._here.motions
         self._rows = (H, along)
         half = lapack.dtrtrs(self._lower, along.T, lower=1)[0]
-        W: FloatArray = half.T @ half
-        return W
+        return np.asarray(half.T @ half)
 
     def response(self, H: sparse.csr_matrix, lam: FloatArray) -> FloatArray:
         """The motion (3n,) under Hᵀλ."""
         along = self._rows[1] if self._rows[0] is H else H @ self._here.motions
-        moved: FloatArray = self._here.motions @ self._back(lam @ along)
-        return moved
+        return np.asarray(self._here.motions @ self._back(lam @ along))
 
     def _back(self, along: FloatArray) -> FloatArray:
-        z: FloatArray = lapack.dpotrs(self._lower, along, lower=1)[0]
-        return z
+        return np.asarray(lapack.dpotrs(self._lower, along, lower=1)[0])
 
 
 @dataclass(eq=False)
@@ -109,8 +106,7 @@ class SubspaceSystem(System):
     def diagonal(self) -> FloatArray:
         """Diagonal of Z Â Zᵀ, which takes motions to nodal forces, (n, 3)."""
         dual = self.here.dual
-        diagonal: FloatArray = ((self.A @ dual) * dual).sum(axis=0).reshape(-1, 3)
-        return diagonal
+        return np.asarray(((self.A @ dual) * dual).sum(axis=0).reshape(-1, 3))
 
     def add_stiffness(self, K: GeometricStiffness) -> None:
         """Â += Dᵀ K D, unless Â is warped and K belongs to stresses."""

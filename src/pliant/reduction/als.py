@@ -33,5 +33,4 @@ def _least_squares(gram: FloatArray, right: FloatArray) -> FloatArray:
     values, vectors = np.linalg.eigh(gram)
     kept = values > 1e-14 * max(float(values[-1]), 1e-300)
     inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-    solution: FloatArray = vectors @ (inverse[:, None] * (vectors.T @ right))
-    return solution
+    return np.asarray(vectors @ (inverse[:, None] * (vectors.T @ right)))

@@ -11,7 +11,8 @@ import numpy as np
 from rich.progress import Progress
 
 from pliant.core.checks import positive
-from pliant.core.errors import ConvergenceError, InputError, MissingExtraError
+from pliant.core.errors import ConvergenceError, InputError
+from pliant.core.extras import blank_figure
 from pliant.core.types import FloatArray, IndexArray
 from pliant.reduction.nnls import fit_error
 from pliant.reduction.nnmf import Factorization, checked_snapshots, nnmf_family
@@ -54,11 +55,7 @@ class BasisChoice:
 
     def plot(self, path: str | Path) -> Path:
         """Draw both errors against the number of modes into the picture `path`."""
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise MissingExtraError("plots need matplotlib: pip install 'pliant[plot]'") from error
-        figure = Figure(figsize=(6.0, 4.0), layout="constrained")
+        figure = blank_figure(figsize=(6.0, 4.0), layout="constrained")
         axes = figure.add_subplot()
         axes.semilogy(self.ranks, self.held_out_errors, "o-", label="held out")
         axes.semilogy(self.ranks, self.training_errors, ".-", label="training")

@@ -63,9 +63,7 @@ def fractional_factorial_levels(generators: str) -> FloatArray:
 
 
 def latin_hypercube_levels(factor_count: int, runs: int, seed: int) -> FloatArray:
-    """Random levels in [−1, 1], (runs, factors), of every factor one in each of `runs` equal intervals (McKay, Beckman
-    and Conover, Technometrics 21, 1979).
-    """
+    """Random levels in [−1, 1], (runs, factors), one in each of `runs` intervals (McKay, Beckman, Conover 1979)."""
     rng = np.random.default_rng(seed)
     intervals = np.column_stack([rng.permutation(runs) for _ in range(factor_count)])
     return 2.0 * (intervals + rng.random((runs, factor_count))) / runs - 1.0
@@ -109,8 +107,7 @@ def _jacobsthal(q: int) -> FloatArray:
     squares[[(k * k) % q for k in range(1, q)]] = 1.0
     squares[0] = 0.0
     residues = np.arange(q)
-    circulant: FloatArray = squares[(residues[:, None] - residues) % q]
-    return circulant
+    return np.asarray(squares[(residues[:, None] - residues) % q])
 
 
 def _is_prime(n: int) -> bool:

@@ -70,8 +70,7 @@ def training_matrix(confined: SubspaceModel, snapshots: Any, *, stiffness: bool 
 def _displaced(confined: SubspaceModel, y: FloatArray) -> FloatArray:
     """What the work of each point at y (k,) would displace, relative to y: (k, points)."""
     K = confined.strained(y, Tangent.PROJECTED, 1.0)[2]
-    displaced: FloatArray = linalg.solve(K, confined.work(y), assume_a="pos") / np.linalg.norm(y)
-    return displaced
+    return np.asarray(linalg.solve(K, confined.work(y), assume_a="pos") / np.linalg.norm(y))
 
 
 def _independent(G: FloatArray) -> FloatArray:

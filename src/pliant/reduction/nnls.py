@@ -25,9 +25,7 @@ _DEPENDENT = 1e-10
 
 
 def non_negative_fit(basis: Any, snapshots: Any) -> FloatArray:
-    """Weights (rank, snapshots) ≥ 0, N, of `basis` (contacts, rank) that fit `snapshots` (contacts, snapshots), N,
-    best.
-    """
+    """Weights (rank, snapshots) ≥ 0, N, of `basis` (contacts, rank) that fit `snapshots` (contacts, snapshots) best."""
     from scipy.optimize import nnls  # loaded here: it takes long, and only offline work needs it
 
     modes = finite_array("basis", basis, shape=(None, None))

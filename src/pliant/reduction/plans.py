@@ -116,8 +116,7 @@ class Plan:
             raise InputError(
                 f"step {step} of run {run} is not in a plan of {self.run_count} runs of {self.steps} steps"
             )
-        commanded: FloatArray = self.targets[run] * ((step + 1) / self.steps)
-        return commanded
+        return np.asarray(self.targets[run] * ((step + 1) / self.steps))
 
     def permuted(self, order: Sequence[int]) -> Plan:
         """The plan of the mirrored or rotated robot: actuator ``order[k]`` does what actuator k does here."""

@@ -58,8 +58,7 @@ class Pod:
         if not whole:
             raise InputError(f"none of these snapshots moves {self.model.name!r} away from its rest shape")
         captured = np.concatenate([[0.0], np.cumsum(((self.modes.T @ pushed) ** 2).sum(axis=1))])
-        left: FloatArray = np.sqrt(np.maximum(1.0 - captured / whole, 0.0))
-        return left
+        return np.asarray(np.sqrt(np.maximum(1.0 - captured / whole, 0.0)))
 
     def subspace(self) -> Subspace:
         """The modes as a reduction of a world; internal forces visit all integration points."""

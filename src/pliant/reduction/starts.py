@@ -34,8 +34,7 @@ def from_singular_vectors(S: FloatArray, rank: int, rng: np.random.Generator) ->
 
 
 def _scaled(X: FloatArray, sizes: FloatArray, weights: FloatArray) -> FloatArray:
-    scaled: FloatArray = X * (np.sqrt(weights) / np.maximum(sizes, 1e-300))[:, None]
-    return scaled
+    return np.asarray(X * (np.sqrt(weights) / np.maximum(sizes, 1e-300))[:, None])
 
 
 def extreme_snapshots(S: FloatArray, rank: int) -> IndexArray:
@@ -60,8 +59,7 @@ def extreme_snapshots(S: FloatArray, rank: int) -> IndexArray:
         new /= size
         directions = np.column_stack([directions, new])
         distance = np.maximum(distance - (new @ left) ** 2, 0.0)
-    picked: IndexArray = bright[chosen]
-    return picked
+    return np.asarray(bright[chosen])
 
 
 def from_extremes(S: FloatArray, rank: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

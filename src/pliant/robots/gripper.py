@@ -54,9 +54,7 @@ class Gripper:
     def collide(
         self, scene: Scene, *, friction: float = 0.8, floor_friction: float = 0.5, selves: bool = False
     ) -> None:
-        """Contacts of fingers and cube, with Coulomb's μ `friction`, of cube and floor, and with `selves` also
-        self-contact of the fingers.
-        """
+        """Contacts of fingers and cube, with Coulomb's μ `friction`, of cube and floor; `selves`: of each finger."""
         for one in self.fingers:
             scene.collide(one.body, self.cube, friction=friction)
         scene.collide(self.cube, self.floor, friction=floor_friction)

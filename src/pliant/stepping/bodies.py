@@ -80,8 +80,7 @@ class StepBodies:
     @property
     def gravity(self) -> FloatArray:
         """Gravity of the step, (3,), m/s²."""
-        gravity: FloatArray = self.controls.get("gravity", self.world.gravity)
-        return gravity
+        return np.asarray(self.controls.get("gravity", self.world.gravity))
 
     @property
     def dx(self) -> list[FloatArray]:
@@ -164,6 +163,7 @@ class StepBodies:
 
     def view(self) -> RowView:
         """What constraints see of the step at the present displacement."""
+        offsets = [trial.velocity_offset for trial in self.trials]
         return RowView(
             q=[trial.positions() for trial in self.trials],
             start=self.start.q,
@@ -177,6 +177,7 @@ class StepBodies:
             gravity=float(np.linalg.norm(self.gravity)),
             last_keys=self.start.keys,
             last_lam=self.start.lam,
+            velocity_offsets=offsets if any(each is not None for each in offsets) else (),
         )
 
     def views(self, session_count: int) -> list[RowView]:

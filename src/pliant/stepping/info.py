@@ -74,6 +74,16 @@ class StepInfo:
         return self.step.world
 
     @property
+    def constraint_status(self) -> Status:
+        """How the search for the constraint forces of the last linear solve ended."""
+        return self.step.constraint_status
+
+    @property
+    def constraint_residual(self) -> float:
+        """How far these forces are from the laws of their rows, relative to the gaps without forces; usually < 1e-8."""
+        return self.step.constraint_residual
+
+    @property
     def assembly(self) -> Assembly | None:
         """The rows of the last linear solve, None where the world has no constraint."""
         return self.step.assembly
@@ -96,9 +106,7 @@ class StepInfo:
         return float(self.delta[row]), float(self.lam[row])
 
     def error(self, effector: Any) -> float:
-        """Distance of an effector of the inverse from its target at the end of the step, m (m³, rad); of several points
-        the root of the mean square.
-        """
+        """Distance of an effector from its target at the end, m (m³, rad); root mean square of several points."""
         if self.inverse is None:
             raise InputError("this step had no inverse solver, so it had no effectors: solver=pl.Inverse(…)")
         return float(self.inverse.error(effector, self))
@@ -135,8 +143,7 @@ class StepInfo:
 
     def contact_force(self, a: Any, b: Any = None) -> FloatArray:
         """Total force that `b` exerts on `a`, or on the points of the `pl.Facing` `a`, (3,), N."""
-        total: FloatArray = self.contacts(a, b).forces.sum(axis=0)
-        return total
+        return np.asarray(self.contacts(a, b).forces.sum(axis=0))
 
     @property
     def unknown_contacts(self) -> int:
@@ -148,9 +155,7 @@ class StepInfo:
         return sum(constraint.unknown_pushing(memory, self.lam[rows]) for constraint, memory, rows in parts)
 
     def diagnose(self) -> Diagnosis:
-        """Everything that costs another pass over elements or contacts: residuals, energy change, penetration and
-        warnings, as plain numbers.
-        """
+        """What costs another pass over elements or contacts: residuals, energy change, penetration, warnings."""
         return Diagnosis(
             residual=self.residual,
             full_order_residual=self.full_order_residual,
@@ -184,9 +189,7 @@ class StepInfo:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What the step may have missed, in words: bodies faster than contact detection, points of channels that a tip
-        has passed by. Computed when read.
-        """
+        """What the step may have missed, in words: bodies faster than detection, channel points passed by a tip."""
         return diagnosis.warnings(self.step)
 
     def reaction(self, body: Any) -> FloatArray:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from pliant.constraints import Assembly, Constraint, forces_of
+from pliant.core.errors import ConvergenceError, PliantWarning
+from pliant.core.status import Status
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
 from pliant.models.workspace import Workspace
 from pliant.solvers.contact import MixedProblem, solve
 from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
+
+USABLE = 1e-2
+"""Residual of the laws, relative to the gaps without forces, up to which a step goes on from the best λ found."""
+_NOT_CONVERGED = (
+    "constraint forces of a step did not reach the tolerance of their laws within the budget of the solver; the best "
+    "ones are used: read info.constraint_residual, and take smaller steps or fewer redundant contacts where it matters"
+)
 
 
 class Condensed(NamedTuple):
@@ -30,7 +40,8 @@ class Condensed(NamedTuple):
 
 class Solution(NamedTuple):
     """Constraint forces λ (rows,), N. `dx_free`, `bodies` and `session` are those given, or as an inverse changed them
-    by moving supports; `report` is what the session has to say about the step.
+    by moving supports; `report` is what the session has to say about the step. `status` says how the search for λ ended
+    and `residual` how far λ is from the laws of the rows, relative to the gaps without forces.
     """
 
     lam: FloatArray
@@ -38,6 +49,8 @@ class Solution(NamedTuple):
     bodies: StepBodies
     session: Session
     report: Any = None
+    status: Status = Status.CONVERGED
+    residual: float = 0.0
 
 
 class Session(Protocol):
@@ -75,8 +88,14 @@ class DirectSession:
     def solve(self, condensed: Condensed) -> Solution:
         """λ of all rows, warm-started from the last step."""
         bodies = condensed.bodies
-        lam = solve(condensed.problem, warm_start(bodies.start, condensed.assembly.rows.key)).lam
-        return Solution(lam, condensed.dx_free, bodies, self)
+        try:
+            found = solve(condensed.problem, warm_start(bodies.start, condensed.assembly.rows.key), quick=True)
+        except ConvergenceError as error:
+            if error.result is None or not error.result.residual <= USABLE:
+                raise
+            found = error.result
+            warnings.warn(_NOT_CONVERGED, PliantWarning, stacklevel=2)
+        return Solution(found.lam, condensed.dx_free, bodies, self, status=found.status, residual=found.residual)
 
 
 def begin_session(

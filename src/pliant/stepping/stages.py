@@ -25,6 +25,7 @@ from pliant.constraints import detect as detect_contacts
 from pliant.core.arrays import transposed_product
 from pliant.core.errors import SingularError
 from pliant.core.immutable import evolve
+from pliant.core.status import Status
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
@@ -44,7 +45,8 @@ class Step:
 
     `bodies` are where the last linear solve left them. `assembly` holds its rows and `lam` (rows,) their forces, N;
     `dx` is its displacement of each body and `report` what the solver said about it. `iterations` counts linear
-    solves, `projected` those whose tangent had to be projected; `linear_residual` is ‖A dx − r‖/‖r‖ of the last.
+    solves, `projected` those whose tangent had to be projected; `linear_residual` is ‖A dx − r‖/‖r‖ of the last,
+    `constraint_residual` how far its λ are from their laws and `constraint_status` how the search for them ended.
     `free_modes` are the rigid motions of bodies that a quasi-static solve leaves open, empty in dynamics.
     """
 
@@ -58,6 +60,8 @@ class Step:
     iterations: int = 0
     projected: int = 0
     linear_residual: float = 0.0
+    constraint_status: Status = Status.CONVERGED
+    constraint_residual: float = 0.0
     free_modes: tuple[FreeModes | None, ...] = ()
 
     @property
@@ -93,9 +97,7 @@ class Regularization(Protocol):
 
 
 class Detection(NamedTuple):
-    """What each of the `constraints` sees of the step, and what it found there: contacts of colliding pairs, None of
-    others.
-    """
+    """What each of the `constraints` sees of the step, and what it found: contacts of colliding pairs, or None."""
 
     constraints: tuple[Constraint, ...]
     views: Sequence[RowView]
@@ -132,9 +134,7 @@ class FreeMotion(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """Outcome of one linear solve: `step` has its forces, and the bodies where they were before it; `forces` are those
-    before it without constraints.
-    """
+    """One linear solve: `step` has its forces and the bodies before it; `forces` are without constraints."""
 
     step: Step
     forces: Forces
@@ -239,6 +239,7 @@ def correct(
     linearization = factorization.linearization
     bodies, session, report = step.bodies, step.session, step.report
     lam: FloatArray = np.zeros(0)
+    met, rest = Status.CONVERGED, 0.0
     dx = free.dx
     reactions = None if assembly is not None else bodies.reactions
     if problem is not None and assembly is not None:
@@ -246,6 +247,7 @@ def correct(
         solution = _solve_constraints(step, condensed)
         bodies, session, lam, report = solution.bodies, solution.session, solution.lam, solution.report
         dx = list(solution.dx_free)
+        met, rest = solution.status, solution.residual
         with step.timers.stage("correct"):
             pushes = _generalized(assembly, lam, dx)
             reactions = Reactions(assembly, lam, pushes)
@@ -266,6 +268,8 @@ def correct(
         iterations=step.iterations + 1,
         projected=step.projected + factorization.projected,
         linear_residual=free.linear_residual,
+        constraint_status=met,
+        constraint_residual=rest,
     )
     return Correction(done, linearization.forces, linearization.round_off)
 

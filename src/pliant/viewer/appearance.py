@@ -29,9 +29,7 @@ class Shading:
 
     bodies: dict[int, FloatArray]
     cables: FloatArray
-    """Of each cable, no unit (k,)."""
     chambers: FloatArray
-    """Of each chamber, no unit (c,)."""
     force_unit: float
     arrow: float
     see_through: bool

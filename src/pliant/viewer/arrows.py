@@ -32,11 +32,10 @@ def arrow_surfaces(instants: Sequence[tuple[FloatArray, FloatArray]], size: floa
     `instants` are points (k, 3) m and forces (k, 3) N; `size` m is that of the scene. An instant with fewer
     forces than another has arrows without length, where they last were.
     """
-    chosen = [_largest(*instant) for instant in instants]
-    high = max((float(np.linalg.norm(forces, axis=1).max(initial=0.0)) for _, forces in chosen), default=0.0)
+    high = max((float(np.linalg.norm(forces, axis=1).max(initial=0.0)) for _, forces in instants), default=0.0)
     if high == 0.0:
         return []
-    chosen = [_above(points, forces, LEAST * high) for points, forces in chosen]
+    chosen = [_largest(points, forces, LEAST * high) for points, forces in instants]
     count = max(len(points) for points, _ in chosen)
     somewhere = next(points[0] for points, _ in chosen if len(points))
     scale = LENGTH * size / high
@@ -54,14 +53,11 @@ def arrow_surfaces(instants: Sequence[tuple[FloatArray, FloatArray]], size: floa
     return [SurfaceFrames(triangles, np.stack(frames), label=label, color=ARROW, in_front=True)]
 
 
-def _largest(points: FloatArray, forces: FloatArray) -> tuple[FloatArray, FloatArray]:
-    order = np.argsort(-np.linalg.norm(forces, axis=1), kind="stable")[:MOST]
+def _largest(points: FloatArray, forces: FloatArray, least: float) -> tuple[FloatArray, FloatArray]:
+    """The `MOST` largest forces of at least `least` N, and their points."""
+    sizes = np.linalg.norm(forces, axis=1)
+    order = [k for k in np.argsort(-sizes, kind="stable")[:MOST] if sizes[k] >= least]
     return points[order], forces[order]
-
-
-def _above(points: FloatArray, forces: FloatArray, least: float) -> tuple[FloatArray, FloatArray]:
-    large = np.linalg.norm(forces, axis=1) >= least
-    return points[large], forces[large]
 
 
 def _arrow(point: FloatArray, direction: FloatArray, radius: float) -> Triangles:

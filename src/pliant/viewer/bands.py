@@ -73,8 +73,7 @@ class _CutPoints:
         a, b = np.divmod(pair, len(self._points))
         rise = self._levels[b] - self._levels[a]
         fraction = np.where(a == b, 0.0, (level - self._levels[a]) / np.where(rise == 0.0, 1.0, rise))
-        placed: FloatArray = self._points[a] + fraction[:, None] * (self._points[b] - self._points[a])
-        return placed
+        return np.asarray(self._points[a] + fraction[:, None] * (self._points[b] - self._points[a]))
 
     def _name(self, a: IndexArray, b: IndexArray, level: IndexArray) -> IndexArray:
         return np.asarray((a * len(self._points) + b) * self._base + level, np.int64)

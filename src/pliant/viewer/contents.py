@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,53 +24,41 @@ COARSER = ((3, 2), (2, 3), (2, 4))
 """Cross-sections along an element and stride of their points, of ever coarser skins."""
 
 
+@dataclass(frozen=True, eq=False)
 class SceneContents:
     """Bodies with their read-outs, obstacles, cables and chambers. A run without its world has bodies alone.
 
-    `tints` (#rrggbb) replace the default colours of the bodies.
+    `models` by index are those that have stresses to show; `tints` (#rrggbb) replace the default colours of the bodies.
     """
 
-    def __init__(
-        self,
-        bodies: tuple[RecordedBody, ...],
-        obstacles: tuple[Obstacle, ...],
-        strands: tuple[CableRows, ...],
-        models: dict[int, Model],
-        chambers: tuple[CavityRows, ...] = (),
-        tints: tuple[str, ...] = (),
-    ) -> None:
-        self.bodies = bodies
-        self.obstacles = obstacles
-        self.strands = strands
-        self.chambers = chambers
-        self.tints = tints
-        self._models = models
+    bodies: tuple[RecordedBody, ...]
+    obstacles: tuple[Obstacle, ...] = ()
+    strands: tuple[CableRows, ...] = ()
+    models: Mapping[int, Model] = field(default_factory=dict)
+    chambers: tuple[CavityRows, ...] = ()
+    tints: tuple[str, ...] = ()
 
     def mesh_points(self, index: int) -> FloatArray:
         """Nodes (n, 3) m of volume `index` in the coordinates of its mesh, before placement where that is known."""
-        model, mesh = self._models.get(index), self.bodies[index].mesh
+        model, mesh = self.models.get(index), self.bodies[index].mesh
         assert mesh is not None
-        points: FloatArray = mesh.points if model is None else model.spec.mesh.points
-        return points
+        return np.asarray(mesh.points if model is None else model.spec.mesh.points)
 
     @classmethod
     def of_world(cls, world: World) -> SceneContents:
         """The contents of a world."""
         recorded = recorded_bodies(world)
         bodies = tuple(_drawn(body, model) for body, model in zip(recorded, world.models, strict=True))
-        strands: Any = tuple(
-            constraint for constraint in world.constraints if getattr(constraint, "drawn_as", None) == "cable"
-        )
         models = {k: model for k, model in enumerate(world.models) if model.stress_name is not None}
-        chambers: Any = tuple(
-            constraint for constraint in world.constraints if getattr(constraint, "drawn_as", None) == "chamber"
-        )
-        return cls(bodies, world.obstacles, strands, models, chambers)
+        drawn: dict[Any, list[Any]] = {"cable": [], "chamber": []}
+        for constraint in world.constraints:
+            drawn.get(getattr(constraint, "drawn_as", None), []).append(constraint)
+        return cls(bodies, world.obstacles, tuple(drawn["cable"]), models, tuple(drawn["chamber"]))
 
     @classmethod
     def of_run(cls, run: Run) -> SceneContents:
         """The contents of the simulated world, or the bodies alone where the run does not hold it."""
-        return cls(run.bodies, (), (), {}) if run.world is None else cls.of_world(run.world)
+        return cls(run.bodies) if run.world is None else cls.of_world(run.world)
 
     @property
     def hides(self) -> bool:
@@ -78,7 +68,7 @@ class SceneContents:
     @property
     def color_modes(self) -> tuple[str, ...]:
         """Colour modes of volumes and rods."""
-        stresses = {str(model.stress_name): None for model in self._models.values()}
+        stresses = {str(model.stress_name): None for model in self.models.values()}
         return (PLAIN, *((DISPLACEMENT,) if self._volumes() else ()), *sorted(stresses, reverse=True))
 
     def values(self, mode: str, q: tuple[FloatArray, ...]) -> dict[int, FloatArray]:
@@ -87,7 +77,7 @@ class SceneContents:
             return {}
         if mode == DISPLACEMENT:
             return {k: 1e3 * np.linalg.norm(q[k] - _rest(body), axis=1) for k, body in self._volumes()}
-        shown = {k: model for k, model in self._models.items() if model.stress_name == mode}
+        shown = {k: model for k, model in self.models.items() if model.stress_name == mode}
         return {k: 1e-3 * model.surface_stress(q[k], self.bodies[k].skin) for k, model in shown.items()}
 
     def _volumes(self) -> list[tuple[int, RecordedBody]]:

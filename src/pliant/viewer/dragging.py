@@ -41,9 +41,7 @@ class DraggedMotion:
         return Waypoints(np.array(self._times[last]), np.array(self._displacements[last]))(time)
 
     def move(self, begin: float, end: float, displacement: FloatArray) -> None:
-        """Rest until `begin` (s), then move to `displacement` (3,) m by `end` (s); replaces any motion after `begin`,
-        as of a step that failed.
-        """
+        """Rest until `begin` (s), then move to `displacement` (3,) m by `end` (s); replaces motions after `begin`."""
         while self._times[-1] > begin and len(self._times) > 1:
             self._times.pop()
             self._displacements.pop()

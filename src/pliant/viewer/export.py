@@ -47,27 +47,11 @@ def export(
 ) -> Path:
     """Write `run` to `path` and return it; the ending (.html .gif .mp4 .png .glb .gltf .pvd .csv .npz) is the format.
 
-    Parameters
-    ----------
-    run
-        What `pl.simulate` returned, or `pl.load` read.
-    path
-        File to write; its folder must exist.
-    fps
-        Instants per second of simulated time, 1/s; None selects a default of the format (25 to 50, all for .pvd and
-        .csv). Films play in real time.
-    color
-        What volumes are coloured by: "stress", "displacement" or "plain". glTF is always plain.
-    size
-        Width and height of films and pictures, pixels.
-    poses
-        Poses drawn over each other in a .png; None draws four.
-    strip
-        Instants drawn side by side in a .png, in place of poses.
-    title
-        Plain text; None names the bodies.
-    progress
-        Show a progress bar while frames are drawn.
+    `fps` are instants per second of simulated time, 1/s; None selects a default of the format (25 to 50, all for .pvd
+    and .csv). Films play in real time. `color` is what volumes are coloured by: "stress", "displacement" or "plain";
+    glTF is always plain. `size` is the width and height of films and pictures in pixels. A .png shows `poses` drawn
+    over each other (None: four), or `strip` instants side by side. `title` is plain text; None names the bodies.
+    `progress` shows a progress bar while frames are drawn.
     """
     target = Path(path)
     kind = checked_kind(target)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
 from pliant.core.checks import positive_count
 from pliant.core.errors import InputError, MissingExtraError, PliantError
+from pliant.core.extras import extra
 from pliant.core.types import FloatArray
 from pliant.viewer.export_surfaces import Shown
 from pliant.viewer.picture import AZIMUTH, DPI, ELEVATION, INK, new_figure
@@ -50,10 +50,7 @@ def film_camera(surfaces: list[SurfaceFrames], size: tuple[int, int]) -> Camera:
 
 def write_gif(path: Path, shown: Shown, *, size: tuple[int, int], fps: float, tick: Tick = lambda: None) -> Path:
     """Write a GIF that loops at `fps` pictures a second (at most 50: GIF counts hundredths of a second)."""
-    try:
-        image = import_module("PIL.Image")
-    except ImportError as error:
-        raise MissingExtraError("GIF films are written by Pillow: pip install 'pliant[plot]'") from error
+    image = extra("PIL.Image", "GIF films are written by Pillow", "plot")
     surfaces, count = check_surfaces(shown.surfaces, len(shown.times))
     scales, camera = value_scales(surfaces), film_camera(surfaces, size)
     # one palette for all frames, so that still parts do not flicker

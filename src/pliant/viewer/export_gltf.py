@@ -53,9 +53,7 @@ def write_gltf(path: Path, shown: Shown, *, title: str = "") -> Path:
 
 
 def rigid_motion(frames: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """Translations (T, 3) m and quaternions (T, 4), x y z w, that carry the first of `frames` (T, n, 3) m into the
-    others; None where the motion deforms.
-    """
+    """Translations (T, 3) m and quaternions (T, 4) from the first of `frames` (T, n, 3) m; None where it deforms."""
     first = frames[0] - frames[0].mean(axis=0)
     size = float(np.linalg.norm(np.ptp(frames[0], axis=0)))
     centers = frames.mean(axis=1)

@@ -12,11 +12,12 @@ from pliant.collision import Plane
 from pliant.core.checks import positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
+from pliant.models.slender import ring_triangles
 from pliant.record import Run
 from pliant.viewer.arrows import arrow_surfaces
 from pliant.viewer.contents import DISPLACEMENT, PLAIN, STRESS, SceneContents
 from pliant.viewer.palette import TINTS
-from pliant.viewer.shapes import balls, ring_triangles, shape_triangles
+from pliant.viewer.shapes import balls, shape_triangles
 from pliant.viewer.surfaces import SurfaceFrames
 
 COLORS: dict[str, str] = {"plain": PLAIN, "displacement": DISPLACEMENT, "stress": STRESS}
@@ -142,8 +143,7 @@ def _body(run: Run, index: int, frames: IndexArray, values: FloatArray | None, m
 
 def _posed(local: FloatArray, poses: FloatArray) -> FloatArray:
     """Points (n, 3) m of a rigid body at poses (T, 4, 3): (T, n, 3) m."""
-    placed: FloatArray = poses[:, :1] + local @ poses[:, 1:].transpose(0, 2, 1)
-    return placed
+    return np.asarray(poses[:, :1] + local @ poses[:, 1:].transpose(0, 2, 1))
 
 
 def _cables(

@@ -27,12 +27,9 @@ class Frame:
     q: tuple[FloatArray, ...]
     obstacles: tuple[FloatArray, ...] = ()
     tensions: FloatArray = field(default_factory=lambda: np.zeros(0))
-    """Of the cables (k,), N."""
     pressures: FloatArray = field(default_factory=lambda: np.zeros(0))
-    """Of the chambers (c,), Pa."""
     arrows: tuple[FloatArray, FloatArray] = _NO_ARROWS
     tip: FloatArray | None = None
-    """Position (3,), m."""
     readings: tuple[tuple[str, str], ...] = ()
 
 
@@ -41,7 +38,9 @@ def world_frame(state: State, info: StepInfo | None, tip: FloatArray | None = No
     world = state.world
     obstacles = tuple(obstacle.pose(state.time) for obstacle in world.obstacles)
     if info is None or info.assembly is None or info.lam is None:
-        return Frame(state.time, state.q, obstacles, *_still(world.constraints), tip=tip)
+        drawn = [getattr(constraint, "drawn_as", None) for constraint in world.constraints]
+        cables, chambers = (np.zeros(drawn.count(kind)) for kind in ("cable", "chamber"))
+        return Frame(state.time, state.q, obstacles, cables, chambers, tip=tip)
     delta, lam = info.delta, info.lam
     readings, points, forces = [], [], []
     tensions: list[float] = []
@@ -67,13 +66,6 @@ def world_frame(state: State, info: StepInfo | None, tip: FloatArray | None = No
     )  # fmt: skip
 
 
-def _still(constraints: Any) -> tuple[FloatArray, FloatArray]:
-    """Zero tensions and pressures, before the first step."""
-    drawn = [getattr(constraint, "drawn_as", None) for constraint in constraints]
-    cables, chambers = (np.zeros(drawn.count(kind)) for kind in ("cable", "chamber"))
-    return cables, chambers
-
-
 def _contacts(pair: Any, info: StepInfo) -> tuple[str, Any]:
     first, *others = pair.handles
     names = [first.name, *(other.name for other in others if other is not first)]
@@ -81,9 +73,7 @@ def _contacts(pair: Any, info: StepInfo) -> tuple[str, Any]:
 
 
 def reading_text(actuator: Any, values: FloatArray) -> str:
-    """The actuation of an actuator in practical units, or the norm of a contact force (3,) N; a user-defined actuator
-    in the units of its commands.
-    """
+    """The actuation of an actuator in practical units, or the norm of a contact force (3,) N."""
     if len(values) == 3:
         return f"{float(np.linalg.norm(values)):.3f} N"
     return str(actuator.reading(values))

@@ -48,7 +48,6 @@ class Picture:
     parts: tuple[Part, ...]
     controllers: Mapping[str, Callable[[Callable[[], Demand]], Any]]
     view_points: FloatArray
-    """Positions (n, 3), m."""
     ranges: tuple[Range, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
     arrows: Callable[[HybridState], tuple[FloatArray, FloatArray]] | None = None
@@ -72,9 +71,7 @@ class HybridSubject:
         bodies = tuple(
             RecordedBody(part.name, None, part.surface[0], part.surface[1].astype(np.int32)) for part in picture.parts
         )
-        self.contents = SceneContents(
-            bodies, picture.obstacles, (), {}, tints=tuple(part.color for part in picture.parts)
-        )
+        self.contents = SceneContents(bodies, picture.obstacles, tints=tuple(part.color for part in picture.parts))
         self.modes = tuple(picture.controllers)
         self.actuators = tuple(r.handle for r in picture.ranges)
         self.point: HybridState | None = None

@@ -24,22 +24,13 @@ __all__ = ["LiveSimulation", "Playback", "Viewer", "open_viewer", "view"]
 def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, block: bool | None = None) -> Viewer:
     """Show a run, or simulate a world live with a slider for each actuator, load and support, in the browser.
 
-    Needs viser: ``pip install 'pliant[viewer]'``. Only this machine can connect.
+    `thing` is a `Run`, played over and over, or a `World`, stepped in real time from its initial state. `port` is a
+    port on this machine; the next free one where it is taken, any free one for 0. The address is printed; only this
+    machine can connect. `open_browser` opens a page in the browser, where there is a screen. `block` waits until Ctrl-C
+    or SIGTERM, then closes the viewer; None waits in a script, but not at an interactive prompt.
 
-    Parameters
-    ----------
-    thing
-        A `Run`, played over and over, or a `World`, stepped in real time from its initial state.
-    port
-        Port on this machine; the next free one where it is taken, any free one for 0. The address is printed.
-    open_browser
-        Open a page in the browser, where there is a screen.
-    block
-        Wait until Ctrl-C or SIGTERM, then close the viewer. None waits in a script, but not at an interactive prompt.
-
-    Returns
-    -------
-    The viewer. Not waited for, it runs in a thread of its own until ``viewer.close()``; it is a context manager too.
+    Returns the viewer. Not waited for, it runs in a thread of its own until ``viewer.close()``; it is a context manager
+    too. Needs viser: ``pip install 'pliant[viewer]'``.
     """
     if not isinstance(thing, (Run, World)):
         raise InputError(f"pl.view shows a Run or a World (scene.compile()), not a {type(thing).__name__}")

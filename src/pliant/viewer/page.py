@@ -51,26 +51,11 @@ def write_page(
     stats: Mapping[str, str] | None = None,
     floor: float | None = None,
 ) -> Path:
-    """Write one self-contained HTML file that plays the motion of `surfaces`.
+    """Write one self-contained HTML file that plays the motion of `surfaces`, and return its path.
 
-    Parameters
-    ----------
-    path
-        File to write; its folder must exist.
-    surfaces
-        What moves, each with T frames (or one, if it never moves). z is up.
-    times
-        Instants of the frames [s], increasing, shape (T,).
-    title, caption
-        Plain text shown at the top.
-    stats
-        Short facts shown in a panel, in this order, such as {"step": "3.1 ms", "real-time factor": "3.2×"}.
-    floor
-        Height of the floor [m]; None draws it at z = 0 if the motion stays just above that, else below the motion.
-
-    Returns
-    -------
-    The path of the file.
+    Each surface has a frame for each of the increasing `times` (T,) s, or one if it never moves; z is up. `title` and
+    `caption` are plain text at the top, `stats` short facts in a panel, such as {"step": "3.1 ms"}. `floor` is the
+    height of the floor, m; None draws it at z = 0 if the motion stays just above that, else below the motion.
     """
     instants = finite_array("times", times, shape=(None,))
     if len(instants) == 0 or np.any(np.diff(instants) <= 0.0):

@@ -39,23 +39,12 @@ def rgb(color: str) -> FloatArray:
 
 
 def map_colors(fractions: FloatArray) -> FloatArray:
-    """Colours (sRGB) of the map at `fractions` of its length, clamped to 0…1.
-
-    Parameters
-    ----------
-    fractions
-        Place along the map, any shape s; 0 is the lowest value, 1 the highest.
-
-    Returns
-    -------
-    Components in 0…1, shape s + (3,).
-    """
+    """Colours (sRGB, 0…1) of the map, shape s + (3,), at `fractions` of its length, any shape s, clamped to 0…1."""
     table = np.stack([rgb(color) for color in COLOR_MAP])
     place = np.clip(fractions, 0.0, 1.0) * (len(table) - 1)
     below = np.minimum(place.astype(np.int64), len(table) - 2)
     weight = (place - below)[..., None]
-    mixed: FloatArray = (1.0 - weight) * table[below] + weight * table[below + 1]
-    return mixed
+    return np.asarray((1.0 - weight) * table[below] + weight * table[below + 1])
 
 
 def srgb_to_linear(color: FloatArray) -> FloatArray:

@@ -20,9 +20,7 @@ def table_html(rows: Sequence[tuple[str, str]], *, red: str = "") -> str:
 
 
 def strip_html(stages: Mapping[str, float], seconds: Sequence[float], budget: float | None) -> str:
-    """Stages (s) of a step as one bar with their names, and the last `seconds` of steps against their `budget` (s),
-    None where steps have no time.
-    """
+    """Stages (s) of a step as one bar, and the last `seconds` of steps against their `budget` (s), if any."""
     total = max(sum(stages.values()), 1e-9)
     shown = sorted(stages.items(), key=lambda item: -item[1])
     parts: list[str] = []

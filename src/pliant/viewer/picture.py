@@ -6,7 +6,6 @@ Surfaces, floor and shadow are drawn by `pose_renderer`; Matplotlib adds the tex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from textwrap import wrap
@@ -16,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.core.checks import finite_array, positive_count
-from pliant.core.errors import InputError, MissingExtraError
+from pliant.core.errors import InputError
+from pliant.core.extras import blank_figure
 from pliant.core.types import FloatArray
 from pliant.viewer.palette import map_colors
 from pliant.viewer.pose_renderer import render_poses
@@ -52,28 +52,12 @@ def write_picture(
     azimuth: float = AZIMUTH,
     elevation: float = ELEVATION,
 ) -> Path:
-    """Write a PNG of several poses of `surfaces`, the last one solid, the earlier ones the fainter the older.
+    """Write a PNG of several poses of `surfaces`, the last one solid, earlier ones fainter, and return its path.
 
-    Parameters
-    ----------
-    path
-        File to write; its folder must exist.
-    surfaces
-        What moves, each with T frames (or one, if it never moves). z is up.
-    frames
-        Indices of the poses to draw, in order; negative ones count from the end. None takes four, evenly spread.
-    times
-        Instants of all T frames [s], shape (T,); given, the poses' times are written below the title.
-    title
-        Plain text at the top.
-    size
-        Width and height of the picture in pixels.
-    azimuth, elevation
-        Direction from the bodies to the eye [rad]: counter-clockwise from x, and above the floor (> 0).
-
-    Returns
-    -------
-    The path of the file.
+    Each surface has T frames, or one if it never moves; z is up. `frames` are the indices of the poses in order,
+    negative ones counted from the end; None takes four, evenly spread. With the `times` (T,) s of all frames, those of
+    the poses are written below the `title`. `size` is the width and height in pixels; `azimuth`, counter-clockwise from
+    x, and `elevation` above the floor (> 0), rad, are the direction from the bodies to the eye.
     """
     checked, count = check_surfaces(surfaces)
     poses = _checked_poses(frames, count)
@@ -191,14 +175,5 @@ def _add_scale_bar(axes: Any, surfaces: list[SurfaceFrames], camera: Camera, poi
 
 def new_figure(width: int, height: int) -> Any:
     """An empty Matplotlib figure of this many pixels, drawn by Agg without touching pyplot or the chosen backend."""
-    try:
-        figure_module = import_module("matplotlib.figure")
-        agg = import_module("matplotlib.backends.backend_agg")
-    except ImportError as error:
-        raise MissingExtraError(
-            "pictures need Matplotlib, which is not installed: pip install 'pliant[plot]'"
-        ) from error
     # A tenth of a pixel more, since Agg rounds the size down.
-    figure = figure_module.Figure(figsize=((width + 0.1) / DPI, (height + 0.1) / DPI), dpi=DPI)
-    agg.FigureCanvasAgg(figure)
-    return figure
+    return blank_figure(figsize=((width + 0.1) / DPI, (height + 0.1) / DPI), dpi=DPI)

@@ -10,7 +10,7 @@ import numpy as np
 from pliant.actuators import ActuatorRows, Cable, Cavity
 from pliant.core.types import FloatArray
 from pliant.record import Run
-from pliant.viewer.appearance import PRESSURE, TENSION
+from pliant.viewer.appearance import PRESSURE, TENSION, Appearance
 from pliant.viewer.contents import SceneContents
 from pliant.viewer.frame import Frame, reading_text
 from pliant.viewer.panel import table_html
@@ -45,7 +45,8 @@ class Playback(Viewer):
         self.driver.guard(self.time_slider, lambda event: self._seek(event.target.value))
         self.speed = self.driver.guard(gui.add_dropdown("speed", SPEEDS, initial_value="1×"))
         self._add_fit_button()
-        self._add_appearance(arrows=any(rows.touches is not None for rows in run.forces))
+        arrows = any(rows.touches is not None for rows in run.forces)
+        self.appearance = Appearance(gui, self._contents, self.driver, self.ask, arrows=arrows)
         self._widen()
         self._begin()
 

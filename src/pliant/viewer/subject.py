@@ -22,7 +22,6 @@ class Handle:
     name: str
     index: int
     center: FloatArray
-    """Position (3,), m."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +33,7 @@ class Demand:
     mode: str
     controls: Mapping[Any, Any]
     target: FloatArray
-    """Position (3,), m."""
     displacements: FloatArray
-    """Displacements (k, 3), m."""
     gravity: bool = True
 
 

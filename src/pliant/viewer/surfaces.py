@@ -21,25 +21,12 @@ CREASE_ANGLE = np.radians(40.0)
 
 @dataclass(frozen=True, eq=False)
 class SurfaceFrames:
-    """A triangle surface at T instants.
+    """A surface of `triangles` (t, 3), counter-clockwise seen from outside, at T instants.
 
-    Parameters
-    ----------
-    triangles
-        Vertex indices, counter-clockwise seen from outside, shape (t, 3).
-    frames
-        Positions of the vertices at each instant [m], shape (T, n, 3). A surface that never moves may give (1, n, 3).
-    values
-        A number per vertex and instant that colours the surface, in the unit named by `value_label`, shape (T, n),
-        or None for a plain colour.
-    label
-        Name of the surface, shown where a plain colour needs a legend.
-    value_label
-        What `values` are, with their unit: "von Mises stress (kPa)". Surfaces with the same label share a colour scale.
-    color
-        Plain colour as '#rrggbb', used where `values` is None; None picks one.
-    in_front
-        Drawn over everything else, even where hidden by other surfaces.
+    `frames` (T, n, 3) m are the positions of the vertices; a surface that never moves may give (1, n, 3). `values`
+    (T, n) colour it, in the unit named by `value_label`, such as "von Mises stress (kPa)"; surfaces with the same label
+    share a colour scale. Where they are None it has the plain `color` '#rrggbb' (None picks one), and `label` is its
+    name in the legend. `in_front` draws it over everything else, even where other surfaces hide it.
     """
 
     triangles: IndexArray
@@ -73,9 +60,8 @@ class SurfaceFrames:
         """The surface at `instants` only; one that never moves is left as it is."""
         if len(self.frames) == 1:
             return self
-        return replace(
-            self, frames=self.frames[instants], values=None if self.values is None else self.values[instants]
-        )
+        values = None if self.values is None else self.values[instants]
+        return replace(self, frames=self.frames[instants], values=values)
 
     def frame(self, index: int) -> FloatArray:
         """Positions at instant `index` [m], shape (n, 3); a surface that never moves has only one."""
@@ -164,16 +150,9 @@ def split_creases(points: FloatArray, triangles: IndexArray) -> tuple[IndexArray
     """Give each side of a sharp edge its own vertices, so that smooth shading keeps the edge.
 
     Two triangle corners at a vertex share a normal if a chain of faces around it, each within `CREASE_ANGLE` of the
-    next, joins them.
-
-    Returns
-    -------
-    corners
-        Triangles over the split vertices, shape (t, 3).
-    source
-        Vertex each split vertex is a copy of, shape (m,).
+    next, joins them. Returns triangles (t, 3) over the split vertices, and the vertex (m,) that each is a copy of.
     """
-    normals = _face_normals(points, triangles)
+    normals = _unit(_area_vectors(points, triangles))
     corner_id = np.arange(triangles.size).reshape(-1, 3)
     starts: Any = corner_id.ravel()
     ends: Any = np.roll(corner_id, -1, axis=1).ravel()
@@ -197,18 +176,19 @@ def split_creases(points: FloatArray, triangles: IndexArray) -> tuple[IndexArray
 
 def vertex_normals(points: FloatArray, triangles: IndexArray) -> FloatArray:
     """Unit normals of the vertices, area-weighted means of the faces around them, shape (n, 3)."""
-    corners = points[triangles]
-    areas = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals = np.zeros_like(points)
+    normals, areas = np.zeros_like(points), _area_vectors(points, triangles)
     for side in range(3):
         np.add.at(normals, triangles[:, side], areas)
-    return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300))
+    return _unit(normals)
 
 
-def _face_normals(points: FloatArray, triangles: IndexArray) -> FloatArray:
-    corners = points[triangles]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300))
+def _area_vectors(points: FloatArray, triangles: IndexArray) -> FloatArray:
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    return np.asarray(np.cross(b - a, c - a))
+
+
+def _unit(vectors: FloatArray) -> FloatArray:
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300))
 
 
 def _checked_triangles(name: str, triangles: IndexArray, vertex_count: int) -> IndexArray:

@@ -14,11 +14,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from html import escape
-from importlib import import_module
 from types import TracebackType
 from typing import Any
 
-from pliant.core.errors import InputError, MissingExtraError, PliantError
+from pliant.core.errors import InputError, PliantError
+from pliant.core.extras import extra
 from pliant.viewer.appearance import Appearance
 from pliant.viewer.contents import SceneContents
 from pliant.viewer.driver import Driver
@@ -38,6 +38,8 @@ class Viewer(ABC):
     `error` is what stopped the playing, None where nothing did; it is shown in the browser too. `driver` says which
     browser may use the controls.
     """
+
+    appearance: Appearance
 
     def __init__(self, *, port: int, host: str = LOOPBACK, title: str = "Pliant") -> None:
         self.error: Exception | None = None
@@ -159,9 +161,6 @@ class Viewer(ABC):
         self.fit_button = self.server.gui.add_button("Show all", icon="focus-2", color="gray", order=order)
         self.fit_button.on_click(lambda event: self.fit(event.client))
 
-    def _add_appearance(self, *, arrows: bool) -> None:
-        self.appearance = Appearance(self.server.gui, self._contents, self.driver, self.ask, arrows=arrows)
-
     def _begin(self) -> None:
         for thread in self._threads:
             thread.start()
@@ -218,13 +217,12 @@ class Viewer(ABC):
 
     def _show_pick(self, event: Any) -> None:
         """Say which point of a body was clicked at, with Shift."""
-        picked_point = (
-            None if self._shown_frame is None else pick(*self._shown_frame, event.ray_origin, event.ray_direction)
-        )
-        self.picked.visible = picked_point is not None
-        if picked_point is not None:
+        shown = self._shown_frame
+        point = None if shown is None else pick(*shown, event.ray_origin, event.ray_direction)
+        self.picked.visible = point is not None
+        if point is not None:
             style = "margin:0 1em .6em;font-size:.8em;user-select:all"
-            self.picked.content = f'<div style="{style}">{escape(picked_point.text)}</div>'
+            self.picked.content = f'<div style="{style}">{escape(point.text)}</div>'
 
     def _sleep_until(self, due: float) -> None:
         """Wait for the clock to reach `due` (s); the end of the viewer cuts it short."""
@@ -255,11 +253,7 @@ def check_port(host: str, port: int) -> None:
 
 def start_server(host: str, port: int, title: str) -> Any:
     """A web server of viser at `port` of `host`."""
-    try:
-        viser = import_module("viser")
-    except ImportError as error:
-        message = "the viewer needs viser, which is not installed: pip install 'pliant[viewer]'"
-        raise MissingExtraError(message) from error
+    viser = extra("viser", "the viewer needs viser, which is not installed", "viewer")
     # a browser may leave while a picture is on its way to it, and nothing is lost by that
     warnings.filterwarnings("ignore", message="Queued a .* on a closed connection", category=UserWarning)
     with redirect_stdout(io.StringIO()):  # it greets, whatever `verbose` says

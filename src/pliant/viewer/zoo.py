@@ -1,6 +1,4 @@
-"""What `pliant view` can show by name: robots in small scenes of their own, rods, shapes of pneumatic robots, and
-hybrid systems.
-"""
+"""What `pliant view` can show by name: robots in small scenes, rods, pneumatic shapes, and hybrid systems."""
 
 from __future__ import annotations
 

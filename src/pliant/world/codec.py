@@ -42,6 +42,10 @@ _CLASSES: dict[str, type] = {
 }
 _RENAMED: dict[str, Callable[..., Any]] = {"PairFacing": ContactPoints, "PairBasis": ContactBasis.on_points}
 """Names under which earlier versions saved some classes."""
+_OMITTED: dict[str, dict[str, Any]] = {
+    kind.__name__: {"volumetric": "quadratic"} for kind in (MooneyRivlin, Ogden, Yeoh)
+}
+"""Fields that files of earlier versions lack, with the values that had their meaning."""
 
 
 def _classes() -> dict[str, type]:
@@ -112,7 +116,7 @@ class Decoder:
             return array if array.ndim else array[()]
         if "again" in value:
             return self._things[value["again"]]
-        own = {name: self.decode(item) for name, item in value["fields"].items()}
+        own = _OMITTED.get(value["class"], {}) | {name: self.decode(item) for name, item in value["fields"].items()}
         kinds: dict[str, Callable[..., Any]] = {"MeshObstacle": MeshObstacle, **_RENAMED, **_classes()}
         thing = kinds[value["class"]](**self._with_rates(own))
         self._things[value["thing"]] = thing

@@ -121,9 +121,7 @@ class World:
         raise InputError(f"{handle!r} is not an actuator of this world")
 
     def pairs(self, a: Any, b: Any = None) -> list[tuple[int, float]]:
-        """Indices of the contact pairs of `a` and `b`, or of a `pl.Facing` alone, each with 1 where `a` is its first
-        side and −1 where it is the second.
-        """
+        """Indices of the contact pairs of `a` and `b`, or of a `pl.Facing`, with 1 or −1: `a` is first or second."""
         if b is not None:
             a, b = getattr(a, "body", a), getattr(b, "body", b)  # a robot stands for its body
         found, wanted = [], (a,) if b is None else (a, b)

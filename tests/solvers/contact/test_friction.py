@@ -58,7 +58,7 @@ def written_out(r, u, mu, rho, q) -> float:
             n = (x[0] + m * t) / (1 + m * m)
             projection = np.concatenate([[n], m * n * x[1:] / t])
         total += ((force - projection) ** 2).sum()
-    return float(np.sqrt(total) / (rho * (1 + np.linalg.norm(q))))
+    return float(np.sqrt(total) / (rho * np.linalg.norm(q)))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def written_out(r, u, mu, rho, q) -> float:
 def test_one_contact_in_closed_form(q: list[float], force: list[float]) -> None:
     result = friction(np.diag([2.0, 5.0, 5.0]), q, 0.5)
     np.testing.assert_allclose(result.solution, force, atol=1e-12)
-    assert result.residual <= 1e-14
+    assert result.residual <= 2e-14  # relative to ‖q‖
 
 
 @pytest.mark.parametrize("dim", [2, 3])

@@ -15,6 +15,7 @@ from pliant.solvers.contact.blocks import (
     scaled,
     uniform_scale,
 )
+from pliant.solvers.contact.budget import Budget
 from pliant.solvers.contact.fallback.interior_point import interior_point
 from pliant.solvers.contact.fallback.lemke import lemke
 from pliant.solvers.contact.fallback.restarts import proximal_problem
@@ -29,6 +30,10 @@ def contacts_only(W: np.ndarray, q: np.ndarray, mu: float) -> BlockProblem:
     none = np.zeros(0)
     blocks = Blocks(3 * np.arange(count), np.full(count, mu), np.zeros(0, np.int64), none, none)
     return scaled(BlockProblem(W, q, blocks), uniform_scale(W))[0]
+
+
+def plenty(problem: BlockProblem) -> Budget:
+    return Budget(len(problem.q), 50_000)
 
 
 def boxes_and_cones(seed: int, *, cones: int, boxes: int) -> BlockProblem:
@@ -46,7 +51,7 @@ def boxes_and_cones(seed: int, *, cones: int, boxes: int) -> BlockProblem:
 @pytest.fixture
 def solved(stack) -> tuple[BlockProblem, np.ndarray]:  # type: ignore[no-untyped-def]
     problem = contacts_only(*stack(3, noise=0.02), 0.4)
-    r, status, _ = solve_blocks(problem, start=None, tolerance=1e-13, maximum_iterations=50_000)
+    r, _, status = solve_blocks(problem, start=None, tolerance=1e-13, budget=plenty(problem))
     assert status.ok
     return problem, r
 
@@ -94,7 +99,9 @@ def test_sweeps_keep_the_slip_and_reduce_the_residual(pile) -> None:  # type: ig
 def test_newton_is_fast_near_a_solution(solved) -> None:  # type: ignore[no-untyped-def]
     problem, r = solved
     near = r * (1.0 + 1e-4 * np.random.default_rng(0).standard_normal(len(r)))
-    _, residual, steps = newton(problem, near, tolerance=1e-12, steps=20)
+    budget = plenty(problem)
+    _, residual = newton(problem, near, tolerance=1e-12, steps=20, budget=budget)
+    steps = budget.iterations
     assert residual <= 1e-12
     assert steps <= 8
 
@@ -102,9 +109,9 @@ def test_newton_is_fast_near_a_solution(solved) -> None:  # type: ignore[no-unty
 @pytest.mark.parametrize("mu", [0.2, 0.8])
 def test_interior_point_needs_no_start(stack, mu: float) -> None:  # type: ignore[no-untyped-def]
     problem = contacts_only(*stack(6, noise=0.01), mu)
-    r, residual, _ = interior_point(problem, tolerance=1e-8)
+    r, residual = interior_point(problem, tolerance=1e-8, budget=plenty(problem))
     assert residual < 1e-4
-    assert newton(problem, r, tolerance=1e-8, steps=30, sigma=1e-6)[1] <= 1e-8
+    assert newton(problem, r, tolerance=1e-8, steps=30, budget=plenty(problem))[1] <= 1e-8
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -112,7 +119,7 @@ def test_interior_point_and_pivots_agree_on_boxes(seed: int) -> None:
     problem = boxes_and_cones(seed, cones=0, boxes=24)
     r, residual, _ = solve_boxes(problem, start=None, tolerance=1e-12)
     assert residual <= 1e-12
-    inside, residual, _ = interior_point(problem, tolerance=1e-9)
+    inside, residual = interior_point(problem, tolerance=1e-9, budget=plenty(problem))
     assert residual < 1e-6
     np.testing.assert_allclose(problem.slip(inside), problem.slip(r), atol=1e-5)
 
@@ -120,9 +127,9 @@ def test_interior_point_and_pivots_agree_on_boxes(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_boxes_and_cones_together(seed: int) -> None:
     problem = boxes_and_cones(seed, cones=12, boxes=12)
-    r, status, _ = solve_blocks(problem, start=None, tolerance=1e-10, maximum_iterations=50_000)
+    r, _, status = solve_blocks(problem, start=None, tolerance=1e-10, budget=plenty(problem))
     assert status.ok
-    middle, residual, _ = interior_point(problem, tolerance=1e-9)
+    middle, residual = interior_point(problem, tolerance=1e-9, budget=plenty(problem))
     assert np.isfinite(middle).all()
     assert residual < 1e-2
     assert residual_of(problem, r) <= 1e-10

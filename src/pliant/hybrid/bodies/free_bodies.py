@@ -81,9 +81,7 @@ class FreeBodies:
         return self.split(q)[0][bodies] + np.einsum("pij,pj->pi", self._turns(q)[0][bodies], local)
 
     def point_rows(self, q: Any, v: Any, bodies: Any, local: FloatArray) -> tuple[Any, Any, Any]:
-        """Positions (p, 3) m, their Jacobians (p, 3, 6) by the coordinates of their body, and their accelerations
-        (p, 3) m/s² at constant v.
-        """
+        """Positions (p, 3) m, Jacobians (p, 3, 6) by the body's coordinates, accelerations (p, 3) m/s² at fixed v."""
         x = self.split(q)[0]
         R, J, w, drift = self._turns(q, v)
         jacobian = np.zeros((len(bodies), 3, 6), np.result_type(R, w))

@@ -1,14 +1,20 @@
 """A free rigid body as the steppers see it: six unknowns, a translation and a rotation vector of the step.
 
 q (4, 3) holds the position of the centre of mass and the rows of R; v (2, 3) the velocity (m/s) and the spin ω
-(rad/s), in world axes. The step is M (a dx − b v) = f with M = diag(m, R I Rᵀ) at the start of the step; the
-gyroscopic torque −ω × Iω is a bias on the right. Rotations are updated by the exponential map, never by adding.
+(rad/s), in world axes. With φ the rotation vector of the step, R⁺ = exp(φ) R, and the angular momentum L = R I Rᵀ ω,
+
+    implicit Euler     J (φ − φ₀)/h² = τ,   L⁺ = L + hτ              J = R I Rᵀ, φ₀ the rotation without torque
+    implicit midpoint  (L⁺ − L)/h = τ,      L⁺ = R⁺ (2 I Rᵀφ/h − Rᵀ L)
+
+so that without torque both keep angular momentum and kinetic energy to rounding (`models.free_spin`); the second is of
+second order. Rotations are updated by the exponential map, never by adding.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +23,7 @@ from pliant.core.lie import orthonormal, rotation_exp, rotation_log
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
 from pliant.models.body import STATIONS, Model, Parts
+from pliant.models.free_spin import free_turn
 from pliant.models.model import GeometricStiffness, Residual, StepStart, System, Trial
 from pliant.models.rigid.body import RigidBody
 from pliant.models.rigid.frame_map import FrameMap
@@ -73,6 +80,12 @@ class RigidModel(Model):
         M[3:, 3:] = q[1:] @ self.spec.inertia @ q[1:].T
         return M
 
+    @cached_property
+    def inverse_inertia(self) -> FloatArray:
+        """I⁻¹ (3, 3) in body axes, 1/(kg·m²)."""
+        inverse: FloatArray = np.linalg.inv(self.spec.inertia).astype(np.float64, copy=False)
+        return inverse
+
     def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
         """Kinetic energy, J."""
         return 0.5 * float(v.ravel() @ self.mass_matrix(q) @ v.ravel())
@@ -119,8 +132,9 @@ class RigidTrial(Trial):
     def __init__(self, model: RigidModel, start: StepStart) -> None:
         super().__init__(model, start)
         self._mass = model.mass_matrix(start.q)
-        momentum = self._mass[3:, 3:] @ start.v[1]
-        self._force = np.stack([model.spec.mass * start.gravity, -np.cross(start.v[1], momentum)])
+        self._moment: FloatArray = self._mass[3:, 3:] @ start.v[1]
+        self._free_turn: FloatArray = free_turn(self._mass[3:, 3:], self._moment, start.scheme.dt)
+        self._force = np.stack([model.spec.mass * start.gravity, np.zeros(3)])
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """The displacement dx followed by `scale` × step, (2, 3); rotations follow by exp."""
@@ -131,11 +145,32 @@ class RigidTrial(Trial):
         """Largest coordinates: the position (m) and a radian, (2, 3)."""
         return np.stack([np.abs(self._q[0] + self.dx[0]), np.ones(3)])
 
+    def velocities(self) -> FloatArray:
+        """Velocity and spin at the end of the step, (2, 3)."""
+        v = super().velocities()
+        if self._scheme.dt:
+            R = rotation_exp(self.dx[1]) @ self._q[1:]
+            v[1] = R @ (self.model.inverse_inertia @ (R.T @ (self._moment + self._scheme.dt * self._torque())))
+        return v
+
+    def _torque(self) -> FloatArray:
+        """The torque that the rotation of the step takes, (3,), N·m: the change of angular momentum over h."""
+        scheme, turn = self._scheme, self.dx[1]
+        if not scheme.dt:
+            return np.zeros(3)
+        if scheme.theta == 1.0:
+            torque: FloatArray = scheme.inertia * (self._mass[3:, 3:] @ (turn - self._free_turn))
+            return torque
+        start = self._q[1:]
+        body = 2.0 * scheme.rate * (self.model.spec.inertia @ (start.T @ turn)) - start.T @ self._moment
+        change: FloatArray = rotation_exp(turn) @ (start @ body) - self._moment
+        return change * scheme.rate
+
     def residual(self) -> Residual:
-        """Gravity, gyroscopic torque and inertia."""
+        """Gravity and inertia."""
         scheme = self._scheme
-        change = scheme.momentum * self._v - scheme.inertia * self.dx
-        kick = (self._mass @ change.ravel()).reshape(2, 3)
+        push = self.model.spec.mass * (scheme.momentum * self._v[0] - scheme.inertia * self.dx[0])
+        kick = np.stack([push, -self._torque()])
         scale = max(
             float(np.linalg.norm(self._force)), float(np.linalg.norm(self._mass @ self._v.ravel())) * scheme.momentum
         )

@@ -310,9 +310,7 @@ class RodTrial(Trial):
         return sweep
 
     def remaining_motion(self) -> FloatArray | None:
-        """Motion that a constrained base still has to make, (2 + 2N, 3); None where there is none: the base is free,
-        has one freedom, or is in place.
-        """
+        """Motion that a constrained base still has to make, (2 + 2N, 3); None where it is free or in place."""
         if self._base_stays:
             return None
         ahead = np.zeros(self.dx.shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from pliant.materials import Tangent
 from pliant.models.model import GeometricStiffness, Residual, StepStart, Trial
 from pliant.models.volume import assembly
 from pliant.models.volume.blocks import BlockSystem, ConstrainedFactor
+from pliant.models.volume.free_rotation import free_rotation
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -89,7 +90,17 @@ class VolumeTrial(NodalTrial):
     def __init__(self, model: VolumeModel, start: StepStart) -> None:
         super().__init__(model, start)
         self._target = model.prescribed(start.controls)
-        self._start_stiffness: FloatArray | None = None
+        scheme = self._scheme
+        turns = scheme.dt and scheme.theta == 1.0 and not model.constrained.any() and bool(self._v.any())
+        self._rotation = free_rotation(self._q, self._v, model.mass, scheme.dt) if turns else None
+        self._velocity = self._v if self._rotation is None else self._rotation.velocity
+        self.velocity_offset = None if self._rotation is None else self._rotation.offset
+
+    def velocities(self) -> FloatArray:
+        """Velocities at the end of the step, (n, 3), m/s."""
+        if self._rotation is None:
+            return super().velocities()
+        return self._rotation.velocities(self.positions(), self.dx, self.model.mass, self._scheme.dt)
 
     def residual(self) -> Residual:
         """Residual at dx, by a pass over the elements without stiffness."""
@@ -97,7 +108,15 @@ class VolumeTrial(NodalTrial):
         return self._residual(x, *self.model.internal(x))
 
     def linearize(self, tangent: Tangent) -> tuple[VolumeSystem, Residual]:
-        """A and r at dx."""
+        """A and r at dx. A single solve is linearised where the free rotation of the step leads."""
+        if tangent is not Tangent.WARPED or self._rotation is None or self.dx.any():
+            return self._linearized(tangent)
+        ahead = self._rotation.displacement
+        system, residual = self.at(ahead)._linearized(tangent, damped=False)  # damping counts from there
+        residual = Residual(residual.r + system.product(ahead), residual.scale)
+        return replace(system, r=residual.r), residual
+
+    def _linearized(self, tangent: Tangent, *, damped: bool = True) -> tuple[VolumeSystem, Residual]:
         model, scheme, x = self.model, self._scheme, self.evaluation_point()
         damping = model.spec.damping
         mass = scheme.inertia + damping.mass * scheme.rate
@@ -111,7 +130,7 @@ class VolumeTrial(NodalTrial):
         warped = model.warps(tangent)
         if not warped:
             model.add_load_stiffness(x, scheme.theta, self._controls, values)
-        residual = self._residual(x, energy, internal)
+        residual = self._residual(x, energy, internal, damped=damped)
         constrained_dx = self.remaining_motion()
         r = (
             residual.r
@@ -127,28 +146,33 @@ class VolumeTrial(NodalTrial):
         """The same step with `motion` (n, 3), m, added to the prescribed motion."""
         return evolve(self, _target=self._target + motion)
 
-    def _residual(self, x: FloatArray, energy: float, internal: FloatArray) -> Residual:
-        """Residual from the internal forces (n, 3), N, at the evaluation point x."""
+    def _residual(self, x: FloatArray, energy: float, internal: FloatArray, *, damped: bool = True) -> Residual:
+        """Residual from the internal forces (n, 3), N, at the evaluation point x, with stiffness-proportional damping
+        where `damped`.
+        """
         model, scheme, dx = self.model, self._scheme, self.dx
         external = model.external_forces(x, self._gravity, self._controls)
         r = np.empty(dx.shape)
-        squares = assembly.balance(external, internal, model.mass.apply(scheme.momentum * self._v), r)
+        squares = assembly.balance(external, internal, model.mass.apply(scheme.momentum * self._velocity), r)
         if scheme.inertia and dx.any():
             damping = model.spec.damping
             r -= model.mass.apply((scheme.inertia + damping.mass * scheme.rate) * dx)
-            if damping.stiffness:
+            if damping.stiffness and damped:
                 K = BlockMatrix(model.pattern, self._damping_stiffness())
                 r -= damping.stiffness * scheme.rate * K.matvec(dx)
         return Residual(r, float(np.sqrt(max(squares))) if np.isfinite(energy) else np.inf)
 
     def _damping_stiffness(self) -> FloatArray:
-        """Blocks (b, 3, 3) of K(q) of Rayleigh damping, positive semi-definite: it takes energy and never gives."""
-        if self._start_stiffness is None:
-            tangent = Tangent.WARPED if self.model.is_linear_law else Tangent.PROJECTED
-            K = np.empty((self.model.pattern.block_count, 3, 3))
-            self.model.assemble(self._q, mass=0.0, stiffness=1.0, tangent=tangent, values=K)
-            self._start_stiffness = K
-        return self._start_stiffness
+        """Blocks (b, 3, 3) of the K of Rayleigh damping, positive semi-definite: it takes energy and never gives.
+
+        K is that of the middle of the step: about it the displacement of a rotation is a rotation to first order, which
+        K does not resist. At the start of the step it is a stretch of second order, by which the bulk modulus of a
+        nearly incompressible body would brake every large motion.
+        """
+        tangent = Tangent.WARPED if self.model.is_linear_law else Tangent.PROJECTED
+        K = np.empty((self.model.pattern.block_count, 3, 3))
+        self.model.assemble(self._q + 0.5 * self.dx, mass=0.0, stiffness=1.0, tangent=tangent, values=K)
+        return K
 
     def remaining_motion(self) -> FloatArray | None:
         """Motion that constrained nodes still have to make, (n, 3), m, zero at free ones; None where there is none."""

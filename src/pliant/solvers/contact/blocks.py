@@ -21,6 +21,8 @@ import numpy as np
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray
 
+_EPS = float(np.finfo(np.float64).eps)
+
 
 class Blocks(NamedTuple):
     """First rows of the cones (c,), their μ (c,) > 0, rows of the boxes (b,), their bounds (b,) in N, ±inf for none."""
@@ -64,6 +66,10 @@ class Scaling:
     def scaled_forces(self, r: FloatArray) -> FloatArray:
         """r̂ of the scaled problem."""
         return r / (self.scale * self.D)
+
+    def scaled_slip(self, u: FloatArray) -> FloatArray:
+        """û of the scaled problem."""
+        return self.D * u / self.scale
 
 
 def scaled(problem: BlockProblem, D: FloatArray) -> tuple[BlockProblem, Scaling]:
@@ -125,8 +131,13 @@ def natural_map(r: FloatArray, u: FloatArray, blocks: Blocks, out: FloatArray) -
 
 
 def residual_of(problem: BlockProblem, r: FloatArray) -> float:
-    """Norm of the natural map of a scaled problem at r."""
-    return float(natural_map(r, problem.slip(r), problem.blocks, np.empty_like(r)))
+    """Norm of the natural map of a scaled problem at r, and its rounding: it is blind to slips below that of r."""
+    return float(natural_map(r, problem.slip(r), problem.blocks, np.empty_like(r))) + rounding_of(r)
+
+
+def rounding_of(r: FloatArray) -> float:
+    """Slip that r − ρ u cannot hold for want of digits, for scaled r; no solution has forces that large."""
+    return 4.0 * _EPS * float(np.linalg.norm(r))
 
 
 def complementarity_gap(r: FloatArray, u: FloatArray, blocks: Blocks) -> float:

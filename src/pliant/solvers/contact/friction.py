@@ -18,9 +18,11 @@ from pliant.solvers.contact.blocks import (
     Blocks,
     complementarity_gap,
     natural_map,
+    rounding_of,
     scaled,
     uniform_scale,
 )
+from pliant.solvers.contact.budget import Budget
 from pliant.solvers.contact.certificate import raise_if_infeasible
 from pliant.solvers.contact.friction_iteration import solve_blocks
 from pliant.solvers.contact.result import ComplementarityResult
@@ -28,39 +30,40 @@ from pliant.solvers.contact.result import ComplementarityResult
 
 def friction(
     W: Any, q: Any, mu: Any, *, dim: int = 3, tolerance: float = 1e-8, warm: Any = None,
-    maximum_iterations: int = 50_000,
+    maximum_iterations: int = 50_000, seconds: float | None = None,
 ) -> ComplementarityResult:  # fmt: skip
     """Solve n frictional contacts, each with `dim` rows (the normal first).
 
     W (n·dim, n·dim) in m/N maps forces to slips; it may be singular, and slightly unsymmetric or indefinite.
     q (n·dim,) in m is the slip without forces, mu a number or (n,). `warm` (n·dim,) in N is a first guess.
 
-    `residual` of the result is ‖r − P_K(r − ρ(u + μ‖u_t‖e_n))‖ / (ρ(1 + ‖q‖)) with ρ = 1/mean(diag W). The iteration
-    aims at `tolerance` (usual range 1e-12 to 1e-4) relative to ‖q‖ instead of 1 + ‖q‖, so that the answer does not
-    depend on units, and accepts either. Raises `ConvergenceError` with the best iterate in `result`, or
-    `InfeasibleError` where no forces can keep the gaps open.
+    `residual` of the result is ‖r − P_K(r − ρ(u + μ‖u_t‖e_n))‖ / (ρ‖q‖) with ρ = 1/mean(diag W): independent of units.
+    `tolerance` bounds it (usual range 1e-12 to 1e-4). The work is bounded by `maximum_iterations`, by a number of
+    operations that grows with the size of the problem (`budget`), and by `seconds` where given. Raises
+    `ConvergenceError` with the best iterate in `result`, or `InfeasibleError` where no forces can keep the gaps open.
     """
     W, q, friction_, forces = _validated(W, q, mu, dim, warm)
     tolerance = positive("tolerance", tolerance)
     limit = positive_count("maximum_iterations", maximum_iterations)
+    budget = Budget(len(q), limit, None if seconds is None else positive("seconds", seconds, unit="s"))
     count = len(friction_)
     W3, q3, forces3 = (W, q, forces) if dim == 3 else _padded(W, q, forces, count)
     used = np.repeat(friction_ > 0.0, 3) | (np.arange(3 * count) % 3 == 0)
     core, scaling = scaled(_used_rows(W3, q3, friction_, used), uniform_scale(W)[:1].repeat(used.sum()))
     start = None if forces3 is None else scaling.scaled_forces(forces3[used])
-    r_hat, status, iterations = solve_blocks(core, start=start, tolerance=tolerance, maximum_iterations=limit)
+    r_hat, _, status = solve_blocks(core, start=start, tolerance=tolerance, budget=budget)
     r3 = np.zeros(3 * count)
     r3[used] = scaling.forces(r_hat)
     r = r3.reshape(count, 3)[:, :dim].ravel()
-    return _finished(W, q, friction_, dim, r, status, iterations, tolerance)
+    return _finished(W, q, friction_, dim, r, status, budget.iterations, tolerance)
 
 
 def friction_residual(W: FloatArray, q: FloatArray, mu: FloatArray, r: FloatArray, *, dim: int = 3) -> float:
-    """‖r − P_K(r − ρ(u + μ‖u_t‖e_n))‖ / (ρ(1 + ‖q‖)), ρ = 1/mean(diag W), for contacts of `dim` rows."""
+    """‖r − P_K(r − ρ(u + μ‖u_t‖e_n))‖ / (ρ‖q‖), ρ = 1/mean(diag W), for contacts of `dim` rows."""
     scale = float(uniform_scale(W)[0]) ** 2 if len(q) else 1.0
     blocks, r3, u3 = _all_cones(mu, r, W @ r + q, dim)
-    norm = float(natural_map(r3, scale * u3, blocks, np.empty_like(r3)))
-    return norm / (scale * (1.0 + float(np.linalg.norm(q))))
+    norm = float(natural_map(r3, scale * u3, blocks, np.empty_like(r3))) + rounding_of(r3)
+    return norm / (scale * (float(np.linalg.norm(q)) or 1.0))
 
 
 def _validated(
@@ -119,7 +122,10 @@ def _finished(
     tolerance: float,
 ) -> ComplementarityResult:  # fmt: skip
     residual = friction_residual(W, q, mu, r, dim=dim)
-    status = Status.CONVERGED if residual <= tolerance else status
+    if residual <= tolerance:  # whatever the iteration says: the law decides
+        status = Status.CONVERGED
+    elif status is Status.CONVERGED:
+        status = Status.STALLED
     u = W @ r + q
     blocks, r3, u3 = _all_cones(mu, r, u, dim)
     result = ComplementarityResult(r, u, status, residual, complementarity_gap(r3, u3, blocks), iterations)

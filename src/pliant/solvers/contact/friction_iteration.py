@@ -3,7 +3,7 @@
 Sweeps find which contacts are open, stick and slide; Newton finishes (Daviet, Bertails-Descoubes, Boissieux, "A hybrid
 iterative solver for robustly capturing Coulomb friction in hair dynamics", ACM TOG 30, 2011, pair the two the other way
 round). Rounds of both solve nearly everything. They can stall on hyperstatic sets with a large μ, where the problem is
-far from convex.
+far from convex. All of it ends with the `budget`.
 """
 
 from __future__ import annotations
@@ -14,47 +14,44 @@ from pliant.core.status import Status
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray
 from pliant.solvers.contact.blocks import BlockProblem, projected, residual_of
+from pliant.solvers.contact.budget import Budget
 from pliant.solvers.contact.certificate import conflicting_rows
 from pliant.solvers.contact.fallback.restarts import restart
 from pliant.solvers.contact.gauss_seidel import gauss_seidel
 from pliant.solvers.contact.newton import newton
 
 _MOST_SWEEPS = 200  # of one round: beyond, sweeps converge so slowly that Newton is cheaper
-_ROUND_STEPS = 15  # of Newton in one round: quadratic once the contact states are right
-_ROUNDS = 6  # before the fallbacks
+_ROUND_STEPS = 20  # of Newton in one round: one for each redundant contact, then quadratic
+_ROUNDS = 4  # before the fallbacks
 
 
 class Iterate:
-    """The best r met so far, its residual, and the iterations spent."""
+    """The best r met so far and its residual, within a budget."""
 
-    def __init__(self, problem: BlockProblem, r: FloatArray, tolerance: float, limit: int) -> None:
-        self.problem, self.tolerance, self.limit = problem, tolerance, limit
+    def __init__(self, problem: BlockProblem, r: FloatArray, tolerance: float, budget: Budget) -> None:
+        self.problem, self.tolerance, self.budget = problem, tolerance, budget
         self.columns = np.ascontiguousarray(problem.W.T)
         self.r, self.residual = r, residual_of(problem, r)
-        self.iterations = 0
 
     @property
     def done(self) -> bool:
-        """Whether the tolerance is reached or the iterations are spent."""
-        return self.residual <= self.tolerance or self.iterations >= self.limit
+        """Whether the tolerance is reached or the budget is spent."""
+        return self.residual <= self.tolerance or self.budget.spent
 
-    def offer(self, r: FloatArray, residual: float, iterations: int) -> None:
-        """Keep r where it is better than the best so far, and count the iterations it took."""
-        self.iterations += iterations
+    def offer(self, r: FloatArray, residual: float) -> None:
+        """Keep r where it is better than the best so far."""
         if residual < self.residual:
             self.r, self.residual = r, residual
 
     def round(self, r: FloatArray, sweeps: int) -> FloatArray:
         """Sweeps from r, then Newton from there; returns where the next round starts."""
         r, u = r.copy(), self.problem.slip(r)
-        sweeps = min(sweeps, self.limit - self.iterations)
-        gauss_seidel(self.columns, r, u, self.problem.blocks, sweeps)
-        swept = residual_of(self.problem, r)
-        self.offer(r, swept, sweeps)
+        gauss_seidel(self.columns, r, u, self.problem.blocks, self.budget.take_sweeps(sweeps, len(r)))
+        self.offer(r, residual_of(self.problem, r))
         if self.done:
             return r
-        finer, residual, steps = newton(self.problem, r, tolerance=self.tolerance, steps=_ROUND_STEPS)
-        self.offer(finer, residual, steps)
+        finer, residual = newton(self.problem, r, tolerance=self.tolerance, steps=_ROUND_STEPS, budget=self.budget)
+        self.offer(finer, residual)
         return finer
 
     def rounds(self, count: int) -> None:
@@ -66,10 +63,6 @@ class Iterate:
             r = self.round(r, sweeps)
             sweeps = min(2 * sweeps, max(sweeps, _MOST_SWEEPS))
 
-    def within(self, problem: BlockProblem, r: FloatArray, tolerance: float) -> Iterate:
-        """An iteration on another `problem` from r, within the iterations that are left of this one."""
-        return Iterate(problem, r, tolerance, self.limit - self.iterations)
-
 
 def _contradicts_itself(problem: BlockProblem) -> bool:
     """Whether no forces can keep the normal gaps open: nothing to iterate for."""
@@ -79,13 +72,13 @@ def _contradicts_itself(problem: BlockProblem) -> bool:
 
 
 def solve_blocks(
-    problem: BlockProblem, *, start: FloatArray | None, tolerance: float, maximum_iterations: int
-) -> tuple[FloatArray, Status, int]:
-    """r of a scaled problem to a natural map of norm `tolerance`, how it ended, and the iterations spent."""
+    problem: BlockProblem, *, start: FloatArray | None, tolerance: float, budget: Budget
+) -> tuple[FloatArray, float, Status]:
+    """r of a scaled problem to a natural map of norm `tolerance`, that norm, and how it ended."""
     m = len(problem.q)
     r = projected(np.zeros(m) if start is None else start, problem.blocks)
     with one_blas_thread():
-        iterate = Iterate(problem, r, tolerance, maximum_iterations)
+        iterate = Iterate(problem, r, tolerance, budget)
         iterate.rounds(_ROUNDS)
         if not iterate.done and not _contradicts_itself(problem):
             restart(iterate, r)
@@ -93,6 +86,5 @@ def solve_blocks(
         if (residual := residual_of(problem, allowed)) <= max(tolerance, iterate.residual):
             iterate.r, iterate.residual = allowed, residual
     if iterate.residual <= tolerance:
-        return iterate.r, Status.CONVERGED, iterate.iterations
-    stopped = iterate.iterations >= maximum_iterations
-    return iterate.r, Status.ITERATION_LIMIT if stopped else Status.STALLED, iterate.iterations
+        return iterate.r, iterate.residual, Status.CONVERGED
+    return iterate.r, iterate.residual, Status.ITERATION_LIMIT if budget.spent else Status.STALLED

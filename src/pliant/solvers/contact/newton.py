@@ -9,8 +9,8 @@ F(r) = 0 with, for each contact and ρ_n, ρ_t > 0,
 linear system, so a step factorizes the active rows only, and on boxes alone it is an active-set step.
 
 Redundant contacts make the Jacobian singular. W is replaced in it by W + σ diag(1/ρ): the Newton step of the proximal
-problem around the current r, which has the same solutions whatever σ is. σ falls when full steps succeed and rises when
-the line search fails.
+problem around the current r, which has the same solutions whatever σ is. σ is proportional to ‖F‖ (Levenberg and
+Marquardt), so that convergence stays quadratic; `line_search` finds how far to go along forces that move nothing.
 """
 
 from __future__ import annotations
@@ -23,63 +23,54 @@ from scipy.linalg import lapack
 from pliant.core.kernels import kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.solvers.contact.blocks import BlockProblem, Blocks, residual_of
+from pliant.solvers.contact.budget import Budget
+from pliant.solvers.contact.line_search import alart_curnier, best_length
 
-_SIGMA_LEAST = 1e-12  # relative to the compliance: what keeps a singular Jacobian solvable in double precision
-_SIGMA_MOST = 10.0  # beyond, steps are gradient steps: Gauss–Seidel is better at those
-_HALVINGS = 12  # of the step, to 2.4e-4: a shorter one makes no progress
-_PATIENCE = 5  # steps in which the merit must fall by _LEAST_PROGRESS
-_LEAST_PROGRESS = 0.9  # else Newton stalls and another start is cheaper
+_SIGMA = (
+    1e-2  # σ / ‖F‖ at first: forces that move nothing change by 100 at most, where those of the problem are about 1
+)
+_SIGMA_LEAST = 1e-10  # relative to the compliance: rounding then changes forces that move nothing by 1e-6 at most
+_SIGMA_MOST = 1.0  # beyond, steps are gradient steps: Gauss–Seidel is better at those
+_PROGRESS = 0.99  # a step that leaves more than this of the merit is a flat one
+_FLAT_STEPS = 10  # in sequence; each settles one redundant contact, so more means that Newton stalls
 
 
 def newton(
-    problem: BlockProblem, r: FloatArray, *, tolerance: float, steps: int, sigma: float = 1e-3
-) -> tuple[FloatArray, float, int]:
-    """From r, at most `steps` steps on a scaled problem: the best iterate, its residual and the steps done."""
+    problem: BlockProblem, r: FloatArray, *, tolerance: float, steps: int, budget: Budget
+) -> tuple[FloatArray, float]:
+    """From r, at most `steps` steps on a scaled problem: the best iterate and its residual."""
     rho = 1.0 / _stiffness(problem)
     u, F = problem.slip(r), np.empty_like(r)
-    merit = mark = alart_curnier(r, u, rho, problem.blocks, F)
+    merit = alart_curnier(r, u, rho, problem.blocks, F)
     best, best_residual = r, residual_of(problem, r)
-    for step in range(steps):
-        judged = step % _PATIENCE == _PATIENCE - 1
-        stuck = judged and merit > _LEAST_PROGRESS * mark
-        if best_residual <= tolerance or sigma > _SIGMA_MOST or stuck:
-            return best, best_residual, step
-        mark = merit if judged else mark
-        direction = _direction(problem, r, u, rho, F, sigma)
-        length = 0.0 if direction is None else _step_length(problem, r, u, rho, direction, merit)
-        sigma = _adapted(sigma, length)
-        if direction is None or not length:
+    damping, flat = _SIGMA, 0
+    for _ in range(steps):
+        if best_residual <= tolerance or flat > _FLAT_STEPS or budget.spent:
+            break
+        sigma = min(max(damping * merit, _SIGMA_LEAST), _SIGMA_MOST)
+        direction = _direction(problem, r, u, rho, F, sigma, budget)
+        if direction is None:
+            damping, flat = 10.0 * damping, flat + 1
             continue
+        length, found, longest = best_length(r, u, direction, problem.W @ direction, rho, problem.blocks, merit)
+        if found <= _PROGRESS * merit:
+            damping, flat = damping * (0.3 if length >= 0.5 else 1.0), 0
+        elif longest > 0.0:
+            length, flat = longest, flat + 1
+        elif found < merit:
+            damping, flat = 3.0 * damping, flat + 1
+        elif sigma < _SIGMA_MOST:
+            damping, flat = 30.0 * damping, flat + 1
+            continue
+        else:
+            break
         r = r + length * direction
         u = problem.slip(r)
         merit = alart_curnier(r, u, rho, problem.blocks, F)
         residual = residual_of(problem, r)
         if residual < best_residual:
             best, best_residual = r, residual
-    return best, best_residual, steps
-
-
-def _step_length(
-    problem: BlockProblem, r: FloatArray, u: FloatArray, rho: FloatArray, direction: FloatArray, merit: float
-) -> float:
-    """The first of 1, ½, ¼ … that reduces ‖F‖ enough, 0 for none."""
-    change, trial = problem.W @ direction, np.empty_like(r)
-    length = 1.0
-    for _ in range(_HALVINGS):
-        found = alart_curnier(r + length * direction, u + length * change, rho, problem.blocks, trial)
-        if found <= (1.0 - 1e-3 * length) * merit:
-            return length
-        length *= 0.5
-    return 0.0
-
-
-def _adapted(sigma: float, length: float) -> float:
-    """σ of the next step: smaller after a full step, larger after a short one or none."""
-    if length == 0.0:
-        return 100.0 * sigma
-    if length == 1.0:
-        return max(0.1 * sigma, _SIGMA_LEAST)
-    return min(10.0 * sigma, 1.0) if length < 0.3 else sigma
+    return best, best_residual
 
 
 def _stiffness(problem: BlockProblem) -> FloatArray:
@@ -92,13 +83,14 @@ def _stiffness(problem: BlockProblem) -> FloatArray:
 
 
 def _direction(
-    problem: BlockProblem, r: FloatArray, u: FloatArray, rho: FloatArray, F: FloatArray, sigma: float
+    problem: BlockProblem, r: FloatArray, u: FloatArray, rho: FloatArray, F: FloatArray, sigma: float, budget: Budget
 ) -> FloatArray | None:
     """The Newton direction, None where the Jacobian is singular or the direction not finite."""
     m = len(r)
     A, B, active = np.zeros((m, 3)), np.zeros((m, 3)), np.zeros(m, np.bool_)
     derivatives(r, u, rho, problem.blocks, A, B, active)
     rows = np.flatnonzero(active)
+    budget.take(1, len(rows) ** 3 / 3.0 + 6.0 * m * m)
     direction: FloatArray = np.where(active, 0.0, -F)
     if len(rows):
         change = problem.W @ direction
@@ -109,27 +101,6 @@ def _direction(
             return None
         direction[rows] = solution
     return direction
-
-
-@kernel
-def alart_curnier(r: FloatArray, u: FloatArray, rho: FloatArray, blocks: Blocks, F: FloatArray) -> float:
-    """F(r) into F; returns its norm."""
-    total = 0.0
-    for b in range(len(blocks.boxes)):
-        i = blocks.boxes[b]
-        F[i] = r[i] - min(max(r[i] - rho[i] * u[i], blocks.lower[b]), blocks.upper[b])
-        total += F[i] * F[i]
-    for c in range(len(blocks.cones)):
-        i = blocks.cones[c]
-        z = max(0.0, r[i] - rho[i] * u[i])
-        y1, y2 = r[i + 1] - rho[i + 1] * u[i + 1], r[i + 2] - rho[i + 2] * u[i + 2]
-        y, limit = sqrt(y1 * y1 + y2 * y2), blocks.mu[c] * z
-        share = 1.0 if y <= limit else limit / y
-        F[i] = r[i] - z
-        F[i + 1] = r[i + 1] - share * y1
-        F[i + 2] = r[i + 2] - share * y2
-        total += F[i] ** 2 + F[i + 1] ** 2 + F[i + 2] ** 2
-    return sqrt(total)
 
 
 @kernel
@@ -152,8 +123,8 @@ def derivatives(
             B[i + 1, 1] = rho[i + 1]
             B[i + 2, 2] = rho[i + 2]
             continue
-        c1, c2, share = y1 / y, y2 / y, mu * z / y
-        g11, g12, g22 = share * (1.0 - c1 * c1), -share * c1 * c2, share * (1.0 - c2 * c2)
+        c1, c2, fraction = y1 / y, y2 / y, mu * z / y
+        g11, g12, g22 = fraction * (1.0 - c1 * c1), -fraction * c1 * c2, fraction * (1.0 - c2 * c2)
         A[i + 1, 0], A[i + 1, 1], A[i + 1, 2] = -mu * c1, 1.0 - g11, -g12
         A[i + 2, 0], A[i + 2, 1], A[i + 2, 2] = -mu * c2, -g12, 1.0 - g22
         B[i + 1, 0], B[i + 1, 1], B[i + 1, 2] = mu * rho[i] * c1, rho[i + 1] * g11, rho[i + 2] * g12

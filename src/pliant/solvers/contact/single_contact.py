@@ -29,7 +29,8 @@ def solve_contact(
     s11, s12, s21, s22 = w11 - g1 * w01, w12 - g1 * w02, w21 - g2 * w01, w22 - g2 * w02
     b1, b2 = q1 - g1 * q0, q2 - g2 * q0
     mean, half, cross = 0.5 * (s11 + s22), 0.5 * (s11 - s22), 0.5 * (s12 + s21)
-    low = max(0.0, sqrt(half * half + cross * cross) - mean) + 1e-14 * (abs(s11) + abs(s22)) + 1e-300
+    # of w, not of S: where w has rank one S is rounding, and the force it would ask for without bounds
+    low = max(0.0, sqrt(half * half + cross * cross) - mean) + 1e-14 * (abs(w11) + abs(w22)) + 1e-300
     high = -1.0  # not known yet
     alpha = low
     n = t1 = t2 = 0.0

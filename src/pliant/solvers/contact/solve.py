@@ -19,11 +19,13 @@ from pliant.solvers.contact.blocks import (
     NO_BLOCKS,
     BlockProblem,
     Blocks,
+    Scaling,
     complementarity_gap,
     equilibrating_scale,
-    residual_of,
+    natural_map,
     scaled,
 )
+from pliant.solvers.contact.budget import Budget
 from pliant.solvers.contact.certificate import raise_if_infeasible
 from pliant.solvers.contact.elimination import Elimination, eliminate
 from pliant.solvers.contact.fractions import solve_fractions
@@ -35,25 +37,32 @@ from pliant.solvers.contact.result import ComplementarityResult
 _SIGNORINI, _IMPOSED, _BOUNDED, _CAPSTAN, _GUIDE = (
     int(law) for law in (Law.SIGNORINI, Law.IMPOSED, Law.BOUNDED, Law.CAPSTAN, Law.GUIDE)
 )
+_EPSILON = 8.0 * float(np.finfo(np.float64).eps)  # of a sum of products, relative to the sum of their sizes
+_ROUNDING = 1e-4  # largest residual that is put down to rounding, where forces of eliminated rows cancel
 
 
 def solve(
     problem: MixedProblem, warm: FloatArray | None = None, *, tolerance: float = 1e-8, negligible: float = 1e-16,
-    maximum_iterations: int = 50_000,
+    maximum_iterations: int = 50_000, seconds: float | None = None, quick: bool = False,
 ) -> ComplementarityResult:  # fmt: skip
     """λ and δ of all rows; `warm` (m,) in N is a previous λ, its contacts matched to these rows by the caller.
 
     W may be singular and slightly unsymmetric. `residual` is the norm of the natural map after each row (each contact)
     has been scaled to unit compliance, over the norm of the scaled free gaps: independent of units, also where rows are
     in m, m³ and rad. `tolerance` bounds it (usual range 1e-12 to 1e-4), except where that would ask for gaps finer than
-    `negligible` m, the rounding of positions (usual range 0 to 1e-15). Raises `ConflictingRowsError` (an
-    `InfeasibleError`) with the rows that contradict each other, `ConvergenceError` with the best iterate in `result`.
+    `negligible` m, the rounding of positions (usual range 0 to 1e-15). It is evaluated with δ = δ_free + W λ of the
+    rows given, after everything else. The work is bounded by `maximum_iterations`, by a number of operations that grows
+    with the size of the problem (`budget`), and by `seconds` where given; `quick` grants fewer operations, for steps
+    that go on from the best iterate. Raises `ConflictingRowsError` (an `InfeasibleError`) with the rows that contradict
+    each other, `ConvergenceError` with the best iterate in `result`.
     """
     checked = problem.checked()
     options = _Options(
         positive("tolerance", tolerance),
         non_negative("negligible", negligible),
         positive_count("maximum_iterations", maximum_iterations),
+        None if seconds is None else positive("seconds", seconds, unit="s"),
+        quick,
     )
     if warm is not None:
         warm = finite_array("warm", warm, shape=checked.delta_free.shape)
@@ -82,6 +91,8 @@ class _Options(NamedTuple):
     tolerance: float
     negligible: float
     limit: int
+    seconds: float | None
+    quick: bool
 
     def relative(self, D: FloatArray, size: float) -> float:
         """The bound on a residual relative to `size`, for rows scaled by D."""
@@ -103,13 +114,20 @@ def _solve(
     kept, zero = parts.kept_rows, parts.zero_rows
     reduced = eliminate(p.W, q, kept, zero, D, allowed=bound * size)
     residual, status, iterations, gap = 0.0, Status.CONVERGED, 0, 0.0
+    found: _Kept | None = None
     if len(kept):
-        start = None if warm is None else warm[kept]
-        lam[kept], residual, status, iterations = _solve_kept(reduced, parts.blocks, start, options)
+        found = _solve_kept(reduced, parts.blocks, None if warm is None else warm[kept], options)
+        lam[kept], status, iterations = found.lam, found.status, found.iterations
     lam[zero] = reduced.forces(lam[kept])
     delta = p.delta_free + p.W @ lam
-    if len(kept):
-        gap = complementarity_gap(lam[kept], (delta - p.target)[kept], parts.blocks)
+    if found is not None:
+        u = (delta - p.target)[kept]
+        gap = complementarity_gap(lam[kept], u, parts.blocks)
+        residual = found.residual(u)
+        if status.ok and residual > (allowed := options.relative(found.scaling.D, found.scaling.scale)):
+            rounding = _EPSILON * found.scaling.scaled_slip((np.abs(p.delta_free) + np.abs(p.W) @ np.abs(lam))[kept])
+            if residual > max(allowed, min(_ROUNDING, float(np.linalg.norm(rounding)))):
+                status = Status.STALLED
     if len(zero) and size:
         rest = float(np.linalg.norm((D * (delta - p.target))[zero])) / size
         residual = float(np.hypot(residual, rest))
@@ -140,25 +158,39 @@ def _solve_single(p: MixedProblem) -> ComplementarityResult:
     return ComplementarityResult(lam, delta, Status.CONVERGED, 0.0, 0.0, 1)
 
 
-def _solve_kept(
-    reduced: Elimination, blocks: Blocks, start: FloatArray | None, options: _Options
-) -> tuple[FloatArray, float, Status, int]:
-    """λ of boxes and cones, the residual, the status and the iterations."""
-    if len(blocks.boxes) == len(reduced.q) == 1 and reduced.W[0, 0] > 0.0:  # one drive beside bilateral rows
-        return np.clip(-reduced.q / reduced.W[0], blocks.lower, blocks.upper), 0.0, Status.CONVERGED, 1
+class _Kept(NamedTuple):
+    """λ of boxes and cones, the scaling in which it was found, with the scaled bounds, and how that ended."""
+
+    lam: FloatArray
+    scaling: Scaling
+    blocks: Blocks
+    status: Status
+    iterations: int
+
+    def residual(self, u: FloatArray) -> float:
+        """Norm of the scaled natural map for slips u: how far λ is from its laws."""
+        force, slip = self.scaling.scaled_forces(self.lam), self.scaling.scaled_slip(u)
+        return float(natural_map(force, slip, self.blocks, np.empty_like(force)))
+
+
+def _solve_kept(reduced: Elimination, blocks: Blocks, start: FloatArray | None, options: _Options) -> _Kept:
     core, scaling = scaled(BlockProblem(reduced.W, reduced.q, blocks), equilibrating_scale(reduced.W, blocks))
+    if len(blocks.boxes) == len(reduced.q) == 1 and reduced.W[0, 0] > 0.0:  # one drive beside bilateral rows
+        lam = np.clip(-reduced.q / reduced.W[0], blocks.lower, blocks.upper)
+        return _Kept(lam, scaling, core.blocks, Status.CONVERGED, 1)
     start = None if start is None else scaling.scaled_forces(start)
     bound = options.relative(scaling.D, scaling.scale)
     if len(blocks.cones):
-        r_hat, status, iterations = solve_blocks(core, start=start, tolerance=bound, maximum_iterations=options.limit)
-        residual = residual_of(core, r_hat)
+        budget = Budget(len(core.q), options.limit, options.seconds, quick=options.quick)
+        r_hat, _, status = solve_blocks(core, start=start, tolerance=bound, budget=budget)
+        iterations = budget.iterations
     else:
         r_hat, residual, iterations = solve_boxes(core, start=start, tolerance=bound)
         status = Status.CONVERGED if residual <= bound else Status.STALLED
     lam = scaling.forces(r_hat)
     r_box, low, high = r_hat[blocks.boxes], core.blocks.lower, core.blocks.upper  # bounds exactly: scaling back rounds
     lam[blocks.boxes] = np.where(r_box <= low, blocks.lower, np.where(r_box >= high, blocks.upper, lam[blocks.boxes]))
-    return lam, residual, status, iterations
+    return _Kept(lam, scaling, core.blocks, status, iterations)
 
 
 class _Parts:

@@ -51,9 +51,7 @@ _REALS = np.array([1.0, -1.0, 0.0])
 
 @cache
 def _addresses() -> IndexArray:
-    """Addresses of the routines. A constant of the module would enter the hash of its compiled code, and addresses
-    differ from process to process.
-    """
+    """Addresses of the routines: as a constant they would change the hash of compiled code with each process."""
     return np.array([_address(cython_blas, name) for name in ("dtrsm", "dsyrk", "dgemm")], np.int64)
 
 

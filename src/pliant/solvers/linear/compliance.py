@@ -156,9 +156,7 @@ def condense_range(
     fronts: Fronts, lib: Blas, b: int, position: IntArray, panels: FloatArray, reach: Reach, h_columns: IntArray,
     h_values: FloatArray, workspace: FloatArray, W: FloatArray, first: int, last: int,
 ) -> None:  # fmt: skip
-    """Add what the supernodes [first, last) contribute to the lower triangle of W; `workspace` has the updates of their
-    children.
-    """
+    """Add the part of the supernodes [first, last) to the lower triangle of W; `workspace` has updates of children."""
     front, product = np.empty(reach.sizes[1]), np.empty(reach.sizes[2])
     slot = np.empty(len(W), np.int64)
     factor = address(panels)

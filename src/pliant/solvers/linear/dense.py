@@ -60,8 +60,7 @@ class DenseFactor(SolvedResponse):
         given = self._columns(rhs)
         with one_blas_thread():
             y, _ = linalg.lapack.dtrtrs(self.lower, given, lower=1)
-        solved: FloatArray = y[:, 0] if np.ndim(rhs) == 1 else y
-        return solved
+        return np.asarray(y[:, 0] if np.ndim(rhs) == 1 else y)
 
     def compliance(self, H: Any) -> FloatArray:
         """W = H A⁻¹ Hᵀ, shape (m, m), for H sparse or dense of shape (m, n); exactly symmetric where A is."""

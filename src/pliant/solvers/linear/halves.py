@@ -28,9 +28,7 @@ BALANCE = 0.7
 
 
 class Halves(NamedTuple):
-    """Roots of the subtrees of each thread, ascending, the first supernode of every subtree (S,), and the supernodes
-    that are left for the end, ascending.
-    """
+    """Roots of the subtrees of each thread, first supernodes (S,) of subtrees, and supernodes left for the end."""
 
     one: list[int]
     other: list[int]

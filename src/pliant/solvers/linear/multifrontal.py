@@ -82,9 +82,7 @@ def fill_triangle(fronts: Fronts, s: int, values: FloatArray, panels: FloatArray
 
 @kernel
 def update_rows(lib: Blas, panels: FloatArray, at: int, k: int, first: int, last: int, begin: int, end: int) -> None:
-    """Subtract what the columns before `first` of a triangle of k columns at `at` contribute to its columns
-    [first, last), in the rows [begin, end).
-    """
+    """Subtract the part of columns before `first` from columns [first, last) in rows [begin, end) at `at`."""
     corner = address(panels) + 8 * at
     into = corner + 8 * (first * k + begin)
     subtract_product(lib, end - begin, last - first, first, corner + 8 * begin, k, corner + 8 * first, k, True, into, k)

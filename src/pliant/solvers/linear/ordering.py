@@ -31,8 +31,7 @@ def nested_dissection(
     """
     n = len(ptr) - 1
     where = np.empty((n, 0)) if coordinates is None else np.ascontiguousarray(coordinates, np.float64)
-    order: IntArray = _dissect(ptr, neighbours, where, leaf, _MARGIN)
-    return order
+    return np.asarray(_dissect(ptr, neighbours, where, leaf, _MARGIN))
 
 
 @kernel

@@ -77,9 +77,7 @@ def solve_one(
 def forward(
     fronts: Fronts, lib: Blas, b: int, panels: FloatArray, x: FloatArray, work: FloatArray, start: int, stop: int
 ) -> None:
-    """Turn x into L⁻¹ x, for x of shape (unknowns, m), as far as the supernodes [start, stop) go; `work` has the shape
-    (rows of the tallest front, m).
-    """
+    """Turn x (unknowns, m) into L⁻¹ x over the supernodes [start, stop); `work` is (rows of the tallest front, m)."""
     m = x.shape[1]
     y = address(x)
     side = address(work)
@@ -108,9 +106,7 @@ def forward(
 def backward(
     fronts: Fronts, lib: Blas, b: int, panels: FloatArray, x: FloatArray, work: FloatArray, start: int, stop: int
 ) -> None:
-    """Turn x into L⁻ᵀ x, for x of shape (unknowns, m), as far as the supernodes [start, stop) go; `work` has the shape
-    (rows of the tallest front, m).
-    """
+    """Turn x (unknowns, m) into L⁻ᵀ x over the supernodes [start, stop); `work` is (rows of the tallest front, m)."""
     m = x.shape[1]
     y = address(x)
     side = address(work)

@@ -29,15 +29,13 @@ def solve_indefinite(p: MixedProblem, warm: FloatArray) -> FloatArray:
 
 def equalities(rows: Rows | MixedProblem) -> BoolArray:
     """Rows that have to meet their target, whatever force it takes (`Roles`)."""
-    found: BoolArray = Roles.of(rows).role == EQUALITY
-    return found
+    return np.asarray(Roles.of(rows).role == EQUALITY)
 
 
 def active_equalities(rows: Rows, lam: FloatArray) -> BoolArray:
     """Rows whose δ has to meet its target: bilateral ones, and bounded ones within their bounds."""
     inside = (rows.law == RowLaw.BOUNDED) & (lam > rows.lower) & (lam < rows.upper)
-    met: BoolArray = (rows.law == RowLaw.BILATERAL) | inside
-    return met
+    return np.asarray((rows.law == RowLaw.BILATERAL) | inside)
 
 
 def violation(rows: Rows, lam: FloatArray) -> FloatArray:
@@ -60,5 +58,4 @@ def imposed_forces_met(rows: Rows, lam: FloatArray) -> bool:
 def row_norms(rows: Rows) -> FloatArray:
     """Norm of each row over all models: what turns δ into metres."""
     squares = sum(np.asarray(H.multiply(H).sum(axis=1)).ravel() for H in rows.H)
-    norms: FloatArray = np.sqrt(np.maximum(squares, 1e-300))
-    return norms
+    return np.asarray(np.sqrt(np.maximum(squares, 1e-300)))

@@ -117,8 +117,7 @@ class TangentMetric:
 
         def response(x: FloatArray) -> FloatArray:
             y = self.solve((root * x.ravel())[:, None])[:, 0]
-            back: FloatArray = root * (y - Z @ (inverse @ (C @ y)))
-            return back
+            return np.asarray(root * (y - Z @ (inverse @ (C @ y))))
 
         operator = LinearOperator((len(root), len(root)), matvec=response, dtype=float)
         start = np.random.default_rng(0).normal(size=len(root))

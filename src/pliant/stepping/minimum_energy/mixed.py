@@ -1,9 +1,9 @@
 """The energy of a volume with its stresses and the pressure of its patches as unknowns of their own.
 
-Rubber hardly changes its volume: U(J) = κ/2 (J − 1)² on the patches of the element is a stiff spring in a curved
-direction, and so is a stiff layer that bends. Newton's method in the positions alone sees, after every long step, huge
-stresses that are nothing but the curvature of those directions, and creeps. With the pressure π of a patch and the
-stresses S of the other points as unknowns of their own, the step solves the same equations with the matrix
+Rubber hardly changes its volume: the volumetric energy U(J) of the patches is a stiff spring in a curved direction, and
+so is a stiff layer that bends. Newton's method in the positions alone sees, after every long step, huge stresses that
+are nothing but the curvature of those directions, and creeps. With the pressure π of a patch and the stresses S of the
+other points as unknowns of their own, the step solves the same equations with the matrix
 
     Σ w [U″ ∇J ∇Jᵀ + π ∇²J] + Σ w [∇E : ∂S/∂E : ∇E + S : ∇²E],        π⁺ = U′ + U″ ∇J·dx,   S⁺ = S + ∂S/∂E : ∇E·dx:
 
@@ -36,9 +36,7 @@ from pliant.stepping.minimum_energy.stress import expected_stresses, stress_forc
 
 
 class Expected(NamedTuple):
-    """What a step is expected to lead to: the second Piola–Kirchhoff stresses of the points of shape (p, 6) and the
-    pressures of the patches (m,), Pa.
-    """
+    """What a step is expected to lead to: second Piola–Kirchhoff stresses (p, 6) and pressures of patches (m,), Pa."""
 
     stress: FloatArray
     pressure: FloatArray

@@ -159,9 +159,7 @@ class Quadratic:
     def _forces(
         self, rows: Rows, picked: IndexArray, W: FloatArray, delta_free: FloatArray, warm: FloatArray
     ) -> FloatArray:
-        """λ of the rows `picked` from their laws. Equality rows are eliminated first: W of a chamber is negative where
-        its pressure falls as it grows.
-        """
+        """λ of the rows `picked`; equality rows are eliminated first, since W of a chamber may be negative."""
         p = problem_of(rows, 0.5 * (W + W.T), delta_free[picked], picked)
         with self._timers.stage("constraints"):
             try:

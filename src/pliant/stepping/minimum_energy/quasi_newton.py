@@ -66,5 +66,4 @@ class QuasiNewton:
         if self.update is None:
             return solved
         U, M = self.update
-        better: FloatArray = solved + U @ (M @ (U.T @ given))
-        return better
+        return np.asarray(solved + U @ (M @ (U.T @ given)))

@@ -22,6 +22,7 @@ from scipy.linalg import lapack
 
 from pliant.core.types import FloatArray, IndexArray
 from pliant.solvers.contact.blocks import BlockProblem, Blocks, residual_of
+from pliant.solvers.contact.budget import Budget
 
 _J = np.array([1.0, -1.0, -1.0])
 _TO_BOUNDARY = 0.95  # fraction of the step to the boundary that is taken: keeps x and s inside, and near the path
@@ -38,36 +39,32 @@ class _Point:
 
 
 def interior_point(
-    problem: BlockProblem, *, tolerance: float, coupled: bool = True, steps: int = 60
-) -> tuple[FloatArray, float, int]:
-    """Follow the path of a scaled problem: the best r met, its residual and the steps done.
-
-    With `coupled` off the term ‖u_t‖ is left out. The problem is then convex and the path cannot turn back; it leads to
-    the solution where all contacts that push stick, and to a start of another kind where they do not.
-    """
-    path = _Path(problem, coupled)
+    problem: BlockProblem, *, tolerance: float, budget: Budget, steps: int = 60
+) -> tuple[FloatArray, float]:
+    """Follow the path of a scaled problem: the best r met and its residual."""
+    path = _Path(problem)
     point = path.start()
     best, best_residual, short = path.forces(point), np.inf, 0
-    for step in range(steps):
+    for _ in range(steps):
         r = path.forces(point)
         residual = residual_of(problem, r)
         if residual < best_residual:
             best, best_residual = r, residual
-        if residual <= tolerance or short >= 3:
-            return best, best_residual, step
+        if residual <= tolerance or short >= 3 or budget.spent:
+            break
+        budget.take(1, len(r) ** 3 / 3.0 + 10.0 * len(r) ** 2)
         following = path.step(point)
         if following is None:
-            return best, best_residual, step
+            break
         point, length = following
         short = short + 1 if length < 0.1 else 0
-    return best, best_residual, steps
+    return best, best_residual
 
 
 class _Path:
     """The equations of the path, in x = D⁻¹ r and s = D u with D = 1/μ on normals."""
 
-    def __init__(self, problem: BlockProblem, coupled: bool) -> None:
-        self.coupled = coupled
+    def __init__(self, problem: BlockProblem) -> None:
         self.blocks: Blocks = problem.blocks
         self.rows: IndexArray = self.blocks.cones[:, None] + np.arange(3)
         self.D = np.ones(len(problem.q))
@@ -122,8 +119,6 @@ class _Path:
     def _linearised(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """s(x) on all rows, the box rows holding u, and its derivative."""
         target: FloatArray = self.W @ x + self.q
-        if not self.coupled:
-            return target, self.W
         tangential = target[self.rows[:, 1:]]
         slip = np.sqrt((tangential**2).sum(axis=1))
         target[self.blocks.cones] += slip

@@ -1,9 +1,9 @@
 """Other starts for contacts with friction on which rounds of Gauss–Seidel and Newton stall.
 
-Tried in this order: the interior point with and without the term ‖u_t‖, and proximal steps, which solve W + σ diag W
-around the last iterate with σ going to zero (Rockafellar, "Monotone operators and the proximal point algorithm", SIAM
-J. Control and Optimization 14, 1976; among the methods that Acary, Brémond, Huber, "On solving contact problems with
-Coulomb friction: formulations and numerical comparisons", 2018, compare). Each is finished by Newton.
+Tried in this order: the interior point, and proximal steps, which solve W + σ diag W around the last iterate with σ
+going to zero (Rockafellar, "Monotone operators and the proximal point algorithm", SIAM J. Control and Optimization 14,
+1976; among the methods that Acary, Brémond, Huber, "On solving contact problems with Coulomb friction: formulations and
+numerical comparisons", 2018, compare). Each is finished by Newton.
 """
 
 from __future__ import annotations
@@ -26,23 +26,21 @@ _STEPS = 15  # of Newton after each proximal step
 def restart(iterate: Iterate, first: FloatArray) -> None:
     """Improve `iterate` from starts of other kinds; `first` (m,) is where the rounds began."""
     swept = iterate.r
-    _interior(iterate, coupled=True)
-    _interior(iterate, coupled=False)
-    _proximal(iterate, iterate.r, 0.03, steps=20)
-    _proximal(iterate, swept, 0.03)
+    _interior(iterate)
+    _proximal(iterate, swept, 0.03, steps=20)
     _proximal(iterate, iterate.r, 0.3)
     _proximal(iterate, first, 0.03)
 
 
-def _interior(iterate: Iterate, *, coupled: bool) -> None:
+def _interior(iterate: Iterate) -> None:
     """The interior point, finished by Newton."""
     if iterate.done:
         return
-    problem, tolerance = iterate.problem, iterate.tolerance
-    r, residual, steps = interior_point(problem, tolerance=tolerance, coupled=coupled)
-    iterate.offer(r, residual, steps)
+    problem, tolerance, budget = iterate.problem, iterate.tolerance, iterate.budget
+    r, residual = interior_point(problem, tolerance=tolerance, budget=budget)
+    iterate.offer(r, residual)
     if residual > tolerance:
-        iterate.offer(*newton(problem, r, tolerance=tolerance, steps=2 * _STEPS, sigma=1e-6))
+        iterate.offer(*newton(problem, r, tolerance=tolerance, steps=2 * _STEPS, budget=budget))
 
 
 def _proximal(iterate: Iterate, r: FloatArray, sigma: float, steps: int = 100) -> None:
@@ -52,12 +50,15 @@ def _proximal(iterate: Iterate, r: FloatArray, sigma: float, steps: int = 100) -
         if iterate.done:
             return
         wanted = 0.01 * residual_of(problem, r)
-        inner = iterate.within(proximal_problem(problem, r, sigma), r, wanted)
+        inner = type(iterate)(proximal_problem(problem, r, sigma), r, wanted, iterate.budget)
         inner.rounds(4)
         solved = inner.residual <= wanted
         r = inner.r if solved else r
-        iterate.offer(r, residual_of(problem, r), inner.iterations)
-        iterate.offer(*newton(problem, r, tolerance=iterate.tolerance, steps=_STEPS, sigma=0.1 * sigma))
+        iterate.offer(r, residual_of(problem, r))
+        if iterate.done:
+            return
+        finer, residual = newton(problem, r, tolerance=iterate.tolerance, steps=_STEPS, budget=iterate.budget)
+        iterate.offer(finer, residual)
         sigma *= 0.7 if solved else 2.0
 
 
