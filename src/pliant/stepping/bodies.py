@@ -46,7 +46,8 @@ class StepBodies:
     body, of the shape of its dx, N (and N·m), that are subtracted from the residuals on a load path; None: the true
     problem. `approach` (m) widens the detection of contacts beyond their margins; `recent` are the memories of the last
     linear solve, with which detection goes on in an iteration to a tolerance.
-    `reactions` are those of the last linear solve, None before it or where no constraint acts.
+    `reactions` are those of the last linear solve, None before it or where no constraint acts. `velocities` are those
+    at the end of the step where a stepper has projected them, None where they follow from the displacements alone.
     """
 
     world: World
@@ -59,6 +60,7 @@ class StepBodies:
     fictitious: tuple[FloatArray, ...] | None = None
     approach: float = 0.0
     recent: tuple[Any, ...] | None = None
+    velocities: tuple[FloatArray, ...] | None = None
 
     @classmethod
     def begin(
@@ -205,6 +207,10 @@ class StepBodies:
         constraints, views = (*self.world.constraints, *more), self.views(len(more))
         return assemble(constraints, views, detect(constraints, views))
 
+    def end_velocities(self) -> tuple[FloatArray, ...]:
+        """Velocities of each body at the end of the step, m/s (and rad/s)."""
+        return tuple(trial.velocities() for trial in self.trials) if self.velocities is None else self.velocities
+
     def advanced(self, assembly: Assembly | None, lam: FloatArray) -> State:
         """The state at the end of the step, whose last rows were those of `assembly` with forces `lam` (N)."""
         positions = tuple(trial.positions() for trial in self.trials)
@@ -214,7 +220,7 @@ class StepBodies:
             self.world,
             self.start.time + self.scheme.interval,
             positions,
-            tuple(trial.velocities() for trial in self.trials),
+            self.end_velocities(),
             lam,
             keys=None if assembly is None else assembly.rows.key,
             memories=() if assembly is None else assembly.memories[: len(self.world.constraints)],

@@ -13,7 +13,7 @@ from pliant.core.status import Status
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
 from pliant.models.workspace import Workspace
-from pliant.solvers.contact import MixedProblem, solve
+from pliant.solvers.contact import ComplementarityResult, MixedProblem, solve
 from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
 
@@ -96,15 +96,23 @@ class DirectSession:
             warm: FloatArray | None = forces_of(keys, *bodies.last_forces)
         else:
             warm = warm_start(bodies.start, keys)
-        try:
-            found = solve(condensed.problem, warm, quick=not self.follow)
-        except ConvergenceError as error:
-            if error.result is None or not error.result.residual <= USABLE:
-                raise
-            found = error.result
-            if not self.follow:  # an iteration to a tolerance goes on from these forces, and judges the last ones
-                warnings.warn(_NOT_CONVERGED, PliantWarning, stacklevel=2)
+        found = solve_in_budget(condensed.problem, warm, follow=self.follow)
         return Solution(found.lam, condensed.dx_free, bodies, self, status=found.status, residual=found.residual)
+
+
+def solve_in_budget(problem: MixedProblem, warm: FloatArray | None, *, follow: bool = False) -> ComplementarityResult:
+    """λ of a problem of one step; the best iterate with a warning where the budget of operations ends before it. With
+    `follow` an iteration to a tolerance goes on from the forces: it has a larger budget, and judges the last ones.
+    """
+    try:
+        return solve(problem, warm, quick=not follow)
+    except ConvergenceError as error:
+        if error.result is None or not error.result.residual <= USABLE:
+            raise
+        if not follow:
+            warnings.warn(_NOT_CONVERGED, PliantWarning, stacklevel=3)
+        found: ComplementarityResult = error.result
+        return found
 
 
 def begin_session(
