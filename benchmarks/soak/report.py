@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.soak.episodes import Record
+from benchmarks.soak.episodes import UNMET, Record
 
 WARM_UP = 3
 """Steps of an episode whose times are left out: the first one reads kernels from the disk."""
@@ -39,6 +39,7 @@ def robot_summary(records: Sequence[Record]) -> dict[str, Any]:
         "blown_up": counts["blown up"],
         "unreported": sum(count for what, count in counts.items() if what.startswith("penetration")),
         "errors": sum(count for what, count in counts.items() if what.startswith("error")),
+        "unmet": counts[UNMET],
         "cut_short": counts["cut short"],
         "counts": dict(counts),
         "penetration_mm": 1e3 * float(sampled[:, 0].max(initial=0.0)),
@@ -69,8 +70,9 @@ def markdown(summaries: dict[str, dict[str, Any]], *, stages: bool = True) -> st
     """The tables: one of the robots, one of the stages of all, one of what went wrong."""
     lines = [
         "| robot | simulated (s) | steps | median / p99 / max (ms) | p99 / median | most rows | not finite | "
-        "inverted | blown up | unreported > 0.1 mm, of samples | deepest (mm) | errors | cut short | kB per step |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "inverted | blown up | unreported > 0.1 mm, of samples | deepest (mm) | errors | unmet | "
+        "cut short | kB per step |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, one in summaries.items():
         times = f"{one['median_ms']:.1f} / {one['p99_ms']:.1f} / {one['max_ms']:.0f}"
@@ -78,7 +80,8 @@ def markdown(summaries: dict[str, dict[str, Any]], *, stages: bool = True) -> st
         lines.append(
             f"| {name} | {one['simulated_s']:.1f} | {one['steps']} | {times} | {ratio:.1f} | {one['rows']} | "
             f"{one['not_finite']} | {one['inverted']} | {one['blown_up']} | {one['unreported']} of {one['sampled']} | "
-            f"{one['penetration_mm']:.2f} | {one['errors']} | {one['cut_short']} | {one['memory_kb_per_step']:+.1f} |"
+            f"{one['penetration_mm']:.2f} | {one['errors']} | {one['unmet']} | {one['cut_short']} | "
+            f"{one['memory_kb_per_step']:+.1f} |"
         )
     names = list(dict.fromkeys(stage for one in summaries.values() for stage in one["stages_ms"])) if stages else []
     if names:
