@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.soak.episodes import SECONDS
 from benchmarks.soak.progress import Progress, repeat, soak
-from benchmarks.soak.report import markdown, robot_summary, write_between
+from benchmarks.soak.report import markdown, robot_summary, stepper_summaries, write_between
 from benchmarks.soak.zoo import ZOO
 from pliant.core.errors import PliantWarning
 
@@ -40,8 +40,12 @@ def main() -> None:
     finished = soak(names, progress, minutes=options.minutes, wall=options.wall, say=say)
     if not finished:
         print("not finished; the same command continues")
-    summaries = {name: robot_summary(records) for name in names if (records := progress.records(name))}
-    table = markdown(summaries)
+    found = {name: records for name in names if (records := progress.records(name))}
+    summaries = {name: robot_summary(records) for name, records in found.items()}
+    every = [record for records in found.values() for record in records]
+    about = f"`--seed {options.seed} --episode {options.episode:g}`"
+    time = sum(record.simulated for record in every)
+    table = f"Made by `python -m benchmarks.soak` with {about}, {time:.0f} simulated seconds in all.\n\n{markdown(summaries, stepper_summaries(every))}"
     print(table)
     if options.write:
         write_between(options.write, table)

@@ -12,7 +12,7 @@ from benchmarks.soak.checker import Ball, Block, HalfSpace, Solid, depth_in_shap
 from benchmarks.soak.drive import JUMP, Drive, random_amounts
 from benchmarks.soak.episodes import Robots, class_of, commands, run_episode
 from benchmarks.soak.progress import Progress, repeat, soak
-from benchmarks.soak.report import END, START, markdown, robot_summary, write_between
+from benchmarks.soak.report import END, START, markdown, robot_summary, stepper_summaries, write_between
 from benchmarks.soak.zoo import ZOO
 from benchmarks.tasks.tail import run_tail
 from brute_force import penetration
@@ -168,19 +168,21 @@ def test_the_table_shows_what_was_counted(short, tmp_path):
     assert summary["median_ms"] <= summary["p99_ms"] <= summary["max_ms"]
     page = tmp_path / "page.md"
     page.write_text(f"before\n{START}\nold\n{END}\nafter\n")
-    write_between(page, markdown({"finger": summary}))
+    write_between(page, markdown({"finger": summary}, stepper_summaries([record])))
     text = page.read_text()
     assert "old" not in text
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "| finger | inverted element accepted | 1 |" in text
+    assert "| Euler 10 ms | 6 |" in text
     with pytest.raises(ValueError, match="has no lines"):
         write_between(_written(tmp_path / "bare.md"), "table")
 
 
 def test_memory_that_grows_is_seen():
-    grows = [episodes.Record("finger", k, "", wall=[0.0] * 10, memory=(100.0, 101.0)) for k in range(4)]
+    grows = [episodes.Record("finger", k, "", wall=[0.0] * 10, memory=(100.0, 101.0)) for k in range(10)]
     assert report.memory_growth(grows) == pytest.approx(100.0)
+    assert report.memory_growth(grows[:4]) is None
 
 
 def test_the_bench_of_the_tail_has_the_documented_keys():
