@@ -45,7 +45,8 @@ def main() -> None:
     every = [record for records in found.values() for record in records]
     about = f"`--seed {options.seed} --episode {options.episode:g}`"
     time = sum(record.simulated for record in every)
-    table = f"Made by `python -m benchmarks.soak` with {about}, {time:.0f} simulated seconds in all.\n\n{markdown(summaries, stepper_summaries(every))}"
+    said = f"Made by `python -m benchmarks.soak` with {about}, {time:.0f} simulated seconds in all."
+    table = f"{said}\n\n{markdown(summaries, stepper_summaries(every))}"
     print(table)
     if options.write:
         write_between(options.write, table)

@@ -109,6 +109,12 @@ class Robots:
             self._scenes[key] = ZOO[robot](0.0 if key[1] else FRICTION)
         return self._scenes[key]
 
+    def can_take(self, robot: str, stepper: str) -> bool:
+        """Whether the stepper knows all bodies of the scene: geometric steps know volumes only."""
+        if not stepper.startswith("Geometric"):
+            return True
+        return all(isinstance(model, VolumeModel) for model in self.scene(robot, stepper).world.models)
+
     def stepper(self, robot: str, name: str) -> Any:
         """The stepper `name` of a robot, with its own workspace."""
         if (robot, name) not in self._steppers:

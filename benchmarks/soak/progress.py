@@ -101,10 +101,10 @@ def soak(names: list[str], progress: Progress, *, minutes: float, wall: float = 
                 continue
             if perf_counter() > deadline:
                 return False
-            if robot == "spine" and stepper_of(index).startswith("Geometric"):
-                progress.keep(Record(robot, index, stepper_of(index)), *_nothing(robots, robot))
-                continue
             try:
+                if not robots.can_take(robot, stepper_of(index)):
+                    progress.keep(Record(robot, index, stepper_of(index)), *_nothing(robots, robot))
+                    continue
                 start = progress.start(robot, robots)
                 found = run_episode(
                     robots, robot, index, seed=progress.seed, seconds=progress.seconds, start=start, deadline=deadline

@@ -118,6 +118,12 @@ def test_errors_are_counted_and_the_run_goes_on(robots, short, monkeypatch):
     assert class_of(KeyError("x")).startswith("error (not a PliantError): KeyError")
 
 
+def test_geometric_steps_take_volumes_only(robots):
+    assert robots.can_take("finger", "Geometric 20 ms")
+    assert not robots.can_take("gripper", "Geometric 20 ms"), "its cube is rigid"
+    assert robots.can_take("gripper", "Euler 10 ms")
+
+
 def test_states_that_are_wrong_are_named(robots):
     world = robots.scene("finger", "Euler 10 ms").world
     state = world.initial_state()
