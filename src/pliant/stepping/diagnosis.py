@@ -15,9 +15,7 @@ from pliant.world import State
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A step looked at closely: relative residuals of the bodies and of their full-order models, energy change (J),
-    largest penetration (m), and warnings in words.
-    """
+    """Relative residuals, of full-order models too, energy change (J), largest penetration (m) and warnings."""
 
     residual: float
     full_order_residual: float
