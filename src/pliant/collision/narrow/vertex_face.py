@@ -40,6 +40,8 @@ _STRAIGHT = 0.99
 INSET = 1e-4
 """Fraction of the margin by which a point is moved into its own body before it is looked for in the other one: points
 on the surface of both then tell whether the two solids overlap or touch."""
+TOUCHING = 1e-6
+"""Fraction of the margin below which a penetration is the rounding of a contact that touches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +126,7 @@ def _search(
     triangle_edges, edge_triangles, around_start, around = b.triangle_edges, b.edge_triangles, b.fan_start, b.fan
     same, reach, rest_reach = limits.same, limits.margin * limits.margin, limits.rest * limits.rest
     remembers, wall = len(history.keys) > 0, limits.wall * limits.wall
-    checked, spot, inset = not same and b.closed, np.empty((1, 3)), INSET * limits.margin
+    checked, spot = not same and b.closed, np.empty((1, 3))
     side = np.zeros(len(x) if checked else 0, np.int8)  # 1 outside of b, −1 inside, 0 not known yet
     for m in range(len(candidates)):
         vertex, face = candidates[m, 0], candidates[m, 1]
@@ -171,11 +173,10 @@ def _search(
             )
         ):
             continue
-        if checked and gap < 0.0 and last < 0 and distance > inset * inset:
-            # the face may not be the nearest of all, as it has to face the vertex: then its sign means nothing; at a
-            # vertex that is within rounding of the face, as at rest, there is none nearer
+        if checked and gap < -TOUCHING * limits.margin and last < 0:
+            # the face may not be the nearest of all, as it has to face the vertex: then its sign means nothing
             if side[vertex] == 0:
-                fill_inset(x, vertex, fan_start, fan, normals, inset, spot)
+                fill_inset(x, vertex, fan_start, fan, normals, INSET * limits.margin, spot)
                 true_gap = distance_to_all(
                     spot, 0, y, normals_b, corners, triangle_edges, edge_triangles, around_start, around
                 )
