@@ -19,6 +19,8 @@ from pliant.world import State, World
 
 USABLE = 1e-2
 """Residual of the laws, relative to the gaps without forces, up to which a step goes on from the best λ found."""
+NOTICEABLE = 1e-6
+"""Residual from which on that is worth a warning: nanometres for a gap of a millimetre."""
 _NOT_CONVERGED = (
     "constraint forces of a step did not reach the tolerance of their laws within the budget of the solver; the best "
     "ones are used: read info.constraint_residual, and take smaller steps or fewer redundant contacts where it matters"
@@ -94,7 +96,8 @@ class DirectSession:
             if error.result is None or not error.result.residual <= USABLE:
                 raise
             found = error.result
-            warnings.warn(_NOT_CONVERGED, PliantWarning, stacklevel=2)
+            if found.residual > NOTICEABLE:
+                warnings.warn(_NOT_CONVERGED, PliantWarning, stacklevel=2)
         return Solution(found.lam, condensed.dx_free, bodies, self, status=found.status, residual=found.residual)
 
 
