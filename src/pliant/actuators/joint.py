@@ -159,6 +159,11 @@ class JointRows(ActuatorRows):
         """Whether the joint constrains body `index`."""
         return index in self.indices
 
+    @property
+    def direction_models(self) -> tuple[int, ...]:
+        """Indices of the jointed bodies."""
+        return self.indices
+
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """Displacement along the axis, m, or the angle about it within ±π, rad."""
         return float(self._turned(q)[0]) if self.spec.turns else float(self._along(q)[0])

@@ -13,7 +13,7 @@ from pliant.core.status import Status
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
 from pliant.models.workspace import Workspace
-from pliant.solvers.contact import MixedProblem, solve
+from pliant.solvers.contact import ComplementarityResult, MixedProblem, solve
 from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
 
@@ -90,15 +90,21 @@ class DirectSession:
     def solve(self, condensed: Condensed) -> Solution:
         """λ of all rows, warm-started from the last step."""
         bodies = condensed.bodies
-        try:
-            found = solve(condensed.problem, warm_start(bodies.start, condensed.assembly.rows.key), quick=True)
-        except ConvergenceError as error:
-            if error.result is None or not error.result.residual <= USABLE:
-                raise
-            found = error.result
-            if found.residual > NOTICEABLE:
-                warnings.warn(_NOT_CONVERGED, PliantWarning, stacklevel=2)
+        found = solve_in_budget(condensed.problem, warm_start(bodies.start, condensed.assembly.rows.key))
         return Solution(found.lam, condensed.dx_free, bodies, self, status=found.status, residual=found.residual)
+
+
+def solve_in_budget(problem: MixedProblem, warm: FloatArray | None) -> ComplementarityResult:
+    """λ of a problem of one step; the best iterate with a warning where the budget of operations ends before it."""
+    try:
+        return solve(problem, warm, quick=True)
+    except ConvergenceError as error:
+        if error.result is None or not error.result.residual <= USABLE:
+            raise
+        found: ComplementarityResult = error.result
+        if found.residual > NOTICEABLE:
+            warnings.warn(_NOT_CONVERGED, PliantWarning, stacklevel=3)
+        return found
 
 
 def begin_session(

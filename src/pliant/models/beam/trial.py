@@ -80,6 +80,8 @@ class BeamTrial(Trial):
         """Velocities and spins at the end of the step, (n, 2, 3), m/s and rad/s."""
         out = np.empty(self.dx.shape)
         dynamics.end_velocities(self._v, self.dx, self._scheme.velocity, self._scheme.memory, out)
+        if self._scheme.memory:
+            out[self.model.constrained] = self._scheme.rate * self.dx[self.model.constrained]
         return out
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
