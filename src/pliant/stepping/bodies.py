@@ -125,9 +125,7 @@ class StepBodies:
         return forces._replace(r=r, scale=max(forces.scale, *(_norm(push) for push in pushes)))
 
     def full_order(self, forces: Forces) -> Forces:
-        """`forces`, those of constraints included, of the full-order bodies: supports bear them at constrained DoFs;
-        elsewhere it is what reduced bodies cannot balance.
-        """
+        """`forces` with those of constraints, of the full-order bodies: reactions, and what reduced ones leave."""
         pushes = self._generalized or (None,) * len(self.trials)
         triples = zip(self.trials, forces.r, pushes, strict=True)
         parts = [trial.full_residual(Residual(r, forces.scale), push) for trial, r, push in triples]

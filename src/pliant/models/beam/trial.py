@@ -151,9 +151,7 @@ class BeamTrial(Trial):
         return float(dynamics.subtract_inertia(self._q, self._v, dx, model.mass, model.inertia, self._coefficients, r))
 
     def _predicted(self, r: FloatArray) -> FloatArray:
-        """r at dx = 0 with the inertia of rotation expanded about the free motion hω, so that one linear solve has the
-        gyroscopic moments to first order in h.
-        """
+        """r at dx = 0, rotational inertia expanded about the free motion hω: gyroscopic moments to first order in h."""
         if not self._v[:, 1].any():
             return r.copy()
         model, scheme = self.model, self._scheme
