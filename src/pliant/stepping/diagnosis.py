@@ -58,8 +58,14 @@ def penetration(step: Step) -> float:
 
 
 def warnings(step: Step) -> tuple[str, ...]:
-    """Bodies that approached faster than contact detection follows, and points of channels that a tip passed by."""
+    """What constraints and bodies report: motions that outran detection, shapes beyond what elements follow."""
     view, constraints = step.bodies.view(), step.world.constraints
     memories = (None,) * len(constraints) if step.assembly is None else step.assembly.memories
     pairs = zip(constraints, memories, strict=False)
-    return tuple(text for each, memory in pairs for text in each.warnings(view, memory))
+    of_rows = tuple(text for each, memory in pairs for text in each.warnings(view, memory))
+    return of_rows + shape_warnings(step)
+
+
+def shape_warnings(step: Step) -> tuple[str, ...]:
+    """What bodies report of their present shapes."""
+    return tuple(text for trial in step.bodies.trials for text in trial.model.warnings(trial.positions()))
