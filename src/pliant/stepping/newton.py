@@ -61,9 +61,9 @@ class Convergence:
     Round-off is reached where the residual no longer decreases although it is smaller than the force that a change of
     the positions by their last bit causes: a body that hardly moves, far from the origin, never gets below.
 
-    The residual holds the forces of cables and chambers along their directions before the last correction, and knows
-    nothing of their δ. Both are off by the square of the correction, which therefore has to be below √tolerance of the
-    motion: a body of linear material balances after one solve, wherever that left the cable.
+    The residual holds the forces of cables, chambers and joints along their directions before the last correction, and
+    knows nothing of their δ. Both are off by the square of the correction, which therefore has to be below √tolerance
+    of the motion: a body of linear material balances after one solve, wherever that left the cable.
     """
 
     def __init__(self, tolerance: float) -> None:
@@ -79,12 +79,17 @@ class Convergence:
         return (residual <= self._tolerance or stalled) and self._rows_are_settled(correction, step)
 
     def _rows_are_settled(self, correction: Correction, step: Step) -> bool:
-        """Whether the last correction was too small to bend the directions of cables, chambers and slender contacts."""
+        """Whether the last correction was too small to bend the directions of cables, chambers, joints, attachments and
+        slender contacts.
+        """
         world = step.world
-        turning = (index for each in world.constraints for index in each.direction_models)
-        limits = dict.fromkeys(turning, max(np.sqrt(self._tolerance), SETTLED))
+        fine, coarse = np.sqrt(self._tolerance), max(np.sqrt(self._tolerance), SETTLED)
+        touching = (index for each in world.constraints if each.is_contact for index in each.direction_models)
+        limits = dict.fromkeys(touching, coarse)
+        joined = (index for each in world.constraints if not each.is_contact for index in each.direction_models)
+        limits |= dict.fromkeys(joined, fine)
         stiffened = (index for constraint in world.stiff_constraints for index in constraint.stiff_models)
-        limits |= dict.fromkeys(stiffened, np.sqrt(self._tolerance))
+        limits |= dict.fromkeys(stiffened, fine)
         for index, fraction in limits.items():
             trial = step.bodies.trials[index]
             last = float(np.abs(correction.dx[index]).max())
