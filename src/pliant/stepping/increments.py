@@ -11,6 +11,7 @@ from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.models.workspace import Workspace
 from pliant.stepping.bodies import StepBodies
+from pliant.stepping.diagnosis import shape_warnings
 from pliant.stepping.equilibrium import FIRST_DAMPING, Equilibrium
 from pliant.stepping.load_path import LoadPath
 from pliant.stepping.session import DirectSession
@@ -159,7 +160,8 @@ class _Walk:
             limit = "; the stiffness is not positive definite there, as at a limit point (buckling, ballooning)"
         raise ConvergenceError(
             f"no equilibrium found beyond {reached:.1%} of the load path, tried up to {end:.1%}: {why}{limit}; take "
-            "smaller loads, refine the mesh, or use a dynamic stepper (`result` is the last equilibrium)",
+            "smaller loads, refine the mesh, or use a dynamic stepper (`result` is the last equilibrium)"
+            + "".join(f". Before that, {text}" for text in shape_warnings(equilibrium.step)),
             result=state,
         )
 
