@@ -111,6 +111,31 @@ class StepInfo:
             raise InputError("this step had no inverse solver, so it had no effectors: solver=pl.Inverse(…)")
         return float(self.inverse.error(effector, self))
 
+    def equilibrium_error(self, effector: Any, *, hold: str = "displacement") -> float:
+        """Distance of an effector from its target once the actuation found is held and the forces balance, m (m³, rad):
+        what a person measures on the robot. `error` is that of the linearised step.
+
+        hold
+            "displacement" holds the cable lengths, volumes and angles, "force" the tensions, pressures and torques.
+
+        After a quasi-static step this is the static equilibrium; after a dynamic one, the same step converged. A
+        forward solve of several linear solves, made when first read. `ConvergenceError` where there is no equilibrium.
+        """
+        if self.inverse is None:
+            raise InputError("this step had no inverse solver, so it had no effectors: solver=pl.Inverse(…)")
+        return self._equilibria(hold).error(effector)
+
+    def _equilibria(self, hold: str) -> StepInfo:
+        """The equilibrium with the actuation held, computed once for each way of holding it."""
+        found: dict[str, StepInfo] = self._settled
+        if hold not in found:
+            found[hold] = self.inverse.equilibrium(self, hold)
+        return found[hold]
+
+    @cached_property
+    def _settled(self) -> dict[str, StepInfo]:
+        return {}
+
     @cached_property
     def delta(self) -> FloatArray:
         """δ of the rows at the end of the step as the linear solve sees it, (rows,), m (m³ for cavities)."""
