@@ -214,8 +214,11 @@ class StepInfo:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What the step may have missed, in words: bodies faster than detection, channel points passed by a tip."""
-        return diagnosis.warnings(self.step)
+        """What the step may have missed, in words: bodies faster than detection, channel points passed by a tip,
+        effectors of an inverse that would settle elsewhere than reported (once for a stepper and a world).
+        """
+        own = diagnosis.warnings(self.step)
+        return own if self.inverse is None else (*own, *self.inverse.warnings(self))
 
     def reaction(self, body: Any) -> FloatArray:
         """Forces (n, 3), N, that clamps and supports exert on the nodes of `body`, zero at free DoFs."""
