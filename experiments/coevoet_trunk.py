@@ -36,7 +36,7 @@ TIP = (0.0, 0.0, 0.195)
 GATE, GATE_HEIGHT, CYLINDER, OPENING = 0.02, 0.218, 0.010, 0.017
 """Place of the gate along x and z, radius of its two cylinders, and the opening between them, m."""
 HOLD = (0.01, 0.0, 0.185)
-"""Where the tip is held while an obstacle moves and a cable is cut, m."""
+"""Target of the tip while an obstacle moves and a cable is cut, m."""
 PUSH, PUSHED_FROM, PUSHED_TO = 0.022, 0.6, 2.6
 """Way of the moving obstacle, m, and the times of its beginning and end, s."""
 PAPER = {"w_ms": 23.288, "qp_ms": 5.529, "w_qp_ms": 28.817, "contacts": 76, "dofs": 1665}
@@ -105,7 +105,7 @@ def mover() -> Obstacle:
 
 
 def hold_targets() -> FloatArray:
-    """To the place where the tip is held before the obstacle comes, and there until it stands, (k, 3) m."""
+    """To the target `HOLD` before the obstacle comes, and there until the obstacle stops, (k, 3) m."""
     approach, all_steps = round(PUSHED_FROM / DT), round((PUSHED_TO + 0.4) / DT)
     return np.concatenate([paths.line(start=TIP, end=HOLD, count=approach), np.tile(HOLD, (all_steps - approach, 1))])
 
@@ -126,7 +126,7 @@ def circle(count: int) -> Following:
 
 
 def cut(bench: Bench, held: Following, count: int) -> Following:
-    """From the end of `held` on the cable that pulls most is cut, and the tip is to stay."""
+    """From the end of `held` on, the cable with the largest tension is cut; the target of the tip stays."""
     pulls = held.info.actuation(bench.trunk.cables)[1]
     strongest = bench.trunk.cables[int(np.argmax(pulls))]
     return bench.follow(np.tile(HOLD, (count, 1)), start=held.state, first={strongest: Cut()})

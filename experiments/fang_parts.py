@@ -81,12 +81,12 @@ class Inflation:
         }
 
     def checks(self) -> dict[str, Any]:
-        """What has to hold at every step: volume of the bodies, upright cells, equilibrium."""
+        """Checks of every step: volume of the bodies, no inverted cells, equilibrium."""
         return checks(self)
 
 
 def checks(*inflations: Inflation) -> dict[str, Any]:
-    """What has to hold at every step of `inflations`: volume of the bodies, upright cells, equilibrium."""
+    """Checks of every step of `inflations`: volume of the bodies, no inverted cells, equilibrium."""
     infos = [info for one in inflations for info in one.infos]
     return {
         "body_volume_percent": 100.0 * max(abs(change) for info in infos for change in info.volume_changes),

@@ -28,7 +28,7 @@ from pliant.world.reduced import reduced
 DEPTH = 0.01
 """How deep a point may be that no mode touches, as a fraction of the margin; see `ContactBasis`."""
 HELD_OUT = 0.2
-"""Share of the snapshots with contact that takes no part in making the bases."""
+"""Fraction of the snapshots with contact that is held out of the bases."""
 
 
 @dataclass(frozen=True, eq=False)

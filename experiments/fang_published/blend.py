@@ -83,7 +83,7 @@ class Elements:
         return cls(*arrays, K, own, strength)
 
     def forces(self, x: FloatArray, swell: float = 0.0, softening: Softening = CONSTANT) -> FloatArray:
-        """∂E/∂x over two at x (n, 3) m, T held: (n, 3) N; `swell` is α^(1/3) of a chamber, 0 for a body."""
+        """∂E/∂x over two at x (n, 3) m at constant T: (n, 3) N; `swell` is α^(1/3) of a chamber, 0 for a body."""
         force = np.zeros_like(x)
         blend_forces(x, self.cells, self.G, self.X, self.omega, swell, *softening, force)
         return force
@@ -95,7 +95,7 @@ class Elements:
 
 
 class Laplacian:
-    """L of some elements over n nodes, factorized for each axis; `held` (n, 3) are unknowns that do not move.
+    """L of some elements over n nodes, factorized for each axis; `held` (n, 3) are the constrained DoFs.
 
     Springs (n,), N/m over two, may stand beside it, and change.
     """
@@ -139,7 +139,7 @@ class Laplacian:
         self.factorizations += 1
 
     def solve(self, force: FloatArray) -> FloatArray:
-        """L⁻¹ `force`, both (n, 3); 0 at held unknowns."""
+        """L⁻¹ `force`, both (n, 3); 0 at constrained DoFs."""
         columns = [self._factors[self._held[:, axis].tobytes()].solve(force[:, axis].copy()) for axis in range(3)]
         return np.stack(columns, axis=1)
 

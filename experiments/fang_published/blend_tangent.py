@@ -18,7 +18,7 @@ from pliant.models.volume import assembly
 from pliant.solvers.linear import BlockPattern, analyze
 
 SHIFT = 1e-6
-"""Share of the diagonal that is added, so that air without a turn of its own is no mechanism."""
+"""Fraction of the diagonal that is added, so that air without a rotation of its own is no mechanism."""
 
 
 class BlendTangent:

@@ -18,7 +18,7 @@ class LocalGlobalInfo:
 
     `residual` is the norm of the remaining forces as a fraction of the largest part of them, `iterations` counts global
     solves, `load_steps` the increments of the load path, `factorizations` matrices; `stage_times` holds seconds by
-    stage. `inverted` counts elements of bodies turned inside out: it may be above 0. `volume_changes` are those of the
+    stage. `inverted` counts inverted elements of bodies: it may be above 0. `volume_changes` are those of the
     bodies relative to rest, one each; `depth` (m) is how deep the deepest vertex stands in something.
 
     `growths` are the real volumes of the actuated chambers over those at rest, `nominal` the ratios asked for, and

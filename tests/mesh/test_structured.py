@@ -54,3 +54,47 @@ def test_bad_arguments_are_named(size, cells, words):
 def test_unknown_element_is_refused():
     with pytest.raises(InputError, match="tet5"):
         box((1, 1, 1), (1, 1, 1), element="tet5")
+
+
+@pytest.mark.parametrize("symmetric", ["x", "y", "yz", "xz", "xyz"])
+@pytest.mark.parametrize("element", ["tet4", "tet10"])
+def test_a_symmetric_split_is_its_own_mirror_image(element, symmetric):
+    counts = (2, 4, 2)
+    mesh = box((1.0, 1.5, 0.5), counts, element=element, symmetric=symmetric)
+    plain = box((1.0, 1.5, 0.5), counts, element=element)
+    corners = (counts[0] + 1) * (counts[1] + 1) * (counts[2] + 1)
+    np.testing.assert_array_equal(mesh.points[:corners], plain.points[:corners])  # the numbering stays
+    assert mesh.cell_volumes() == pytest.approx(plain.cell_volumes())
+    cells = {frozenset(map(tuple, np.round(mesh.points[cell], 9).tolist())) for cell in mesh.cells[:, :4]}
+    assert len(cells) == plain.cell_count
+    for axis in symmetric:
+        index = "xyz".index(axis)
+        flipped = mesh.points.copy()
+        flipped[:, index] = (1.0, 1.5, 0.5)[index] - flipped[:, index]
+        assert {frozenset(map(tuple, np.round(flipped[cell], 9).tolist())) for cell in mesh.cells[:, :4]} == cells
+    triangles = np.sort(mesh.cells[:, [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]]], axis=2).reshape(-1, 3)
+    _, seen = np.unique(triangles, axis=0, return_counts=True)
+    assert seen.max() == 2  # cells conform: every inner triangle belongs to two of them
+    assert (seen == 1).sum() == len(plain.surface().triangles) // (4 if element == "tet10" else 1)
+
+
+def test_every_cube_of_a_symmetric_split_has_six_cells_around_one_diagonal():
+    mesh = box((1, 1, 1), (2, 2, 2), symmetric="yz")
+    for cube in mesh.cells.reshape(-1, 6, 4):
+        common = set.intersection(*(set(cell.tolist()) for cell in cube))
+        a, b = (mesh.points[node] for node in common)
+        assert np.abs(a - b) == pytest.approx([0.5, 0.5, 0.5])
+
+
+def test_hexahedra_need_no_symmetric_split():
+    np.testing.assert_array_equal(
+        box((1, 1, 1), (2, 2, 2), element="hex8", symmetric="y").cells, box((1, 1, 1), (2, 2, 2), element="hex8").cells
+    )
+
+
+@pytest.mark.parametrize(
+    ("symmetric", "words"), [("y", "3 along y"), ("w", "must name axes"), (True, "must name axes")]
+)
+def test_impossible_symmetry_is_refused(symmetric, words):
+    with pytest.raises(InputError, match=words):
+        box((1, 1, 1), (2, 3, 2), symmetric=symmetric)

@@ -30,13 +30,19 @@ from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.mesh import Locator
 from pliant.models.body import Model
 from pliant.models.pieces import Pieces
+from pliant.models.point_map import PointMap
 from pliant.models.volume import Fibre
 
 CUT = Command(by_force=True, amount=0.0, for_good=True)
 _LEAST_LENGTH = 1e-12
 """Smallest length of a segment as a fraction of the cable's: coincident via points still have a finite direction."""
+_LARGEST_BEND = np.radians(15.0)
+"""Bend that one straight piece of a cable may span: its chord is 0.3 % shorter than the arc, and the lever arm of the
+tension is wrong by the sagitta, 3 % of the length of the piece.
+"""
 
 
 @per_second
@@ -164,6 +170,40 @@ class Strand:
 
 
 @dataclass(frozen=True, eq=False)
+class Middles:
+    """The middles of straight pieces inside one volume, as points of its material: the `segments` (s,) of the cable
+    that they belong to, and their `map` in the model of `index`.
+    """
+
+    index: int
+    segments: IntArray
+    map: PointMap
+
+    @classmethod
+    def of(cls, strand: Strand, via: FloatArray, model: Model) -> Middles | None:
+        """Those of a strand in a volume; pieces outside the material, between guides in the air, are straight."""
+        if not getattr(strand.body, "takes_fibres", False):
+            return None
+        inner = strand.own[np.isin(strand.own, strand.order) & np.isin(strand.own + 1, strand.order)]
+        middles = 0.5 * (via[inner] + via[inner + 1])
+        inside = Locator(strand.body.mesh).locate(middles).distance <= 0.0 if len(inner) else np.zeros(0, bool)
+        if not inside.any():
+            return None
+        return cls(strand.index, inner[inside], model.embed(middles[inside], what="middles of a cable"))
+
+    def bends(self, path: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bend of the material along each piece, rad, and its sagitta, m, for the cable's path (k, 3) m.
+
+        An arc of angle θ over a chord c has the sagitta c/2 tan(θ/4).
+        """
+        chords = path[self.segments + 1] - path[self.segments]
+        lengths = np.maximum(np.linalg.norm(chords, axis=1), np.finfo(float).tiny)
+        away = self.map.points(q) - path[self.segments]
+        sagitta = np.linalg.norm(np.cross(away, chords), axis=1) / lengths
+        return 4.0 * np.arctan(2.0 * sagitta / lengths), sagitta
+
+
+@dataclass(frozen=True, eq=False)
 class CableMemory(Memory):
     """Whether the cable has been cut."""
 
@@ -181,6 +221,7 @@ class CableRows(ActuatorRows):
     strands: tuple[Strand, ...]
     key: int
     rest_length: float = 0.0
+    middles: tuple[Middles, ...] = ()
 
     memory_type = CableMemory
     drawn_as: ClassVar[str | None] = "cable"
@@ -195,7 +236,8 @@ class CableRows(ActuatorRows):
         for strand in self.strands:
             index = model_index(models, strand.body)
             strands.append(replace(strand, index=index, pieces=strand.pieces.bound(models[index])))
-        made = replace(self, strands=tuple(strands))
+        middles = (Middles.of(strand, self.fixed, models[strand.index]) for strand in strands)
+        made = replace(self, strands=tuple(strands), middles=tuple(some for some in middles if some is not None))
         return replace(made, rest_length=made.length([model.initial()[0] for model in models]))
 
     @cached_property
@@ -245,6 +287,21 @@ class CableRows(ActuatorRows):
             return self._with_friction(view, H, lengths, units, gap, motor), memory
         law, lower, upper, target = motor
         return Rows.of(H, gap, law, lower=lower, upper=upper, target=target, key=self.key), memory
+
+    def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
+        """A warning where a straight piece of the cable cuts across a bend of the body."""
+        path = self.path(view.q)
+        for some in self.middles:
+            bends, sagitta = some.bends(path, view.q[some.index])
+            worst = int(np.argmax(bends))
+            if bends[worst] > _LARGEST_BEND:
+                text = (
+                    f"a piece of {self.spec.name!r} spans {np.degrees(bends[worst]):.0f}° of bend and runs straight, "
+                    f"{1e3 * sagitta[worst]:.2g} mm off its place in the material: give the cable more via points, one "
+                    f"for every {np.degrees(_LARGEST_BEND):.0f}° or less"
+                )
+                return (text,)
+        return ()
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
         """`scale` λ ∂²L/∂q² of each body at tensions λ (N), without the coupling between bodies."""

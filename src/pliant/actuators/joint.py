@@ -22,6 +22,7 @@ from pliant.constraints.memory import Memory
 from pliant.constraints.rows import RowLaw, Rows, RowView, model_index
 from pliant.core.checks import finite_array, unit_vector
 from pliant.core.errors import InputError
+from pliant.core.lie import perpendicular
 from pliant.core.types import FloatArray
 from pliant.models.body import Model
 from pliant.models.rigid import RigidBody
@@ -148,8 +149,9 @@ class JointRows(ActuatorRows):
         pose = models[indices[0]].initial()[0]
         base = models[indices[1]].initial()[0] if len(indices) > 1 else WORLD
         point = finite_array("point", spec.point, shape=(3,)) if spec.turns else pose[0]
+        axis = base[1:].T @ unit_vector("axis", spec.axis)
         return replace(
-            self, indices=indices, frame=_frame(base[1:].T @ unit_vector("axis", spec.axis)),
+            self, indices=indices, frame=np.stack([axis, *perpendicular(axis)], axis=1),
             local=pose[1:].T @ (point - pose[0]), anchor=base[1:].T @ (point - base[0]), turn=base[1:].T @ pose[1:],
         )  # fmt: skip
 
@@ -220,11 +222,3 @@ def axis_angle(R: FloatArray) -> float:
 def unwrapped(angle: float, before: float) -> float:
     """`angle` plus the whole turns that bring it closest to `before`, rad."""
     return float(angle + 2.0 * np.pi * np.round((before - angle) / (2.0 * np.pi)))
-
-
-def _frame(axis: FloatArray) -> FloatArray:
-    """An orthonormal frame (3, 3) with `axis` as its first column."""
-    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    second = np.cross(axis, helper)
-    second /= np.linalg.norm(second)
-    return np.stack([axis, second, np.cross(axis, second)], axis=1)

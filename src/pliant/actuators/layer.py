@@ -20,6 +20,7 @@ from pliant.constraints.rows import Rows, RowView, Stiffnesses
 from pliant.core.arrays import csr, sum_by
 from pliant.core.checks import positive, unit_vector
 from pliant.core.errors import InputError
+from pliant.core.lie import perpendicular
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh.regions import Region
 from pliant.models.body import Model
@@ -123,8 +124,9 @@ class LayerRows(DriveRow):
         ranked = np.take_along_axis(gradients, order[:, None, :, None], axis=2).reshape(count * points, width, 3)
         _, flat = model.pattern.clique_positions(width * np.arange(len(nodes) + 1), nodes.ravel())
         weight = weights.ravel() / self.spec.thickness
+        tangents = np.stack(perpendicular(unit_vector("normal", self.spec.normal)))
         return replace(
-            self, index=index, nodes=np.ascontiguousarray(nodes, np.int32), g=ranked @ _tangents(self.spec.normal).T,
+            self, index=index, nodes=np.ascontiguousarray(nodes, np.int32), g=ranked @ tangents.T,
             weight=weight, positions=flat.reshape(len(nodes), -1), rest_area=float(weight.sum()),
             block_count=model.pattern.block_count,
         )  # fmt: skip
@@ -199,14 +201,6 @@ class LayerStiffness(GeometricStiffness):
     def add_to(self, matrix: FloatArray) -> None:
         """Add K to the blocks (b, 3, 3) of a volume."""
         self.layer.add_second_derivatives(self.q, -self.push, matrix)
-
-
-def _tangents(normal: Any) -> FloatArray:
-    """Two orthonormal vectors (2, 3) perpendicular to the `normal`, right-handed with it."""
-    n = unit_vector("normal", normal)
-    first = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
-    first /= np.linalg.norm(first)
-    return np.stack([first, np.cross(n, first)])
 
 
 def _cross_matrix(v: FloatArray) -> FloatArray:

@@ -8,15 +8,8 @@ from typing import Annotated
 
 import typer
 
+from pliant.cli import names
 from pliant.cli.errors import EXIT_CODES, Warnings, report_error
-from pliant.cli.names import (
-    complete_bench,
-    complete_demo,
-    complete_experiment,
-    complete_kind,
-    complete_robot,
-    complete_view,
-)
 from pliant.cli.output import Output
 
 app = typer.Typer(
@@ -87,7 +80,7 @@ def warmup(json: Json = None) -> None:
 @app.command()
 def demo(
     name: Annotated[
-        str, typer.Argument(help="Which demo; without it, the list of them.", autocompletion=complete_demo)
+        str, typer.Argument(help="Which demo; without it, the list of them.", autocompletion=names.complete_demo)
     ] = "",
     out: Annotated[Path, typer.Option(help="Folder for the picture, the page and the run.")] = Path("out"),
     no_open: NoOpen = False,
@@ -102,7 +95,9 @@ def demo(
 @app.command()
 def new(
     path: Annotated[Path, typer.Argument(help="File to write, such as scene.py.")],
-    kind: Annotated[str, typer.Option(help="grasp, inverse, chamber or own.", autocompletion=complete_kind)] = "grasp",
+    kind: Annotated[
+        str, typer.Option(help="grasp, inverse, chamber or own.", autocompletion=names.complete_kind)
+    ] = "grasp",
     force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
     json: Json = None,
 ) -> None:
@@ -223,7 +218,7 @@ def mesh(
 @app.command()
 def bench(
     name: Annotated[
-        str, typer.Argument(help="Which benchmark; without it, the list of them.", autocompletion=complete_bench)
+        str, typer.Argument(help="Which benchmark; without it, the list of them.", autocompletion=names.complete_bench)
     ] = "",
     data: Annotated[Path | None, typer.Option(help="Folder with the meshes of the side-by-side comparison.")] = None,
     json: Json = None,
@@ -239,7 +234,7 @@ def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            help="Which published experiment; without it, the list of them.", autocompletion=complete_experiment
+            help="Which published experiment; without it, the list of them.", autocompletion=names.complete_experiment
         ),
     ] = "",
     full: Annotated[bool, typer.Option("--full", help="The published size where that takes longer.")] = False,
@@ -260,7 +255,8 @@ def reduce(
     robot: Annotated[
         str,
         typer.Argument(
-            help="A robot of the zoo (finger, trunk, spine…), or a saved world (.npz).", autocompletion=complete_robot
+            help="A robot of the zoo (finger, trunk, spine…), or a saved world (.npz).",
+            autocompletion=names.complete_robot,
         ),
     ],
     out: Annotated[Path, typer.Option(help="File for the reduced world.")],
@@ -289,7 +285,7 @@ def view(
         typer.Argument(
             help="A robot of the zoo, a saved world or run (.npz), or a SCENE.py.",
             metavar="[ROBOT|FILE]",
-            autocompletion=complete_view,
+            autocompletion=names.complete_view,
         ),
     ] = "finger",
     set_: Settings = None,

@@ -69,15 +69,7 @@ class Warnings:
             self._print(f"{more} more warning{'s' if more > 1 else ''} of the same kind")
         self._counts.clear()
 
-    def _show(
-        self,
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: Any = None,
-        line: Any = None,
-    ) -> None:
+    def _show(self, message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
         kind = _NUMBER.sub("", str(message))
         self._counts[kind] += 1
         if self._counts[kind] == 1:

@@ -13,7 +13,7 @@ from pliant.core.errors import InputError
 
 def show_export(output: Output, source: Path, *, to: Sequence[Path], **options: Any) -> None:
     """Write a saved run to each file of `to`, by its ending."""
-    from pliant.viewer.export import KINDS
+    from pliant.viewer.export import KINDS, checked_kind
 
     if not to:
         output.say("pliant export RUN.npz --to FILE; the ending of FILE says as what")
@@ -22,7 +22,7 @@ def show_export(output: Output, source: Path, *, to: Sequence[Path], **options: 
         output.finish(KINDS)
         return
     for file in to:
-        check_kind(file)
+        checked_kind(file)
         check_folder(file)
     run = saved_run(source)
     for file in to:
@@ -42,13 +42,6 @@ def write_run(run: Any, file: Path, **options: Any) -> Path:
     from pliant.viewer.export import export
 
     return export(run, file, progress=sys.stdout.isatty(), **options)
-
-
-def check_kind(file: Path) -> None:
-    """An error where a run cannot be written to a file of this ending."""
-    from pliant.viewer.export import checked_kind
-
-    checked_kind(file)
 
 
 def saved_run(source: Path) -> Any:

@@ -63,11 +63,8 @@ def meshed_file(source: Path, *, unit: str, size: float | None, element: Any, ke
     if not cad and holds_volume(source):
         if size is not None:
             raise InputError(f"{source} is a volume mesh already; --size is for surfaces and CAD files")
-        return (
-            meshes.load(source, unit=unit).with_element(element)
-            if element != "tet4"
-            else meshes.load(source, unit=unit)
-        )
+        mesh = meshes.load(source, unit=unit)
+        return mesh if element == "tet4" else mesh.with_element(element)
     if size is None:
         raise InputError(f"{source} is to be filled with tetrahedra: give the wanted length of edges, such as --size 3")
     return meshes.tetrahedralize(
@@ -78,7 +75,7 @@ def meshed_file(source: Path, *, unit: str, size: float | None, element: Any, ke
 def report_rows(mesh: Any, report: Any) -> dict[str, str]:
     """The lines of the table."""
     lower, upper = 1e3 * mesh.bounds
-    rows = {
+    return {
         "cells": f"{report.cells} {report.element}, {report.nodes} nodes",
         "size (mm)": " × ".join(f"{length:.4g}" for length in upper - lower),
         "corner (mm)": ", ".join(f"{x:.4g}" for x in lower),
@@ -91,4 +88,3 @@ def report_rows(mesh: Any, report: Any) -> dict[str, str]:
         "inverted": str(report.inverted),
         "boundary": "closed" if report.closed else "open",
     }
-    return rows

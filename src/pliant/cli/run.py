@@ -27,11 +27,12 @@ def show_run(
     view_run: bool,
 ) -> None:
     """Run a scene file, print times and measures, and write the run to `out`, by ending; `until` and `dt` in s."""
-    from pliant.cli.export import check_kind, write_run
+    from pliant.cli.export import write_run
+    from pliant.viewer.export import checked_kind
 
     for file in out:
         check_folder(file)
-        check_kind(file)
+        checked_kind(file)
     values = {name: one_value(name, text) for name, text in split_settings(settings)}
     result = run_scene(SceneFile.read(scene), values, until=until, dt=dt, progress=sys.stdout.isatty())
     files: list[Path] = []

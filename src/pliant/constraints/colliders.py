@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.collision import CollisionSurface, Pose
+from pliant.collision import CollisionSurface, Distance, Pose
 from pliant.collision.solids.surface_distance import SurfaceDistance
 from pliant.constraints.rows import RowView
 from pliant.core.types import FloatArray, IntArray
@@ -77,6 +77,29 @@ class Collider:
     def _moved_facets(self, pose: FloatArray) -> Pose:
         assert self.facets is not None
         return self.facets.at(self.map.points(pose))
+
+    def world_distance(self, view: RowView) -> Callable[[FloatArray], Distance]:
+        """Signed distance of world points (p, 3) m from the solid, with normals and feet in world axes."""
+        q, solid = self.q(view), self.solid
+
+        def distance(points: FloatArray) -> Distance:
+            gap, normal, foot = solid.distance((points - q[0]) @ q[1:])
+            return Distance(gap, normal @ q[1:].T, q[0] + foot @ q[1:].T)
+
+        return distance
+
+    def predicted_motion(self, view: RowView) -> FloatArray | None:
+        """Motion (n, 3) m of the points from their positions in `view` to the end of the step at the velocities of its
+        start; None where the velocities are those of other points. An obstacle is at its end already.
+        """
+        points = self.map.points(self.q(view))
+        if self.index is None:
+            return np.zeros((max(len(points), 1), 3))
+        velocities = self.velocities(view)
+        if velocities.shape != points.shape:
+            return None
+        motion: FloatArray = self.map.points(self.q_start(view)) + view.dt * velocities - points
+        return motion
 
     def depth(self, view: RowView) -> Callable[[FloatArray], FloatArray]:
         """Depth (p,) m of world points (p, 3) m inside the solid, negative outside."""

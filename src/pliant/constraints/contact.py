@@ -34,6 +34,7 @@ from pliant.collision import (
 from pliant.collision.facet_contacts import with_facets
 from pliant.collision.narrow.round_contacts import ROUND, edge_contacts, rim_contacts
 from pliant.collision.penetration import overlap_with_solid, surface_overlap
+from pliant.collision.speculative import MovingSide, on_predicted_motion
 from pliant.constraints.colliders import Collider
 from pliant.constraints.keys import contact_row_keys
 from pliant.constraints.memory import Memory, as_saved
@@ -44,6 +45,9 @@ RECOVERY_SPEED = 0.1
 """Speed at which a penetration is removed, m/s: 1 mm in 10 ms, slow beside the motions of a robot."""
 APPROACH = 1.2
 """Safety factor on the predicted approach of two sides in a step: forces may speed them up."""
+PASSING = 0.01
+"""Fraction of the margin by which a vertex may be below a plane that it slides along, as over the seam of two blocks:
+more than solvers leave of a penetration, less than any step between two surfaces that should be felt."""
 MOST_PAIRS = 1_000_000
 """Most ordered pairs of points for which the relative motion in self-contact is measured; beyond, it is bounded."""
 
@@ -93,7 +97,26 @@ class ContactPair(Constraint):
 
     def detect(self, view: RowView) -> Any:
         """Contacts within the margin at the positions of `view`."""
-        return self.contact_set(view, None if view.memory is None else view.memory.contacts)
+        found = self.contact_set(view, None if view.memory is None else view.memory.contacts)
+        return self._on_predicted_motion(view, found) if view.dt and found.count else found
+
+    def _on_predicted_motion(self, view: RowView, contacts: ContactSet) -> ContactSet:
+        """`contacts` with planes that do not stand across the motion that the velocities predict."""
+        a, b = self.a, self.b
+        if a is b or (b.surface is None and b.solid is None):
+            return contacts
+        motions = [side.predicted_motion(view) for side in (a, b)]
+        if motions[0] is None or motions[1] is None:
+            return contacts
+        radii = a.ball_radii(np.arange(len(motions[0]))) if a.radius else None
+        own = None if a.surface is None else lambda: a.pose(view)
+        first = MovingSide(own, motions[0], radii=radii)
+        if b.surface is not None:
+            second = MovingSide(lambda: b.pose(view), motions[1])
+        else:
+            facets = None if b.facets is None else lambda: b.facets_at(view)
+            second = MovingSide(facets, motions[1], b.world_distance(view))
+        return on_predicted_motion(contacts, first, second, tolerance=PASSING * self.margin, pair=self.pair)
 
     def rows(self, view: RowView, found: Any) -> tuple[Rows, Any]:
         """Normal rows of the contacts `found`, with two tangential ones each where there is friction."""

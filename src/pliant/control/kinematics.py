@@ -103,17 +103,9 @@ def point_compliance(
     return 0.5 * (reduced + reduced.T)
 
 
-def point_stiffness(
-    world: World,
-    state: State,
-    body: Any,
-    point: Any,
-    *,
-    controls: Mapping[Any, Any] | None = None,
-    dt: float | None = None,
-) -> FloatArray:
-    """Stiffness at a point, (3, 3), N/m: the inverse of `point_compliance`."""
-    return np.asarray(np.linalg.inv(point_compliance(world, state, body, point, controls=controls, dt=dt)), np.float64)
+def point_stiffness(world: World, state: State, body: Any, point: Any, **options: Any) -> FloatArray:
+    """Stiffness at a point, (3, 3), N/m: the inverse of `point_compliance`, whose `options` it takes."""
+    return np.asarray(np.linalg.inv(point_compliance(world, state, body, point, **options)), np.float64)
 
 
 def reachable_set(

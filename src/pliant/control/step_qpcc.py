@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +15,7 @@ from pliant.actuators.limits import largest_change
 from pliant.constraints.rows import forces_of
 from pliant.control.qpcc_kernels import fill_problem, sort_rows
 from pliant.core.arrays import frozen
-from pliant.core.errors import InputError
+from pliant.core.errors import ConvergenceError, InputError, PliantWarning
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.solvers.contact import MixedProblem
 from pliant.solvers.contact.blocks import NO_BLOCKS, equilibrating_scale
@@ -187,7 +189,8 @@ class StepQpcc:
         x = np.minimum(np.maximum(x, qpcc.x_lower), qpcc.x_upper)
         if not self.cones:
             pressed = np.maximum(self.last[contacts] - self.lam[contacts], 0.0)
-            result = solve_qpcc(qpcc, warm=x, pressed=pressed, globalize=self.session.inverse.globalize)
+            globalize = self.session.inverse.globalize
+            result = _best(lambda: solve_qpcc(qpcc, warm=x, pressed=pressed, globalize=globalize))
             return result.x, result.y, result
         if self.session.inverse.globalize:
             raise InputError(
@@ -196,7 +199,7 @@ class StepQpcc:
             )
         padded, rows = _padded(qpcc, self.singles)
         friction = np.concatenate([np.zeros(self.singles), self.problem.mu[contacts[self.singles :: 3]]])
-        result = solve_frictional(padded, friction, warm=x)
+        result = _best(lambda: solve_frictional(padded, friction, warm=x))
         return result.x, result.y[rows], result
 
     def reached(self, lam: FloatArray, moved: FloatArray) -> Reached:
@@ -204,6 +207,22 @@ class StepQpcc:
         rows = self.actuator_rows
         delta = self.problem.delta_free[rows] + self.problem.W[rows] @ lam + self.B[rows] @ moved
         return Reached(np.concatenate([lam[rows], moved]), self.x_limits, delta, self.limits)
+
+
+def _best(search: Callable[[], QpccResult]) -> QpccResult:
+    """What `search` finds, or with a warning the best point it met where it ended outside limits."""
+    try:
+        return search()
+    except ConvergenceError as error:
+        if not isinstance(error.result, QpccResult):
+            raise
+        warnings.warn(
+            "no actuation inside all limits was found for a step of the inverse within its budget; the one that "
+            "violates them least is used: read info.inverse.result, loosen the limits or move the targets",
+            PliantWarning,
+            stacklevel=2,
+        )
+        return error.result
 
 
 def _near(x: FloatArray, bound: FloatArray) -> Any:

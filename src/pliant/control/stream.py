@@ -41,7 +41,7 @@ _EARLY = 1e-9
 
 
 class Sink(Protocol):
-    """Where lines go."""
+    """A receiver of lines."""
 
     def begin(self, names: Sequence[str]) -> None:
         """Receive the names of the actuators before the first line."""
@@ -145,7 +145,7 @@ class Streamer:
     actuators
         Those whose displacement and force are sent, in this order: actuators of the world, or `pl.MovedSupport`.
     rate
-        Most lines per second, Hz; steps in between are left out. None sends every step.
+        Largest rate of lines, Hz; steps in between are skipped. None sends every step.
     pace
         A `Clock` that delays each line to its simulated time since the first one; None sends lines at once. Steps that
         take longer than their dt are late, and `late` counts them.
@@ -182,7 +182,7 @@ class Streamer:
         """Lines sent after their time."""
 
     def __call__(self, state: State, info: StepInfo) -> None:
-        """Send the step that ended in `state`, unless the last line is less than a period ago."""
+        """Send the step that ended in `state`, unless the last line was sent less than a period ago."""
         at = state.time if self._live is None else self._elapsed(self._live)
         if self.is_due(at):
             self.put(at, [self._read(actuator, state, info) for actuator in self._actuators])
@@ -294,7 +294,7 @@ def replay(
 ) -> int:
     """Send a recorded stream again, at its own speed or `speed` times that, and return the number of lines.
 
-    `rate` is the most lines in a second of the stream's time, Hz. `clock` paces it, by default that of the system.
+    `rate` is the largest rate of lines in the time of the stream, Hz. `clock` paces it, by default the system's.
     """
     stream = source if isinstance(source, Recorded) else read(source)
     factor = positive("speed", speed)

@@ -42,12 +42,8 @@ def balls_in_a_box(
     pairs, walls = _Pairs(n, radius), _Walls(n, radius, box)
     bounce = restitution or Restitution(0.95)
     down = np.tile([0.0, 0.0, mass * gravity], n)
-    shared: dict[str, Any] = {
-        "alpha": alpha,
-        "restitution": bounce,
-        "moved": pairs.moved,
-        "search_distance": 2.0 * radius,
-    }
+    shared: dict[str, Any] = {"alpha": alpha, "restitution": bounce, "moved": pairs.moved}
+    shared["search_distance"] = 2.0 * radius
     return HybridSystem(
         q0=centers.ravel(),
         v0=rng.uniform(-speed, speed, 3 * n),

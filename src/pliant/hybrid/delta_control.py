@@ -74,12 +74,8 @@ def soft_touch(
         if not 0.0 <= kp <= bound * (1.0 + 1e-9):
             raise InputError(f"the position gain {kp:g} N/m at {t:g} s is outside [0, kd²] = [0, {bound:g}] N/m")
         kps, kds = np.array([kp, 0.25 * bound, 0.25 * bound]), np.full(3, damping)
-        wanted, speed, push = (
-            start + np.array([r, 0.0, 0.0]),
-            np.array([dr, 0.0, 0.0]),
-            np.array([mass * ddr, 0.0, 0.0]),
-        )
-        force = kps * (wanted - y) + kds * (speed - rate) + push
+        ahead, speed, push = (np.array([x, 0.0, 0.0]) for x in (r, dr, mass * ddr))
+        force = kps * (start + ahead - y) + kds * (speed - rate) + push
         J = arms.jacobian(theta, y)
         torque = J.T @ force + arms.gravity_torque(theta, y, jacobian=J)
         return torque, Measured(y, rate, force)

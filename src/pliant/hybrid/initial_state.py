@@ -26,11 +26,8 @@ def initial_discrete(equations: Equations, q: FloatArray) -> Discrete:
     for index, constraint in enumerate(system.constraints):
         rows = slice(equations.first[index], equations.first[index + 1])
         machine = owned.get(constraint.name)
-        closed = (
-            isinstance(constraint, Joint)
-            if machine is None
-            else constraint.name in machine.active.get(machine.initial, ())
-        )
+        active = () if machine is None else machine.active.get(machine.initial, ())
+        closed = isinstance(constraint, Joint) if machine is None else constraint.name in active
         modes[rows] = Mode.CONTACT if closed else Mode.FREE
         if closed and isinstance(constraint, Joint) and constraint.relative:
             offsets[rows] = equations.gaps(q, index)

@@ -13,6 +13,7 @@ from its equations. Here p is near 1.25, the zeros and poles of both compensator
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ def ball_maze(
     transitions = []
     for k, radius in enumerate(radii):
         joints += _ring(k + 1, float(radius), ball_radius, alpha)
-        touch = _touch(float(radius) + ball_radius)
+        touch = partial(_gap, float(radius) + ball_radius)
         transitions.append(Transition(2 * k, 2 * k + 1, touch, name=f"touches ring {k + 1}"))
         transitions.append(Transition(2 * k + 1, 2 * k + 2, _gate(k % 2 == 0), name=f"falls through gate {k + 1}"))
     active = {2 * k + 1: (f"ring {k + 1}", f"roll {k + 1}") for k in range(count)}
@@ -90,11 +91,8 @@ def _ring(ring_index: int, radius: float, ball: float, alpha: tuple[float, float
         nx, ny = x / rho, y / rho
         tangential = ny * v[1] - nx * v[2]
         zero = 0.0 * x
-        return (
-            np.array([rho - radius_sum]),
-            np.array([[zero, nx, ny, zero]]),
-            np.array([tangential * tangential / rho]),
-        )
+        curve = np.array([tangential * tangential / rho])
+        return np.array([rho - radius_sum]), np.array([[zero, nx, ny, zero]]), curve
 
     def roll(q: Any, v: Any) -> tuple[Any, Any, Any]:
         x, y = q[1], q[2]
@@ -118,8 +116,8 @@ def _ring(ring_index: int, radius: float, ball: float, alpha: tuple[float, float
     ]
 
 
-def _touch(radius_sum: float) -> Any:
-    return lambda t, q, v, lam: float(np.hypot(q[1], q[2]) - radius_sum)
+def _gap(radius_sum: float, t: float, q: Any, v: Any, lam: Any) -> float:
+    return float(np.hypot(q[1], q[2]) - radius_sum)
 
 
 def _gate(outward: bool) -> Any:
@@ -153,9 +151,7 @@ def maze_controller(
     `beyond` (rad) past the next gate, forth to a quarter turn and back to the start.
     """
     (a1, b1, k1), (a2, b2, k2) = ball_lead, maze_lead
-
-    def reference(t: float) -> float:
-        return maze_reference(t, begin=begin, interval=interval, rate=rate, beyond=beyond)
+    reference = partial(maze_reference, begin=begin, interval=interval, rate=rate, beyond=beyond)
 
     def rates(t: float, x: FloatArray, q: FloatArray, v: FloatArray) -> FloatArray:
         return np.array([q[1] - b1 * x[0], q[0] - reference(t) - b2 * x[1]])

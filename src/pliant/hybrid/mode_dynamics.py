@@ -42,15 +42,8 @@ class ModeDynamics:
         self.alpha0, self.alpha1, self.alpha2 = np.ascontiguousarray(equations.alpha[self.rows].T)
         offsets = discrete.offsets[self.rows]
         self.offsets = offsets if offsets.any() else None
-        self._odd = [
-            group
-            for group in self.active_rows
-            if isinstance(group.constraint, Contact) and group.constraint.odd is not None
-        ]
-        self._rubbing = [
-            group for group in self.active_rows
-            if isinstance(group.constraint, Contact) and group.constraint.friction is not None
-        ]  # fmt: skip
+        self._odd = [group for group in self.active_rows if getattr(group.constraint, "odd", None) is not None]
+        self._rubbing = [group for group in self.active_rows if getattr(group.constraint, "friction", None) is not None]
         grips = [discrete.grips[group.rows] for group in self._rubbing]
         self._slipping = [np.flatnonzero(grip == Grip.SLIP) for grip in grips]
         self._stuck = [np.flatnonzero(grip == Grip.STICK) for grip in grips]

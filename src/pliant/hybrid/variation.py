@@ -250,7 +250,9 @@ def guard_gradient(flow: Flow, t: float, y: FloatArray, event: Event) -> tuple[F
 def _numerical_gradient(flow: Flow, t: float, y: FloatArray, event: Event) -> tuple[FloatArray, float]:
     dynamics, size = flow.dynamics, len(y)
     equations = dynamics.equations
-    guards = Guards(equations, dynamics, [None] * len(equations.system.constraints), _gaps(equations, y[: flow.n]))
+    count = len(equations.system.constraints)
+    gaps = np.concatenate([equations.gaps(y[: flow.n], index) for index in range(count)])
+    guards = Guards(equations, dynamics, [None] * count, gaps)
     index = guards.gap_count + next(k for k, guard in enumerate(guards.others) if _is(guard, event, equations))
 
     def value(z: FloatArray) -> FloatArray:
@@ -269,11 +271,6 @@ def _is(guard: Guard, event: Event, equations: Equations) -> bool:
         return (guard.row, guard.cause.value) == (event.row, event.cause)
     machine = equations.system.machines[guard.machine]
     return (machine.name, machine.transitions[guard.transition].target) == (event.name, event.target)
-
-
-def _gaps(equations: Equations, q: FloatArray) -> FloatArray:
-    parts = [equations.gaps(q, index) for index in range(len(equations.system.constraints))]
-    return np.concatenate(parts)
 
 
 def _row(equations: Equations, row: int, q: Any, v: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.core.checks import finite_number, positive, positive_count
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import regions
 from pliant.mesh.regions import Region
 from pliant.models.beam.section import Section
@@ -89,13 +89,18 @@ def swept_surface(
 
 def _closed_triangles(around: int, stations: int) -> IntArray:
     """Triangles of a closed surface: `stations` rings of `around` points, then the centres of both ends."""
-    index = np.arange(stations * around).reshape(stations, around)
+    first, count = np.arange(around), stations * around
+    last = first + count - around
+    caps = [
+        np.stack([np.full(around, count), np.roll(first, -1), first], axis=1),
+        np.stack([np.full(around, count + 1), last, np.roll(last, -1)], axis=1),
+    ]
+    return np.concatenate([ring_triangles(stations, around), *caps])
+
+
+def ring_triangles(count: int, around: int) -> IndexArray:
+    """Triangles (t, 3) between `count` consecutive closed rings of `around` points each, indexed ring by ring."""
+    index = np.arange(count * around).reshape(count, around)
     a, b = index[:-1], np.roll(index[:-1], -1, axis=1)
     c, d = np.roll(index[1:], -1, axis=1), index[1:]
-    sides = [np.stack(t, axis=-1).reshape(-1, 3) for t in ((a, b, c), (a, c, d))]
-    first, last = index[0], index[-1]
-    caps = [
-        np.stack([np.full(around, stations * around), np.roll(first, -1), first], axis=1),
-        np.stack([np.full(around, stations * around + 1), last, np.roll(last, -1)], axis=1),
-    ]
-    return np.concatenate([*sides, *caps])
+    return np.concatenate([np.stack(t, axis=-1).reshape(-1, 3) for t in ((a, b, c), (a, c, d))])

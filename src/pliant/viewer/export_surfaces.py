@@ -12,11 +12,12 @@ from pliant.collision import Plane
 from pliant.core.checks import positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
+from pliant.models.slender import ring_triangles
 from pliant.record import Run
 from pliant.viewer.arrows import arrow_surfaces
 from pliant.viewer.contents import DISPLACEMENT, PLAIN, STRESS, SceneContents
 from pliant.viewer.palette import TINTS
-from pliant.viewer.shapes import balls, ring_triangles, shape_triangles
+from pliant.viewer.shapes import balls, shape_triangles
 from pliant.viewer.surfaces import SurfaceFrames
 
 COLORS: dict[str, str] = {"plain": PLAIN, "displacement": DISPLACEMENT, "stress": STRESS}

@@ -38,7 +38,9 @@ def world_frame(state: State, info: StepInfo | None, tip: FloatArray | None = No
     world = state.world
     obstacles = tuple(obstacle.pose(state.time) for obstacle in world.obstacles)
     if info is None or info.assembly is None or info.lam is None:
-        return Frame(state.time, state.q, obstacles, *_still(world.constraints), tip=tip)
+        drawn = [getattr(constraint, "drawn_as", None) for constraint in world.constraints]
+        cables, chambers = (np.zeros(drawn.count(kind)) for kind in ("cable", "chamber"))
+        return Frame(state.time, state.q, obstacles, cables, chambers, tip=tip)
     delta, lam = info.delta, info.lam
     readings, points, forces = [], [], []
     tensions: list[float] = []
@@ -62,13 +64,6 @@ def world_frame(state: State, info: StepInfo | None, tip: FloatArray | None = No
     return Frame(
         state.time, state.q, obstacles, np.array(tensions), np.array(pressures), arrows, tip, tuple(readings)
     )  # fmt: skip
-
-
-def _still(constraints: Any) -> tuple[FloatArray, FloatArray]:
-    """Zero tensions and pressures, before the first step."""
-    drawn = [getattr(constraint, "drawn_as", None) for constraint in constraints]
-    cables, chambers = (np.zeros(drawn.count(kind)) for kind in ("cable", "chamber"))
-    return cables, chambers
 
 
 def _contacts(pair: Any, info: StepInfo) -> tuple[str, Any]:

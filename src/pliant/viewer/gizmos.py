@@ -27,29 +27,19 @@ class Gizmos:
         self.target: Any = None
         self._tip: Any = None
         self._start = None if tip is None else np.asarray(tip, float)
+
+        def gizmo(name: str, scale: float, position: FloatArray, **options: Any) -> Any:
+            fixed: dict[str, Any] = {"disable_rotations": True, "depth_test": False, **options}
+            return driver.guard_gizmo(scene.add_transform_controls(name, scale=scale, position=position, **fixed))
+
         if tip is not None:
-            self.target = driver.guard_gizmo(
-                scene.add_transform_controls(
-                    "/target", scale=0.11 * size, disable_rotations=True, depth_test=False, position=tip, visible=False
-                )
-            )
+            self.target = gizmo("/target", 0.11 * size, tip, visible=False)
             points, triangles = ball(np.zeros(3), 0.011 * size)
             scene.add_mesh_simple("/target/point", points, triangles, color=_TARGET, opacity=0.8, cast_shadow=False)
             self._tip = scene.add_mesh_simple(
                 "/tip", 0.75 * points, triangles, color=_TIP, position=tip, visible=False, cast_shadow=False
             )
-        self.obstacles = [
-            driver.guard_gizmo(
-                scene.add_transform_controls(
-                    f"/drag/{handle.index} {handle.name}",
-                    scale=0.09 * size,
-                    disable_rotations=True,
-                    depth_test=False,
-                    position=handle.center,
-                )
-            )
-            for handle in handles
-        ]
+        self.obstacles = [gizmo(f"/drag/{h.index} {h.name}", 0.09 * size, h.center) for h in handles]
 
     def aim(self, shown: bool, tip: FloatArray | None = None) -> None:
         """Show or hide the target, at `tip` (3,) m where that is given."""

@@ -21,10 +21,11 @@ from pliant.hybrid import (
 )
 from pliant.models.rigid import Obstacle
 from pliant.models.rigid.inertia import box_triangles
+from pliant.models.slender import ring_triangles
 from pliant.viewer.hybrid_subject import HybridSubject, Part, Picture
 from pliant.viewer.inputs import scalar
 from pliant.viewer.palette import TINTS
-from pliant.viewer.shapes import Triangles, ball, revolve, ring_triangles
+from pliant.viewer.shapes import Triangles, ball, revolve
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand
 
 _BLUE, _ORANGE, _GREEN, _GREY, _DARK = TINTS[0], TINTS[1], TINTS[2], "#a8afba", "#5d6673"

@@ -45,11 +45,11 @@ class Properties:
             label = f"Young's modulus of {name} (kPa)" if young else f"stiffness of {name} (×)"
             step = float(f"{value / 100.0:.1g}")
             self.stiffness.append(driver.guard(gui.add_slider(label, _round(low), _round(high), step, _round(value))))
-        for name, pair in zip(pair_names(world), world.source.pairs, strict=True):
+        for pair in world.source.pairs:
+            name = pair.a.name if pair.a is pair.b else f"{pair.a.name} – {pair.b.name}"
             high = max(_LARGEST_FRICTION, pair.friction)
-            self.friction.append(
-                driver.guard(gui.add_slider(f"friction {name}", 0.0, high, 0.05, float(pair.friction)))
-            )
+            slider = gui.add_slider(f"friction {name}", 0.0, high, 0.05, float(pair.friction))
+            self.friction.append(driver.guard(slider))
         if self.stiffness or self.friction:
             self.button = driver.press(gui.add_button("Apply, and start over", icon="refresh"), lambda _: self.apply())
 
@@ -80,11 +80,6 @@ def materials_of(world: World) -> list[tuple[str, Material]]:
             for _, material in thing.inclusions:
                 listed.setdefault(id(material), (f"{thing.name}, other part", material))
     return list(listed.values())
-
-
-def pair_names(world: World) -> list[str]:
-    """Names of the contact pairs."""
-    return [p.a.name if p.a is p.b else f"{p.a.name} – {p.b.name}" for p in world.source.pairs]
 
 
 def stiffened(material: Material, factor: float) -> Material:

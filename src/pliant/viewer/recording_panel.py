@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tempfile
 import time
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -126,8 +127,7 @@ class RecordingPanel:
         if self.run is None or client is None:
             return
         try:
-            with tempfile.TemporaryDirectory() as folder:
-                content = self.run.save(Path(folder) / "run.npz").read_bytes()
+            content = file_bytes(self.run.save)
         except PliantError as error:
             client.add_notification("The run cannot be saved", str(error), color="red")
             return
@@ -153,6 +153,14 @@ class RecordingPanel:
         client.send_file_download(
             f"{file_name(self._viewer.subject.name)}.png", png_bytes(picture), save_immediately=True
         )
+
+
+def file_bytes(save: Callable[[Path], Any]) -> bytes:
+    """What `save(path)` writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file.npz"
+        save(path)
+        return path.read_bytes()
 
 
 def file_name(name: str) -> str:

@@ -193,16 +193,9 @@ class SceneView:
         scene, size = self._server.scene, self.framing.size
         spacing, floor = grid_spacing(self.framing.lower, self.framing.upper), self._floor()
         width = spacing * 2.0 * np.ceil(1.5 * size / spacing)
-        scene.add_grid(
-            "/floor",
-            width,
-            width,
-            cell_size=spacing,
-            section_size=5.0 * spacing,
-            cell_color=(214, 218, 224),
-            section_color=(182, 188, 198),
-            position=(*np.round(self.framing.center[:2] / spacing) * spacing, floor + 1e-3 * size),
-        )
+        position = (*np.round(self.framing.center[:2] / spacing) * spacing, floor + 1e-3 * size)
+        look = {"cell_color": (214, 218, 224), "section_color": (182, 188, 198), "position": position}
+        scene.add_grid("/floor", width, width, cell_size=spacing, section_size=5.0 * spacing, **look)
 
 
 class _Skin:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from pliant.collision import Capsule, Cylinder, Pipe, Plane, Sphere, Tubes
+from pliant.core.lie import perpendicular
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.rigid.body import Shape
+from pliant.models.slender import ring_triangles
 
 Triangles = tuple[FloatArray, IndexArray]
 """Points (n, 3) m and triangles (t, 3)."""
@@ -54,7 +56,7 @@ def ball(center: FloatArray, radius: float) -> Triangles:
 
 def plate(point: FloatArray, normal: FloatArray, half_width: float) -> Triangles:
     """A square through `point` (3,) m across `normal` (3,), of this `half_width` m."""
-    first, second = across(normal)
+    first, second = perpendicular(normal)
     corners = point + half_width * np.array([s * first + t * second for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
     return corners, np.array([[0, 1, 2], [0, 2, 3]])
 
@@ -63,26 +65,11 @@ def revolve(profile: FloatArray, start: FloatArray, axis: FloatArray, *, around:
     """The surface that `profile` (k, 2), radius and height in m, sweeps about `axis` (3,), a unit vector from `start`
     (3,) m, with `around` points round it. Outward if the profile rises along the axis.
     """
-    first, second = across(axis)
+    first, second = perpendicular(axis)
     angle = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
     rays = np.cos(angle)[:, None] * first + np.sin(angle)[:, None] * second
     points = start + profile[:, :1, None] * rays + profile[:, 1:, None] * axis
     return points.reshape(-1, 3), ring_triangles(len(profile), around)
-
-
-def ring_triangles(count: int, around: int) -> IndexArray:
-    """Triangles (t, 3) between `count` consecutive closed rings of `around` points each, indexed ring by ring."""
-    index = np.arange(count * around).reshape(count, around)
-    a, b = index[:-1], np.roll(index[:-1], -1, axis=1)
-    c, d = np.roll(index[1:], -1, axis=1), index[1:]
-    return np.concatenate([np.stack(t, axis=-1).reshape(-1, 3) for t in ((a, b, c), (a, c, d))])
-
-
-def across(axis: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Two unit vectors (3,) that make a right-handed frame with `axis` (3,), a unit vector."""
-    first = np.cross(np.eye(3)[int(np.argmin(np.abs(axis)))], axis)
-    first = np.asarray(first / np.linalg.norm(first), np.float64)
-    return first, np.asarray(np.cross(axis, first), np.float64)
 
 
 def _inside(start: FloatArray, end: FloatArray, radius: float) -> Triangles:

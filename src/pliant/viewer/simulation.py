@@ -165,7 +165,6 @@ class LiveSimulation(Viewer):
             self._strip = gui.add_html("")
         self.recording_panel = RecordingPanel(self, driver, order=_KEEP)
         self.inputs: Any = None
-        self.appearance: Appearance
         self._parts: list[Any] = []
 
     def _install(self, subject: Subject) -> None:
@@ -251,7 +250,9 @@ class LiveSimulation(Viewer):
     def _step_on(self) -> None:
         while True:
             with self._wake:
-                self._wake.wait_for(lambda: self.closed or self._has_work())
+                self._wake.wait_for(
+                    lambda: self.closed or (self.subject is not None and (self._playing or self._steps or self._reset))
+                )
                 if self.closed:
                     return
                 again, self._reset = self._reset, False
@@ -271,9 +272,6 @@ class LiveSimulation(Viewer):
                 self._sleep_until(self._due)
             else:
                 self.ask()
-
-    def _has_work(self) -> bool:
-        return self.subject is not None and (self._playing or self._steps > 0 or self._reset)
 
     def _restart(self) -> None:
         self.recording_panel.stop()
@@ -336,19 +334,18 @@ class LiveSimulation(Viewer):
             return [("replay", f"{frame.time:.2f} s")]
         rows = [("time", f"{frame.time:.2f} s")] if subject.timed else []
         if self._pace.count:
-            rows.append(("step" if subject.timed else "shape found in", _seconds_text(self._pace.step_seconds)))
+            seconds = self._pace.step_seconds
+            text = f"{1e3 * seconds:.2f} ms" if seconds < 1.0 else f"{seconds:.2f} s"
+            rows.append(("step" if subject.timed else "shape found in", text))
         if self._playing and subject.timed and self._pace.count > 1:
-            rows.append((_FACTOR, self._factor_text()))
+            slow = "" if self._keeps_up else f", slower than the {self._speed:g}× asked for"
+            rows.append((_FACTOR, f"{self._pace.factor:.2f}×{slow}"))
         if frame.tip is not None:
             rows.append(("tip", ", ".join(f"{1e3 * x:.1f}" for x in frame.tip) + " mm"))
             if self.driver.value(self.mode) == TARGET:
                 away = float(np.linalg.norm(self._gizmos.aimed - frame.tip))
                 rows.append(("tip to target", f"{1e3 * away:.2f} mm"))
         return rows
-
-    def _factor_text(self) -> str:
-        text = f"{self._pace.factor:.2f}×"
-        return text if self._keeps_up else f"{text}, slower than the {self._speed:g}× asked for"
 
     @property
     def _speed(self) -> float:
@@ -358,7 +355,3 @@ class LiveSimulation(Viewer):
     @property
     def _keeps_up(self) -> bool:
         return self._pace.factor > 0.93 * self._speed
-
-
-def _seconds_text(seconds: float) -> str:
-    return f"{1e3 * seconds:.2f} ms" if seconds < 1.0 else f"{seconds:.2f} s"

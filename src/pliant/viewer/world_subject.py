@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +23,7 @@ from pliant.viewer.dragging import DraggedMotion, center_of, draggable, with_mot
 from pliant.viewer.frame import Frame, world_frame
 from pliant.viewer.inputs import Range, scalar, world_ranges
 from pliant.viewer.properties import rebuilt
+from pliant.viewer.recording_panel import file_bytes
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand, Handle
 from pliant.world import State, World
 
@@ -209,7 +208,7 @@ class WorldSubject:
 
     def state_file(self) -> tuple[str, bytes]:
         """The present state as `State.save` writes it."""
-        return f"{self.name}-state.npz", _written(self.state.save)
+        return f"{self.name}-state.npz", file_bytes(self.state.save)
 
     def rebuilt(self, stiffness: Sequence[float], friction: Sequence[float]) -> WorldSubject:
         """The same with other moduli (times `stiffness`) and `friction`, from the start."""
@@ -294,11 +293,3 @@ def _volume_range(r: Range) -> Range:
         return r
     whole = scalar(r.handle, "× volume", 1.0, (LEAST_RATIO, LARGEST_RATIO, 1.0), VolumeRatio)
     return replace(whole, stride=STRIDE)
-
-
-def _written(save: Any) -> bytes:
-    """What `save(path)` writes."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "file.npz"
-        save(path)
-        return path.read_bytes()

@@ -147,3 +147,40 @@ def test_bad_friction_is_named(frictional):
         pl.solvers.qpcc(**arrays, mu=-0.1)
     with pytest.raises(pl.InputError, match=r"mu must be a number or have shape \(1,\)"):
         pl.solvers.qpcc(**arrays, mu=[0.1, 0.2])
+
+
+@pytest.mark.parametrize("limit", [2, 20])
+@pytest.mark.parametrize("mu", [0.5, 1e6])
+def test_maximum_iterations_bounds_qps_and_forward_solves(mu: float, limit: int) -> None:
+    rng = np.random.default_rng(1)
+    H = rng.normal(size=(51, 20))
+    W = H @ H.T
+    arrays = {
+        "W_ea": rng.normal(size=(1, 3)), "W_aa": W[:3, :3], "W_ac": W[:3, 3:], "W_cc": W[3:, 3:],
+        "W_ec": rng.normal(size=(1, 48)), "delta_e": [1.0], "delta_c": H[3:] @ rng.normal(size=20),
+    }  # fmt: skip
+    counted = 0
+
+    def counting(*args, **options):
+        nonlocal counted
+        try:
+            result = solve(*args, **options)
+        except pl.errors.ConvergenceError as error:
+            counted += error.result.iterations
+            raise
+        counted += result.iterations
+        return result
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pliant.solvers.inverse.friction.solve", counting)
+        result = pl.solvers.qpcc(**arrays, mu=mu, maximum_iterations=limit)
+    assert result.iterations <= limit
+    assert counted <= 40 * limit + 60
+    assert result.residual <= 1e-7
+
+
+def test_a_limit_of_time_ends_the_search() -> None:
+    arrays = {"W_ea": [[1.0]], "W_aa": [[1.0]], "W_ac": [[1.0, 0.2, 0.0]], "W_cc": np.eye(3), "W_ec": [[0.5, 0.1, 0.0]]}
+    result = pl.solvers.qpcc(**arrays, delta_e=[1.0], delta_c=[-0.1, 0.0, 0.0], mu=MU, seconds=1e-9)
+    assert result.status is QpccStatus.LIMIT
+    assert result.residual <= 1e-8

@@ -7,6 +7,7 @@ import pytest
 
 import pliant as pl
 from pliant.solvers.inverse import QpccProblem, QpccStatus, compliance_problem, solve_qpcc
+from pliant.solvers.inverse.branch_and_bound import Branched
 
 TOUCH = 1e-7
 
@@ -302,3 +303,31 @@ def test_bad_input_is_named(change, message):
 def test_an_unsymmetric_compliance_is_named():
     with pytest.raises(pl.InputError, match=r"W_cc must be symmetric, but \[0, 1\] is 0.5"):
         QpccProblem.of(E_a=[[1.0]], E_c=[[0.0, 0.0]], e=[1.0], C_a=[[1.0], [1.0]], W_cc=[[1, 0.5], [0, 1]], c=[0, 0])
+
+
+def test_a_search_for_a_feasible_piece_that_is_cut_short_hands_back_the_least_violation(monkeypatch) -> None:
+    """Thirty redundant contacts and displacement limits that contradict them."""
+    rng = np.random.default_rng(0)
+    H, A = rng.normal(size=(30, 4)), rng.normal(size=(2, 4))
+    W = np.vstack([A, H]) @ np.vstack([A, H]).T
+    arrays = {
+        "W_ea": rng.normal(size=(2, 2)), "W_aa": W[:2, :2], "W_ac": W[:2, 2:], "W_cc": W[2:, 2:],
+        "W_ec": rng.normal(size=(2, 30)), "delta_e": [1.0, 1.0], "delta_c": H @ np.ones(4),
+        "displacement_lower": 50.0, "displacement_upper": 50.1, "force_lower": -1.0, "force_upper": 1.0,
+    }  # fmt: skip
+    with pytest.raises(pl.errors.InfeasibleError):
+        pl.solvers.qpcc(**arrays)
+    nodes = []
+
+    def undecided(*args, node_limit, **options):
+        nodes.append(node_limit)
+        return Branched(None, -np.inf, complete=False, nodes=node_limit)
+
+    monkeypatch.setattr("pliant.solvers.inverse.start.branch", undecided)
+    with pytest.raises(pl.errors.ConvergenceError, match="maximum_iterations") as caught:
+        pl.solvers.qpcc(**arrays, maximum_iterations=50)
+    assert 1 <= nodes[0] < 50
+    best = caught.value.result
+    assert best.status is QpccStatus.LIMIT
+    assert best.residual > 1e-3
+    assert np.abs(np.minimum(best.y, best.w)).max() <= 1e-9

@@ -218,6 +218,44 @@ def facing_direction(
 
 
 @inline
+def is_nearest_around(
+    x: FloatArray,
+    p: int,
+    y: FloatArray,
+    facets: FloatArray,
+    triangles: IntArray,
+    triangle_edges: IntArray,
+    edge_triangles: IntArray,
+    around_start: IntArray,
+    around: IntArray,
+    face: int,
+    v: float,
+    w: float,
+    squared: float,
+) -> bool:
+    """Whether x[p] is in front of no triangle around the edge or corner (v, w) of `face` that is nearer than that,
+    `squared` (m²): else the pseudonormal there does not tell the side of x[p].
+    """
+    if v > 0.0 and w > 0.0 and v + w < 1.0:
+        return True
+    corner = _corner_at(v, w)
+    edge = triangle_edges[face, 0 if w == 0.0 else (2 if v == 0.0 else 1)]
+    first, last = 0, 2
+    if corner >= 0:
+        first, last = around_start[triangles[face, corner]], around_start[triangles[face, corner] + 1]
+    for k in range(first, last):
+        t = around[k] if corner >= 0 else edge_triangles[edge, k]
+        if t >= 0:
+            _, _, other = triangle_weights(x, p, y, triangles[t, 0], triangles[t, 1], triangles[t, 2])
+            i = triangles[t, 0]
+            d0, d1, d2 = x[p, 0] - y[i, 0], x[p, 1] - y[i, 1], x[p, 2] - y[i, 2]
+            height = dot(facets[t, 0], facets[t, 1], facets[t, 2], d0, d1, d2)
+            if other < (1.0 - 1e-9) * squared and height > _TOUCHING * np.sqrt(squared):
+                return False
+    return True
+
+
+@inline
 def _border_normal(
     y: FloatArray,
     facets: FloatArray,

@@ -23,7 +23,12 @@ from pliant.collision.filters import (
     vertex_faces,
     vertex_opposes,
 )
-from pliant.collision.narrow.pseudonormal import Sides, distance_to_all, facing_direction
+from pliant.collision.narrow.pseudonormal import (
+    Sides,
+    distance_to_all,
+    facing_direction,
+    is_nearest_around,
+)
 from pliant.core.arrays import frozen
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
@@ -145,6 +150,26 @@ def _search(
         if turned < _LASTS and not vertex_opposes(fan_start, fan, normals, vertex, n0, n1, n2, limits.against):
             continue
         if gap < 0.0 and last >= 0 and turned <= 0.0:
+            continue
+        if (
+            checked
+            and gap < 0.0
+            and not is_nearest_around(
+                x,
+                vertex,
+                y,
+                normals_b,
+                corners,
+                triangle_edges,
+                edge_triangles,
+                around_start,
+                around,
+                face,
+                v,
+                w,
+                distance,
+            )
+        ):
             continue
         if checked and gap < 0.0 and last < 0:
             # the face may not be the nearest of all, as it has to face the vertex: then its sign means nothing

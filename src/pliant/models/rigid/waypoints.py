@@ -13,14 +13,12 @@ from pliant.core.types import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Waypoints:
-    """Displacements (k, 3) m of an obstacle at `times` (k,) s, linear in between and constant before and after. As
-    `motion` of a `pl.Obstacle` it is saved with its world.
+    """Displacements `places` (k, 3) m of an obstacle at rising `times` (k,) s, linear in between and constant before
+    and after. As `motion` of a `pl.Obstacle` it is saved with its world.
     """
 
     times: FloatArray
-    """Rising, (k,), s."""
     places: FloatArray
-    """Displacements (k, 3), m."""
 
     def __post_init__(self) -> None:
         times = finite_array("times of waypoints", self.times, shape=(None,))

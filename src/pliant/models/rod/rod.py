@@ -12,6 +12,7 @@ import numpy as np
 from pliant.core.arrays import writable
 from pliant.core.checks import finite_array, positive, positive_count, unit_vector
 from pliant.core.errors import InputError
+from pliant.core.lie import perpendicular
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh.mesh import rotation_matrix
 from pliant.models.beam.section import Section
@@ -239,7 +240,4 @@ def freedom_basis(base: Any, rotation: FloatArray) -> FloatArray:
     if isinstance(base, str):
         return np.eye(3)
     along = rotation @ unit_vector("axis of the base", base.axis)
-    other = np.eye(3)[int(np.argmin(np.abs(along)))]
-    across = np.cross(along, other)
-    across /= np.linalg.norm(across)
-    return np.stack([along, across, np.cross(along, across)], axis=1)
+    return np.stack([along, *perpendicular(along)], axis=1)

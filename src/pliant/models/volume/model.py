@@ -30,6 +30,7 @@ from pliant.models.volume import assembly, readouts
 from pliant.models.volume.barycentric import BarycentricMap, NodeMap
 from pliant.models.volume.blocks import BlockModel, ConstrainedFactor
 from pliant.models.volume.fibre import FibreBars
+from pliant.models.volume.flat_cells import warn_of_flat_cells
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.points import Points, build_points
@@ -70,6 +71,7 @@ class VolumeModel(BlockModel):
         Regions refer to the mesh as it was made.
         """
         mesh = spec.mesh
+        warn_of_flat_cells(spec.name, mesh, spec.anti_locking)
         material = spec.cell_materials()
         points = build_points(placement, material, anti_locking=spec.anti_locking)
         bars = [FibreBars.of(fibre, placement) for fibre in parts.fibres]

@@ -21,7 +21,7 @@ from pliant.solvers.contact.gauss_seidel import gauss_seidel
 from pliant.solvers.contact.newton import newton
 
 _MOST_SWEEPS = 200  # of one round: beyond, sweeps converge so slowly that Newton is cheaper
-_ROUND_STEPS = 20  # of Newton in one round: one for each redundant contact, then quadratic
+_ROUND_STEPS = 60  # of Newton in one round: one for each redundant contact, then quadratic
 _ROUNDS = 4  # before the fallbacks
 
 

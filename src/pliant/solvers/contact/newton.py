@@ -32,7 +32,7 @@ _SIGMA = (
 _SIGMA_LEAST = 1e-10  # relative to the compliance: rounding then changes forces that move nothing by 1e-6 at most
 _SIGMA_MOST = 1.0  # beyond, steps are gradient steps: Gauss–Seidel is better at those
 _PROGRESS = 0.99  # a step that leaves more than this of the merit is a flat one
-_FLAT_STEPS = 10  # in sequence; each settles one redundant contact, so more means that Newton stalls
+_FLAT_STEPS = 30  # in sequence; each settles one redundant contact, so more means that Newton stalls
 
 
 def newton(

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import finite_array, positive_count
+from pliant.core.checks import finite_array, positive, positive_count
 from pliant.core.errors import ConvergenceError, InfeasibleError
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray, IntArray
@@ -35,6 +36,9 @@ from pliant.solvers.inverse.result import QpccResult, QpccStatus
 
 OPEN, STICK, SLIP = 0, 1, 2
 _FORWARD = 1e-11  # relative residual of the forward law
+_ACCEPTED = 1e-8  # the same where the forward solver does not get to it: still below what counts as a limit violated
+_EACH = 2000  # iterations of one forward solve; 10 to 100 are usual
+_PER_QP = 40  # iterations of forward solves, all together, for each QP that is allowed
 _BETTER = 1e-11  # the least fall of the scaled cost that counts
 _EDGE = 1e-7  # scaled slips and gaps below this are zero: well above the residual of the forward law
 _LIMITS = 1e-8  # largest violation of a scaled limit in an answer, as for QPs without friction
@@ -58,16 +62,19 @@ class _Point:
 
 
 def solve_frictional(
-    problem: QpccProblem, mu: Any, *, warm: FloatArray | QpccResult | None = None, maximum_iterations: int = 500
-) -> QpccResult:
+    problem: QpccProblem, mu: Any, *, warm: FloatArray | QpccResult | None = None, maximum_iterations: int = 500,
+    seconds: float | None = None,
+) -> QpccResult:  # fmt: skip
     """A stationary point with friction on the true cone; y and w (3n,) obey the forward law at x to 1e-10.
 
-    The contacts of `problem` have three rows each; mu is a number or (n,). Status `ONE_FLIP` or `LIMIT`. Raises
-    `ConvergenceError` where the forward law has no answer at the start, and with the last point in `result` where
-    limited rows stay violated; that these cannot be met is never claimed.
+    The contacts of `problem` have three rows each; mu is a number or (n,). Status `ONE_FLIP` or `LIMIT`: at most
+    `maximum_iterations` QPs are solved, forward solves take 40 iterations for each of them at most, and `seconds` of
+    time where given; the best point is then the answer. Raises `ConvergenceError`, with that point in `result`, where
+    the forward law was not met at the start or limited rows stay violated; that these cannot be met is never claimed.
     """
     limit = positive_count("maximum_iterations", maximum_iterations)
-    search = _Search(problem, friction_of(mu, problem), limit)
+    deadline = np.inf if seconds is None else perf_counter() + positive("seconds", seconds, unit="s")
+    search = _Search(problem, friction_of(mu, problem), limit, deadline)
     with one_blas_thread():
         x: FloatArray = np.zeros(search.p.na)
         if warm is not None:
@@ -75,6 +82,12 @@ def solve_frictional(
             x = finite_array("warm", given, shape=(problem.actuator_count,)) / search.p.D_a
         status = search.run(x)
     result = search.result(status)
+    if result.residual > 1e3 * _ACCEPTED and search.at.violation <= _LIMITS:
+        raise ConvergenceError(
+            f"the contact forces at the first actuation miss their law by {result.residual:.2g}, so there is nothing "
+            "to start from: give another `warm`, or move the bodies apart",
+            result=result,
+        )
     if search.at.violation > _LIMITS:
         raise ConvergenceError(
             f"limited rows stay violated by {search.at.violation:.2g} of their scale after {search.solved} QPs: they "
@@ -87,33 +100,43 @@ def solve_frictional(
 class _Search:
     """The iteration: a current point of the forward law, improved by steps of linearised pieces."""
 
-    def __init__(self, problem: QpccProblem, mu: FloatArray, limit: int) -> None:
+    def __init__(self, problem: QpccProblem, mu: FloatArray, limit: int, deadline: float) -> None:
         self.problem = problem
         self.p: ScaledProblem = scaled_problem(problem, rows_per_contact=3)
         self.mu = mu
-        self.limit = limit
+        self.limit, self.deadline = limit, deadline
         self.solved = 0
+        self.left = _PER_QP * limit
+        """Iterations of forward solves that are left."""
         self.at: _Point
         self.path: list[tuple[tuple[int, ...], FloatArray]] = []
         na = self.p.na
         self.C, self.c = self.p.Q[:, :na], self.p.Q[:, na]
         self.low, self.high = self.p.lower[:na], self.p.upper[:na]
 
+    @property
+    def spent(self) -> bool:
+        """Whether no QP, no forward iteration or no time is left."""
+        return self.solved >= self.limit or self.left <= 0 or perf_counter() >= self.deadline
+
     def run(self, x: FloatArray) -> QpccStatus:
         """Improve until nothing helps."""
-        start = self.forward(np.clip(x, self.low, self.high), None)
+        x = np.clip(x, self.low, self.high)
+        start = self.forward(x, None, accepted=np.inf)
         if start is None:
             raise ConvergenceError(
                 "no contact forces were found at the first actuation, so there is nothing to start from: give another "
                 "`warm`, or move the bodies apart"
             )
         self.at = start
-        while self.solved < self.limit:
+        if _law_residual(start.y, start.w, self.mu) > 1e3 * _ACCEPTED:
+            return QpccStatus.LIMIT
+        while not self.spent:
             states = self.states(self.at)
             self.path.append((tuple(int(i) for i in np.flatnonzero(states)), self.at.x))
             better = next((point for point in self.trials(states) if point is not None), None)
             if better is None:
-                return QpccStatus.ONE_FLIP if self.solved < self.limit else QpccStatus.LIMIT
+                return QpccStatus.LIMIT if self.spent else QpccStatus.ONE_FLIP
             self.at = better
         return QpccStatus.LIMIT
 
@@ -121,14 +144,14 @@ class _Search:
         """Steps in the current piece, then with one contact on its boundary flipped."""
         yield self.step(states, None)
         for i, other, direction in self.flips(states):
-            if self.solved >= self.limit:
+            if self.spent:
                 return
             flipped = states.copy()
             flipped[i] = other
             yield self.step(flipped, (i, direction))
 
-    def forward(self, x: FloatArray, guess: FloatArray | None) -> _Point | None:
-        """The forward law at x, None where it has no solution."""
+    def forward(self, x: FloatArray, guess: FloatArray | None, accepted: float = _ACCEPTED) -> _Point | None:
+        """The forward law at x, None where it has no solution or it is missed by more than `accepted`."""
         p = self.p
         y: FloatArray = np.zeros(0)
         w: FloatArray = np.zeros(0)
@@ -138,13 +161,18 @@ class _Search:
                 np.full(p.nc, -np.inf), np.full(p.nc, np.inf), np.zeros(p.nc),
             )  # fmt: skip
             try:
-                solution = solve(mixed, guess, tolerance=_FORWARD)
+                limit = max(1, min(self.left, _EACH))
+                solution = solve(mixed, guess, tolerance=_FORWARD, maximum_iterations=limit, quick=True)
             except InfeasibleError:
+                self.left -= _EACH // 10
                 return None
             except ConvergenceError as error:
-                if error.result is None or error.result.residual > 1e3 * _FORWARD:
+                if error.result is None:
                     return None
                 solution = error.result
+            self.left -= solution.iterations
+            if not solution.residual <= accepted:
+                return None
             y, w = solution.lam, solution.delta
         rest = p.E[:, : p.na] @ x + p.Ec @ y + p.E[:, p.na]
         rows = p.R[:, : p.na] @ x + p.Rc @ y
@@ -190,7 +218,7 @@ class _Search:
         if np.abs(move).max(initial=0.0) <= 1e-13:
             return None
         fraction = 1.0
-        while fraction > 1e-4:
+        while fraction > 1e-4 and not self.spent:
             trial = self.forward(self.at.x + fraction * move, self.at.y)
             if trial is not None and trial.merit < self.at.merit - _BETTER:
                 return trial
@@ -213,6 +241,8 @@ class _Search:
         low, high = p.lower[p.na :], p.upper[p.na :]
         H, f = E.T @ E + p.G, E.T @ e
         for _ in range(_CUTS):
+            if self.solved >= self.limit:
+                return None
             A = np.vstack([R, *rows]) if rows else R
             lower = np.concatenate([self.low, np.where(low > -FREE, low - r, -FREE), least])
             upper = np.concatenate([self.high, np.where(high < FREE, high - r, FREE), np.full(len(least), FREE)])

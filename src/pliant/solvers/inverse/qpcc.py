@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, non_negative, positive_count
-from pliant.core.errors import InputError
+from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import BoolArray, FloatArray
 from pliant.solvers.inverse.branch_and_bound import BETTER, branch
@@ -40,7 +40,8 @@ def solve_qpcc(
     `maximum_iterations` QPs are solved on the way down. With `globalize`, branch and bound over the contacts starts
     from the best of several local minima and stops after `node_limit` relaxations, with the gap it has proved; up to
     about 16 contacts it ends quickly. Raises `InfeasibleError` where no forces satisfy all limits, `ConvergenceError`
-    where none were found and none excluded.
+    where none were found within `maximum_iterations` QPs and none excluded, with the point of the least violation in
+    `result`.
     """
     limit = positive_count("maximum_iterations", maximum_iterations)
     nodes = positive_count("node_limit", node_limit)
@@ -48,7 +49,13 @@ def solve_qpcc(
     x, guess = _warm(problem, scaled, warm, pressed)
     piece = Piece(scaled)
     with one_blas_thread():
-        point, first = first_point(piece, x, guess, limit=limit)
+        try:
+            point, first = first_point(piece, x, guess, limit=limit)
+        except ConvergenceError as error:
+            if isinstance(error.result, PiecePoint):
+                nearest = Descent(error.result, QpccStatus.LIMIT, limit)
+                error.result = _result(problem, scaled, nearest, -np.inf)
+            raise
         end = descend(piece, point, limit=limit)
         end.iterations += first - 1
         bound = -np.inf
@@ -64,6 +71,7 @@ def qpcc(
     delta_c: Any = None, force_lower: Any = -np.inf, force_upper: Any = np.inf, displacement_lower: Any = -np.inf,
     displacement_upper: Any = np.inf, energy_weight: float | None = None, mu: Any = None, facets: int | None = None,
     globalize: bool = False, warm: Any = None, maximum_iterations: int = 500, node_limit: int = 200_000,
+    seconds: float | None = None,
 ) -> QpccResult:  # fmt: skip
     """Actuator forces λ_a that bring effectors to their targets while contacts obey their law.
 
@@ -81,9 +89,11 @@ def qpcc(
     `facets` (4, 6, 8 …) the cone is a pyramid, every piece a QP, and `globalize=True` proves the global minimum for
     that pyramid.
 
-    `warm` is the last λ_a (na,) or the last result. Returns `.solution` (λ_a then λ_c, N), `.x`, `.y`, `.w` (δ_c, m),
-    `.status`, `.objective`, `.gap`, `.residual` (relative), `.iterations`, `.path`. Raises `InfeasibleError` where the
-    limits cannot be met.
+    `warm` is the last λ_a (na,) or the last result. `maximum_iterations` bounds the QPs on all paths and, with
+    friction, the forward solves; `seconds` bounds the time of a search with friction. Returns `.solution` (λ_a then
+    λ_c, N), `.x`, `.y`, `.w` (δ_c, m), `.status`, `.objective`, `.gap`, `.residual` (relative), `.iterations`, `.path`.
+    Raises `InfeasibleError` where the limits cannot be met, `ConvergenceError` with the best point in `result` where no
+    point inside them was found.
     """
     problem = compliance_problem(
         W_ea=W_ea, W_ec=W_ec, W_aa=W_aa, W_ac=W_ac, W_cc=W_cc, delta_e=delta_e, delta_a=delta_a, delta_c=delta_c,
@@ -102,7 +112,7 @@ def qpcc(
         return solve_faceted(problem, mu, facets=facets, globalize=globalize, node_limit=node_limit, **options)
     if globalize:
         raise InputError("globalize needs pieces that are QPs: give facets, or leave globalize out with the true cone")
-    return solve_frictional(problem, mu, **options)
+    return solve_frictional(problem, mu, seconds=seconds, **options)
 
 
 def compliance_problem(

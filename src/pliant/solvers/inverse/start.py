@@ -17,7 +17,6 @@ from pliant.solvers.inverse.problem import ScaledProblem
 from pliant.solvers.inverse.quadratic import FREE, SOLVED, solve_scaled
 
 _LCP = 1e-10  # relative residual of the contact forces at a given actuation
-_FEASIBLE_NODES = 20_000  # relaxations in the search for any feasible piece, the last resort
 
 
 def first_point(piece: Piece, x: FloatArray, guess: FloatArray | None, *, limit: int) -> tuple[PiecePoint, int]:
@@ -25,7 +24,8 @@ def first_point(piece: Piece, x: FloatArray, guess: FloatArray | None, *, limit:
 
     Tried in this order: the contacts with a force in `guess` (nc,), those of the last step; the contacts that touch at
     x (Coevoet 2017, III.D); the piece where the limits, made elastic, are violated least; a search over all pieces.
-    Raises `InfeasibleError` where that proves that there is none.
+    Raises `InfeasibleError` where that proves that there is none, `ConvergenceError` where `limit` QPs did not find
+    one, with the point of the least violation (a `PiecePoint`) in `result`.
     """
     p = piece.problem
     x = np.clip(x, p.lower[: p.na], p.upper[: p.na])
@@ -36,6 +36,7 @@ def first_point(piece: Piece, x: FloatArray, guess: FloatArray | None, *, limit:
         count = 1
         if point is not None:
             return point, count
+    nearest: PiecePoint | None = None
     active = touching_at(piece, x, guess)
     for candidate in (active, None):
         if active is None:
@@ -43,13 +44,15 @@ def first_point(piece: Piece, x: FloatArray, guess: FloatArray | None, *, limit:
         if candidate is None:
             if len(p.R) == 0:
                 break
-            candidate, count = _least_violation(p, active, limit)
+            nearest, more = _least_violation(p, active, limit)
+            candidate, count = (active if nearest is None else nearest.active), count + more
         piece.set(candidate)
         point = piece.minimum()
         count += 1
         if point is not None:
             return point, count
-    found = branch(p, np.zeros(p.nc, np.bool_), np.arange(p.nc), cost=np.inf, node_limit=_FEASIBLE_NODES, first=True)
+    nodes = max(1, limit - count)
+    found = branch(p, np.zeros(p.nc, np.bool_), np.arange(p.nc), cost=np.inf, node_limit=nodes, first=True)
     if found.point is not None:
         piece.set(found.point.active)
         return found.point, count + found.nodes
@@ -60,7 +63,8 @@ def first_point(piece: Piece, x: FloatArray, guess: FloatArray | None, *, limit:
         )
     raise ConvergenceError(
         f"no point inside all limits was found in {found.nodes} relaxations ({p.nc} contacts), and none was excluded: "
-        "give a `warm` actuation that satisfies them, or loosen the limits"
+        "give a `warm` actuation that satisfies them, raise `maximum_iterations`, or loosen the limits",
+        result=nearest,
     )
 
 
@@ -98,8 +102,8 @@ def _by_program(W: FloatArray, gaps: FloatArray) -> FloatArray | None:
     return y if flag == SOLVED else None
 
 
-def _least_violation(p: ScaledProblem, active: BoolArray, limit: int) -> tuple[BoolArray, int]:
-    """The piece at a local minimum of ½‖s‖², s being added to the limited rows: zero where the limits can be met."""
+def _least_violation(p: ScaledProblem, active: BoolArray, limit: int) -> tuple[PiecePoint | None, int]:
+    """A local minimum of ½‖s‖², s being added to the limited rows: zero where the limits can be met. Also the QPs."""
     na, nc, nr = p.na, p.nc, len(p.R)
     rows = np.zeros((nc + 2 * nr, na + nr + 1 + nc))
     rows[: nc + nr, :na], rows[: nc + nr, na + nr :] = p.rows[: nc + nr, :na], p.rows[: nc + nr, na:]
@@ -117,6 +121,6 @@ def _least_violation(p: ScaledProblem, active: BoolArray, limit: int) -> tuple[B
     piece.set(active)
     point = piece.minimum()
     if point is None:
-        return active, 1
+        return None, 1
     end = descend(piece, point, limit=limit)
-    return end.point.active, end.iterations
+    return replace(end.point, x=end.point.x[:na]), end.iterations

@@ -1,4 +1,4 @@
-"""Steps along which material turns and keeps its volume: from a displacement that is right to first order to a shape.
+"""Curved steps, along which material rotates and keeps its volume: from a linear displacement to a configuration.
 
 A long straight step stretches what it should turn, and changes volumes that it should keep. The step dx of a linear
 problem has the gradient D in a cell with the deformation gradient F, and with it the rate L = D F⁻¹. Followed for a
@@ -32,13 +32,11 @@ from pliant.solvers.linear.symbolic import analyze
 FASTEST = 2.0
 """Norm of a rate L beyond which a cell goes straight: it is all but flat, and its rate says nothing."""
 ANCHOR = 1e-6
-"""Share of the diagonal of the Laplacian that ties nodes to where the straight step takes them: bodies without clamps
-have no other place.
-"""
+"""Fraction of the Laplacian's diagonal that ties nodes to the straight step: nothing else locates unclamped bodies."""
 
 
 class Curves:
-    """The Laplacian of a body at rest, factorized for each set of nodes that is held along some axis."""
+    """The Laplacian of a body at rest, factorized for each set of nodes that is constrained along some axis."""
 
     def __init__(self, model: VolumeModel) -> None:
         p = build_points(model.mesh, model.spec.cell_materials(), anti_locking=False)
@@ -128,7 +126,7 @@ def exponential(L, norm, X, power, product):
 
 @inline
 def rate_of(F, D, L):
-    """L := D F⁻¹; returns its norm, infinite where F is turned inside out."""
+    """L := D F⁻¹; returns its norm, infinite where F is inverted."""
     J = (
         F[0, 0] * (F[1, 1] * F[2, 2] - F[1, 2] * F[2, 1])
         - F[0, 1] * (F[1, 0] * F[2, 2] - F[1, 2] * F[2, 0])

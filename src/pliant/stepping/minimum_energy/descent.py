@@ -220,7 +220,7 @@ class Descent:
             met = imposed_forces_met(point.actuators, self.actuator_forces)
             violated = float(np.abs(violations).max(initial=0.0)) if met else np.inf
         scale = max(point.energy.scale, float(np.linalg.norm(push)), self.noise)
-        self.residual = _ratio(float(np.linalg.norm(point.r + push)), scale)
+        self.residual = float(np.linalg.norm(point.r + push)) / scale if scale else 0.0
         return self.residual <= self.settings.tolerance and violated <= 0.1 * self.settings.tolerance * self.size
 
     def _choose_metric(self, rate: float) -> None:
@@ -366,7 +366,3 @@ class Descent:
 
 def _matrix(rows: Rows) -> sparse.csr_matrix:
     return sparse.hstack(rows.H, format="csr")
-
-
-def _ratio(value: float, scale: float) -> float:
-    return value / scale if scale else 0.0

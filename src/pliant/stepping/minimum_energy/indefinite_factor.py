@@ -7,7 +7,7 @@ and A⁻¹ follows from it (Sherman, Morrison, Woodbury):
 
     A⁻¹ = Ã⁻¹ + Ã⁻¹ E G⁻¹ Eᵀ Ã⁻¹,        G = I/τ − Eᵀ Ã⁻¹ E        (k × k)
 
-A has as many negative eigenvalues as G. Of those, rows C whose δ is given hold as many as C A⁻¹ Cᵀ has (N. I. M. Gould,
+A has as many negative eigenvalues as G. Rows C whose δ is given constrain as many as C A⁻¹ Cᵀ has (N. I. M. Gould,
 On practical conditions for the existence and uniqueness of solutions to the general equality quadratic programming
 problem, Math. Programming 32, 1985). The others are directions of instability.
 """

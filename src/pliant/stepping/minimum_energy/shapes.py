@@ -1,4 +1,4 @@
-"""Shapes of all bodies as one flat vector: energy, forces, and whether any cell is turned inside out."""
+"""Configurations of all bodies as one flat vector: energy, forces, and inverted cells."""
 
 from __future__ import annotations
 
@@ -62,22 +62,22 @@ class Shapes:
         return Energy(total if np.isfinite(total) and np.isfinite(r).all() else np.inf, r, scale)
 
     def curved(self, dx: FloatArray) -> FloatArray:
-        """The displacement (N,), m, that a step dx (N,), m, from the present shape curves into."""
+        """The displacement (N,), m, that a step dx (N,), m, from the present configuration curves into."""
         triples = zip(self.bodies.trials, self._curves, self.split(dx), strict=True)
         return np.concatenate([bent.moved(trial.evaluation_point(), part).ravel() for trial, bent, part in triples])
 
     def rate(self, dx: FloatArray) -> float:
-        """Largest rate at which a step dx (N,), m, from the present shape strains or turns a cell."""
+        """Largest rate at which a step dx (N,), m, from the present configuration strains or rotates a cell."""
         triples = zip(self.bodies.trials, self._curves, self.split(dx), strict=True)
         return max(bent.rate(trial.evaluation_point(), part) for trial, bent, part in triples)
 
     def expected(self, dx: FloatArray) -> list[Expected]:
-        """What a step dx (N,), m, from the present shape is expected to lead to, for each body."""
+        """What a step dx (N,), m, from the present configuration is expected to lead to, for each body."""
         triples = zip(self.bodies.trials, self._mixed, self.split(dx), strict=True)
         return [mixed.expected(trial.evaluation_point(), part) for trial, mixed, part in triples]
 
     def forces(self, expected: Sequence[Expected]) -> FloatArray:
-        """External less `expected` internal forces (N,), N, at the present shape, zero at constrained unknowns."""
+        """External less `expected` internal forces (N,), N, at present, zero at constrained unknowns."""
         parts = []
         for trial, model, mixed, known in zip(self.bodies.trials, self.models, self._mixed, expected, strict=True):
             x = trial.evaluation_point()
@@ -86,7 +86,7 @@ class Shapes:
         return np.concatenate(parts)
 
     def inverted(self) -> int:
-        """Cells turned inside out at the present shape."""
+        """Inverted cells at the present configuration."""
         trials = zip(self.bodies.trials, self.models, strict=True)
         return sum(inverted_cells(model, trial.evaluation_point()) for trial, model in trials)
 

@@ -76,7 +76,7 @@ class GeometricInfo(StepInfo):
 
 @dataclass(frozen=True)
 class Geometric:
-    """The shape of least energy in which every chamber has the volume asked for and nothing is crossed.
+    """The configuration of least energy in which every chamber has its prescribed volume and nothing penetrates.
 
     min Σ ψ(F) vol − loads   over the free nodes,   with   V = α V₀ for each chamber,   gap ≥ 0 for each contact
 
@@ -190,11 +190,8 @@ class _LoadPath:
                 visited.clear()
             visited.append((reached, self.state, self.descent))
             if self.effort.iterations - before <= EASY_ITERATIONS:
-                size = min(size * min(LONGER, TARGET_STRAIN / max(self._rate(), 0.01)), longest)
-
-    def _rate(self) -> float:
-        """Strain of a cell in the first step of the last increment."""
-        return 0.0 if self.descent is None or self.descent.rate is None else self.descent.rate
+                strain = 0.0 if self.descent is None or self.descent.rate is None else self.descent.rate
+                size = min(size * min(LONGER, TARGET_STRAIN / max(strain, 0.01)), longest)
 
     def _solved_before(self, visited: list[tuple[float, State, Descent | None]]) -> float:
         """Go back over the configurations `visited` to the last one that can be solved to the tolerance, which is all
@@ -257,7 +254,7 @@ def _volume_change(model: VolumeModel, q: Any) -> float:
 
 
 def _check(world: World) -> None:
-    """Raise where the world has what a geometric step does not know."""
+    """Raise where the world has what a geometric step does not support."""
     for model in world.models:
         if not isinstance(model, VolumeModel):
             raise InputError(

@@ -1,4 +1,4 @@
-"""Stresses that a step is expected to lead to, and what they add to matrix and forces; for kernels' callers in `mixed`.
+"""Stresses that a step is expected to lead to, and what they add to matrix and forces; called by `mixed`.
 
 With the second Piola–Kirchhoff stress S = F⁻¹P a point has the forces fₐ = w F S Gₐ, and the stiffness of stresses
 w (Gₐ·S Gᵦ) I. In the frames of F = U diag(s) Vᵀ, with hats for components in them,

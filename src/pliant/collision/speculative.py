@@ -1,0 +1,135 @@
+"""Contacts ahead of a motion: their planes must not stand across a motion that would miss.
+
+A contact that is still open is a plane through the nearest points. Near an edge or a corner many planes separate the
+two bodies, and the one across the line between the nearest points may stand across the way of a body that would pass.
+Where the motion predicted from the velocities would close such a contact, the plane is taken at the end of that motion
+instead, provided that it separates the bodies now: it is as safe, and does not act on a motion that misses. Two edges
+that would pass beyond each other's ends are no contact; their vertices have contacts of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pliant.collision.contacts import ContactKind, ContactSet, key_base
+from pliant.collision.solids.obstacles import Distance
+from pliant.collision.solids.surface_distance import SurfaceDistance
+from pliant.collision.surface import EDGE_LIMIT, Pose
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+
+_STILL = 1e-3
+"""Fraction of the tolerance below which an approach is the rounding of a body at rest."""
+
+
+class MovingSide(NamedTuple):
+    """A side of a pair: its surface when called, None for a solid without triangles; the motion (n, 3) m of its points
+    until the end of the step; the distance of points in world axes from its solid, None where there is none; and the
+    radii (n,) m of balls around its points, None without.
+    """
+
+    pose: Callable[[], Pose] | None
+    motion: FloatArray
+    distance: Callable[[FloatArray], Distance] | None = None
+    radii: FloatArray | None = None
+
+
+def on_predicted_motion(
+    contacts: ContactSet, a: MovingSide, b: MovingSide, *, tolerance: float, pair: int
+) -> ContactSet:
+    """`contacts` with planes that do not stand across the predicted motion; planes may be passed by `tolerance` (m)."""
+    c = contacts
+    move_a, move_b = _motion_at(a, c.nodes_a, c.weights_a), _motion_at(b, c.nodes_b, c.weights_b)
+    end_gap = c.gap + np.einsum("mi,mi->m", c.normal, move_a - move_b)
+    closing = (c.gap > -tolerance) & (end_gap < -_STILL * tolerance)
+    if not closing.any():
+        return c
+    arrays: dict[str, Any] = {name: np.array(getattr(c, name)) for name in _TURNED}
+    crossing = closing & (c.kind == ContactKind.EDGE_EDGE) & (b.pose is not None)
+    face_vertex = closing & (c.kind == ContactKind.FACE_VERTEX)
+    radius = np.zeros(c.count) if a.radii is None else a.radii[c.nodes_a[:, 0]]
+    _turn(arrays, closing & ~crossing & ~face_vertex, (move_a, move_b), b, "b", radius)
+    _turn(arrays, face_vertex, (move_b, move_a), a, "a", np.zeros(c.count))
+    usable = arrays["gap"] >= -tolerance
+    for name, array in arrays.items():
+        array[~usable] = getattr(c, name)[~usable]
+    kept = np.ones(c.count, bool)
+    if crossing.any():
+        features = c.key[crossing] - key_base(ContactKind.EDGE_EDGE, pair)
+        fraction = c.gap[crossing] / (c.gap[crossing] - end_gap[crossing])
+        kept[crossing] = _edges_meet(features, fraction, a, b, tolerance)
+    return replace(c, **arrays).selected(kept)
+
+
+_TURNED = ("nodes_a", "weights_a", "nodes_b", "weights_b", "normal", "gap", "point_a", "point_b", "face")
+
+
+def _motion_at(side: MovingSide, nodes: IntArray, weights: FloatArray) -> FloatArray:
+    """Motion (m, 3) m of the points of `nodes` (m, 3) and `weights` (m, 3); of a solid that of its frame."""
+    if len(nodes) and nodes[0, 0] < 0:
+        return np.broadcast_to(side.motion.mean(axis=0), nodes.shape)
+    moved: FloatArray = np.einsum("mk,mki->mi", weights, side.motion[np.maximum(nodes, 0)])
+    return moved
+
+
+def _turn(
+    arrays: dict[str, Any],
+    which: BoolArray,
+    moves: tuple[FloatArray, FloatArray],
+    other: MovingSide,
+    name: str,
+    radius: FloatArray,
+) -> None:
+    """Take the planes of the contacts `which` (m,) where their points and the side `other`, called `name`, will be;
+    `moves` (m, 3) m are the motions of the points and of what they touch, `radius` (m,) m that of the balls around
+    the points.
+    """
+    index = np.flatnonzero(which)
+    if not len(index):
+        return
+    own, radius = "a" if name == "b" else "b", radius[index]
+    points = arrays[f"point_{own}"][index] + radius[:, None] * arrays["normal"][index]  # centres of the balls
+    if arrays[f"nodes_{name}"][index[0], 0] >= 0 and other.pose is not None:
+        pose = other.pose()
+        found = SurfaceDistance(pose.surface.at(pose.points + other.motion))(points + moves[0][index])
+        nodes = pose.surface.triangles[found.face]
+        normal, foot = found.normal, np.einsum("mk,mki->mi", found.weights, pose.points[nodes])
+        used = found.takes_part
+        arrays[f"nodes_{name}"][index[used]], arrays["face"][index[used]] = nodes[used], found.face[used]
+        arrays[f"weights_{name}"][index[used]] = found.weights[used]
+    elif other.distance is not None:
+        solid = other.distance(points + (moves[0] - moves[1])[index])
+        normal, foot, used = solid.normal, solid.point, np.isfinite(solid.gap)
+    else:
+        return
+    chosen = index[used]
+    arrays["normal"][chosen] = (1.0 if name == "b" else -1.0) * normal[used]
+    arrays["gap"][chosen] = np.einsum("mi,mi->m", normal[used], points[used] - foot[used]) - radius[used]
+    arrays[f"point_{own}"][chosen] = points[used] - radius[used, None] * normal[used]
+    arrays[f"point_{name}"][chosen] = foot[used]
+
+
+def _edges_meet(
+    features: IndexArray, fraction: FloatArray, a: MovingSide, b: MovingSide, tolerance: float
+) -> BoolArray:
+    """Whether pairs of edges (m,) cross between their ends after the `fraction` (m,) of the motion at which their
+    contact would close; within `tolerance` (m) of an end they do not.
+    """
+    ends = []
+    for side, edge in ((a, features // EDGE_LIMIT), (b, features % EDGE_LIMIT)):
+        assert side.pose is not None
+        pose = side.pose()
+        nodes = pose.surface.edges[edge]
+        ends.append(pose.points[nodes] + fraction[:, None, None] * side.motion[nodes])
+    u, v, r = ends[0][:, 1] - ends[0][:, 0], ends[1][:, 1] - ends[1][:, 0], ends[1][:, 0] - ends[0][:, 0]
+    across = np.cross(u, v)
+    squared = np.maximum(np.einsum("mi,mi->m", across, across), 1e-300)
+    meet = np.ones(len(features), bool)
+    for moment, line in ((np.cross(r, v), u), (np.cross(r, u), v)):
+        along = np.einsum("mi,mi->m", moment, across) / squared
+        slack = tolerance / np.linalg.norm(line, axis=1)
+        meet &= (along >= slack) & (along <= 1.0 - slack)
+    return meet

@@ -1,0 +1,47 @@
+"""A straight finger with its cable in the middle plane bends in that plane."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.models.volume.smoothing import star_domains
+
+
+def tip(symmetric, *, element="tet4", anti_locking=True):
+    """Displacement (3,) m of the tip of a finger of 80 mm whose cable lies 4 mm below its axis."""
+    mesh = pl.mesh.box((0.08, 0.015, 0.012), (10, 2, 2), element=element, symmetric=symmetric)
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    rubber = pl.materials.dragon_skin_20()
+    clamp = pl.regions.plane(axis="x", at=0)
+    body = pl.Volume(mesh.translated((0, -0.0075, -0.006)), rubber, clamp=clamp, anti_locking=anti_locking)
+    finger = scene.add(body)
+    cable = scene.add(pl.Cable(finger, np.linspace((0.001, 0, -0.004), (0.079, 0, -0.004), 6)))
+    world = scene.compile()
+    marker = pl.robots.Marker(finger, (0.08, 0, 0))
+    state, _ = pl.QuasiStatic()(world, world.initial_state(), {cable: pl.Displacement(0.004)})
+    return marker.at(state) - marker.at(world.initial_state())
+
+
+@pytest.mark.parametrize(
+    ("symmetric", "element", "anti_locking"),
+    [("y", "tet4", True), ("yz", "tet4", True), ("xyz", "tet4", True), ("yz", "tet4", "volume"), ("y", "tet10", True)],
+)
+def test_a_symmetric_finger_bends_in_its_plane(symmetric, element, anti_locking):
+    moved = tip(symmetric, element=element, anti_locking=anti_locking)
+    assert moved[2] < -5e-3
+    assert abs(moved[1]) < 1e-9
+
+
+def test_it_bends_sideways_where_all_diagonals_point_the_same_way():
+    moved = tip("")
+    assert abs(moved[1]) > 0.03 * abs(moved[2])
+
+
+@pytest.mark.parametrize("symmetric", ["", "y", "xz", "yz"])
+def test_patches_of_smoothed_tetrahedra_are_the_cubes(symmetric):
+    mesh = pl.mesh.box((1, 1, 1), (4, 4, 4), symmetric=symmetric)
+    domains = star_domains(mesh.points, mesh.cells, mesh.cell_volumes(), np.zeros(mesh.cell_count, np.int32))
+    patch = np.empty(mesh.cell_count, int)
+    patch[domains.cell] = domains.domain
+    assert (patch.reshape(-1, 6) == patch.reshape(-1, 6)[:, :1]).all()
+    assert len(np.unique(patch)) == 64
