@@ -18,7 +18,7 @@ mean = sum(errors[1:]) / len(errors[1:])  # the first step jumps onto the circle
 print(f"mean error of the linearised steps {1e6 * mean:.0f} µm, largest {1e6 * max(errors[1:]):.0f} µm")
 
 # One linear solve a target leaves the forces unbalanced. What a ruler would show: the cables held as found, the tip at
-# rest. info.equilibrium_error(tip) predicts it from a single step; pl.Inverse(…, tolerance=…) iterates until it is small.
+# rest. info.equilibrium_error(tip) predicts it; pl.Inverse(…, tolerance=…) iterates until it is small.
 held = dict(zip(trunk.cables, map(pl.Displacement, info.actuation(trunk.cables)[0]), strict=True))
 settle = pl.ImplicitEuler(dt=0.05)
 for _ in range(100):

@@ -125,7 +125,7 @@ def test_a_converged_inverse_reports_the_error_at_equilibrium():
         world, world.initial_state(), {tip: np.add(TIP, [-0.01, 0.02, -0.02])}
     )
     assert info.equilibrium_error(tip) == pytest.approx(info.error(tip), abs=1e-7)
-    assert info.warnings == ()
+    assert not any("settles" in text for text in info.warnings)
 
 
 def test_the_warning_comes_once_and_names_both_errors():
@@ -135,11 +135,9 @@ def test_the_warning_comes_once_and_names_both_errors():
     state, texts = world.initial_state(), []
     for target in random_targets(4):
         state, info = step(world, state, {tip: target})
-        texts += info.warnings
-        texts += info.warnings if info.diagnose().warnings != info.warnings else ()
+        texts += [text for text in info.warnings if "settles" in text]
     assert len(texts) == 1
     assert "fingertip" in texts[0]
-    assert "settles" in texts[0]
 
 
 @pytest.mark.parametrize("floor", [None, -0.012])
