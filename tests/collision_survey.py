@@ -16,7 +16,7 @@ from pliant.collision.penetration import surface_overlap
 MARGIN = 0.2 * SIZE
 EXACT = 2e-7
 """m, distances agree within this: 2e-5 of the size."""
-FLUSH = 0.02 * SIZE
+FLUSH = 0.04 * SIZE
 """m, so near to an edge of a face that it opposes, a vertex is measured along the normal of that face, and its gap may
 be less than its distance: 1 % of the sides of the triangle."""
 

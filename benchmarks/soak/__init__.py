@@ -2,7 +2,7 @@
 
     python -m benchmarks.soak [--robot NAME] [--minutes 10] [--folder out/soak] [--wall MINUTES] [--write FILE]
 
-Episodes of two simulated seconds take the robots and the steppers in turn. Their results are kept in the folder, so
-that a run which was ended continues there. `zoo` holds the scenes, `drive` the random commands, `checker` the
-penetration by brute force, `episodes` the steps, `progress` the folder and `report` the table.
+Episodes of two simulated seconds (`--episode`) take the robots and the steppers in turn. Their results are kept in the
+folder, so that a run which was ended continues there. `zoo` holds the scenes, `drive` the random commands, `checker`
+the penetration by brute force, `episodes` the steps, `progress` the folder and `report` the table.
 """

@@ -30,12 +30,10 @@ class Drive:
         return dict.fromkeys(self.handles, self.make(amount))
 
 
-def random_amounts(
-    rng: np.random.Generator, steps: int, dt: float, drive: Drive, *, start: float, idle: float
-) -> np.ndarray:
-    """Amounts (steps,) of `drive` for steps of `dt` s, from `start` on; a fraction `idle` of the segments rests."""
+def random_amounts(rng: np.random.Generator, steps: int, dt: float, drive: Drive, *, idle: float) -> np.ndarray:
+    """Amounts (steps,) of `drive` for steps of `dt` s, from 0 on; a fraction `idle` of the segments rests there."""
     amounts = np.empty(steps)
-    at, value = 0, start
+    at, value = 0, 0.0
     while at < steps:
         count = max(1, int(rng.uniform(0.1, 0.8) / dt))
         target = 0.0 if rng.random() < idle else rng.uniform(drive.low, drive.high)

@@ -19,12 +19,12 @@ KEPT_FAILURES = 3
 
 
 class Progress:
-    """Episodes done so far, in `folder`; a folder belongs to one seed."""
+    """Episodes done so far, in `folder`; a folder belongs to one seed and one length of episodes, `seconds`."""
 
-    def __init__(self, folder: Path, *, seed: int) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, seed: int = 0, seconds: float = SECONDS) -> None:
+        self.folder, self.seed, self.seconds = folder, seed, seconds
         folder.mkdir(parents=True, exist_ok=True)
-        self._check("soak.json", {"seed": seed, "steppers": list(STEPPERS)})
+        self._check("soak.json", {"seed": seed, "seconds": seconds, "steppers": list(STEPPERS)})
 
     def done(self, robot: str) -> int:
         """Count of finished episodes of `robot`."""
@@ -87,9 +87,7 @@ def replace_file(path: Path, write: Any) -> None:
     part.replace(path)
 
 
-def soak(
-    names: list[str], progress: Progress, *, minutes: float, seed: int = 0, wall: float = np.inf, say: Any = print
-) -> bool:
+def soak(names: list[str], progress: Progress, *, minutes: float, wall: float = np.inf, say: Any = print) -> bool:
     """Episodes of the robots `names` in turn until each has `minutes` of simulated time, episodes that were cut short
     counted in full; whether that was reached within `wall` minutes by the clock.
     """
@@ -98,17 +96,19 @@ def soak(
     while waiting:
         for robot in list(waiting):
             index = progress.done(robot)
-            if index * SECONDS >= 60.0 * minutes:
+            if index * progress.seconds >= 60.0 * minutes:
                 del waiting[robot]
                 continue
             if perf_counter() > deadline:
                 return False
-            if robot == "spine" and stepper_of(index).startswith("Geometric"):
-                progress.keep(Record(robot, index, stepper_of(index)), *_nothing(robots, robot))
-                continue
             try:
+                if not robots.can_take(robot, stepper_of(index)):
+                    progress.keep(Record(robot, index, stepper_of(index)), *_nothing(robots, robot))
+                    continue
                 start = progress.start(robot, robots)
-                found = run_episode(robots, robot, index, seed=seed, start=start, deadline=deadline)
+                found = run_episode(
+                    robots, robot, index, seed=progress.seed, seconds=progress.seconds, start=start, deadline=deadline
+                )
             except MissingExtraError as error:
                 say(f"{robot} is left out: {error}")
                 del waiting[robot]

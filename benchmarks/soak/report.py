@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.soak.episodes import Record
+from benchmarks.soak.episodes import EULER, STEPPERS, UNMET, Record
 
 WARM_UP = 3
 """Steps of an episode whose times are left out: the first one reads kernels from the disk."""
@@ -18,19 +18,20 @@ START, END = "<!-- soak: start -->", "<!-- soak: end -->"
 
 
 def robot_summary(records: Sequence[Record]) -> dict[str, Any]:
-    """Counts, times (ms of processor time) and penetrations (mm) of one robot."""
-    cpu = joined(records, lambda record: record.cpu)
+    """Counts and penetrations (mm) of one robot; times (ms of processor time) of its steps with one linear solve."""
+    euler = [record for record in records if record.stepper in EULER]
+    cpu = joined(euler, lambda record: record.cpu)
     counts: Counter[str] = Counter()
     for record in records:
         counts.update(record.counts)
     sampled = np.array([pair[1:] for record in records for pair in record.penetration]).reshape(-1, 2)
-    stages = sorted({name for record in records for name in record.stages})
+    stages = sorted({name for record in euler for name in record.stages})
     return {
         "simulated_s": sum(record.simulated for record in records),
         "steps": sum(len(record.wall) for record in records),
         **quantiles(cpu),
         "stages_ms": {
-            name: quantiles(joined(records, lambda record, name=name: record.stages.get(name, [0.0] * len(record.cpu))))
+            name: quantiles(joined(euler, lambda record, name=name: record.stages.get(name, [0.0] * len(record.cpu))))
             for name in stages
         },
         "rows": max((max(record.rows, default=0) for record in records), default=0),
@@ -39,6 +40,7 @@ def robot_summary(records: Sequence[Record]) -> dict[str, Any]:
         "blown_up": counts["blown up"],
         "unreported": sum(count for what, count in counts.items() if what.startswith("penetration")),
         "errors": sum(count for what, count in counts.items() if what.startswith("error")),
+        "unmet": counts[UNMET],
         "cut_short": counts["cut short"],
         "counts": dict(counts),
         "penetration_mm": 1e3 * float(sampled[:, 0].max(initial=0.0)),
@@ -47,11 +49,31 @@ def robot_summary(records: Sequence[Record]) -> dict[str, Any]:
     }
 
 
-def memory_growth(records: Sequence[Record]) -> float:
-    """Growth of the resident memory in kB per step, over the second half of the episodes: the first builds worlds."""
-    late = records[len(records) // 2 :]
+def memory_growth(records: Sequence[Record]) -> float | None:
+    """Growth of the resident memory in kB per step after the first turn of the steppers, which builds worlds and
+    workspaces; None before its end.
+    """
+    late = records[len(STEPPERS) :]
     steps = sum(len(record.wall) for record in late)
-    return 1e3 * sum(record.memory[1] - record.memory[0] for record in late) / steps if steps else 0.0
+    return 1e3 * sum(record.memory[1] - record.memory[0] for record in late) / steps if steps else None
+
+
+def stepper_summaries(records: Sequence[Record]) -> dict[str, dict[str, Any]]:
+    """Counts and times of each stepper over all robots."""
+    found = {}
+    for name in STEPPERS:
+        own = [record for record in records if record.stepper == name]
+        counts = Counter[str]()
+        for record in own:
+            counts.update(record.counts)
+        if own:
+            found[name] = {
+                "steps": sum(len(record.wall) for record in own),
+                "errors": sum(count for what, count in counts.items() if what.startswith("error")),
+                "cut_short": counts["cut short"],
+                **quantiles(joined(own, lambda record: record.cpu)),
+            }
+    return found
 
 
 def joined(records: Sequence[Record], series: Any) -> np.ndarray:
@@ -65,12 +87,13 @@ def quantiles(seconds: np.ndarray) -> dict[str, float]:
     return {"median_ms": float(np.median(ms)), "p99_ms": float(np.percentile(ms, 99)), "max_ms": float(ms.max())}
 
 
-def markdown(summaries: dict[str, dict[str, Any]], *, stages: bool = True) -> str:
-    """The tables: one of the robots, one of the stages of all, one of what went wrong."""
+def markdown(summaries: dict[str, dict[str, Any]], steppers: dict[str, dict[str, Any]]) -> str:
+    """The tables: of the robots, of the stages of a step with one linear solve, of the steppers, of what went wrong."""
     lines = [
         "| robot | simulated (s) | steps | median / p99 / max (ms) | p99 / median | most rows | not finite | "
-        "inverted | blown up | unreported > 0.1 mm, of samples | deepest (mm) | errors | cut short | kB per step |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "inverted | blown up | unreported > 0.1 mm, of samples | deepest (mm) | errors | unmet | "
+        "cut short | kB per step |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, one in summaries.items():
         times = f"{one['median_ms']:.1f} / {one['p99_ms']:.1f} / {one['max_ms']:.0f}"
@@ -78,14 +101,18 @@ def markdown(summaries: dict[str, dict[str, Any]], *, stages: bool = True) -> st
         lines.append(
             f"| {name} | {one['simulated_s']:.1f} | {one['steps']} | {times} | {ratio:.1f} | {one['rows']} | "
             f"{one['not_finite']} | {one['inverted']} | {one['blown_up']} | {one['unreported']} of {one['sampled']} | "
-            f"{one['penetration_mm']:.2f} | {one['errors']} | {one['cut_short']} | {one['memory_kb_per_step']:+.1f} |"
+            f"{one['penetration_mm']:.2f} | {one['errors']} | {one['unmet']} | {one['cut_short']} | "
+            f"{'–' if one['memory_kb_per_step'] is None else format(one['memory_kb_per_step'], '+.1f')} |"
         )
-    names = list(dict.fromkeys(stage for one in summaries.values() for stage in one["stages_ms"])) if stages else []
+    names = list(dict.fromkeys(stage for one in summaries.values() for stage in one["stages_ms"]))
     if names:
         lines += ["", f"| median / p99 / max (ms) | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
     for name, one in summaries.items() if names else ():
         cells = [_triple(one["stages_ms"].get(stage)) for stage in names]
         lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines += ["", "| stepper | steps | median / p99 / max (ms) | errors | cut short |", "|---|---|---|---|---|"]
+    for name, one in steppers.items():
+        lines.append(f"| {name} | {one['steps']} | {_triple(one)} | {one['errors']} | {one['cut_short']} |")
     lines += ["", "| robot | what went wrong | count |", "|---|---|---|"]
     for name, one in summaries.items():
         lines += [f"| {name} | {what} | {count} |" for what, count in sorted(one["counts"].items())]

@@ -7,7 +7,7 @@ robots' own documentation gives, times `BEYOND` where the actuator has no limit 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -212,6 +212,8 @@ def _twister(friction: float) -> SoakScene:
 def _spine(friction: float) -> SoakScene:
     made = _Maker(friction)
     robot = robots.spine(length=0.4, vertebra_count=15, rib_points=(3, 2), friction=friction)
+    # tendons on all sides of a plastic backbone cannot be shortened at will: their motors end somewhere
+    robot = replace(robot, cables=tuple(replace(cable, max_force=50.0) for cable in robot.cables))
     made.scene.add(robot)
     return made.finished("spine", *_cables(robot.cables, 0.03, 20.0), idle=0.5)
 

@@ -1,6 +1,7 @@
 """The soak's own logic: its checker against closed forms and brute force, commands, resuming, failures, the table."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from benchmarks.soak.checker import Ball, Block, HalfSpace, Solid, depth_in_shap
 from benchmarks.soak.drive import JUMP, Drive, random_amounts
 from benchmarks.soak.episodes import Robots, class_of, commands, run_episode
 from benchmarks.soak.progress import Progress, repeat, soak
-from benchmarks.soak.report import END, START, markdown, robot_summary, write_between
+from benchmarks.soak.report import END, START, markdown, robot_summary, stepper_summaries, write_between
 from benchmarks.soak.zoo import ZOO
 from benchmarks.tasks.tail import run_tail
 from brute_force import penetration
@@ -25,11 +26,15 @@ def cube():
 
 @pytest.fixture
 def robots(monkeypatch):
-    """Robots of which every episode takes 60 ms."""
-    monkeypatch.setattr(episodes, "SECONDS", 0.06)
-    monkeypatch.setattr(progress, "SECONDS", 0.06)
+    """Robots whose penetration is sampled every 20 ms."""
     monkeypatch.setattr(episodes, "SAMPLED", 0.02)
     return Robots()
+
+
+@pytest.fixture
+def short(robots):
+    """An episode of 60 ms of the finger."""
+    return partial(run_episode, robots, "finger", 0, seconds=0.06)
 
 
 def test_depth_in_shapes_is_that_of_closed_forms(cube):
@@ -67,7 +72,7 @@ def test_a_fold_is_measured_and_a_body_at_rest_is_not():
 
 def test_commands_repeat_and_stay_in_their_range():
     drive = Drive((), pl.Displacement, -0.01, 0.05)
-    one, two = (random_amounts(np.random.default_rng(3), 4000, 0.01, drive, start=0.0, idle=0.3) for _ in range(2))
+    one, two = (random_amounts(np.random.default_rng(3), 4000, 0.01, drive, idle=0.3) for _ in range(2))
     np.testing.assert_array_equal(one, two)
     assert one.min() >= -0.01
     assert one.max() <= 0.05
@@ -82,9 +87,9 @@ def test_every_robot_of_the_library_is_in_the_zoo():
     assert set(ZOO) == made
 
 
-def test_an_episode_repeats_bit_by_bit_and_checks_its_steps(robots):
-    first, state, failures = run_episode(robots, "finger", 0)
-    again, same, _ = run_episode(robots, "finger", 0)
+def test_an_episode_repeats_bit_by_bit_and_checks_its_steps(short):
+    first, state, failures = short()
+    again, same, _ = short()
     assert state.q[0].tobytes() == same.q[0].tobytes()
     assert not failures
     assert first.simulated == pytest.approx(0.06)
@@ -94,7 +99,7 @@ def test_an_episode_repeats_bit_by_bit_and_checks_its_steps(robots):
     assert again.counts == first.counts == {}
 
 
-def test_errors_are_counted_and_the_run_goes_on(robots, monkeypatch):
+def test_errors_are_counted_and_the_run_goes_on(robots, short, monkeypatch):
     step = robots.stepper("finger", "Euler 10 ms")
     calls = []
 
@@ -105,12 +110,18 @@ def test_errors_are_counted_and_the_run_goes_on(robots, monkeypatch):
         return step(world, state, controls)
 
     monkeypatch.setitem(robots._steppers, ("finger", "Euler 10 ms"), failing)
-    record, _, failures = run_episode(robots, "finger", 0)
+    record, _, failures = short()
     assert record.counts == {"error: ConvergenceError: residual # of … is too large": 2}
     assert len(record.cpu) == 4
     assert [failure.step for failure in failures] == [1, 2]
     assert calls[1] is calls[2] is calls[3], "the last good state"
     assert class_of(KeyError("x")).startswith("error (not a PliantError): KeyError")
+
+
+def test_geometric_steps_take_volumes_only(robots):
+    assert robots.can_take("finger", "Geometric 20 ms")
+    assert not robots.can_take("gripper", "Geometric 20 ms"), "its cube is rigid"
+    assert robots.can_take("gripper", "Euler 10 ms")
 
 
 def test_states_that_are_wrong_are_named(robots):
@@ -122,17 +133,17 @@ def test_states_that_are_wrong_are_named(robots):
         assert list(episodes.wrongs(wrong)) == [word]
 
 
-def test_a_soak_that_was_ended_continues(robots, tmp_path):
+def test_a_soak_that_was_ended_continues(tmp_path):
     """Three episodes in one go are those of two runs, the second of which begins anew after a killed episode."""
     names, said = ["finger"], []
-    whole, halves = Progress(tmp_path / "whole", seed=1), Progress(tmp_path / "halves", seed=1)
-    assert soak(names, whole, minutes=0.003, seed=1, say=said.append)
+    whole, halves = (Progress(tmp_path / name, seed=1, seconds=0.06) for name in ("whole", "halves"))
+    assert soak(names, whole, minutes=0.003, say=said.append)
     assert len(said) == whole.done("finger") == 3
-    assert not soak(names, halves, minutes=0.003, seed=1, wall=0.0, say=said.append), "no time"
-    assert soak(names, halves, minutes=0.001, seed=1, say=said.append)
+    assert not soak(names, halves, minutes=0.003, wall=0.0, say=said.append), "no time"
+    assert soak(names, halves, minutes=0.001, say=said.append)
     assert halves.done("finger") == 1
     (tmp_path / "halves" / "finger" / "part-episode-0001.json").write_text("{")  # a process killed while it wrote
-    assert soak(names, Progress(tmp_path / "halves", seed=1), minutes=0.003, seed=1, say=said.append)
+    assert soak(names, Progress(tmp_path / "halves", seed=1, seconds=0.06), minutes=0.003, say=said.append)
     ends = [np.load(folder / "finger" / "state.npz") for folder in (tmp_path / "whole", tmp_path / "halves")]
     for name in ends[0].files:
         if ends[0][name].dtype.kind == "f":
@@ -141,10 +152,10 @@ def test_a_soak_that_was_ended_continues(robots, tmp_path):
         Progress(tmp_path / "halves", seed=2)
 
 
-def test_a_failed_step_is_kept_and_can_be_done_again(robots, tmp_path):
+def test_a_failed_step_is_kept_and_can_be_done_again(robots, short, tmp_path):
     kept = Progress(tmp_path, seed=0)
-    record, state, _ = run_episode(robots, "finger", 0)
-    kinds, amounts = commands(robots.scene("finger", "Euler 10 ms"), "finger", 0, 0.01, seed=0)
+    record, state, _ = short()
+    kinds, amounts = commands(robots.scene("finger", "Euler 10 ms"), "finger", 0, 0.01, seed=0, seconds=0.06)
     failure = episodes.Failure(state, 4, kinds, tuple(amounts[4]), "blown up")
     for _ in range(progress.KEPT_FAILURES + 2):
         kept.keep(record, state, [failure])
@@ -152,8 +163,8 @@ def test_a_failed_step_is_kept_and_can_be_done_again(robots, tmp_path):
     assert "was: blown up" in repeat(path)
 
 
-def test_the_table_shows_what_was_counted(robots, tmp_path):
-    record, _, _ = run_episode(robots, "finger", 0)
+def test_the_table_shows_what_was_counted(short, tmp_path):
+    record, _, _ = short()
     record.count("inverted element accepted")
     record.count("penetration unreported: finger – itself")
     summary = robot_summary([record])
@@ -163,22 +174,24 @@ def test_the_table_shows_what_was_counted(robots, tmp_path):
     assert summary["median_ms"] <= summary["p99_ms"] <= summary["max_ms"]
     page = tmp_path / "page.md"
     page.write_text(f"before\n{START}\nold\n{END}\nafter\n")
-    write_between(page, markdown({"finger": summary}))
+    write_between(page, markdown({"finger": summary}, stepper_summaries([record])))
     text = page.read_text()
     assert "old" not in text
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "| finger | inverted element accepted | 1 |" in text
+    assert "| Euler 10 ms | 6 |" in text
     with pytest.raises(ValueError, match="has no lines"):
         write_between(_written(tmp_path / "bare.md"), "table")
 
 
 def test_memory_that_grows_is_seen():
-    grows = [episodes.Record("finger", k, "", wall=[0.0] * 10, memory=(100.0, 101.0)) for k in range(4)]
+    grows = [episodes.Record("finger", k, "", wall=[0.0] * 10, memory=(100.0, 101.0)) for k in range(10)]
     assert report.memory_growth(grows) == pytest.approx(100.0)
+    assert report.memory_growth(grows[:4]) is None
 
 
-def test_the_bench_of_the_tail_has_the_documented_keys(robots):
+def test_the_bench_of_the_tail_has_the_documented_keys():
     found = run_tail(seconds=1.5, robots=("finger",))
     assert set(found) == {"median_ms", "p99_ms", "max_ms", "steps", "robots"}
     assert 0.0 < found["median_ms"] <= found["p99_ms"] <= found["max_ms"]

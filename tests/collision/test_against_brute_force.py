@@ -26,9 +26,11 @@ def test_degenerate_placements():
 
 @pytest.mark.slow
 def test_many_random_placements():
-    counts = survey(random_batches(100_000, seed=2), measure_overlap=False)
+    counts = survey(random_batches(100_000, seed=2))
     print(dict(counts))
-    assert agrees(counts), counts
+    assert not {"false overlap", "overlap not noticed", "overlap without a contact"} & set(counts), counts
+    # a nearest pair of features that do not face each other, at sharp corners: another pair nearby is found instead
+    assert counts["missed pair"] + counts["wrong distance"] < 50, counts
 
 
 @pytest.mark.slow

@@ -26,10 +26,9 @@ def test_the_folder_follows_the_environment(monkeypatch, tmp_path):
 
 def test_code_is_kept_by_content(tmp_path):
     """A copy of the sources elsewhere finds the code; a change of an inlined function or of a constant, even in a
-    module that is imported for another one, compiles again, and nothing else does: neither documentation nor a
-    function that is not compiled.
+    module that is imported for another one, compiles again, and documentation does not.
     """
-    base = "from pliant_constant import FACTOR\n@inline\ndef scaled(x):\n    return FACTOR * x\n"
+    base = 'from pliant_constant import FACTOR\n@inline\ndef scaled(x):\n    """Scaled."""\n    return FACTOR * x\n'
     middle = "from pliant_base import scaled\n@inline\ndef twice(x):\n    return scaled(2 * x)\n"
     top = "from pliant_middle import twice\n@kernel\ndef run(x):\n    return twice(x)\n"
     decorators = "from pliant.core.kernels import inline, kernel\n"
@@ -60,7 +59,7 @@ def test_code_is_kept_by_content(tmp_path):
     assert answer(tmp_path / "here", 4.0) == ["8.0", "0"]
     assert answer(tmp_path / "here", 4.0, base.replace("* x", "* x + 1")) == ["9.0", "0"]
     assert answer(tmp_path / "here", 3.0) == ["6.0", "1"]
-    documented = base.replace("    return", '    """Doc."""\n\n    return') + "# why\ndef plain():\n    pass\n"
+    documented = base.replace('"Scaled.', '"Scaled by a constant.\\n').replace("* x", "* x  # why")
     assert answer(tmp_path / "here", 3.0, documented) == ["6.0", "1"]
 
 

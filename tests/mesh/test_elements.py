@@ -7,8 +7,6 @@ from pliant.core.errors import InputError
 from pliant.mesh.elements import (
     ELEMENTS,
     element_table,
-    facet_shape,
-    facet_shape_gradients,
     shape,
     shape_gradients,
 )
@@ -29,7 +27,7 @@ FACET_NODES = {
     "quad4": np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], dtype=float),
 }
 FUNCTIONS = [(name, shape, shape_gradients, nodes) for name, nodes in NODES.items()]
-FUNCTIONS += [(name, facet_shape, facet_shape_gradients, nodes) for name, nodes in FACET_NODES.items()]
+FUNCTIONS += [(name, shape, shape_gradients, nodes) for name, nodes in FACET_NODES.items()]
 EACH = pytest.mark.parametrize(("name", "values", "gradients", "nodes"), FUNCTIONS, ids=[f[0] for f in FUNCTIONS])
 
 
@@ -86,4 +84,4 @@ def test_unknown_names_list_the_known_ones():
     with pytest.raises(InputError, match="'tet4', 'tet10', 'hex8'"):
         element_table("tet5")
     with pytest.raises(InputError, match="'tri6'"):
-        facet_shape("tri7", np.zeros((1, 2)))
+        shape("tri7", np.zeros((1, 2)))

@@ -7,7 +7,7 @@ import pytest
 
 from pliant.core.errors import MeshError
 from pliant.mesh import Mesh, Surface, box, shell
-from pliant.mesh.elements import ELEMENTS, facet_shape, facet_shape_gradients
+from pliant.mesh.elements import ELEMENTS, shape, shape_gradients
 from pliant.mesh.quadrature import facet_gauss
 
 EACH_ELEMENT = pytest.mark.parametrize("element", list(ELEMENTS))
@@ -43,12 +43,12 @@ def test_one_cube_gives_the_expected_facets(element, split):
 def test_facets_integrate_to_the_area_vectors_of_their_triangles(element):
     surface = box((0.2, 0.04, 0.03), (2, 2, 2), element=element).surface()
     xi, weights = facet_gauss(surface.facet)
-    tangents = np.einsum("fki,qkj->fqij", surface.points[surface.facets], facet_shape_gradients(surface.facet, xi))
+    tangents = np.einsum("fki,qkj->fqij", surface.points[surface.facets], shape_gradients(surface.facet, xi))
     areas = np.einsum("q,fqi->fi", weights, np.cross(tangents[..., 0], tangents[..., 1]))
     summed = np.zeros_like(areas)
     np.add.at(summed, surface.triangle_facets, surface.area_vectors())
     assert areas == pytest.approx(summed, abs=1e-15)
-    assert facet_shape(surface.facet, xi).shape == (len(weights), surface.facets.shape[1])
+    assert shape(surface.facet, xi).shape == (len(weights), surface.facets.shape[1])
 
 
 @EACH_ELEMENT

@@ -1,4 +1,4 @@
-"""The recorder keeps numbers: no reports of steps, no matrices, no states."""
+"""The recorder keeps numbers: no reports of steps, no matrices, no states; it hands them over where a step fails."""
 
 import gc
 import tracemalloc
@@ -77,3 +77,17 @@ def test_numbers_are_those_of_the_steps(grasp):
     np.testing.assert_array_equal(run.contact_force(finger, ball)[1:], [i.contact_force(finger, ball) for i in infos])
     assert np.abs(run.contact_force(ball, "floor")).max() > 0.0
     assert [c[finger.cable].value for c in run.controls] == [c[finger.cable].value for _, _, c in steps]
+
+
+def test_a_simulation_that_fails_hands_over_what_it_recorded(grasp):
+    world, finger, _ = grasp
+
+    def control(t, state):
+        return {finger.cable: pl.Displacement(0.0 if t < 0.035 else np.nan)}
+
+    with pytest.raises(pl.InputError) as caught:
+        pl.simulate(world, pl.ImplicitEuler(dt=0.01), until=0.1, control=control)
+    run = caught.value.run
+    np.testing.assert_allclose(run.times, [0.0, 0.01, 0.02, 0.03])
+    assert "holds the 3 steps" in caught.value.__notes__[0]
+    assert pl.InputError("elsewhere").run is None

@@ -275,3 +275,16 @@ def test_an_actuator_is_not_known_by_its_name():
     _, info = pl.ImplicitEuler(0.01)(world, world.initial_state(), {robot.cable: pl.Displacement(0.001)})
     with pytest.raises(InputError, match="cable"):
         info.actuation("cable")
+
+
+def test_inverted_elements_are_reported():
+    """Corotated elements have no barrier: the step goes on, and says so."""
+    world, _, _ = beam(pl.materials.Corotated)
+    state, step = world.initial_state(), pl.ImplicitEuler(dt=1e-5)
+    _, info = step(world, state)
+    assert info.warnings == ()
+    mirrored = type(state)(world, 0.0, (state.q[0] * (1.0, 1.0, -1.0),), state.v, state.lam)
+    _, info = step(world, mirrored)
+    assert "'beam' has inverted elements" in info.warnings[0]
+    with pytest.warns(pl.PliantWarning, match="has inverted elements"):
+        pl.simulate(world, step, until=1e-5, start=mirrored)

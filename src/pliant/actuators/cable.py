@@ -67,8 +67,7 @@ class Cable(ForceActuator):
     guide_stiffness
         Axial stiffness EA, N, of a tube in which the cable runs through its volumes; 0: none.
     reach
-        Largest distance of a via point outside the mesh, m; it is then embedded in the nearest cell. For coarse meshes
-        of thin robots.
+        Largest distance of a via point outside the mesh, m; it is then embedded in the nearest cell.
     """
 
     body: Any

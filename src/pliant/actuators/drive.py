@@ -191,6 +191,12 @@ class ActuatorRows(Constraint):
             lambda: view.last_force(self.key),
         )
 
+    def rates(self, view: RowView, rows: Rows, memory: Any) -> FloatArray:
+        """The mean rate of δ of the actuated row over the step, which a command prescribes; zero for the others."""
+        rates = np.zeros(rows.count)
+        rates[0] = sum(float((h[0] @ np.ravel(x))[0]) for h, x in zip(rows.H, view.moved, strict=True)) / view.dt
+        return rates
+
     def couplings(self, body: Any) -> list[IntArray]:
         """Node sets that the stiffness of the rows couples beyond those of the cells; none by default."""
         return []

@@ -1,7 +1,6 @@
 """Force points: a force at a point of a body along a fixed direction, as one row.
 
-δ is the displacement of the point along the direction, m, λ the force, N. In inverse problems it stands for a probe or
-an instrument.
+δ is the displacement of the point along the direction, m, λ the force, N. In inverse problems it stands for a probe.
 """
 
 from __future__ import annotations

@@ -54,8 +54,7 @@ class _Joint(Actuator):
 @per_second
 @dataclass(frozen=True, eq=False)
 class Slider(_Joint, TwoWayActuator):
-    """`body` translates along `axis` (3,), world axes in the initial state, without rotation; `base` is a rigid body or
-    None for the world.
+    """`body` translates along `axis` (3,), in the world initially, without rotation; `base`: a rigid body or the world.
 
     `min_force`, `max_force` bound λ, N; `min_displacement`, `max_displacement` the command, m; `max_rate` (m/s) and
     `max_force_rate` (N/s) the rates of both. Without a control it slides freely.
@@ -158,6 +157,11 @@ class JointRows(ActuatorRows):
     def constrains(self, index: int) -> bool:
         """Whether the joint constrains body `index`."""
         return index in self.indices
+
+    @property
+    def direction_models(self) -> tuple[int, ...]:
+        """Indices of the jointed bodies."""
+        return self.indices
 
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """Displacement along the axis, m, or the angle about it within ±π, rad."""

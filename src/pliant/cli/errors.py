@@ -53,9 +53,7 @@ def report_error(error: BaseException, *, debug: bool) -> int:
 
 
 class Warnings:
-    """Prints warnings as one line each, without the path of a source file. Of warnings that differ only in their
-    numbers the first is printed and the others are counted.
-    """
+    """Prints warnings as one line each; of those that differ only in their numbers, the first and a count."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

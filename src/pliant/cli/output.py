@@ -17,9 +17,7 @@ STANDARD_OUTPUT = Path("-")
 
 
 class Output:
-    """Where a command reports. `json_file` takes the numbers; "-" is standard output, and people's text then goes to
-    standard error, so that a pipe holds nothing but JSON.
-    """
+    """Where a command reports: JSON goes to `json_file`; for "-", standard output, text goes to standard error."""
 
     def __init__(self, json_file: Path | None = None) -> None:
         check_folder(json_file)

@@ -33,9 +33,7 @@ def show_view(
     screenshot: Path | None,
     settings: Sequence[str] = (),
 ) -> None:
-    """Serve `what` until Ctrl-C or SIGTERM; or write a picture of the page to `screenshot` and stop. `settings` are
-    NAME=VALUE for parameters of a scene file.
-    """
+    """Serve `what`, with NAME=VALUE `settings` of a scene file, until Ctrl-C; or write a `screenshot` and stop."""
     thing = thing_named(what, settings)
     if screenshot is not None:
         from pliant.viewer.screenshot import write_screenshot
@@ -59,9 +57,7 @@ def thing_named(what: str, settings: Sequence[str] = ()) -> Any:
 
 
 def scene_subject(file: SceneFile, values: Mapping[str, Any]) -> Any:
-    """The run of a scene file, or the subject of its world: driven by sliders, by a target for the tip of its first
-    robot, or by its own `control(t, state)`.
-    """
+    """The run of a scene file, or its world: driven by sliders, by a target of its first robot, or by `control`."""
     module = file.execute(values)
     run = getattr(module, "run", None)
     if isinstance(run, Run):

@@ -95,6 +95,11 @@ class AttachmentRows(Constraint):
         return H
 
     @property
+    def direction_models(self) -> tuple[int, ...]:
+        """Indices of the models whose points turn with them."""
+        return tuple(index for index, points in self.sides if not points.is_linear)
+
+    @property
     def stiff_models(self) -> tuple[int, ...]:
         """Indices of the rods."""
         return tuple(index for index, points in self.sides if points.forces_stiffen)

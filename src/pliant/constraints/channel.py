@@ -244,9 +244,8 @@ class ChannelRows(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class StiffChannelRows(ChannelRows):
-    """Rows of a channel of a rod. Points of a rod are nonlinear in its strains, so forces there add stiffness: that of
-    dead forces at fixed points of the axis. A rod under tension is a string, which would otherwise have its own
-    stiffness only.
+    """Rows of a channel of a rod. Points of a rod are nonlinear in its strains, so forces there add stiffness, that of
+    dead forces at fixed points of the axis: under tension the rod stiffens like a string.
     """
 
     @property

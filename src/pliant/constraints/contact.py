@@ -264,6 +264,15 @@ class ContactPair(Constraint):
         drift = np.einsum("mki,mi->mk", directions, self.b.drift(view, contacts.point_b)) if moves else None
         return self.governed(view, H, contacts.gap, contacts.key, drift)
 
+    def rates(self, view: RowView, rows: Rows, memory: Any) -> FloatArray:
+        """Velocities of a moving obstacle along the frames of the contacts, (m,), m/s; zero for other pairs."""
+        if self.b.index is not None or self.b.handle.motion is None or not rows.count:
+            return np.zeros(rows.count)
+        drift = self.b.drift(view, memory.contacts.point_b)
+        directions = memory.frames[:, : rows.count // memory.contacts.count]
+        along: FloatArray = np.einsum("mki,mi->mk", directions, drift).ravel() / view.dt
+        return along
+
     def governed(
         self, view: RowView, H: list[sparse.csr_matrix], gaps: FloatArray, keys: IndexArray, drift: Any = None
     ) -> Rows:

@@ -216,6 +216,12 @@ class Constraint:
         """Stiffness between models of `sizes` unknowns at q by λ of the rows `stiff_keys`; None where there is none."""
         return None
 
+    def rates(self, view: RowView, rows: Rows, memory: Any) -> FloatArray:
+        """dδ/dt (m,), m/s, that closed rows have at the end of the step at `view`: zero, the mean rate of a command, or
+        that of a moving obstacle. `rows` are those of the constraint alone, `memory` what they left.
+        """
+        return np.zeros(rows.count)
+
     def overlap(self, view: RowView) -> float:
         """Largest penetration at the positions of `view`, m; 0 without contacts."""
         return 0.0

@@ -1,7 +1,6 @@
 """Effectors: the outputs of an inverse problem, as rows without a force (λ = 0).
 
-δ is the measured value less the target, H its gradient. Rows are weighted in the cost; a hard effector is an equality
-constraint instead.
+δ is the measured value less the target, H its gradient. Rows are weighted in the cost; hard ones are equalities.
 """
 
 from __future__ import annotations

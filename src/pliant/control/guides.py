@@ -39,8 +39,7 @@ def solve_with_guides(
     watched: BoolArray,
     invert: Callable[[MixedProblem], tuple[FloatArray, FloatArray, Any]],
 ) -> tuple[FloatArray, Any, float]:
-    """λ (m,) of all rows, the report of the last inverse, and the last change of the friction relative to the largest
-    force.
+    """λ (m,) of all rows, the report of the last inverse, and the last change of the friction over the largest force.
 
     `last` (m,) is λ of the step before, `driven` are the rows of the actuators and `watched` (m,) marks those of the
     effectors. `invert` solves the inverse of a problem without guide friction: λ (m,), the change of the free gaps (m,)

@@ -57,9 +57,7 @@ class MovedSupport:
 
 @dataclass(frozen=True, eq=False)
 class DrivenSupport:
-    """A moved support in a step: the displacement `unit` of the constrained DoFs per metre, of the shape of dx;
-    `reached` is the displacement along its axes, m.
-    """
+    """A moved support in a step: displacement `unit` of the constrained DoFs per metre; `reached` on its axes, m."""
 
     spec: MovedSupport
     index: int

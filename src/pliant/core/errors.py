@@ -23,7 +23,12 @@ __all__ = [
 
 
 class PliantError(Exception):
-    """Base of every error that Pliant raises on purpose."""
+    """Base of every error that Pliant raises on purpose.
+
+    `run` is the `Run` up to the last accepted step where `pl.simulate` raised it, else None.
+    """
+
+    run: Any = None
 
 
 class InputError(PliantError, ValueError):

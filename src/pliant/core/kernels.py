@@ -10,7 +10,6 @@ documentation, comments or functions that are not compiled differ.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
 import sys
@@ -18,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numba
@@ -56,7 +55,7 @@ class _ByContent(_CacheLocator):
     """Location of the cached code of `function`, by its content."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._digest = _digest(function.__module__, function.__code__.co_filename)
+        self._digest = _digest(function.__module__)
         self._folder = cache_folder() / f"{function.__module__.removeprefix('pliant.')}-{self._digest}"
 
     @classmethod
@@ -76,9 +75,12 @@ class _ByContent(_CacheLocator):
 
 
 @cache
-def _digest(module: str, path: str) -> str:
-    """Digest of the compiled part of a module and of the kernels and constants that it imports."""
-    digest = hashlib.sha1(_compiled_part(Path(path).read_text("utf-8")).encode(), usedforsecurity=False)
+def _digest(module: str) -> str:
+    """Digest of the byte code of a module and of what its kernels may take from elsewhere: kernels and constants. It is
+    first asked for while the module is imported, whose code is then at hand.
+    """
+    digest = hashlib.sha1(usedforsecurity=False)
+    _add_code(digest, _module_code(module))
     for name, value in sorted(vars(sys.modules[module]).items()):
         trace = _trace(value, module)
         if trace and not name.startswith("__"):
@@ -86,32 +88,37 @@ def _digest(module: str, path: str) -> str:
     return digest.hexdigest()[:12]
 
 
-def _compiled_part(text: str) -> str:
-    """Syntax tree of a module without docstrings and positions, and without what does not enter its kernels: functions
-    at top level that are not decorated, and imports from this package, which `_trace` follows by value.
+def _module_code(module: str) -> CodeType:
+    frame = sys._getframe()
+    while frame.f_code.co_name != "<module>" or frame.f_globals.get("__name__") != module:
+        if frame.f_back is None:
+            raise RuntimeError(f"a kernel of {module} is defined outside of its import; define it at the top level")
+        frame = frame.f_back
+    return frame.f_code
+
+
+def _add_code(digest: Any, code: CodeType) -> None:
+    """Add what `code` does, with that of the functions and classes in it, and without names of files, lines and
+    documentation, which is the first constant.
     """
-    tree = ast.parse(text)
-    tree.body = [node for node in tree.body if not _stays_python(node)]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            node.body = [part for part in node.body if not _is_text(part)]
-    return ast.dump(tree)
+    digest.update(code.co_code)
+    digest.update(repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)).encode())
+    for index, constant in enumerate(code.co_consts):
+        if isinstance(constant, CodeType):
+            _add_code(digest, constant)
+        elif index or not isinstance(constant, str):
+            digest.update(_stable(constant).encode())
 
 
-def _stays_python(node: ast.stmt) -> bool:
-    if isinstance(node, ast.ImportFrom):
-        return (node.module or "").startswith("pliant.")
-    return isinstance(node, ast.FunctionDef) and not node.decorator_list
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+def _stable(constant: Any) -> str:
+    """Text of a constant; sets are sorted, since their order differs from process to process."""
+    return repr(sorted(constant, key=repr) if isinstance(constant, frozenset) else constant)
 
 
 def _trace(value: Any, module: str) -> str:
     if isinstance(value, Dispatcher):
         function = value.py_func
-        return "" if function.__module__ == module else _digest(function.__module__, function.__code__.co_filename)
+        return "" if function.__module__ == module else _digest(function.__module__)
     if isinstance(value, ModuleType) and value.__name__.startswith("pliant."):
         return "".join(_trace(own, module) for own in vars(value).values() if isinstance(own, Dispatcher))
     if isinstance(value, type) and issubclass(value, tuple):

@@ -34,9 +34,7 @@ def threads_allowed() -> int:
 
 @contextmanager
 def allow_threads(count: int) -> Iterator[None]:
-    """Let large factorizations, solves and assemblies inside the ``with`` block use up to `count` threads, each with
-    one BLAS thread. Results are the same to the last bit.
-    """
+    """Allow large work in the ``with`` block up to `count` threads, one BLAS thread each; results are the same."""
     before = _ALLOWED.set(count)
     try:
         yield
@@ -45,9 +43,7 @@ def allow_threads(count: int) -> Iterator[None]:
 
 
 def beside(one: Callable[[], _T], other: Callable[[], _T]) -> tuple[_T, _T]:
-    """Results of two independent functions: on two threads where they are allowed, which is faster for kernels, else
-    one after the other. An error of either is raised.
-    """
+    """Results of two independent functions, on two threads where allowed, else in turn; raises errors of either."""
     if threads_allowed() < 2:
         return one(), other()
     found: list[_T] = []
@@ -73,8 +69,7 @@ def beside(one: Callable[[], _T], other: Callable[[], _T]) -> tuple[_T, _T]:
 class one_blas_thread(AbstractContextManager[None]):  # noqa: N801  reads as what it does: with one_blas_thread(): …
     """Run the body of a ``with`` block with every BLAS limited to one thread.
 
-    The limit belongs to the process. Nested and concurrent blocks share it: only the outermost sets and restores it
-    (a few µs).
+    The limit belongs to the process; of nested and concurrent blocks only the outermost sets and restores it.
     """
 
     _lock = Lock()

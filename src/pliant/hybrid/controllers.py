@@ -62,9 +62,7 @@ def as_controllers(control: Any) -> tuple[Controller, ...]:
 
 
 def compensator(system: Any, measure: Callable[[float, FloatArray, FloatArray], Any]) -> Continuous:
-    """A linear controller as a `Continuous`: `system` is a `control.StateSpace` or transfer function from the measured
-    signal (or error) `measure(t, q, v)` to u.
-    """
+    """A `control.StateSpace` or transfer function from the signal `measure(t, q, v)` to u, as a `Continuous`."""
     from pliant.hybrid.linearize import control_package
 
     ss = control_package().ss(system)

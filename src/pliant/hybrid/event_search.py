@@ -1,7 +1,6 @@
 """Location of an event within a step: on the dense output by Brent's method, then on the solution itself.
 
-The step is repeated up to the event and its length corrected, so that the guard vanishes to rounding, not to the error
-of the interpolant.
+The step is repeated up to the event and its length corrected, so that the guard vanishes to rounding.
 """
 
 from __future__ import annotations

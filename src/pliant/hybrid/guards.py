@@ -152,9 +152,7 @@ class Guards:
         return parts
 
     def arm(self, t: float, y: FloatArray) -> FloatArray:
-        """The values at the start of a mode. Those that rounding left at or below zero are shifted just above it, so
-        that a gap or a force that keeps falling is detected.
-        """
+        """The values at the start of a mode; those that rounding left at or below zero are shifted just above it."""
         g = self.values(t, y)
         small = np.full(len(g), 1e-15)
         small[self._loads] += 1e-10 * float(np.abs(self.dynamics.lam).max(initial=0.0))

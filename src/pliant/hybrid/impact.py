@@ -47,9 +47,7 @@ def impact(
 def with_energy_removed(
     equations: Equations, discrete: Discrete, q: FloatArray, v: FloatArray, row: int, energy: float
 ) -> FloatArray:  # fmt: skip
-    """Velocities (n,) after a normal impulse at one contact that removes `energy` (J), at most the kinetic energy of
-    the normal motion. A negative `energy` is added.
-    """
+    """Velocities (n,) after a normal impulse that removes `energy` (J; negative: adds), at most the normal motion's."""
     touched = discrete.copy()
     touched.modes[row] = Mode.CONTACT
     bilateral, H, _, _, _, names = _rows(equations, touched, q, v)

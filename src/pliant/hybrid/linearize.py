@@ -186,8 +186,7 @@ def equilibrium(
     """Coordinates q (n,), input u (k,) and forces λ (rows,) N at rest under the active constraints, near `guess`.
 
     `guess` and `active` as in `linearize`; with `solve_inputs` u is unknown too. Newton with exact derivatives and
-    steps of least norm; `tolerance` (usual 1e-14 to 1e-8) bounds the forces left over, relative to the largest force,
-    and the gaps in m.
+    steps of least norm; `tolerance` (usual 1e-14 to 1e-8) bounds the gaps (m) and the residual over the largest force.
     """
     equations = Equations(system)
     q, _, u, discrete = resolve(equations, guess, active)

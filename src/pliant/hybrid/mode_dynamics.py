@@ -202,9 +202,7 @@ class ModeDynamics:
         return out
 
     def friction_margins(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """For each active row with friction (k,): μλ − |tangential force| in N where it sticks, the speed along the
-        remembered direction in m/s where it slips.
-        """
+        """Of active rows with friction (k,): μλ − |friction| in N where they stick, speed of slip in m/s elsewhere."""
         parts, offset = [], self.normal_count
         for group, slipping, stuck in zip(self._rubbing, self._slipping, self._stuck, strict=True):
             d, mu = group.friction.directions, group.friction.coefficient

@@ -93,9 +93,7 @@ class HybridState:
 
 @dataclass(eq=False)
 class StepRecord:
-    """A recorded step: times, end states, its `flow`, its stages where samples lie within it, and the flow `after` it.
-    Its dense output is computed on demand.
-    """
+    """A recorded step: times, end states, `flow`, its stages where samples lie within it, and the flow `after` it."""
 
     t: float
     t1: float

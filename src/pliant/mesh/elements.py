@@ -100,33 +100,14 @@ def element_table(element: str) -> Element:
         raise InputError(f"element {element!r} is not known; use one of {known}") from None
 
 
-def shape(element: str, xi: FloatArray) -> FloatArray:
-    """Shape functions N of `element` at reference points `xi` (q, 3): shape (q, k)."""
-    return _shape(element_table(element).name, xi)
-
-
-def shape_gradients(element: str, xi: FloatArray) -> FloatArray:
-    """Gradients ∂N/∂ξ of `element` at reference points `xi` (q, 3): shape (q, k, 3)."""
-    return _gradients(element_table(element).name, xi)
-
-
 _TRI_EDGES = _table([(0, 1), (1, 2), (2, 0)])
 _QUADRATIC = {"tet10": _TET_EDGES, "tri6": _TRI_EDGES}
 _MULTILINEAR = {"hex8": HEX_CORNERS, "quad4": _QUAD_CORNERS}
 
 
-def facet_shape(facet: str, xi: FloatArray) -> FloatArray:
-    """Shape functions of `facet` ("tri3", "tri6", "quad4") at `xi` (q, 2): shape (q, nodes of the facet)."""
-    return _shape(checked_facet(facet), xi)
-
-
-def facet_shape_gradients(facet: str, xi: FloatArray) -> FloatArray:
-    """Gradients ∂N/∂ξ of `facet` at `xi` (q, 2): shape (q, nodes of the facet, 2)."""
-    return _gradients(checked_facet(facet), xi)
-
-
-def _shape(name: str, xi: FloatArray) -> FloatArray:
-    xi = np.atleast_2d(xi)
+def shape(name: str, xi: FloatArray) -> FloatArray:
+    """Shape functions N of an element at reference points `xi` (q, 3), or of a facet at `xi` (q, 2): shape (q, k)."""
+    xi = _checked_points(name, xi)
     if name in _MULTILINEAR:  # Π (1 + sᵢ ξᵢ) / 2 over the axes
         return np.asarray(np.prod(0.5 * (1.0 + _MULTILINEAR[name][None] * xi[:, None]), axis=2))
     bary = _simplex(xi)
@@ -136,11 +117,19 @@ def _shape(name: str, xi: FloatArray) -> FloatArray:
     return np.hstack([bary * (2.0 * bary - 1.0), 4.0 * bary[:, first] * bary[:, second]])
 
 
-def _gradients(name: str, xi: FloatArray) -> FloatArray:
-    xi = np.atleast_2d(xi)
+def shape_gradients(name: str, xi: FloatArray) -> FloatArray:
+    """Gradients ∂N/∂ξ of an element or a facet at reference points `xi` (q, d): shape (q, k, d)."""
+    xi = _checked_points(name, xi)
     if name in _MULTILINEAR:
         return _multilinear_gradients(xi, _MULTILINEAR[name])
     return _quadratic_gradients(xi, _QUADRATIC[name]) if name in _QUADRATIC else _simplex_gradients(xi)
+
+
+def _checked_points(name: str, xi: FloatArray) -> FloatArray:
+    if name not in (*ELEMENTS, *FACET_NODE_COUNT):
+        known = ", ".join(map(repr, (*ELEMENTS, *FACET_NODE_COUNT)))
+        raise InputError(f"{name!r} is no element and no facet; use one of {known}")
+    return np.atleast_2d(xi)
 
 
 def checked_facet(facet: str) -> str:

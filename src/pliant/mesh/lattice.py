@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.mesh.elements import ElementName
 from pliant.mesh.mesh import Mesh, drop_unused_nodes
 from pliant.mesh.structured import grid_hexahedra, round_section
@@ -101,3 +101,11 @@ def grid_triangles(rows: int, columns: int) -> IntArray:
     a = (columns * i + j).ravel()
     b, c, d = a + columns, a + columns + 1, a + 1
     return np.asarray(np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])]).astype(np.int32))
+
+
+def ring_triangles(count: int, around: int) -> IndexArray:
+    """Triangles (t, 3) between `count` consecutive closed rings of `around` points each, indexed ring by ring."""
+    index = np.arange(count * around).reshape(count, around)
+    a, b = index[:-1], np.roll(index[:-1], -1, axis=1)
+    c, d = np.roll(index[1:], -1, axis=1), index[1:]
+    return np.concatenate([np.stack(t, axis=-1).reshape(-1, 3) for t in ((a, b, c), (a, c, d))])

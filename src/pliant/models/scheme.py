@@ -14,7 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pliant.core.types import FloatArray
+import numpy as np
+
+from pliant.core.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,14 @@ class Scheme:
     dt: float
     interval: float
 
-    def next_velocity(self, dx: FloatArray, v: FloatArray) -> FloatArray:
-        """Velocity at the end of the step, m/s."""
-        return self.velocity * dx + self.memory * v
+    def next_velocity(self, dx: FloatArray, v: FloatArray, prescribed: BoolArray | None = None) -> FloatArray:
+        """Velocity at the end of the step, m/s. Unknowns whose motion is `prescribed` have its mean rate: with the
+        memory of v, a support that moves by a constant speed would stand still in every other step.
+        """
+        after = self.velocity * dx + self.memory * v
+        if prescribed is None or not self.memory:
+            return after
+        return np.where(prescribed, self.rate * dx, after)
 
 
 @lru_cache(maxsize=64)

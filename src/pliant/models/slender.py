@@ -9,8 +9,9 @@ import numpy as np
 
 from pliant.core.checks import finite_number, positive, positive_count
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import regions
+from pliant.mesh.lattice import ring_triangles
 from pliant.mesh.regions import Region
 from pliant.models.beam.section import Section
 from pliant.models.body import Body
@@ -96,11 +97,3 @@ def _closed_triangles(around: int, stations: int) -> IntArray:
         np.stack([np.full(around, count + 1), last, np.roll(last, -1)], axis=1),
     ]
     return np.concatenate([ring_triangles(stations, around), *caps])
-
-
-def ring_triangles(count: int, around: int) -> IndexArray:
-    """Triangles (t, 3) between `count` consecutive closed rings of `around` points each, indexed ring by ring."""
-    index = np.arange(count * around).reshape(count, around)
-    a, b = index[:-1], np.roll(index[:-1], -1, axis=1)
-    c, d = np.roll(index[1:], -1, axis=1), index[1:]
-    return np.concatenate([np.stack(t, axis=-1).reshape(-1, 3) for t in ((a, b, c), (a, c, d))])

@@ -12,7 +12,7 @@ import numpy as np
 from rich.progress import Progress
 
 from pliant.core.checks import positive
-from pliant.core.errors import InputError, PliantWarning
+from pliant.core.errors import InputError, PliantError, PliantWarning
 from pliant.record.recorder import Recorder
 from pliant.record.run import Run
 from pliant.stepping import StepInfo
@@ -52,8 +52,13 @@ def simulate(
     with Progress(disable=not progress, transient=True) as bar:
         task = bar.add_task("simulate", total=count)
         for k in range(1, count + 1):
-            controls = control(first + k * dt, state) if control else None
-            state, info = stepper(world, state, controls)
+            try:
+                controls = control(first + k * dt, state) if control else None
+                state, info = stepper(world, state, controls)
+            except PliantError as error:
+                error.run = recorder.run()
+                error.add_note(f"at {state.time:g} s of the simulation; `error.run` holds the {k - 1} steps before it")
+                raise
             recorder.add(state, info, controls)
             for text in info.warnings:
                 without_numbers = re.sub(r"\d[\d.e+-]*", "", text)

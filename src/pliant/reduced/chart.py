@@ -226,9 +226,7 @@ class FloatingChart(Chart):
         return self._posed(at.center, at.rotation, at.y)
 
     def moved(self, end: FloatArray, step: FloatArray, at: FloatArray) -> FloatArray:
-        """The frame turns by exp, by an angle for which the displacement has the angular momentum of the step: exp of
-        the step's own rotation would lose some in every step.
-        """
+        """The frame turns by exp of the angle that keeps the angular momentum; that of the step would lose some."""
         here = self.at(at)
         z = here.dual @ step.ravel()
         center, rotation, y = self.frame(end)

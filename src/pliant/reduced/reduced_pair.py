@@ -246,8 +246,7 @@ class ReducedPair(ContactPair):
 
     def _guards(self, view: RowView, gap: FloatArray, near: BoolArray, alone: IndexArray) -> IndexArray:
         """Guards: the nearest point within the margin of each group that modes touch, deepest first, unless it has a
-        row already. Quasi-static steps, which iterate, take all touching points: single ones would alternate with
-        neighbours.
+        row already. Quasi-static steps, which iterate, take all touching points: single ones would alternate.
         """
         if not self.basis.guards:
             return np.zeros(0, np.int64)

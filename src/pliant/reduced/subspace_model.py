@@ -26,8 +26,7 @@ OFF = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class SubspaceModel(VolumeModel):
-    """A `VolumeModel` that moves in the modes of `subspace`; read-outs, contacts and embedded points see the full
-    volume.
+    """A `VolumeModel` that moves in the modes of `subspace`; read-outs and contacts see the full volume.
 
     `chart` maps modes to nodes, `strain` to the integration points in use, `dead` gravity and nodal loads to forces.
     """

@@ -18,8 +18,7 @@ def plackett_burman_levels(factor_count: int) -> FloatArray:
     """±1, (runs, factors), for the least number of runs, a multiple of 4 above `factor_count`, that a Hadamard matrix
     of Paley's or Sylvester's construction allows: 12 for 8 to 11 factors, 20 for 16 to 19, 24 for 20 to 23.
 
-    Every column is balanced and orthogonal to every other (Plackett and Burman, Biometrika 33, 1946). One run has all
-    factors high.
+    Columns are balanced and orthogonal (Plackett and Burman, Biometrika 33, 1946). One run has all factors high.
     """
     runs = max(4, 4 * ((factor_count + 4) // 4))
     while (matrix := _hadamard(runs)) is None:

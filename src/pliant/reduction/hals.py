@@ -54,9 +54,7 @@ def hals(S: FloatArray, W: FloatArray, H: FloatArray, *, iterations: int, tolera
 
 @kernel
 def _descend(S, S_transposed, total, best, start, work, grams, iterations, tolerance):
-    """The whole descent, so that small factors do not wait for Python: ‖S − WᵀH‖² of the `best`, which replace the
-    start, the iterations, and whether they settled.
-    """
+    """The whole descent: ‖S − WᵀH‖² of the `best`, which replace the start, iterations, and whether they settled."""
     W, H, W_ahead, H_ahead = start
     W_new, H_new, product_W, product_H = work
     gram, other = grams

@@ -29,10 +29,9 @@ _ROUNDING = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class Pod:
-    """Modes of a body and how much of its snapshots they hold.
+    """Modes of a body and how much of its snapshots they capture.
 
-    `modes` (3n, k), m per unit, are orthonormal in the product `G` (3n, 3n), sparse; `singular_values` (r,) are those
-    of all snapshots.
+    `modes` (3n, k), m per unit, are orthonormal in the sparse product `G` (3n, 3n); `singular_values` (r,) of all.
     """
 
     model: VolumeModel

@@ -44,7 +44,8 @@ class StepBodies:
 
     `load_fraction` in [0, 1] is the fraction of the load increment applied: (1 − fraction) of the residual at the
     start, `start_residuals`, is subtracted, and constrained DoFs go that fraction of their way. 1 is the true problem.
-    `reactions` are those of the last linear solve, None before it or where no constraint acts.
+    `reactions` are those of the last linear solve, None before it or where no constraint acts. `velocities` are those
+    at the end of the step where a stepper has projected them, None where they follow from the displacements alone.
     """
 
     world: World
@@ -55,6 +56,7 @@ class StepBodies:
     reactions: Reactions | None = None
     load_fraction: float = 1.0
     start_residuals: tuple[FloatArray, ...] | None = None
+    velocities: tuple[FloatArray, ...] | None = None
 
     @classmethod
     def begin(
@@ -123,9 +125,7 @@ class StepBodies:
         return forces._replace(r=r, scale=max(forces.scale, *(_norm(push) for push in pushes)))
 
     def full_order(self, forces: Forces) -> Forces:
-        """`forces`, those of constraints included, of the full-order bodies: supports bear them at constrained DoFs;
-        elsewhere it is what reduced bodies cannot balance.
-        """
+        """`forces` with those of constraints, of the full-order bodies: reactions, and what reduced ones leave."""
         pushes = self._generalized or (None,) * len(self.trials)
         triples = zip(self.trials, forces.r, pushes, strict=True)
         parts = [trial.full_residual(Residual(r, forces.scale), push) for trial, r, push in triples]
@@ -193,6 +193,10 @@ class StepBodies:
         constraints, views = (*self.world.constraints, *more), self.views(len(more))
         return assemble(constraints, views, detect(constraints, views))
 
+    def end_velocities(self) -> tuple[FloatArray, ...]:
+        """Velocities of each body at the end of the step, m/s (and rad/s)."""
+        return tuple(trial.velocities() for trial in self.trials) if self.velocities is None else self.velocities
+
     def advanced(self, assembly: Assembly | None, lam: FloatArray) -> State:
         """The state at the end of the step, whose last rows were those of `assembly` with forces `lam` (N)."""
         positions = tuple(trial.positions() for trial in self.trials)
@@ -202,7 +206,7 @@ class StepBodies:
             self.world,
             self.start.time + self.scheme.interval,
             positions,
-            tuple(trial.velocities() for trial in self.trials),
+            self.end_velocities(),
             lam,
             keys=None if assembly is None else assembly.rows.key,
             memories=() if assembly is None else assembly.memories[: len(self.world.constraints)],

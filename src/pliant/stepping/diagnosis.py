@@ -15,9 +15,7 @@ from pliant.world import State
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A step looked at closely: relative residuals of the bodies and of their full-order models, energy change (J),
-    largest penetration (m), and warnings in words.
-    """
+    """Relative residuals, of full-order models too, energy change (J), largest penetration (m) and warnings."""
 
     residual: float
     full_order_residual: float
@@ -58,8 +56,22 @@ def penetration(step: Step) -> float:
 
 
 def warnings(step: Step) -> tuple[str, ...]:
-    """Bodies that approached faster than contact detection follows, and points of channels that a tip passed by."""
+    """Inverted elements, shapes beyond what elements follow, bodies that approached faster than contact detection
+    follows, points of channels that a tip passed by.
+    """
     view, constraints = step.bodies.view(), step.world.constraints
     memories = (None,) * len(constraints) if step.assembly is None else step.assembly.memories
     pairs = zip(constraints, memories, strict=False)
-    return tuple(text for each, memory in pairs for text in each.warnings(view, memory))
+    inverted = tuple(
+        f"{trial.model.name!r} has inverted elements, det F ≤ 0: stresses there are meaningless; use a smaller dt, "
+        "smaller changes of the commands, or a finer mesh where it is compressed most"
+        for trial in step.bodies.trials
+        if trial.model.is_inverted(trial.positions())
+    )
+    of_rows = tuple(text for each, memory in pairs for text in each.warnings(view, memory))
+    return inverted + of_rows + shape_warnings(step)
+
+
+def shape_warnings(step: Step) -> tuple[str, ...]:
+    """What bodies report of their present shapes."""
+    return tuple(text for trial in step.bodies.trials for text in trial.model.warnings(trial.positions()))

@@ -3,7 +3,8 @@
 M (v⁺ − v)/h = f(q + dx/2), dx = h (v⁺ + v)/2. Second order in h and symplectic: total energy is conserved to round-
 off where forces are linear in the positions, and stays within a band of order h² otherwise (Hairer, Lubich, Wanner,
 Geometric Numerical Integration, IX). Newton's iteration runs to a tolerance by default, since an unconverged step
-conserves nothing. `stepping.stages` says what each line below does.
+conserves nothing. Rows hold at the end of the step, their forces point where they do at its middle, and the velocity at
+the end agrees with them (`stepping.end_velocities`). `stepping.stages` says what the other lines below do.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from pliant.models.scheme import midpoint_scheme
 from pliant.stepping.dynamics import DynamicStepper
+from pliant.stepping.end_velocities import directions_at_middle, project_velocities
 from pliant.stepping.info import StepInfo, finish
 from pliant.stepping.stages import assemble, begin, condense, correct, detect, factorize, linearize, solve
 from pliant.world import State, World
@@ -40,10 +42,11 @@ class ImplicitMidpoint(DynamicStepper):
         with self.pinned():
             while not newton.done:
                 contacts = detect(step)
-                rows = assemble(step, contacts)
+                rows = directions_at_middle(step, assemble(step, contacts))
                 systems = linearize(step, newton.tangent)
                 factors = factorize(step, systems)
                 free = solve(step, factors)
                 problem = condense(step, rows, factors, free)
                 step = newton.apply(correct(step, rows, factors, free, problem))
+            step = project_velocities(step)
         return finish(step, newton.status)

@@ -13,12 +13,14 @@ from pliant.core.status import Status
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
 from pliant.models.workspace import Workspace
-from pliant.solvers.contact import MixedProblem, solve
+from pliant.solvers.contact import ComplementarityResult, MixedProblem, solve
 from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
 
 USABLE = 1e-2
 """Residual of the laws, relative to the gaps without forces, up to which a step goes on from the best λ found."""
+NOTICEABLE = 1e-6
+"""Residual from which on that is worth a warning: nanometres for a gap of a millimetre."""
 _NOT_CONVERGED = (
     "constraint forces of a step did not reach the tolerance of their laws within the budget of the solver; the best "
     "ones are used: read info.constraint_residual, and take smaller steps or fewer redundant contacts where it matters"
@@ -88,14 +90,21 @@ class DirectSession:
     def solve(self, condensed: Condensed) -> Solution:
         """λ of all rows, warm-started from the last step."""
         bodies = condensed.bodies
-        try:
-            found = solve(condensed.problem, warm_start(bodies.start, condensed.assembly.rows.key), quick=True)
-        except ConvergenceError as error:
-            if error.result is None or not error.result.residual <= USABLE:
-                raise
-            found = error.result
-            warnings.warn(_NOT_CONVERGED, PliantWarning, stacklevel=2)
+        found = solve_in_budget(condensed.problem, warm_start(bodies.start, condensed.assembly.rows.key))
         return Solution(found.lam, condensed.dx_free, bodies, self, status=found.status, residual=found.residual)
+
+
+def solve_in_budget(problem: MixedProblem, warm: FloatArray | None) -> ComplementarityResult:
+    """λ of a problem of one step; the best iterate with a warning where the budget of operations ends before it."""
+    try:
+        return solve(problem, warm, quick=True)
+    except ConvergenceError as error:
+        if error.result is None or not error.result.residual <= USABLE:
+            raise
+        found: ComplementarityResult = error.result
+        if found.residual > NOTICEABLE:
+            warnings.warn(_NOT_CONVERGED, PliantWarning, stacklevel=3)
+        return found
 
 
 def begin_session(

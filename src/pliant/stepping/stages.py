@@ -107,7 +107,7 @@ class Detection(NamedTuple):
 class Linearization(NamedTuple):
     """The systems of one linear solve, the `forces` in them without those of constraints, and how they were made.
 
-    `round_off` (N) is the force that a change of all positions by their last bit causes, ε ‖A_ii x_i‖.
+    `round_off` (N) is the force that a change of all positions by their last bit causes, ε ‖A_ii x_i‖/θ.
     """
 
     systems: tuple[System, ...]
@@ -313,4 +313,5 @@ def _round_off(bodies: StepBodies, systems: Sequence[System]) -> float:
         reach = np.broadcast_to(trial.coordinate_scale(), trial.dx.shape)
         noise = np.where(trial.model.constrained, 0.0, system.diagonal() * reach)
         squares += float(np.vdot(noise, noise))
-    return float(np.finfo(np.float64).eps * np.sqrt(squares))
+    # Forces are evaluated at q + θ dx: A holds θ K, but the last bit of these positions changes the forces by K.
+    return float(np.finfo(np.float64).eps * np.sqrt(squares)) / bodies.scheme.theta

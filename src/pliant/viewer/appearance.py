@@ -23,8 +23,7 @@ TENSION, PRESSURE, CONTACT = "tension of cables (N)", "pressure in chambers (kPa
 @dataclass(frozen=True, eq=False)
 class Shading:
     """Colours of one frame: positions on the colour map, 0…1, of the nodes of bodies by index, of the cables (k,) and
-    of the chambers (c,); `force_unit` N is the force whose arrow has the full length `arrow` (0: no arrows), a fraction
-    of the scene size.
+    of the chambers (c,); `force_unit` N is the force of the full `arrow` length, a fraction of the scene (0: none).
     """
 
     bodies: dict[int, FloatArray]

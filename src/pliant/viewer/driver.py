@@ -1,6 +1,4 @@
-"""Which browser drives: several may watch; the first that uses a control drives until it disconnects or another one
-takes over. Input of the others is undone.
-"""
+"""Which browser drives: the first that uses a control, until it disconnects or another one takes over; others watch."""
 
 from __future__ import annotations
 

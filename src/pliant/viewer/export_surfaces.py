@@ -12,7 +12,7 @@ from pliant.collision import Plane
 from pliant.core.checks import positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
-from pliant.models.slender import ring_triangles
+from pliant.mesh.lattice import ring_triangles
 from pliant.record import Run
 from pliant.viewer.arrows import arrow_surfaces
 from pliant.viewer.contents import DISPLACEMENT, PLAIN, STRESS, SceneContents

@@ -63,11 +63,13 @@ class HybridSubject:
     timed = True
     has_gravity = False
     usual_step = 0.01
+    handles: tuple[Handle, ...] = ()  # nothing can be dragged but the target
 
     def __init__(self, system: HybridSystem, picture: Picture, *, name: str, about: str = "") -> None:
         self.name, self.about = name, about
         self.system, self.picture = system, picture
-        self.view = picture.view
+        self.view, self.ranges = picture.view, picture.ranges
+        self.has_contacts = picture.arrows is not None
         bodies = tuple(
             RecordedBody(part.name, None, part.surface[0], part.surface[1].astype(np.int32)) for part in picture.parts
         )
@@ -82,16 +84,6 @@ class HybridSubject:
         self._control: Any = None
 
     @property
-    def ranges(self) -> tuple[Range, ...]:
-        """Ranges of the sliders."""
-        return self.picture.ranges
-
-    @property
-    def handles(self) -> tuple[Handle, ...]:
-        """Nothing can be dragged but the target."""
-        return ()
-
-    @property
     def time(self) -> float:
         """Simulated time, s."""
         return 0.0 if self.point is None else self.point.time
@@ -100,11 +92,6 @@ class HybridSubject:
     def stage_times(self) -> Mapping[str, float]:
         """An integration has no stages: all of it."""
         return {"integration": self.seconds} if self.seconds else {}
-
-    @property
-    def has_contacts(self) -> bool:
-        """Whether contact forces are drawn."""
-        return self.picture.arrows is not None
 
     def view_points(self) -> list[FloatArray]:
         """Positions (n, 3) m that must be in view."""

@@ -19,9 +19,9 @@ from pliant.hybrid import (
     maze_controller,
     soft_touch,
 )
+from pliant.mesh.lattice import ring_triangles
 from pliant.models.rigid import Obstacle
 from pliant.models.rigid.inertia import box_triangles
-from pliant.models.slender import ring_triangles
 from pliant.viewer.hybrid_subject import HybridSubject, Part, Picture
 from pliant.viewer.inputs import scalar
 from pliant.viewer.palette import TINTS

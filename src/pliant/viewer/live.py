@@ -50,8 +50,7 @@ def open_viewer(
 ) -> Viewer:
     """A viewer that plays a run, simulates a world, or is the studio that begins with a robot of the zoo.
 
-    `host` is the address that is served: by default only this machine can connect. `exact` refuses another port than
-    the one asked for.
+    `host` is the address that is served: by default only this machine can connect. `exact` refuses other ports.
     """
     check_port(host, port if exact else 0)  # where the next free port will do, the host has to be one of ours still
     viewer: Viewer
@@ -81,9 +80,7 @@ def loaded(path: Path) -> Run | World:
 
 
 def thing_of(thing: Any, *, name: str = "", robot: Robot | None = None, **options: Any) -> Run | WorldSubject:
-    """What a viewer shows: a run, or the subject of a world or a scene. The controlled tip is that of `robot`, else
-    inferred; `options` are those of `WorldSubject`.
-    """
+    """What a viewer shows: a run, or the subject of a world or a scene; its tip is that of `robot`, else inferred."""
     if isinstance(thing, Scene):
         thing = thing.compile()
     if isinstance(thing, Run):

@@ -9,8 +9,8 @@ import numpy as np
 from pliant.collision import Capsule, Cylinder, Pipe, Plane, Sphere, Tubes
 from pliant.core.lie import perpendicular
 from pliant.core.types import FloatArray, IndexArray
+from pliant.mesh.lattice import ring_triangles
 from pliant.models.rigid.body import Shape
-from pliant.models.slender import ring_triangles
 
 Triangles = tuple[FloatArray, IndexArray]
 """Points (n, 3) m and triangles (t, 3)."""

@@ -1,7 +1,6 @@
 """The live viewer: a subject is simulated while it is looked at, in real time where the machine can.
 
-Two threads: one steps, the other draws what the last step left, up to forty times a second. Neither waits for the
-other.
+Two threads: one steps, the other draws the last state up to forty times a second. Neither waits for the other.
 """
 
 from __future__ import annotations

@@ -225,9 +225,7 @@ class WorldSubject:
         self._recorder = Recorder(self.world, self.state)
 
     def end_recording(self) -> Run | None:
-        """What was recorded, None where no step was; replayed it is the same to the last bit, unless the length of the
-        step was changed on the way or there is no time.
-        """
+        """The recorded run, None without steps; its replay is the same to the last bit if dt was constant."""
         if self._recorder is None:
             return None
         run, self._recorder = self._recorder.run(), None
@@ -262,9 +260,7 @@ class WorldSubject:
 
 
 def inferred_tip(world: World) -> tuple[Marker | None, tuple[Any, ...]]:
-    """A point to aim with in a world that does not say: the node of the first body with actuators that is farthest
-    from its constrained nodes; and the actuators.
-    """
+    """A marker at the node of the first actuated body farthest from its constrained nodes; and the actuators."""
     actuators = tuple(m.spec for m in world.constraints if isinstance(m, ActuatorRows) and isinstance(m.spec, Actuator))
     for actuator in actuators:
         for body in actuator.bodies:

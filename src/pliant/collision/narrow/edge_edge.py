@@ -25,7 +25,7 @@ from pliant.collision.filters import (
     place,
 )
 from pliant.collision.narrow.pseudonormal import distance_to_all
-from pliant.collision.narrow.vertex_face import INSET
+from pliant.collision.narrow.vertex_face import INSET, TOUCHING
 from pliant.collision.surface import EDGE_LIMIT
 from pliant.core.arrays import frozen
 from pliant.core.kernels import inline, kernel
@@ -108,7 +108,7 @@ def _search(
         behind = row[5] < 0.0 and last < 0 and same
         if behind and edge_behind_at_rest(rest, rest_normals, edges_a, beside_a, e, f, limits.wall):
             continue
-        if checked and row[5] < 0.0 and last < 0:
+        if checked and row[5] < -TOUCHING * limits.margin and last < 0:
             # the direction may leave both cones of normals by the slack: then its sign means nothing
             spot[:] = 0.0
             _add_inset(x, edges_a, e, row[0], beside_a, normals_a, inset, spot)

@@ -40,6 +40,8 @@ def edge_contacts(
     edges = surface.taking_part_edges
     chosen = np.empty(len(edges), np.int32)
     count = _find_dips(frozen(local), surface.edges, edges, frozen(ends.gap), frozen(ends.normal), margin, chosen)
+    if not count:
+        return ContactSet.empty(len(points), 0)
     e = chosen[:count]
     nodes = surface.edges[e]
     along, lowest = _lowest(solid, local[nodes[:, 0]], local[nodes[:, 1]])
@@ -66,6 +68,8 @@ def rim_contacts(
     near = ((corners.min(axis=1) <= ends.max(axis=0) + reach) & (corners.max(axis=1) >= ends.min(axis=0) - reach)).all(
         1
     )
+    if not near.any():
+        return ContactSet.empty(len(points), 0)
     faces, corners = faces[near], corners[near]
     crossed = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     area = np.linalg.norm(crossed, axis=1)
@@ -74,8 +78,8 @@ def rim_contacts(
     weights, height = _feet(corners, normal, rims)
     valid = (weights >= 0.0).all(axis=-1) & (np.abs(height) <= margin)
     cost = np.where(valid, np.abs(height), np.inf).reshape(len(faces), 6)
-    best = cost.argmin(axis=0) if len(faces) else np.zeros(6, np.int64)
-    feature = np.flatnonzero(cost[best, np.arange(6)] < np.inf) if len(faces) else np.zeros(0, np.int64)
+    best = cost.argmin(axis=0)
+    feature = np.flatnonzero(cost[best, np.arange(6)] < np.inf)
     face, gap = best[feature], height.reshape(len(faces), 6)[best[feature], feature]
     foot = rims.reshape(len(faces), 6, 3)[face, feature]
     key = key_base(ContactKind.FACE_VERTEX, pair) + feature

@@ -40,6 +40,8 @@ _STRAIGHT = 0.99
 INSET = 1e-4
 """Fraction of the margin by which a point is moved into its own body before it is looked for in the other one: points
 on the surface of both then tell whether the two solids overlap or touch."""
+TOUCHING = 1e-6
+"""Fraction of the margin below which a penetration is the rounding of a contact that touches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +173,7 @@ def _search(
             )
         ):
             continue
-        if checked and gap < 0.0 and last < 0:
+        if checked and gap < -TOUCHING * limits.margin and last < 0:
             # the face may not be the nearest of all, as it has to face the vertex: then its sign means nothing
             if side[vertex] == 0:
                 fill_inset(x, vertex, fan_start, fan, normals, INSET * limits.margin, spot)

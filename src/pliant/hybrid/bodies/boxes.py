@@ -57,9 +57,7 @@ _OUT = np.eye(3)[_SIDES[_EDGE_AXIS]] * _EDGE_SIGNS[:, :, None]
 
 
 class BoxPairs:
-    """All pairs i < j of the free `bodies` as boxes of half sides `halves` (k, 3) m; feature f of pair p is row
-    240 p + f.
-    """
+    """All pairs i < j of free `bodies`, boxes of half sides `halves` (k, 3) m; row 240 p + f is feature f of pair p."""
 
     def __init__(self, bodies: FreeBodies, halves: Any) -> None:
         self.bodies = bodies

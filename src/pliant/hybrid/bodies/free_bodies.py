@@ -38,9 +38,7 @@ class FreeBodies:
         return blocks[:, 0], blocks[:, 1]
 
     def _turns(self, q: Any, v: Any = None) -> tuple[Any, Any, Any, Any]:
-        """R (k, 3, 3), J (k, 3, 3), angular velocities (k, 3) and drifts (k, 3); those of the last state are cached, as
-        mass matrix, bias and rows use the same ones.
-        """
+        """R (k, 3, 3), J (k, 3, 3), angular velocities (k, 3) and drifts (k, 3), cached for the last state."""
         cached, position_key, velocity_key = (
             self._cache,
             (q.tobytes(), q.dtype),

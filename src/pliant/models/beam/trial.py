@@ -80,6 +80,8 @@ class BeamTrial(Trial):
         """Velocities and spins at the end of the step, (n, 2, 3), m/s and rad/s."""
         out = np.empty(self.dx.shape)
         dynamics.end_velocities(self._v, self.dx, self._scheme.velocity, self._scheme.memory, out)
+        if self._scheme.memory:
+            out[self.model.constrained] = self._scheme.rate * self.dx[self.model.constrained]
         return out
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
@@ -149,9 +151,7 @@ class BeamTrial(Trial):
         return float(dynamics.subtract_inertia(self._q, self._v, dx, model.mass, model.inertia, self._coefficients, r))
 
     def _predicted(self, r: FloatArray) -> FloatArray:
-        """r at dx = 0 with the inertia of rotation expanded about the free motion hω, so that one linear solve has the
-        gyroscopic moments to first order in h.
-        """
+        """r at dx = 0, rotational inertia expanded about the free motion hω: gyroscopic moments to first order in h."""
         if not self._v[:, 1].any():
             return r.copy()
         model, scheme = self.model, self._scheme

@@ -14,7 +14,7 @@ from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.mesh import Mesh
-from pliant.mesh.elements import facet_shape, facet_shape_gradients
+from pliant.mesh.elements import shape, shape_gradients
 from pliant.mesh.quadrature import facet_gauss
 from pliant.mesh.regions import Region
 from pliant.models.model import GeometricStiffness
@@ -190,7 +190,7 @@ def surface_facets(mesh: Mesh, region: Region, *, what: str) -> IntArray:
 def facet_rule(mesh: Mesh) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shape functions (q, k), their slopes (q, k, 2) and weights (q,) on the facets of `mesh`."""
     xi, weights = facet_gauss(mesh.table.facet)
-    return facet_shape(mesh.table.facet, xi), facet_shape_gradients(mesh.table.facet, xi), weights
+    return shape(mesh.table.facet, xi), shape_gradients(mesh.table.facet, xi), weights
 
 
 @dataclass(frozen=True, eq=False)

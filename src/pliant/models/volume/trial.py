@@ -98,8 +98,9 @@ class VolumeTrial(NodalTrial):
 
     def velocities(self) -> FloatArray:
         """Velocities at the end of the step, (n, 3), m/s."""
-        if self._rotation is None:
-            return super().velocities()
+        if self._rotation is None:  # a consistent mass couples free nodes to the acceleration of supports
+            prescribed = self.model.constrained if self.model.mass.blocks is None else None
+            return self._scheme.next_velocity(self.dx, self._v, prescribed)
         return self._rotation.velocities(self.positions(), self.dx, self.model.mass, self._scheme.dt)
 
     def residual(self) -> Residual:

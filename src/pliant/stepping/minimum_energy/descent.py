@@ -198,8 +198,7 @@ class Descent:
     def _arrived(self, point: Point) -> bool:
         """Whether equilibrium, actuators and contacts all hold within the tolerance; notes the residual.
 
-        Contacts push along the normals at which their forces were found, a short step ago; penetration is detected
-        again.
+        Contacts push along the normals of a short step ago; penetration is detected again.
         """
         if not self._balanced(point):
             return False
@@ -314,9 +313,7 @@ class Descent:
         return None
 
     def _search_unstable(self, point: Point, step: Step) -> Point | None:
-        """Line search along negative curvature, from an unstable configuration: a short step, along which the augmented
-        Lagrangian itself has to decrease (Armijo's rule).
-        """
+        """Line search along negative curvature: a short step that decreases the augmented Lagrangian (Armijo)."""
         self.shapes.place(point.dx)
         s = min(1.0, UNSTABLE_STRAIN / max(self.shapes.rate(step.dx), 1e-300))
         start, slope = self._merit(point, step, point), self._slope(point, step, step.dx, point.r)
