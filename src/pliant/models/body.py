@@ -175,6 +175,10 @@ class Model:
         """Whether some element is inverted, which its energy does not forbid."""
         return False
 
+    def warnings(self, q: FloatArray) -> tuple[str, ...]:
+        """Warnings for people about the shape q: where the model is used beyond what it was made for."""
+        return ()
+
     # Points and lines on the body
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> PointMap:

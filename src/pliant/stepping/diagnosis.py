@@ -56,8 +56,8 @@ def penetration(step: Step) -> float:
 
 
 def warnings(step: Step) -> tuple[str, ...]:
-    """Inverted elements, bodies that approached faster than contact detection follows, points of channels that a tip
-    passed by.
+    """Inverted elements, shapes beyond what elements follow, bodies that approached faster than contact detection
+    follows, points of channels that a tip passed by.
     """
     view, constraints = step.bodies.view(), step.world.constraints
     memories = (None,) * len(constraints) if step.assembly is None else step.assembly.memories
@@ -68,4 +68,10 @@ def warnings(step: Step) -> tuple[str, ...]:
         for trial in step.bodies.trials
         if trial.model.is_inverted(trial.positions())
     )
-    return inverted + tuple(text for each, memory in pairs for text in each.warnings(view, memory))
+    of_rows = tuple(text for each, memory in pairs for text in each.warnings(view, memory))
+    return inverted + of_rows + shape_warnings(step)
+
+
+def shape_warnings(step: Step) -> tuple[str, ...]:
+    """What bodies report of their present shapes."""
+    return tuple(text for trial in step.bodies.trials for text in trial.model.warnings(trial.positions()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.constraints import RowLaw
 from pliant.core.checks import all_finite
 from pliant.core.errors import ConvergenceError
 from pliant.core.immutable import evolve
@@ -17,6 +18,11 @@ MAXIMUM_ITERATIONS = 50
 SETTLED = 1e-3
 """Fraction of a step below which a last correction leaves contacts of rods and beams where they are; friction that
 spins a thin rod about itself is no better known.
+"""
+
+FRICTION_NOISE = 1e-8
+"""Relative residual to which the frictional solver knows contact forces (`solvers.contact.solve`): they differ by about
+as much from one linear solve to the next.
 """
 
 
@@ -56,10 +62,11 @@ class NewtonIteration:
 
 
 class Convergence:
-    """When Newton's iteration may stop: at the tolerance, or at round-off.
+    """When Newton's iteration may stop: at the tolerance, or at the noise of the forces.
 
     Round-off is reached where the residual no longer decreases although it is smaller than the force that a change of
-    the positions by their last bit causes: a body that hardly moves, far from the origin, never gets below.
+    the positions by their last bit causes: a body that hardly moves, far from the origin, never gets below. With
+    friction the tolerance of the solver of contact forces is such a limit too.
 
     The residual holds the forces of cables, chambers and joints along their directions before the last correction, and
     knows nothing of their δ. Both are off by the square of the correction, which therefore has to be below √tolerance
@@ -74,7 +81,8 @@ class Convergence:
         """Whether the relative `residual`, of forces of norm `scale` (N) in the `step` after `correction`, ends the
         iteration.
         """
-        stalled = residual > 0.5 * self._previous and residual * scale <= correction.round_off
+        floor = max(correction.round_off, FRICTION_NOISE * scale if _has_friction(step) else 0.0)
+        stalled = residual > 0.5 * self._previous and residual * scale <= floor
         self._previous = residual
         return (residual <= self._tolerance or stalled) and self._rows_are_settled(correction, step)
 
@@ -97,6 +105,11 @@ class Convergence:
             if last > max(fraction * float(np.abs(trial.dx).max()), least):
                 return False
         return True
+
+
+def _has_friction(step: Step) -> bool:
+    """Whether contact forces come from the frictional solver."""
+    return step.assembly is not None and bool((step.assembly.rows.law == RowLaw.COULOMB).any())
 
 
 def in_full(correction: Correction) -> Step:

@@ -27,6 +27,7 @@ from pliant.models.model import Factor, System
 from pliant.models.scheme import STATIC_SCHEME, static_scheme
 from pliant.models.workspace import Workspace
 from pliant.stepping.bodies import Forces, StepBodies
+from pliant.stepping.diagnosis import shape_warnings
 from pliant.stepping.info import RigidMotion, StepInfo, finish
 from pliant.stepping.newton import (
     Convergence,
@@ -167,7 +168,7 @@ class _Equilibrium:
                 raise ConvergenceError(
                     f"no equilibrium found beyond {reached:.1%} of the load increment; there may be a limit point "
                     "(buckling, ballooning) or an element may invert: take smaller loads, refine the mesh, or use a "
-                    "dynamic stepper",
+                    "dynamic stepper" + "".join(f". Before that, {text}" for text in shape_warnings(self.step)),
                     result=bodies.advanced(self.step.assembly, np.zeros(0)),
                 )
         return self._status()

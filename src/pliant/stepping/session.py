@@ -19,6 +19,8 @@ from pliant.world import State, World
 
 USABLE = 1e-2
 """Residual of the laws, relative to the gaps without forces, up to which a step goes on from the best λ found."""
+NOTICEABLE = 1e-6
+"""Residual from which on that is worth a warning: nanometres for a gap of a millimetre."""
 _NOT_CONVERGED = (
     "constraint forces of a step did not reach the tolerance of their laws within the budget of the solver; the best "
     "ones are used: read info.constraint_residual, and take smaller steps or fewer redundant contacts where it matters"
@@ -99,8 +101,9 @@ def solve_in_budget(problem: MixedProblem, warm: FloatArray | None) -> Complemen
     except ConvergenceError as error:
         if error.result is None or not error.result.residual <= USABLE:
             raise
-        warnings.warn(_NOT_CONVERGED, PliantWarning, stacklevel=3)
         found: ComplementarityResult = error.result
+        if found.residual > NOTICEABLE:
+            warnings.warn(_NOT_CONVERGED, PliantWarning, stacklevel=3)
         return found
 
 

@@ -41,6 +41,9 @@ from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import Symbolic, analyze
 
+LARGEST_STRETCH = 2.0
+"""Stretch up to which the determinant of a mean F is a good measure of volume (`models.volume.patches`)."""
+
 
 @dataclass(frozen=True, eq=False)
 class VolumeModel(BlockModel):
@@ -173,13 +176,25 @@ class VolumeModel(BlockModel):
 
     def least_volume_ratio(self, q: FloatArray) -> float:
         """The smallest det F over the integration points; ≤ 0 where some part is turned inside out."""
-        p = self.points
-        F = np.add.reduceat(q[p.nodes][:, :, None] * p.gradients[:, None, :], p.ptr[:-1], axis=0)
-        a, b, c = F.transpose(1, 2, 0)
+        a, b, c = readouts.deformation_gradients(self, q).transpose(1, 2, 0)
         # by its formula: a call of LAPACK for each point costs more than the rest
         ratio = a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2])
         ratio += a[2] * (b[0] * c[1] - b[1] * c[0])
         return float(ratio.min())
+
+    def warnings(self, q: FloatArray) -> tuple[str, ...]:
+        """A warning where rubber is stretched farther than the mean of F of its cells describes its volume."""
+        if self.split is not None or not volume_points(self.points, self.laws).any():
+            return ()
+        stretch = readouts.largest_stretch(self, q, above=LARGEST_STRETCH)
+        if stretch <= LARGEST_STRETCH:
+            return ()
+        text = (
+            f"{self.name!r} is stretched to {stretch:.1f} times its length: beyond {LARGEST_STRETCH:g} times, cells "
+            "with anti_locking=True may buckle against each other. Use anti_locking='volume', with smaller cells "
+            "where the stretch is largest"
+        )
+        return (text,)
 
     def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
         """Kinetic energy, J."""
