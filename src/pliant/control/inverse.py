@@ -13,7 +13,7 @@ actuators is displaced: its column is the response of the rows to a unit displac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from math import sqrt
 from typing import Any
@@ -24,10 +24,12 @@ from pliant.actuators import Actuator, Limits
 from pliant.actuators.values import Cut, Displacement
 from pliant.constraints.rows import forces_of
 from pliant.control.effectors import AnyEffector, EffectorRows
+from pliant.control.equilibrium import EquilibriumWatch, commanded, settle
 from pliant.control.guides import has_guides, solve_with_guides
+from pliant.control.settled_inverse import settled_inverse
 from pliant.control.step_qpcc import Reached, StepQpcc
 from pliant.control.supports import DrivenSupport, MovedSupport
-from pliant.core.checks import non_negative
+from pliant.core.checks import non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.models.model import System
@@ -54,6 +56,10 @@ class Inverse:
     globalize
         Search the global minimum over all contact states and report the optimality gap; for few contacts, all of them
         frictionless (`pl.solvers.qpcc(facets=…)` proves a minimum for a friction pyramid).
+    tolerance
+        Iterate until the actuation brings the effectors to their targets in static equilibrium, within this distance,
+        m (m³, rad), of what is possible; usual 1e-4 … 1e-3. The returned state is that of a converged forward solve
+        with the displacements found. For `pl.QuasiStatic`; None: the stepper decides when to stop.
     """
 
     effectors: Sequence[AnyEffector]
@@ -61,6 +67,7 @@ class Inverse:
     _: KW_ONLY
     energy_weight: float | None = None
     globalize: bool = False
+    tolerance: float | None = None
 
     def __post_init__(self) -> None:
         if not self.effectors or not self.actuators:
@@ -70,6 +77,8 @@ class Inverse:
                 raise InputError(f"{actuator!r} is not an actuator of a world or a pl.MovedSupport")
         if self.energy_weight is not None:
             non_negative("energy_weight", self.energy_weight, unit="m/N")
+        if self.tolerance is not None:
+            positive("tolerance", self.tolerance, unit="m")
 
     def begin(
         self, world: World, state: State, controls: Mapping[Any, Any] | None, workspace: Workspace
@@ -88,7 +97,13 @@ class Inverse:
         values = world.controls(given) | targets
         supports = tuple(driven.at(state) for driven in bound.supports)
         values |= {driven.spec.support: np.array(driven.reached) for driven in supports}
-        return values, InverseSession(self, bound, supports)
+        return values, InverseSession(self, bound, supports, dict(controls or {}))
+
+    def settled(
+        self, stepper: Any, world: World, state: State, controls: Mapping[Any, Any] | None
+    ) -> tuple[State, StepInfo]:
+        """The quasi-static step of `stepper` with the effectors at their targets in equilibrium, within `tolerance`."""
+        return settled_inverse(self, stepper, world, state, controls)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +115,7 @@ class _Bound:
     constraints: tuple[int, ...]
     limits: tuple[Limits, ...]
     supports: tuple[DrivenSupport, ...]
+    watch: EquilibriumWatch = field(default_factory=EquilibriumWatch)
 
     @classmethod
     def of(cls, inverse: Inverse, world: World) -> _Bound:
@@ -178,7 +194,8 @@ class InverseReport:
 
     `result` is that of the QPCC solver, with status, objective, gap and path; `problem` the problem it solved.
     `friction_change` is the last change of guide friction in `control.guides`, relative to the largest force: above
-    1e-6 the actuation is only nearly optimal. `extent` says how far actuators and supports have gone.
+    1e-6 the actuation is only nearly optimal. `extent` says how far actuators and supports have gone. `hold` is what
+    of the actuators repeats the step: their "force", or their "displacement" where `Inverse.tolerance` was given.
     """
 
     session: InverseSession
@@ -186,6 +203,7 @@ class InverseReport:
     problem: QpccProblem
     extent: Reached
     friction_change: float = 0.0
+    hold: str = "force"
 
     @property
     def limited(self) -> tuple[str, ...]:
@@ -203,6 +221,19 @@ class InverseReport:
                 return float(np.sqrt(rest @ rest / count))
         raise InputError(f"{effector!r} is not an effector of this inverse")
 
+    def weighted_errors(self, info: StepInfo) -> FloatArray:
+        """Errors of all rows of the effectors at the end of the step, times the square roots of their weights."""
+        parts = zip(self.session.effector_rows(info), self.session.bound.roots, strict=True)
+        return np.concatenate([root * (info.delta[own] + memory.ahead) for (_, own, memory), root in parts])
+
+    def equilibrium(self, info: StepInfo, hold: str) -> StepInfo:
+        """The report of a converged forward solve with the actuation of the step held."""
+        return settle(self, info, hold)[1]
+
+    def warnings(self, info: StepInfo) -> tuple[str, ...]:
+        """A warning where the effectors would settle elsewhere than reported; once for a stepper and a world."""
+        return self.session.bound.watch.warnings(self, info)
+
     def reached(self, info: StepInfo) -> bool:
         """Whether every effector is within its tolerance."""
         return all(self.error(e, info) <= e.tolerance for e in self.session.inverse.effectors)
@@ -215,13 +246,19 @@ class InverseReport:
         return f"not reached: this is as close as the actuators come{limits}; {self.result.status.text}"
 
     def commands(self, controls: Mapping[Any, Any] | None, info: StepInfo) -> dict[Any, Any]:
-        """Controls that repeat the step without an inverse: forces of the actuators, displacements of the supports."""
+        """Controls that repeat the step without an inverse: forces of the actuators, or the displacements where these
+        are held, and displacements of the supports.
+        """
         bound = self.session.bound
         effectors = set(self.session.inverse.effectors)
         kept = {handle: value for handle, value in (controls or {}).items() if handle not in effectors}
         for actuator in bound.actuators:
             if actuator not in kept:
-                kept[actuator] = actuator.imposing(float(info.actuation(actuator)[1]))
+                displacement, force = info.actuation(actuator)
+                held = self.hold == "displacement"
+                kept[actuator] = (
+                    commanded(actuator, displacement, force, self.hold) if held else actuator.imposing(force)
+                )
         for driven in self.session.supports:
             kept[driven.spec.support] = Displacement(driven.reached)
         return kept
@@ -229,11 +266,12 @@ class InverseReport:
 
 @dataclass(frozen=True, eq=False)
 class InverseSession:
-    """One step of an inverse, with its `supports` as the last linear solve left them."""
+    """One step of an inverse, with its `supports` as the last linear solve left them; `controls` are those given."""
 
     inverse: Inverse
     bound: _Bound
     supports: tuple[DrivenSupport, ...]
+    controls: Mapping[Any, Any]
 
     @property
     def constraints(self) -> tuple[EffectorRows, ...]:

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, field
 
 from pliant.core.checks import positive, positive_count
+from pliant.core.errors import InputError
 from pliant.core.threads import pinned_threads
 from pliant.models.workspace import Workspace
 from pliant.stepping.newton import NewtonIteration
@@ -33,6 +34,11 @@ class DynamicStepper:
         positive_count("threads", self.threads)
         if self.tolerance is not None:
             positive("tolerance", self.tolerance)
+        if getattr(self.solver, "tolerance", None) is not None:
+            raise InputError(
+                "the tolerance of a solver asks for static equilibrium, which a dynamic step has not: use "
+                "pl.QuasiStatic, or give the tolerance to the stepper"
+            )
 
     def iteration(self) -> NewtonIteration:
         """Newton's iteration of one step."""

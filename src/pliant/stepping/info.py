@@ -113,6 +113,31 @@ class StepInfo:
             raise InputError("this step had no inverse solver, so it had no effectors: solver=pl.Inverse(…)")
         return float(self.inverse.error(effector, self))
 
+    def equilibrium_error(self, effector: Any, *, hold: str = "displacement") -> float:
+        """Distance of an effector from its target once the actuation found is held and the forces balance, m (m³, rad):
+        what a person measures on the robot. `error` is that of the linearised step.
+
+        hold
+            "displacement" holds the cable lengths, volumes and angles, "force" the tensions, pressures and torques.
+
+        After a quasi-static step this is the static equilibrium; after a dynamic one, the same step converged. A
+        forward solve of several linear solves, made when first read. `ConvergenceError` where there is no equilibrium.
+        """
+        if self.inverse is None:
+            raise InputError("this step had no inverse solver, so it had no effectors: solver=pl.Inverse(…)")
+        return self._equilibria(hold).error(effector)
+
+    def _equilibria(self, hold: str) -> StepInfo:
+        """The equilibrium with the actuation held, computed once for each way of holding it."""
+        found: dict[str, StepInfo] = self._settled
+        if hold not in found:
+            found[hold] = self.inverse.equilibrium(self, hold)
+        return found[hold]
+
+    @cached_property
+    def _settled(self) -> dict[str, StepInfo]:
+        return {}
+
     @cached_property
     def delta(self) -> FloatArray:
         """δ of the rows at the end of the step as the linear solve sees it, (rows,), m (m³ for cavities)."""
@@ -191,8 +216,11 @@ class StepInfo:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What the step may have missed, in words: bodies faster than detection, channel points passed by a tip."""
-        return diagnosis.warnings(self.step)
+        """What the step may have missed, in words: bodies faster than detection, channel points passed by a tip,
+        effectors of an inverse that would settle elsewhere than reported (once for a stepper and a world).
+        """
+        own = diagnosis.warnings(self.step)
+        return own if self.inverse is None else (*own, *self.inverse.warnings(self))
 
     def reaction(self, body: Any) -> FloatArray:
         """Forces (n, 3), N, that clamps and supports exert on the nodes of `body`, zero at free DoFs."""

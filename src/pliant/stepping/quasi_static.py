@@ -26,6 +26,7 @@ from pliant.stepping.equilibrium import Equilibrium
 from pliant.stepping.increments import follow
 from pliant.stepping.info import StepInfo, finish
 from pliant.stepping.session import RowSolver
+from pliant.stepping.settling import SettlingSolver
 from pliant.stepping.stages import begin
 from pliant.world import State, World
 
@@ -67,6 +68,8 @@ class QuasiStatic:
         """The equilibrium reached from `state`, with velocities zero, and what the solve reports; `state` is left as
         it is.
         """
+        if isinstance(self.solver, SettlingSolver) and self.solver.tolerance is not None:
+            return self.solver.settled(self, world, state, controls)
         scheme = STATIC_SCHEME if self.dt is None else static_scheme(self.dt)
         step = begin(world, state, controls, scheme=scheme, solver=self.solver, workspace=self.workspace)
         equilibrium = Equilibrium(step, once=self.newton_iterations is not None)
