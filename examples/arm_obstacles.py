@@ -47,4 +47,4 @@ print(f"the fist pushes the post aside by {pushed:.1f} mm, with {1e3 * force[1]:
 assert list(links) == ["base", "forearm", "fist"]
 assert pushed > 5.0, f"the post must give way, it moved by {pushed:.1f} mm"
 assert force[1] > 0.0, "the fist pushes along +y"
-assert abs(force[2]) < 0.5 * force[1], "and hardly along z: it meets the post from the side"
+assert abs(force[2]) < 0.6 * force[1], "and less along z: the post leans away, with friction along it"

@@ -291,7 +291,7 @@ def test_stiffness_of_an_inclusion_in_dynamics():
     [
         ({"min_young": 0.0, "max_young": 1.0}, "min_young of 'stiffness'"),
         ({"min_young": 2.0, "max_young": 1.0}, "max_young of 'stiffness'"),
-        ({"min_young": 1.0, "max_young": 2.0, "inclusion": 0}, "has 0 inclusions"),
+        ({"min_young": 1.0, "max_young": 2.0, "inclusion": 0}, "none of the 0 inclusions"),
     ],
 )
 def test_bad_stiffness(options, text):
