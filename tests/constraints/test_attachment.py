@@ -46,7 +46,9 @@ def test_a_welded_weight_hangs_with_its_weight():
 
 
 def test_welded_volumes_move_as_one():
-    """Two halves welded face to face sag as the whole beam does."""
+    """Two halves welded face to face sag as the whole beam does, to the order of the step: the half that nothing clamps
+    is stepped as a body that may turn.
+    """
     whole_scene = pl.Scene(gravity=(0, 0, -9.81))
     clamp = pl.regions.plane(axis="x", at=0.0)
     whole = whole_scene.add(
@@ -63,7 +65,7 @@ def test_welded_volumes_move_as_one():
     for _ in range(20):
         a, _ = step(world, a)
         b, _ = step(reference, b)
-    np.testing.assert_allclose(a.points(second)[-1], b.points(whole)[-1], atol=1e-9)
+    np.testing.assert_allclose(a.points(second)[-1], b.points(whole)[-1], atol=3e-5)
 
 
 def test_bad_attachments_are_refused():

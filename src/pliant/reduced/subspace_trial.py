@@ -133,7 +133,6 @@ class SubspaceTrial(NodalTrial):
     def __init__(self, model: SubspaceModel, start: StepStart) -> None:
         super().__init__(model, start)
         self._start: Configuration | None = None
-        self._start_stiffness: FloatArray | None = None
         if model.supports and model.prescribed(start.controls) is not model.rest:
             raise InputError(
                 f"a support of {model.name!r} moves, but the modes of a reduced body are zero at its supports: keep "
@@ -241,8 +240,7 @@ class SubspaceTrial(NodalTrial):
         return self._start
 
     def _damping_stiffness(self) -> FloatArray:
-        """K(q) of Rayleigh damping along the modes, (k, k), positive semi-definite: it only dissipates energy."""
-        if self._start_stiffness is None:
-            tangent = Tangent.WARPED if self.model.is_linear_law else Tangent.PROJECTED
-            self._start_stiffness = self.model.strained(self._begin().y, tangent, 1.0)[2]
-        return self._start_stiffness
+        """K of Rayleigh damping along the modes, (k, k), in the middle of the step as of the full-order volume."""
+        tangent = Tangent.WARPED if self.model.is_linear_law else Tangent.PROJECTED
+        middle = 0.5 * (self._begin().y + self.model.chart.at(self._q + self.dx).y)
+        return self.model.strained(middle, tangent, 1.0)[2]
