@@ -22,9 +22,10 @@ from pliant.core.types import FloatArray, IntArray
 
 ROUND = (Sphere, Capsule, Cylinder, Pipe)
 """Solids whose contacts with edges and faces are found here."""
-_DIP = 0.05
-"""Fraction of its length by which an edge dips between its ends before it has a contact of its own. Below that the
-surface is fine compared with the solid, and its vertices are enough."""
+_DIP = 0.25
+"""Fraction of its length by which an edge dips between its ends before it has a contact of its own: that of an edge as
+long as a sphere is wide. Below, vertices are enough, and contacts that travel along short edges keep a body from coming
+to rest."""
 _BISECTIONS = 30
 """Halvings of an edge in the search for its lowest point: 1e-9 of its length."""
 _UPRIGHT = 1e-6
