@@ -74,5 +74,5 @@ def test_open_and_badly_oriented_meshes_are_errors(shapes):
         MeshObstacle(points, triangles[1:])
     wrong = triangles.copy()
     wrong[0] = wrong[0, ::-1]
-    with pytest.raises(MeshError, match="oriented"):
+    with pytest.raises(MeshError, match="opposite orientations"):
         MeshObstacle(points, wrong)

@@ -8,7 +8,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -227,7 +227,7 @@ def _contact_problems() -> None:
 
 
 def _meshes() -> None:
-    """Points in a mesh and beside it, stresses, supports along an axis, and a picture."""
+    """Points in a mesh and beside it, stresses, supports along an axis, a block that spins freely, and a picture."""
     block = meshes.box((1, 1, 1), (2, 2, 2))
     meshes.Locator(block).locate([(0.3, 0.4, 0.5), (2.0, 0.5, 0.5)])
     rubber = materials.NeoHookean(young=1e5, poisson=0.4, density=1000)
@@ -237,6 +237,12 @@ def _meshes() -> None:
     scene.add(Support(body, regions.nodes([1]), axes="y"))
     world = scene.compile()
     ImplicitEuler(dt=0.01, tolerance=1e-6)(world, world.initial_state())
+    scene = Scene()
+    scene.add(Volume(block, rubber))
+    world = scene.compile()
+    state = world.initial_state()
+    spin = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])  # rad/s, about z
+    ImplicitEuler(dt=0.01)(world, replace(state, v=(state.q[0] @ spin,)))
     surface = block.surface()
     shown = SurfaceFrames(surface.triangles.astype(np.int64), np.stack([surface.points, surface.points + 1.0]))
     camera = fit_camera(surface.points, size=(32, 32), area=(2.0, 2.0, 30.0, 30.0), azimuth=-1.0, elevation=0.3)

@@ -3,7 +3,8 @@
 A contact that is still open is a plane through the nearest points. Near an edge or a corner many planes separate the
 two bodies, and the one across the line between the nearest points may stand across the way of a body that would pass.
 Where the motion predicted from the velocities would close such a contact, the plane is taken at the end of that motion
-instead, provided that it separates the bodies now: it is as safe, and does not act on a motion that misses. Two edges
+instead, provided that it separates the bodies now: it is as safe, and does not act on a motion that misses. A contact
+that is closed already keeps its plane and its feet unless the plane turns: bodies press each other there. Two edges
 that would pass beyond each other's ends are no contact; their vertices have contacts of their own.
 """
 
@@ -23,6 +24,9 @@ from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 _STILL = 1e-3
 """Fraction of the tolerance below which an approach is the rounding of a body at rest."""
+_SAME = 0.99
+"""Cosine between two planes, 8°, from which on they are one where bodies touch: they press each other there, and the
+contact keeps its feet, which would change with every velocity."""
 
 
 class MovingSide(NamedTuple):
@@ -53,13 +57,15 @@ def on_predicted_motion(
     radius = np.zeros(c.count) if a.radii is None else a.radii[c.nodes_a[:, 0]]
     _turn(arrays, closing & ~crossing & ~face_vertex, (move_a, move_b), b, "b", radius)
     _turn(arrays, face_vertex, (move_b, move_a), a, "a", np.zeros(c.count))
-    usable = arrays["gap"] >= -tolerance
+    pressing = (c.gap <= tolerance) & (np.einsum("mi,mi->m", arrays["normal"], c.normal) >= _SAME)
+    usable = (arrays["gap"] >= -tolerance) & ~pressing
     for name, array in arrays.items():
         array[~usable] = getattr(c, name)[~usable]
     kept = np.ones(c.count, bool)
     if crossing.any():
         features = c.key[crossing] - key_base(ContactKind.EDGE_EDGE, pair)
-        fraction = c.gap[crossing] / (c.gap[crossing] - end_gap[crossing])
+        opened = np.maximum(c.gap[crossing], 0.0)
+        fraction = opened / (opened - end_gap[crossing])
         kept[crossing] = _edges_meet(features, fraction, a, b, tolerance)
     return replace(c, **arrays).selected(kept)
 

@@ -11,6 +11,7 @@ from pliant.core.threads import pinned_threads
 from pliant.models.workspace import Workspace
 from pliant.stepping.newton import NewtonIteration
 from pliant.stepping.session import RowSolver
+from pliant.stepping.settling import SettlingSolver
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class DynamicStepper:
         positive_count("threads", self.threads)
         if self.tolerance is not None:
             positive("tolerance", self.tolerance)
-        if getattr(self.solver, "tolerance", None) is not None:
+        if isinstance(self.solver, SettlingSolver) and self.solver.tolerance is not None:
             raise InputError(
                 "the tolerance of a solver asks for static equilibrium, which a dynamic step has not: use "
                 "pl.QuasiStatic, or give the tolerance to the stepper"

@@ -155,7 +155,7 @@ def _search(
             continue
         if (
             checked
-            and gap < 0.0
+            and gap < -TOUCHING * limits.margin
             and not is_nearest_around(
                 x,
                 vertex,

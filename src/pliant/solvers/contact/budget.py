@@ -16,8 +16,12 @@ _THOROUGH = (1e9, 3000.0, 6.0)
 factorizations).
 """
 _QUICK = (3e7, 500.0, 1.0)
-"""The same within a step of a simulation: 10 ms for the smallest problems, 60 ms for 300 rows. Of 700 steps of grippers
-with random pulls 46 end here, with residuals below 2e-4; the others converge.
+"""The same within a step of a simulation: 60 ms for 300 rows. Of 700 steps of grippers with random pulls 46 end here,
+with residuals below 2e-4; the others converge.
+"""
+_LEAST = 1e8
+"""Multiply–adds that every problem may take, as many as one of 300 rows: smaller ones, such as 60 rows of two soft
+blocks on each other, converge within them.
 """
 
 
@@ -31,7 +35,7 @@ class Budget:
         self.limit = maximum_iterations
         self.iterations = 0
         constant, square, cube = _QUICK if quick else _THOROUGH
-        self._operations = constant + square * m**2 + cube * m**3
+        self._operations = max(_LEAST, constant + square * m**2 + cube * m**3)
         self._deadline = None if seconds is None else perf_counter() + seconds
 
     @property
