@@ -90,6 +90,7 @@ class VolumeTrial(NodalTrial):
     def __init__(self, model: VolumeModel, start: StepStart) -> None:
         super().__init__(model, start)
         self._target = model.prescribed(start.controls)
+        self._damping: tuple[FloatArray | None, FloatArray] = (None, self._q)
         scheme = self._scheme
         turns = scheme.dt and scheme.theta == 1.0 and not model.constrained.any() and bool(self._v.any())
         self._rotation = free_rotation(self._q, self._v, model.mass, scheme.dt) if turns else None
@@ -170,10 +171,12 @@ class VolumeTrial(NodalTrial):
         K does not resist. At the start of the step it is a stretch of second order, by which the bulk modulus of a
         nearly incompressible body would brake every large motion.
         """
-        tangent = Tangent.WARPED if self.model.is_linear_law else Tangent.PROJECTED
-        K = np.empty((self.model.pattern.block_count, 3, 3))
-        self.model.assemble(self._q + 0.5 * self.dx, mass=0.0, stiffness=1.0, tangent=tangent, values=K)
-        return K
+        if self._damping[0] is not self.dx:  # residual and matrix ask for it at the same displacement
+            tangent = Tangent.WARPED if self.model.is_linear_law else Tangent.PROJECTED
+            K = np.empty((self.model.pattern.block_count, 3, 3))
+            self.model.assemble(self._q + 0.5 * self.dx, mass=0.0, stiffness=1.0, tangent=tangent, values=K)
+            self._damping = (self.dx, K)
+        return self._damping[1]
 
     def remaining_motion(self) -> FloatArray | None:
         """Motion that constrained nodes still have to make, (n, 3), m, zero at free ones; None where there is none."""
