@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.soak.drive import random_amounts
 from benchmarks.soak.zoo import FRICTION, ZOO, SoakScene
-from pliant.core.errors import InputError, PliantError
+from pliant.core.errors import PliantError
 from pliant.models.volume import VolumeModel
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic
 from pliant.stepping.minimum_energy import Geometric
@@ -246,18 +246,3 @@ def _keep(record: Record, info: Any, taken: tuple[float, float], rows: int) -> N
     for seconds in record.stages.values():
         if len(seconds) == count:
             seconds.append(0.0)
-
-
-def refuses_beyond_limits(scene: SoakScene) -> int:
-    """Commands beyond a limit of an actuator that its world accepts: none may be."""
-    accepted = 0
-    for drive in scene.drives[0]:
-        handle = drive.handles[0]
-        if not np.isfinite(getattr(handle, "max_displacement", np.inf)):
-            continue
-        try:
-            scene.world.controls({handle: drive.make(1.01 * handle.max_displacement)})
-            accepted += 1
-        except InputError:
-            pass
-    return accepted
