@@ -9,6 +9,8 @@ of a notch are.
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from pliant.collision.closest import dot, triangle_weights
@@ -65,7 +67,8 @@ def _samples(triangles: IntArray, edges: IntArray, nodes: IntArray) -> IntArray:
     """Vertices of each sample (s, 3), −1 beyond the last: the sample is their mean."""
     none = -np.ones((len(nodes), 2), np.int32)
     middles = np.column_stack([edges, -np.ones(len(edges), np.int32)])
-    return frozen(np.concatenate([np.column_stack([nodes, none]), middles, triangles]).astype(np.int32))
+    samples: IntArray = np.concatenate([np.column_stack([nodes, none]), middles, triangles]).astype(np.int32)
+    return cast(IntArray, frozen(samples))
 
 
 @kernel
@@ -209,7 +212,7 @@ def _side(turned: FloatArray, i: int, j: int, p: FloatArray) -> float:
         i, j, sign = j, i, -1.0
     u0, u1 = turned[i, 0] - p[0], turned[i, 1] - p[1]
     v0, v1 = turned[j, 0] - p[0], turned[j, 1] - p[1]
-    return sign * (u0 * v1 - u1 * v0)
+    return float(sign * (u0 * v1 - u1 * v0))
 
 
 @kernel
