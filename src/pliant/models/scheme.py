@@ -75,7 +75,7 @@ def damped_schemes(dt: float, radius: float) -> tuple[Scheme, Scheme]:
     The first is a midpoint step. The second has θ = 1/√(2 + 2ρ), with a lag κ that makes the whole second order; the
     first is 2θ times as long, so that both have the same matrix. Together they are the diagonally implicit Runge–Kutta
     method of two stages with γ = 1/(2 + 1/θ) (Hairer, Wanner, Solving Ordinary Differential Equations II, IV.6): the
-    amplification is R(z) = (1 + (1 − 2γ) z + (½ − 2γ + γ²) z²)/(1 − γz)², R(∞) = ρ. With ρ = 1 it is two midpoint steps.
+    amplification is R(z) = (1 + (1 − 2γ) z + (½ − 2γ + γ²) z²)/(1 − γz)², R(∞) = ρ. ρ = 1 gives two midpoint steps.
     """
     theta = 1.0 / np.sqrt(2.0 + 2.0 * radius)
     h = dt / (1.0 + 2.0 * theta)
