@@ -12,7 +12,6 @@ from pliant.stepping.newton import relative_residual
 from pliant.stepping.stages import Step
 from pliant.world import State
 
-
 _KEPT = (
     "contacts changed from one linear solve to the next and were kept as found in the last of them: the step is "
     "converged with their planes; read info.penetration for others",
