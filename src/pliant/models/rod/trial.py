@@ -145,7 +145,7 @@ class RodTrial(Trial):
         """q at the end of the step; in dynamics that of the sweep, which the velocities need as well."""
         if self._scheme.inertia and self.dx.any():
             return self._swept(self.dx, 1.0).q.copy()
-        return self._advanced(1.0)
+        return super().positions()
 
     def coordinate_scale(self) -> FloatArray:
         """Largest coordinates (m), a radian, and the largest stretch vector, (2 + 2N, 3)."""
