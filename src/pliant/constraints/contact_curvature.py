@@ -2,10 +2,11 @@
 
 The gap of a point above the plane of a triangle, and that of two lines, has the second variation
 
-    δ²g = 2 δn·δu − d |δn|²          δu = δx_a − δx_b at the feet,  d = g, or g + R for the center of a sphere
+    δ²g = 2 δn·δu − g |δn|²          δu = δx_a − δx_b at the feet
 
 where the normal n turns with the triangle or the two edges, n·e = 0 for each edge e: δn = −Σ e* (n·δe) with the dual
-basis e* of the edges. The gap of a point above a curved solid has δ²g = δu·C δu with its curvature C. A rigid body adds
+basis e* of the edges. The gap of a material point above a curved solid has δ²g = δu·C δu with its curvature C; a face
+meets a sphere at such a point. A rigid body adds
 the change of the moment of a force F at the lever arm r, K = (F·r) I − (F rᵀ + r Fᵀ)/2.
 
 The blocks couple two bodies that touch. They are therefore no part of the matrices that are factorized body by body;
@@ -28,22 +29,22 @@ from pliant.constraints.rows import RowView
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.models.rigid import RigidModel
 
-_FACET = 0.999
-"""A contact whose normal is nearer to that of its facet than this product is one with its plane."""
+_FACET = 1.0 - 1e-8
+"""A contact whose normal is that of its facet to within this product is one with its plane: 0.01 degrees."""
 _PROBE = 1e-5
 """Distance over which the curvature of a solid is measured, as a fraction of its radius."""
 
 
 class ContactCurvature(NamedTuple):
     """c contacts that push: maps of the motion of each body to δu and δn of the contacts, (3c, unknowns), their forces
-    `lam` (c,) N, distances d (c,) m and curvatures C (c, 3, 3) 1/m, and the rotational stiffness (3, 3) N·m of rigid
+    `lam` (c,) N, gaps (c,) m and curvatures C (c, 3, 3) 1/m, and the rotational stiffness (3, 3) N·m of rigid
     bodies by index. `constrained` DoFs of each body feel nothing.
     """
 
     motion: list[sparse.csr_matrix]
     turning: list[sparse.csr_matrix]
     lam: FloatArray
-    distance: FloatArray
+    gap: FloatArray
     curvature: FloatArray
     levers: dict[int, FloatArray]
     constrained: tuple[BoolArray, ...]
@@ -56,10 +57,9 @@ class ContactCurvature(NamedTuple):
         )
         lam = self.lam[:, None]
         on_u = (-lam * (n + np.einsum("mij,mj->mi", self.curvature, u))).ravel()
-        on_n = (-lam * (u - self.distance[:, None] * n)).ravel()
+        on_n = (-lam * (u - self.gap[:, None] * n)).ravel()
         made = [
-            (U.T @ on_u + N.T @ on_n).reshape(x.shape)
-            for U, N, x in zip(self.motion, self.turning, dx, strict=True)
+            (U.T @ on_u + N.T @ on_n).reshape(x.shape) for U, N, x in zip(self.motion, self.turning, dx, strict=True)
         ]
         for index, K in self.levers.items():
             made[index].ravel()[3:6] += K @ dx[index].ravel()[3:6]
@@ -69,14 +69,16 @@ class ContactCurvature(NamedTuple):
 def curvature_of(
     pairs: Sequence[tuple[ContactPair, ContactMemory, FloatArray]], view: RowView, models: Sequence[Any]
 ) -> ContactCurvature | None:
-    """The geometric stiffness of contacts, from the pairs with their contacts and λ (rows,) N; None where none pushes."""
+    """The geometric stiffness of the contacts of pairs with their λ (rows,) N; None where none pushes."""
     parts = []
     for pair, memory, lam in pairs:
         contacts = memory.contacts
         normal = lam.reshape(contacts.count, -1)[:, 0]
         pushes = np.flatnonzero(normal > 0.0)
         if len(pushes):
-            parts.append(_of_pair(pair, view, contacts.selected(pushes), normal[pushes], memory.forces(lam)[pushes], models))
+            parts.append(
+                _of_pair(pair, view, contacts.selected(pushes), normal[pushes], memory.forces(lam)[pushes], models)
+            )
     if not parts:
         return None
     levers: dict[int, FloatArray] = {}
@@ -88,7 +90,7 @@ def curvature_of(
         [sparse.vstack([part.motion[k] for part in parts], format="csr") for k in indices],
         [sparse.vstack([part.turning[k] for part in parts], format="csr") for k in indices],
         np.concatenate([part.lam for part in parts]),
-        np.concatenate([part.distance for part in parts]),
+        np.concatenate([part.gap for part in parts]),
         np.concatenate([part.curvature for part in parts]),
         levers,
         tuple(model.constrained for model in models),
@@ -98,14 +100,14 @@ def curvature_of(
 def _of_pair(
     pair: ContactPair, view: RowView, c: ContactSet, lam: FloatArray, forces: FloatArray, models: Sequence[Any]
 ) -> ContactCurvature:
-    """The curvature of contacts `c` of a pair that push with `lam` (c,), and with friction `forces` (c, 3) on side a."""
+    """The curvature of contacts `c` of a pair that push with `lam` (c,), with friction by `forces` (c, 3) on side a."""
     count, a, b = c.count, pair.a, pair.b
     motion, turning = view.blank(3 * count), view.blank(3 * count)
     eye = np.broadcast_to(np.eye(3), (count, 3, 3))
     sphere = isinstance(b.solid, Sphere) and b.surface is None
     for index, block in _motion_blocks(pair, view, c, eye, sphere=sphere):
         motion[index] = motion[index] + block
-    distance, curvature = np.array(c.gap), np.zeros((count, 3, 3))
+    curvature = np.zeros((count, 3, 3))
     sides = [(a, c.nodes_a)] if not c.point_count_b else [(a, c.nodes_a), (b, c.nodes_b)]
     blocks = _turning_blocks(pair, view, c)
     for (side, nodes), values in zip(sides, blocks, strict=False):
@@ -113,10 +115,10 @@ def _of_pair(
             points = c.point_count_a if side is a else c.point_count_b
             rows = side.pull_back(view, _over_points(nodes, values, points))
             turning[side.index] = turning[side.index] + rows
-    if sphere:
-        distance[c.kind == ContactKind.FACE_VERTEX] += b.solid.radius
     if b.surface is None and isinstance(b.solid, Sphere | Cylinder | Pipe | Capsule) and (b.index is None or sphere):
         smooth = c.kind == ContactKind.VERTEX_OBSTACLE
+        if isinstance(b.solid, Sphere | Capsule):
+            smooth |= c.kind == ContactKind.FACE_VERTEX
         curvature[smooth] = _curvature_of_solid(pair, view, c.point_a[smooth])
     levers: dict[int, FloatArray] = {}
     for side, sign in ((a, 1.0), (b, -1.0)):
@@ -125,7 +127,7 @@ def _of_pair(
             F = sign * forces
             product = np.einsum("mi,mj->ij", F, arm)
             levers[side.index] = np.trace(product) * np.eye(3) - 0.5 * (product + product.T)
-    return ContactCurvature(motion, turning, lam, distance, curvature, levers, ())
+    return ContactCurvature(motion, turning, lam, c.gap, curvature, levers, ())
 
 
 def _motion_blocks(pair: ContactPair, view: RowView, c: ContactSet, eye: FloatArray, *, sphere: bool) -> Any:
@@ -163,11 +165,16 @@ def _turning_blocks(pair: ContactPair, view: RowView, c: ContactSet) -> tuple[Fl
         kind, n = c.kind[m], c.normal[m]
         if kind == ContactKind.VERTEX_FACE and y is not None:
             on_b[m] = _turn_of_face(y[c.nodes_b[m]], n)
-        elif kind == ContactKind.FACE_VERTEX:
+        elif kind == ContactKind.FACE_VERTEX and not isinstance(b.solid, Sphere | Capsule):
             on_a[m] = _turn_of_face(x[c.nodes_a[m]], n)
-        elif kind == ContactKind.EDGE_EDGE and (y is not None or edges is not None):
+        elif kind == ContactKind.EDGE_EDGE:
+            if y is not None:
+                start, end = y[c.nodes_b[m, :2]]
+            elif edges is not None:
+                start, end = edges[c.key[m] % EDGE_LIMIT]
+            else:
+                continue
             u = x[c.nodes_a[m, 1]] - x[c.nodes_a[m, 0]]
-            start, end = y[c.nodes_b[m, :2]] if y is not None else edges[c.key[m] % EDGE_LIMIT]
             dual = _dual(u, end - start, n)
             if dual is not None:
                 on_a[m, 0], on_a[m, 1] = np.outer(dual[0], n), -np.outer(dual[0], n)
@@ -215,7 +222,7 @@ def _curvature_of_solid(pair: ContactPair, view: RowView, points: FloatArray) ->
     if not len(points):
         return np.zeros((0, 3, 3))
     distance, step = b.world_distance(view), _PROBE * float(b.solid.radius)
-    made = np.empty((len(points), 3, 3))
+    made: FloatArray = np.empty((len(points), 3, 3))
     for axis in range(3):
         shift = step * np.eye(3)[axis]
         made[:, :, axis] = (distance(points + shift).normal - distance(points - shift).normal) / (2.0 * step)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.collision import ContactSet, concatenate
+from pliant.collision import Capsule, ContactSet, Sphere, concatenate
 from pliant.collision.contacts import PAIR_LIMIT, ContactKind
 from pliant.collision.surface import EDGE_LIMIT
 from pliant.constraints.contact import ContactPair
@@ -62,8 +62,8 @@ def with_kept(pair: ContactPair, view: RowView, found: ContactSet, kept: KeptCon
     a, b, old = pair.a, pair.b, kept.contacts
     if not old.count or a.radius or b.radius or old.point_count_a != found.point_count_a:
         return found
-    if b.surface is None and b.index is not None:
-        return found
+    if b.surface is None and (b.index is not None or isinstance(b.solid, Sphere | Capsule)):
+        return found  # a face meets a sphere at a point of its material, which stays
     present = _names(found)
     missing = np.array([name not in present for name in _name_list(old)], bool)
     if not missing.any():
@@ -150,9 +150,7 @@ def _across(
     return s, t, n if n @ like >= 0.0 else -n
 
 
-def _concave(
-    kept: ContactSet, found: ContactSet, points_a: FloatArray, points_b: FloatArray | None
-) -> BoolArray:
+def _concave(kept: ContactSet, found: ContactSet, points_a: FloatArray, points_b: FloatArray | None) -> BoolArray:
     """Which facets `kept` bound their vertex beside its nearest one, because the edge between both is concave. A vertex
     without a contact has to be in front of the facet.
     """
