@@ -236,7 +236,7 @@ def _meshes() -> None:
     body = scene.add(Volume(block, rubber, clamp=regions.nodes([0])))
     scene.add(Support(body, regions.nodes([1]), axes="y"))
     world = scene.compile()
-    ImplicitEuler(dt=0.01, tolerance=1e-6)(world, world.initial_state())
+    ImplicitEuler(dt=0.01, tolerance=1e-6)(world, world.initial_state())[1].diagnose()
     scene = Scene()
     scene.add(Volume(block, rubber))
     world = scene.compile()
