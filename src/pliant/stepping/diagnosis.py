@@ -39,7 +39,7 @@ def full_order_residual(step: Step) -> float:
 def energy_change(step: Step, advanced: State) -> float:
     """Change of total energy over the step, J."""
     world, controls = step.world, step.bodies.controls
-    before = world.energy_at(step.bodies.start, controls)["total"]
+    before = world.energy_at(step.start, controls)["total"]
     return world.energy_at(advanced, controls)["total"] - before
 
 

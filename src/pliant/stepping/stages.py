@@ -47,7 +47,8 @@ class Step:
     `dx` is its displacement of each body and `report` what the solver said about it. `iterations` counts linear
     solves, `projected` those whose tangent had to be projected; `linear_residual` is ‖A dx − r‖/‖r‖ of the last,
     `constraint_residual` how far its λ are from their laws and `constraint_status` how the search for them ended.
-    `free_modes` are the rigid motions of bodies that a quasi-static solve leaves open, empty in dynamics.
+    `free_modes` are the rigid motions of bodies that a quasi-static solve leaves open, empty in dynamics. `began` is
+    the state before the first part of a step in two parts.
     """
 
     bodies: StepBodies
@@ -63,6 +64,12 @@ class Step:
     constraint_status: Status = Status.CONVERGED
     constraint_residual: float = 0.0
     free_modes: tuple[FreeModes | None, ...] = ()
+    began: State | None = None
+
+    @property
+    def start(self) -> State:
+        """The state from which the whole step goes."""
+        return self.bodies.start if self.began is None else self.began
 
     @property
     def world(self) -> World:
