@@ -21,7 +21,7 @@ from pliant.collision.broad.lanes import (
     opposing_boxes,
 )
 from pliant.collision.broad.near_vertices import CHUNK
-from pliant.collision.broad.notches import make_notch, share_point
+from pliant.collision.broad.notches import share_point
 from pliant.collision.broad.tree import LEAF, SingleArray
 from pliant.collision.closest import may_cross
 from pliant.core.kernels import inline
@@ -94,7 +94,7 @@ def _write_bent(
     first, numbers, lanes, around = _bent_of_leaves(
         a.points, a.normals, a.edges, a.edge_triangles, a.edge_mask, a.triangle_edges, a.order, a.leaf_start, bends_a
     )
-    rest, rest_normals, notched = a.rest, a.rest_normals, a.notched
+    notched = a.notched
     x, y, edges_a, edges_b, triangles = a.points, b.points, a.edges, b.edges, b.triangles
     order_a, start_a, sides, edge_mask = a.order, a.leaf_start, b.triangle_edges, b.edge_mask
     smooth = _smooth_sides(edge_mask, sides, bends_b)
@@ -122,7 +122,7 @@ def _write_bent(
                 t = order[hits[m, 2] + LOWEST[bits]]
                 bits &= bits - 1
                 shared = same and share_point(triangles, own, t)
-                if shared and not (notched[own] and make_notch(triangles, rest, rest_normals, own, t)):
+                if shared and not (notched[own] and notched[t]):
                     continue
                 for other in range(3):
                     f = sides[t, other]
@@ -151,7 +151,7 @@ def _write_crossing(
     found: IntArray,
 ) -> int:
     """Write as many as there is room for, and return how many there are."""
-    rest, rest_normals, notched = a.rest, a.rest_normals, a.notched
+    notched = a.notched
     x, y, edges_a, edges_b, triangles = a.points, b.points, a.edges, b.edges, a.triangles
     facets_a, boxes_a, nodes_b, facets_b, boxes_b = a.facets, a.boxes, b.nodes, b.facets, b.boxes
     order_a, start_a, sides_a = a.order, a.leaf_start, a.triangle_edges
@@ -185,7 +185,7 @@ def _write_crossing(
                 q = order_b[hits[m, 1] + LOWEST[bits]]
                 bits &= bits - 1
                 shared = same and share_point(triangles, t, q)
-                if shared and not (notched[t] and make_notch(triangles, rest, rest_normals, t, q)):
+                if shared and not (notched[t] and notched[q]):
                     continue
                 for k in range(9):
                     side, other = k // 3, k % 3
