@@ -144,7 +144,7 @@ def apply_with_line_search(correction: Correction) -> tuple[Step, Forces]:
             s *= 0.5
             continue
         there = slope(bodies, forces, dx)
-        if supports_move or there >= -0.9 * abs(start_slope) or s < 1e-3:
+        if supports_move or there >= -0.9 * abs(start_slope) or s < 1e-3:  # no overshoot, or too short to matter
             break
         s *= min(max(start_slope / (start_slope - there), 0.1), 0.6)
     return evolve(step, bodies=bodies), forces
