@@ -25,6 +25,7 @@ from pliant.models.kinds import compiled
 from pliant.models.rigid import Obstacle
 from pliant.models.rod import RodLoad
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Support, TractionLoad
+from pliant.solvers.contact.loading import load_friction_kernels
 from pliant.world.world import Pair, Source, World
 
 Thing = TypeVar("Thing")
@@ -164,6 +165,8 @@ class Scene:
         facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(parts[Facing], start=len(pairs) + 1)]
         apart = [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap]
         _check_apart(models, [*apart, *facings])
+        if any(pair.friction for pair in self._pairs):
+            load_friction_kernels()  # here, not in the step of the first contact
         return World(
             models=models,
             gravity=self.gravity.copy(),

@@ -149,7 +149,9 @@ class BeamTrial(Trial):
             if self.model.spec.damping.stiffness and self.dx.any():
                 K = BlockMatrix(self.model.pattern, self._damping_stiffness())
                 force = K.matvec(self.dx.ravel()).reshape(r.shape)
-                r -= self.model.spec.damping.stiffness * self._scheme.rate * force
+                force *= self.model.spec.damping.stiffness * self._scheme.rate
+                r -= force
+                squares = max(squares, float(np.vdot(force, force)))
         return Residual(r, float(np.sqrt(squares)) if np.isfinite(energy) else np.inf)
 
     def _subtract_inertia(self, dx: FloatArray, r: FloatArray) -> float:

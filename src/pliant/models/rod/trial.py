@@ -129,7 +129,7 @@ class RodTrial(Trial):
         self._q, self._v = writable(start.q), writable(start.v)
         self._external, self._moments = model.external(start.gravity, controls)
         self._target = model.prescribed(controls)
-        self._symmetric = scheme.theta == 1.0 and not self._moments.any()
+        self._symmetric = scheme.theta == 1.0 and not (model.loads and self._moments.any())
         self._moving = bool(scheme.inertia) and bool(self._v.any())
         self._kept: dict[float, tuple[FloatArray, Sweep]] = {}
         self._tests = (1.0,) if scheme.theta == 1.0 else GAUSS  # fractions at which strains are tested, of equal weight
@@ -140,6 +140,12 @@ class RodTrial(Trial):
         out = np.empty(dx.shape)
         kinematics.add_step(dx, step, self.model.basis, scale, out)
         return out
+
+    def positions(self) -> FloatArray:
+        """q at the end of the step; in dynamics that of the sweep, which the velocities need as well."""
+        if self._scheme.inertia and self.dx.any():
+            return self._swept(self.dx, 1.0).q.copy()
+        return super().positions()
 
     def coordinate_scale(self) -> FloatArray:
         """Largest coordinates (m), a radian, and the largest stretch vector, (2 + 2N, 3)."""
@@ -234,9 +240,9 @@ class RodTrial(Trial):
         rates = (
             scheme.inertia + damping.mass * scheme.rate, scheme.momentum, damping.stiffness * scheme.rate
         )  # fmt: skip
-        total, r, forces = np.zeros(dx.shape), np.empty(dx.shape), np.empty(self._external.shape)
+        parts, forces = np.empty((len(self._tests), *dx.shape)), np.empty(self._external.shape)
         outer = inner = 0.0
-        for fraction in self._tests:
+        for fraction, r in zip(self._tests, parts, strict=True):
             at = self._tested(dx, fraction)
             turn = _IDENTITY if scheme.theta == 1.0 else self._mean_turn(dx, at)
             outer, inner = step.residual(
@@ -244,8 +250,8 @@ class RodTrial(Trial):
                 bent, at.frames, at.C, at.P, start.frames, end.frames, end.q[0] - start.q[0], self._external,
                 self._moments, self._momenta(1.0), dx, rates, scheme.theta < 1.0, turn, r, forces,
             )  # fmt: skip
-            total += r / len(self._tests)
-        return Residual(total, float(np.sqrt(max(outer, inner, self._carried[1])))), forces
+        r = parts[0] if len(parts) == 1 else parts.sum(axis=0) / len(parts)
+        return Residual(r, float(np.sqrt(max(outer, inner, self._carried[1])))), forces
 
     def _tested(self, dx: FloatArray, fraction: float) -> Sweep:
         """The rod with the strains after `fraction` of dx; the base of the midpoint rule moves half as far."""
@@ -348,6 +354,6 @@ def _restore(rates: FloatArray, M: FloatArray, p: FloatArray, free: IndexArray, 
         rigid[base] = np.linalg.solve(M[np.ix_(base, base)], p[base])
     carried = 0.5 * float(p @ rigid)
     bent = 0.5 * float(p[free] @ rates[free]) - carried
-    if bent > 1e-12 * energy:
+    if bent > 1e-12 * energy:  # below, the vibration is rounding of the rigid motion
         scale = min(float(np.sqrt(max(energy - carried, 0.0) / bent)), RESTORED)
         rates[:] = rigid + scale * (rates - rigid)

@@ -160,14 +160,16 @@ class VolumeTrial(NodalTrial):
         model, scheme, dx = self.model, self._scheme, self.dx
         external = model.external_forces(x, self._gravity, self._controls)
         r = np.empty(dx.shape)
-        squares = assembly.balance(external, internal, model.mass.apply(scheme.momentum * self._velocity), r)
+        squares = max(assembly.balance(external, internal, model.mass.apply(scheme.momentum * self._velocity), r))
         if scheme.inertia and dx.any():
             damping = model.spec.damping
             r -= model.mass.apply((scheme.inertia + damping.mass * scheme.rate) * dx)
             if damping.stiffness and damped:
                 K = BlockMatrix(model.pattern, self._damping_stiffness())
-                r -= damping.stiffness * scheme.rate * K.matvec(dx)
-        return Residual(r, float(np.sqrt(max(squares))) if np.isfinite(energy) else np.inf)
+                force = damping.stiffness * scheme.rate * K.matvec(dx)
+                r -= force
+                squares = max(squares, float(np.vdot(force, force)))
+        return Residual(r, float(np.sqrt(squares)) if np.isfinite(energy) else np.inf)
 
     def _damping_stiffness(self) -> FloatArray:
         """Blocks (b, 3, 3) of the K of Rayleigh damping, positive semi-definite: it takes energy and never gives.
