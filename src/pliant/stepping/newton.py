@@ -136,12 +136,6 @@ def in_full(correction: Correction) -> Step:
     return evolve(step, bodies=step.bodies.moved(correction.dx))
 
 
-def apply_in_full(correction: Correction) -> tuple[Step, Forces]:
-    """dx += correction, and the forces there."""
-    step = in_full(correction)
-    return step, step.bodies.forces()
-
-
 def apply_with_line_search(correction: Correction) -> tuple[Step, Forces]:
     """dx += s × correction with s ≤ 1 such that the correction does not overshoot, nor leave what the materials allow.
 
@@ -162,7 +156,7 @@ def apply_with_line_search(correction: Correction) -> tuple[Step, Forces]:
             s *= 0.5
             continue
         there = slope(bodies, forces, dx)
-        if supports_move or there >= -0.9 * abs(start_slope) or s < 1e-3:
+        if supports_move or there >= -0.9 * abs(start_slope) or s < 1e-3:  # no overshoot, or too short to matter
             break
         s *= min(max(start_slope / (start_slope - there), 0.1), 0.6)
     return evolve(step, bodies=bodies), forces

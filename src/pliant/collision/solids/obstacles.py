@@ -123,7 +123,7 @@ class Box(_Primitive):
 
     def __post_init__(self) -> None:
         rotation = np.eye(3) if self.rotation is None else finite_array("rotation", self.rotation, shape=(3, 3))
-        if not np.allclose(rotation.T @ rotation, np.eye(3), atol=1e-9):
+        if not np.allclose(rotation.T @ rotation, np.eye(3), atol=1e-9):  # rounding of composed rotations
             raise InputError("rotation must be orthogonal: its columns are the axes of the box, of unit length")
         size = _vector("size", self.size)
         if (size <= 0.0).any():

@@ -354,6 +354,6 @@ def _restore(rates: FloatArray, M: FloatArray, p: FloatArray, free: IndexArray, 
         rigid[base] = np.linalg.solve(M[np.ix_(base, base)], p[base])
     carried = 0.5 * float(p @ rigid)
     bent = 0.5 * float(p[free] @ rates[free]) - carried
-    if bent > 1e-12 * energy:
+    if bent > 1e-12 * energy:  # below, the vibration is rounding of the rigid motion
         scale = min(float(np.sqrt(max(energy - carried, 0.0) / bent)), RESTORED)
         rates[:] = rigid + scale * (rates - rigid)
