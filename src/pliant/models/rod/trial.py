@@ -144,9 +144,8 @@ class RodTrial(Trial):
 
     def positions(self) -> FloatArray:
         """q at the end of the step; in dynamics that of the sweep, which the velocities need as well."""
-        if self._scheme.inertia and self.dx.any():
-            return self._swept(self.dx, 1.0).q.copy()
-        return super().positions()
+        end = self._swept(self.dx, 1.0) if self._scheme.inertia else self._start
+        return super().positions() if end is self._start else end.q.copy()
 
     def coordinate_scale(self) -> FloatArray:
         """Largest coordinates (m), a radian, and the largest stretch vector, (2 + 2N, 3)."""
@@ -169,7 +168,7 @@ class RodTrial(Trial):
             end.q[0] - start.q[0], (scheme.velocity, scheme.memory), carried, p, A,
         )  # fmt: skip
         M = model.based(A)
-        if len(model.constrained_active):
+        if len(model.constrained_active) and (scheme.memory or not self._base_stays):  # otherwise they are zero
             known[:6] = np.where(model.constrained[:2], self._base_rates(), 0.0).ravel()
         rates[model.constrained_active] = known[model.constrained_active]
         wanted = p.ravel()[model.active]
