@@ -17,11 +17,11 @@ from pliant.core.errors import ConvergenceError, InfeasibleError, SingularError
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.stepping.bodies import Forces
+from pliant.stepping.bodies import Forces, StepBodies
 from pliant.stepping.info import RigidMotion
 from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, relative_residual, slope
 from pliant.stepping.refinement import unstable_motion
-from pliant.stepping.regularized_solves import LEAST_WELDED, RegularizedSolves
+from pliant.stepping.regularized_solves import LEAST_WELDED, LOOSE_SHARE, RegularizedSolves
 from pliant.stepping.stages import Correction, Step
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-7, 10.0
@@ -101,6 +101,30 @@ class Equilibrium(RegularizedSolves):
                 break
         return self._fails(f"the residual stays at {min(history):.1e} of the forces, the tolerance is {tolerance:.1e}")
 
+    @property
+    def stable(self) -> bool:
+        """Whether the last matrix was positive definite in the motions that its active constraints leave."""
+        return self._stable
+
+    def damped_solve(self, damping: float) -> Correction:
+        """One linear solve with the damping cM; the bodies stay where they are."""
+        self.damping, self.ease, self._nearness = damping, damping / LOOSE_SHARE, 0.0
+        return self._linear_solve(Tangent.EXACT)
+
+    def accept(self, bodies: StepBodies) -> bool:
+        """Go on from `bodies` after a linear solve, unless elements invert there; whether they do not."""
+        before = self.step.bodies
+        self.step = evolve(self.step, bodies=bodies)
+        if not bodies.forces().finite:
+            return self._fails(f"an element of {self._undefined()} would invert")
+        new = [
+            trial.model.name
+            for trial, start in zip(bodies.trials, before.start.q, strict=True)
+            if trial.model.is_inverted(trial.evaluation_point()) and not trial.model.is_inverted(start)
+        ]
+        self.trouble = f"elements of {', '.join(map(repr, new))} invert" if new else ""
+        return not new
+
     def move_to(self, dx: Sequence[FloatArray]) -> None:
         """The bodies at the displacements dx, without what was found on the way."""
         bodies = self.step.bodies.at(dx)
@@ -174,6 +198,7 @@ class Equilibrium(RegularizedSolves):
         """Whether the equilibrium is unstable; the bodies are then moved away from it, to where the forces stop pushing
         along the unstable motion.
         """
+        self._factorize_here(correction)
         stiffness, factors, problem = self._last
         if not self.shift or stiffness is None or self.escapes >= MOST_ESCAPES:
             return False
@@ -195,6 +220,21 @@ class Equilibrium(RegularizedSolves):
         self.step = evolve(self.step, bodies=moved)
         self.escapes += 1
         return True
+
+    def _factorize_here(self, correction: Correction) -> None:
+        """Linearize at the equilibrium where the last correction was so long that its matrix says nothing about the
+        stability there: a straight column under its load balances after one solve.
+        """
+        motion = max(float(np.abs(trial.dx).max()) for trial in self.step.bodies.trials)
+        last = max(float(np.abs(x).max()) for x in correction.dx)
+        if last <= SETTLED * motion or not self._follows:
+            return
+        step, self._nearness = self.step, 0.0
+        try:
+            self._linear_solve(Tangent.EXACT)
+        except (ConvergenceError, InfeasibleError, SingularError):
+            self._last = (None, None, None)
+        self.step = evolve(step, iterations=self.step.iterations)
 
     def _adapt(self, residual: float, before: float) -> None:
         """Less regularization where the residual decreases, more where it grows."""

@@ -161,12 +161,15 @@ class RegularizedSolves:
         raise SingularError(_INDEFINITE)
 
     def _factors(self, step: Step, tangent: Tangent) -> tuple[list[System] | None, Factorization]:
-        """K of each body, and the factors of K + σM with σ raised for those bodies that need it; None for K, and the
-        factors of a projected tangent, where σ would get too large.
+        """K + cM of each body, and the factors of K + cM + σM with σ raised for those bodies that need it; None for K,
+        and the factors of a projected tangent, where σ would get too large.
         """
         self.shift = 0.0
         made = linearize(step, tangent)
         stiffness = [system.copied() for system in made.systems]
+        for K in stiffness:
+            if self.damping and K.elastic:
+                K.add_mass(self.damping)
         systems, factors = [], []
         for index, K in enumerate(stiffness):
             while True:
@@ -178,7 +181,7 @@ class RegularizedSolves:
                     systems.append(system)
                     break
                 except SingularError:
-                    self._shifts[index] = max(FIRST_SHIFT, 10.0 * self._shifts[index])
+                    self._shifts[index] = max(FIRST_SHIFT, 10.0 * self._shifts[index], 4.0 * self.damping)
                     far = self._nearness > NEAR and not self._loose[index]
                     if self._shifts[index] > (FAR_SHIFT if far else MOST_SHIFT):
                         self._shifts[index] = 0.0
@@ -201,7 +204,7 @@ class RegularizedSolves:
         self._last = (stiffness, factors, problem)
         regularized = self.shift > 0.0 or any(self._loose)
         symmetric = all(getattr(system, "symmetric", True) for system in factors.linearization.systems)
-        if stiffness is None or not regularized or self.damping or not symmetric or not self._follows:
+        if stiffness is None or not regularized or not symmetric or not self._follows:
             return correction
         step = correction.step
         rows = None if step.assembly is None or problem is None else step.assembly.rows
@@ -231,7 +234,7 @@ class RegularizedSolves:
             return
         ease = max(self.ease, LEAST_LOOSE)
         least = LOOSE_SHARE * ease if self._loose[index] else 1e-8 if modes is not None else 0.0
-        shift = max(self.shift, self._shifts[index], self.damping, least, model.min_inertia_correction)
+        shift = max(self.shift, self._shifts[index], least, model.min_inertia_correction)
         if not system.elastic and not self._once:
             system.add_mass(ease)
         elif shift:
