@@ -12,9 +12,10 @@ PEERS := mujoco drake felupe cvxopt numpy scipy pyelastica soromox
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
 BROWSER := chromium
 
-.PHONY: demo test test-all lint docs bench bench-peers soak clean gmsh-libraries browser
+.PHONY: demo test test-all lint docs wheel bench bench-peers soak clean gmsh-libraries browser
 
 demo: $(VENV)/.demo gmsh-libraries
+	$(BIN)/pliant warmup "inverse problems" "rigid bodies and supports"
 	$(BIN)/pliant demo tour --out out
 
 test: lint browser gmsh-libraries
@@ -35,6 +36,14 @@ docs: $(VENV)/.all gmsh-libraries
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs out/docs
 	@echo "the documentation is in out/docs/index.html"
+
+# The wheel with all kernels compiled, for processors of the level x86-64-v3 and this version of Python.
+wheel: $(VENV)/.all gmsh-libraries
+	rm -rf build dist
+	set -- $$($(BIN)/python -c 'from pliant.core.kernels import PORTABLE; print(*PORTABLE)'); \
+	  NUMBA_CPU_NAME=$$1 NUMBA_CPU_FEATURES=$$2 PLIANT_CACHE_DIR=build $(BIN)/pliant warmup
+	PLIANT_KERNELS=build/kernels $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@ls -sh dist
 
 bench: $(VENV)/.all
 	mkdir -p out

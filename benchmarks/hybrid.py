@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import pliant as pl
+from benchmarks.hybrid_balls import balls_in_a_box
 from pliant.hybrid import Solution, integrate
 from pliant.hybrid.controllers import Flow
 
@@ -76,7 +77,7 @@ def cases() -> dict[str, tuple[Callable[[], Solution], str]]:
 
 def per_event(count: int, until: float, repeat: int) -> tuple[float, int]:
     """Seconds per event of `count` balls in a box, and how many events there were."""
-    box = pl.hybrid.balls_in_a_box(count)
+    box = balls_in_a_box(count)
     events = len(integrate(box, until=until, sample=None, rtol=1e-7).events)
     return least(lambda: integrate(box, until=until, sample=None, rtol=1e-7), repeat) / events, events
 

@@ -30,7 +30,7 @@ from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, Slide, Turn
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 from pliant.record import Run, load, simulate
-from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic, StepInfo
+from pliant.stepping import DampedMidpoint, ImplicitEuler, ImplicitMidpoint, QuasiStatic, StepInfo
 from pliant.world import Scene, State, World
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ __all__ = [
     "Cavity",
     "Channel",
     "ConvergenceError",
+    "DampedMidpoint",
     "Displacement",
     "Effector",
     "Facing",

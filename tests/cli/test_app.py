@@ -144,12 +144,20 @@ def test_a_published_experiment_as_json(pliant, monkeypatch):
 
 @pytest.mark.parametrize("command", ["demo", "bench", "reproduce"])
 def test_outside_a_checkout_the_error_says_how_to_get_one(command, pliant, monkeypatch, tmp_path):
-    monkeypatch.setattr("pliant.cli.checkout.ROOT", tmp_path)
+    monkeypatch.setattr("pliant.core.checkout.ROOT", tmp_path)
     code, _, err = pliant(command)
     assert code == 1
     assert "source checkout" in err
     assert "pip install --editable" in err
     assert "Traceback" not in err
+
+
+def test_the_studio_without_a_checkout_says_what_its_hybrid_systems_need(monkeypatch, tmp_path):
+    from pliant.viewer import zoo
+
+    monkeypatch.setattr("pliant.core.checkout.ROOT", tmp_path)
+    with pytest.raises(pliant_errors.MissingExtraError, match="`pliant view delta` needs the folder exp"):
+        zoo.entry("delta").made()
 
 
 def test_a_foreign_package_of_the_same_name_is_not_run(pliant, monkeypatch, tmp_path):

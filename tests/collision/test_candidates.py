@@ -61,17 +61,9 @@ def every_pair(a, b):
     edges = [
         (e, f)
         for e, f in combinations(range(len(a.edges)), 2)
-        if not corners[own[e]] & corners[own[f]] or stand_in_front(a, own[e], own[f])
+        if not corners[own[e]] & corners[own[f]] or (a.notched[own[e]] and a.notched[own[f]])
     ]
     return np.array(vertices, np.int32), np.zeros((0, 2), np.int32), np.array(edges, np.int32)
-
-
-def stand_in_front(surface, s, t):
-    """Whether the centers of two triangles are in front of each other's planes at rest."""
-    centers, normals = surface.rest[surface.triangles].mean(axis=1), surface.rest_normals
-    apart = centers[t] - centers[s]
-    least = 1e-3 * np.linalg.norm(apart)
-    return apart @ normals[s] > least and -apart @ normals[t] > least
 
 
 def contacts_of(found, a, b, limits, history):

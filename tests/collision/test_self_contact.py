@@ -12,6 +12,7 @@ from pliant.collision.broad.candidates import candidates
 from pliant.collision.filters import arrays_of
 from pliant.collision.narrow.vertex_face import vertex_face_contacts
 from pliant.collision.proximity import history_of, limits_of
+from pliant.collision.self_penetration import self_penetration
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -137,3 +138,77 @@ def crossing_edges(oracle, rest, x, triangles, margin, rest_distance):
         if distance <= margin and oracle.segment_segment(*(rest[p] for p in (*e, *f))) >= rest_distance:
             found[(*e, *f)] = distance
     return found
+
+
+def slotted_bar(width=1.0, depth=6.0, layers=3):
+    """A bar along z with a slot of `width` and `depth` from the top, mm, whose right side is lower by 1 mm: points and
+    outward triangles.
+    """
+    half, bottom = 0.5 * width, 10.0 - depth
+    slot = [(half, 9.0), (half, 7.0), (half, bottom), (-half, bottom), (-half, 7.0), (-half, 10.0)]
+    section = np.array([(-5, 0), (5, 0), (5, 7), (5, 9), *slot, (-5, 10), (-5, 7)], float)
+    caps = [(0, 1, 6), (0, 6, 7), (1, 2, 6), (2, 5, 6), (2, 3, 5), (3, 4, 5), (0, 7, 11), (7, 8, 11), (8, 9, 11)]
+    caps.append((9, 10, 11))
+    count, z = len(section), np.linspace(0.0, 8.0, layers + 1)
+    points = np.vstack([np.column_stack([section, np.full(count, level)]) for level in z])
+    walls = []
+    for k, i in np.ndindex(layers, count):
+        j = (i + 1) % count
+        p, q, r, s = k * count + i, k * count + j, (k + 1) * count + j, (k + 1) * count + i
+        walls += [(p, q, r), (p, r, s)]
+    caps = np.array(caps)
+    return points, np.vstack([caps[:, ::-1], layers * count + caps, walls])
+
+
+def pressed(points, shut):
+    """The bar with the sides of its slot moved towards each other by `shut` mm at the top, each by half."""
+    x, above = points.copy(), np.clip((points[:, 1] - 4.0) / 6.0, 0.0, None)
+    x[:, 0] -= 0.5 * shut * np.sign(points[:, 0]) * above
+    return x
+
+
+def test_the_sides_of_a_slot_narrower_than_the_margin():
+    """Close at rest and joined by the bottom: no rows while the slot is open, contacts once it closes."""
+    points, triangles = slotted_bar(width=1.0)
+    surface = CollisionSurface.build(triangles, points)
+    assert surface.closed
+    options = ProximityOptions(margin=1.5)
+    assert self_contacts(surface.at(points), options).count == 0
+    for shut in (0.9, 1.5):
+        contacts = self_contacts(surface.at(pressed(points, shut)), options)
+        assert contacts.gap.min() == pytest.approx(1.0 - shut * 5.0 / 6.0, abs=0.02)
+        assert (np.abs(contacts.normal[:, 0]) > 0.9).all()
+
+
+def test_the_side_of_a_notch_against_a_vertex_of_its_bottom():
+    """The vertex is joined to the other side by an edge: still it must not run through it."""
+    points, triangles = slotted_bar(width=1.0)
+    surface = CollisionSurface.build(triangles, points)
+    x, options = points.copy(), ProximityOptions(margin=0.99)
+    bottom = np.flatnonzero(np.isclose(points[:, 0], 0.5) & np.isclose(points[:, 1], 4.0) & (points[:, 2] > 1.0))[:1]
+    x[bottom, 0] -= 0.9
+    x[bottom, 1] += 0.3
+    close = self_contacts(surface.at(x), options)
+    assert bottom[0] in close.nodes_a[close.kind == ContactKind.VERTEX_FACE, 0]
+    x[bottom, 0] -= 0.3
+    through = self_contacts(surface.at(x), options, previous=close)
+    own = through.nodes_a[:, 0] == bottom[0]
+    assert through.gap[own & (through.kind == ContactKind.VERTEX_FACE)] == pytest.approx([-0.2])
+
+
+@pytest.mark.parametrize("shut", [0.9, 1.15, 1.3, 1.6])
+def test_penetration_of_a_slot(shut):
+    """The depth of the lower top, where the sides have run through each other farthest."""
+    points, triangles = slotted_bar(width=1.0)
+    surface = CollisionSurface.build(triangles, points)
+    x = pressed(points, shut)
+    expected = max(0.0, shut * 5.0 / 6.0 - 1.0) / np.hypot(1.0, shut / 12.0)
+    assert self_penetration(surface.at(x)) == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_body_that_is_squeezed_or_bent_does_not_penetrate_itself(shapes):
+    points, triangles = shapes.box((1.0, 1.0, 0.06), (6, 6, 1))
+    surface = CollisionSurface.build(triangles, points)
+    assert self_penetration(surface.at(points * [1.0, 1.0, 0.05])) == 0.0
+    assert self_penetration(surface.at(rolled(points, 0.1))) == 0.0
+    assert self_penetration(surface.at(rolled(points, 0.02))) == 0.0

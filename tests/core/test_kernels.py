@@ -63,16 +63,6 @@ def test_code_is_kept_by_content(tmp_path):
     assert answer(tmp_path / "here", 3.0, documented) == ["6.0", "1"]
 
 
-def test_every_process_looks_in_the_same_folders(tmp_path):
-    """What differs from process to process, as an address does, must not be part of what code is known by."""
-    for name in ("one", "other"):
-        environment = {**os.environ, "PLIANT_CACHE_DIR": str(tmp_path / name)}
-        subprocess.run([sys.executable, "-c", "import pliant.stepping.minimum_energy"], env=environment, check=True)
-    one, other = ({path.name for path in (tmp_path / name / "kernels").iterdir()} for name in ("one", "other"))
-    assert one == other
-    assert any(name.startswith("solvers.linear.blas-") for name in one)
-
-
 def test_no_writable_folder_is_an_error(monkeypatch, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
@@ -114,3 +104,63 @@ def test_every_process_looks_for_the_same_code():
     )
     assert "solvers.linear.blas-" in first
     assert first == second
+
+
+SMALL = "from pliant.core.kernels import kernel\n@kernel\ndef tripled(x):\n    return 3 * x\n"
+
+
+def run_small(folder, script, **environment):
+    """Standard output and error of a script that may import `pliant_small`, a module with one kernel."""
+    (folder / "pliant_small.py").write_text(SMALL)
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": path, **environment},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+
+COUNT = (
+    "from pliant.core import kernels; import pliant_small; print(pliant_small.tripled(2.0), kernels.compiled_count())"
+)
+
+
+def test_packaged_code_needs_no_compilation_and_no_folder(tmp_path):
+    """Code compiled for the portable processor is loaded from the package where no folder can be written."""
+    if not all(kernels.binding.get_host_cpu_features().get(f[1:]) for f in kernels.PORTABLE[1].split(",")):
+        pytest.skip("this processor is older than those that packaged kernels are compiled for")
+    name, features = kernels.PORTABLE
+    target = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "PLIANT_CACHE_DIR": str(tmp_path)}
+    run_small(tmp_path, COUNT, **target)
+    place = f"pathlib.Path({str(tmp_path)!r}, 'kernels')"
+    packaged = f"import pathlib; from pliant.core import kernels; kernels.PACKAGED = {place}; "
+    nowhere = {"HOME": "/proc/none", "XDG_CACHE_HOME": "/proc/none", "TMPDIR": "/proc/none"}
+    run = run_small(tmp_path, packaged + COUNT, **nowhere)
+    assert run.stdout.split() == ["6.0", "0"]
+    assert run.stderr == ""
+
+
+def test_a_damaged_file_is_compiled_again(tmp_path):
+    """Files cut short, as after a power loss, cost one compilation and no error."""
+    environment = {"PLIANT_CACHE_DIR": str(tmp_path)}
+    for pattern in ("*.nbi", "*.nbc"):
+        run_small(tmp_path, COUNT, **environment)
+        for file in (tmp_path / "kernels").rglob(pattern):
+            file.write_bytes(file.read_bytes()[:20] if pattern == "*.nbc" else b"")
+        assert run_small(tmp_path, COUNT, **environment).stdout.split() == ["6.0", "1"], pattern
+        assert run_small(tmp_path, COUNT, **environment).stdout.split() == ["6.0", "0"], pattern
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="gives a folder to another user: root only")
+def test_code_of_another_user_is_not_loaded(monkeypatch, tmp_path):
+    """Machine code is executed: a folder that another user owns, or everybody can write to, is not read."""
+    (tmp_path / "kernels").mkdir()
+    os.chown(tmp_path, 12345, 12345)
+    with pytest.raises(OSError, match="nobody else"):
+        folder_with(monkeypatch, tmp_path)
+    os.chown(tmp_path, 0, 0)
+    (tmp_path / "kernels").chmod(0o777)
+    with pytest.raises(OSError, match="nobody else"):
+        folder_with(monkeypatch, tmp_path)
+    (tmp_path / "kernels").chmod(0o775)
+    assert folder_with(monkeypatch, tmp_path).stat().st_mode & 0o777 == 0o755

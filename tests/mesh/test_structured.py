@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant.core.errors import InputError
-from pliant.mesh import box
+from pliant.mesh import box, grid
 
 
 def test_the_usual_beam_has_its_published_counts():
@@ -98,3 +98,18 @@ def test_hexahedra_need_no_symmetric_split():
 def test_impossible_symmetry_is_refused(symmetric, words):
     with pytest.raises(InputError, match=words):
         box((1, 1, 1), (2, 3, 2), symmetric=symmetric)
+
+
+def test_a_graded_grid_is_a_box_with_its_own_coordinates():
+    x, y, z = [0.0, 0.1, 0.3, 0.7], [-1.0, 1.0], [0.0, 0.5, 0.6]
+    mesh, plain = grid(x, y, z, symmetric=""), box((1, 1, 1), (3, 1, 2))
+    np.testing.assert_array_equal(mesh.cells, plain.cells)
+    assert [np.unique(mesh.points[:, axis]).tolist() for axis in range(3)] == [x, y, z]
+    assert mesh.volume == pytest.approx(0.7 * 2.0 * 0.6)
+    np.testing.assert_array_equal(grid(*[np.linspace(0, 1, 3)] * 3).points, box((1, 1, 1), (2, 2, 2)).points)
+
+
+@pytest.mark.parametrize("line", [[0.0, 0.2, 0.2], [1.0, 0.0], [0.0], 3.0, [[0.0, 1.0]]])
+def test_coordinates_that_do_not_increase_are_refused(line):
+    with pytest.raises(InputError, match="coordinates along y"):
+        grid([0, 1], line, [0, 1])

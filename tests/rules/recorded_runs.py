@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RECORD = Path(__file__).with_suffix(".json")
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # experiments and benchmarks stand at the root
-STEPPERS = (pl.ImplicitEuler, pl.ImplicitMidpoint, pl.QuasiStatic, pl.Geometric)
+STEPPERS = (pl.ImplicitEuler, pl.ImplicitMidpoint, pl.DampedMidpoint, pl.QuasiStatic, pl.Geometric)
 
 
 class Enough(BaseException):
@@ -177,6 +177,7 @@ def hybrid(make, until):
 EULER = pl.ImplicitEuler(0.01)
 EXACT = pl.ImplicitEuler(0.01, tolerance=1e-9)
 MIDPOINT = pl.ImplicitMidpoint(0.01, tolerance=1e-9)
+DAMPED = pl.DampedMidpoint(0.01, tolerance=1e-9)
 STATIC = pl.QuasiStatic()
 ONE = pl.QuasiStatic(newton_iterations=1)
 
@@ -226,11 +227,19 @@ def _runs():
         "gripper midpoint": (partial(gripper, pl.ImplicitMidpoint(0.01)), 4),
         "rigid euler": (partial(rigid, EULER), ALL),
         "rigid midpoint": (partial(rigid, pl.ImplicitMidpoint(0.01)), ALL),
+        "rigid damped midpoint": (partial(rigid, DAMPED), ALL),
+        "finger damped midpoint": (partial(robot, R.finger, DAMPED, pulled(0.01), steps=3), ALL),
         "twister geometric": (partial(ratio, R.twister, controls=enlarged(1.2)), ALL),
         "membrane geometric": (partial(ratio, R.membrane, controls=enlarged(1.1)), ALL),
     }
     for make in (beam, rod):
-        for name, stepper in (("euler", EULER), ("exact", EXACT), ("midpoint", MIDPOINT), ("static", STATIC)):
+        for name, stepper in (
+            ("euler", EULER),
+            ("exact", EXACT),
+            ("midpoint", MIDPOINT),
+            ("damped", DAMPED),
+            ("static", STATIC),
+        ):
             runs[f"{make.__name__} {name}"] = (partial(slender, make, stepper), ALL)
     runs |= {
         "hybrid ball": (partial(hybrid, pl.hybrid.bouncing_ball, 1.5), 0),

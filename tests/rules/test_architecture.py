@@ -33,6 +33,7 @@ def test_every_stage_of_the_step_is_drawn(architecture, root):
     ("file", "function"),
     [
         ("implicit_midpoint.py", "ImplicitMidpoint.__call__"),
+        ("damped_midpoint.py", "DampedMidpoint._solved"),
         ("regularized_solves.py", "RegularizedSolves._plain_solve"),
     ],
 )

@@ -1,11 +1,13 @@
 """Rooms import downward only, and `import pliant` stays quick and free of optional packages."""
 
+import ast
 import os
 import re
 import subprocess
 import sys
 import time
 import tomllib
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,42 @@ def test_contributing_lists_the_rooms_of_the_contract(root):
     assert rooms == [name for name in layers if name not in ("__main__", "public")], "CONTRIBUTING.md, section Rooms"
     folders = {f"{path.name}/" for path in root.iterdir() if any(path.glob("*.py")) or path.name in ("docs", "tests")}
     assert {name for name in listed if name.endswith("/")} == folders
+
+
+def statements(body):
+    """Statements that run while a module is imported: not those of functions, nor those for type checkers only."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from statements(node.orelse)
+        elif not isinstance(node, ast.FunctionDef):
+            for field in ("body", "orelse", "handlers", "finalbody"):
+                yield from statements(getattr(node, field, ()))
+
+
+def imported(node):
+    """Names of the modules that an import statement may load."""
+    if isinstance(node, ast.ImportFrom):
+        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+
+
+def test_every_module_can_be_imported_first(root):
+    """No module needs, through others, itself. An import of a.b.c runs a and a.b before it, unless they run already."""
+    files = {}
+    for file in (root / "src").rglob("*.py"):
+        parts = file.relative_to(root / "src").with_suffix("").parts
+        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    needs = {}
+    for module, file in files.items():
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        names = [name.split(".") for node in statements(tree.body) for name in imported(node)]
+        loaded = {".".join(name[:k]) for name in names for k in range(1, len(name) + 1)}
+        needs[module] = {name for name in loaded & set(files) if not f"{module}.".startswith(f"{name}.")}
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        pytest.fail(f"modules that import each other: {' <- '.join(error.args[1])}")
 
 
 @pytest.mark.parametrize("module", ["pliant", "pliant.cli", "pliant.viewer.page", "demos", "demos.bending"])

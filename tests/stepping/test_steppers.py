@@ -7,7 +7,7 @@ import pliant as pl
 from pliant.core.errors import ConvergenceError, InputError
 from scenes import loaded_bar
 
-DYNAMIC = [pl.ImplicitEuler, pl.ImplicitMidpoint]
+DYNAMIC = [pl.ImplicitEuler, pl.ImplicitMidpoint, pl.DampedMidpoint]
 RUBBER = {"young": 5e5, "poisson": 0.4, "density": 1e3}
 
 
@@ -30,7 +30,9 @@ def test_options_are_checked(stepper, option, value):
         stepper(**needed, **{option: value})
 
 
-@pytest.mark.parametrize("step", [pl.ImplicitEuler(dt=0.01), pl.ImplicitMidpoint(dt=0.01), pl.QuasiStatic()])
+@pytest.mark.parametrize(
+    "step", [pl.ImplicitEuler(0.01), pl.ImplicitMidpoint(0.01), pl.DampedMidpoint(0.01), pl.QuasiStatic()]
+)
 def test_a_step_leaves_its_input_and_reports(step):
     world, body, _ = beam()
     state = world.initial_state()

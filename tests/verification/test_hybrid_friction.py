@@ -10,7 +10,8 @@ from scipy.optimize import brentq
 from scipy.spatial.distance import pdist
 
 import pliant as pl
-from pliant.hybrid import Contact, Friction, HybridSystem, Outcome, Restitution, balls_in_a_box, integrate
+from benchmarks.hybrid_balls import balls_in_a_box
+from pliant.hybrid import Contact, Friction, HybridSystem, Outcome, Restitution, integrate
 
 GRAVITY = 9.81
 

@@ -7,15 +7,15 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from pliant.cli.checkout import checkout_package
 from pliant.cli.output import Output
 from pliant.cli.run import run_summary
+from pliant.core.checkout import checkout_package
 from pliant.core.errors import InputError
 
 
 def show_demo(output: Output, name: str, *, out: Path, open_page: bool) -> None:
     """Run a demo, print its table and its files, and open its page if there is a screen; without a name, list all."""
-    demos = checkout_package("demos")
+    demos = checkout_package("demos", command="pliant demo")
     if not name:
         _list_names(output, demos.DEMOS, usage="pliant demo NAME")
         return
@@ -34,7 +34,7 @@ def show_demo(output: Output, name: str, *, out: Path, open_page: bool) -> None:
 
 def show_bench(output: Output, name: str, *, data: Path | None) -> None:
     """Run a benchmark and report its numbers; without a name, list the benchmarks."""
-    tasks = checkout_package("benchmarks.tasks")
+    tasks = checkout_package("benchmarks.tasks", command="pliant bench")
     if not name:
         lines = {name: (bench.__doc__ or "").strip().split("\n")[0] for name, bench in tasks.BENCHES.items()}
         _list_names(output, lines, usage="pliant bench NAME --json FILE")
@@ -48,7 +48,7 @@ def show_bench(output: Output, name: str, *, data: Path | None) -> None:
 
 def show_experiment(output: Output, name: str, *, full: bool, view_run: bool, out: Path | None = None) -> None:
     """Run a published experiment and print its numbers beside the paper's; without a name, list the experiments."""
-    experiments = checkout_package("experiments")
+    experiments = checkout_package("experiments", command="pliant reproduce")
     if not name:
         _list_names(output, experiments.EXPERIMENTS, usage="pliant reproduce NAME --json FILE")
         return

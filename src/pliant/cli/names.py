@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from pliant.cli.checkout import checkout_names
 from pliant.cli.new import KINDS
+from pliant.core.checkout import checkout_names
 
 
 def one_body_robots() -> list[str]:

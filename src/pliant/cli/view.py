@@ -14,7 +14,7 @@ from pliant.cli.scene_file import DT, SceneFile, compiled_world
 from pliant.core.errors import InputError, PliantError
 from pliant.record import Run
 from pliant.robots import Robot
-from pliant.stepping import ImplicitEuler, ImplicitMidpoint
+from pliant.stepping import DampedMidpoint, ImplicitEuler, ImplicitMidpoint
 from pliant.viewer.live import has_screen, open_viewer, opened, thing_of
 from pliant.viewer.simulation import LiveSimulation
 from pliant.viewer.viewer import LOOPBACK
@@ -65,7 +65,7 @@ def scene_subject(file: SceneFile, values: Mapping[str, Any]) -> Any:
     world = compiled_world(file, module)
     robot = next((thing for thing in vars(module).values() if isinstance(thing, Robot)), None)
     own, stepper = getattr(module, "control", None), getattr(module, "stepper", None)
-    stepper = stepper if isinstance(stepper, (ImplicitEuler, ImplicitMidpoint)) else None
+    stepper = stepper if isinstance(stepper, (ImplicitEuler, ImplicitMidpoint, DampedMidpoint)) else None
 
     def control(t: float, state: Any) -> Any:
         with file.errors_located():

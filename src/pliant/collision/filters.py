@@ -1,8 +1,10 @@
 """What is not a contact: neighbours in the mesh, features that are close at rest, the far side of a thin wall.
 
-A pair of features of one surface is left out when the triangles around them share a point, or when their distance at
-rest is below the rest distance. Two features in penetration are left out when they were behind each other at rest,
-within the reach of a thin wall: then the material lies between them, and it is compressed, not in contact.
+Two features of one surface are near at rest where the triangles around them share a point, or where their distance at
+rest is below the rest distance. They are a contact only if they stood in front of each other at rest, as the sides of a
+notch or a slot do, and have since come nearer than half that distance, or behind each other. Two features in
+penetration are left out when they were behind each other at rest, within the reach of a thin wall: then the material
+lies between them, and it is compressed, not in contact.
 """
 
 from __future__ import annotations
@@ -17,12 +19,18 @@ from pliant.collision.surface import Pose
 from pliant.core.kernels import inline
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
+CLOSED_IN = 0.5
+"""Two features that are near at rest count once their distance is below this fraction of that at rest: the sides of a
+slot that nothing closes make no rows."""
+_IN_FRONT = 1e-3
+"""Sine from which on features stand in front of each other at rest; below they lie in one plane."""
+
 
 class Limits(NamedTuple):
     """Limits of a query, for kernels.
 
     margin   m, largest distance of a contact
-    rest     m, self-contact: pairs closer than this at rest are left out
+    rest     m, self-contact: pairs closer than this at rest count once they have closed in
     wall     m, self-contact: pairs behind each other and closer than this at rest do not penetrate
     facing   two triangles may touch where the product of their unit normals is below this
     against  a vertex may be touched along n where the product of n with a normal around it is below this
@@ -159,22 +167,33 @@ def edges_touch(triangles: IntArray, beside: IntArray, edge: int, other: int) ->
 
 
 @inline
-def behind_at_rest(
+def height_at_rest(
     rest: FloatArray, normals: FloatArray, vertex: int, face: int, i: int, j: int, k: int, v: float, w: float
-) -> bool:
-    """Whether `vertex` lies behind `face` at rest, whose nearest point has weights (v, w) at its corners j and k."""
+) -> float:
+    """Height (m) at rest of `vertex` above `face`, whose nearest point has weights (v, w) at its corners j and k."""
     height = 0.0
     for axis in range(3):
         foot = (1.0 - v - w) * rest[i, axis] + v * rest[j, axis] + w * rest[k, axis]
         height += (rest[vertex, axis] - foot) * normals[face, axis]
-    return bool(height <= 0.0)
+    return height
 
 
 @inline
-def edge_behind_at_rest(
-    rest: FloatArray, rest_normals: FloatArray, edges: IntArray, beside: IntArray, edge: int, other: int, wall: float
-) -> bool:
-    """Whether two edges lie behind each other at rest, through at most `wall` (m) of material."""
+def closed_in(height: float, rest_squared: float, squared: float, penetrates: bool, lasts: bool) -> bool:
+    """Whether features that are near at rest, their distance² `rest_squared` (m²) there and `squared` now, count: they
+    stood in front of each other by `height` (m) and have come closer since. A contact that `lasts` needs less.
+    """
+    if height <= _IN_FRONT * np.sqrt(rest_squared):
+        return False
+    fraction = 1.0 if lasts else CLOSED_IN * CLOSED_IN
+    return bool(penetrates or squared < fraction * rest_squared)
+
+
+@inline
+def edge_height_at_rest(
+    rest: FloatArray, rest_normals: FloatArray, edges: IntArray, beside: IntArray, edge: int, other: int
+) -> tuple[float, float]:
+    """Height (m) of two edges above each other at rest, negative behind each other, and their distance² (m²)."""
     i, j, k, m = edges[edge, 0], edges[edge, 1], edges[other, 0], edges[other, 1]
     s, t, squared, _ = segment_parameters(rest, i, j, rest, k, m)
     height = 0.0
@@ -182,8 +201,8 @@ def edge_behind_at_rest(
         apart = rest[i, axis] + s * (rest[j, axis] - rest[i, axis])
         apart -= rest[k, axis] + t * (rest[m, axis] - rest[k, axis])
         facing = outward(beside, rest_normals, other, axis)
-        height += apart * (facing - outward(beside, rest_normals, edge, axis))
-    return bool(height <= 0.0 and squared < wall * wall)
+        height += 0.25 * apart * (facing - outward(beside, rest_normals, edge, axis))
+    return height, squared
 
 
 @inline

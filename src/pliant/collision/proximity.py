@@ -34,7 +34,8 @@ class ProximityOptions:
 
     margin       m, largest distance; bodies that approach by less in a step are never missed. Usually half an edge,
                  and less than the narrowest slit that is to close
-    rest_factor  self-contact: pairs closer than rest_factor · margin at rest are left out
+    rest_factor  self-contact: pairs closer than rest_factor · margin at rest, and neighbours in the mesh, count once
+                 they have come nearer than half their distance at rest
     wall_factor  self-contact: pairs behind each other and closer than wall_factor · margin at rest are two sides of
                  one wall, and never penetrate each other
     facing       triangles around the two features must have unit normals with n·n′ < facing. Touching ones have

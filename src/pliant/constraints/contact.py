@@ -34,6 +34,7 @@ from pliant.collision import (
 from pliant.collision.facet_contacts import with_facets
 from pliant.collision.narrow.round_contacts import ROUND, edge_contacts, rim_contacts
 from pliant.collision.penetration import overlap_with_solid, surface_overlap
+from pliant.collision.self_penetration import self_penetration
 from pliant.collision.speculative import MovingSide, on_predicted_motion
 from pliant.constraints.colliders import Collider
 from pliant.constraints.keys import contact_row_keys
@@ -261,6 +262,8 @@ class ContactPair(Constraint):
                 return 0.0 if found is None else found.depth
             if b.solid is not None:
                 return max(overlap_with_solid(pose, b.depth(view)), b.depth_of_points(pose, view))
+        if a is b and a.is_solid_surface:
+            return self_penetration(a.pose(view))
         gaps = self.contact_set(view, None).gap
         return max(0.0, -float(gaps.min())) if len(gaps) else 0.0
 

@@ -1,17 +1,22 @@
 """Compilation of kernels by Numba, cached on disk, with a notice while a first run compiles.
 
-Kernels are ordinary functions under `@kernel` (called from Python) or `@inline` (called from kernels only). Their
-machine code is stored in the user's cache folder (`PLIANT_CACHE_DIR` overrides it), so a kernel is compiled once per
-machine; `pliant warmup` does it ahead. Numba's own cache depends on the path and date of a kernel's file and misses
-changes of inlined functions. Here the cache depends on content: one folder for each module, named after a digest of its
-syntax tree and of what it imports for its kernels. Copies of the same sources use the same folder, also where only
-documentation, comments or functions that are not compiled differ.
+Kernels are ordinary functions under `@kernel` (called from Python) or `@inline` (called from kernels only). A wheel
+carries their machine code for processors of the level x86-64-v3 (`make wheel`), loaded from the package, which may be
+read-only. On other processors, and for edited sources, a kernel is compiled on first use and stored in the user's cache
+folder (`PLIANT_CACHE_DIR` overrides it), so once per machine; `pliant warmup` does it ahead.
+
+Numba's own cache depends on the path and date of a kernel's file and misses changes of inlined functions. Here it
+depends on content: one folder for each module, named after a digest of its byte code and of what it imports for its
+kernels. Copies of the same sources use the same folder, also where only documentation, comments or functions that are
+not compiled differ.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import pickle
+import stat
 import sys
 import tempfile
 from collections.abc import Callable
@@ -22,56 +27,125 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import binding
 from numba.core import event
-from numba.core.caching import CacheImpl, _CacheLocator
+from numba.core.caching import CacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.dispatcher import Dispatcher
+
+PACKAGED = Path(__file__).parents[1] / "_kernels"
+"""Folder of the machine code that a wheel carries; absent from a source checkout."""
+
+PORTABLE = (
+    "x86-64-v3",
+    "+64bit,+avx,+avx2,+bmi,+bmi2,+cmov,+cx16,+cx8,+f16c,+fma,+fxsr,+lzcnt,+mmx,+movbe,+popcnt,+sahf,+sse,+sse2,+sse3,"
+    "+sse4.1,+sse4.2,+ssse3,+xsave",
+)
+"""Processor and features, in LLVM's words, that packaged machine code is compiled for: those of every x86-64 processor
+since 2015. Numba takes them from NUMBA_CPU_NAME and NUMBA_CPU_FEATURES.
+"""
 
 _FAST_MATH = {"contract", "reassoc", "nsz", "arcp"}  # NaN and infinity keep their meaning
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` on first use; the interpreter lock is released while it runs."""
-    return _compiled(function, nogil=True)
+    compiled = _compiled(function, _KernelLocator, nogil=True)
+    _kernels.append(compiled)
+    return compiled
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` for use inside kernels, where LLVM inlines it."""
-    return _compiled(function)
+    return _compiled(function, _InlineLocator)
 
 
-def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    usual = CacheImpl._locator_classes
-    CacheImpl._locator_classes = [_ByContent]  # Numba has no argument for the location of its cache
-    try:
-        compiled: Callable[..., Any] = numba.njit(
-            cache=True, error_model="numpy", boundscheck=False, fastmath=_FAST_MATH, **options
-        )(function)
-    finally:
-        CacheImpl._locator_classes = usual
+def _compiled(function: Callable[..., Any], locator: type[_KernelLocator], **options: Any) -> Callable[..., Any]:
+    dispatcher = numba.njit(error_model="numpy", boundscheck=False, fastmath=_FAST_MATH, **options)(function)
+    dispatcher._cache = _KernelCache(function, locator)  # Numba has no argument for the location of its cache
+    compiled: Callable[..., Any] = dispatcher
     return compiled
 
 
-class _ByContent(_CacheLocator):
+class _KernelCache(FunctionCache):
+    """Machine code of one kernel: that of the package where this processor can run it, else that of the user's folder.
+
+    A damaged file counts as a missing one, as does a folder that cannot be written: the kernel is compiled again.
+    """
+
+    def __init__(self, function: Callable[..., Any], locator: type[_KernelLocator]) -> None:
+        usual = CacheImpl._locator_classes
+        CacheImpl._locator_classes = [locator]
+        try:
+            super().__init__(function)
+        finally:
+            CacheImpl._locator_classes = usual
+
+    def _load_overload(self, signature: Any, target_context: Any) -> Any:
+        own = self._index_key(signature, target_context.codegen())
+        packaged = (own[0], (own[1][0], *PORTABLE), own[2])
+        locator = self._impl.locator
+        if _runs_portable_code():
+            shipped = IndexDataCacheFile(locator.packaged_folder, self._impl.filename_base, locator.get_source_stamp())
+            found = self._rebuilt(shipped, packaged, target_context)
+            if found is not None:
+                return found
+        return self._rebuilt(self._cache_file, own, target_context)
+
+    def _rebuilt(self, file: IndexDataCacheFile, key: Any, target_context: Any) -> Any:
+        try:
+            data = file.load(key)
+            return None if data is None else self._impl.rebuild(target_context, data)
+        except Exception:  # a file cut short raises whatever its last bytes spell
+            return None
+
+    def _save_overload(self, signature: Any, data: Any) -> None:
+        try:
+            super()._save_overload(signature, data)
+        except (EOFError, pickle.UnpicklingError):  # the index is damaged: begin a new one
+            self._cache_file.flush()
+            super()._save_overload(signature, data)
+        except OSError as error:
+            _notice.unsaved(error)
+
+
+@cache
+def _runs_portable_code() -> bool:
+    """Whether the package carries machine code and this processor has all that it uses."""
+    if not PACKAGED.is_dir():
+        return False
+    host = binding.get_host_cpu_features()
+    return all(host.get(feature[1:], False) for feature in PORTABLE[1].split(","))
+
+
+class _KernelLocator(_CacheLocator):
     """Location of the cached code of `function`, by its content."""
+
+    role = "kernel"
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._digest = _digest(function.__module__)
-        self._folder = cache_folder() / f"{function.__module__.removeprefix('pliant.')}-{self._digest}"
+        self._name = f"{function.__module__.removeprefix('pliant.')}-{self._digest}"
+
+    @property
+    def packaged_folder(self) -> str:
+        return str(PACKAGED / self._name)
 
     @classmethod
-    def from_function(cls, function: Callable[..., Any], path: str) -> _ByContent:
-        locator = cls(function)
-        locator.ensure_cache_path()
-        return locator
+    def from_function(cls, function: Callable[..., Any], path: str) -> _KernelLocator:
+        return cls(function)
 
     def get_cache_path(self) -> str:
-        return str(self._folder)
+        return str(cache_folder() / self._name)
 
     def get_source_stamp(self) -> str:
         return self._digest
 
     def get_disambiguator(self) -> str:
-        return "kernel"  # instead of the line: qualified names identify the kernels of a module
+        return self.role  # instead of the line: qualified names identify the kernels of a module
+
+
+class _InlineLocator(_KernelLocator):
+    role = "inline"  # needed to compile kernels, not to run them: a wheel leaves them out
 
 
 @cache
@@ -128,21 +202,44 @@ def _trace(value: Any, module: str) -> str:
 
 @cache
 def cache_folder() -> Path:
-    """Folder of the compiled kernels: PLIANT_CACHE_DIR, else the user's cache, else the temporary folder."""
-    user = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pliant"
+    """Folder of the kernels compiled on this machine: PLIANT_CACHE_DIR, else the user's cache, else a private folder
+    among the temporary ones. Where none is writable, kernels of the package still load and others are not kept.
+    """
     given = os.environ.get("PLIANT_CACHE_DIR")
-    candidates = [Path(given)] if given else [user, Path(tempfile.gettempdir()) / "pliant"]
-    for candidate in candidates:
-        folder = candidate / "kernels"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
+    user = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pliant"
+    private = Path(tempfile.gettempdir()) / f"pliant-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    candidates = [Path(given) / "kernels"] if given else [user / "kernels", private / "kernels"]
+    for folder in candidates:
+        if _is_usable(folder):
             return folder
-    raise OSError(
-        f"no folder for compiled kernels is writable, tried {candidates}; set PLIANT_CACHE_DIR to one that is"
-    )
+    if given:
+        raise OSError(
+            f"PLIANT_CACHE_DIR={given} is no folder for compiled kernels: it must be writable, and by nobody else; "
+            "choose another one, or unset it"
+        )
+    return candidates[0]
+
+
+def _is_usable(folder: Path) -> bool:
+    """Whether this user, and nobody else, can write into `folder`, made if need be: what stands there is executed."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.access(folder, os.W_OK) and all(_is_private(path) for path in (folder, folder.parent))
+    except OSError:
+        return False
+
+
+def _is_private(folder: Path) -> bool:
+    if not hasattr(os, "getuid"):
+        return True
+    found = folder.stat()
+    if found.st_uid not in (0, os.getuid()):
+        return False
+    if found.st_mode & stat.S_IWOTH:
+        return bool(found.st_mode & stat.S_ISVTX)  # in a sticky folder nobody can replace what others own
+    if found.st_mode & stat.S_IWGRP and found.st_uid == os.getuid():
+        folder.chmod(found.st_mode & ~stat.S_IWGRP)  # made under a umask of 002
+    return True
 
 
 class _CompileNotice(event.Listener):
@@ -150,7 +247,9 @@ class _CompileNotice(event.Listener):
 
     def __init__(self) -> None:
         self._depth = 0
+        self._told = False
         self.count = 0
+        self.shown = True
 
     def on_start(self, event: Any) -> None:
         self._depth += 1
@@ -158,23 +257,42 @@ class _CompileNotice(event.Listener):
         if self._depth > 1 or not function.__module__.startswith("pliant"):
             return
         self.count += 1
+        if not self.shown:
+            return
         if sys.stderr.isatty():
             sys.stderr.write(f"\rpliant: compiling kernels, first run only ({self.count}: {function.__name__})\033[K")
             sys.stderr.flush()
         elif self.count == 1:
             sys.stderr.write("pliant: compiling kernels, first run only; `pliant warmup` does it ahead\n")
 
+    def unsaved(self, error: OSError) -> None:
+        """Say once that compiled code cannot be kept, so that the next process compiles again."""
+        if not self._told:
+            self._told = True
+            sys.stderr.write(f"pliant: compiled kernels are not kept ({error}); set PLIANT_CACHE_DIR to a folder\n")
+
     def on_end(self, event: Any) -> None:
         self._depth -= 1
-        if self._depth == 0 and self.count and sys.stderr.isatty():
+        if self._depth == 0 and self.count and self.shown and sys.stderr.isatty():
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
 
 
+_kernels: list[Any] = []
 _notice = _CompileNotice()
 event.register("numba:compile", _notice)
+
+
+def hide_notice() -> None:
+    """Compile without a notice in this process: its parent shows the progress."""
+    _notice.shown = False
 
 
 def compiled_count() -> int:
     """Count of kernels that this process has compiled, as they were not in the cache."""
     return _notice.count
+
+
+def stored_kernels() -> tuple[int, int]:
+    """How many of the imported kernels have stored machine code, of this process or another, and their count."""
+    return sum(Path(each._cache._cache_file._index_path).is_file() for each in _kernels), len(_kernels)

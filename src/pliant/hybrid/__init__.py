@@ -4,7 +4,6 @@ Bortoff, "Modeling contact and collisions for robotic assembly control", America
 """
 
 from pliant.hybrid.ball import bouncing_ball
-from pliant.hybrid.balls import balls_in_a_box
 from pliant.hybrid.contact_laws import Friction, Grip, Mode, Restitution, RestitutionLaw
 from pliant.hybrid.control_design import Regulator, close_loop, lead, lead_for, lqr, root_locus
 from pliant.hybrid.controllers import Continuous, Sampled, compensator
@@ -44,7 +43,6 @@ __all__ = [
     "Solution",
     "Transition",
     "ball_maze",
-    "balls_in_a_box",
     "bouncing_ball",
     "circle_margin",
     "close_loop",

@@ -8,7 +8,7 @@ from pliant.mesh.io import load, load_surface, save
 from pliant.mesh.mesh import Mesh, drop_unused_nodes
 from pliant.mesh.quality import MeshReport, mesh_report
 from pliant.mesh.queries import Location, Locator
-from pliant.mesh.structured import box
+from pliant.mesh.structured import box, grid
 from pliant.mesh.surface import Surface
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "cylinder",
     "drop_unused_nodes",
     "fill",
+    "grid",
     "load",
     "load_surface",
     "mesh_report",

@@ -1,4 +1,4 @@
-"""Structured grids without a mesher: the box, and the grids of which `mesh.curved` and `mesh.lattice` are made."""
+"""Structured grids without a mesher: boxes, uniform or graded, and the grids of `mesh.curved` and `mesh.lattice`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,34 @@ def box(size: Any, cells: Any, *, element: ElementName = "tet4", symmetric: str 
         positive(f"size along {axis}", length, unit="m")
     counts = cell_counts("cells", cells, ("x", "y", "z"))
     axes = [np.linspace(0.0, length, count + 1) for length, count in zip(lengths, counts, strict=True)]
-    points = np.stack([grid.ravel() for grid in np.meshgrid(*axes, indexing="ij")], axis=1)
+    return _on_grid(axes, element, symmetric)
+
+
+def grid(x: Any, y: Any, z: Any, *, element: ElementName = "tet4", symmetric: str = "") -> Mesh:
+    """A box whose cells have the coordinates `x` (nx + 1,), `y` (ny + 1,), `z` (nz + 1,) m: a graded mesh.
+
+    Nodes, elements and `symmetric` are those of `box`. Coordinates increase along each axis.
+    """
+    element_table(element)
+    axes = [_coordinates(name, values) for name, values in (("x", x), ("y", y), ("z", z))]
+    return _on_grid(axes, element, symmetric)
+
+
+def _coordinates(name: str, values: Any) -> FloatArray:
+    """The coordinates of one axis, checked to increase."""
+    line = np.asarray(finite_array(f"coordinates along {name}", values))
+    if line.ndim != 1 or len(line) < 2 or not (np.diff(line) > 0.0).all():
+        raise InputError(
+            f"coordinates along {name} must be at least two increasing values in m, got {values!r}; sort them, and "
+            "leave out repeated ones"
+        )
+    return line
+
+
+def _on_grid(axes: list[FloatArray], element: ElementName, symmetric: str) -> Mesh:
+    """The cells between the coordinates of three axes."""
+    counts = (len(axes[0]) - 1, len(axes[1]) - 1, len(axes[2]) - 1)
+    points = np.stack([line.ravel() for line in np.meshgrid(*axes, indexing="ij")], axis=1)
     mesh = Mesh(points, grid_hexahedra(counts), "hex8")
     mirrored = _mirrored_axes(symmetric, counts)
     if not mirrored or element == "hex8":

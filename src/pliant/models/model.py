@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -22,8 +23,18 @@ from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
 
 
+class FirstPart(NamedTuple):
+    """The first part of a step in two parts, which led to the start of the second: q and v where it began, and dx."""
+
+    q: FloatArray
+    v: FloatArray
+    dx: FloatArray
+
+
 class StepStart(NamedTuple):
-    """Start of a step of a model: q, v, time discretisation, gravity (3,) m/s², controls by handle, workspace."""
+    """Start of a step of a model: q, v, time discretisation, gravity (3,) m/s², controls by handle, workspace, and the
+    first part of the step where this is the second and goes on from it.
+    """
 
     q: FloatArray
     v: FloatArray
@@ -31,6 +42,7 @@ class StepStart(NamedTuple):
     gravity: FloatArray
     controls: Mapping[Any, Any]
     workspace: Workspace | None = None
+    first: FirstPart | None = None
 
 
 class Factor(Protocol):
@@ -132,7 +144,7 @@ class Trial:
     """v⁺ − dx/h of implicit Euler, of the shape of dx; None where it is zero."""
 
     def __init__(self, model: Any, start: StepStart) -> None:
-        self._q, self._v, self._scheme, self._gravity, self._controls, workspace = start
+        self._q, self._v, self._scheme, self._gravity, self._controls, workspace, self._first = start
         self.model: Any = model
         self.dx: FloatArray = np.zeros(model.constrained.shape)
         self.load_fraction = 1.0
@@ -168,15 +180,25 @@ class Trial:
 
     def positions(self) -> FloatArray:
         """q at the end of the step."""
-        return self._advanced(1.0)
+        return self._displaced(self._q, self.dx, 1.0)
 
     def evaluation_point(self) -> FloatArray:
         """q at which forces are evaluated, after the fraction θ of the step."""
-        return self._advanced(self._scheme.theta)
+        return self._displaced(self._lagging, self.dx, self._scheme.theta)
+
+    @cached_property
+    def _lagging(self) -> FloatArray:
+        """q less the fraction κ of the first part of the step."""
+        return self._q if self._first is None else self._displaced(self._q, self._first.dx, -self._scheme.lag)
+
+    @property
+    def _gained(self) -> FloatArray | None:
+        """κ times the change of v in the first part of the step; None where there is none."""
+        return None if self._first is None else self._scheme.lag * (self._v - self._first.v)
 
     def velocities(self) -> FloatArray:
         """v at the end of the step."""
-        return self._scheme.next_velocity(self.dx, self._v)
+        return self._scheme.next_velocity(self.dx, self._v, gained=self._gained)
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """The displacement dx followed by `scale` × step; rotations are composed by exp."""
@@ -199,6 +221,6 @@ class Trial:
     def accept(self, q: FloatArray) -> None:
         """The step is accepted with q at its end."""
 
-    def _advanced(self, fraction: float) -> FloatArray:
-        """q after `fraction` of dx."""
+    def _displaced(self, q: FloatArray, dx: FloatArray, fraction: float) -> FloatArray:
+        """`q` after `fraction` of `dx`."""
         raise NotImplementedError

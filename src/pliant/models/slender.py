@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import regions
 from pliant.mesh.lattice import ring_triangles
 from pliant.mesh.regions import Region
-from pliant.models.beam.section import Section
 from pliant.models.body import Body
 from pliant.models.volume.volume import Rayleigh
+
+if TYPE_CHECKING:
+    from pliant.models.beam.section import Section
 
 NO_DAMPING = Rayleigh()
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.core.types import BoolArray, FloatArray, IntArray
-from pliant.models.volume.loads import Support
 
-Claim = tuple[Support, IntArray, str | None]
+if TYPE_CHECKING:
+    from pliant.models.volume.loads import Support
+
+Claim: TypeAlias = "tuple[Support, IntArray, str | None]"
 """A support with its nodes and the first unknown, if any, that was constrained before: such a support may not move."""
 
 

@@ -11,7 +11,7 @@ from pliant.core.archive import decoding, read_archive, write_archive
 from pliant.record.bodies import decode_body, encode_body
 from pliant.record.forces import RecordedRows, Touches
 from pliant.record.run import Run
-from pliant.stepping import ImplicitEuler, ImplicitMidpoint, QuasiStatic
+from pliant.stepping import DampedMidpoint, ImplicitEuler, ImplicitMidpoint, QuasiStatic
 from pliant.world import World
 from pliant.world.storage import (
     WORLD_FORMAT,
@@ -24,7 +24,9 @@ from pliant.world.storage import (
 )
 
 RUN_FORMAT = "pliant run 1"
-_STEPPERS: dict[str, Any] = {kind.__name__: kind for kind in (ImplicitEuler, ImplicitMidpoint, QuasiStatic)}
+_STEPPERS: dict[str, Any] = {
+    kind.__name__: kind for kind in (ImplicitEuler, ImplicitMidpoint, DampedMidpoint, QuasiStatic)
+}
 """Steppers that a file can hold; a run of another one is saved without it and cannot be replayed from the file."""
 _NUMBERS = ("times", "step_seconds", "iterations", "linear_residual")
 _START = "start_"

@@ -143,7 +143,7 @@ class SubspaceTrial(NodalTrial):
         """dx followed by scale × step, (n, 3), m; an unconstrained body turns by exp."""
         if isinstance(self.model.chart, LinearChart):
             return dx + scale * step
-        at = self._q + self._scheme.theta * dx
+        at = self._lagging + self._scheme.theta * dx
         return self.model.chart.moved(self._q + dx, scale * step, at) - self._q
 
     def residual(self) -> Residual:
@@ -184,7 +184,7 @@ class SubspaceTrial(NodalTrial):
         supports and what the motions cannot balance.
         """
         model = self.model
-        start = StepStart(self._q, self._v, self._scheme, self._gravity, self._controls, self.workspace)
+        start = StepStart(self._q, self._v, self._scheme, self._gravity, self._controls, self.workspace, self._first)
         trial = model.full_trial(start)
         own: Residual = trial.at(self.dx).residual()
         return own if push is None else Residual(own.r + push, max(own.scale, float(np.linalg.norm(push))))
@@ -203,17 +203,18 @@ class SubspaceTrial(NodalTrial):
         """Residual (m,) along the motions from the internal forces (k,) along the modes, and the largest norm in it."""
         model, scheme, first = self.model, self._scheme, self.model.chart.rigid
         external = self._external(x, here)
-        momentum = self._momentum(here, scheme.momentum * self._v)
+        momentum = self._momentum(here, scheme.momentum * self._velocity)
         along = external + momentum
         along[first:] -= internal
-        parts = np.zeros((3, len(along)))
+        parts = np.zeros((4, len(along)))
         parts[0], parts[1], parts[2, first:] = external, momentum, internal
         if scheme.inertia and self.dx.any():
             damping = model.spec.damping
             along -= self._momentum(here, (scheme.inertia + damping.mass * scheme.rate) * self.dx)
             if damping.stiffness:
                 change = self.model.chart.at(self._q + self.dx).y - self._begin().y
-                along[first:] -= damping.stiffness * scheme.rate * (self._damping_stiffness() @ change)
+                parts[3, first:] = damping.stiffness * scheme.rate * (self._damping_stiffness() @ change)
+                along -= parts[3]
         return along, here.norm(parts) if np.isfinite(energy) else np.inf
 
     def _external(self, x: FloatArray, here: Configuration) -> FloatArray:

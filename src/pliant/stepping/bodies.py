@@ -14,7 +14,7 @@ from pliant.core.checks import all_finite
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
-from pliant.models.model import Residual, StepStart, System, Trial
+from pliant.models.model import FirstPart, Residual, StepStart, System, Trial
 from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
 from pliant.world import State, World
@@ -70,18 +70,25 @@ class StepBodies:
         scheme: Scheme,
         controls: Mapping[Any, Any],
         workspace: Workspace | None = None,
+        first: StepBodies | None = None,
     ) -> StepBodies:
-        """All bodies where they are in `start`."""
+        """All bodies where they are in `start`, to which `first` led where this is the second part of a step."""
         gravity = controls.get("gravity", world.gravity)
         space = Workspace() if workspace is None else workspace
-        triples = zip(world.models, start.q, start.v, strict=True)
+        fixed = scheme, gravity, controls, space
+        before = [None] * len(world.models) if first is None else first._passed()
+        parts = zip(world.models, start.q, start.v, before, strict=True)
         return cls(
             world,
             start,
             scheme,
             controls,
-            tuple(model.trial(StepStart(q, v, scheme, gravity, controls, space)) for model, q, v in triples),
+            tuple(model.trial(StepStart(q, v, *fixed, part)) for model, q, v, part in parts),
         )
+
+    def _passed(self) -> list[FirstPart]:
+        """What the second part of a step knows of this first one."""
+        return [FirstPart(*each) for each in zip(self.start.q, self.start.v, self.dx, strict=True)]
 
     @property
     def gravity(self) -> FloatArray:

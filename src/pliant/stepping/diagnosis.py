@@ -12,6 +12,11 @@ from pliant.stepping.newton import relative_residual
 from pliant.stepping.stages import Step
 from pliant.world import State
 
+_KEPT = (
+    "contacts changed from one linear solve to the next and were kept as found in the last of them: the step is "
+    "converged with their planes; read info.penetration for others",
+)
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -39,7 +44,7 @@ def full_order_residual(step: Step) -> float:
 def energy_change(step: Step, advanced: State) -> float:
     """Change of total energy over the step, J."""
     world, controls = step.world, step.bodies.controls
-    before = world.energy_at(step.bodies.start, controls)["total"]
+    before = world.energy_at(step.start, controls)["total"]
     return world.energy_at(advanced, controls)["total"] - before
 
 
@@ -69,7 +74,7 @@ def warnings(step: Step) -> tuple[str, ...]:
         if trial.model.is_inverted(trial.positions())
     )
     of_rows = tuple(text for each, memory in pairs for text in each.warnings(view, memory))
-    return inverted + of_rows + shape_warnings(step)
+    return inverted + of_rows + (_KEPT if step.kept is not None else ()) + shape_warnings(step)
 
 
 def shape_warnings(step: Step) -> tuple[str, ...]:

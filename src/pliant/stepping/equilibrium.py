@@ -35,9 +35,9 @@ LONGEST_STEP = 64.0
 PATIENCE = 10
 """Linear solves in which the residual has to improve; bending of slender bodies takes most of them."""
 
-ON_EDGE, ALTERNATING = 1e-2, 1e-2
-"""Largest correction, over the margin of contacts, with which vertices may go to and fro across an edge; and by which
-fraction two such corrections may differ.
+SMALL = 1e-5
+"""Correction that leaves contacts where they are, as a fraction of their margin: it turns facets by about as much, in
+radians.
 """
 
 
@@ -73,7 +73,6 @@ class Equilibrium(RegularizedSolves):
         self._shifts = [0.0] * len(self._held)
         self.indefinite = False
         convergence, history, self._nearness = Convergence(tolerance), [np.inf], np.inf
-        before: Sequence[FloatArray] = ()
         for count in range(3 * most):  # more than `most` only where forces balance and rows still turn
             try:
                 correction = self._linear_solve(Tangent.EXACT)
@@ -87,9 +86,7 @@ class Equilibrium(RegularizedSolves):
             self._nearness = residual
             history.append(residual)
             lawful = self.step.constraint_status.ok or self.step.constraint_residual <= LAWFUL
-            contacts_settled = self._contacts_settled(correction) or self._on_edges(correction.dx, before)
-            before = correction.dx
-            settled = full and lawful and contacts_settled and not self.step.bodies.must_move()
+            settled = full and lawful and self._contacts_settled(correction) and not self.step.bodies.must_move()
             if convergence.reached(residual, forces.scale, correction, self.step) and settled:
                 if self._inverted():
                     return self._fails("the equilibrium found has inverted elements")
@@ -250,30 +247,18 @@ class Equilibrium(RegularizedSolves):
         assembly, lam = correction.step.assembly, correction.step.lam
         if assembly is None or not len(lam) or not self._apart:
             return True
-        touched: set[int] = set()
+        touched: dict[int, float] = {}
         for constraint, place in zip(self.step.world.constraints, assembly.slices, strict=False):
             pair: Any = constraint
             if pair.is_contact and lam[place].any():
-                touched |= {index for index in (pair.a.index, pair.b.index) if index is not None}
-        for index in touched:
+                sides = [index for index in (pair.a.index, pair.b.index) if index is not None]
+                touched |= {index: min(pair.margin, touched.get(index, np.inf)) for index in sides}
+        for index, margin in touched.items():
             trial = self.step.bodies.trials[index]
             last, motion = float(np.abs(correction.dx[index]).max()), float(np.abs(trial.dx).max())
-            if last > max(SETTLED * motion, 1e-10 * float(np.abs(trial.evaluation_point()).max())):
+            if last > max(SETTLED * motion, SMALL * margin, 1e-10 * float(np.abs(trial.evaluation_point()).max())):
                 return False
         return True
-
-    def _on_edges(self, dx: Sequence[FloatArray], before: Sequence[FloatArray]) -> bool:
-        """Whether the iteration only goes to and fro by a small part of the margin of contacts, dx after `before`.
-
-        Vertices then rest on edges of the other body. With the normal of either face the equilibrium is on the other
-        one; with a normal between both, as an edge may push, it is between the last two positions.
-        """
-        if not before or not self._apart:
-            return False
-        margin = min(pair.margin for pair in self._apart)
-        pairs = list(zip(dx, before, strict=True))
-        largest = max(float(np.abs(x).max()) for x, _ in pairs)
-        return largest <= ON_EDGE * margin and all(np.abs(x + y).max() <= ALTERNATING * largest for x, y in pairs)
 
     def _residual(self, forces: Forces) -> float:
         """Relative residual, less what only accelerates free bodies."""

@@ -126,6 +126,11 @@ class LoadPath:
         if command.by_force:
             self._begin[handle] = (command, last)
             return
-        memory = state.memories[index] if index < len(state.memories) else None
-        angle = getattr(memory, "angle", None)
-        self._begin[handle] = (command, float(rows.displacement(state.q)) if angle is None else float(angle))
+        self._begin[handle] = (command, displacement_in(state, index, rows))
+
+
+def displacement_in(state: State, index: int, rows: ActuatorRows) -> float:
+    """Displacement of the actuator of `rows`, constraint `index` of the world, in `state`, m (m³, rad)."""
+    memory = state.memories[index] if index < len(state.memories) else None
+    angle = getattr(memory, "angle", None)
+    return float(rows.displacement(state.q)) if angle is None else float(angle)

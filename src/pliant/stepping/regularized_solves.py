@@ -15,6 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.contact_curvature import ContactCurvature, curvature_of
+from pliant.constraints.kept_contacts import KeptContacts, with_kept
 from pliant.core.arrays import transposed_product
 from pliant.core.errors import SingularError
 from pliant.core.immutable import evolve
@@ -83,6 +86,7 @@ class RegularizedSolves:
         self._follows = isinstance(step.session, DirectSession)
         self._stable, self._nearness = True, np.inf
         self._last: tuple[list[System] | None, Any, MixedProblem | None] = (None, None, None)
+        self._kept: dict[int, KeptContacts] = {}
         self.begin(step.bodies)
 
     def begin(self, bodies: StepBodies) -> None:
@@ -93,6 +97,7 @@ class RegularizedSolves:
         self.step = evolve(self.step, bodies=bodies, free_modes=tuple(kept), assembly=None, lam=np.zeros(0), dx=())
         self.shift, self.ease, self.damping = 0.0, 1.0, 0.0
         self._shifts = [0.0] * len(self._held)
+        self._kept = {}
 
     def _plain_solve(self, tangent: Tangent) -> Correction:
         """One linear solve, with σ raised until the matrix is positive definite; the bodies stay where they are."""
@@ -123,7 +128,7 @@ class RegularizedSolves:
         self.step = step = self._with_free_modes()
         if self._follows:
             self.step = step = evolve(step, session=evolve(step.session, follow=True))
-        contacts = detect(step)
+        contacts = self._with_kept(detect(step))
         stiffness, factors = self._factors(step, tangent)
         self.indefinite |= factors.projected or self.shift > 0.0
         free = solve(step, factors)
@@ -139,14 +144,37 @@ class RegularizedSolves:
         if self._apart:
             reach = min(1.2 * self._approach(correction), self._farthest())
             if any(reach > pair.margin for pair in self._apart):
-                correction = corrected(detect(evolve(step, bodies=evolve(step.bodies, approach=reach))))
+                wider = detect(evolve(step, bodies=evolve(step.bodies, approach=reach)))
+                correction = corrected(self._with_kept(wider))
         if correction.step.assembly is not None and self._follows:
             recent = correction.step.assembly.memories[: len(step.world.constraints)]
             correction = correction._replace(
                 step=evolve(correction.step, bodies=evolve(correction.step.bodies, recent=recent))
             )
         self.step = correction.step
+        self._keep_contacts()
         return correction
+
+    def _with_kept(self, contacts: Detection | None) -> Detection | None:
+        """`contacts` with those that pushed in the last linear solves and are still possible."""
+        if contacts is None or not self._kept:
+            return contacts
+        found = list(contacts.found)
+        for index, kept in self._kept.items():
+            pair: Any = contacts.constraints[index]
+            found[index] = with_kept(pair, contacts.views[index], found[index], kept)
+        return contacts._replace(found=tuple(found))
+
+    def _keep_contacts(self) -> None:
+        """Remember the contacts of the last linear solve that push."""
+        assembly, lam = self.step.assembly, self.step.lam
+        if assembly is None or not self._follows:
+            return
+        for index, (pair, place) in enumerate(zip(self.step.world.constraints, assembly.slices, strict=False)):
+            if type(pair) is ContactPair:
+                contacts = assembly.memories[index].contacts
+                forces = lam[place].reshape(contacts.count, -1)[:, 0] if contacts.count else np.zeros(0)
+                self._kept[index] = KeptContacts.after(self._kept.get(index), contacts, forces)
 
     def _shifted(self, step: Step, tangent: Tangent) -> Factorization:
         """Factors of a tangent that is projected where it is not positive definite, with σ raised for all bodies where
@@ -202,7 +230,8 @@ class RegularizedSolves:
         """The correction without the regularization of its matrices, where that leaves it stable and lawful."""
         self._stable = True
         self._last = (stiffness, factors, problem)
-        regularized = self.shift > 0.0 or any(self._loose)
+        curvature = self._curvature(correction.step)
+        regularized = self.shift > 0.0 or any(self._loose) or curvature is not None
         symmetric = all(getattr(system, "symmetric", True) for system in factors.linearization.systems)
         if stiffness is None or not regularized or not symmetric or not self._follows:
             return correction
@@ -211,7 +240,7 @@ class RegularizedSolves:
         moved = [system.constrained_dx for system in stiffness]
         dx = [x if h is None else x - h for x, h in zip(correction.dx, moved, strict=True)]
         forces = [system.r for system in factors.linearization.systems]
-        found = refined(stiffness, factors.factors, rows, problem, dx, step.lam, forces, step.free_modes)
+        found = refined(stiffness, factors.factors, rows, problem, dx, step.lam, forces, step.free_modes, curvature)
         self._stable = found.stable
         total = tuple(x if h is None else x + h for x, h in zip(found.dx, moved, strict=True))
         bodies = step.bodies
@@ -221,6 +250,20 @@ class RegularizedSolves:
             )
             bodies = evolve(bodies, reactions=bodies.reactions._replace(lam=found.lam, generalized=pushes))
         return correction._replace(step=evolve(step, bodies=bodies, lam=found.lam, dx=total))
+
+    def _curvature(self, step: Step) -> ContactCurvature | None:
+        """The geometric stiffness of the contacts that push in `step`."""
+        assembly = step.assembly
+        if assembly is None or not len(step.lam) or not self._follows or self.damping:
+            return None
+        pairs = [
+            (pair, assembly.memories[index], step.lam[place])
+            for index, (pair, place) in enumerate(zip(step.world.constraints, assembly.slices, strict=False))
+            if type(pair) is ContactPair and place.stop > place.start
+        ]
+        if any(self._loose) and any(_slips(pair.mu, lam) for pair, _, lam in pairs):
+            return None  # contacts at the limit of friction leave rigid motions that curvature alone would resist
+        return curvature_of(pairs, step.bodies.view(), step.world.models) if pairs else None
 
     def regularize(self, step: Step, systems: Sequence[System]) -> None:
         """A += σM + cM, and balanced loads for bodies that can move freely."""
@@ -273,6 +316,14 @@ class RegularizedSolves:
         sizes = [float(np.ptp(world.models[k].node_positions(q[k]), axis=0).max()) for k in indices]
         sizes += [2.0 * getattr(pair.b.solid, "radius", 0.0) for pair in self._apart if pair.b.index is not None]
         return FARTHEST * min((size for size in sizes if size > 0.0), default=np.inf)
+
+
+def _slips(mu: float, lam: FloatArray) -> bool:
+    """Whether a contact of a pair with friction `mu` and forces `lam` (rows,) N is at the limit of friction."""
+    if not mu:
+        return False
+    normal, tangential = lam[::3], np.hypot(lam[1::3], lam[2::3])
+    return bool(((normal > 0.0) & (tangential >= (1.0 - 1e-6) * mu * normal)).any())
 
 
 def _is_free(model: Any, q: FloatArray) -> bool:

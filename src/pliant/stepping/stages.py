@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from pliant.actuators.limits import refuse_rates
-from pliant.constraints import Assembly, Constraint, RowView
+from pliant.constraints import Assembly, Constraint, Rows, RowView, gathered
 from pliant.constraints import assemble as assemble_rows
 from pliant.constraints import condense as condense_rows
 from pliant.constraints import detect as detect_contacts
@@ -39,6 +39,24 @@ from pliant.stepping.session import Condensed, RowSolver, Session, Solution, beg
 from pliant.world import State, World
 
 
+class KeptContacts(NamedTuple):
+    """Contacts that an iteration goes on with: the rows of `assembly`, found at the displacements `dx` of the bodies.
+
+    Their planes stay as they are, and gaps change linearly with the motion from there.
+    """
+
+    assembly: Assembly
+    dx: Sequence[FloatArray]
+
+    def rows(self, index: int, dx: Sequence[FloatArray]) -> Rows:
+        """The rows of the constraint `index` at the displacements dx."""
+        own = self.assembly.rows.part(self.assembly.slices[index])
+        gap = own.gap.copy()
+        for H, now, then in zip(own.H, dx, self.dx, strict=True):
+            gap += H @ (now - then).ravel()
+        return evolve(own, gap=gap)
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """A step in progress.
@@ -47,7 +65,8 @@ class Step:
     `dx` is its displacement of each body and `report` what the solver said about it. `iterations` counts linear
     solves, `projected` those whose tangent had to be projected; `linear_residual` is ‖A dx − r‖/‖r‖ of the last,
     `constraint_residual` how far its λ are from their laws and `constraint_status` how the search for them ended.
-    `free_modes` are the rigid motions of bodies that a quasi-static solve leaves open, empty in dynamics.
+    `free_modes` are the rigid motions of bodies that a quasi-static solve leaves open, empty in dynamics. `began` is
+    the state before the first part of a step in two parts. `kept` are contacts that are no longer found anew.
     """
 
     bodies: StepBodies
@@ -63,6 +82,13 @@ class Step:
     constraint_status: Status = Status.CONVERGED
     constraint_residual: float = 0.0
     free_modes: tuple[FreeModes | None, ...] = ()
+    began: State | None = None
+    kept: KeptContacts | None = None
+
+    @property
+    def start(self) -> State:
+        """The state from which the whole step goes."""
+        return self.bodies.start if self.began is None else self.began
 
     @property
     def world(self) -> World:
@@ -169,6 +195,8 @@ def detect(step: Step) -> Detection | None:
         return None
     with step.timers.stage("detect"):
         views = step.bodies.views(len(step.session.constraints))
+        if step.kept is not None:
+            return Detection(constraints, views, (None,) * len(constraints))
         return Detection(constraints, views, detect_contacts(constraints, views))
 
 
@@ -177,7 +205,7 @@ def assemble(step: Step, contacts: Detection | None) -> Assembly | None:
     if contacts is None:
         return None
     with step.timers.stage("rows"):
-        return assemble_rows(*contacts)
+        return assemble_rows(*contacts) if step.kept is None else _with_kept(step, step.kept, contacts)
 
 
 def linearize(step: Step, tangent: Tangent, regularization: Regularization | None = None) -> Linearization:
@@ -272,6 +300,17 @@ def correct(
         constraint_residual=rest,
     )
     return Correction(done, linearization.forces, linearization.round_off)
+
+
+def _with_kept(step: Step, kept: KeptContacts, contacts: Detection) -> Assembly:
+    """The rows of all constraints, those of contacts as they were kept."""
+    dx, made = step.bodies.dx, []
+    for index, (constraint, view) in enumerate(zip(contacts.constraints, contacts.views, strict=True)):
+        if constraint.is_contact:
+            made.append((kept.rows(index, dx), kept.assembly.memories[index]))
+        else:
+            made.append(constraint.rows_at(view))
+    return gathered(made)
 
 
 def _solve_constraints(step: Step, condensed: Condensed) -> Solution:

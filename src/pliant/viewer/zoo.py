@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from pliant import robots
+from pliant.core.checkout import checkout_package
 from pliant.core.errors import InputError
 from pliant.materials import Corotated
 from pliant.mesh import box, regions
@@ -18,7 +20,6 @@ from pliant.models.rod import Rod
 from pliant.models.volume import Rayleigh, Support, Volume
 from pliant.robots import Robot
 from pliant.robots.scenes import DOWN, robot_world
-from pliant.viewer.hybrid_zoo import ball_subject, cubes_subject, delta_subject, maze_subject
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Subject
 from pliant.viewer.world_subject import WorldSubject
 from pliant.world import Scene
@@ -144,13 +145,12 @@ def _needle(name: str, about: str) -> WorldSubject:
     return WorldSubject(scene.compile(), name=name, about=about)
 
 
-def _hybrid(make: Callable[[], Any]) -> Callable[[str, str], Subject]:
-    def build(name: str, about: str) -> Subject:
-        made = make()
-        made.name, made.about = name, about
-        return made  # type: ignore[no-any-return]
-
-    return build
+def _hybrid(name: str, about: str) -> Subject:
+    """A system of Bortoff 2020, drawn and driven by `experiments/bortoff_studio.py` of the source checkout."""
+    checkout_package("experiments", command=f"pliant view {name}")
+    made: Subject = import_module("experiments.bortoff_studio").SUBJECTS[name]()
+    made.name, made.about = name, about
+    return made
 
 
 def _ball(center: Any, radius: float) -> Obstacle:
@@ -217,16 +217,16 @@ ZOO: tuple[Entry, ...] = (
         pose={"support of inner tube push": 30.0},
     ),
     Entry("needle", "push a needle along a channel in soft tissue", _needle, pose={"support of needle push": 30.0}),
-    Entry("ball", "hybrid: one contact, switched by events", _hybrid(ball_subject), seconds=0.4),
+    Entry("ball", "hybrid: one contact, switched by events", _hybrid, seconds=0.4),
     Entry(
         "maze", "hybrid: turn the rings until the ball falls through their gates; “automatic” is Bortoff's controller",
-        _hybrid(maze_subject), mode=AUTOMATIC, seconds=17.0,
+        _hybrid, mode=AUTOMATIC, seconds=17.0,
     ),
     Entry(
         "delta", "hybrid: three arms closed by constraints; push the brick with the finger",
-        _hybrid(delta_subject), mode=TARGET, target=(0.03, 0.0, 0.0), seconds=1.0,
+        _hybrid, mode=TARGET, target=(0.03, 0.0, 0.0), seconds=1.0,
     ),
-    Entry("cubes", "hybrid: 24 vertices, each with its own state machine", _hybrid(cubes_subject), mode=AUTOMATIC,
+    Entry("cubes", "hybrid: 24 vertices, each with its own state machine", _hybrid, mode=AUTOMATIC,
           seconds=0.5),
 )  # fmt: skip
 """All of them, in the order of the picker; robots of `pl.robots` that are not written here follow, as they are."""

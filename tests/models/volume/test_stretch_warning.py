@@ -2,11 +2,13 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import pliant as pl
 from pliant.core.errors import ConvergenceError
 from pliant.models.volume import readouts
+from pliant.models.volume.shape_limits import shape_limits
 
 RUBBER = pl.materials.dragon_skin_20(poisson=0.495)
 
@@ -29,7 +31,19 @@ def test_largest_stretch_of_a_uniform_shape():
     model = bar()[0].models[0]
     for ratio in (1.3, 2.5):
         assert readouts.largest_stretch(model, stretched(model, ratio)) == pytest.approx(ratio)
-    assert readouts.largest_stretch(model, model.rest, above=2.0) == 2.0
+
+
+def test_limits_of_random_shapes():
+    """The smallest det F is that of numpy, and the bound of stretches lies above the largest, by 32 % at most."""
+    model = bar()[0].models[0]
+    rng = np.random.default_rng(3)
+    for amplitude in (1e-4, 1e-3, 3e-3):
+        q = model.rest + amplitude * rng.normal(size=model.rest.shape)
+        F = readouts.deformation_gradients(model, q)
+        p = model.points
+        least, bound = shape_limits(q, p.nodes, p.ptr, p.gradients)
+        assert least == pytest.approx(np.linalg.det(F).min(), rel=1e-10)
+        assert readouts.largest_stretch(model, q) <= bound <= 3**0.25 * readouts.largest_stretch(model, q)
 
 
 @pytest.mark.parametrize("element", ["tet4", "hex8"])

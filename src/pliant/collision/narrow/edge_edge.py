@@ -1,9 +1,9 @@
 """Narrow phase of edges against edges: crossing edges that face each other, with their interiors nearest.
 
 Where the nearest point is the end of an edge, or the edges are nearly parallel, the contact is one of a vertex and a
-face and is found there. Flat faces on each other are held by their vertices: two flat edges make no contact until they
-have run through each other, and from then on while they are near, for pushed apart they are flat again. The direction
-of a contact must leave the faces of both edges behind, up to the slack `facing`, so neither is concave.
+face and is found there. Flat faces on each other are supported by their vertices: two flat edges make a contact only
+after they have passed through each other, and keep it while they are near, since separated they are flat again. The
+direction of a contact points away from the faces of both edges, up to the tolerance `facing`: neither is concave.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.collision.closest import PARALLEL, dot, segment_parameters
+from pliant.collision.closest import PARALLEL, dot
 from pliant.collision.filters import (
     Arrays,
     History,
     Limits,
     agreement,
-    edge_behind_at_rest,
+    closed_in,
     edge_faces,
+    edge_height_at_rest,
     edges_touch,
     outward,
     place,
@@ -80,7 +81,8 @@ def _search(
     x, y, edges_a, edges_b, reach = a.points, b.points, a.edges, b.edges, limits.margin
     beside_a, beside_b, normals_a, normals_b = a.edge_triangles, b.edge_triangles, a.normals, b.normals
     triangles_a, triangles_b, rest, rest_normals = a.triangles, b.triangles, a.rest, a.rest_normals
-    same, rest_reach, remembers = limits.same, limits.rest * limits.rest, len(history.keys) > 0
+    same, rest_reach, wall = limits.same, limits.rest * limits.rest, limits.wall * limits.wall
+    remembers = len(history.keys) > 0
     fans_a, fans_b, sides_a, sides_b = (a.fan_start, a.fan), (b.fan_start, b.fan), a.triangle_edges, b.triangle_edges
     checked, inset, spot = not same and a.closed and b.closed, INSET * limits.margin, np.empty((1, 3))
     count, row = 0, np.empty(6)
@@ -98,16 +100,13 @@ def _search(
             continue
         if not _leaves_faces(y, edges_b, triangles_b, beside_b, f, row, -1.0, limits.facing):
             continue
-        crossed = last >= 0 or (flat and row[5] < -_CROSSED * limits.margin)
-        if (
-            same
-            and not crossed
-            and (edges_touch(triangles_a, beside_a, e, f) or _rest_distance2(rest, edges_a, e, f) < rest_reach)
-        ):
-            continue
-        behind = row[5] < 0.0 and last < 0 and same
-        if behind and edge_behind_at_rest(rest, rest_normals, edges_a, beside_a, e, f, limits.wall):
-            continue
+        if same and last < 0:
+            height, rest_squared = edge_height_at_rest(rest, rest_normals, edges_a, beside_a, e, f)
+            near_at_rest = rest_squared < rest_reach or edges_touch(triangles_a, beside_a, e, f)
+            if near_at_rest and not closed_in(height, rest_squared, row[5] * row[5], row[5] < 0.0, False):
+                continue
+            if row[5] < 0.0 and height <= 0.0 and rest_squared < wall:
+                continue
         if checked and row[5] < -TOUCHING * limits.margin and last < 0:
             # the direction may leave both cones of normals by the slack: then its sign means nothing
             spot[:] = 0.0
@@ -199,12 +198,6 @@ def _add_inset(
     spot[0, 0] += 0.5 * (x[i, 0] + along * (x[j, 0] - x[i, 0])) - scale * m0
     spot[0, 1] += 0.5 * (x[i, 1] + along * (x[j, 1] - x[i, 1])) - scale * m1
     spot[0, 2] += 0.5 * (x[i, 2] + along * (x[j, 2] - x[i, 2])) - scale * m2
-
-
-@inline
-def _rest_distance2(rest: FloatArray, edges: IntArray, edge: int, other: int) -> float:
-    i, j, k, m = edges[edge, 0], edges[edge, 1], edges[other, 0], edges[other, 1]
-    return float(segment_parameters(rest, i, j, rest, k, m)[2])
 
 
 @inline

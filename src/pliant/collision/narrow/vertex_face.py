@@ -16,8 +16,9 @@ from pliant.collision.filters import (
     History,
     Limits,
     agreement,
-    behind_at_rest,
+    closed_in,
     fill_inset,
+    height_at_rest,
     place,
     touches,
     vertex_faces,
@@ -131,8 +132,6 @@ def _search(
     for m in range(len(candidates)):
         vertex, face = candidates[m, 0], candidates[m, 1]
         i, j, k = corners[face, 0], corners[face, 1], corners[face, 2]
-        if same and touches(ring_start, ring, vertex, i, j, k):
-            continue
         v, w, distance = triangle_weights(x, vertex, y, i, j, k)
         if distance > reach or distance > squared[vertex]:
             continue
@@ -140,9 +139,10 @@ def _search(
             continue
         if not vertex_faces(fan_start, fan, normals, vertex, normals_b, face, limits.facing):
             continue
-        rest_v, rest_w, rest_distance = triangle_weights(rest, vertex, rest, i, j, k) if same else (0.0, 0.0, np.inf)
-        if rest_distance < rest_reach:
-            continue
+        rest_distance, rest_height = np.inf, 0.0
+        if same:
+            rest_v, rest_w, rest_distance = triangle_weights(rest, vertex, rest, i, j, k)
+            rest_height = height_at_rest(rest, rest_normals, vertex, face, i, j, k, rest_v, rest_w)
         n0, n1, n2, gap = facing_direction(
             x, vertex, fan_start, fan, normals, y, normals_b, corners, triangle_edges, edge_triangles, around_start,
             around, face, v, w, checked,
@@ -153,6 +153,13 @@ def _search(
             continue
         if gap < 0.0 and last >= 0 and turned <= 0.0:
             continue
+        if same:
+            near_at_rest = rest_distance < rest_reach or touches(ring_start, ring, vertex, i, j, k)
+            lasts = last >= 0 and turned >= _LASTS
+            if near_at_rest and not closed_in(rest_height, rest_distance, distance, gap < 0.0, lasts):
+                continue
+            if gap < 0.0 and last < 0 and rest_distance < wall and rest_height <= 0.0:
+                continue
         if (
             checked
             and gap < -TOUCHING * limits.margin
@@ -183,9 +190,6 @@ def _search(
                 side[vertex] = 1 if true_gap >= 0.0 else -1
             if side[vertex] > 0:
                 continue
-        through = gap < 0.0 and last < 0 and rest_distance < wall
-        if through and behind_at_rest(rest, rest_normals, vertex, face, i, j, k, rest_v, rest_w):
-            continue
         squared[vertex], nearest[vertex] = distance, face
 
 

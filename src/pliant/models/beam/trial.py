@@ -80,6 +80,9 @@ class BeamTrial(Trial):
         """Velocities and spins at the end of the step, (n, 2, 3), m/s and rad/s."""
         out = np.empty(self.dx.shape)
         dynamics.end_velocities(self._v, self.dx, self._scheme.velocity, self._scheme.memory, out)
+        gained = self._gained
+        if gained is not None:
+            out += gained / self._scheme.theta
         if self._scheme.memory:
             out[self.model.constrained] = self._scheme.rate * self.dx[self.model.constrained]
         return out
@@ -129,9 +132,9 @@ class BeamTrial(Trial):
         target[:, 0] += motion[:, 0]
         return evolve(self, _target=target)
 
-    def _advanced(self, fraction: float) -> FloatArray:
-        moved = np.empty(self._q.shape)
-        dynamics.advance(self._q, self.dx, fraction, moved)
+    def _displaced(self, q: FloatArray, dx: FloatArray, fraction: float) -> FloatArray:
+        moved = np.empty(q.shape)
+        dynamics.advance(q, dx, fraction, moved)
         return moved
 
     def _residual(self, energy: float, internal: FloatArray) -> Residual:
@@ -140,10 +143,15 @@ class BeamTrial(Trial):
         squares = max(float(np.vdot(self._external, self._external)), float(np.vdot(internal, internal)))
         if self._scheme.inertia:
             squares = max(squares, self._subtract_inertia(self.dx, r))
+            gained = self._gained
+            if gained is not None:
+                r -= self._scheme.momentum * self.model.momentum(self.positions(), gained)
             if self.model.spec.damping.stiffness and self.dx.any():
                 K = BlockMatrix(self.model.pattern, self._damping_stiffness())
                 force = K.matvec(self.dx.ravel()).reshape(r.shape)
-                r -= self.model.spec.damping.stiffness * self._scheme.rate * force
+                force *= self.model.spec.damping.stiffness * self._scheme.rate
+                r -= force
+                squares = max(squares, float(np.vdot(force, force)))
         return Residual(r, float(np.sqrt(squares)) if np.isfinite(energy) else np.inf)
 
     def _subtract_inertia(self, dx: FloatArray, r: FloatArray) -> float:

@@ -154,22 +154,35 @@ class RigidTrial(Trial):
         return v
 
     def _torque(self) -> FloatArray:
-        """The torque that the rotation of the step takes, (3,), N·m: the change of angular momentum over h."""
+        """The torque that the rotation of the step takes, (3,), N·m: the change ΔL of angular momentum over h.
+
+        Midpoint: I turn/h = (L + exp(−turn) (L + ΔL))/2, so that without torque L and the energy stay. Other θ add
+        (θ − ½) ΔL − κ ΔL₁, of which only torques, not the rotation of the axes, are a part.
+        """
         scheme, turn = self._scheme, self.dx[1]
         if not scheme.dt:
             return np.zeros(3)
         if scheme.theta == 1.0:
             torque: FloatArray = scheme.inertia * (self._mass[3:, 3:] @ (turn - self._free_turn))
             return torque
-        start = self._q[1:]
-        body = 2.0 * scheme.rate * (self.model.spec.inertia @ (start.T @ turn)) - start.T @ self._moment
-        change: FloatArray = rotation_exp(turn) @ (start @ body) - self._moment
+        back = rotation_exp(-turn)
+        mean = 0.5 * (self._moment + back @ self._moment)  # in axes that turn with the body, from those of the start
+        rest = scheme.rate * (self._mass[3:, 3:] @ turn) - mean
+        if self._first is not None:
+            began = self._first.q[1:] @ (self.model.spec.inertia @ (self._first.q[1:].T @ self._first.v[1]))
+            rest = rest + scheme.lag * (self._moment - began)
+        if scheme.theta == 0.5:
+            change: FloatArray = 2.0 * (back.T @ rest)
+        else:
+            change = np.linalg.solve(0.5 * back + (scheme.theta - 0.5) * np.eye(3), rest)
         return change * scheme.rate
 
     def residual(self) -> Residual:
         """Gravity and inertia."""
         scheme = self._scheme
-        push = self.model.spec.mass * (scheme.momentum * self._v[0] - scheme.inertia * self.dx[0])
+        gained = self._gained
+        speed = self._v[0] if gained is None else self._v[0] - gained[0]
+        push = self.model.spec.mass * (scheme.momentum * speed - scheme.inertia * self.dx[0])
         kick = np.stack([push, -self._torque()])
         scale = max(
             float(np.linalg.norm(self._force)), float(np.linalg.norm(self._mass @ self._v.ravel())) * scheme.momentum
@@ -181,6 +194,5 @@ class RigidTrial(Trial):
         residual = self.residual()
         return RigidSystem(self._scheme.inertia * self._mass, self._mass, residual.r.copy()), residual
 
-    def _advanced(self, fraction: float) -> FloatArray:
-        turned = orthonormal(rotation_exp(fraction * self.dx[1]) @ self._q[1:])
-        return np.vstack([self._q[0] + fraction * self.dx[0], turned])
+    def _displaced(self, q: FloatArray, dx: FloatArray, fraction: float) -> FloatArray:
+        return np.vstack([q[0] + fraction * dx[0], orthonormal(rotation_exp(fraction * dx[1]) @ q[1:])])

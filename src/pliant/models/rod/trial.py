@@ -129,7 +129,7 @@ class RodTrial(Trial):
         self._q, self._v = writable(start.q), writable(start.v)
         self._external, self._moments = model.external(start.gravity, controls)
         self._target = model.prescribed(controls)
-        self._symmetric = scheme.theta == 1.0 and not self._moments.any()
+        self._symmetric = scheme.theta == 1.0 and not (model.loads and self._moments.any())
         self._moving = bool(scheme.inertia) and bool(self._v.any())
         self._kept: dict[float, tuple[FloatArray, Sweep]] = {}
         self._tests = (1.0,) if scheme.theta == 1.0 else GAUSS  # fractions at which strains are tested, of equal weight
@@ -140,6 +140,12 @@ class RodTrial(Trial):
         out = np.empty(dx.shape)
         kinematics.add_step(dx, step, self.model.basis, scale, out)
         return out
+
+    def positions(self) -> FloatArray:
+        """q at the end of the step; in dynamics that of the sweep, which the velocities need as well."""
+        if self._scheme.inertia and self.dx.any():
+            return self._swept(self.dx, 1.0).q.copy()
+        return super().positions()
 
     def coordinate_scale(self) -> FloatArray:
         """Largest coordinates (m), a radian, and the largest stretch vector, (2 + 2N, 3)."""
@@ -154,11 +160,12 @@ class RodTrial(Trial):
         if not scheme.inertia:
             return np.zeros(self.dx.shape)
         start, end = self._start, self._swept(self.dx, 1.0)
+        carried = self._momenta(1.0 / (1.0 - scheme.theta) if scheme.lag else 0.0)
         count, p = len(model.active), np.empty(self.dx.shape)
         A, rates, known = np.empty((count, count)), np.empty(count), np.zeros(count)
         energy = step.end_momentum(
             start.kinds, stations.first, stations.mu, model.basis, start.frames, end.frames, end.C, end.P,
-            end.q[0] - start.q[0], (scheme.velocity, scheme.memory), self._carried[0], p, A,
+            end.q[0] - start.q[0], (scheme.velocity, scheme.memory), carried, p, A,
         )  # fmt: skip
         M = model.based(A)
         if len(model.constrained_active):
@@ -229,22 +236,22 @@ class RodTrial(Trial):
         """Residual at dx, and the forces less inertia on the particles, (S, 3, 3)."""
         model, scheme, damping, stations = self.model, self._scheme, self.model.spec.damping, self.model.stations
         start, end = self._start, self._swept(dx, 1.0)
-        bent = end.q if scheme.theta == 1.0 else self._advanced_by(dx, scheme.theta)
+        bent = end.q if scheme.theta == 1.0 else self._displaced(self._lagging, dx, scheme.theta)
         rates = (
             scheme.inertia + damping.mass * scheme.rate, scheme.momentum, damping.stiffness * scheme.rate
         )  # fmt: skip
-        total, r, forces = np.zeros(dx.shape), np.empty(dx.shape), np.empty(self._external.shape)
+        parts, forces = np.empty((len(self._tests), *dx.shape)), np.empty(self._external.shape)
         outer = inner = 0.0
-        for fraction in self._tests:
+        for fraction, r in zip(self._tests, parts, strict=True):
             at = self._tested(dx, fraction)
             turn = _IDENTITY if scheme.theta == 1.0 else self._mean_turn(dx, at)
             outer, inner = step.residual(
                 at.kinds, stations.first, stations.mu, model.basis, model.constrained, model.stiffness, model.rest,
                 bent, at.frames, at.C, at.P, start.frames, end.frames, end.q[0] - start.q[0], self._external,
-                self._moments, self._carried[0], dx, rates, scheme.theta < 1.0, turn, r, forces,
+                self._moments, self._momenta(1.0), dx, rates, scheme.theta < 1.0, turn, r, forces,
             )  # fmt: skip
-            total += r / len(self._tests)
-        return Residual(total, float(np.sqrt(max(outer, inner, self._carried[1])))), forces
+        r = parts[0] if len(parts) == 1 else parts.sum(axis=0) / len(parts)
+        return Residual(r, float(np.sqrt(max(outer, inner, self._carried[1])))), forces
 
     def _tested(self, dx: FloatArray, fraction: float) -> Sweep:
         """The rod with the strains after `fraction` of dx; the base of the midpoint rule moves half as far."""
@@ -278,20 +285,37 @@ class RodTrial(Trial):
         free = p.ravel()[model.free]
         return momenta, self._scheme.momentum**2 * float(free @ free)
 
+    def _momenta(self, lag: float) -> FloatArray:
+        """Momenta (S, 3, 3) of the particles at the start, kg·m/s, less `lag` × κ of their change in the first part of
+        the step.
+        """
+        momenta = self._carried[0]
+        return momenta if self._first is None else momenta - lag * self._scheme.lag * (momenta - self._began)
+
+    @cached_property
+    def _began(self) -> FloatArray:
+        """Momenta (S, 3, 3) of the particles where the first part of the step began, kg·m/s."""
+        assert self._first is not None
+        model, stations, momenta = self.model, self.model.stations, np.zeros(self._external.shape)
+        at = model.sweep(writable(self._first.q))
+        step.momenta(
+            at.kinds, stations.first, stations.mu, model.basis, writable(self._first.v), at.frames, at.C, at.P, momenta,
+            np.empty(self.dx.shape),
+        )  # fmt: skip
+        return momenta
+
     def _base_rates(self) -> FloatArray:
         """Rates (2, 3) of a base that moves as the step did."""
         scheme = self._scheme
-        base = scheme.next_velocity(self.dx[:2], self._v[:2])
+        gained = self._gained
+        base = scheme.next_velocity(self.dx[:2], self._v[:2], gained=None if gained is None else gained[:2])
         if scheme.memory and self.dx[1].any():
             base[1] += scheme.memory * (rotation_exp(self.dx[1]) @ self._v[1] - self._v[1])
         return base
 
-    def _advanced(self, fraction: float) -> FloatArray:
-        return self._advanced_by(self.dx, fraction)
-
-    def _advanced_by(self, dx: FloatArray, fraction: float) -> FloatArray:
-        out = np.empty(self._q.shape)
-        kinematics.advance(self._q, dx, self.model.basis, fraction, out)
+    def _displaced(self, q: FloatArray, dx: FloatArray, fraction: float) -> FloatArray:
+        out = np.empty(q.shape)
+        kinematics.advance(q, dx, self.model.basis, fraction, out)
         return out
 
     def _swept(self, dx: FloatArray, fraction: float, base: float | None = None) -> Sweep:
@@ -300,9 +324,9 @@ class RodTrial(Trial):
         if kept is not None and kept[0] is dx:
             return kept[1]
         if dx.any():
-            q = self._advanced_by(dx, fraction)
+            q = self._displaced(self._q, dx, fraction)
             if base is not None:
-                q[:4] = self._advanced_by(dx, base)[:4]
+                q[:4] = self._displaced(self._q, dx, base)[:4]
             sweep = self.model.sweep(q)
         else:
             sweep = self._start
@@ -330,6 +354,6 @@ def _restore(rates: FloatArray, M: FloatArray, p: FloatArray, free: IndexArray, 
         rigid[base] = np.linalg.solve(M[np.ix_(base, base)], p[base])
     carried = 0.5 * float(p @ rigid)
     bent = 0.5 * float(p[free] @ rates[free]) - carried
-    if bent > 1e-12 * energy:
+    if bent > 1e-12 * energy:  # below, the vibration is rounding of the rigid motion
         scale = min(float(np.sqrt(max(energy - carried, 0.0) / bent)), RESTORED)
         rates[:] = rigid + scale * (rates - rigid)

@@ -173,7 +173,7 @@ def _inverse_inertia(S, inverse):  # type: ignore[no-untyped-def]
             a, b = (n + 1) % 3, (n + 2) % 3
             inverse[i, n] = J[j, a] * J[k, b] - J[j, b] * J[k, a]
     det = J[0, 0] * inverse[0, 0] + J[0, 1] * inverse[0, 1] + J[0, 2] * inverse[0, 2]
-    if not det > 1e-12 * trace**3:
+    if not det > 1e-12 * trace**3:  # rounding, where the masses lie on a line
         return False
     for i in range(3):
         for j in range(3):

@@ -34,6 +34,7 @@ from pliant.models.volume.flat_cells import warn_of_flat_cells
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.points import Points, build_points
+from pliant.models.volume.shape_limits import shape_limits
 from pliant.models.volume.split import Split, volume_points
 from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.volume import Volume
@@ -176,17 +177,21 @@ class VolumeModel(BlockModel):
 
     def least_volume_ratio(self, q: FloatArray) -> float:
         """The smallest det F over the integration points; ≤ 0 where some part is turned inside out."""
-        a, b, c = readouts.deformation_gradients(self, q).transpose(1, 2, 0)
-        # by its formula: a call of LAPACK for each point costs more than the rest
-        ratio = a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2])
-        ratio += a[2] * (b[0] * c[1] - b[1] * c[0])
-        return float(ratio.min())
+        return float(self._shape_limits(q)[0])
+
+    def _shape_limits(self, q: FloatArray) -> tuple[float, float]:
+        """The smallest det F of the integration points, and an upper bound of their stretches."""
+        p = self.points
+        least, largest = shape_limits(writable(q), p.nodes, p.ptr, p.gradients)
+        return least, largest
 
     def warnings(self, q: FloatArray) -> tuple[str, ...]:
         """A warning where rubber is stretched farther than the mean of F of its cells describes its volume."""
         if self.split is not None or not volume_points(self.points, self.laws).any():
             return ()
-        stretch = readouts.largest_stretch(self, q, above=LARGEST_STRETCH)
+        if self._shape_limits(q)[1] <= LARGEST_STRETCH:
+            return ()
+        stretch = readouts.largest_stretch(self, q)
         if stretch <= LARGEST_STRETCH:
             return ()
         text = (

@@ -62,16 +62,21 @@ class NodalTrial(Trial):
     def __init__(self, model: Any, start: StepStart) -> None:
         super().__init__(model, start)
         self._evaluated: tuple[Any, FloatArray] = (None, self._q)
+        gained = self._gained
+        self._velocity = self._v if gained is None else self._v - gained
 
     def evaluation_point(self) -> FloatArray:
         """Positions at which forces are evaluated, q + θ dx, (n, 3), m."""
         if self._evaluated[0] is not self.dx:  # needed several times; a displacement is replaced, never changed
-            self._evaluated = (self.dx, self._q + self._scheme.theta * self.dx)
+            self._evaluated = (self.dx, self._lagging + self._scheme.theta * self.dx)
         return self._evaluated[1]
 
     def positions(self) -> FloatArray:
         """Positions at the end of the step, (n, 3), m."""
         return self._q + self.dx
+
+    def _displaced(self, q: FloatArray, dx: FloatArray, fraction: float) -> FloatArray:
+        return q + fraction * dx
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """dx + scale × step, (n, 3), m."""
@@ -94,14 +99,14 @@ class VolumeTrial(NodalTrial):
         scheme = self._scheme
         turns = scheme.dt and scheme.theta == 1.0 and not model.constrained.any() and bool(self._v.any())
         self._rotation = free_rotation(self._q, self._v, model.mass, scheme.dt) if turns else None
-        self._velocity = self._v if self._rotation is None else self._rotation.velocity
-        self.velocity_offset = None if self._rotation is None else self._rotation.offset
+        if self._rotation is not None:
+            self._velocity, self.velocity_offset = self._rotation.velocity, self._rotation.offset
 
     def velocities(self) -> FloatArray:
         """Velocities at the end of the step, (n, 3), m/s."""
         if self._rotation is None:  # a consistent mass couples free nodes to the acceleration of supports
             prescribed = self.model.constrained if self.model.mass.blocks is None else None
-            return self._scheme.next_velocity(self.dx, self._v, prescribed)
+            return self._scheme.next_velocity(self.dx, self._v, prescribed, self._gained)
         return self._rotation.velocities(self.positions(), self.dx, self.model.mass, self._scheme.dt)
 
     def residual(self) -> Residual:
@@ -155,14 +160,16 @@ class VolumeTrial(NodalTrial):
         model, scheme, dx = self.model, self._scheme, self.dx
         external = model.external_forces(x, self._gravity, self._controls)
         r = np.empty(dx.shape)
-        squares = assembly.balance(external, internal, model.mass.apply(scheme.momentum * self._velocity), r)
+        squares = max(assembly.balance(external, internal, model.mass.apply(scheme.momentum * self._velocity), r))
         if scheme.inertia and dx.any():
             damping = model.spec.damping
             r -= model.mass.apply((scheme.inertia + damping.mass * scheme.rate) * dx)
             if damping.stiffness and damped:
                 K = BlockMatrix(model.pattern, self._damping_stiffness())
-                r -= damping.stiffness * scheme.rate * K.matvec(dx)
-        return Residual(r, float(np.sqrt(max(squares))) if np.isfinite(energy) else np.inf)
+                force = damping.stiffness * scheme.rate * K.matvec(dx)
+                r -= force
+                squares = max(squares, float(np.vdot(force, force)))
+        return Residual(r, float(np.sqrt(squares)) if np.isfinite(energy) else np.inf)
 
     def _damping_stiffness(self) -> FloatArray:
         """Blocks (b, 3, 3) of the K of Rayleigh damping, positive semi-definite: it takes energy and never gives.

@@ -255,3 +255,12 @@ def _at(place: Any) -> FloatArray:
 
 def _posed(q: FloatArray) -> FloatArray:
     return np.vstack([q[:3], rotation_exp(np.asarray(q[3:], float))])
+
+
+SUBJECTS: dict[str, Callable[[], HybridSubject]] = {
+    "ball": ball_subject,
+    "cubes": cubes_subject,
+    "delta": delta_subject,
+    "maze": maze_subject,
+}
+"""Builders by the names that `pliant view` has for them."""
