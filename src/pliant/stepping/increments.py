@@ -120,7 +120,11 @@ class _Walk:
                 found = Relaxation(equilibrium, self._path, state, reached, end).to_rest(self._tolerance_at(end))
             else:
                 equilibrium.begin(self._bodies(state, reached, end, good))
+                equilibrium.escapes = 0
                 found = self._increment(end, damped=relaxed and failures % 2 == 0)
+                if not found and equilibrium.escapes and self._rebase:
+                    relaxed, away = True, equilibrium.step.advanced()
+                    found = Relaxation(equilibrium, self._path, away, end, end).to_rest(self._tolerance_at(end))
             self._indefinite = not found and (self._indefinite or equilibrium.indefinite)
             if found:
                 if relaxed:

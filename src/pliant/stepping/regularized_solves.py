@@ -53,6 +53,8 @@ contact forces lose their digits.
 """
 FIRST_SHIFT, FAR_SHIFT, MOST_SHIFT = 1e-6, 1e-5, 1e-2
 """σM as a fraction of the stiffness, where the exact tangent is not positive definite; beyond, it is projected."""
+MOST_SLENDER_SHIFT = 10.0
+"""The same of a rod, whose strains of bending move more mass than its stiff ones: a loaded column needs 0.1 or more."""
 NEAR = 0.05
 """Relative residual above which an indefinite tangent is projected: far from equilibrium its negative curvature says
 little about where that is, and the projected one goes downhill.
@@ -211,7 +213,7 @@ class RegularizedSolves:
                 except SingularError:
                     self._shifts[index] = max(FIRST_SHIFT, 10.0 * self._shifts[index], 4.0 * self.damping)
                     far = self._nearness > NEAR and not self._loose[index]
-                    if self._shifts[index] > (FAR_SHIFT if far else MOST_SHIFT):
+                    if self._shifts[index] > (FAR_SHIFT if far else self._most_shift(index)):
                         self._shifts[index] = 0.0
                         return None, self._shifted(step, tangent)
         self.shift = max(self._shifts)
@@ -219,6 +221,10 @@ class RegularizedSolves:
         kept = Linearization(tuple(systems), made.forces, tangent, made.round_off, self)
         observed = step.session.observe(made.systems)
         return stiffness, Factorization(kept, tuple(factors), observed, False)
+
+    def _most_shift(self, index: int) -> float:
+        """Largest σ of a body as a fraction of the stiffness."""
+        return MOST_SLENDER_SHIFT if self.step.world.models[index].spec.slender else MOST_SHIFT
 
     def _refined(
         self,

@@ -15,9 +15,10 @@ import numpy as np
 
 from pliant.core.errors import ConvergenceError, InfeasibleError, SingularError
 from pliant.core.types import FloatArray
+from pliant.stepping.bodies import largest, relative_motions
 from pliant.stepping.equilibrium import Equilibrium
 from pliant.stepping.load_path import LoadPath
-from pliant.world import State, World
+from pliant.world import State
 
 MOST_SOLVES = 150
 """Linear solves of a relaxation: a robot that snaps takes 20 to 100."""
@@ -86,8 +87,8 @@ class Relaxation:
             return False
         bodies, scale = correction.step.bodies, 1.0
         moved = bodies.moved(correction.dx)
-        steps = _motions(equilibrium.step.world, self._state.q, [trial.positions() for trial in moved.trials])
-        motion = max(float(np.abs(x).max()) for x in steps)
+        steps = relative_motions(bodies, moved)
+        motion = largest(steps)
         if motion > LONGEST_MOTION:
             # Motion that constraints enforce does not get shorter with the damping: a part of it is made then.
             if motion < 0.7 * self._rejected:
@@ -114,17 +115,8 @@ class Relaxation:
         return False
 
 
-def _motions(world: World, before: Sequence[FloatArray], after: Sequence[FloatArray]) -> list[FloatArray]:
-    """The displacements of the nodes of each body over its size."""
-    made = []
-    for model, q, there in zip(world.models, before, after, strict=True):
-        points = model.node_positions(q)
-        made.append((model.node_positions(there) - points) / max(float(np.ptp(points, axis=0).max()), 1e-300))
-    return made
-
-
 def _opposed(step: Sequence[FloatArray], before: Sequence[FloatArray]) -> bool:
     """Whether a step takes back most of the one before."""
     work = sum(float(np.vdot(x, y)) for x, y in zip(step, before, strict=True))
     size = sum(float(np.vdot(x, x)) for x in step) * sum(float(np.vdot(y, y)) for y in before)
-    return work < -0.5 * np.sqrt(size)
+    return bool(work < -0.5 * np.sqrt(size))
