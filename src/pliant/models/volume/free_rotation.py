@@ -25,11 +25,8 @@ import numpy as np
 from pliant.core.kernels import inline, kernel
 from pliant.core.spins import cross, rotate
 from pliant.core.types import FloatArray
-from pliant.models.free_spin import free_spin
+from pliant.models.free_spin import LEAST_ANGLE, free_spin
 from pliant.models.volume.mass import Mass
-
-LEAST_ANGLE = 1e-7
-"""Rotation of a step, rad, below which nothing is corrected: the correction would be below rounding, its square."""
 
 
 class FreeRotation(NamedTuple):
