@@ -15,6 +15,7 @@ BROWSER := chromium
 .PHONY: demo test test-all lint docs wheel bench bench-peers soak clean gmsh-libraries browser
 
 demo: $(VENV)/.demo gmsh-libraries
+	$(BIN)/pliant warmup "inverse problems" "rigid bodies and supports"
 	$(BIN)/pliant demo tour --out out
 
 test: lint browser gmsh-libraries

@@ -30,10 +30,10 @@ EVERYWHERE = 10.0
 
 def with_every_contact(world: World) -> World:
     """`world` with a row for every potential contact of its facings, however far."""
-    makers = [
-        replace(maker, margin=EVERYWHERE) if type(maker) is FacingPair else maker for maker in world.constraints
+    constraints = [
+        replace(each, margin=EVERYWHERE) if type(each) is FacingPair else each for each in world.constraints
     ]  # fmt: skip
-    return replace(world, constraints=tuple(makers))
+    return replace(world, constraints=tuple(constraints))
 
 
 @dataclass(frozen=True)

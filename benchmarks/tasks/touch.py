@@ -79,7 +79,7 @@ def _cable_report(name: str, data: Path | None, steps: int) -> dict[str, Any]:
     """Reports of the direct step with both elements, and of the inverse one with the plain element."""
     report = _both(lambda smooth: _cable_robot(name, data, smooth)[:3], steps)
     world, start, _, tip = _cable_robot(name, data, False, all_cables=True)
-    cables = [maker.spec for maker in world.constraints if isinstance(maker, CableRows)]
+    cables = [rows.spec for rows in world.constraints if isinstance(rows, CableRows)]
     target = tip.bound(world).measure.error(start.q, np.zeros(3))  # where it stands, 10 mm of one cable pulled
     solver = Inverse([tip], cables)
     inverse = measure_steps(world, dt=DT, steps=steps, start=start, controls={tip: target}, solver=solver).report()

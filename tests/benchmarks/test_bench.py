@@ -45,7 +45,7 @@ def test_report_of_a_tiny_beam_has_the_documented_keys(monkeypatch):
         assert entry["tets"] == 24
         assert entry["rows"] == 0
         assert entry["residual"] < 1e-10
-        assert 0.0 < entry["nonlinear_residual"] < 2.0  # of one solve; damping, as large here, is not in the scale
+        assert 0.0 < entry["nonlinear_residual"] < 1.2  # of one solve: elasticity and damping err in one direction
         assert 0.0 < entry["floor_ms"] < entry["step_ms"]
         assert entry["floor_ratio"] == pytest.approx(entry["step_ms"] / entry["floor_ms"])
         assert set(entry["stages_ms"]) >= {"linearize", "factorize", "solve"}

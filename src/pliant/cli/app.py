@@ -70,11 +70,16 @@ def info(json: Json = None) -> None:
 
 
 @app.command()
-def warmup(json: Json = None) -> None:
+def warmup(
+    parts: Annotated[
+        list[str] | None, typer.Argument(help="Which parts, as the whole warm-up lists them; all without it.")
+    ] = None,
+    json: Json = None,
+) -> None:
     """Compile every kernel now, so that no first run has to wait."""
     from pliant.cli.warmup import show_warmup
 
-    show_warmup(Output(json))
+    show_warmup(parts or (), Output(json))
 
 
 @app.command()

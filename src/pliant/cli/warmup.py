@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
@@ -18,12 +19,14 @@ from typing import Any
 import numba
 import numpy as np
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from scipy import sparse
 
 from pliant import materials, reduction, regions, robots
 from pliant import mesh as meshes
 from pliant.cli.output import Output
-from pliant.core.kernels import cache_folder, compiled_count
+from pliant.core.errors import InputError
+from pliant.core.kernels import cache_folder, compiled_count, hide_notice, stored_kernels
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
 from pliant.models.beam import Beam, Circle
 from pliant.models.model import StepStart
@@ -58,28 +61,43 @@ class Warmup:
 
 
 def warm_all(
-    report: Callable[[str, float], None] = lambda name, seconds: None, *, workers: int | None = None
+    report: Callable[[str, float], None] = lambda name, seconds: None,
+    *,
+    parts: Sequence[str] = (),
+    workers: int | None = None,
+    watch: Callable[[], None] = lambda: None,
 ) -> Warmup:
     """Pass through every kernel; `report(name, seconds)` is called after each part.
 
-    `workers` is the number of processes, as many as there are cores for None; with 1 all parts run in this process.
+    parts
+        Keys of `PARTS`, all for none.
+    workers
+        Number of processes, as many as there are cores for None; with 1 all parts run in this process.
+    watch
+        Called twice a second while processes compile.
     """
     start, compiled = perf_counter(), 0
-    count = min(core_count() if workers is None else workers, len(PARTS))
+    chosen = {name: PARTS[name] for name in parts or PARTS}
+    count = min(core_count() if workers is None else workers, len(chosen))
     if count == 1:
-        for name, part in PARTS.items():
+        for name, part in chosen.items():
             new, seconds = _timed(part)
             compiled += new
             report(name, seconds)
     else:
         # spawned, not forked: threads of this process may hold locks
-        with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-            jobs = {pool.submit(_timed, part): name for name, part in PARTS.items()}
-            for job in as_completed(jobs):
-                new, seconds = job.result()
-                compiled += new
-                report(jobs[job], seconds)
-    _stamp().write_text(_sources())
+        with ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=hide_notice) as pool:
+            jobs = {pool.submit(_timed, part): name for name, part in chosen.items()}
+            waiting = set(jobs)
+            while waiting:
+                done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+                for job in done:
+                    new, seconds = job.result()
+                    compiled += new
+                    report(jobs[job], seconds)
+                watch()
+    if len(chosen) == len(PARTS):
+        _stamp().write_text(_sources())
     return Warmup(compiled, perf_counter() - start)
 
 
@@ -90,21 +108,29 @@ def _timed(part: Callable[[], None]) -> tuple[int, float]:
     return compiled_count() - before, perf_counter() - start
 
 
-def show_warmup(output: Output) -> None:
-    """Warm up with a line for each part; while a kernel compiles, `core.kernels` shows its name below."""
-    parts: dict[str, float] = {}
-    console = Console(stderr=True)
+def show_warmup(parts: Sequence[str], output: Output) -> None:
+    """Warm up with a line for each part and, in a terminal, a bar of the kernels with the time left."""
+    unknown = [name for name in parts if name not in PARTS]
+    if unknown:
+        raise InputError(f"the warm-up has no part {unknown[0]!r}; its parts are {', '.join(map(repr, PARTS))}")
+    told: dict[str, float] = {}
+    columns = (TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        stored, total = stored_kernels()
+        task = bar.add_task("kernels", completed=stored, total=total)
 
-    def line(name: str, seconds: float) -> None:
-        parts[name] = seconds
-        console.print(f"[{len(parts)}/{len(PARTS)}] {name:<26}{seconds:7.1f} s", markup=False, highlight=False)
+        def line(name: str, seconds: float) -> None:
+            told[name] = seconds
+            bar.console.print(
+                f"[{len(told)}/{len(parts or PARTS)}] {name:<26}{seconds:7.1f} s", markup=False, highlight=False
+            )
 
-    result = warm_all(line)
+        result = warm_all(line, parts=parts, watch=lambda: bar.update(task, completed=stored_kernels()[0]))
     state = f"compiled {result.compiled} kernels" if result.compiled else "every kernel was compiled already"
-    console.print(
+    Console(stderr=True).print(
         f"{state}, {result.seconds:.1f} s; they are kept in {cache_folder()}", highlight=False, soft_wrap=True
     )
-    output.finish({"compiled": result.compiled, "seconds": result.seconds, "parts": parts, "cache": cache_folder()})
+    output.finish({"compiled": result.compiled, "seconds": result.seconds, "parts": told, "cache": cache_folder()})
 
 
 def is_warm() -> bool:

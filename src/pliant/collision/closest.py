@@ -80,7 +80,7 @@ def segment_parameters(
     ur, vr = dot(u0, u1, u2, r0, r1, r2), dot(v0, v1, v2, r0, r1, r2)
     determinant = uu * vv - uv * uv
     sine = determinant / (uu * vv) if uu > 0.0 and vv > 0.0 else 0.0
-    s = clamp((uv * vr - ur * vv) / determinant) if sine > 1e-12 else 0.0
+    s = clamp((uv * vr - ur * vv) / determinant) if sine > 1e-12 else 0.0  # parallel within 1e-6 rad
     t = (uv * s + vr) / vv if vv > 0.0 else 0.0
     if t < 0.0 or t > 1.0 or sine <= 1e-12 or vv <= 0.0:
         t = clamp(t)

@@ -1,6 +1,17 @@
 """Constraints, their rows, and the condensation of these to δ = δ_free + W λ."""
 
 from pliant.constraints.condense import condense
-from pliant.constraints.rows import Assembly, Constraint, RowLaw, Rows, RowView, assemble, detect, forces_of
+from pliant.constraints.rows import Assembly, Constraint, RowLaw, Rows, RowView, assemble, detect, forces_of, gathered
 
-__all__ = ["Assembly", "Constraint", "RowLaw", "RowView", "Rows", "assemble", "condense", "detect", "forces_of"]
+__all__ = [
+    "Assembly",
+    "Constraint",
+    "RowLaw",
+    "RowView",
+    "Rows",
+    "assemble",
+    "condense",
+    "detect",
+    "forces_of",
+    "gathered",
+]

@@ -24,6 +24,10 @@ RowLaw = Law
 """How λ and δ of a row relate; see `solvers.contact.Law`."""
 
 
+_COLUMNS = ("gap", "law", "mu", "lower", "upper", "target", "key")
+"""Arrays (m,) of `Rows`."""
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """m rows over the models of a world.
@@ -64,6 +68,10 @@ class Rows:
     def count(self) -> int:
         """Number of rows."""
         return len(self.gap)
+
+    def part(self, own: slice) -> Rows:
+        """The rows of a slice."""
+        return Rows(tuple(h[own] for h in self.H), **{name: getattr(self, name)[own] for name in _COLUMNS})
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +267,11 @@ def detect(constraints: Sequence[Constraint], views: Sequence[RowView]) -> tuple
 
 def assemble(constraints: Sequence[Constraint], views: Sequence[RowView], found: Sequence[Any]) -> Assembly:
     """All rows of a step, in the order of their constraints, from what `detect` has `found`."""
-    made = [one.rows(view, seen) for one, view, seen in zip(constraints, views, found, strict=True)]
+    return gathered([one.rows(view, seen) for one, view, seen in zip(constraints, views, found, strict=True)])
+
+
+def gathered(made: Sequence[tuple[Rows, Any]]) -> Assembly:
+    """All rows of a step from the rows and the memory of each constraint."""
     parts = [rows for rows, _ in made]
     ends = np.cumsum([0, *(part.count for part in parts)])
     slices = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
@@ -271,5 +283,4 @@ def joined(parts: Sequence[Rows]) -> Rows:
     if len(parts) == 1:
         return parts[0]
     H = tuple(stacked([part.H[k] for part in parts]) for k in range(len(parts[0].H)))
-    columns = ("gap", "law", "mu", "lower", "upper", "target", "key")
-    return Rows(H, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in columns})
+    return Rows(H, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS})

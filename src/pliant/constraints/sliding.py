@@ -37,6 +37,7 @@ def locate(q, q_v, kinds, starts, nodes, weights, fixed_end, x, section, fractio
     for p in range(len(x)):
         k = section[p]
         arc = starts[k] + fraction[p] * (starts[k + 1] - starts[k])
+        # the tip itself, within rounding, is past
         slides[p] = arc < starts[count] * (1.0 - 1e-9) and not (fixed_end and p == last)
         pose_in_section(ends[k], q[4 + 2 * k], q[5 + 2 * k], fraction[p], c, T, R, y)
         for r in range(3):

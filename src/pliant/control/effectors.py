@@ -221,7 +221,7 @@ class OrientationEffector(_Effector):
         array = finite_array(f"target of {self.name!r}", value)
         if array.shape == (3,):
             return rotation_exp(array)
-        if array.shape != (3, 3) or np.abs(array @ array.T - np.eye(3)).max() > 1e-6:
+        if array.shape != (3, 3) or np.abs(array @ array.T - np.eye(3)).max() > 1e-6:  # six digits typed in
             raise InputError(f"the target of {self.name!r} is a rotation matrix (3, 3) or a rotation vector (3,)")
         return array
 

@@ -54,6 +54,7 @@ class Kinematics:
         taut = np.flatnonzero(~self.slack)
         made = np.zeros(self.compliance.shape)
         W_aa = self.actuator[np.ix_(taut, taut)]
+        # redundant cables: W_aa is singular
         made[:, taut] = np.linalg.lstsq(W_aa.T, self.compliance[:, taut].T, rcond=1e-12)[0].T
         return made
 

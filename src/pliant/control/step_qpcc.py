@@ -110,7 +110,7 @@ class StepQpcc:
         D = equilibrating_scale(self.problem.W, NO_BLOCKS)
         size = float(np.linalg.norm(D * self.q)) or 1.0
         q = np.column_stack([self.q, self.B])
-        return eliminate(self.problem.W, q, kept, eliminated, D, allowed=1e-8 * size)
+        return eliminate(self.problem.W, q, kept, eliminated, D, allowed=1e-8 * size)  # left by redundant rows
 
     def _qpcc(self, W: FloatArray, q: FloatArray, B: FloatArray, where: IndexArray | None) -> QpccProblem:
         """The problem over x = (λ of the actuators, displacements of the supports) and y = contact forces; `where`

@@ -49,7 +49,9 @@ _FAST_MATH = {"contract", "reassoc", "nsz", "arcp"}  # NaN and infinity keep the
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` on first use; the interpreter lock is released while it runs."""
-    return _compiled(function, _KernelLocator, nogil=True)
+    compiled = _compiled(function, _KernelLocator, nogil=True)
+    _kernels.append(compiled)
+    return compiled
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -247,6 +249,7 @@ class _CompileNotice(event.Listener):
         self._depth = 0
         self._told = False
         self.count = 0
+        self.shown = True
 
     def on_start(self, event: Any) -> None:
         self._depth += 1
@@ -254,6 +257,8 @@ class _CompileNotice(event.Listener):
         if self._depth > 1 or not function.__module__.startswith("pliant"):
             return
         self.count += 1
+        if not self.shown:
+            return
         if sys.stderr.isatty():
             sys.stderr.write(f"\rpliant: compiling kernels, first run only ({self.count}: {function.__name__})\033[K")
             sys.stderr.flush()
@@ -268,15 +273,26 @@ class _CompileNotice(event.Listener):
 
     def on_end(self, event: Any) -> None:
         self._depth -= 1
-        if self._depth == 0 and self.count and sys.stderr.isatty():
+        if self._depth == 0 and self.count and self.shown and sys.stderr.isatty():
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
 
 
+_kernels: list[Any] = []
 _notice = _CompileNotice()
 event.register("numba:compile", _notice)
+
+
+def hide_notice() -> None:
+    """Compile without a notice in this process: its parent shows the progress."""
+    _notice.shown = False
 
 
 def compiled_count() -> int:
     """Count of kernels that this process has compiled, as they were not in the cache."""
     return _notice.count
+
+
+def stored_kernels() -> tuple[int, int]:
+    """How many of the imported kernels have stored machine code, of this process or another, and their count."""
+    return sum(Path(each._cache._cache_file._index_path).is_file() for each in _kernels), len(_kernels)

@@ -136,7 +136,7 @@ def left_jacobian(w, scale, T):
     """T(scale w) = I + (1 − cos θ)/θ² [w]× + (θ − sin θ)/θ³ [w]×²."""
     x, y, z = scale * w[0], scale * w[1], scale * w[2]
     square = x * x + y * y + z * z
-    if square < 1e-4:
+    if square < 1e-4:  # angle below 0.01 rad: terms left out are below 1e-16, the closed form cancels
         b, c = 0.5 - square / 24.0 + square * square / 720.0, 1.0 / 6.0 - square / 120.0 + square * square / 5040.0
     else:
         angle = np.sqrt(square)
@@ -150,7 +150,7 @@ def left_jacobian_inverse(w, scale, T):
     """T(scale w)⁻¹ = I − ½ [w]× + (1 − ½ θ cot(½ θ))/θ² [w]×²."""
     x, y, z = scale * w[0], scale * w[1], scale * w[2]
     square = x * x + y * y + z * z
-    if square < 1e-4:
+    if square < 1e-4:  # angle below 0.01 rad: terms left out are below 1e-16, the closed form cancels
         c = 1.0 / 12.0 + square / 720.0 + square * square / 30240.0
     else:
         half = 0.5 * np.sqrt(square)

@@ -42,12 +42,12 @@ WARPED = int(Tangent.WARPED)
 def _flip_twist(mode, si, sj, gi, gj, hii, hjj, hij):
     """Eigenvalues f and t of the pair (i, j)."""
     gap = si - sj
-    if abs(gap) > 1e-5 * (abs(si) + abs(sj)):
+    if abs(gap) > 1e-5 * (abs(si) + abs(sj)):  # the quotient loses 5 digits there, the limit errs by 1e-10
         f = (gi - gj) / gap
     else:  # the limit, second order in the gap
         f = 0.5 * (hii + hjj) - hij
     total = si + sj
-    if abs(total) < 1e-8:
+    if abs(total) < 1e-8:  # a flattened element: keeps the quotient finite
         total = 1e-8
     t = (gi + gj) / total
     if mode == WARPED:

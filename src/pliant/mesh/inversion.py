@@ -117,7 +117,7 @@ def invert(
             return True
         if max(abs(xi[0]), abs(xi[1]), abs(xi[2])) > _TOO_FAR:
             return False
-    return bool(size < 1e-8)
+    return bool(size < 1e-8)  # not converged, but good to half the digits
 
 
 @inline

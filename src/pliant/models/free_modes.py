@@ -85,7 +85,7 @@ def open_modes(constrained: BoolArray, motions: FloatArray, size: float, weigh: 
     fixed = motions[constrained]
     small = fixed if len(fixed) <= 6 else np.linalg.qr(fixed, mode="r")  # the same singular values and right vectors
     _, singular, rows = np.linalg.svd(small, full_matrices=True) if len(fixed) else (None, np.zeros(0), np.eye(6))
-    resisted = int((singular > 1e-9 * np.sqrt(max(len(fixed), 1))).sum())
+    resisted = int((singular > 1e-9 * np.sqrt(max(len(fixed), 1))).sum())  # of the scaled motions, O(1)
     if resisted == 6:
         return None
     open_twists = rows[resisted:].T

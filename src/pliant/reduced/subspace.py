@@ -102,7 +102,7 @@ class Subspace:
                 f"points, the body has {len(model.rest)} and {model.points.count}: reduce this body"
             )
         away = float(np.abs(rest - model.rest).max())
-        if away > 1e-9 * float(np.ptp(rest, axis=0).max()):
+        if away > 1e-9 * float(np.ptp(rest, axis=0).max()):  # rounding of a placement
             raise InputError(
                 f"the subspace of {model.name!r} was made for nodes up to {1e3 * away:.3g} mm away from those of this "
                 "world: restore the position of the body, or reduce this world"

@@ -131,8 +131,8 @@ class SubspaceModel(VolumeModel):
 
 def _zero_at_supports(model: VolumeModel, modes: FloatArray) -> FloatArray:
     """The modes (3n, k), zero at constrained nodes."""
-    held = modes[model.constrained_unknowns]
-    if held.size and np.abs(held).max() > 1e-9 * np.abs(modes).max():
+    fixed = modes[model.constrained_unknowns]
+    if fixed.size and np.abs(fixed).max() > 1e-9 * np.abs(modes).max():  # rounding of the snapshots
         raise InputError(f"a mode of {model.name!r} moves constrained nodes; take snapshots with the same supports")
     modes[model.constrained_unknowns] = 0.0
     return modes
@@ -143,7 +143,7 @@ def _orthonormal(model: VolumeModel, modes: FloatArray) -> FloatArray:
     root = np.repeat(np.sqrt(np.abs(model.mass.nodal)), 3)[:, None]
     length = np.sqrt(((root * modes) ** 2).sum(axis=0))
     triangle: Any = np.linalg.qr(root * modes / np.where(length > 0.0, length, 1.0), mode="r")
-    if not (np.abs(np.diagonal(triangle)) > 1e-10).all():
+    if not (np.abs(np.diagonal(triangle)) > 1e-10).all():  # of columns of unit length
         raise InputError(f"the {modes.shape[1]} modes of {model.name!r} are linearly dependent; remove redundant ones")
     return np.ascontiguousarray(np.linalg.solve(triangle.T, (modes / length).T).T)
 
@@ -152,7 +152,7 @@ def _check_curved(model: VolumeModel, modes: FloatArray) -> None:
     if not model.constrained.any():
         raise InputError(f"{model.name!r} is unconstrained: a curved subspace needs supports; use curvature=False")
     off = modes.T @ (np.repeat(model.mass.nodal, 3)[:, None] * modes) - np.eye(modes.shape[1])
-    if np.abs(off).max() > 1e-8:
+    if np.abs(off).max() > 1e-8:  # above rounding; with other masses they are off by more
         raise InputError(
             f"the modes of the curved subspace of {model.name!r} are not orthonormal in its nodal masses (off by "
             f"{np.abs(off).max():.1e}), but its curvature counts in their coordinates"

@@ -206,14 +206,15 @@ class SubspaceTrial(NodalTrial):
         momentum = self._momentum(here, scheme.momentum * self._velocity)
         along = external + momentum
         along[first:] -= internal
-        parts = np.zeros((3, len(along)))
+        parts = np.zeros((4, len(along)))
         parts[0], parts[1], parts[2, first:] = external, momentum, internal
         if scheme.inertia and self.dx.any():
             damping = model.spec.damping
             along -= self._momentum(here, (scheme.inertia + damping.mass * scheme.rate) * self.dx)
             if damping.stiffness:
                 change = self.model.chart.at(self._q + self.dx).y - self._begin().y
-                along[first:] -= damping.stiffness * scheme.rate * (self._damping_stiffness() @ change)
+                parts[3, first:] = damping.stiffness * scheme.rate * (self._damping_stiffness() @ change)
+                along -= parts[3]
         return along, here.norm(parts) if np.isfinite(energy) else np.inf
 
     def _external(self, x: FloatArray, here: Configuration) -> FloatArray:

@@ -31,6 +31,6 @@ def als(S: FloatArray, rank: int, rng: np.random.Generator, *, starts: int, iter
 def _least_squares(gram: FloatArray, right: FloatArray) -> FloatArray:
     """The least-norm solution of gram X = right, (rank, m); modes that were clipped away make gram singular."""
     values, vectors = np.linalg.eigh(gram)
-    kept = values > 1e-14 * max(float(values[-1]), 1e-300)
+    kept = values > 1e-14 * max(float(values[-1]), 1e-300)  # rounding of eigenvalues
     inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
     return np.asarray(vectors @ (inverse[:, None] * (vectors.T @ right)))

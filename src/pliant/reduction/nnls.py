@@ -98,7 +98,7 @@ class _ActiveSet:
     def __init__(self, G: FloatArray, b: FloatArray) -> None:
         self.G, self.b = G, b
         self.lengths = np.linalg.norm(G, axis=0)
-        self.floor = 1e-12 * float(np.linalg.norm(b))
+        self.floor = 1e-12 * float(np.linalg.norm(b))  # rounding of the residual
         self.support: list[int] = []
         self.x: FloatArray = np.zeros(0)
         self.rest = b.copy()

@@ -234,7 +234,7 @@ def _settled(S: FloatArray, W: FloatArray, H: FloatArray, tolerance: float, iter
 def pruned(factors: Factors) -> Start:
     """The factors without the mode of least ‖h‖² times squared distance from the span of the others."""
     gram = factors.W @ factors.W.T
-    gram[np.diag_indices_from(gram)] += 1e-12 * max(float(np.trace(gram)), 1e-300)
+    gram[np.diag_indices_from(gram)] += 1e-12 * max(float(np.trace(gram)), 1e-300)  # equal modes: singular
     loss = (factors.H**2).sum(axis=1) / np.linalg.inv(gram).diagonal()
     kept = np.arange(len(loss)) != int(loss.argmin())
     return factors.W[kept], factors.H[kept]

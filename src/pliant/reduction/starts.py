@@ -54,7 +54,7 @@ def extreme_snapshots(S: FloatArray, rank: int) -> IndexArray:
         new = left[:, best] - directions @ (directions.T @ left[:, best])
         new -= directions @ (directions.T @ new)
         size = float(np.linalg.norm(new))
-        if size <= 1e-12:
+        if size <= 1e-12:  # of columns of unit length: in the span of those chosen
             break
         new /= size
         directions = np.column_stack([directions, new])

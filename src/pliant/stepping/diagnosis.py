@@ -12,6 +12,16 @@ from pliant.stepping.newton import relative_residual
 from pliant.stepping.stages import Step
 from pliant.world import State
 
+_KEPT = (
+    "contacts changed from one linear solve to the next and were kept as found in the last of them: the step is "
+    "converged with their planes; read info.penetration for others",
+)
+
+_REPEATED = (
+    "a first attempt at the step inverted elements or failed, and it was repeated with more linear solves or in more "
+    "parts: read info.iterations and info.parts; a smaller dt avoids this"
+)
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -69,7 +79,8 @@ def warnings(step: Step) -> tuple[str, ...]:
         if trial.model.is_inverted(trial.positions())
     )
     of_rows = tuple(text for each, memory in pairs for text in each.warnings(view, memory))
-    return inverted + of_rows + shape_warnings(step)
+    how = (_KEPT if step.kept is not None else ()) + ((_REPEATED,) if step.repeated else ())
+    return inverted + of_rows + how + shape_warnings(step)
 
 
 def shape_warnings(step: Step) -> tuple[str, ...]:

@@ -127,13 +127,8 @@ def _rates(step: Step, assembly: Assembly, view: RowView) -> FloatArray:
     rates = np.zeros(assembly.rows.count)
     for constraint, own, memory in triples:
         if own.stop > own.start:
-            rates[own] = constraint.rates(view, _part(assembly.rows, own), memory)
+            rates[own] = constraint.rates(view, assembly.rows.part(own), memory)
     return rates
-
-
-def _part(rows: Rows, own: slice) -> Rows:
-    names = ("gap", "law", "mu", "lower", "upper", "target", "key")
-    return Rows(tuple(h[own] for h in rows.H), **{name: getattr(rows, name)[own] for name in names})
 
 
 def _masses(

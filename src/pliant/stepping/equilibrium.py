@@ -17,11 +17,11 @@ from pliant.core.errors import ConvergenceError, InfeasibleError, SingularError
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.stepping.bodies import Forces
+from pliant.stepping.bodies import Forces, StepBodies, largest, relative_motions
 from pliant.stepping.info import RigidMotion
 from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, relative_residual, slope
 from pliant.stepping.refinement import unstable_motion
-from pliant.stepping.regularized_solves import LEAST_WELDED, RegularizedSolves
+from pliant.stepping.regularized_solves import LEAST_WELDED, LOOSE_SHARE, RegularizedSolves
 from pliant.stepping.stages import Correction, Step
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-7, 10.0
@@ -29,15 +29,17 @@ FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-7, 10.0
 LAWFUL = 1e-7
 """Residual of the laws of constraint forces with which an equilibrium is accepted, relative to the free gaps."""
 MOST_ESCAPES, PERTURBATION = 4, 1e-3
-"""How often an unstable equilibrium is left in one solve, and by which fraction of the motion so far at first."""
+"""How often an unstable equilibrium is left where contacts or an inverse act; and by which motion at first, over the
+size of a body, or over the motion so far.
+"""
 LONGEST_STEP = 64.0
 """Most times that a step along an unresisted motion is taken at once."""
 PATIENCE = 10
 """Linear solves in which the residual has to improve; bending of slender bodies takes most of them."""
 
-ON_EDGE, ALTERNATING = 1e-2, 1e-2
-"""Largest correction, over the margin of contacts, with which vertices may go to and fro across an edge; and by which
-fraction two such corrections may differ.
+SMALL = 1e-5
+"""Correction that leaves contacts where they are, as a fraction of their margin: it turns facets by about as much, in
+radians.
 """
 
 
@@ -51,6 +53,8 @@ class Equilibrium(RegularizedSolves):
         super().__init__(step, once=once)
         self.trouble = ""
         self.escapes = 0
+        # Contacts open and close in a motion: with them the curvature of one tangent does not decide on stability.
+        self._judges = self._follows and not any(each.is_contact for each in step.world.constraints)
 
     def fixed(self, iterations: int) -> None:
         """`iterations` full linear solves, with the cheapest tangent that is consistent to first order: it is positive
@@ -73,7 +77,6 @@ class Equilibrium(RegularizedSolves):
         self._shifts = [0.0] * len(self._held)
         self.indefinite = False
         convergence, history, self._nearness = Convergence(tolerance), [np.inf], np.inf
-        before: Sequence[FloatArray] = ()
         for count in range(3 * most):  # more than `most` only where forces balance and rows still turn
             try:
                 correction = self._linear_solve(Tangent.EXACT)
@@ -87,19 +90,43 @@ class Equilibrium(RegularizedSolves):
             self._nearness = residual
             history.append(residual)
             lawful = self.step.constraint_status.ok or self.step.constraint_residual <= LAWFUL
-            contacts_settled = self._contacts_settled(correction) or self._on_edges(correction.dx, before)
-            before = correction.dx
-            settled = full and lawful and contacts_settled and not self.step.bodies.must_move()
+            settled = full and lawful and self._contacts_settled(correction) and not self.step.bodies.must_move()
             if convergence.reached(residual, forces.scale, correction, self.step) and settled:
                 if self._inverted():
                     return self._fails("the equilibrium found has inverted elements")
                 if not self._leaves_unstable(correction):
                     return True
+                if self._judges:
+                    return self._fails("the equilibrium found is unstable")
             if residual > tolerance and (
                 count + 1 >= most or (not damping and _hopeless(history, PATIENCE if search else 0))
             ):
                 break
         return self._fails(f"the residual stays at {min(history):.1e} of the forces, the tolerance is {tolerance:.1e}")
+
+    @property
+    def stable(self) -> bool:
+        """Whether the last matrix was positive definite in the motions that its active constraints leave."""
+        return self._stable
+
+    def damped_solve(self, damping: float) -> Correction:
+        """One linear solve with the damping cM; the bodies stay where they are."""
+        self.damping, self.ease, self._nearness = damping, damping / LOOSE_SHARE, 0.0
+        return self._linear_solve(Tangent.EXACT)
+
+    def accept(self, bodies: StepBodies) -> bool:
+        """Go on from `bodies` after a linear solve, unless elements invert there; whether they do not."""
+        before = self.step.bodies
+        self.step = evolve(self.step, bodies=bodies)
+        if not bodies.forces().finite:
+            return self._fails(f"an element of {self._undefined()} would invert")
+        new = [
+            trial.model.name
+            for trial, start in zip(bodies.trials, before.start.q, strict=True)
+            if trial.model.is_inverted(trial.evaluation_point()) and not trial.model.is_inverted(start)
+        ]
+        self.trouble = f"elements of {', '.join(map(repr, new))} invert" if new else ""
+        return not new
 
     def move_to(self, dx: Sequence[FloatArray]) -> None:
         """The bodies at the displacements dx, without what was found on the way."""
@@ -174,16 +201,22 @@ class Equilibrium(RegularizedSolves):
         """Whether the equilibrium is unstable; the bodies are then moved away from it, to where the forces stop pushing
         along the unstable motion.
         """
+        self._factorize_here(correction)
         stiffness, factors, problem = self._last
-        if not self.shift or stiffness is None or self.escapes >= MOST_ESCAPES:
+        if not self.shift or stiffness is None or (self.escapes >= MOST_ESCAPES and not self._judges):
             return False
         rows = None if problem is None or self.step.assembly is None else self.step.assembly.rows
         motion = unstable_motion(stiffness, factors.factors, rows, problem, self.step.lam, self.step.free_modes)
         if motion is None:
             return False
         base = self.step.bodies
-        size = max(float(np.abs(trial.dx).max()) for trial in base.trials) or 1e-3
-        motion = [PERTURBATION * size / max(float(np.abs(x).max()) for x in motion) * x for x in motion]
+        unit = largest(motion)
+        if self._judges:
+            tried = largest(relative_motions(base, base.moved(motion, 1e-6 / unit)))
+            size = 1e-6 / tried if tried else 1e-3
+        else:
+            size = largest(base.dx) or 1e-3
+        motion = [PERTURBATION * size / unit * x for x in motion]
         sign = 1.0 if slope(base, base.forces(), tuple(motion)) >= 0.0 else -1.0
         scale, moved = sign, base.moved(motion, sign)
         while abs(scale) < 1e4:
@@ -195,6 +228,21 @@ class Equilibrium(RegularizedSolves):
         self.step = evolve(self.step, bodies=moved)
         self.escapes += 1
         return True
+
+    def _factorize_here(self, correction: Correction) -> None:
+        """Linearize at the equilibrium where the last matrix says nothing about the stability there: it was projected,
+        or the correction was long. A straight column under its load balances after one solve.
+        """
+        motion = max(float(np.abs(trial.dx).max()) for trial in self.step.bodies.trials)
+        last = max(float(np.abs(x).max()) for x in correction.dx)
+        if not self._judges or (last <= SETTLED * motion and self._last[0] is not None):
+            return
+        step, self._nearness = self.step, 0.0
+        try:
+            self._linear_solve(Tangent.EXACT)
+        except (ConvergenceError, InfeasibleError, SingularError):
+            self._last = (None, None, None)
+        self.step = evolve(step, iterations=self.step.iterations)
 
     def _adapt(self, residual: float, before: float) -> None:
         """Less regularization where the residual decreases, more where it grows."""
@@ -210,30 +258,18 @@ class Equilibrium(RegularizedSolves):
         assembly, lam = correction.step.assembly, correction.step.lam
         if assembly is None or not len(lam) or not self._apart:
             return True
-        touched: set[int] = set()
+        touched: dict[int, float] = {}
         for constraint, place in zip(self.step.world.constraints, assembly.slices, strict=False):
             pair: Any = constraint
             if pair.is_contact and lam[place].any():
-                touched |= {index for index in (pair.a.index, pair.b.index) if index is not None}
-        for index in touched:
+                sides = [index for index in (pair.a.index, pair.b.index) if index is not None]
+                touched |= {index: min(pair.margin, touched.get(index, np.inf)) for index in sides}
+        for index, margin in touched.items():
             trial = self.step.bodies.trials[index]
             last, motion = float(np.abs(correction.dx[index]).max()), float(np.abs(trial.dx).max())
-            if last > max(SETTLED * motion, 1e-10 * float(np.abs(trial.evaluation_point()).max())):
+            if last > max(SETTLED * motion, SMALL * margin, 1e-10 * float(np.abs(trial.evaluation_point()).max())):
                 return False
         return True
-
-    def _on_edges(self, dx: Sequence[FloatArray], before: Sequence[FloatArray]) -> bool:
-        """Whether the iteration only goes to and fro by a small part of the margin of contacts, dx after `before`.
-
-        Vertices then rest on edges of the other body. With the normal of either face the equilibrium is on the other
-        one; with a normal between both, as an edge may push, it is between the last two positions.
-        """
-        if not before or not self._apart:
-            return False
-        margin = min(pair.margin for pair in self._apart)
-        pairs = list(zip(dx, before, strict=True))
-        largest = max(float(np.abs(x).max()) for x, _ in pairs)
-        return largest <= ON_EDGE * margin and all(np.abs(x + y).max() <= ALTERNATING * largest for x, y in pairs)
 
     def _residual(self, forces: Forces) -> float:
         """Relative residual, less what only accelerates free bodies."""

@@ -12,12 +12,17 @@ from pliant.core.status import Status
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.stepping.bodies import Forces, StepBodies
-from pliant.stepping.stages import Correction, Step
+from pliant.stepping.stages import Correction, KeptContacts, Step
 
 MAXIMUM_ITERATIONS = 50
 SETTLED = 1e-3
 """Fraction of a step below which a last correction leaves contacts of rods and beams where they are; friction that
 spins a thin rod about itself is no better known.
+"""
+
+KEPT_AFTER = 10
+"""Linear solves after which contacts are no longer found anew. Newton's iteration takes 3 to 8 where it converges;
+longer, it goes to and fro between contacts of which each leads to the other.
 """
 
 FRICTION_NOISE = 1e-8
@@ -40,6 +45,7 @@ class NewtonIteration:
         self.tangent = Tangent.WARPED if tolerance is None else Tangent.EXACT
         self.status = Status.FIXED_ITERATIONS if tolerance is None else Status.CONVERGED
         self.done = False
+        self._pushing = 0
 
     def apply(self, correction: Correction) -> Step:
         """The step after `correction`; sets `done` where it was the last."""
@@ -58,7 +64,19 @@ class NewtonIteration:
                 f"{self._tolerance:.2e}; take a smaller dt, or loosen the tolerance",
                 result=step.bodies.advanced(step.assembly, np.zeros(0)),
             )
-        return step
+        return step if self.done else self._keeping_contacts(step, correction)
+
+    def _keeping_contacts(self, step: Step, correction: Correction) -> Step:
+        """The step, with the contacts of `correction` from now on where the iteration takes too long: of those that it
+        changes between, the set of which more push.
+        """
+        assembly, before = correction.step.assembly, self._pushing
+        if assembly is None or step.kept is not None or not any(each.is_contact for each in step.constraints):
+            return step
+        self._pushing = int((correction.step.lam > 0.0).sum())
+        if step.iterations < KEPT_AFTER or self._pushing < before:
+            return step
+        return evolve(step, kept=KeptContacts(assembly, correction.step.bodies.dx))
 
 
 class Convergence:
@@ -118,12 +136,6 @@ def in_full(correction: Correction) -> Step:
     return evolve(step, bodies=step.bodies.moved(correction.dx))
 
 
-def apply_in_full(correction: Correction) -> tuple[Step, Forces]:
-    """dx += correction, and the forces there."""
-    step = in_full(correction)
-    return step, step.bodies.forces()
-
-
 def apply_with_line_search(correction: Correction) -> tuple[Step, Forces]:
     """dx += s × correction with s ≤ 1 such that the correction does not overshoot, nor leave what the materials allow.
 
@@ -144,7 +156,7 @@ def apply_with_line_search(correction: Correction) -> tuple[Step, Forces]:
             s *= 0.5
             continue
         there = slope(bodies, forces, dx)
-        if supports_move or there >= -0.9 * abs(start_slope) or s < 1e-3:
+        if supports_move or there >= -0.9 * abs(start_slope) or s < 1e-3:  # no overshoot, or too short to matter
             break
         s *= min(max(start_slope / (start_slope - there), 0.1), 0.6)
     return evolve(step, bodies=bodies), forces

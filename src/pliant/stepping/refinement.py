@@ -17,6 +17,7 @@ from scipy import sparse
 
 from pliant.constraints import Rows
 from pliant.constraints.condense import compliance
+from pliant.constraints.contact_curvature import ContactCurvature
 from pliant.core.arrays import transposed_product
 from pliant.core.types import BoolArray, FloatArray
 from pliant.models.free_modes import FreeModes
@@ -56,15 +57,21 @@ def refined(
     lam: FloatArray,
     forces: Sequence[FloatArray],
     modes: Sequence[FreeModes | None],
+    curvature: ContactCurvature | None = None,
 ) -> Refined:
     """The solve dx, λ of A dx = `forces` + Hᵀλ turned into that of K dx = `forces` + Hᵀλ.
 
     `stiffness` are K of each body, `factors` those of A. `forces` are the right-hand sides of each body without those
-    of constraints, N (and N·m). `modes` are the free rigid motions of bodies, which stay out of dx.
+    of constraints, N (and N·m). `modes` are the free rigid motions of bodies, which stay out of dx. The geometric
+    stiffness of contacts, `curvature`, is a part of K where it is given and leaves it positive definite.
     """
     active = _Active(factors, rows, problem, lam, modes)
     pushes = [np.zeros_like(x) for x in dx] if rows is None else _pulled(rows.H, lam, dx)
-    rest = [f + push - system.product(x) for f, push, system, x in zip(forces, pushes, stiffness, dx, strict=True)]
+    Kx = _product(stiffness, None, dx)
+    if curvature is not None:
+        total = [x if h is None else x + h for x, h in zip(dx, (s.constrained_dx for s in stiffness), strict=True)]
+        Kx = [a + b for a, b in zip(Kx, curvature.products(total), strict=True)]
+    rest = [f + push - x for f, push, x in zip(forces, pushes, Kx, strict=True)]
     e: Motion = [np.zeros_like(x) for x in dx]
     g, first, stable = rest, _dot(rest, rest), True
     z = active.projected(factors, g)
@@ -73,12 +80,12 @@ def refined(
     for _ in range(MOST_ITERATIONS):
         if not weight > 0.0 or not first:
             break
-        Kd = [system.product(x) for system, x in zip(stiffness, d, strict=True)]
-        curvature = _dot(d, Kd)
-        if curvature <= 1e-12 * weight:
+        Kd = _product(stiffness, curvature, d)
+        stretch = _dot(d, Kd)
+        if stretch <= 1e-12 * weight:
             stable = False
             break
-        s = weight / curvature
+        s = weight / stretch
         e = [a + s * b for a, b in zip(e, d, strict=True)]
         g = [a - s * b for a, b in zip(g, Kd, strict=True)]
         z = active.projected(factors, g)
@@ -86,6 +93,8 @@ def refined(
         if weight <= REDUCTION**2 * start:
             break
         d = [a + weight / before * b for a, b in zip(z, d, strict=True)]
+    if not stable and curvature is not None:
+        return refined(stiffness, factors, rows, problem, dx, lam, forces, modes)
     if not stable:
         return Refined(list(dx), lam, active.slips)
     new = lam
@@ -226,6 +235,14 @@ def _lawful(rows: Rows, lam: FloatArray) -> FloatArray:
         force[:, 1:] *= np.where(tangential > most, most / np.maximum(tangential, 1e-300), 1.0)[:, None]
         made[cones] = force.ravel()
     return made
+
+
+def _product(stiffness: Sequence[System], curvature: ContactCurvature | None, x: Sequence[FloatArray]) -> Motion:
+    """K x of each body."""
+    made = [system.product(each) for system, each in zip(stiffness, x, strict=True)]
+    if curvature is None:
+        return made
+    return [a + b for a, b in zip(made, curvature.products(x), strict=True)]
 
 
 def _pulled(H: Sequence[sparse.csr_matrix], lam: FloatArray, like: Sequence[FloatArray]) -> Motion:

@@ -15,6 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.contact_curvature import ContactCurvature, curvature_of
+from pliant.constraints.kept_contacts import KeptContacts, with_kept
 from pliant.core.arrays import transposed_product
 from pliant.core.errors import SingularError
 from pliant.core.immutable import evolve
@@ -50,6 +53,8 @@ contact forces lose their digits.
 """
 FIRST_SHIFT, FAR_SHIFT, MOST_SHIFT = 1e-6, 1e-5, 1e-2
 """σM as a fraction of the stiffness, where the exact tangent is not positive definite; beyond, it is projected."""
+MOST_SLENDER_SHIFT = 10.0
+"""The same of a rod, whose strains of bending move more mass than its stiff ones: a loaded column needs 0.1 or more."""
 NEAR = 0.05
 """Relative residual above which an indefinite tangent is projected: far from equilibrium its negative curvature says
 little about where that is, and the projected one goes downhill.
@@ -83,6 +88,7 @@ class RegularizedSolves:
         self._follows = isinstance(step.session, DirectSession)
         self._stable, self._nearness = True, np.inf
         self._last: tuple[list[System] | None, Any, MixedProblem | None] = (None, None, None)
+        self._kept: dict[int, KeptContacts] = {}
         self.begin(step.bodies)
 
     def begin(self, bodies: StepBodies) -> None:
@@ -93,6 +99,7 @@ class RegularizedSolves:
         self.step = evolve(self.step, bodies=bodies, free_modes=tuple(kept), assembly=None, lam=np.zeros(0), dx=())
         self.shift, self.ease, self.damping = 0.0, 1.0, 0.0
         self._shifts = [0.0] * len(self._held)
+        self._kept = {}
 
     def _plain_solve(self, tangent: Tangent) -> Correction:
         """One linear solve, with σ raised until the matrix is positive definite; the bodies stay where they are."""
@@ -123,7 +130,7 @@ class RegularizedSolves:
         self.step = step = self._with_free_modes()
         if self._follows:
             self.step = step = evolve(step, session=evolve(step.session, follow=True))
-        contacts = detect(step)
+        contacts = self._with_kept(detect(step))
         stiffness, factors = self._factors(step, tangent)
         self.indefinite |= factors.projected or self.shift > 0.0
         free = solve(step, factors)
@@ -139,14 +146,37 @@ class RegularizedSolves:
         if self._apart:
             reach = min(1.2 * self._approach(correction), self._farthest())
             if any(reach > pair.margin for pair in self._apart):
-                correction = corrected(detect(evolve(step, bodies=evolve(step.bodies, approach=reach))))
+                wider = detect(evolve(step, bodies=evolve(step.bodies, approach=reach)))
+                correction = corrected(self._with_kept(wider))
         if correction.step.assembly is not None and self._follows:
             recent = correction.step.assembly.memories[: len(step.world.constraints)]
             correction = correction._replace(
                 step=evolve(correction.step, bodies=evolve(correction.step.bodies, recent=recent))
             )
         self.step = correction.step
+        self._keep_contacts()
         return correction
+
+    def _with_kept(self, contacts: Detection | None) -> Detection | None:
+        """`contacts` with those that pushed in the last linear solves and are still possible."""
+        if contacts is None or not self._kept:
+            return contacts
+        found = list(contacts.found)
+        for index, kept in self._kept.items():
+            pair: Any = contacts.constraints[index]
+            found[index] = with_kept(pair, contacts.views[index], found[index], kept)
+        return contacts._replace(found=tuple(found))
+
+    def _keep_contacts(self) -> None:
+        """Remember the contacts of the last linear solve that push."""
+        assembly, lam = self.step.assembly, self.step.lam
+        if assembly is None or not self._follows:
+            return
+        for index, (pair, place) in enumerate(zip(self.step.world.constraints, assembly.slices, strict=False)):
+            if type(pair) is ContactPair:
+                contacts = assembly.memories[index].contacts
+                forces = lam[place].reshape(contacts.count, -1)[:, 0] if contacts.count else np.zeros(0)
+                self._kept[index] = KeptContacts.after(self._kept.get(index), contacts, forces)
 
     def _shifted(self, step: Step, tangent: Tangent) -> Factorization:
         """Factors of a tangent that is projected where it is not positive definite, with σ raised for all bodies where
@@ -161,12 +191,15 @@ class RegularizedSolves:
         raise SingularError(_INDEFINITE)
 
     def _factors(self, step: Step, tangent: Tangent) -> tuple[list[System] | None, Factorization]:
-        """K of each body, and the factors of K + σM with σ raised for those bodies that need it; None for K, and the
-        factors of a projected tangent, where σ would get too large.
+        """K + cM of each body, and the factors of K + cM + σM with σ raised for those bodies that need it; None for K,
+        and the factors of a projected tangent, where σ would get too large.
         """
         self.shift = 0.0
         made = linearize(step, tangent)
         stiffness = [system.copied() for system in made.systems]
+        for K in stiffness:
+            if self.damping and K.elastic:
+                K.add_mass(self.damping)
         systems, factors = [], []
         for index, K in enumerate(stiffness):
             while True:
@@ -178,9 +211,9 @@ class RegularizedSolves:
                     systems.append(system)
                     break
                 except SingularError:
-                    self._shifts[index] = max(FIRST_SHIFT, 10.0 * self._shifts[index])
+                    self._shifts[index] = max(FIRST_SHIFT, 10.0 * self._shifts[index], 4.0 * self.damping)
                     far = self._nearness > NEAR and not self._loose[index]
-                    if self._shifts[index] > (FAR_SHIFT if far else MOST_SHIFT):
+                    if self._shifts[index] > (FAR_SHIFT if far else self._most_shift(index)):
                         self._shifts[index] = 0.0
                         return None, self._shifted(step, tangent)
         self.shift = max(self._shifts)
@@ -188,6 +221,10 @@ class RegularizedSolves:
         kept = Linearization(tuple(systems), made.forces, tangent, made.round_off, self)
         observed = step.session.observe(made.systems)
         return stiffness, Factorization(kept, tuple(factors), observed, False)
+
+    def _most_shift(self, index: int) -> float:
+        """Largest σ of a body as a fraction of the stiffness."""
+        return MOST_SLENDER_SHIFT if self.step.world.models[index].spec.slender else MOST_SHIFT
 
     def _refined(
         self,
@@ -199,16 +236,17 @@ class RegularizedSolves:
         """The correction without the regularization of its matrices, where that leaves it stable and lawful."""
         self._stable = True
         self._last = (stiffness, factors, problem)
-        regularized = self.shift > 0.0 or any(self._loose)
+        curvature = self._curvature(correction.step)
+        regularized = self.shift > 0.0 or any(self._loose) or curvature is not None
         symmetric = all(getattr(system, "symmetric", True) for system in factors.linearization.systems)
-        if stiffness is None or not regularized or self.damping or not symmetric or not self._follows:
+        if stiffness is None or not regularized or not symmetric or not self._follows:
             return correction
         step = correction.step
         rows = None if step.assembly is None or problem is None else step.assembly.rows
         moved = [system.constrained_dx for system in stiffness]
         dx = [x if h is None else x - h for x, h in zip(correction.dx, moved, strict=True)]
         forces = [system.r for system in factors.linearization.systems]
-        found = refined(stiffness, factors.factors, rows, problem, dx, step.lam, forces, step.free_modes)
+        found = refined(stiffness, factors.factors, rows, problem, dx, step.lam, forces, step.free_modes, curvature)
         self._stable = found.stable
         total = tuple(x if h is None else x + h for x, h in zip(found.dx, moved, strict=True))
         bodies = step.bodies
@@ -218,6 +256,20 @@ class RegularizedSolves:
             )
             bodies = evolve(bodies, reactions=bodies.reactions._replace(lam=found.lam, generalized=pushes))
         return correction._replace(step=evolve(step, bodies=bodies, lam=found.lam, dx=total))
+
+    def _curvature(self, step: Step) -> ContactCurvature | None:
+        """The geometric stiffness of the contacts that push in `step`."""
+        assembly = step.assembly
+        if assembly is None or not len(step.lam) or not self._follows or self.damping:
+            return None
+        pairs = [
+            (pair, assembly.memories[index], step.lam[place])
+            for index, (pair, place) in enumerate(zip(step.world.constraints, assembly.slices, strict=False))
+            if type(pair) is ContactPair and place.stop > place.start
+        ]
+        if any(self._loose) and any(_slips(pair.mu, lam) for pair, _, lam in pairs):
+            return None  # contacts at the limit of friction leave rigid motions that curvature alone would resist
+        return curvature_of(pairs, step.bodies.view(), step.world.models) if pairs else None
 
     def regularize(self, step: Step, systems: Sequence[System]) -> None:
         """A += σM + cM, and balanced loads for bodies that can move freely."""
@@ -231,7 +283,7 @@ class RegularizedSolves:
             return
         ease = max(self.ease, LEAST_LOOSE)
         least = LOOSE_SHARE * ease if self._loose[index] else 1e-8 if modes is not None else 0.0
-        shift = max(self.shift, self._shifts[index], self.damping, least, model.min_inertia_correction)
+        shift = max(self.shift, self._shifts[index], least, model.min_inertia_correction)
         if not system.elastic and not self._once:
             system.add_mass(ease)
         elif shift:
@@ -270,6 +322,14 @@ class RegularizedSolves:
         sizes = [float(np.ptp(world.models[k].node_positions(q[k]), axis=0).max()) for k in indices]
         sizes += [2.0 * getattr(pair.b.solid, "radius", 0.0) for pair in self._apart if pair.b.index is not None]
         return FARTHEST * min((size for size in sizes if size > 0.0), default=np.inf)
+
+
+def _slips(mu: float, lam: FloatArray) -> bool:
+    """Whether a contact of a pair with friction `mu` and forces `lam` (rows,) N is at the limit of friction."""
+    if not mu:
+        return False
+    normal, tangential = lam[::3], np.hypot(lam[1::3], lam[2::3])
+    return bool(((normal > 0.0) & (tangential >= (1.0 - 1e-6) * mu * normal)).any())
 
 
 def _is_free(model: Any, q: FloatArray) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from pliant.actuators.limits import refuse_rates
-from pliant.constraints import Assembly, Constraint, RowView
+from pliant.constraints import Assembly, Constraint, Rows, RowView, gathered
 from pliant.constraints import assemble as assemble_rows
 from pliant.constraints import condense as condense_rows
 from pliant.constraints import detect as detect_contacts
@@ -39,6 +39,24 @@ from pliant.stepping.session import Condensed, RowSolver, Session, Solution, beg
 from pliant.world import State, World
 
 
+class KeptContacts(NamedTuple):
+    """Contacts that an iteration goes on with: the rows of `assembly`, found at the displacements `dx` of the bodies.
+
+    Their planes stay as they are, and gaps change linearly with the motion from there.
+    """
+
+    assembly: Assembly
+    dx: Sequence[FloatArray]
+
+    def rows(self, index: int, dx: Sequence[FloatArray]) -> Rows:
+        """The rows of the constraint `index` at the displacements dx."""
+        own = self.assembly.rows.part(self.assembly.slices[index])
+        gap = own.gap.copy()
+        for H, now, then in zip(own.H, dx, self.dx, strict=True):
+            gap += H @ (now - then).ravel()
+        return evolve(own, gap=gap)
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """A step in progress.
@@ -48,7 +66,8 @@ class Step:
     solves, `projected` those whose tangent had to be projected; `linear_residual` is ‖A dx − r‖/‖r‖ of the last,
     `constraint_residual` how far its λ are from their laws and `constraint_status` how the search for them ended.
     `free_modes` are the rigid motions of bodies that a quasi-static solve leaves open, empty in dynamics. `began` is
-    the state before the first part of a step in two parts.
+    the state before the first part of a step in two parts. `kept` are contacts that are no longer found anew,
+    `parts` those into which the step was divided, and `repeated` tells whether a first attempt was discarded.
     """
 
     bodies: StepBodies
@@ -65,6 +84,9 @@ class Step:
     constraint_residual: float = 0.0
     free_modes: tuple[FreeModes | None, ...] = ()
     began: State | None = None
+    kept: KeptContacts | None = None
+    parts: int = 1
+    repeated: bool = False
 
     @property
     def start(self) -> State:
@@ -176,6 +198,8 @@ def detect(step: Step) -> Detection | None:
         return None
     with step.timers.stage("detect"):
         views = step.bodies.views(len(step.session.constraints))
+        if step.kept is not None:
+            return Detection(constraints, views, (None,) * len(constraints))
         return Detection(constraints, views, detect_contacts(constraints, views))
 
 
@@ -184,7 +208,7 @@ def assemble(step: Step, contacts: Detection | None) -> Assembly | None:
     if contacts is None:
         return None
     with step.timers.stage("rows"):
-        return assemble_rows(*contacts)
+        return assemble_rows(*contacts) if step.kept is None else _with_kept(step, step.kept, contacts)
 
 
 def linearize(step: Step, tangent: Tangent, regularization: Regularization | None = None) -> Linearization:
@@ -279,6 +303,17 @@ def correct(
         constraint_residual=rest,
     )
     return Correction(done, linearization.forces, linearization.round_off)
+
+
+def _with_kept(step: Step, kept: KeptContacts, contacts: Detection) -> Assembly:
+    """The rows of all constraints, those of contacts as they were kept."""
+    dx, made = step.bodies.dx, []
+    for index, (constraint, view) in enumerate(zip(contacts.constraints, contacts.views, strict=True)):
+        if constraint.is_contact:
+            made.append((kept.rows(index, dx), kept.assembly.memories[index]))
+        else:
+            made.append(constraint.rows_at(view))
+    return gathered(made)
 
 
 def _solve_constraints(step: Step, condensed: Condensed) -> Solution:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.actuators import Actuator, ActuatorRows
 from pliant.constraints.attachment import Attachment, AttachmentRows
+from pliant.constraints.axis_contact import axis_pair
 from pliant.constraints.bore import slender_pair
 from pliant.constraints.channel import Channel, ChannelRows
 from pliant.constraints.colliders import Collider
@@ -24,6 +25,7 @@ from pliant.models.kinds import compiled
 from pliant.models.rigid import Obstacle
 from pliant.models.rod import RodLoad
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Support, TractionLoad
+from pliant.solvers.contact.loading import load_friction_kernels
 from pliant.world.world import Pair, Source, World
 
 Thing = TypeVar("Thing")
@@ -163,6 +165,8 @@ class Scene:
         facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(parts[Facing], start=len(pairs) + 1)]
         apart = [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap]
         _check_apart(models, [*apart, *facings])
+        if any(pair.friction for pair in self._pairs):
+            load_friction_kernels()  # here, not in the step of the first contact
         return World(
             models=models,
             gravity=self.gravity.copy(),
@@ -223,6 +227,8 @@ def _contact_pair(pair: Pair, models: tuple[Model, ...], index: int) -> ContactP
         return slender_pair(side, other, models, pair.friction, margin, index, pair.capacity)
     if other.surface is None and other.solid is None:
         raise InputError(f"{a.name!r} cannot touch {b.name!r}: neither has a surface")
+    if a.slender:
+        return axis_pair(side, other, models, pair.friction, margin, index, pair.capacity)
     return ContactPair(side, other, pair.friction, margin, index, pair.capacity)
 
 

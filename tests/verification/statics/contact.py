@@ -216,6 +216,8 @@ def indenter(shape, friction=0.0, depth=0.004, slide=0.0, *, fine=1):
         "roller": lambda: pl.Obstacle.cylinder(
             start=(0.04, -0.05, 0.0451), end=(0.04, 0.11, 0.0451), radius=0.015, motion=motion
         ),
+        "small ball": lambda: pl.Obstacle.sphere(center=(0.05, 0.03, 0.0451), radius=0.015, motion=motion),
+        "punch": lambda: pl.Obstacle.box(size=(0.022, 0.022, 0.02), center=(0.05, 0.03, 0.0401), motion=motion),
         "plane": lambda: pl.Obstacle.plane(point=(0, 0, 0.0301), normal=(0, 0, -1), motion=motion),
     }[shape]()
     tool = scene.add(tool)

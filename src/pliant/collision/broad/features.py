@@ -1,9 +1,9 @@
-"""A pose for the search of near features, and which of its edges bend.
+"""The arrays of a pose that the broad phase reads, and the sharp edges among its edges.
 
-Of the edges only few can touch. Where two faces meet smoothly, the direction of a contact is that of their normals up
-to φ = α + β: the bend β below which an edge is flat, and the slack α that the direction has against the faces. Two flat
-edges touch once they have run through each other. So their faces are opposed within 2φ, and neither is in front of the
-plane of the other as a whole.
+An edge is sharp where the dihedral angle of its two faces deviates from flat by more than β, otherwise smooth. The
+contact direction at a smooth edge deviates from the normals of its faces by at most φ = α + β, with the tolerance α of
+directions against faces. Two smooth edges can touch only after they have passed through each other: then their faces
+are opposed within 2φ, and neither face lies entirely in front of the plane of the other.
 """
 
 from __future__ import annotations
@@ -61,15 +61,18 @@ def features_of(pose: Pose) -> Features:
 
 
 def smooth_limits(limits: Limits, reach: Reach, crossed: bool) -> Smooth:
-    """What holds of flat edges that touch, see above; `crossed`: some may be remembered that were pushed apart since.
+    """Limits of pairs of smooth edges that can touch, see above. With `crossed` edges that touched before are
+    remembered, and may have been separated since: then the side does not exclude a pair.
 
-    Opposed faces that are in front of each other do not penetrate for any direction within φ where 3φ < 90°; faces that
-    look the same way, within 2φ, do not face each other where 2φ + 2β is below the angle of `facing`.
+    Infinite limits exclude nothing. The exclusion is valid for 3φ < 90°: opposed faces in front of each other do not
+    penetrate along any direction within φ; and for 2φ + 2β below the angle of `facing`: faces whose normals agree
+    within 2φ do not face each other.
     """
     bend = acos(min(limits.flat, 1.0))
     turn = asin(min(limits.facing, 1.0)) + bend
     if limits.facing >= 1.0 or 3.0 * turn >= 0.5 * pi or 2.0 * (turn + bend) >= acos(limits.facing):
         return Smooth(np.float32(np.inf), np.float32(np.inf))
+    # 1e-6: rounding of products of normals in single precision
     return Smooth(np.float32(1e-6 - cos(2.0 * turn)), np.float32(np.inf) if crossed else reach.front)
 
 
@@ -77,8 +80,8 @@ def smooth_limits(limits: Limits, reach: Reach, crossed: bool) -> Smooth:
 def find_bends(
     edge_triangles: IntArray, normals: FloatArray, thin: BoolArray, joined: BoolArray, flat: float
 ) -> BoolArray:
-    """Edges (e,) whose two unit normals have a product below `flat`, that are at a border, or between faces that say
-    nothing about directions; arrays as in `Features`.
+    """Sharp edges (e,): those whose two unit normals have a product below `flat`, those of a boundary, and those of a
+    face without a plane; arrays as in `Features`.
     """
     bends = np.empty(len(edge_triangles), np.bool_)
     for e in range(len(bends)):

@@ -1,8 +1,8 @@
-"""One feature against the triangles of a leaf, all of them at once: which may be near it and face it, as bits.
+"""Tests of one feature against all triangles of a leaf at once; bit k of the result stands for triangle k.
 
-The loops have a fixed number of turns, no branches, and sum into a number instead of writing to memory: so compilers
-turn them into instructions that work on all triangles together. Blocks of boxes and corners are those of `Bounds` and
-of `CollisionSurface`. Numbers are single, limits are widened by more than rounding can hide.
+The loops have a fixed length and no branches, and accumulate in a register: compilers turn them into SIMD instructions.
+Blocks of boxes and corners are those of `Bounds` and `CollisionSurface`. Single precision is conservative: limits are
+widened by more than its rounding errors.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pliant.core.types import IntArray
 Single = tuple[np.float32, ...]
 
 _ROUNDING = 2.0**-22
-"""Two boxes in single precision are off by less than this part of the largest coordinate, a height above a plane by
-less than eight times as much."""
+"""Bound of the rounding error of a distance of two boxes in single precision, relative to the largest coordinate: two
+coordinates of 24 bits. The error of a height above a plane, a sum of four terms, is below eight times as much."""
 _NORMALS = 1e-6
-"""More than rounding changes the product of two unit normals in single precision."""
+"""Bound of the rounding error of the product of two unit normals in single precision."""
 LOWEST = np.array([0] + [(bits & -bits).bit_length() - 1 for bits in range(1, 1 << LEAF)], np.uint8)
-"""The lowest of up to LEAF bits."""
+"""Index of the lowest set bit of up to LEAF bits."""
 
 
 class Reach(NamedTuple):
@@ -47,7 +47,7 @@ class Smooth(NamedTuple):
 
 
 def reach_of(a: Bounds, b: Bounds, margin: float, facing: float) -> Reach:
-    """`margin` (m) and `facing` for boxes of `a` and `b`, with what rounding may hide."""
+    """`margin` (m) and `facing` for boxes of `a` and `b`, widened by the bounds of rounding errors."""
     largest = margin + max(map(abs, a.nodes[0, :6].tolist() + b.nodes[0, :6].tolist()))
     off = _ROUNDING * largest
     return Reach(*map(np.float32, (margin + off, margin + 8.0 * off, 8.0 * off, facing + _NORMALS)))

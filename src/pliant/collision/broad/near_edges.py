@@ -1,6 +1,6 @@
-"""Edges that may touch edges, from pairs of leaves: edges that bend with all others, and smooth ones that may have run
-through each other. One triangle of each edge stands for it; two of one surface that share a point are left out, unless
-they are the sides of a notch. As with vertices, lists stand for branches.
+"""Candidates of edges and edges from pairs of leaves: sharp edges with all others, and smooth edges that may have
+passed through each other. Each edge is represented by one of its triangles. Two triangles of one surface with a common
+point are excluded, unless they form a notch. Lists replace branches as in `near_vertices`.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def find_bent(
     reach: Reach,
     margin: float,
 ) -> IntArray:
-    """Edges of `a` that bend and edges of `b` that they may touch, (m, 2), from pairs of `leaves` (k, 2) whose `column`
-    names those of `a`. Two edges that both bend make one pair: within a surface with the lower as the first, between
-    two for column 0. `bends_a` (e,) are the edges of `a` that bend, `bends_b` those of `b`.
+    """Candidates (m, 2) of sharp edges of `a` with edges of `b`, from pairs of `leaves` (k, 2) with those of `a` in
+    `column`. Two sharp edges make one pair: within a surface with the lower index first, between two surfaces for
+    column 0. `bends_a` and `bends_b` (e,) are the sharp edges.
     """
     room = 2 * len(leaves) + LEAF
     while True:
@@ -65,8 +65,8 @@ def find_crossing(
     smooth: Smooth,
     margin: float,
 ) -> IntArray:
-    """Edges of `a` and of `b` that do not bend and may touch, (m, 2), from pairs of `leaves` (k, 2). Within a surface
-    the lower is the first.
+    """Candidates (m, 2) of smooth edges of `a` and `b`, from pairs of `leaves` (k, 2); within a surface the lower index
+    is first.
     """
     room = 2 * len(leaves) + LEAF
     while True:
@@ -90,7 +90,7 @@ def _write_bent(
     margin: float,
     found: IntArray,
 ) -> int:
-    """Write as many as there is room for, and return how many there are."""
+    """Write the candidates that `found` has room for, and return how many there are."""
     first, numbers, lanes, around = _bent_of_leaves(
         a.points, a.normals, a.edges, a.edge_triangles, a.edge_mask, a.triangle_edges, a.order, a.leaf_start, bends_a
     )
@@ -150,7 +150,7 @@ def _write_crossing(
     margin: float,
     found: IntArray,
 ) -> int:
-    """Write as many as there is room for, and return how many there are."""
+    """Write the candidates that `found` has room for, and return how many there are."""
     notched = a.notched
     x, y, edges_a, edges_b, triangles = a.points, b.points, a.edges, b.edges, a.triangles
     facets_a, boxes_a, nodes_b, facets_b, boxes_b = a.facets, a.boxes, b.nodes, b.facets, b.boxes
@@ -211,8 +211,8 @@ def _bent_of_leaves(
     leaf_start: IntArray,
     bends: BoolArray,
 ) -> tuple[IntArray, IntArray, IntArray, SingleArray]:
-    """Edges that bend by leaves, CSR, the lanes of the triangles that represent them, their boxes around ends
-    and normals beside, and the ends (m, 12 + 6) m.
+    """Sharp edges by leaves, CSR, the lanes of the triangles that represent them, and (m, 12 + 6) m: boxes around their
+    ends and around the normals of their faces, and the ends.
     """
     start, most = np.empty(len(leaf_start), np.int32), int(bends.sum())
     numbers, lanes = np.empty(most, np.int32), np.empty(most, np.int32)
@@ -241,7 +241,7 @@ def _bent_of_leaves(
 
 @inline
 def _smooth_sides(edge_mask: NDArray[np.uint8], triangle_edges: IntArray, bends: BoolArray) -> NDArray[np.uint8]:
-    """The mask of represented edges without those that bend, (t,)."""
+    """The mask of represented edges without the sharp ones, (t,)."""
     mask = edge_mask.copy()
     for t in range(len(mask)):
         for side in range(3):
@@ -251,7 +251,7 @@ def _smooth_sides(edge_mask: NDArray[np.uint8], triangle_edges: IntArray, bends:
 
 @inline
 def _plane(boxes: SingleArray, i: int, k: int, x: FloatArray, triangles: IntArray, t: int) -> Single:
-    """Normal of triangle k of block i, whose number is t, and where its corners are, (3 + 9,) m."""
+    """Normal of triangle k of block i, which has the index t, and its corners, (3 + 9,) m."""
     c, d, e = triangles[t, 0], triangles[t, 1], triangles[t, 2]
     return (
         boxes[i, 12, k], boxes[i, 13, k], boxes[i, 14, k],

@@ -1,6 +1,6 @@
-"""Vertices that may touch faces, from pairs of leaves: a vertex near a leaf is compared with all its triangles at once.
+"""Candidates of vertices and faces from pairs of leaves; a vertex is compared with all triangles of a leaf at once.
 
-What passes a test is appended to a list without a branch, and the next test goes over that list: half of the branches
+Each test appends what passes to a list, without a branch, and the next test reads that list: about half of the branches
 would be mispredicted, which costs more than the tests.
 """
 
@@ -15,13 +15,13 @@ from pliant.core.kernels import inline
 from pliant.core.types import IntArray
 
 CHUNK = 32
-"""Pairs of leaves that are worked on together; what is near of them stays in the cache."""
+"""Pairs of leaves per pass: the lists of one pass fit into the cache."""
 
 
 @inline
 def find_vertices(leaves: IntArray, column: int, a: Features, b: Features, same: bool, reach: Reach) -> IntArray:
-    """Vertices of `a` and faces of `b` that may touch, (m, 2), from pairs of `leaves` (k, 2) whose `column` names those
-    of `a`.
+    """Candidates (m, 2) of vertices of `a` and faces of `b`, from pairs of `leaves` (k, 2) with the leaves of `a` in
+    `column`.
     """
     room = 2 * len(leaves) + LEAF
     while True:
@@ -36,8 +36,8 @@ def find_vertices(leaves: IntArray, column: int, a: Features, b: Features, same:
 def _write_vertices(
     leaves: IntArray, column: int, a: Features, b: Features, same: bool, reach: Reach, found: IntArray
 ) -> int:
-    """Write as many as there is room for, and return how many there are."""
-    # arrays taken out of their tuples: a call with a whole tuple counts all its references
+    """Write the candidates that `found` has room for, and return how many there are."""
+    # arrays are passed one by one: a call with a tuple of arrays counts the references of each
     vertices, leaf_first, numbers = a.vertices, a.leaf_first, a.leaf_vertices
     nodes, boxes, corners, order, start = b.nodes, b.boxes, b.corners, b.order, b.leaf_start
     count, room, near, leaf = 0, len(found) - 1, reach.near, len(nodes) - len(boxes)

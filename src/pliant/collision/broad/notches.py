@@ -1,4 +1,4 @@
-"""Notches: triangles that share a point and stand in front of each other at rest, as sides do from the bottom up."""
+"""Notches: pairs of triangles with a common point of which each is in front of the other at rest."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pliant.core.kernels import inline, kernel
 from pliant.core.types import BoolArray, FloatArray, IntArray
 
 _LEVEL = 1e-3
-"""Triangles stand in front of each other from this sine on; below they lie in one plane."""
+"""Least sine of the elevation above the plane of the other triangle; below, the two count as coplanar."""
 
 
 def beside_notches(
     triangles: IntArray, rest: FloatArray, normals: FloatArray, fan_start: IntArray, fan: IntArray
 ) -> BoolArray:
-    """Which triangles (t,) make a notch with one of those around their points; arrays as in `CollisionSurface`."""
+    """Which triangles (t,) form a notch with a neighbour at one of their points; arrays as in `CollisionSurface`."""
     found = np.zeros(len(triangles), bool)
     _find_notches(triangles, rest, normals, fan_start, fan, found)
     return found
@@ -33,7 +33,7 @@ def _find_notches(
 
 @inline
 def make_notch(triangles: IntArray, rest: FloatArray, normals: FloatArray, i: int, j: int) -> bool:
-    """Whether two triangles stand in front of each other at rest, as the sides of a notch do from its bottom up."""
+    """Whether the centres of triangles i and j are each in front of the other's plane at rest."""
     towards_j = towards_i = squared = 0.0
     for axis in range(3):
         apart = 0.0

@@ -1,4 +1,4 @@
-"""Broad phase: leaves and triangles whose boxes are near and whose normals may face each other, by two trees.
+"""Pairs of leaves and of triangles whose boxes are near and whose normals may face each other, by two trees.
 
 Reference: C. Ericson, "Real-Time Collision Detection", 2005, section 6.3 (simultaneous traversal).
 """
@@ -23,14 +23,14 @@ _STACK = 512
 
 
 def leaf_pairs(a: Pose, b: Pose, reach: Reach) -> IntArray:
-    """Pairs of leaves (m, 2) that may hold near triangles; if `a` is `b`, each two once, and each with itself."""
+    """Pairs of leaves (m, 2) that may hold near triangles; where `a` is `b`, each pair once, with itself too."""
     x, y = a.bounds, b.bounds
     room = 8 * (len(x.boxes) + len(y.boxes))
     return written(_find_leaves, room, x.nodes, x.leaves, y.nodes, y.leaves, a is b, reach.near, reach.facing)
 
 
 def triangle_pairs(a: Pose, b: Pose, *, margin: float, facing: float) -> IntArray:
-    """Pairs (p, 2): a triangle of `a` and one of `b`; if `a` is `b`, each two that share no point make one pair."""
+    """Pairs (p, 2) of triangles of `a` and `b`; where `a` is `b`, each pair without a common point once."""
     reach = reach_of(a.bounds, b.bounds, margin, facing)
     leaves = frozen(leaf_pairs(a, b, reach))
     first, second = ((p.bounds.boxes, p.surface.order, p.surface.leaf_start) for p in (a, b))
@@ -115,8 +115,8 @@ def _find_pairs(
 
 
 def written(find: Callable[..., int], room: int, *arguments: Any) -> IntArray:
-    """The pairs (m, 2) that `find` writes, called again where there are more than there was `room` for. One more row
-    takes what is written but does not count.
+    """The pairs (m, 2) that `find` writes; it is called again where there are more than `room`. One additional row
+    takes writes that are not counted.
     """
     while True:
         pairs = np.empty((room + 1, 2), np.int32)

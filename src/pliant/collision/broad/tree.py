@@ -1,9 +1,9 @@
 """The bounding-volume tree of a surface: built once by median splits, refitted bottom-up whenever the points move.
 
-The tree is complete and implicit: node v has the children 2v + 1 and 2v + 2. The last of them hold up to eight leaves
-each, and a leaf up to eight triangles, in a row. A node bounds the points of its triangles and, as a second box, the
-unit normals of all triangles that touch them: two nodes whose normals all point the same way cannot touch, which spares
-a self-query most of its work.
+The tree is complete and implicit: node v has the children 2v + 1 and 2v + 2. A node of the last level ("twig") holds
+up to eight leaves, a leaf up to eight consecutive triangles. A node bounds the points of its triangles and, with a
+second box, the unit normals of all triangles at these points. Two nodes without opposed normals cannot touch, which
+excludes most pairs of a self-query.
 
 References: C. Ericson, "Real-Time Collision Detection", 2005, chapter 6; P. Volino and N. Magnenat-Thalmann,
 "Efficient self-collision detection on smoothly discretized surface animations", Eurographics 1994.
@@ -24,7 +24,7 @@ SingleArray = NDArray[np.float32]
 LEAF = 8
 """Most triangles of a leaf: as many as are compared at once."""
 _THIN = 1e-10
-"""A triangle below this sin² of its first angle has a normal, but no plane that distances could be measured from."""
+"""Least sin² of the first angle of a triangle; below, rounding of the normal makes distances from its plane useless."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Bounds:
 
 
 def median_order(centers: FloatArray) -> tuple[IntArray, IntArray]:
-    """Items in the order of the leaves (k,), and where each leaf begins (leaves + 1,), from `centers` (k, 3) m.
+    """Items in the order of the leaves (k,), and the first item of each leaf (leaves + 1,), from `centers` (k, 3) m.
 
     Every node is split in half across the longest side of the box around its centers.
     """
@@ -83,7 +83,7 @@ def twig_count(count: int) -> int:
 def refit(
     points: FloatArray, triangles: IntArray, order: IntArray, leaf_start: IntArray, leaf_vertices: IntArray
 ) -> Bounds:
-    """Bounds of the surface at `points` (n, 3) m; O(n), no search."""
+    """Bounds of the surface at `points` (n, 3) m, in O(n)."""
     leaf_count, twigs = len(leaf_start) - 1, twig_count(len(order))
     bounds = Bounds(
         nodes=np.empty((2 * twigs - 1 + leaf_count, 12), np.float32),
@@ -165,7 +165,7 @@ def _refit(
 
 @inline
 def _clear(blocks: SingleArray, block: int, size: int) -> None:
-    """Make all boxes of a block from `size` on empty: what is lower than nothing and higher than nothing."""
+    """Make the boxes of a block from `size` on empty: lower bounds ∞, upper bounds −∞."""
     for bound in range(12):
         blocks[block, bound, size:] = np.inf if bound // 3 % 2 == 0 else -np.inf
 
@@ -181,7 +181,7 @@ def _outermost(blocks: SingleArray, block: int, bound: int) -> float:
 
 @inline
 def _outer(a: float, b: float, bound: int) -> float:
-    """The lower or the higher of two numbers, as they are lower or upper bounds."""
+    """The smaller of two lower bounds, or the larger of two upper bounds."""
     return min(a, b) if bound // 3 % 2 == 0 else max(a, b)
 
 

@@ -1,9 +1,9 @@
 """Narrow phase of edges against edges: crossing edges that face each other, with their interiors nearest.
 
 Where the nearest point is the end of an edge, or the edges are nearly parallel, the contact is one of a vertex and a
-face and is found there. Flat faces on each other are held by their vertices: two flat edges make no contact until they
-have run through each other, and from then on while they are near, for pushed apart they are flat again. The direction
-of a contact must leave the faces of both edges behind, up to the slack `facing`, so neither is concave.
+face and is found there. Flat faces on each other are supported by their vertices: two flat edges make a contact only
+after they have passed through each other, and keep it while they are near, since separated they are flat again. The
+direction of a contact points away from the faces of both edges, up to the tolerance `facing`: neither is concave.
 """
 
 from __future__ import annotations

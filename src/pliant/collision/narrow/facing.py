@@ -1,12 +1,12 @@
-"""Points that look at triangles of their own group: the nearest of them, always, and on which side of it they are.
+"""Signed distances of points from the triangles of their own group, at any distance.
 
-The potential contacts are fixed, one for each point, and their gaps are known however far the point is. The triangle
-that was nearest last time bounds the search, so that most others are dismissed by the balls around them.
+The potential contacts are fixed, one for each point. The distance from the triangle that was nearest in the last query
+bounds the search; bounding spheres exclude most of the others.
 
-An open border of the triangles is an edge, not a side: a point beyond it has passed by, and its distance is positive
-below the triangles too. So it is beyond a border where triangles go on that the point does not see, unless it is
-behind those as well. Triangles that face one way are therefore enough, and a point pushed through them, however
-deep, is pushed back the way it came.
+A boundary edge of the triangles has no inside: a point whose nearest point lies on it has passed the surface, and its
+distance is positive below the triangles too. The same holds at an edge to triangles of another group, unless the point
+is behind those as well. A group therefore needs triangles of one orientation only, and a point pushed through them,
+however deep, is pushed back along their normals.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from pliant.core.kernels import inline, kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 _FLUSH = 0.05
-"""A point no farther beyond a border than this, relative to the triangle, still faces the triangle there: where two
-surfaces end together the direction to the border is sideways after the least slip.
+"""Distance beyond a boundary, relative to the triangle, up to which a point is given the normal of the triangle: where
+two surfaces end together, the direction to the boundary is tangential after the least slip.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class FacingTable:
-    """Who sees whom.
+    """Points and triangles in groups; a point is measured from the triangles of its own group.
 
     surface      triangles over the corners, with their neighbourhoods
-    group        (p,) number of each point's group, 0 … g − 1
+    group        (p,) index of each point's group, 0 … g − 1
     start, order  triangles of each group, CSR
-    open_corner  (c,) whether a corner lies on an open border
-    member       (t,) number of each triangle's group, −1 where nobody sees it
+    open_corner  (c,) whether a corner lies on a boundary
+    member       (t,) index of each triangle's group, −1 where it is in none
     """
 
     surface: CollisionSurface
@@ -51,9 +51,9 @@ class FacingTable:
 
     @classmethod
     def build(cls, surface: CollisionSurface, point_group: Any, triangle_group: Any) -> FacingTable:
-        """The table of points with `point_group` (p,) and triangles with `triangle_group` (t,): equal ones meet.
+        """The table of points with `point_group` (p,) and triangles with `triangle_group` (t,), matched by value.
 
-        Triangles of a negative group are seen by nobody, but their neighbours have no open border there.
+        Triangles of a negative group are measured by no point; they only close the boundary of their neighbours.
         """
         points, taking_part = np.asarray(point_group), np.flatnonzero(np.asarray(triangle_group) >= 0)
         names, numbers = np.unique(np.asarray(triangle_group)[taking_part], return_inverse=True)
@@ -87,7 +87,7 @@ class FacingTable:
         return Glance(everyone, np.arange(len(self.group)), np.arange(len(self.surface.rest)))
 
     def glance(self, groups: BoolArray) -> Glance:
-        """Those of the groups that are True, (g,): their points, and the corners that these need to know."""
+        """The groups that are True in `groups` (g,): their points, and the corners that their distances depend on."""
         if groups.all():
             return self.whole
         corner, group = self._needs
@@ -102,7 +102,7 @@ class FacingTable:
 
     @cached_property
     def _needs(self) -> tuple[IndexArray, IndexArray]:
-        """The same with the triangles around these corners, which say on which side of them a point is."""
+        """The same with the corners of all triangles around these corners, which determine the side of a point."""
         corner, group = self.seen_corners
         first, count = self.surface.fan_start[corner], np.diff(self.surface.fan_start)[corner]
         within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
@@ -118,10 +118,11 @@ class FacingTable:
         glance: Glance | None = None,
         into: FacingGaps | None = None,
     ) -> FacingGaps:
-        """What points at `points` (p, 3) m see of triangles over `corners` (c, 3) m; `nearest` (p,) was so before.
+        """Signed distances of `points` (p, 3) m from triangles over `corners` (c, 3) m; `nearest` (p,) are the nearest
+        triangles of the last query.
 
-        Where a `glance` is given, `points` and `corners` are its own, (k, 3) and (l, 3), and all others are not looked
-        at: their gaps are infinite, or as they are in `into`, which is written to.
+        With a `glance`, `points` (k, 3) and `corners` (l, 3) are those of it only. The gaps of the other points are
+        infinite, or remain as they are in `into`, which is written to.
         """
         s, at = self.surface, self.whole if glance is None else glance
         found = FacingGaps.blank(len(self.group), self.group_count, nearest) if into is None else into
@@ -137,7 +138,7 @@ class FacingTable:
 
 @dataclass(frozen=True, eq=False)
 class Glance:
-    """Some of the groups, `groups` (g,) True, with their `points` (k,) and the `corners` (l,) that these need."""
+    """A part of the groups, True in `groups` (g,), with their `points` (k,) and the `corners` (l,) needed for them."""
 
     groups: BoolArray
     points: IndexArray
@@ -146,9 +147,9 @@ class Glance:
 
 @dataclass(frozen=True, eq=False)
 class FacingGaps:
-    """What p points at `points` (p, 3) m see: `face` (p,) the nearest triangle, `weights` (p, 3) of its corners at the
+    """Of p points at `points` (p, 3) m: `face` (p,) the nearest triangle, `weights` (p, 3) of its corners at the
     nearest point, unit `normal` (p, 3) from there to the point, `gap` (p,) m, negative behind the triangle. `least`
-    (g,) m is the smallest gap of each group. Of points that were not looked at the gap is infinite, the rest void.
+    (g,) m is the smallest gap of each group. Points outside of the glance have an infinite gap, else void entries.
     """
 
     points: FloatArray
@@ -160,7 +161,7 @@ class FacingGaps:
 
     @classmethod
     def blank(cls, count: int, group_count: int, nearest: IntArray | None) -> FacingGaps:
-        """Nothing seen yet of `count` points, which saw the triangles `nearest` (p,) last."""
+        """Before the first query of `count` points; `nearest` (p,) are the triangles to begin with."""
         face = np.full(count, -1, np.int32) if nearest is None else nearest.copy()
         places, weights, normal = (np.empty((count, 3)) for _ in range(3))
         return cls(places, face, weights, normal, np.full(count, np.inf), np.full(group_count, np.inf))
@@ -235,8 +236,9 @@ def _look(x, y, which, table, tables, out):  # type: ignore[no-untyped-def]
 
 @inline
 def _border(b, member, open_corner, edge, point, d0, d1, d2):  # type: ignore[no-untyped-def]
-    """Whether `edge` or `point` (the other is −1) is a border of what a point may see, and whether d, from there to
-    that point, leads past it: by an open border always, by one where unseen triangles go on when out of any of them.
+    """Whether `edge` or `point` (the other is −1) is a boundary of a group, and whether d, from there to a measured
+    point, leads past it: at a boundary of the surface always, at one to other groups where it leads out of any triangle
+    there.
     """
     if (edge >= 0 and b.edge_triangles[edge, 1] < 0) or (point >= 0 and open_corner[point]):
         return True, True

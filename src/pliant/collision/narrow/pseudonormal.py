@@ -203,7 +203,7 @@ def facing_direction(
         for o in range(fan_start[p], fan_start[p + 1]):
             f = fan[o]
             product = dot(normals[f, 0], normals[f, 1], normals[f, 2], facets[t, 0], facets[t, 1], facets[t, 2])
-            if product < best - 1e-9:
+            if product < best - 1e-9:  # a tie within rounding keeps the first
                 best, chosen = product, t
     if chosen < 0:
         return n0, n1, n2, gap

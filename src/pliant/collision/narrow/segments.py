@@ -1,9 +1,9 @@
 """Contacts of slender bodies with each other: round segments, in chains or networks.
 
-Two polylines touch where their distance has a local minimum. Where it lies inside two segments that cross, it is a
-contact of its own. Elsewhere a vertex of one faces the other, and each vertex has a contact at every local minimum of
-its distance: so two segments side by side touch at all their vertices, and nothing jumps while they turn past each
-other. The pairs come from the bounding-volume trees of `collision.tree`, over segments as triangles without area.
+Two polylines touch where their distance has a local minimum. A minimum in the interior of two crossing segments is one
+contact. Elsewhere every vertex has a contact at each local minimum of its distance from the other polyline: parallel
+segments touch at all their vertices, and contacts do not jump while the segments rotate. Candidates come from
+bounding-volume trees (`collision.broad.tree`) over the segments as triangles without area.
 """
 
 from __future__ import annotations
@@ -22,9 +22,13 @@ from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
-_END = 1e-6  # a nearest place counts as the end of a segment within this fraction of it
-_SAME = 0.02  # two vertices that face each other within this fraction of a segment make one contact, not two
-_TURN = np.pi  # times the radius: how far along a body it may come back to itself at the soonest
+_END = 1e-6
+"""Fraction of a segment within which a nearest point counts as its end: above rounding, far below any feature."""
+_SAME = 0.02
+"""Fraction of a segment within which two opposite vertices make one contact: two would be redundant."""
+_TURN = np.pi
+"""Arc length along a body, over its radius, below which it does not touch itself: half a turn of a bend as tight as
+the body is thick."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +37,7 @@ class SegmentSet:
 
     segments  (S, 2) vertices
     radii     (S,) m
-    owner     (P,) the segment that stands for a vertex, −1 where none does
+    owner     (P,) the segment that represents a vertex, −1 where none does
     surface   the segments as triangles without area, with their tree; its fans are the segments at each vertex
     apart     ascending codes i S + j, i < j, of segments that are too near along the body to touch each other
     """
@@ -92,8 +96,8 @@ class SegmentSet:
 
 @dataclass(frozen=True, eq=False)
 class SegmentContacts:
-    """m contacts: `side` (m,) is 0 where a vertex is on side a, 1 where one is on side b, 2 where segments cross;
-    `segments` (m, 2) those of either side, `parameters` (m, 2) in [0, 1] where on them.
+    """m contacts: `side` (m,) is 0 for a vertex of a, 1 for a vertex of b, 2 for crossing segments; `segments` (m, 2)
+    those of a and b, `parameters` (m, 2) in [0, 1] the positions on them.
     """
 
     side: IntArray
@@ -104,8 +108,8 @@ class SegmentContacts:
 def segment_contacts(
     a: SegmentSet, points_a: FloatArray, b: SegmentSet, points_b: FloatArray, *, margin: float
 ) -> SegmentContacts:
-    """Where segments of `a` at `points_a` (P, 3) m and of `b` are nearer than `margin` (m) beyond their radii; one set
-    twice is self-contact.
+    """Contacts of segments of `a` at `points_a` (P, 3) m with those of `b` whose surfaces are nearer than `margin` (m);
+    with `a` twice, self-contacts.
     """
     reach = margin + float(a.radii.max() + b.radii.max())
     pose = a.surface.at(points_a)
@@ -127,7 +131,7 @@ def segment_contacts(
 
 
 def _near_along(segments: IntArray, radii: FloatArray, rest: FloatArray) -> IndexArray:
-    """Codes of the pairs of segments that are nearer along the body than it could bend back to itself."""
+    """Codes of the pairs of segments that are nearer along the body than `_TURN` radii."""
     from scipy.sparse import csgraph  # takes a while to import
 
     length = np.linalg.norm(rest[segments[:, 1]] - rest[segments[:, 0]], axis=1)
@@ -147,7 +151,7 @@ def _near_along(segments: IntArray, radii: FloatArray, rest: FloatArray) -> Inde
 
 
 def _once(a: SegmentSet, b: SegmentSet, ints: IntArray, places: FloatArray) -> BoolArray:
-    """Which contacts to keep where a vertex of one side faces one of the other: seen from both, they are one."""
+    """Which contacts to keep: opposite vertices of both sides have two contacts, of which the one of a is kept."""
     ends = np.rint(places).astype(np.int64)
     at_vertices = (np.abs(places - ends) < _SAME).all(axis=1)
     rows = np.arange(len(ints))
@@ -159,7 +163,7 @@ def _once(a: SegmentSet, b: SegmentSet, ints: IntArray, places: FloatArray) -> B
 
 
 class _Body(NamedTuple):
-    """One side for the kernel: what `SegmentSet` holds, its vertices at their places, and its fans."""
+    """One side for the kernel: the arrays of its `SegmentSet`, with the positions of its vertices."""
 
     points: FloatArray
     segments: IntArray

@@ -16,7 +16,7 @@ from pliant.core.arrays import frozen
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
 
-_TOUCHING = 1e-9  # below this share of the radius the direction from the centre is noise, and the face's is used
+_TOUCHING = 1e-9  # below this fraction of the radius the direction from the centre is noise, and the face's is used
 _INSIDE = 0.05  # weight that every corner needs for a place to be within its face, not at a vertex or an edge of it
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -35,19 +35,34 @@ class Obstacle(Protocol):
         """Signed distance of `points` (p, 3) m."""
 
 
+class _Primitive:
+    """A shape whose distance one kernel computes, from its `kind` and the numbers that describe it."""
+
+    kind: ClassVar[int]
+
+    @cached_property
+    def _numbers(self) -> FloatArray:
+        """The shape as `shape_distance` takes it."""
+        raise NotImplementedError
+
+    def distance(self, points: FloatArray) -> Distance:
+        """Signed distance of `points` (p, 3) m."""
+        x = frozen(np.ascontiguousarray(points, np.float64))
+        gap, normal, foot = np.empty(len(x)), np.empty(x.shape), np.empty(x.shape)
+        shape_distance(self.kind, self._numbers, x, gap, normal, foot)
+        return Distance(gap, normal, foot)
+
+
 @dataclass(frozen=True, eq=False)
-class Plane:
+class Plane(_Primitive):
     """The half-space behind a plane through `point` (3,) m with the outward `normal` (3,)."""
 
+    kind: ClassVar[int] = PLANE
     point: FloatArray
     normal: FloatArray
 
     def __post_init__(self) -> None:
         _store(self, point=_vector("point", self.point), normal=_direction("normal", self.normal))
-
-    def distance(self, points: FloatArray) -> Distance:
-        """Signed distance of `points` (p, 3) m."""
-        return _measured(PLANE, self._numbers, points)
 
     @cached_property
     def _numbers(self) -> FloatArray:
@@ -55,18 +70,15 @@ class Plane:
 
 
 @dataclass(frozen=True, eq=False)
-class Sphere:
+class Sphere(_Primitive):
     """A ball around `center` (3,) m of `radius` m."""
 
+    kind: ClassVar[int] = ROUND
     center: FloatArray
     radius: float
 
     def __post_init__(self) -> None:
         _store(self, center=_vector("center", self.center), radius=positive("radius", self.radius, unit="m"))
-
-    def distance(self, points: FloatArray) -> Distance:
-        """Signed distance of `points` (p, 3) m."""
-        return _measured(ROUND, self._numbers, points)
 
     @cached_property
     def _numbers(self) -> FloatArray:
@@ -79,19 +91,16 @@ class Sphere:
 
 
 @dataclass(frozen=True, eq=False)
-class Capsule:
+class Capsule(_Primitive):
     """All points within `radius` m of the segment from `start` to `end` (3,) m."""
 
+    kind: ClassVar[int] = ROUND
     start: FloatArray
     end: FloatArray
     radius: float
 
     def __post_init__(self) -> None:
         _store_axis(self, self.start, self.end, self.radius)
-
-    def distance(self, points: FloatArray) -> Distance:
-        """Signed distance of `points` (p, 3) m."""
-        return _measured(ROUND, self._numbers, points)
 
     @cached_property
     def _numbers(self) -> FloatArray:
@@ -104,25 +113,22 @@ class Capsule:
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class Box(_Primitive):
     """A box of `size` (3,) m around `center` (3,) m; the columns of `rotation` (3, 3) are its axes."""
 
+    kind: ClassVar[int] = BOX
     center: FloatArray
     size: FloatArray
     rotation: FloatArray | None = None
 
     def __post_init__(self) -> None:
         rotation = np.eye(3) if self.rotation is None else finite_array("rotation", self.rotation, shape=(3, 3))
-        if not np.allclose(rotation.T @ rotation, np.eye(3), atol=1e-9):
+        if not np.allclose(rotation.T @ rotation, np.eye(3), atol=1e-9):  # rounding of composed rotations
             raise InputError("rotation must be orthogonal: its columns are the axes of the box, of unit length")
         size = _vector("size", self.size)
         if (size <= 0.0).any():
             raise InputError(f"size must be > 0 (in m) along each axis, got {size}")
         _store(self, center=_vector("center", self.center), size=size, rotation=rotation)
-
-    def distance(self, points: FloatArray) -> Distance:
-        """Signed distance of `points` (p, 3) m."""
-        return _measured(BOX, self._numbers, points)
 
     @cached_property
     def _numbers(self) -> FloatArray:
@@ -131,19 +137,16 @@ class Box:
 
 
 @dataclass(frozen=True, eq=False)
-class Cylinder:
+class Cylinder(_Primitive):
     """A solid cylinder of `radius` m with flat ends at `start` and `end` (3,) m."""
 
+    kind: ClassVar[int] = REVOLVED
     start: FloatArray
     end: FloatArray
     radius: float
 
     def __post_init__(self) -> None:
         _store_axis(self, self.start, self.end, self.radius)
-
-    def distance(self, points: FloatArray) -> Distance:
-        """Signed distance of `points` (p, 3) m."""
-        return _measured(REVOLVED, self._numbers, points)
 
     @cached_property
     def _numbers(self) -> FloatArray:
@@ -152,11 +155,12 @@ class Cylinder:
 
 
 @dataclass(frozen=True, eq=False)
-class Pipe:
+class Pipe(_Primitive):
     """The wall of a straight pipe from `start` to `end` (3,) m, open at both: solid from `radius` to
     `radius` + `thickness` m. Points inside touch its inner wall; an infinite wall has no outside.
     """
 
+    kind: ClassVar[int] = REVOLVED
     start: FloatArray
     end: FloatArray
     radius: float
@@ -167,21 +171,9 @@ class Pipe:
         if not self.thickness > 0.0:
             raise InputError(f"thickness must be > 0 (in m), got {self.thickness}")
 
-    def distance(self, points: FloatArray) -> Distance:
-        """Signed distance of `points` (p, 3) m."""
-        return _measured(REVOLVED, self._numbers, points)
-
     @cached_property
     def _numbers(self) -> FloatArray:
         return _revolved(self.start, self.end, self.radius, self.radius + self.thickness)
-
-
-def _measured(kind: int, numbers: FloatArray, points: FloatArray) -> Distance:
-    """Distance of a shape of `kind` with its `numbers`, as `shape_distance` takes them."""
-    places = frozen(np.ascontiguousarray(points, np.float64))
-    gap, normal, foot = np.empty(len(places)), np.empty(places.shape), np.empty(places.shape)
-    shape_distance(kind, numbers, places, gap, normal, foot)
-    return Distance(gap, normal, foot)
 
 
 def _round(start: FloatArray, end: FloatArray, radius: float, outward: FloatArray) -> FloatArray:

@@ -105,10 +105,10 @@ class Beam(SlenderBody):
                 raise InputError(f"up of {self.name!r} must not be zero: it is a direction")
             return _upright(along, up / np.linalg.norm(up))
         frames = finite_array(f"frames of {self.name!r}", self.frames, shape=(len(along), 3, 3))
-        if not np.allclose(frames.transpose(0, 2, 1) @ frames, np.eye(3), atol=1e-6):
+        if not np.allclose(frames.transpose(0, 2, 1) @ frames, np.eye(3), atol=1e-6):  # six digits typed in
             raise InputError(f"frames of {self.name!r} must be rotations: columns of unit length, at right angles")
         off = np.linalg.norm(frames[:, :, 0] - along, axis=1)
-        if (off > 1e-6).any():
+        if (off > 1e-6).any():  # six digits typed in
             worst = int(np.argmax(off))
             raise InputError(f"the first column of frame {worst} of {self.name!r} must point along piece {worst}")
         return frames
@@ -138,7 +138,7 @@ class Beam(SlenderBody):
 
 def _upright(along: FloatArray, up: FloatArray) -> FloatArray:
     """Frames (m, 3, 3) with first columns `along` (m, 3) and third columns as near to `up` as these allow."""
-    aligned = np.abs(along @ up) > 1.0 - 1e-6
+    aligned = np.abs(along @ up) > 1.0 - 1e-6  # within 1.4 mrad: `up` then gives no direction
     other = np.eye(3)[0] if abs(up[0]) < 0.9 else np.eye(3)[1]
     wanted = np.where(aligned[:, None], other, up)
     height = wanted - np.einsum("mi,mi->m", wanted, along)[:, None] * along

@@ -140,7 +140,7 @@ def remaining_motion(q, dx, target, constrained, fraction, out):
             if constrained[i, 0, c]:
                 total = target[i, 0, c] - q[i, 0, c]
                 part = fraction * total - dx[i, 0, c]
-                if abs(part) > 1e-15 * (abs(total) + abs(target[i, 0, c])):
+                if abs(part) > 1e-15 * (abs(total) + abs(target[i, 0, c])):  # rounding is no motion
                     out[i, 0, c] = part
                     ahead = True
         if constrained[i, 1, 0]:
@@ -154,7 +154,7 @@ def remaining_motion(q, dx, target, constrained, fraction, out):
                 turn[c] *= fraction
                 back[c] = -dx[i, 1, c]
             compose(back, turn, turn)
-            if abs(turn[0]) + abs(turn[1]) + abs(turn[2]) > 1e-13:
+            if abs(turn[0]) + abs(turn[1]) + abs(turn[2]) > 1e-13:  # rounding of the logarithm
                 out[i, 1, 0], out[i, 1, 1], out[i, 1, 2] = turn[0], turn[1], turn[2]
                 ahead = True
     return ahead

@@ -97,7 +97,10 @@ class RodModel(Model):
     @cached_property
     def free_block(self) -> Any:
         """What selects the rows and columns of the unknowns that may move in a matrix over the active ones."""
-        return np.ix_(self.free_active, self.free_active)
+        free = self.free_active
+        if len(free) and free[-1] - free[0] == len(free) - 1:  # all after a clamped base: a view instead of a copy
+            return slice(free[0], free[-1] + 1), slice(free[0], free[-1] + 1)
+        return np.ix_(free, free)
 
     @cached_property
     def constrained_active(self) -> IndexArray:

@@ -88,7 +88,7 @@ def _refined(start, a, u, low, t, high, point, c, T, R, x):  # type: ignore[no-u
         following = t - value / curve if curve > 0.0 else 0.5 * (low + high)
         if not low <= following <= high:
             following = 0.5 * (low + high)
-        if abs(following - t) < 1e-15:
+        if abs(following - t) < 1e-15:  # of a section: rounding
             break
         t = following
     return t

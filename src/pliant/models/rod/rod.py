@@ -129,7 +129,7 @@ class Rod(SlenderBody):
                 f"length of {self.name!r} must be one number or {self.sections}, one for each section, got shape "
                 f"{given.shape}"
             )
-        short = np.flatnonzero(given <= 1e-9 * given.max())
+        short = np.flatnonzero(given <= 1e-9 * given.max())  # zero but for rounding
         if len(short):
             raise InputError(
                 f"section {short[0]} of {self.name!r} has the length {given[short[0]]:g} m; it must be > 0: leave the "

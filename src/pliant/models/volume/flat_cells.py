@@ -91,7 +91,7 @@ def _distances(origins: FloatArray, directions: FloatArray, corners: FloatArray)
             (s >= -tolerance)
             & (t >= -tolerance)
             & (sum_of_both <= 1.0 + tolerance)
-            & (distance > 1e-6 * np.abs(u).max())
+            & (distance > 1e-6 * np.abs(u).max())  # not the facet that the ray starts from
         )
         if hit.any():
             found[k] = distance[hit].min()

@@ -4,6 +4,7 @@ Main path: `solve` classifies rows (`laws`), eliminates equalities (`elimination
 remain (`blocks`): `principal_pivoting` without friction, `friction_iteration` with it (`gauss_seidel` over
 `single_contact`, then `newton`); `fractions` around it where bounds depend on forces. `fallback`: what is tried where
 these stall. `certificate`: the proof that no forces satisfy the rows. `lcp` and `friction` take arrays of their own.
+`loading` reads kernels from the disk ahead of the first contact.
 """
 
 from pliant.solvers.contact.certificate import ConflictingRowsError

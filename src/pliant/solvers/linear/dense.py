@@ -99,10 +99,10 @@ def _cholesky(matrix: FloatArray) -> FloatArray:
     if matrix.size == 0:
         return matrix
     lower, info = linalg.lapack.dpotrf(matrix, lower=1)
-    pivots = np.diagonal(lower)[: info - 1 if info > 0 else None]
-    small = np.flatnonzero(~(pivots**2 > _TOLERANCE * np.abs(np.diagonal(matrix)[: len(pivots)])))
-    row = int(small[0]) if len(small) else int(info) - 1
-    if row >= 0:
+    pivots = lower.diagonal()[: info - 1 if info > 0 else None]
+    sound = pivots**2 > _TOLERANCE * np.abs(matrix.diagonal()[: len(pivots)])
+    if info or not sound.all():
+        row = int(info) - 1 if sound.all() else int(np.argmin(sound))
         raise SingularError(
             f"the dense matrix of {len(matrix)} unknowns is not positive definite at unknown {row}: "
             "constrain it, give it mass or damping, or pass symmetric=False if the system is meant to be indefinite",

@@ -322,6 +322,7 @@ class Descent:
             with self.timers.stage("curve"):
                 moved = self.shapes.curved(s * step.dx)
             new = self._at(point.dx + moved)
+            # Armijo's constant, the usual one
             if new is not None and self._merit(new, step, point) <= start + 1e-4 * s * slope:
                 self._take(point, step, s, [None] * len(self.expected))
                 self.shapes.place(new.dx)

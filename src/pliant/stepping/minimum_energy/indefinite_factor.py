@@ -62,7 +62,7 @@ class IndefiniteFactor:
             self._X = self.factor.solve(unit).reshape(unit.shape)
             G = np.eye(len(rows)) / tau - self._X[rows]
             size, frame = np.linalg.eigh(0.5 * (G + G.T))
-            if np.abs(size).min() < 1e-14 / tau:
+            if np.abs(size).min() < 1e-14 / tau:  # rounding of 1/τ
                 raise SingularError("the matrix has a direction without stiffness", row=int(rows[0]))
             self._inner = (frame / size) @ frame.T
             self.negative = int(np.count_nonzero(size < 0.0))

@@ -122,6 +122,7 @@ class TangentMetric:
         operator = LinearOperator((len(root), len(root)), matvec=response, dtype=float)
         start = np.random.default_rng(0).normal(size=len(root))
         try:
+            # directions of descent need no more digits
             mu, u = eigsh(operator, k=self.unstable, which="SA", v0=start, ncv=2 * self.unstable + 24, tol=1e-3)
         except ArpackNoConvergence as error:
             raise SingularError(f"{self.unstable} directions of negative curvature were not found") from error

@@ -64,7 +64,7 @@ def point_stresses(q, dx, ptr, nodes, G, weight, part, material, laws, table, st
             continue
         deformation_gradient(dx, nodes, G, ptr[p], ptr[p + 1], D)
         lane_response(laws[m], part[p], table[m], 0, Fs, eigen, lane, F, U, s, V, P, T)
-        if min(abs(s[0]), abs(s[1]), abs(s[2])) < 1e-6:
+        if min(abs(s[0]), abs(s[1]), abs(s[2])) < 1e-6:  # flat element: its stress is not defined
             continue
         for i in range(3):
             for j in range(3):

@@ -1,0 +1,231 @@
+"""Geometric stiffness −λ ∂²δ/∂q² of contacts: the normal turns and the foot moves as the bodies do.
+
+The gap of a point above the plane of a triangle, and that of two lines, has the second variation
+
+    δ²g = 2 δn·δu − g |δn|²          δu = δx_a − δx_b at the feet
+
+where the normal n turns with the triangle or the two edges, n·e = 0 for each edge e: δn = −Σ e* (n·δe) with the dual
+basis e* of the edges. The gap of a material point above a curved solid has δ²g = δu·C δu with its curvature C; a face
+meets a sphere at such a point. A rigid body adds
+the change of the moment of a force F at the lever arm r, K = (F·r) I − (F rᵀ + r Fᵀ)/2.
+
+The blocks couple two bodies that touch. They are therefore no part of the matrices that are factorized body by body;
+`stepping.refinement` takes them in with its products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from pliant.collision import Capsule, ContactKind, ContactSet, Cylinder, Sphere, side_rows
+from pliant.collision.solids.obstacles import Pipe
+from pliant.collision.surface import EDGE_LIMIT
+from pliant.constraints.contact import ContactMemory, ContactPair
+from pliant.constraints.rows import RowView
+from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.models.rigid import RigidModel
+
+_FACET = 1.0 - 1e-8
+"""A contact whose normal is that of its facet to within this product is one with its plane: 0.01 degrees."""
+_PROBE = 1e-5
+"""Distance over which the curvature of a solid is measured, as a fraction of its radius."""
+
+
+class ContactCurvature(NamedTuple):
+    """c contacts that push: maps of the motion of each body to δu and δn of the contacts, (3c, unknowns), their forces
+    `lam` (c,) N, gaps (c,) m and curvatures C (c, 3, 3) 1/m, and the rotational stiffness (3, 3) N·m of rigid
+    bodies by index. `constrained` DoFs of each body feel nothing.
+    """
+
+    motion: list[sparse.csr_matrix]
+    turning: list[sparse.csr_matrix]
+    lam: FloatArray
+    gap: FloatArray
+    curvature: FloatArray
+    levers: dict[int, FloatArray]
+    constrained: tuple[BoolArray, ...]
+
+    def products(self, dx: Sequence[FloatArray]) -> list[FloatArray]:
+        """The forces that the displacements dx of each body cause, of the shape of its dx, N (and N·m)."""
+        u, n = (
+            sum(H @ x.ravel() for H, x in zip(maps, dx, strict=True)).reshape(-1, 3)
+            for maps in (self.motion, self.turning)
+        )
+        lam = self.lam[:, None]
+        on_u = (-lam * (n + np.einsum("mij,mj->mi", self.curvature, u))).ravel()
+        on_n = (-lam * (u - self.gap[:, None] * n)).ravel()
+        made = [
+            (U.T @ on_u + N.T @ on_n).reshape(x.shape) for U, N, x in zip(self.motion, self.turning, dx, strict=True)
+        ]
+        for index, K in self.levers.items():
+            made[index].ravel()[3:6] += K @ dx[index].ravel()[3:6]
+        return [np.where(fixed, 0.0, force) for fixed, force in zip(self.constrained, made, strict=True)]
+
+
+def curvature_of(
+    pairs: Sequence[tuple[ContactPair, ContactMemory, FloatArray]], view: RowView, models: Sequence[Any]
+) -> ContactCurvature | None:
+    """The geometric stiffness of the contacts of pairs with their λ (rows,) N; None where none pushes."""
+    parts = []
+    for pair, memory, lam in pairs:
+        contacts = memory.contacts
+        normal = lam.reshape(contacts.count, -1)[:, 0]
+        pushes = np.flatnonzero(normal > 0.0)
+        if len(pushes):
+            parts.append(
+                _of_pair(pair, view, contacts.selected(pushes), normal[pushes], memory.forces(lam)[pushes], models)
+            )
+    if not parts:
+        return None
+    levers: dict[int, FloatArray] = {}
+    for part in parts:
+        for index, K in part.levers.items():
+            levers[index] = levers.get(index, np.zeros((3, 3))) + K
+    indices = range(len(view.sizes))
+    return ContactCurvature(
+        [sparse.vstack([part.motion[k] for part in parts], format="csr") for k in indices],
+        [sparse.vstack([part.turning[k] for part in parts], format="csr") for k in indices],
+        np.concatenate([part.lam for part in parts]),
+        np.concatenate([part.gap for part in parts]),
+        np.concatenate([part.curvature for part in parts]),
+        levers,
+        tuple(model.constrained for model in models),
+    )
+
+
+def _of_pair(
+    pair: ContactPair, view: RowView, c: ContactSet, lam: FloatArray, forces: FloatArray, models: Sequence[Any]
+) -> ContactCurvature:
+    """The curvature of contacts `c` of a pair that push with `lam` (c,), with friction by `forces` (c, 3) on side a."""
+    count, a, b = c.count, pair.a, pair.b
+    motion, turning = view.blank(3 * count), view.blank(3 * count)
+    eye = np.broadcast_to(np.eye(3), (count, 3, 3))
+    sphere = isinstance(b.solid, Sphere) and b.surface is None
+    for index, block in _motion_blocks(pair, view, c, eye, sphere=sphere):
+        motion[index] = motion[index] + block
+    curvature = np.zeros((count, 3, 3))
+    sides = [(a, c.nodes_a)] if not c.point_count_b else [(a, c.nodes_a), (b, c.nodes_b)]
+    blocks = _turning_blocks(pair, view, c)
+    for (side, nodes), values in zip(sides, blocks, strict=False):
+        if side.index is not None and values.any():
+            points = c.point_count_a if side is a else c.point_count_b
+            rows = side.pull_back(view, _over_points(nodes, values, points))
+            turning[side.index] = turning[side.index] + rows
+    if b.surface is None and isinstance(b.solid, Sphere | Cylinder | Pipe | Capsule) and (b.index is None or sphere):
+        smooth = c.kind == ContactKind.VERTEX_OBSTACLE
+        if isinstance(b.solid, Sphere | Capsule):
+            smooth |= c.kind == ContactKind.FACE_VERTEX
+        curvature[smooth] = _curvature_of_solid(pair, view, c.point_a[smooth])
+    levers: dict[int, FloatArray] = {}
+    for side, sign in ((a, 1.0), (b, -1.0)):
+        if side.index is not None and isinstance(models[side.index], RigidModel) and not (sphere and side is b):
+            arm = (c.point_a if side is a else c.point_b) - side.q(view)[0]
+            F = sign * forces
+            product = np.einsum("mi,mj->ij", F, arm)
+            levers[side.index] = np.trace(product) * np.eye(3) - 0.5 * (product + product.T)
+    return ContactCurvature(motion, turning, lam, c.gap, curvature, levers, ())
+
+
+def _motion_blocks(pair: ContactPair, view: RowView, c: ContactSet, eye: FloatArray, *, sphere: bool) -> Any:
+    """Model index and rows of δu of either side."""
+    a, b = pair.a, pair.b
+    if a.index is not None:
+        if a.radius:
+            yield a.index, a.pull_at(view, c.point_a, eye, c.nodes_a[:, 0])
+        else:
+            yield a.index, a.pull_back(view, side_rows(c.nodes_a, c.weights_a, eye, c.point_count_a))
+    if b.index is None:
+        return
+    if c.point_count_b:
+        yield b.index, b.pull_back(view, side_rows(c.nodes_b, c.weights_b, eye, c.point_count_b, sign=-1.0))
+    else:
+        feet = np.broadcast_to(b.q(view)[0], c.point_b.shape) if sphere else c.point_b
+        yield b.index, b.pull_at(view, feet, -eye)
+
+
+def _turning_blocks(pair: ContactPair, view: RowView, c: ContactSet) -> tuple[FloatArray, FloatArray]:
+    """Derivatives (c, 3, 3, 3) of the normals by the points of side a and of side b: contact, node, component of n and
+    of the point.
+    """
+    a, b = pair.a, pair.b
+    on_a, on_b = np.zeros((c.count, 3, 3, 3)), np.zeros((c.count, 3, 3, 3))
+    if a.radius or a.surface is None:
+        return on_a, on_b
+    x = a.map.points(a.q(view))
+    y = x if a is b else b.map.points(b.q(view)) if c.point_count_b else None
+    edges = None
+    if y is None and b.facets is not None:
+        facets = b.facets_at(view)
+        edges = facets.points[facets.surface.edges]
+    for m in range(c.count):
+        kind, n = c.kind[m], c.normal[m]
+        if kind == ContactKind.VERTEX_FACE and y is not None:
+            on_b[m] = _turn_of_face(y[c.nodes_b[m]], n)
+        elif kind == ContactKind.FACE_VERTEX and not isinstance(b.solid, Sphere | Capsule):
+            on_a[m] = _turn_of_face(x[c.nodes_a[m]], n)
+        elif kind == ContactKind.EDGE_EDGE:
+            if y is not None:
+                start, end = y[c.nodes_b[m, :2]]
+            elif edges is not None:
+                start, end = edges[c.key[m] % EDGE_LIMIT]
+            else:
+                continue
+            u = x[c.nodes_a[m, 1]] - x[c.nodes_a[m, 0]]
+            dual = _dual(u, end - start, n)
+            if dual is not None:
+                on_a[m, 0], on_a[m, 1] = np.outer(dual[0], n), -np.outer(dual[0], n)
+                if y is not None:
+                    on_b[m, 0], on_b[m, 1] = np.outer(dual[1], n), -np.outer(dual[1], n)
+    return on_a, on_b
+
+
+def _turn_of_face(corners: FloatArray, n: FloatArray) -> FloatArray:
+    """−c_k nᵀ of each corner, with c_k the gradient of its weight; zero where n is not the normal of the triangle."""
+    u, v = corners[1] - corners[0], corners[2] - corners[0]
+    across = np.cross(u, v)
+    size = float(np.linalg.norm(across))
+    if not size or abs(float(across @ n)) < _FACET * size:
+        return np.zeros((3, 3, 3))
+    unit = across / size
+    second, third = np.cross(v, unit) / size, np.cross(unit, u) / size
+    gradients = np.array([-second - third, second, third])
+    made: FloatArray = -np.einsum("ki,j->kij", gradients, n)
+    return made
+
+
+def _dual(u: FloatArray, v: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """The dual basis of u and v in their plane; None where they are nearly parallel, or n is not across them."""
+    across = np.cross(u, v)
+    squared = float(across @ across)
+    if squared < 1e-4 * float(u @ u) * float(v @ v) or abs(float(across @ n)) < _FACET * np.sqrt(squared):
+        return None
+    return np.cross(v, across) / squared, np.cross(across, u) / squared
+
+
+def _over_points(nodes: IntArray, values: FloatArray, point_count: int) -> sparse.csr_matrix:
+    """Rows (3c, 3p) over points from blocks (c, k, 3, 3) of the nodes (c, k) that are not −1."""
+    m, k = np.nonzero(nodes >= 0)
+    row = (3 * m[:, None, None] + np.arange(3)[:, None]) + np.zeros((1, 1, 3), np.int64)
+    column = (3 * nodes[m, k].astype(np.int64)[:, None, None] + np.arange(3)) + np.zeros((1, 3, 1), np.int64)
+    return sparse.csr_matrix(
+        (values[m, k].ravel(), (row.ravel(), column.ravel())), shape=(3 * len(nodes), 3 * point_count)
+    )
+
+
+def _curvature_of_solid(pair: ContactPair, view: RowView, points: FloatArray) -> FloatArray:
+    """∂n/∂x (k, 3, 3), 1/m, of a solid at `points` (k, 3) m outside it or on it; zero where it bends sharply."""
+    b = pair.b
+    if not len(points):
+        return np.zeros((0, 3, 3))
+    distance, step = b.world_distance(view), _PROBE * float(b.solid.radius)
+    made: FloatArray = np.empty((len(points), 3, 3))
+    for axis in range(3):
+        shift = step * np.eye(3)[axis]
+        made[:, :, axis] = (distance(points + shift).normal - distance(points - shift).normal) / (2.0 * step)
+    made = 0.5 * (made + made.transpose(0, 2, 1))
+    made[np.abs(made).max(axis=(1, 2)) > 2.0 / float(b.solid.radius)] = 0.0
+    return made
