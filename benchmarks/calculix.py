@@ -35,7 +35,7 @@ SOLE = pl.materials.MooneyRivlin(c1=335e3, c2=0.0, poisson=0.49, density=1070.0,
 ELEMENTS = {"C3D4": "tet4", "C3D10": "tet10"}
 FACE_WITHOUT = np.array([3, 4, 2, 1])
 """Number that CalculiX gives to the face of a tetrahedron that lacks corner 0, 1, 2 or 3."""
-REPEATS = 3
+REPEATS = 3  # runs of which the shortest counts
 
 
 @dataclass

@@ -26,7 +26,7 @@ import numpy as np
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "friction"
 DEBIAN = "/usr/bin/python3"
-TOLERANCE = 1e-8
+TOLERANCE = 1e-8  # residual of pl.solvers.friction that is asked of every solver
 Problem = tuple[np.ndarray, np.ndarray, np.ndarray, int]
 
 

@@ -17,7 +17,7 @@ from pliant.hybrid.equations import Equations
 from pliant.hybrid.initial_state import initial_discrete
 from pliant.hybrid.mode_dynamics import ModeDynamics
 
-UNTIL, TOLERANCE = 10.0, 1e-9
+UNTIL, TOLERANCE = 10.0, 1e-9  # s, and rtol of every integrator
 
 
 def flows(damping):

@@ -45,6 +45,7 @@ from pliant.solvers.inverse.quadratic import EQUAL, FREE, solve_scaled
 
 SIZES = ((3, 3), (3, 10), (3, 50))
 SOLVES = ((2, 16), (4, 21), (5, 47), (8, 76))
+"""Actuators and contacts of the problems whose pieces are timed, and of those that are solved."""
 VARIANTS = ("reduced", "new factor", "touching", "full", "naive")
 
 

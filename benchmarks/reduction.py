@@ -28,6 +28,7 @@ from pliant.world.reduced import reduced
 
 Controls = Callable[[int], Mapping[Any, Any]]
 DT = 0.01
+"""Time step, s."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ def planned(
         "held-out actuations": {
             "tip_error_mm": 1e3 * float(judged.motion_error.max()),
             "tip_motion_mm": 1e3 * float(judged.motion.max()),
-            "share": judged.error,
+            "fraction": judged.error,
             "full_ms": float(np.median(judged.full_ms)),
             "reduced_ms": float(np.median(judged.fast_ms)),
             "speedup": judged.speedup,
@@ -171,7 +172,7 @@ def trunk_inverse() -> dict[str, Any]:
 
     def round_trip(radius: float) -> list[Any]:
         circle = list(pl.paths.circle(center=(0, 0, 0.19), radius=radius, count=60))
-        return [start + share * (circle[0] - start) for share in np.linspace(0.1, 1.0, 10)] + circle
+        return [start + fraction * (circle[0] - start) for fraction in np.linspace(0.1, 1.0, 10)] + circle
 
     def followed(world: pl.World, targets: list[Any]) -> tuple[list[Any], list[Any], float]:
         state, shapes, pulls, seconds = world.initial_state(), [], [], []
@@ -201,7 +202,7 @@ def trunk_inverse() -> dict[str, Any]:
     return {
         "modes": few.size,
         "visited": len(few.points),
-        "way_mm": 1e3 * float(max(np.linalg.norm(target - start) for target in targets)),
+        "motion_mm": 1e3 * float(max(np.linalg.norm(target - start) for target in targets)),
         "full_tip_mm": {"mean": float(by_full.mean()), "max": float(by_full.max())},
         "reduced_tip_mm": {"mean": float(by_reduced.mean()), "max": float(by_reduced.max())},
         "full_ms": full_ms,
@@ -248,7 +249,7 @@ def study(case: Case) -> dict[str, Any]:
         ends, fast = drive(small, *trial)
         all_points, _ = drive(plain, *trial)
         rest = case.tip(case.world.initial_state())
-        way = np.array([np.linalg.norm(case.tip(state) - rest) for state in wanted])
+        motion = np.array([np.linalg.norm(case.tip(state) - rest) for state in wanted])
 
         def off(states: list[pl.State], wanted: list[pl.State] = wanted) -> Any:
             return np.array([np.linalg.norm(case.tip(a) - case.tip(b)) for a, b in zip(states, wanted, strict=True)])
@@ -257,8 +258,8 @@ def study(case: Case) -> dict[str, Any]:
             "tip_error_mm": 1e3 * float(off(ends).max()),
             "tip_error_all_points_mm": 1e3 * float(off(all_points).max()),
             "final_tip_error_mm": 1e3 * float(off(ends)[-1]),
-            "tip_motion_mm": 1e3 * float(way.max()),
-            "share": float(off(ends).max() / way.max()),
+            "tip_motion_mm": 1e3 * float(motion.max()),
+            "fraction": float(off(ends).max() / motion.max()),
             "full_ms": 1e3 * float(np.median(slow)),
             "reduced_ms": 1e3 * float(np.median(fast)),
             "reduced_least_ms": 1e3 * float(fast.min()),
@@ -278,7 +279,7 @@ def line(name: str, report: Mapping[str, Any]) -> None:
             more = "" if every is None else f"; all points {every:.2f} mm"
             print(
                 f"    {trial:<26} off by {found['tip_error_mm']:.2f} mm of {found['tip_motion_mm']:.1f} "
-                f"({found['share']:.1%}{more}), step {found['full_ms']:.2f} → {found['reduced_ms']:.2f} ms, "
+                f"({found['fraction']:.1%}{more}), step {found['full_ms']:.2f} → {found['reduced_ms']:.2f} ms, "
                 f"{found['speedup']:.1f}×"
             )
 
@@ -288,9 +289,9 @@ def inverse_line(report: Mapping[str, Any]) -> None:
     full, few = report["full_tip_mm"], report["reduced_tip_mm"]
     print(
         f"inverse of the trunk ({report['modes']} modes, {report['visited']} points): the tip of the full trunk is off "
-        f"by {few['mean']:.2f} mm, at most {few['max']:.2f} mm ({few['max'] / report['way_mm']:.1%} of its way), under "
-        f"the cables of the reduced inverse; {full['mean']:.2f} and {full['max']:.2f} mm under those of the full one; "
-        f"step {report['full_ms']:.2f} → {report['reduced_ms']:.2f} ms"
+        f"by {few['mean']:.2f} mm, at most {few['max']:.2f} mm ({few['max'] / report['motion_mm']:.1%} of its motion), "
+        f"under the cables of the reduced inverse; {full['mean']:.2f} and {full['max']:.2f} mm under those of the full "
+        f"one; step {report['full_ms']:.2f} → {report['reduced_ms']:.2f} ms"
     )
 
 
@@ -302,13 +303,13 @@ def table(reports: Mapping[str, Mapping[str, Any]]) -> str:
     ]
     for name, report in reports.items():
         trials = [found for found in report.values() if isinstance(found, Mapping)]
-        worst = max(trials, key=lambda found: found["share"])
+        worst = max(trials, key=lambda found: found["fraction"])
         cells = (
             name,
             f"{report['unknowns']} → {report['modes']}",
             f"{report['points']} → {report['visited']}",
             f"{report['tolerance']:g}",
-            f"{worst['share']:.1%} of {worst['tip_motion_mm']:.0f} mm",
+            f"{worst['fraction']:.1%} of {worst['tip_motion_mm']:.0f} mm",
             f"{worst['full_ms']:.2f} → {worst['reduced_ms']:.2f}",
             f"{worst['speedup']:.1f}",
             report["incumbent"] or "–",

@@ -32,8 +32,11 @@ from pliant.world import Scene, State, World
 
 SILICONES: tuple[Silicone, ...] = (materials.ecoflex_00_30, materials.dragon_skin_10, materials.dragon_skin_30)
 LENGTH, BASE_RADIUS, TIP_RADIUS = 0.15, 0.012, 0.004
+"""Shape of a tentacle, m."""
 SPACING, HEIGHT = 0.070, 0.16
+"""Distance of neighbours and height of the holder, m."""
 DURATION, DT = 4.0, 0.01
+"""Simulated time and step, s."""
 STRESS = "von Mises stress (kPa)"
 
 
@@ -46,9 +49,9 @@ class Bench:
     holders: tuple[Support, ...]
 
     def control(self, t: float, state: State) -> Mapping[Any, Any]:
-        """Every holder at its place at time t (s)."""
-        place = Displacement(holder_place(t))
-        return {holder: place for holder in self.holders}
+        """The displacement of every holder at time t (s)."""
+        displacement = Displacement(holder_displacement(t))
+        return {holder: displacement for holder in self.holders}
 
 
 def tentacle() -> Mesh:
@@ -65,7 +68,7 @@ def tentacle() -> Mesh:
 
 
 def build() -> Bench:
-    """The scene: tentacles side by side, each held at its thick end."""
+    """The scene: tentacles side by side, each clamped at its thick end."""
     scene = Scene(gravity=(0, 0, -9.81))
     shape = tentacle()
     bodies, holders = [], []
@@ -76,7 +79,7 @@ def build() -> Bench:
     return Bench(scene.compile(), tuple(bodies), tuple(holders))
 
 
-def holder_place(t: float) -> FloatArray:
+def holder_displacement(t: float) -> FloatArray:
     """Displacement (3,), m, of the holder at time t (s): still, then circles that grow and fade, then still again."""
     start, stop, rate = 0.9, 3.1, 1.15
     phase = np.clip((t - start) / (stop - start), 0.0, 1.0)
@@ -161,5 +164,5 @@ def holder_surface(times: FloatArray) -> SurfaceFrames:
     size = (thickness, SPACING * (len(SILICONES) - 1) + 2.0 * margin, 2.0 * margin)
     corner = np.array([-thickness, -margin, HEIGHT - margin])
     plate = meshes.box(size, (1, 1, 1)).translated(corner)
-    frames = np.array([plate.points + holder_place(t) for t in times])
+    frames = np.array([plate.points + holder_displacement(t) for t in times])
     return SurfaceFrames(plate.surface().triangles.astype(np.int64), frames, color="#8a93a3")

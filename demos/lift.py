@@ -32,12 +32,12 @@ PULL, RISE = 0.016, 0.03
 HOLDING = 1.4
 """An instant at which the cube is held up, s."""
 METRES_PER_NEWTON = 0.06
-"""Length of an arrow."""
+"""Length of an arrow, m/N."""
 BEHIND = 0.02
 """From the side of the cube to the head of an arrow, m: a finger is in between."""
 ARROW, MOUNT = "#1fa37a", "#8a93a3"
 _ARROW_PROFILE = np.array([(0.0, 0.0), (0.0012, 0.0), (0.0012, 0.65), (0.003, 0.65), (0.0, 1.0)])
-"""Radius (m) and place along the arrow, 0 to 1."""
+"""Radius (m) over the position along the arrow, 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ def surfaces(bench: Bench, run: Run) -> Shown:
     shown = shown_run(run, fps=FPS, cables=False, arrows=False)
     lifts = np.array([motion(float(t))[1] for t in shown.times])
     plate = _plate(bench, lifts)
-    arrows = [_arrow(run, bench, number, shown.frames) for number in range(len(bench.robot.fingers))]
+    arrows = [_arrow(run, bench, index, shown.frames) for index in range(len(bench.robot.fingers))]
     return Shown((*shown.surfaces, plate, *arrows), shown.times, shown.frames, 0.0)
 
 
@@ -118,18 +118,18 @@ def _plate(bench: Bench, lifts: FloatArray) -> SurfaceFrames:
     return SurfaceFrames(plate.surface().triangles.astype(np.int64), frames, color=MOUNT)
 
 
-def _arrow(run: Run, bench: Bench, number: int, frames: Any) -> SurfaceFrames:
-    """The force with which finger `number` pushes the cube, its head at the back of the finger; none without force."""
-    cube, finger = bench.robot.cube, bench.robot.fingers[number]
+def _arrow(run: Run, bench: Bench, index: int, frames: Any) -> SurfaceFrames:
+    """The contact force of finger `index` on the cube, as an arrow whose head is at the back of the finger."""
+    cube, finger = bench.robot.cube, bench.robot.fingers[index]
     half = 0.5 * float(np.ptp(cube.shape.points[:, 0])) + BEHIND
     middle = float(finger.body.mesh.bounds[:, 1].mean())
     drawn = []
-    for place, force in zip(run.poses(cube)[frames, 0], run.contact_force(cube, finger.body)[frames], strict=True):
+    for position, force in zip(run.poses(cube)[frames, 0], run.contact_force(cube, finger.body)[frames], strict=True):
         size = float(np.linalg.norm(force))
         along = force / size if size > 0.02 else np.array([1.0, 0.0, 0.0])
         length = METRES_PER_NEWTON * size if size > 0.02 else 0.0
-        head = place + np.array([-np.sign(along[0]) * half, middle, 0.0])
+        head = position + np.array([-np.sign(along[0]) * half, middle, 0.0])
         profile = _ARROW_PROFILE * np.array([1.0 if length else 0.0, length])
         points, triangles = revolve(profile, head - length * along, along)
         drawn.append(points)
-    return SurfaceFrames(triangles, np.stack(drawn), label="contact forces" if number == 0 else "", color=ARROW)
+    return SurfaceFrames(triangles, np.stack(drawn), label="contact forces" if index == 0 else "", color=ARROW)

@@ -1,7 +1,8 @@
 """Draws the two pictures of architecture.md from the code: `python docs/architecture.py` writes them to docs/images.
 
 The rooms are the layers of the import contract in pyproject.toml, each with the first sentence of its docstring. The
-step is the body of `ImplicitEuler.__call__`, each stage with the first sentence of its docstring and its timer.
+step is the body of `ImplicitEuler.__call__` and `solved`, each stage with the first sentence of its docstring and its
+timer.
 """
 
 import ast
@@ -71,11 +72,12 @@ def outside(root: Path) -> list[tuple[str, str]]:
 def stages(root: Path) -> list[Stage]:
     """The calls of one step of `ImplicitEuler` in the order in which they are evaluated."""
     described = _described(root)
-    step = _functions(root / STEPPER)["ImplicitEuler.__call__"]
-    loop = next(node for node in ast.walk(step) if isinstance(node, ast.While))
+    functions = _functions(root / STEPPER)
+    solved = functions["ImplicitEuler.solved"]
+    loop = next(node for node in ast.walk(solved) if isinstance(node, ast.While))
     repeated = set(ast.walk(loop))
     found = []
-    for target, call in _calls(step):
+    for target, call in _in_order(functions):
         function = ast.unparse(call.func)
         if function in described:
             node = described[function]
@@ -83,6 +85,15 @@ def stages(root: Path) -> list[Stage]:
             text, timers = _sentence(ast.get_docstring(node) or ""), tuple(dict.fromkeys(_timers(node, described)))
             found.append(Stage(target, function, arguments, text, timers, call in repeated))
     return found
+
+
+def _in_order(functions: dict[str, ast.FunctionDef]) -> Iterator[tuple[str, ast.Call]]:
+    """The calls of one step, those of `solved` where it is made or repeated."""
+    for target, call in _calls(functions["ImplicitEuler.__call__"]):
+        if ast.unparse(call.func) == "repeated_where_needed":
+            yield from _calls(functions["ImplicitEuler.solved"])
+        else:
+            yield target, call
 
 
 def calls(path: Path, function: str, wanted: list[str]) -> list[str]:
@@ -93,7 +104,7 @@ def calls(path: Path, function: str, wanted: list[str]) -> list[str]:
 
 def loop_condition(root: Path) -> str:
     """What the step repeats its stages on."""
-    step = _functions(root / STEPPER)["ImplicitEuler.__call__"]
+    step = _functions(root / STEPPER)["ImplicitEuler.solved"]
     return "while " + next(ast.unparse(node.test) for node in ast.walk(step) if isinstance(node, ast.While))
 
 

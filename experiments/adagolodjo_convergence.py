@@ -15,10 +15,11 @@ from experiments.adagolodjo_parts import NOTES, channel_points, pulled, with_rod
 from experiments.report import Report
 from pliant.core.types import FloatArray
 
-FINEST = 80
+FINEST = 80  # sections of the reference
 PULL = 0.008
 """Pull of the base, m."""
 COUNTS, FULL_COUNTS = (3, 6, 15), (3, 4, 5, 6, 8, 10, 15, 20, 40)
+"""Sections that are compared with it, by default and with --full."""
 
 
 def bent(sections: int, *, pull: float = PULL) -> tuple[FloatArray, BentRod]:

@@ -18,7 +18,7 @@ from experiments.report import Report
 from pliant.hybrid import Mode, Solution, circle_margin, delta_robot, integrate, soft_touch
 from pliant.hybrid.delta_control import stiffness_bound
 
-FINGER, UNTIL = 3, 16.0
+FINGER, UNTIL = 3, 16.0  # index of the finger's row; s
 
 
 def run(*, full: bool) -> Report:

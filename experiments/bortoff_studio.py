@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.bortoff_subject import HybridSubject, Part, Picture
 from pliant.core.lie import rotation_exp
 from pliant.core.types import FloatArray
 from pliant.hybrid import (
@@ -22,7 +23,6 @@ from pliant.hybrid import (
 from pliant.mesh.lattice import ring_triangles
 from pliant.models.rigid import Obstacle
 from pliant.models.rigid.inertia import box_triangles
-from pliant.viewer.hybrid_subject import HybridSubject, Part, Picture
 from pliant.viewer.inputs import scalar
 from pliant.viewer.palette import TINTS
 from pliant.viewer.shapes import Triangles, ball, revolve

@@ -32,7 +32,7 @@ BEGIN = 0.06
 STRAIGHT, BRANCH, BORE, ANGLE = 0.10, 0.10, 0.006, np.radians(30.0)
 DEPTH = 0.07
 """How far into a branch the tip is led, m."""
-DT = 0.02
+DT = 0.02  # s
 SIDES = {"left": 1.0, "right": -1.0}
 PAPER = {"w_ms": 0.757, "qp_ms": 3.136, "w_qp_ms": 3.893, "contacts": 47, "dofs": 66, "branches_entered": 2}
 

@@ -19,7 +19,7 @@ from pliant.actuators.values import Displacement, Force, Pressure, VolumeRatio
 from pliant.models.rigid import Obstacle
 from pliant.world import Scene, State, World
 
-FRICTION = 0.6
+FRICTION = 0.6  # of silicone on plastic
 Check = Callable[[State], float]
 
 

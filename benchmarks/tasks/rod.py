@@ -30,8 +30,8 @@ from pliant.models.volume import Rayleigh
 from pliant.stepping import ImplicitMidpoint, QuasiStatic
 from pliant.world import Scene, World
 
-DT, GRAVITY = 0.01, 9.81
-ACCURATE_DT = 5e-3
+DT, GRAVITY = 0.01, 9.81  # s, m/s²
+ACCURATE_DT = 5e-3  # s, at which the tip is within the reported error of steps a quarter as long
 ROD: dict[str, Any] = {
     "length": 0.2,
     "section": Circle((4.0 * 0.04**4 / 12.0 / np.pi) ** 0.25),

@@ -33,15 +33,15 @@ def path_length(points):
 def test_the_row_is_the_gradient_of_the_shortening(pull_point):
     """Virtual work: dL = −H·dx, by central differences at a deformed shape; δ = L₀ − L."""
     world, _, _ = cabled(pull_point=pull_point)
-    maker, rng = world.constraints[0], np.random.default_rng(0)
+    constraint, rng = world.constraints[0], np.random.default_rng(0)
     path = PATH if pull_point is None else [pull_point, *PATH]
-    assert maker.rest_length == pytest.approx(path_length(path))
+    assert constraint.rest_length == pytest.approx(path_length(path))
     q = MESH.points + 0.01 * rng.normal(size=MESH.points.shape)
-    rows, _ = maker.rows(view_of(world, q))
-    assert rows.gap[0] == pytest.approx(maker.rest_length - maker.length([q]))
+    rows, _ = constraint.rows(view_of(world, q))
+    assert rows.gap[0] == pytest.approx(constraint.rest_length - constraint.length([q]))
     for _ in range(5):
         d = rng.normal(size=q.shape)
-        change = (maker.length([q + 1e-6 * d]) - maker.length([q - 1e-6 * d])) / 2e-6
+        change = (constraint.length([q + 1e-6 * d]) - constraint.length([q - 1e-6 * d])) / 2e-6
         assert -(rows.H[0] @ d.ravel())[0] == pytest.approx(change, rel=1e-7)
 
 
@@ -60,10 +60,10 @@ def test_the_forces_of_a_cable_balance():
 
 def test_laws_of_the_controls():
     world, _, cable = cabled(min_force=0.2, max_force=5.0)
-    maker = world.constraints[0]
+    constraint = world.constraints[0]
 
     def law(controls):
-        rows, _ = maker.rows(view_of(world, MESH.points, controls))
+        rows, _ = constraint.rows(view_of(world, MESH.points, controls))
         return int(rows.law[0]), rows.lower[0], rows.upper[0], rows.target[0]
 
     assert law({cable: pl.Displacement(0.01)}) == (RowLaw.BOUNDED, 0.2, 5.0, 0.01)
@@ -165,7 +165,7 @@ def test_a_cable_through_several_bodies_and_the_world():
     points = [PATH[0], PATH[2], (0.0, 0.01, 0.0), (0.4, 0.0, 0.1), (0.0, 0.0, 0.01)]
     scene.add(pl.Cable([body, body, ball, None, ball], points, pull_point=(0.0, 0.0, 0.1)))
     world = scene.compile()
-    maker, rng, state = world.constraints[0], np.random.default_rng(0), world.initial_state()
+    constraint, rng, state = world.constraints[0], np.random.default_rng(0), world.initial_state()
     motion = StepBodies.begin(world, state, euler_scheme(0.01), {})
     rows = motion.assembled().rows
     assert rows.gap[0] == pytest.approx(0.0, abs=1e-12)
@@ -173,7 +173,7 @@ def test_a_cable_through_several_bodies_and_the_world():
     ahead, back = [], []
     for sign, lengths in ((1.0, ahead), (-1.0, back)):
         moved = motion.at([sign * 1e-6 * x for x in steps])
-        lengths.append(maker.length([trial.positions() for trial in moved.trials]))
+        lengths.append(constraint.length([trial.positions() for trial in moved.trials]))
     change = (ahead[0] - back[0]) / 2e-6
     assert -sum((h @ x.ravel())[0] for h, x in zip(rows.H, steps, strict=True)) == pytest.approx(change, rel=1e-7)
 

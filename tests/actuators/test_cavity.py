@@ -27,14 +27,14 @@ def view_of(world, q, controls=None):
 def test_the_row_is_the_gradient_of_the_volume(element):
     """H = +∂V/∂q by central differences at a deformed shape; δ = V − V₀."""
     world, body, _ = hollow(element)
-    maker, rng = world.constraints[0], np.random.default_rng(0)
-    assert 0.7 < maker.rest_volume / (4 / 3 * np.pi * 0.01**3) < 1.01
+    constraint, rng = world.constraints[0], np.random.default_rng(0)
+    assert 0.7 < constraint.rest_volume / (4 / 3 * np.pi * 0.01**3) < 1.01
     q = body.mesh.points + 5e-4 * rng.normal(size=body.mesh.points.shape)
-    rows, _ = maker.rows(view_of(world, q))
-    assert rows.gap[0] == pytest.approx(maker.volume(q) - maker.rest_volume)
+    rows, _ = constraint.rows(view_of(world, q))
+    assert rows.gap[0] == pytest.approx(constraint.volume(q) - constraint.rest_volume)
     for _ in range(3):
         d = rng.normal(size=q.shape)
-        change = (maker.volume(q + 1e-8 * d) - maker.volume(q - 1e-8 * d)) / 2e-8
+        change = (constraint.volume(q + 1e-8 * d) - constraint.volume(q - 1e-8 * d)) / 2e-8
         assert (rows.H[0] @ d.ravel())[0] == pytest.approx(change, rel=1e-6)
 
 
@@ -50,8 +50,8 @@ def test_a_uniform_pressure_in_a_closed_chamber_has_no_resultant():
 
 def test_scaling_a_chamber_scales_its_volume_by_the_cube():
     world, body, _ = hollow()
-    maker = world.constraints[0]
-    assert maker.volume(1.5 * body.mesh.points) == pytest.approx(1.5**3 * maker.rest_volume)
+    constraint = world.constraints[0]
+    assert constraint.volume(1.5 * body.mesh.points) == pytest.approx(1.5**3 * constraint.rest_volume)
 
 
 def test_laws_of_the_controls():

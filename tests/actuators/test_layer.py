@@ -25,15 +25,15 @@ def layered(element="tet4", **options):
 @pytest.mark.parametrize("element", ["tet4", "tet10", "hex8"])
 def test_area_gradient_and_second_derivative_agree(element):
     world, body, _ = layered(element)
-    maker, model = world.constraints[0], world.models[0]
+    constraint, model = world.constraints[0], world.models[0]
     rng = np.random.default_rng(0)
     q = body.mesh.points + 1e-3 * rng.normal(size=body.mesh.points.shape)
     d, e = rng.normal(size=q.shape), 1e-7
-    area = [maker.area(q + s * e * d) for s in (-1, 1)]
-    gradients = [maker._area_and_gradient(q + s * e * d)[1] for s in (-1, 0, 1)]
+    area = [constraint.area(q + s * e * d) for s in (-1, 1)]
+    gradients = [constraint._area_and_gradient(q + s * e * d)[1] for s in (-1, 0, 1)]
     assert np.vdot(gradients[1], d) == pytest.approx((area[1] - area[0]) / (2 * e), rel=1e-6)
     system = VolumeSystem(model, np.zeros((model.pattern.block_count, 3, 3)), np.zeros_like(q), None, Workspace())
-    for _, K in maker.stiffness([q], np.array([-1.0]), 1.0):
+    for _, K in constraint.stiffness([q], np.array([-1.0]), 1.0):
         system.add_stiffness(K)
     change = (gradients[2] - gradients[0]) / (2 * e)
     np.testing.assert_allclose(

@@ -1,5 +1,7 @@
 """Beams that touch and are welded: planes, pipes, rigid bodies, volumes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -173,3 +175,42 @@ def test_what_beams_cannot_do_is_said():
     scene.attach(first, points=[(0.1, 0.1, 0.0)], name="far")
     with pytest.raises(pl.InputError, match="'far'"):
         scene.compile()
+
+
+def over_posts(body, *posts, friction=0.3, steps=100, dt=0.01):
+    """`body`, laid over `posts`: the state at rest, the sum of forces and the last info."""
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    scene.add(body)
+    for post in posts:
+        scene.collide(body, scene.add(post), friction=friction)
+    state, info = walked(scene.compile(), steps, dt=dt)
+    return state, sum(info.contact_force(body, post) for post in posts), info
+
+
+def posts_of(kind):
+    """Two posts across x whose tops are at z = 3 mm."""
+    places = (-0.037, 0.063)
+    if kind == "capsule":
+        return [pl.Obstacle.capsule(start=(x, -0.05, 0), end=(x, 0.05, 0), radius=0.003) for x in places]
+    if kind == "box":
+        return [pl.Obstacle.box(center=(x, 0, 0), size=(0.004, 0.1, 0.006)) for x in places]
+    mesh = pl.mesh.box((0.006, 0.02, 0.006), (2, 4, 2))
+    stiff, foot = pl.materials.Corotated(young=1e8, poisson=0.3, density=1e3), pl.regions.plane(axis="z", at=-0.003)
+    moved = [replace(mesh, points=mesh.points + np.array([x - 0.003, -0.01, -0.003])) for x in places]
+    return [pl.Volume(one, stiff, clamp=foot, name=f"post {k}") for k, one in enumerate(moved)]
+
+
+@pytest.mark.parametrize(("body", "kind"), [("beam", "capsule"), ("beam", "box"), ("rod", "capsule"), ("beam", "soft")])
+def test_a_slender_body_of_few_elements_lies_on_narrow_posts(body, kind):
+    """The posts are between its contact points."""
+    options = {**ROD, "young": 1e10, "contact_points": 1}
+    if body == "beam":
+        slender = pl.Beam(line((-0.1, 0, 0.0075), (0.1, 0, 0.0075), 2), **options)
+    else:
+        slender = pl.Rod(0.2, 2, position=(-0.1, 0, 0.0075), base="free", **options)
+    state, force, info = over_posts(slender, *posts_of(kind), steps=60)
+    weight = 9.81 * 1e3 * slender.section.area * 0.2
+    np.testing.assert_allclose(force, [0, 0, weight], atol=2e-3 * weight)
+    np.testing.assert_allclose(state.points(slender)[:, 2], 0.007, atol=2e-5)
+    assert np.abs(state.velocities(slender)[:, 0]).max() < 1e-4
+    assert info.penetration < 1e-6

@@ -273,10 +273,10 @@ def test_rows_of_a_rod_in_one_call_are_those_of_its_map(options):
     moved = motion.at(
         [np.where(model.constrained, 0.0, 1e-4 * rng.normal(size=model.constrained.shape)) for model in world.models]
     )
-    (maker,) = world.stiff_constraints
+    (constraint,) = world.stiff_constraints
     view = moved.view()
-    made, _ = maker.rows(view)
-    expected, _ = ChannelRows.rows(maker, view)
+    made, _ = constraint.rows(view)
+    expected, _ = ChannelRows.rows(constraint, view)
     assert made.count > 2 * (len(POINTS) - 2)
     for name in ("law", "lower", "upper", "target", "key"):
         np.testing.assert_array_equal(getattr(made, name), getattr(expected, name))
@@ -294,15 +294,15 @@ def test_forces_in_the_channel_stiffen_a_rod():
     state = world.initial_state()
     for k in range(5):
         state, _ = pl.ImplicitEuler(0.02)(world, state, {drive: pl.Displacement(2e-4 * (k + 1))})
-    (maker,) = world.stiff_constraints
+    (constraint,) = world.stiff_constraints
     number, model = world.index(rod), world.models[world.index(rod)]
     lam = dict(zip(state.keys, state.lam, strict=True))
-    forces = np.array([lam.get(key, 0.0) for key in maker.stiff_keys])
+    forces = np.array([lam.get(key, 0.0) for key in constraint.stiff_keys])
     assert np.abs(forces).max() > 0.1
-    ((stiffened, added),) = maker.stiffness(state.q, forces, 1.0)
+    ((stiffened, added),) = constraint.stiffness(state.q, forces, 1.0)
     assert stiffened == number
-    arc, slides = maker._project(state.q[number], maker.map.points(state.q[0]))
-    there = maker.curve.at(arc)
+    arc, slides = constraint._project(state.q[number], constraint.map.points(state.q[0]))
+    there = constraint.curve.at(arc)
     frames = there.frames(state.q[number])
     pushes = -np.einsum("kri,ki->kr", frames[:, :, 1:], forces[:-3].reshape(-1, 3)[:, :2])
     pushes[-1] = -frames[-1] @ forces[-3:]
@@ -327,17 +327,17 @@ def test_the_coupling_of_a_channel_is_the_derivative_of_its_forces():
     """
     world, _, _, drive = rodded()
     state, _ = pl.QuasiStatic(tolerance=1e-10)(world, world.initial_state(), {drive: pl.Displacement(0.002)})
-    (maker,) = world.stiff_constraints
-    volume, slender = maker.indices
+    (constraint,) = world.stiff_constraints
+    volume, slender = constraint.indices
     model, rng = world.models[slender], np.random.default_rng(1)
     lam = rng.normal(size=(len(POINTS) + 1, 3)) * [1.0, 1.0, 0.0]
 
     def places(q):
-        arc, slides = maker._project(q[slender], maker.map.points(q[volume]))
-        return maker.curve.at(arc), slides
+        arc, slides = constraint._project(q[slender], constraint.map.points(q[volume]))
+        return constraint.curve.at(arc), slides
 
     there, slides = places(state.q)
-    assert np.abs(maker.map.points(state.q[volume]) - there.points(state.q[slender])).max() < 1e-9
+    assert np.abs(constraint.map.points(state.q[volume]) - there.points(state.q[slender])).max() < 1e-9
     F = np.einsum("kri,ki->kr", there.frames(state.q[slender])[:, :, 1:], lam[:-1, :2]) * slides[:, None]
 
     def forces(q):
@@ -345,7 +345,7 @@ def test_the_coupling_of_a_channel_is_the_derivative_of_its_forces():
         t = there.frames(q[slender])[:, :, 0]
         across = F - t * np.einsum("ki,ki->k", t, F)[:, None]
         on_rod = -there.forces(q[slender], across).ravel()
-        return np.concatenate([maker.map.pull_back_row(q[volume], across).toarray()[0], on_rod[model.free]])
+        return np.concatenate([constraint.map.pull_back_row(q[volume], across).toarray()[0], on_rod[model.free]])
 
     step = [1e-3 * rng.normal(size=state.q[volume].shape), rng.normal(size=model.constrained.shape)]
     step[1] = np.where(model.constrained, 0.0, step[1])
@@ -357,7 +357,7 @@ def test_the_coupling_of_a_channel_is_the_derivative_of_its_forces():
         q[slender][0] += sign * (model.basis @ step[1][0])
         q[slender][4:] += sign * step[1][2:]
         ends.append(forces(q))
-    made = maker.coupling(state.q, lam.ravel(), [m.size for m in world.models])
+    made = constraint.coupling(state.q, lam.ravel(), [m.size for m in world.models])
     pulls = np.linalg.solve(made.compliance, sum(E @ x.ravel() for E, x in zip(made.E, step, strict=True)))
     own = np.zeros(model.size)
     own[model.active] = there.load_stiffness(state.q[slender], -F) @ step[1].ravel()[model.active]

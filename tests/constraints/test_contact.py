@@ -1,4 +1,4 @@
-"""Contact pairs as makers of rows: gaps, gradients, laws, friction rows, memory; and scene.collide's refusals."""
+"""Contact pairs as constraints: gaps, gradients, laws, friction rows, memory; and scene.collide's refusals."""
 
 import dataclasses
 
@@ -84,15 +84,15 @@ def nudged(world, q, kick):
 def test_normal_rows_are_the_gradient_of_the_gaps(case):
     """δ(q + dx) − δ(q) = H dx to second order, with contacts matched by their keys."""
     first, second, place = CASES[case]()
-    world, maker, q = pair_of(first, second, place=place)
-    rows, _ = maker.rows_at(view_of(world, q, dt=0.0))
+    world, constraint, q = pair_of(first, second, place=place)
+    rows, _ = constraint.rows_at(view_of(world, q, dt=0.0))
     assert rows.count > 0
     rng = np.random.default_rng(0)
     eps = 1e-7
     kick = [rng.normal(size=(model.size // 3, 3)) for model in world.models]
     ends = []
     for sign in (1.0, -1.0):
-        other, _ = maker.rows_at(view_of(world, nudged(world, q, [sign * eps * k for k in kick]), dt=0.0))
+        other, _ = constraint.rows_at(view_of(world, nudged(world, q, [sign * eps * k for k in kick]), dt=0.0))
         ends.append(dict(zip(other.key, other.gap, strict=True)))
     slope = sum(h @ k.ravel() for h, k in zip(rows.H, kick, strict=True))
     compared = 0
@@ -107,13 +107,13 @@ def test_normal_rows_are_the_gradient_of_the_gaps(case):
 def test_friction_rows_measure_the_slip_of_the_step(case):
     """With everything moved by one rigid motion nothing slips; with one side moved, the slip is that motion."""
     first, second, place = CASES[case]()
-    world, maker, q = pair_of(first, second, place=place, friction=0.5)
+    world, constraint, q = pair_of(first, second, place=place, friction=0.5)
     shift = np.array([1e-4, -2e-4, 3e-4])
     moved = [np.tile(shift, (model.size // 3, 1)) for model in world.models]
     for model, d in zip(world.models, moved, strict=True):
         if isinstance(model.spec, pl.RigidBody):
             d[1] = 0.0
-    rows, memory = maker.rows_at(view_of(world, q, moved=moved))
+    rows, memory = constraint.rows_at(view_of(world, q, moved=moved))
     assert (rows.law == RowLaw.COULOMB).all()
     assert (rows.mu == 0.5).all()
     count = memory.contacts.count
@@ -131,16 +131,16 @@ def test_friction_rows_measure_the_slip_of_the_step(case):
 def test_a_moving_obstacle_drags():
     """δ of the tangential rows of a body at rest on a conveyor is minus the motion of the belt in the step."""
     belt = pl.Obstacle.plane(motion=lambda t: ((0.3 * t, 0.0, 0.0), (0, 0, 0)))
-    world, maker, q = pair_of(block(), belt, friction=0.5)
-    rows, memory = maker.rows_at(view_of(world, q, dt=0.01, time=0.02))
+    world, constraint, q = pair_of(block(), belt, friction=0.5)
+    rows, memory = constraint.rows_at(view_of(world, q, dt=0.01, time=0.02))
     slip = np.einsum("mk,mki->mi", rows.gap.reshape(-1, 3)[:, 1:], memory.frames[:, 1:])
     np.testing.assert_allclose(slip, np.tile([-0.003, 0, 0], (len(slip), 1)), atol=1e-12)
 
 
 def test_a_turning_obstacle_drags_by_its_lever():
     table = pl.Obstacle.plane(motion=lambda t: ((0.0, 0.0, 0.0), (0.0, 0.0, 2.0 * t)))
-    world, maker, q = pair_of(block(), table, friction=0.5)
-    rows, memory = maker.rows_at(view_of(world, q, dt=1e-4, time=1e-4))
+    world, constraint, q = pair_of(block(), table, friction=0.5)
+    rows, memory = constraint.rows_at(view_of(world, q, dt=1e-4, time=1e-4))
     slip = np.einsum("mk,mki->mi", rows.gap.reshape(-1, 3)[:, 1:], memory.frames[:, 1:])
     expected = -2e-4 * np.cross([0, 0, 1.0], memory.contacts.point_a)
     np.testing.assert_allclose(slip, expected, atol=1e-8)
@@ -148,16 +148,16 @@ def test_a_turning_obstacle_drags_by_its_lever():
 
 def test_penetration_is_undone_at_a_bounded_speed():
     """In dynamics a gap is never below −speed × dt; in statics it is the gap itself."""
-    world, maker, q = pair_of(block(), pl.Obstacle.plane(), place=(0, 0, -0.005))
-    dynamic, _ = maker.rows_at(view_of(world, q, dt=0.01))
-    static, _ = maker.rows_at(view_of(world, q, dt=0.0))
+    world, constraint, q = pair_of(block(), pl.Obstacle.plane(), place=(0, 0, -0.005))
+    dynamic, _ = constraint.rows_at(view_of(world, q, dt=0.01))
+    static, _ = constraint.rows_at(view_of(world, q, dt=0.0))
     assert dynamic.gap.min() == pytest.approx(-RECOVERY_SPEED * 0.01)
     assert static.gap.min() == pytest.approx(-0.005)
 
 
 def test_without_friction_rows_are_signorini():
-    world, maker, q = pair_of(block(), pl.Obstacle.plane())
-    rows, memory = maker.rows_at(view_of(world, q))
+    world, constraint, q = pair_of(block(), pl.Obstacle.plane())
+    rows, memory = constraint.rows_at(view_of(world, q))
     assert (rows.law == RowLaw.SIGNORINI).all()
     assert rows.count == memory.contacts.count == 9
     assert (rows.key >= 0).all()
@@ -165,16 +165,16 @@ def test_without_friction_rows_are_signorini():
 
 
 def test_keys_and_frames_last_from_step_to_step():
-    world, maker, q = pair_of(block(), pl.Obstacle.plane(), friction=0.5)
-    rows, memory = maker.rows_at(view_of(world, q))
-    later, again = maker.rows_at(view_of(world, [q[0] + (1e-3, 2e-3, 1e-4)], memory=memory))
+    world, constraint, q = pair_of(block(), pl.Obstacle.plane(), friction=0.5)
+    rows, memory = constraint.rows_at(view_of(world, q))
+    later, again = constraint.rows_at(view_of(world, [q[0] + (1e-3, 2e-3, 1e-4)], memory=memory))
     np.testing.assert_array_equal(rows.key, later.key)
     np.testing.assert_allclose(again.frames, memory.frames, atol=1e-12)
 
 
 def test_contact_forces_in_world_axes():
-    world, maker, q = pair_of(block(), pl.Obstacle.plane(), friction=0.5)
-    _, memory = maker.rows_at(view_of(world, q))
+    world, constraint, q = pair_of(block(), pl.Obstacle.plane(), friction=0.5)
+    _, memory = constraint.rows_at(view_of(world, q))
     lam = np.random.default_rng(0).uniform(size=3 * memory.contacts.count)
     forces = memory.forces(lam)
     np.testing.assert_allclose(forces[:, 2], lam[::3], atol=1e-12)
@@ -182,8 +182,8 @@ def test_contact_forces_in_world_axes():
 
 
 def test_bodies_far_apart_make_no_rows():
-    world, maker, q = pair_of(block(), pl.Obstacle.plane(), place=(0, 0, 1.0), friction=0.3)
-    rows, _ = maker.rows_at(view_of(world, q))
+    world, constraint, q = pair_of(block(), pl.Obstacle.plane(), place=(0, 0, 1.0), friction=0.3)
+    rows, _ = constraint.rows_at(view_of(world, q))
     assert rows.count == 0
     state, info = pl.ImplicitEuler(dt=0.01)(world, world.initial_state())
     assert info.contact_force(*world_pair(world)).tolist() == [0, 0, 0]
@@ -191,14 +191,14 @@ def test_bodies_far_apart_make_no_rows():
 
 
 def world_pair(world):
-    maker = world.constraints[0]
-    return maker.a.handle, maker.b.handle
+    constraint = world.constraints[0]
+    return constraint.a.handle, constraint.b.handle
 
 
 def test_more_contacts_than_the_capacity():
-    world, maker, q = pair_of(block(), pl.Obstacle.plane(), capacity=4)
+    world, constraint, q = pair_of(block(), pl.Obstacle.plane(), capacity=4)
     with pytest.raises(CapacityError, match="9 contacts found, but the capacity is 4"):
-        maker.rows_at(view_of(world, q))
+        constraint.rows_at(view_of(world, q))
 
 
 @pytest.mark.parametrize(
@@ -286,8 +286,8 @@ def test_a_run_warns_once_of_each_pair():
 
 def test_excluded_regions_do_not_touch():
     exclude = pl.regions.box((-1, -1, -1), (0.001, 1, 1))
-    world, maker, q = pair_of(block(), pl.Obstacle.plane(), exclude=exclude)
-    rows, memory = maker.rows_at(view_of(world, q))
+    world, constraint, q = pair_of(block(), pl.Obstacle.plane(), exclude=exclude)
+    rows, memory = constraint.rows_at(view_of(world, q))
     assert 0 < rows.count < 9
     assert (memory.contacts.point_a[:, 0] > 0.001).all()
 

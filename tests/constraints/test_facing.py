@@ -74,24 +74,24 @@ def test_the_gradient_is_that_of_the_gap(kind):
     ]
     steps = [1e-6 * rng.normal(size=trial.dx.shape) for trial in trials]
     q = [trial.positions() for trial in trials]
-    for maker in world.constraints:
-        rows, memory = maker.rows_at(view_of(world, q))
+    for constraint in world.constraints:
+        rows, memory = constraint.rows_at(view_of(world, q))
         assert memory.contacts.count > 20
         gaps = []
         for sign in (1.0, -1.0):
             for trial, step in zip(trials, steps, strict=True):
                 trial.dx = sign * step
             moved = view_of(world, [trial.positions() for trial in trials])
-            seen = maker.gaps(moved)
+            seen = constraint.gaps(moved)
             gaps.append(seen.gap[memory.contacts.nodes_a[:, 0]])
-        width = maker.width
+        width = constraint.width
         change = sum(h @ step.ravel() for h, step in zip(rows.H, steps, strict=True))[::width]
         assert np.allclose((gaps[0] - gaps[1]) / 2.0, change, atol=1e-4 * np.abs(change).max())
         assert np.allclose(rows.gap[::width], memory.contacts.gap)
 
 
 def test_a_block_rests_on_points_with_its_weight():
-    world, facing, maker = stack(friction=0.5, young=1e6)
+    world, facing, constraint = stack(friction=0.5, young=1e6)
     infos = []
     run = pl.simulate(world, pl.ImplicitEuler(0.02), until=1.0, callback=lambda state, info: infos.append(info))
     contacts = infos[-1].contacts(facing)
@@ -99,7 +99,7 @@ def test_a_block_rests_on_points_with_its_weight():
     assert np.allclose(contacts.forces.sum(axis=0), (0, 0, weight), atol=1e-3 * weight)
     assert np.allclose(run.contact_force(facing)[-1], infos[-1].contact_force(facing.body, facing.other))
     assert contacts.forces[:, 2].min() > -1e-12
-    seen = maker.gaps(view_of(world, [positions[-1] for positions in run.positions]))
+    seen = constraint.gaps(view_of(world, [positions[-1] for positions in run.positions]))
     assert abs(seen.gap.min()) < 1e-7
 
 
@@ -115,52 +115,52 @@ def test_friction_holds_a_block_on_a_slope_and_lets_it_go():
 
 
 def test_a_penetration_is_undone_at_a_bounded_speed_in_dynamics_and_at_once_in_statics():
-    world, _, maker = stack()
+    world, _, constraint = stack()
     q = list(world.initial_state().q)
     q[1] = q[1] - (0, 0, 2e-3)
-    dynamic, _ = maker.rows_at(view_of(world, q, dt=0.01))
-    static, _ = maker.rows_at(view_of(world, q))
+    dynamic, _ = constraint.rows_at(view_of(world, q, dt=0.01))
+    static, _ = constraint.rows_at(view_of(world, q))
     assert np.allclose(dynamic.gap, -RECOVERY_SPEED * 0.01)
     assert np.allclose(static.gap, -1.9e-3)
 
 
 def test_nothing_is_looked_at_while_nothing_can_be_near(monkeypatch):
-    world, _, maker = stack(gap=5e-3)
+    world, _, constraint = stack(gap=5e-3)
     q = list(world.initial_state().q)
-    rows, memory = maker.rows_at(view_of(world, q))
+    rows, memory = constraint.rows_at(view_of(world, q))
     assert rows.count == 0
     assert memory.least == pytest.approx([5e-3])
     looked = []
-    monkeypatch.setattr(type(maker), "look", lambda *given: looked.append(1) or pytest.fail("looked"))
+    monkeypatch.setattr(type(constraint), "look", lambda *given: looked.append(1) or pytest.fail("looked"))
     near = list(q)
     near[1] = q[1] - (0, 0, 3.9e-3)
-    rows, kept = maker.rows_at(view_of(world, near, memory=memory))
+    rows, kept = constraint.rows_at(view_of(world, near, memory=memory))
     assert rows.count == 0
     assert kept.least == memory.least
     monkeypatch.undo()
     near[1] = q[1] - (0, 0, 4.1e-3)
-    assert maker.rows_at(view_of(world, near, memory=memory))[0].count == len(POINTS)
+    assert constraint.rows_at(view_of(world, near, memory=memory))[0].count == len(POINTS)
 
 
 def test_a_memory_of_another_facing_is_refused():
-    world, _, maker = stack(gap=5e-3)
+    world, _, constraint = stack(gap=5e-3)
     q = list(world.initial_state().q)
-    _, memory = maker.rows_at(view_of(world, q))
+    _, memory = constraint.rows_at(view_of(world, q))
     for wrong in ({"least": memory.least[:0]}, {"reference_a": memory.reference_a[:-1]}):
         with pytest.raises(InputError, match="of another facing"):
-            maker.rows_at(view_of(world, q, memory=replace(memory, **wrong)))
+            constraint.rows_at(view_of(world, q, memory=replace(memory, **wrong)))
 
 
 def test_what_came_from_beyond_the_margin_is_reported():
-    world, _, maker = stack(gap=5e-3)
+    world, _, constraint = stack(gap=5e-3)
     start = list(world.initial_state().q)
-    _, memory = maker.rows_at(view_of(world, start))
+    _, memory = constraint.rows_at(view_of(world, start))
     deep, near = ([start[0], start[1] - np.array([0, 0, down])] for down in (7e-3, 4e-3))
-    assert maker.outrun(view_of(world, deep), memory) == pytest.approx(2e-3)
-    assert maker.outrun(view_of(world, near), memory) <= 0.0
+    assert constraint.outrun(view_of(world, deep), memory) == pytest.approx(2e-3)
+    assert constraint.outrun(view_of(world, near), memory) <= 0.0
     close = [start[0], start[1] - np.array([0, 0, 4.5e-3])]
-    _, memory = maker.rows_at(view_of(world, close))
-    assert maker.outrun(view_of(world, deep), memory) <= 0.0  # every point had a row
+    _, memory = constraint.rows_at(view_of(world, close))
+    assert constraint.outrun(view_of(world, deep), memory) <= 0.0  # every point had a row
 
 
 def test_world_state_and_run_are_saved_and_found_again(tmp_path):

@@ -50,8 +50,8 @@ def test_no_row_feels_a_rigid_motion_of_both(kind):
 
 def test_rows_are_the_derivatives_of_the_distances():
     world, *_ = bent_pair()
-    maker, q = world.constraints[0], [model.initial()[0] for model in world.models]
-    rows, _ = maker.rows(view_of(world, q))
+    constraint, q = world.constraints[0], [model.initial()[0] for model in world.models]
+    rows, _ = constraint.rows(view_of(world, q))
     across = np.arange(rows.count) % 3 < 2
     rng = np.random.default_rng(0)
     dx = [np.where(m.constrained, 0.0, rng.normal(size=m.constrained.shape)) for m in world.models]
@@ -64,7 +64,7 @@ def test_rows_are_the_derivatives_of_the_distances():
             )
             trial.dx = trial.moved(trial.dx, sign * 1e-6 * d, 1.0)
             moved.append(trial.positions())
-        sides.append(maker.rows(view_of(world, moved))[0].gap)
+        sides.append(constraint.rows(view_of(world, moved))[0].gap)
     slope = (sides[0] - sides[1])[across] / 2e-6
     exact = sum(h @ x.ravel() for h, x in zip(rows.H, dx, strict=True))[across]
     np.testing.assert_allclose(slope, exact, atol=1e-6 * np.abs(exact).max())
@@ -73,14 +73,14 @@ def test_rows_are_the_derivatives_of_the_distances():
 def test_stiffness_is_the_derivative_of_the_forces():
     """−∂(Hᵀλ)/∂q of dead forces: against differences of the pull with the forces and places held."""
     world, *_ = bent_pair()
-    maker, q = world.constraints[0], [model.initial()[0] for model in world.models]
-    lam = np.zeros(len(maker.stiff_keys))
-    used = np.isin(maker.stiff_keys, maker.rows(view_of(world, q))[0].key)
+    constraint, q = world.constraints[0], [model.initial()[0] for model in world.models]
+    lam = np.zeros(len(constraint.stiff_keys))
+    used = np.isin(constraint.stiff_keys, constraint.rows(view_of(world, q))[0].key)
     lam[used] = np.random.default_rng(1).normal(size=used.sum())
-    added = {number: stiffness.K for number, stiffness in maker.stiffness(q, lam, 1.0)}
-    arcs, _ = maker._project(q)
-    there = [curve.at(arc) for curve, arc in zip(maker.curves, arcs, strict=True)]
-    pushes = np.einsum("kri,ki->kr", maker._frames(q, there), lam.reshape(-1, 3)[:, (2, 0, 1)])
+    added = {number: stiffness.K for number, stiffness in constraint.stiffness(q, lam, 1.0)}
+    arcs, _ = constraint._project(q)
+    there = [curve.at(arc) for curve, arc in zip(constraint.curves, arcs, strict=True)]
+    pushes = np.einsum("kri,ki->kr", constraint._frames(q, there), lam.reshape(-1, 3)[:, (2, 0, 1)])
     for number, sign in ((0, 1.0), (1, -1.0)):
         model = world.models[number]
         strain = len(model.active) - 1  # the last bending of the last section

@@ -48,7 +48,7 @@ def test_rows_are_gradients_of_what_is_measured(kind):
     scene, body, ball, cable = bodies()
     effector, target = KINDS[kind](body, ball, cable)
     world = scene.compile()
-    maker = effector.bound(world)
+    constraint = effector.bound(world)
     values = {effector: effector.target(target)}
     motion = StepBodies.begin(world, world.initial_state(), euler_scheme(0.01), values)
     rng = np.random.default_rng(3)
@@ -61,10 +61,10 @@ def test_rows_are_gradients_of_what_is_measured(kind):
         steps = [rng.normal(size=x.shape) for x in motion.dx]
 
     def gap(t):
-        assembly = motion.at([t * x for x in steps]).assembled([maker])
+        assembly = motion.at([t * x for x in steps]).assembled([constraint])
         return assembly.rows.gap[assembly.slices[-1]].copy()
 
-    assembly = motion.at([0.0 * x for x in steps]).assembled([maker])
+    assembly = motion.at([0.0 * x for x in steps]).assembled([constraint])
     place = assembly.slices[-1]
     predicted = sum(h[place] @ x.ravel() for h, x in zip(assembly.rows.H, steps, strict=True))
     np.testing.assert_allclose(predicted, (gap(1e-6) - gap(-1e-6)) / 2e-6, rtol=1e-6, atol=1e-8)

@@ -20,8 +20,8 @@ def test_the_tentacle_is_round_and_tapers():
 
 def test_the_holder_starts_and_ends_at_rest():
     for t in (0.0, 0.9, 3.1, 4.0):
-        np.testing.assert_allclose(bending.holder_place(t), 0.0, atol=1e-12)
-    assert np.linalg.norm(bending.holder_place(2.0)) == pytest.approx(0.03, rel=1e-3)
+        np.testing.assert_allclose(bending.holder_displacement(t), 0.0, atol=1e-12)
+    assert np.linalg.norm(bending.holder_displacement(2.0)) == pytest.approx(0.03, rel=1e-3)
 
 
 def test_the_demo_runs_and_leaves_picture_page_and_run(tmp_path):

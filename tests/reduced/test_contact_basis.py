@@ -31,8 +31,8 @@ def stack(gap=1e-4, points=POINTS, **options):
 
 
 def reduced(world, basis):
-    *others, maker = world.constraints
-    return dataclasses.replace(world, constraints=(*others, basis.reduced(maker)))
+    *others, constraint = world.constraints
+    return dataclasses.replace(world, constraints=(*others, basis.reduced(constraint)))
 
 
 def view_of(world, q, *, dt=0.0, **options):
@@ -47,30 +47,33 @@ def run_of(world, *, until=0.5):
 
 @pytest.mark.parametrize("friction", [0.0, 0.4])
 def test_the_identity_is_the_full_problem(friction):
-    world, _, maker = stack(friction=friction)
-    few = ContactBasis.of(maker, np.eye(maker.count)).reduced(maker)
+    world, _, constraint = stack(friction=friction)
+    few = ContactBasis.of(constraint, np.eye(constraint.count)).reduced(constraint)
     rng = np.random.default_rng(0)
     q = [x + 1e-5 * rng.normal(size=x.shape) for x in world.initial_state().q]
     moved = [1e-4 * rng.normal(size=x.shape) for x in q]
     for dt in (0.0, 0.01):
         view = view_of(world, q, dt=dt, moved=moved)
-        (full, _), (rows, memory) = maker.rows_at(view), few.rows_at(view)
-        assert full.count == len(POINTS) * maker.width
+        (full, _), (rows, memory) = constraint.rows_at(view), few.rows_at(view)
+        assert full.count == len(POINTS) * constraint.width
         for one, other in zip(rows.H, full.H, strict=True):
             assert np.allclose(one.toarray(), other.toarray(), atol=1e-15)
         for name in ("gap", "law", "mu"):
             assert np.allclose(getattr(rows, name), getattr(full, name), atol=1e-15)
         lam = rng.random(rows.count)
-        assert np.allclose(memory.forces(lam), maker.rows_at(view)[1].forces(lam), atol=1e-15)
+        assert np.allclose(memory.forces(lam), constraint.rows_at(view)[1].forces(lam), atol=1e-15)
 
 
 def test_a_combination_of_rows_is_that_of_the_gaps():
-    world, _, maker = stack(friction=0.3)
-    modes = np.random.default_rng(1).random((maker.count, 4))
-    basis = ContactBasis.of(maker, modes)
+    world, _, constraint = stack(friction=0.3)
+    modes = np.random.default_rng(1).random((constraint.count, 4))
+    basis = ContactBasis.of(constraint, modes)
     assert np.allclose(basis.modes.sum(axis=0), 1.0)
     q = list(world.initial_state().q)
-    (full, _), (rows, memory) = maker.rows_at(view_of(world, q)), basis.reduced(maker).rows_at(view_of(world, q))
+    (full, _), (rows, memory) = (
+        constraint.rows_at(view_of(world, q)),
+        basis.reduced(constraint).rows_at(view_of(world, q)),
+    )
     spread = np.kron(basis.modes, np.eye(3))
     for one, other in zip(rows.H, full.H, strict=True):
         assert np.allclose(one.toarray(), spread.T @ other.toarray(), atol=1e-14)
@@ -82,16 +85,16 @@ def test_a_combination_of_rows_is_that_of_the_gaps():
 
 
 def test_a_block_rests_on_four_modes_as_on_all_points():
-    world, facing, maker = stack(friction=0.5)
+    world, facing, constraint = stack(friction=0.5)
     sides = (GRID > 0.02) @ (1, 2)
-    basis = ContactBasis.of(maker, np.equal.outer(sides, np.arange(4)).astype(float))
+    basis = ContactBasis.of(constraint, np.equal.outer(sides, np.arange(4)).astype(float))
     full, _ = run_of(world)
     few, infos = run_of(reduced(world, basis))
     last = infos[-1]
     assert last.assembly.rows.count == 12
     assert np.allclose(few.points("upper")[-1], full.points("upper")[-1], atol=2e-5)
     contacts = last.contacts(facing)
-    assert len(contacts.gaps) == maker.count
+    assert len(contacts.gaps) == constraint.count
     assert np.allclose(few.contact_force(facing)[-1], (0, 0, WEIGHT), atol=2e-3 * WEIGHT)
     assert contacts.forces[:, 2].min() > 0.0
     assert max(abs(contacts.gaps[sides == side].mean()) for side in range(4)) < 1e-7
@@ -100,9 +103,9 @@ def test_a_block_rests_on_four_modes_as_on_all_points():
 
 
 def test_rows_are_left_out_while_all_is_far_and_every_gap_counts_when_it_is_near():
-    world, _, maker = stack(gap=5e-3)
+    world, _, constraint = stack(gap=5e-3)
     halves = np.column_stack([GRID[:, 0] < 0.02, GRID[:, 0] >= 0.02]).astype(float)
-    few = ContactBasis.of(maker, halves).reduced(maker)
+    few = ContactBasis.of(constraint, halves).reduced(constraint)
     q = list(world.initial_state().q)
     rows, memory = few.rows_at(view_of(world, q))
     assert rows.count == 0
@@ -110,8 +113,8 @@ def test_rows_are_left_out_while_all_is_far_and_every_gap_counts_when_it_is_near
     tilted = [q[0], q[1] - np.column_stack([np.zeros((27, 2)), 0.11 * (q[1][:, 0])])]
     rows, memory = few.rows_at(view_of(world, tilted, memory=memory))
     assert rows.count == 1  # the mode of the higher half is all far
-    seen = maker.gaps(view_of(world, tilted)).gap
-    assert (seen[halves[:, 1] > 0] > maker.margin).any()
+    seen = constraint.gaps(view_of(world, tilted)).gap
+    assert (seen[halves[:, 1] > 0] > constraint.margin).any()
     assert rows.gap[0] == pytest.approx(seen[halves[:, 1] > 0].mean())
 
 
@@ -128,8 +131,8 @@ def test_a_contact_that_no_mode_knows_keeps_its_row():
     )  # fmt: skip
     scene.add(facing)
     world = scene.compile()
-    maker = world.constraints[-1]
-    basis = ContactBasis.of(maker, (groups == 0).astype(float)[:, None])
+    constraint = world.constraints[-1]
+    basis = ContactBasis.of(constraint, (groups == 0).astype(float)[:, None])
     few, infos = run_of(reduced(world, basis))
     full, _ = run_of(world)
     unknown = int(groups.sum())
@@ -141,26 +144,26 @@ def test_a_contact_that_no_mode_knows_keeps_its_row():
 
 
 def test_a_point_beside_the_modes_that_goes_too_deep_gets_a_row():
-    world, _, maker = stack()
-    center = np.zeros((maker.count, 1))
+    world, _, constraint = stack()
+    center = np.zeros((constraint.count, 1))
     center[24] = 1.0
-    few = ContactBasis.of(maker, center).reduced(maker)
+    few = ContactBasis.of(constraint, center).reduced(constraint)
     q = list(world.initial_state().q)
     assert few.rows_at(view_of(world, q))[0].count == 1
     sunk = [q[0], q[1] - np.array([0.0, 0.0, 2e-4])]
     rows, memory = few.rows_at(view_of(world, sunk))
-    assert memory.unknown == maker.count - 1
-    assert rows.count == maker.count
-    assert set(rows.key[1:]) <= set(maker.rows_at(view_of(world, sunk))[0].key)
+    assert memory.unknown == constraint.count - 1
+    assert rows.count == constraint.count
+    assert set(rows.key[1:]) <= set(constraint.rows_at(view_of(world, sunk))[0].key)
 
 
 def test_guards_stop_what_modes_average_away():
-    world, _, maker = stack(friction=0.5)
-    one = np.ones((maker.count, 1))
+    world, _, constraint = stack(friction=0.5)
+    one = np.ones((constraint.count, 1))
     tilted = {"gravity": np.array([3.0, 0.0, -9.81])}
     deep = {}
     for guards in (0, 1):
-        wd = reduced(world, ContactBasis.of(maker, one, guards=guards))
+        wd = reduced(world, ContactBasis.of(constraint, one, guards=guards))
         state = wd.initial_state()
         for _ in range(12):
             state, info = pl.ImplicitEuler(0.01)(wd, state, tilted)
@@ -171,9 +174,9 @@ def test_guards_stop_what_modes_average_away():
 
 
 def test_modes_of_another_robot_are_refused():
-    _, _, maker = stack()
-    basis = ContactBasis.of(maker, np.ones((maker.count, 2)))
-    assert basis.covers(maker)
+    _, _, constraint = stack()
+    basis = ContactBasis.of(constraint, np.ones((constraint.count, 2)))
+    assert basis.covers(constraint)
     assert not basis.covers(object())
     assert not basis.covers(stack(name="another")[2])
     with pytest.raises(InputError, match="belong to another robot or mesh"):
@@ -198,17 +201,17 @@ def test_bad_modes_are_refused(modes, message):
 
 
 def test_faint_entries_and_empty_modes_are_left_out():
-    _, _, maker = stack()
-    modes = np.zeros((maker.count, 3))
+    _, _, constraint = stack()
+    modes = np.zeros((constraint.count, 3))
     modes[3, 0], modes[4, 0], modes[5, 2] = 1.0, 1e-4, 2.0
-    basis = ContactBasis.of(maker, modes)
+    basis = ContactBasis.of(constraint, modes)
     assert basis.count == 2
     assert np.array_equal(np.argwhere(basis.modes), [(3, 0), (5, 1)])
 
 
 def test_a_basis_and_the_state_of_a_reduced_world_are_saved(tmp_path):
-    world, _, maker = stack(friction=0.5)
-    basis = ContactBasis.of(maker, np.random.default_rng(0).random((maker.count, 3)), guards=2)
+    world, _, constraint = stack(friction=0.5)
+    basis = ContactBasis.of(constraint, np.random.default_rng(0).random((constraint.count, 3)), guards=2)
     encoder = Encoder()
     again = Decoder(encoder.arrays).decode(encoder.encode(basis))
     assert np.array_equal(again.modes, basis.modes)

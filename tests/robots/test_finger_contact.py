@@ -24,10 +24,10 @@ def test_the_published_model_has_495_points_that_see_across_the_notch():
     scene = pl.Scene()
     scene.add(robot)
     world = scene.compile()
-    maker = next(maker for maker in world.constraints if isinstance(maker, FacingPair))
+    constraint = next(constraint for constraint in world.constraints if isinstance(constraint, FacingPair))
     q = world.initial_state().q[0]
-    seen = maker.table.gaps(maker.a.map.points(q), maker.b.map.points(q))
-    assert maker.count == 495
+    seen = constraint.table.gaps(constraint.a.map.points(q), constraint.b.map.points(q))
+    assert constraint.count == 495
     opening, depth = 0.005, 0.010
     # the near flank rises by half the opening over the depth; a point a share s down stands s × opening away along x
     share = 1.0 - np.asarray(robot.facings[0].points)[:, 2] / depth
@@ -35,7 +35,7 @@ def test_the_published_model_has_495_points_that_see_across_the_notch():
     inner = np.abs(np.asarray(robot.facings[0].points)[:, 1]) < 0.007
     plane = inner & (share * (1.0 - 2.0 * (0.5 * opening / depth) ** 2) > 0.12)
     assert np.allclose(seen.gap[plane], across[plane], rtol=1e-6)
-    assert seen.gap.min() > maker.margin
+    assert seen.gap.min() > constraint.margin
 
 
 def test_it_curls_as_with_the_contacts_of_its_surface():
@@ -55,7 +55,7 @@ def test_fingers_of_a_gripper_take_it_along():
     scene = pl.Scene()
     scene.add(grip)
     world = scene.compile()
-    assert sum(isinstance(maker, FacingPair) and maker.count == 60 for maker in world.constraints) == 3
+    assert sum(isinstance(constraint, FacingPair) and constraint.count == 60 for constraint in world.constraints) == 3
 
 
 @pytest.mark.parametrize("count", [7, 100, 3 * 13])

@@ -28,11 +28,11 @@ def test_potential_contacts_stand_at_the_clearance(points, count):
     scene = pl.Scene()
     scene.add(robot, position=(1.0, 2.0, 3.0), rotation=(0.3, -0.2, 0.5))
     world = scene.compile()
-    (maker,) = (maker for maker in world.constraints if isinstance(maker, FacingPair))
-    assert maker.count == count
+    (constraint,) = (constraint for constraint in world.constraints if isinstance(constraint, FacingPair))
+    assert constraint.count == count
     state = world.initial_state()
-    points, corners = maker.a.map.points(state.q[0]), maker.b.map.points(state.q[0])
-    seen = maker.table.gaps(points, corners)
+    points, corners = constraint.a.map.points(state.q[0]), constraint.b.map.points(state.q[0])
+    seen = constraint.table.gaps(points, corners)
     assert np.allclose(seen.gap, 0.003, atol=1e-9)
     assert len(robot.cables) == 9
 
@@ -120,10 +120,12 @@ def test_no_contact_is_missed_where_nothing_is_looked_at(modes, looks, monkeypat
     scene = pl.Scene()
     scene.add(robot)
     world = scene.compile()
-    (maker,) = (maker for maker in world.constraints if isinstance(maker, FacingPair))
+    (constraint,) = (constraint for constraint in world.constraints if isinstance(constraint, FacingPair))
     if modes:
-        bells = np.random.default_rng(0).random((maker.count, 8)) * (maker.table.group[:, None] % 8 == np.arange(8))
-        world = reduced(world, [ContactBasis.of(maker, bells)])
+        bells = np.random.default_rng(0).random((constraint.count, 8)) * (
+            constraint.table.group[:, None] % 8 == np.arange(8)
+        )
+        world = reduced(world, [ContactBasis.of(constraint, bells)])
     rows, near = type(world.constraints[-1]).rows, []
 
     def checked(self, view, found):
@@ -143,5 +145,5 @@ def test_no_contact_is_missed_where_nothing_is_looked_at(modes, looks, monkeypat
         state, _ = step(world, state, {robot.cables[k]: pull for k in tendons})
     assert near[0] == 0
     assert max(near) > (3 if modes else 20)
-    assert sum(0 < count < maker.table.group_count for count in looks) > 10
+    assert sum(0 < count < constraint.table.group_count for count in looks) > 10
     assert 0.05 < np.mean(np.array(near) == 0) < 0.9

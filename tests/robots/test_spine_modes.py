@@ -26,10 +26,10 @@ def spines():
     scene.add(robot)
     world = scene.compile()
     _, infos = static(world, robot, (0, 3, 6), np.linspace(4.0, 12.0, 5))
-    maker, snapshots = world.constraints[-1], []
+    constraint, snapshots = world.constraints[-1], []
     for info in infos:
         contacts, lam = info.assembly.memories[-1].contacts, info.lam[info.assembly.slices[-1]]
-        column = np.zeros(maker.count)
+        column = np.zeros(constraint.count)
         column[contacts.nodes_a[:, 0]] = lam
         snapshots.append(column)
     free = dataclasses.replace(world, constraints=world.constraints[:-1])
@@ -37,11 +37,11 @@ def spines():
 
 
 def in_modes(world, snapshots, **options):
-    *others, maker = world.constraints
+    *others, constraint = world.constraints
     last = snapshots.sum(axis=1)
-    each = np.equal.outer(maker.table.group, np.unique(maker.table.group[last > 0.0])) * last[:, None]
-    basis = ContactBasis.of(maker, each, **options)
-    return dataclasses.replace(world, constraints=(*others, basis.reduced(maker))), basis.count
+    each = np.equal.outer(constraint.table.group, np.unique(constraint.table.group[last > 0.0])) * last[:, None]
+    basis = ContactBasis.of(constraint, each, **options)
+    return dataclasses.replace(world, constraints=(*others, basis.reduced(constraint))), basis.count
 
 
 @pytest.mark.parametrize("guards", [0, 40])

@@ -32,8 +32,8 @@ def test_every_stage_of_the_step_is_drawn(architecture, root):
 @pytest.mark.parametrize(
     ("file", "function"),
     [
-        ("implicit_midpoint.py", "ImplicitMidpoint.__call__"),
-        ("damped_midpoint.py", "DampedMidpoint._solved"),
+        ("implicit_midpoint.py", "ImplicitMidpoint.solved"),
+        ("damped_midpoint.py", "DampedMidpoint.solved"),
         ("regularized_solves.py", "RegularizedSolves._plain_solve"),
     ],
 )

@@ -61,8 +61,8 @@ def test_the_measured_shortening_is_that_of_the_cable(law):
     scene, _, cable = bar(height=0.9 * SIDE, law=law)
     world = scene.compile()
     state, info = pl.QuasiStatic(tolerance=1e-10)(world, world.initial_state(), {cable: pl.Displacement(0.01)})
-    maker = world.constraints[0]
-    assert maker.rest_length - maker.length(state.q) == pytest.approx(0.01, rel=1e-6)
+    constraint = world.constraints[0]
+    assert constraint.rest_length - constraint.length(state.q) == pytest.approx(0.01, rel=1e-6)
     assert info.actuation(cable)[0] == pytest.approx(0.01, rel=1e-9)
 
 

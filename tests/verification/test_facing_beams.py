@@ -35,9 +35,9 @@ def cantilevers(across):
 def test_two_cantilevers_share_a_load(modes):
     world, facing = cantilevers(1 if modes is None else 5)
     if modes:
-        maker = world.constraints[-1]
-        basis = ContactBasis.of(maker, np.ones((maker.count, modes)))
-        world = dataclasses.replace(world, constraints=(basis.reduced(maker),))
+        constraint = world.constraints[-1]
+        basis = ContactBasis.of(constraint, np.ones((constraint.count, modes)))
+        world = dataclasses.replace(world, constraints=(basis.reduced(constraint),))
     state, info = pl.QuasiStatic()(world, world.initial_state())
     wanted = 0.5 * (LOAD - STIFFNESS * GAP)
     force = info.contact_force(facing)

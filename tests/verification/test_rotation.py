@@ -99,3 +99,45 @@ def test_a_soft_ball_rolls_down_a_slope():
     end = walked(world, state, pl.ImplicitEuler(0.005), until)
     expected = 9.81 * np.sin(slope) * until / (1.0 + inertia / (mass.sum() * radius**2))
     assert np.linalg.norm(end.v[0].mean(axis=0)) == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("stepper", [pl.ImplicitMidpoint(0.01), pl.DampedMidpoint(0.02)])
+def test_a_spinning_cube_gains_no_energy_with_midpoint(stepper):
+    """The mean of both ends of a step is a compressed body: with its stresses the energy grew by 8 to 50 % in half a
+    second.
+    """
+    world, _, state, momentum = spinning(10.0)
+    first, moment = world.energy(state)["total"], momentum(state)
+    end = walked(world, state, stepper, 0.4)
+    assert world.energy(end)["total"] == pytest.approx(first, rel=0.01)
+    np.testing.assert_allclose(momentum(end), moment, atol=5e-3 * np.linalg.norm(moment))
+
+
+def _slender(kind):
+    section, material = pl.sections.Circle(0.01), {"young": 1e7, "poisson": 0.4, "density": 1100}
+    if kind == "beam":
+        return pl.Beam(np.linspace((-0.15, 0, 0), (0.15, 0, 0), 7), section=section, **material)
+    return pl.Rod(0.3, 4, section=section, position=(-0.15, 0, 0), base="free", **material)
+
+
+@pytest.mark.parametrize("kind", ["beam", "rod"])
+def test_a_free_slender_body_keeps_spinning(kind):
+    """10 rad/s at 10 ms with one linear solve; plain implicit Euler would lose 40 % of the spin in a second."""
+    scene = pl.Scene(gravity=(0, 0, 0))
+    body = scene.add(_slender(kind))
+    world = scene.compile()
+    start, spin = world.initial_state(), np.array([0, 0, 10.0])
+    v = start.v[0].copy()
+    if kind == "beam":
+        v[:, 0], v[:, 1] = np.cross(spin, start.q[0][:, 0]), spin
+    else:
+        v[0], v[1] = np.cross(spin, start.q[0][0]), spin
+    state, step = pl.State(world, 0.0, start.q, (v,), np.zeros(0)), pl.ImplicitEuler(0.01)
+    first, angle = world.energy(state)["total"], 0.0
+    for _ in range(100):
+        before = np.diff(state.points(body)[[0, -1]], axis=0)[0]
+        state, _ = step(world, state)
+        after = np.diff(state.points(body)[[0, -1]], axis=0)[0]
+        angle += np.arctan2(np.cross(before, after)[2], before @ after)
+    assert angle == pytest.approx(10.0, rel=1e-2)
+    assert world.energy(state)["total"] == pytest.approx(first, rel=5e-3)

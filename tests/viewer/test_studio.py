@@ -17,14 +17,13 @@ from pliant.models.rigid import Waypoints
 from pliant.viewer import zoo
 from pliant.viewer.dragging import DraggedMotion
 from pliant.viewer.driver import Driver
-from pliant.viewer.hybrid_subject import FinishedError
 from pliant.viewer.live import loaded, open_viewer, opened, thing_of
 from pliant.viewer.pace import Pace
 from pliant.viewer.panel import strip_html
 from pliant.viewer.properties import materials_of, stiffened
 from pliant.viewer.recording_panel import png_bytes
 from pliant.viewer.simulation import LiveSimulation
-from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand
+from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand, FinishedError
 from pliant.viewer.viewer import check_port
 from pliant.viewer.world_subject import WorldSubject, inferred_tip
 from scenes import swinging_bar

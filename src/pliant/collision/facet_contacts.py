@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, concatenate, key_base
+from pliant.collision.narrow.valleys import VALLEY
 from pliant.collision.proximity import ProximityOptions, surface_contacts
 from pliant.collision.surface import Pose
 
@@ -37,7 +38,7 @@ def with_facets(
         return contacts
     options = ProximityOptions(margin=margin, capacity=capacity)
     found = surface_contacts(pose, facets, options, pair=pair, previous=_as_faces(previous, pair, pose, facets))
-    is_vertex = found.kind == ContactKind.VERTEX_FACE
+    is_vertex = (found.kind == ContactKind.VERTEX_FACE) & (found.key < key_base(ContactKind.VERTEX_FACE, pair) + VALLEY)
     others = _without_side_b(found.selected(~is_vertex))
     check_capacity(contacts.count + others.count, capacity)
     return concatenate([others, _corrected(contacts, found.selected(is_vertex))])

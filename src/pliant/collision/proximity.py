@@ -15,6 +15,7 @@ from pliant.collision.broad.candidates import candidates
 from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, key_base
 from pliant.collision.filters import Arrays, History, Limits, arrays_of
 from pliant.collision.narrow.edge_edge import EdgeContacts, edge_edge_contacts
+from pliant.collision.narrow.valleys import VALLEY, valley_contacts
 from pliant.collision.narrow.vertex_face import FaceContacts, vertex_face_contacts, without_twins
 from pliant.collision.penetration import Deepest, surface_overlap
 from pliant.collision.solids.surface_distance import SurfaceDistance
@@ -98,10 +99,13 @@ def surface_contacts(
     back = vertex_face_contacts(found.others, on_b, on_a, limits, flipped, bases[1])
     faces, back = without_twins(faces, back)
     edges = edge_edge_contacts(found.edges, on_a, on_b, limits, history, bases[2])
-    check_capacity(len(faces.gap) + len(back.gap) + len(edges.gap), options.capacity)
+    valleys = valley_contacts(faces, on_a, on_b, limits), valley_contacts(back, on_b, on_a, limits)
+    check_capacity(sum(len(some.gap) for some in (faces, back, edges, *valleys)), options.capacity)
     parts = [
         _face_part(faces, on_a, on_b, bases[0]),
+        _valley_part(valleys[0], on_a, on_b, bases[0]),
         _swapped(_face_part(back, on_b, on_a, bases[1])),
+        _swapped(_valley_part(valleys[1], on_b, on_a, bases[1])),
         _edge_part(edges, on_a, on_b, bases[2]),
     ]
     found_set = _joined(parts, on_a, on_b)
@@ -198,6 +202,12 @@ def _face_part(contacts: FaceContacts, a: Arrays, b: Arrays, base: int) -> Part:
         "key": base + contacts.vertices.astype(np.int64),
         "face": contacts.faces,
     }
+
+
+def _valley_part(contacts: FaceContacts, a: Arrays, b: Arrays, base: int) -> Part:
+    """Second contacts of vertices: their identity is the vertex and the face."""
+    part = _face_part(contacts, a, b, base)
+    return part | {"key": part["key"] + VALLEY * (1 + contacts.faces.astype(np.int64))}
 
 
 def _swapped(part: Part) -> Part:

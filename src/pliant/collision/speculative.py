@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.collision.contacts import ContactKind, ContactSet, key_base
+from pliant.collision.narrow.valleys import VALLEY
 from pliant.collision.solids.obstacles import Distance
 from pliant.collision.solids.surface_distance import SurfaceDistance
 from pliant.collision.surface import EDGE_LIMIT, Pose
@@ -52,6 +53,7 @@ def on_predicted_motion(
     if not closing.any():
         return c
     arrays: dict[str, Any] = {name: np.array(getattr(c, name)) for name in _TURNED}
+    closing &= ~_in_valleys(c, pair)
     crossing = closing & (c.kind == ContactKind.EDGE_EDGE) & (b.pose is not None)
     face_vertex = closing & (c.kind == ContactKind.FACE_VERTEX)
     radius = np.zeros(c.count) if a.radii is None else a.radii[c.nodes_a[:, 0]]
@@ -68,6 +70,15 @@ def on_predicted_motion(
         fraction = opened / (opened - end_gap[crossing])
         kept[crossing] = _edges_meet(features, fraction, a, b, tolerance)
     return replace(c, **arrays).selected(kept)
+
+
+def _in_valleys(contacts: ContactSet, pair: int) -> BoolArray:
+    """Which are second contacts of vertices (m,): each has the plane of its own face."""
+    bases = np.array([key_base(kind, pair) for kind in (ContactKind.VERTEX_FACE, ContactKind.FACE_VERTEX)])
+    kind = contacts.kind
+    of_vertex = (kind == ContactKind.VERTEX_FACE) | (kind == ContactKind.FACE_VERTEX)
+    feature = contacts.key - bases[np.where(kind == ContactKind.FACE_VERTEX, 1, 0)]
+    return np.asarray(of_vertex & (feature >= VALLEY) & (feature < EDGE_LIMIT * EDGE_LIMIT))
 
 
 _TURNED = ("nodes_a", "weights_a", "nodes_b", "weights_b", "normal", "gap", "point_a", "point_b", "face")

@@ -41,6 +41,7 @@ class Side:
     collider: Collider
     strand: Axis
     segments: SegmentSet
+    taking_part: BoolArray
 
     @classmethod
     def of(cls, collider: Collider, models: Sequence[Model]) -> Side:
@@ -50,7 +51,7 @@ class Side:
         strand = model.axis()
         rest = collider.map.points(model.initial()[0])
         taking_part: BoolArray = np.asarray(np.isin(strand.segments, collider.nodes).all(axis=1))
-        return cls(collider, strand, SegmentSet.build(strand.segments, strand.radii, rest, taking_part))
+        return cls(collider, strand, SegmentSet.build(strand.segments, strand.radii, rest, taking_part), taking_part)
 
     def chords(self, q: FloatArray) -> tuple[FloatArray, float]:
         """The vertices (P, 3), m, and the largest distance of the axis from its chords, m."""

@@ -15,11 +15,30 @@ import numpy as np
 
 from pliant.core.kernels import inline, kernel
 from pliant.core.spins import exponential, rotate, rotate_back
+from pliant.core.types import FloatArray
 
+LEAST_ANGLE = 1e-7
+"""Rotation of a step, rad, below which nothing is corrected: the correction would be below rounding, its square."""
 MOST_PASSES = 50
 """Fixed-point passes; the error falls by about the angle of the step in each, so that half a radian needs 50."""
 CONVERGED = 1e-15
 """Change of Ω relative to itself that ends the passes: rounding."""
+
+
+def lost_moment(dx: FloatArray, momenta: FloatArray, mass: FloatArray) -> FloatArray:
+    """Σ dx × m v about the centre of mass, (3,), kg·m²/s, of points with masses (n,), kg, that had `momenta` (n, 3) and
+    moved by dx (n, 3), m: the angular momentum that implicit Euler takes from them without a torque. It balances the
+    moment of forces about the end of the step with m v where it was at the start.
+    """
+    total = mass.sum()
+    way, speed = dx - mass @ dx / total, momenta.sum(axis=0) / total
+    return np.asarray(np.cross(way, momenta - mass[:, None] * speed).sum(axis=0))
+
+
+def inertia_of(arms: FloatArray, mass: FloatArray) -> FloatArray:
+    """Inertia (3, 3), kg·m², of masses (n,), kg, at `arms` (n, 3), m."""
+    square = np.einsum("n,ni,nj->ij", mass, arms, arms)
+    return np.asarray(np.trace(square) * np.eye(3) - square)
 
 
 @inline

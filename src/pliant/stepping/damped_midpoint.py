@@ -60,11 +60,11 @@ class DampedMidpoint(DynamicStepper):
         scheme, later = damped_schemes(self.dt, self.spectral_radius)
         whole = begin(world, state, controls, scheme=scheme, solver=None, workspace=self.workspace)
         with self.pinned():
-            first = self._solved(first_part(whole, scheme.dt / self.dt))
-            second = self._solved(second_part(whole, first, later))
+            first = self.solved(first_part(whole, scheme.dt / self.dt))
+            second = self.solved(second_part(whole, first, later))
         return finish(joined(first, second), self.iteration().status)
 
-    def _solved(self, step: Step) -> Step:
+    def solved(self, step: Step) -> Step:
         """One part of the step at its end."""
         newton = self.iteration()
         while not newton.done:

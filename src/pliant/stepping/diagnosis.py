@@ -17,6 +17,11 @@ _KEPT = (
     "converged with their planes; read info.penetration for others",
 )
 
+_REPEATED = (
+    "a first attempt at the step inverted elements or failed, and it was repeated with more linear solves or in more "
+    "parts: read info.iterations and info.parts; a smaller dt avoids this"
+)
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -74,7 +79,8 @@ def warnings(step: Step) -> tuple[str, ...]:
         if trial.model.is_inverted(trial.positions())
     )
     of_rows = tuple(text for each, memory in pairs for text in each.warnings(view, memory))
-    return inverted + of_rows + (_KEPT if step.kept is not None else ()) + shape_warnings(step)
+    how = (_KEPT if step.kept is not None else ()) + ((_REPEATED,) if step.repeated else ())
+    return inverted + of_rows + how + shape_warnings(step)
 
 
 def shape_warnings(step: Step) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from pliant.models.workspace import Workspace
 from pliant.stepping.newton import NewtonIteration
 from pliant.stepping.session import RowSolver
 from pliant.stepping.settling import SettlingSolver
+from pliant.stepping.stages import Step
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,10 @@ class DynamicStepper:
                 "the tolerance of a solver asks for static equilibrium, which a dynamic step has not: use "
                 "pl.QuasiStatic, or give the tolerance to the stepper"
             )
+
+    def solved(self, step: Step) -> Step:
+        """The step at its end."""
+        raise NotImplementedError
 
     def iteration(self) -> NewtonIteration:
         """Newton's iteration of one step."""

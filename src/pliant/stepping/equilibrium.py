@@ -17,11 +17,11 @@ from pliant.core.errors import ConvergenceError, InfeasibleError, SingularError
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.stepping.bodies import Forces
+from pliant.stepping.bodies import Forces, StepBodies, largest, relative_motions
 from pliant.stepping.info import RigidMotion
 from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, relative_residual, slope
 from pliant.stepping.refinement import unstable_motion
-from pliant.stepping.regularized_solves import LEAST_WELDED, RegularizedSolves
+from pliant.stepping.regularized_solves import LEAST_WELDED, LOOSE_SHARE, RegularizedSolves
 from pliant.stepping.stages import Correction, Step
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-7, 10.0
@@ -29,7 +29,9 @@ FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-7, 10.0
 LAWFUL = 1e-7
 """Residual of the laws of constraint forces with which an equilibrium is accepted, relative to the free gaps."""
 MOST_ESCAPES, PERTURBATION = 4, 1e-3
-"""How often an unstable equilibrium is left in one solve, and by which fraction of the motion so far at first."""
+"""How often an unstable equilibrium is left where contacts or an inverse act; and by which motion at first, over the
+size of a body, or over the motion so far.
+"""
 LONGEST_STEP = 64.0
 """Most times that a step along an unresisted motion is taken at once."""
 ROUNDINGS = 8.0
@@ -61,6 +63,8 @@ class Equilibrium(RegularizedSolves):
         super().__init__(step, once=once)
         self.trouble = ""
         self.escapes = 0
+        # Contacts open and close in a motion: with them the curvature of one tangent does not decide on stability.
+        self._judges = self._follows and not any(each.is_contact for each in step.world.constraints)
 
     def fixed(self, iterations: int) -> None:
         """`iterations` full linear solves, with the cheapest tangent that is consistent to first order: it is positive
@@ -109,12 +113,38 @@ class Equilibrium(RegularizedSolves):
                     return self._fails("the equilibrium found has inverted elements")
                 if not self._leaves_unstable(correction):
                     return True
+                if self._judges:
+                    return self._fails("the equilibrium found is unstable")
             if residual > tolerance and (
                 count + 1 >= most or (not damping and _hopeless(history, PATIENCE if search else 0))
             ):
                 break
         text = f"the residual stays at {min(history):.1e} of the forces, the tolerance is {tolerance:.1e}"
         return self._fails(self._unresisted(before) or text)
+
+    @property
+    def stable(self) -> bool:
+        """Whether the last matrix was positive definite in the motions that its active constraints leave."""
+        return self._stable
+
+    def damped_solve(self, damping: float) -> Correction:
+        """One linear solve with the damping cM; the bodies stay where they are."""
+        self.damping, self.ease, self._nearness = damping, damping / LOOSE_SHARE, 0.0
+        return self._linear_solve(Tangent.EXACT)
+
+    def accept(self, bodies: StepBodies) -> bool:
+        """Go on from `bodies` after a linear solve, unless elements invert there; whether they do not."""
+        before = self.step.bodies
+        self.step = evolve(self.step, bodies=bodies)
+        if not bodies.forces().finite:
+            return self._fails(f"an element of {self._undefined()} would invert")
+        new = [
+            trial.model.name
+            for trial, start in zip(bodies.trials, before.start.q, strict=True)
+            if trial.model.is_inverted(trial.evaluation_point()) and not trial.model.is_inverted(start)
+        ]
+        self.trouble = f"elements of {', '.join(map(repr, new))} invert" if new else ""
+        return not new
 
     def move_to(self, dx: Sequence[FloatArray]) -> None:
         """The bodies at the displacements dx, without what was found on the way."""
@@ -190,16 +220,22 @@ class Equilibrium(RegularizedSolves):
         """Whether the equilibrium is unstable; the bodies are then moved away from it, to where the forces stop pushing
         along the unstable motion.
         """
+        self._factorize_here(correction)
         stiffness, factors, problem = self._last
-        if not self.shift or stiffness is None or self.escapes >= MOST_ESCAPES:
+        if not self.shift or stiffness is None or (self.escapes >= MOST_ESCAPES and not self._judges):
             return False
         rows = None if problem is None or self.step.assembly is None else self.step.assembly.rows
         motion = unstable_motion(stiffness, factors.factors, rows, problem, self.step.lam, self.step.free_modes)
         if motion is None:
             return False
         base = self.step.bodies
-        size = max(float(np.abs(trial.dx).max()) for trial in base.trials) or 1e-3
-        motion = [PERTURBATION * size / max(float(np.abs(x).max()) for x in motion) * x for x in motion]
+        unit = largest(motion)
+        if self._judges:
+            tried = largest(relative_motions(base, base.moved(motion, 1e-6 / unit)))
+            size = 1e-6 / tried if tried else 1e-3
+        else:
+            size = largest(base.dx) or 1e-3
+        motion = [PERTURBATION * size / unit * x for x in motion]
         sign = 1.0 if slope(base, base.forces(), tuple(motion)) >= 0.0 else -1.0
         scale, moved = sign, base.moved(motion, sign)
         while abs(scale) < 1e4:
@@ -211,6 +247,21 @@ class Equilibrium(RegularizedSolves):
         self.step = evolve(self.step, bodies=moved)
         self.escapes += 1
         return True
+
+    def _factorize_here(self, correction: Correction) -> None:
+        """Linearize at the equilibrium where the last matrix says nothing about the stability there: it was projected,
+        or the correction was long. A straight column under its load balances after one solve.
+        """
+        motion = max(float(np.abs(trial.dx).max()) for trial in self.step.bodies.trials)
+        last = max(float(np.abs(x).max()) for x in correction.dx)
+        if not self._judges or (last <= SETTLED * motion and self._last[0] is not None):
+            return
+        step, self._nearness = self.step, 0.0
+        try:
+            self._linear_solve(Tangent.EXACT)
+        except (ConvergenceError, InfeasibleError, SingularError):
+            self._last = (None, None, None)
+        self.step = evolve(step, iterations=self.step.iterations)
 
     def _adapt(self, residual: float, before: float) -> None:
         """Less regularization where the residual decreases, more where it grows."""

@@ -16,7 +16,8 @@ from typing import Any
 from pliant.models.scheme import euler_scheme
 from pliant.stepping.dynamics import DynamicStepper
 from pliant.stepping.info import StepInfo, finish
-from pliant.stepping.stages import assemble, begin, condense, correct, detect, factorize, linearize, solve
+from pliant.stepping.parts import repeated_where_needed
+from pliant.stepping.stages import Step, assemble, begin, condense, correct, detect, factorize, linearize, solve
 from pliant.world import State, World
 
 
@@ -38,14 +39,19 @@ class ImplicitEuler(DynamicStepper):
         """The state after one step, and what the step reports; `state` is left as it is."""
         scheme = euler_scheme(self.dt)
         step = begin(world, state, controls, scheme=scheme, solver=self.solver, workspace=self.workspace)
-        newton = self.iteration()
         with self.pinned():
-            while not newton.done:
-                contacts = detect(step)
-                rows = assemble(step, contacts)
-                systems = linearize(step, newton.tangent)
-                factors = factorize(step, systems)
-                free = solve(step, factors)
-                problem = condense(step, rows, factors, free)
-                step = newton.apply(correct(step, rows, factors, free, problem))
-        return finish(step, newton.status)
+            step = repeated_where_needed(self, step, euler_scheme)
+        return finish(step, self.iteration().status)
+
+    def solved(self, step: Step) -> Step:
+        """The step at its end."""
+        newton = self.iteration()
+        while not newton.done:
+            contacts = detect(step)
+            rows = assemble(step, contacts)
+            systems = linearize(step, newton.tangent)
+            factors = factorize(step, systems)
+            free = solve(step, factors)
+            problem = condense(step, rows, factors, free)
+            step = newton.apply(correct(step, rows, factors, free, problem))
+        return step

@@ -17,7 +17,8 @@ from pliant.models.scheme import midpoint_scheme
 from pliant.stepping.dynamics import DynamicStepper
 from pliant.stepping.end_velocities import directions_at_middle, project_velocities
 from pliant.stepping.info import StepInfo, finish
-from pliant.stepping.stages import assemble, begin, condense, correct, detect, factorize, linearize, solve
+from pliant.stepping.parts import repeated_where_needed
+from pliant.stepping.stages import Step, assemble, begin, condense, correct, detect, factorize, linearize, solve
 from pliant.world import State, World
 
 
@@ -38,15 +39,19 @@ class ImplicitMidpoint(DynamicStepper):
         """The state after one step, and what the step reports; `state` is left as it is."""
         scheme = midpoint_scheme(self.dt)
         step = begin(world, state, controls, scheme=scheme, solver=self.solver, workspace=self.workspace)
-        newton = self.iteration()
         with self.pinned():
-            while not newton.done:
-                contacts = detect(step)
-                rows = directions_at_middle(step, assemble(step, contacts))
-                systems = linearize(step, newton.tangent)
-                factors = factorize(step, systems)
-                free = solve(step, factors)
-                problem = condense(step, rows, factors, free)
-                step = newton.apply(correct(step, rows, factors, free, problem))
-            step = project_velocities(step)
-        return finish(step, newton.status)
+            step = repeated_where_needed(self, step, midpoint_scheme)
+        return finish(step, self.iteration().status)
+
+    def solved(self, step: Step) -> Step:
+        """The step at its end."""
+        newton = self.iteration()
+        while not newton.done:
+            contacts = detect(step)
+            rows = directions_at_middle(step, assemble(step, contacts))
+            systems = linearize(step, newton.tangent)
+            factors = factorize(step, systems)
+            free = solve(step, factors)
+            problem = condense(step, rows, factors, free)
+            step = newton.apply(correct(step, rows, factors, free, problem))
+        return project_velocities(step)

@@ -76,6 +76,11 @@ class StepInfo:
         return self.step.world
 
     @property
+    def parts(self) -> int:
+        """Parts into which the step was divided: more than usual where elements inverted, or an iteration failed."""
+        return self.step.parts
+
+    @property
     def constraint_status(self) -> Status:
         """How the search for the constraint forces of the last linear solve ended."""
         return self.step.constraint_status

@@ -66,6 +66,20 @@ class LoadPath:
             made[load] = np.asarray(s * pressure)
         return made
 
+    def described(self, s: float) -> str:
+        """The largest commands of actuators and follower pressures at the parameter s, three at most, with their names
+        and units; empty where there are none.
+        """
+        found: list[tuple[float, str]] = []
+        for handle, (command, begin) in self._begin.items():
+            amount = begin + s * (command.amount - begin)
+            unit = handle.kinds[1 if command.by_force else 0][1] if hasattr(handle, "kinds") else ""
+            found.append((abs(s * (command.amount - begin)), f"{handle.name!r} at {amount:.4g} {unit}".rstrip()))
+        for load, pressure in self._pressures.items():
+            found.append((abs(s * pressure), f"pressure on {load.body.name!r} at {s * pressure:.4g} Pa"))
+        found.sort(key=lambda pair: -pair[0])
+        return ", ".join(text for _, text in found[:3])
+
     def scheme(self, from_time: float, s: float) -> Scheme:
         """The quasi-static scheme of an increment from the time `from_time` (s) to the parameter s."""
         return static_scheme(max(self._state.time + s * self._interval - from_time, 0.0))

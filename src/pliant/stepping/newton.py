@@ -136,12 +136,6 @@ def in_full(correction: Correction) -> Step:
     return evolve(step, bodies=step.bodies.moved(correction.dx))
 
 
-def apply_in_full(correction: Correction) -> tuple[Step, Forces]:
-    """dx += correction, and the forces there."""
-    step = in_full(correction)
-    return step, step.bodies.forces()
-
-
 def apply_with_line_search(correction: Correction) -> tuple[Step, Forces]:
     """dx += s × correction with s ≤ 1 such that the correction does not overshoot, nor leave what the materials allow.
 

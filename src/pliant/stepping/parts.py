@@ -1,7 +1,13 @@
-"""A step in two parts: what is commanded in the first, and what the second takes over from it."""
+"""A step in two parts: what is commanded in the first, and what the second takes over from it.
+
+A step is repeated where an element inverts or Newton's iteration fails. One linear solve knows nothing of the barrier
+of a law at det F = 0. An iteration with a line search does; half of the motion is nearer to where it was linearised.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -9,11 +15,71 @@ import numpy as np
 from pliant.actuators.drive import ActuatorRows
 from pliant.actuators.limits import Command
 from pliant.constraints import RowLaw, forces_of
+from pliant.core.errors import ConvergenceError
 from pliant.core.immutable import evolve
 from pliant.models.scheme import Scheme
 from pliant.stepping.bodies import StepBodies
+from pliant.stepping.dynamics import DynamicStepper
 from pliant.stepping.load_path import displacement_in
+from pliant.stepping.session import DirectSession
 from pliant.stepping.stages import Step
+
+MOST_HALVINGS = 2
+"""A step is divided into 4 parts at most: one that fails in a quarter of its time asks for another model or load."""
+REPEATED = 1e-6
+"""Tolerance to which a step of a fixed number of linear solves is repeated: its line search stops at det F = 0, and is
+near enough to the end of the step where Newton's iteration is quadratic.
+"""
+
+
+def repeated_where_needed(
+    stepper: DynamicStepper, whole: Step, scheme: Callable[[float], Scheme], halvings: int = MOST_HALVINGS
+) -> Step:
+    """`stepper.solved(whole)`. Where it inverts an element or fails, the step is repeated: with an iteration to a
+    tolerance, then in two halves by `scheme` of their time (s), each repeated where needed. If elements invert all the
+    same, as a law without a barrier allows, the first attempt counts. An inverse is not repeated: it has found the
+    actuation of the whole step.
+    """
+    first, failure = None, None
+    try:
+        first = stepper.solved(whole)
+        if not _inverts(first, whole) or not isinstance(whole.session, DirectSession):
+            return first
+    except ConvergenceError as error:
+        if not isinstance(whole.session, DirectSession):
+            raise
+        failure = error
+    if stepper.tolerance is None:
+        with suppress(ConvergenceError):
+            again = replace(stepper, tolerance=REPEATED).solved(whole)
+            if not _inverts(again, whole):
+                return evolve(again, repeated=True)
+    if halvings:
+        with suppress(ConvergenceError):
+            half = scheme(0.5 * whole.bodies.scheme.dt)
+            begun = repeated_where_needed(stepper, first_part(_restarted(whole, half), 0.5), scheme, halvings - 1)
+            ended = repeated_where_needed(stepper, second_part(whole, begun, half), scheme, halvings - 1)
+            if not _inverts(ended, whole):
+                return evolve(joined(begun, ended), repeated=True)
+    if first is None:
+        assert failure is not None
+        raise failure
+    return first
+
+
+def _inverts(step: Step, whole: Step) -> bool:
+    """Whether a body has inverted elements at the end of `step` that had none at the start of `whole`."""
+    for trial, start in zip(step.bodies.trials, whole.bodies.start.q, strict=True):
+        if trial.model.is_inverted(trial.positions()) and not trial.model.is_inverted(start):
+            return True
+    return False
+
+
+def _restarted(whole: Step, scheme: Scheme) -> Step:
+    """The step `whole` with another time discretisation."""
+    old = whole.bodies
+    bodies = StepBodies.begin(whole.world, old.start, scheme, old.controls, old.trials[0].workspace)
+    return evolve(whole, bodies=bodies.loaded(old.load_fraction))
 
 
 def first_part(whole: Step, fraction: float) -> Step:
@@ -27,7 +93,7 @@ def first_part(whole: Step, fraction: float) -> Step:
         if isinstance(rows, ActuatorRows) and isinstance(command, Command) and not command.by_force:
             began = displacement_in(start, index, rows)
             values[rows.spec] = replace(command, amount=began + fraction * (command.amount - began))
-    return evolve(whole, bodies=evolve(bodies, controls=values).loaded(fraction))
+    return evolve(whole, bodies=evolve(bodies, controls=values).loaded(fraction * bodies.load_fraction))
 
 
 def second_part(whole: Step, first: Step, scheme: Scheme) -> Step:
@@ -35,9 +101,12 @@ def second_part(whole: Step, first: Step, scheme: Scheme) -> Step:
     part, unless something was hit there: an impact changes velocities without an acceleration that goes on.
     """
     bodies, middle = whole.bodies, first.advanced()
-    passed = None if _has_impact(first) else first.bodies
+    passed = first.bodies if scheme.lag and not _has_impact(first) else None
     after = StepBodies.begin(whole.world, middle, scheme, bodies.controls, bodies.trials[0].workspace, passed)
-    return evolve(whole, bodies=after, began=bodies.start)
+    if bodies.load_fraction < 1.0:  # supports have gone a part of their way, and go to that of the whole
+        gone = first.bodies.load_fraction
+        after = after.loaded((bodies.load_fraction - gone) / (1.0 - gone))
+    return evolve(whole, bodies=after, began=whole.start)
 
 
 def joined(first: Step, second: Step) -> Step:
@@ -47,6 +116,7 @@ def joined(first: Step, second: Step) -> Step:
         iterations=first.iterations + second.iterations,
         projected=first.projected + second.projected,
         linear_residual=max(first.linear_residual, second.linear_residual),
+        parts=first.parts + second.parts,
     )
 
 

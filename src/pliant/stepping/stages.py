@@ -66,7 +66,8 @@ class Step:
     solves, `projected` those whose tangent had to be projected; `linear_residual` is ‖A dx − r‖/‖r‖ of the last,
     `constraint_residual` how far its λ are from their laws and `constraint_status` how the search for them ended.
     `free_modes` are the rigid motions of bodies that a quasi-static solve leaves open, empty in dynamics. `began` is
-    the state before the first part of a step in two parts. `kept` are contacts that are no longer found anew.
+    the state before the first part of a step in two parts. `kept` are contacts that are no longer found anew,
+    `parts` those into which the step was divided, and `repeated` tells whether a first attempt was discarded.
     """
 
     bodies: StepBodies
@@ -84,6 +85,8 @@ class Step:
     free_modes: tuple[FreeModes | None, ...] = ()
     began: State | None = None
     kept: KeptContacts | None = None
+    parts: int = 1
+    repeated: bool = False
 
     @property
     def start(self) -> State:

@@ -22,7 +22,7 @@ from pliant.world import World
 
 FULL_TRAVEL = 0.5
 """Time in which a control follows its slider over the whole range, s: a jump would be a blow."""
-_STEPS = 400
+_STEPS = 400  # of a slider over its range: about one a pixel
 _LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad, Support)
 _SHOWN_LOADS: dict[type, tuple[str, float, float, Any]] = {
     PointLoad: ("N", 1.0, 1.0, Force),

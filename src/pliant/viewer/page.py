@@ -38,7 +38,7 @@ from pliant.viewer.surfaces import (
 
 __all__ = ["SurfaceFrames", "write_page"]
 
-_LEVELS = 65535
+_LEVELS = 65535  # of coordinates and values in a page: 16 bits, finer than the pixels of any screen
 
 
 def write_page(

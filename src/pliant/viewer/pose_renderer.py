@@ -21,10 +21,9 @@ from pliant.viewer.surfaces import (
     vertex_normals,
 )
 
-_SUPERSAMPLING = 2
-_SHADOW_PIXELS = 384
-_SHADOW_OPACITY = 0.34
-_GRID_OPACITY = 0.30
+_SUPERSAMPLING = 2  # samples a pixel along each axis
+_SHADOW_PIXELS = 384  # of the map of the shadow, which is blurred: more would not show
+_SHADOW_OPACITY, _GRID_OPACITY = 0.34, 0.30
 _BACKGROUND_MIDDLE, _BACKGROUND_EDGE, _GRID_COLOR = rgb("#fcfdfe"), rgb("#e1e6ed"), rgb("#4a566b")
 
 

@@ -14,13 +14,12 @@ import numpy as np
 
 from pliant.viewer.appearance import Appearance
 from pliant.viewer.gizmos import Gizmos
-from pliant.viewer.hybrid_subject import FinishedError
 from pliant.viewer.inputs import Inputs
 from pliant.viewer.pace import Pace
 from pliant.viewer.panel import strip_html, table_html
 from pliant.viewer.properties import Properties
 from pliant.viewer.recording_panel import RecordingPanel
-from pliant.viewer.subject import SLIDERS, TARGET, Demand, Subject
+from pliant.viewer.subject import SLIDERS, TARGET, Demand, FinishedError, Subject
 from pliant.viewer.viewer import LOOPBACK, Viewer
 from pliant.viewer.world_subject import WorldSubject
 

@@ -1,4 +1,4 @@
-"""What a live viewer simulates: a world or a hybrid system, behind one small contract."""
+"""What a live viewer simulates: a world, or anything else that keeps this small contract."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray
 from pliant.viewer.contents import SceneContents
 from pliant.viewer.frame import Frame
@@ -35,6 +36,10 @@ class Demand:
     target: FloatArray
     displacements: FloatArray
     gravity: bool = True
+
+
+class FinishedError(ConvergenceError):
+    """A subject reached a final state: there is nothing more to step."""
 
 
 class Subject(Protocol):

@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.actuators import Actuator, ActuatorRows
 from pliant.constraints.attachment import Attachment, AttachmentRows
+from pliant.constraints.axis_contact import axis_pair
 from pliant.constraints.bore import slender_pair
 from pliant.constraints.channel import Channel, ChannelRows
 from pliant.constraints.colliders import Collider
@@ -226,6 +227,8 @@ def _contact_pair(pair: Pair, models: tuple[Model, ...], index: int) -> ContactP
         return slender_pair(side, other, models, pair.friction, margin, index, pair.capacity)
     if other.surface is None and other.solid is None:
         raise InputError(f"{a.name!r} cannot touch {b.name!r}: neither has a surface")
+    if a.slender:
+        return axis_pair(side, other, models, pair.friction, margin, index, pair.capacity)
     return ContactPair(side, other, pair.friction, margin, index, pair.capacity)
 
 

@@ -68,14 +68,14 @@ def test_volume_and_pressure_are_continuous_across_remeshing():
     world, body, chamber = chamber_world()
     stepper = LocalGlobal(chamber_weight=0.1, **SOFT)
     state, info = stepper(world, world.initial_state(), {chamber: pl.VolumeRatio(8.0)})
-    maker, old = world.constraints[0], state.memories[0]
+    constraint, old = world.constraints[0], state.memories[0]
     weight = 0.1 * LocalGlobal(omega=0.2).blend_of(body.material)[1]
     q, volume = state.q[0], state.volume(chamber)
     elements = air(old, weight, "elastic")
     x = np.concatenate([q[old.nodes], old.inner])
     pressure = mean_pressure(elements, old, x, volume)
     assert pressure == pytest.approx(info.actuation(chamber)[1], rel=1e-9)
-    made = replace(filled(maker, q, None).filling, ratio=old.ratio)
+    made = replace(filled(constraint, q, None).filling, ratio=old.ratio)
     assert (made.nodes == old.nodes).all()
     there = np.concatenate([q[made.nodes], made.inner])
     new = weighed(made, old, pressure, mean_pressure(air(made, weight, "elastic"), made, there, volume))

@@ -13,10 +13,12 @@ import numpy as np
 
 from pliant.core.arrays import writable
 from pliant.core.immutable import evolve
+from pliant.core.lie import rotation_exp
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.factor import BeamFactor, Twists
+from pliant.models.free_spin import LEAST_ANGLE, free_turn, inertia_of, lost_moment
 from pliant.models.model import Residual, StepStart, Trial
 from pliant.models.volume.blocks import BlockSystem
 from pliant.models.workspace import Workspace
@@ -85,7 +87,19 @@ class BeamTrial(Trial):
             out += gained / self._scheme.theta
         if self._scheme.memory:
             out[self.model.constrained] = self._scheme.rate * self.dx[self.model.constrained]
+        elif self._scheme.inertia and not self.model.constrained.any():
+            self._restore_spin(out)
         return out
+
+    def _restore_spin(self, out: FloatArray) -> None:
+        """Add to velocities (n, 2, 3) the rotation whose angular momentum implicit Euler takes from a free body."""
+        mass, end = self.model.mass, self.positions()
+        lost = lost_moment(self.dx[:, 0], mass[:, None] * self._v[:, 0], mass)
+        arms = end[:, 0] - mass @ end[:, 0] / mass.sum()
+        own = np.einsum("nij,njk,nlk->il", end[:, 1:], self.model.inertia, end[:, 1:])
+        spin = np.linalg.solve(inertia_of(arms, mass) + own, -lost)
+        out[:, 0] += np.cross(spin, arms)
+        out[:, 1] += spin
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """The displacement dx followed by `scale` × step, (n, 2, 3)."""
@@ -102,7 +116,33 @@ class BeamTrial(Trial):
         return self._residual(*self.model.internal(self.evaluation_point()))
 
     def linearize(self, tangent: Tangent) -> tuple[BeamSystem, Residual]:
-        """A and r at dx."""
+        """A and r at dx. A single solve of a free body is linearised where its rotation in the step leads."""
+        ahead = None if tangent is not Tangent.WARPED or self.dx.any() else self._free_rotation()
+        if ahead is None:
+            return self._linearized(tangent)
+        system, residual = self.at(ahead)._linearized(tangent)
+        system.r = system.r + system.product(ahead)
+        return system, residual
+
+    def _free_rotation(self) -> FloatArray | None:
+        """Displacement (n, 2, 3) of a free body that goes on turning; None where it is not free, or hardly turns."""
+        model, scheme = self.model, self._scheme
+        if scheme.theta != 1.0 or not scheme.inertia or model.constrained.any() or not self._v.any():
+            return None
+        x, total = self._q[:, 0], model.mass.sum()
+        momentum = model.momentum(self._q, self._v)
+        arms = x - model.mass @ x / total
+        own = np.einsum("nij,njk,nlk->il", self._q[:, 1:], model.inertia, self._q[:, 1:])
+        moment = np.cross(arms, momentum[:, 0]).sum(axis=0) + momentum[:, 1].sum(axis=0)
+        turn = free_turn(inertia_of(arms, model.mass) + own, moment, scheme.dt)
+        if not np.linalg.norm(turn) > LEAST_ANGLE:
+            return None
+        ahead = np.empty(self.dx.shape)
+        ahead[:, 0] = arms @ (rotation_exp(turn) - np.eye(3)).T
+        ahead[:, 1] = turn
+        return ahead
+
+    def _linearized(self, tangent: Tangent) -> tuple[BeamSystem, Residual]:
         model, scheme = self.model, self._scheme
         x = self.evaluation_point()
         end = x if scheme.theta == 1.0 else self.positions()

@@ -43,6 +43,7 @@ from pliant.core.lie import cross_matrix, rotation_exp
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics
+from pliant.models.free_spin import free_turn, inertia_of, lost_moment
 from pliant.models.model import GeometricStiffness, Residual, StepStart, System, Trial
 from pliant.models.rod import kinematics, step
 from pliant.models.rod.factor import RodFactor
@@ -143,9 +144,8 @@ class RodTrial(Trial):
 
     def positions(self) -> FloatArray:
         """q at the end of the step; in dynamics that of the sweep, which the velocities need as well."""
-        if self._scheme.inertia and self.dx.any():
-            return self._swept(self.dx, 1.0).q.copy()
-        return super().positions()
+        end = self._swept(self.dx, 1.0) if self._scheme.inertia else self._start
+        return super().positions() if end is self._start else end.q.copy()
 
     def coordinate_scale(self) -> FloatArray:
         """Largest coordinates (m), a radian, and the largest stretch vector, (2 + 2N, 3)."""
@@ -168,7 +168,7 @@ class RodTrial(Trial):
             end.q[0] - start.q[0], (scheme.velocity, scheme.memory), carried, p, A,
         )  # fmt: skip
         M = model.based(A)
-        if len(model.constrained_active):
+        if len(model.constrained_active) and (scheme.memory or not self._base_stays):  # otherwise they are zero
             known[:6] = np.where(model.constrained[:2], self._base_rates(), 0.0).ravel()
         rates[model.constrained_active] = known[model.constrained_active]
         wanted = p.ravel()[model.active]
@@ -182,7 +182,24 @@ class RodTrial(Trial):
             _restore(rates, M, p.ravel()[model.active], model.free_active, float(energy))
         v = np.zeros(self.dx.size)
         v[model.active] = rates
+        if scheme.theta == 1.0 and self._moving and not len(model.constrained_active):
+            self._restore_spin(v.reshape(self.dx.shape))
         return v.reshape(self.dx.shape)
+
+    def _restore_spin(self, v: FloatArray) -> None:
+        """Add to the rates v (2 + 2N, 3) the rotation whose angular momentum implicit Euler takes from a free rod."""
+        mu, (start, end), momenta = self.model.stations.mu, (self._start, self._swept(self.dx, 1.0)), self._carried[0]
+        arms = end.frames[:, 0] - mu[:, 0] @ end.frames[:, 0] / mu[:, 0].sum()
+        lost = lost_moment(end.frames[:, 0] - start.frames[:, 0], momenta[:, 0], mu[:, 0])
+        inertia = inertia_of(arms, mu[:, 0])
+        for axis in (1, 2):
+            way = end.frames[:, 1:, axis] - start.frames[:, 1:, axis]
+            lost = lost + np.cross(way, momenta[:, axis]).sum(axis=0)
+            inertia = inertia + inertia_of(end.frames[:, 1:, axis], mu[:, axis])
+        spin = np.linalg.solve(inertia, -lost)
+        basis = self.model.basis
+        v[0] += basis.T @ np.cross(spin, arms[0] - end.frames[0, 0])  # of the base, where frames count from
+        v[1] += basis.T @ spin
 
     def residual(self) -> Residual:
         """Residual at dx."""
@@ -191,7 +208,7 @@ class RodTrial(Trial):
     def linearize(self, tangent: Tangent) -> tuple[RodSystem, Residual]:
         """A and r at dx."""
         if self._moving and not self.dx.any():
-            free = self._scheme.dt * self._v
+            free = self._free_motion()
             system, residual = self._linearized(free, tangent)
             there = np.zeros(free.size)
             there[self.model.active] = system.A @ free.ravel()[self.model.active]
@@ -205,6 +222,26 @@ class RodTrial(Trial):
             system.r.ravel()[active] -= system.A @ constrained_dx.ravel()[active]
         system.r[self.model.constrained] = 0.0
         return system, residual
+
+    def _free_motion(self) -> FloatArray:
+        """Displacement (2 + 2N, 3) of the rod that goes on as it moves: h v, and for a free rod what its rotation about
+        the centre of mass adds to it in the second order.
+        """
+        free = self._scheme.dt * self._v
+        if self._scheme.theta == 1.0 and not len(self.model.constrained_active):
+            mu, frames, momenta = self.model.stations.mu, self._start.frames, self._carried[0]
+            total = mu[:, 0].sum()
+            centre = mu[:, 0] @ frames[:, 0] / total
+            arms = frames[:, 0] - centre
+            inertia, moment = inertia_of(arms, mu[:, 0]), np.cross(arms, momenta[:, 0]).sum(axis=0)
+            for axis in (1, 2):
+                inertia = inertia + inertia_of(frames[:, 1:, axis], mu[:, axis])
+                moment = moment + np.cross(frames[:, 1:, axis], momenta[:, axis]).sum(axis=0)
+            turn = free_turn(inertia, moment, self._scheme.dt)
+            straight = self._scheme.dt * np.linalg.solve(inertia, moment)
+            free[0] += self.model.basis.T @ (centre - rotation_exp(turn) @ centre + np.cross(straight, centre))
+            free[1] += self.model.basis.T @ (turn - straight)
+        return free
 
     def driven(self, motion: FloatArray) -> RodTrial:
         """The same step with the translation of `motion` (2 + 2N, 3), m, added to the prescribed motion of the base."""

@@ -33,7 +33,7 @@ _SHORT = 1e-5  # daqp takes rows for zero whose squared length is below 1e-11
 _NOTHING = 1e-9  # coefficients below this are rounding, for scaled problems
 INFEASIBLE = -1
 """daqp's flag of a problem without a feasible point."""
-_OVERDETERMINED = -6
+_OVERDETERMINED = -6  # daqp's flag of more active rows than unknowns at the start
 
 
 def solve_scaled(

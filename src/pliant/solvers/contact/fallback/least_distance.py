@@ -19,7 +19,7 @@ from pliant.core.types import FloatArray
 
 _RANK = 1e-14  # a squared pivot below this fraction of the largest is rounding
 _FREE = 1e30  # what daqp takes for no bound
-_SOLVED = 1
+_SOLVED = 1  # daqp's flag of an optimum
 
 
 def least_distance(W: FloatArray, q: FloatArray) -> tuple[FloatArray, int] | None:

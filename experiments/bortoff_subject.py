@@ -1,4 +1,4 @@
-"""A hybrid system as the subject of a live viewer: integrated over one step at a time, drawn as rigid parts."""
+"""A hybrid system as a subject of the studio: integrated over one step at a time, drawn as rigid parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pliant.viewer.contents import SceneContents
 from pliant.viewer.frame import Frame
 from pliant.viewer.inputs import Range
 from pliant.viewer.shapes import Triangles
-from pliant.viewer.subject import Demand, Handle
+from pliant.viewer.subject import Demand, FinishedError, Handle
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +183,3 @@ class HybridSubject:
         states = [one.start() for one in controllers if isinstance(one, Continuous)]
         memories = tuple(one.memory for one in controllers if isinstance(one, Sampled))
         return replace(self.point, x=np.concatenate(states) if states else np.zeros(0), memories=memories)
-
-
-class FinishedError(ConvergenceError):
-    """A system reached a final state: there is nothing more to integrate."""

@@ -1,0 +1,206 @@
+"""Contacts of a slender body, a rod or a beam, with a solid or a surface, along its whole axis.
+
+The contact points of a slender body are balls at the ends of its segments. A narrow solid fits between two of them. So
+each segment has a contact of its own where the distance of its axis from the other side is least, if that is between
+its ends. It acts on the cross-section there. Where the least distance passes from one segment to the next, both
+contacts coincide with that of the ball between them, so gaps change continuously.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from pliant.collision import Box, Capsule, ContactSet, Cylinder, MeshObstacle, Sphere, concatenate
+from pliant.collision.contacts import ContactKind, check_capacity, key_base
+from pliant.collision.solids.surface_distance import SurfaceDistance
+from pliant.collision.surface import EDGE_LIMIT, Pose
+from pliant.constraints.colliders import Collider
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.rows import RowView
+from pliant.constraints.slender import Side
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.models.body import Model
+
+_SAMPLES = 8
+"""Parts of a segment between which its lowest point is looked for."""
+_BISECTIONS = 26
+"""Halvings of two parts in the search for the lowest point: 4e-9 of a segment."""
+_DIP = 1e-6
+"""Fraction of the length of a segment by which its lowest point is below its ends: less is the ball at an end."""
+_SOLIDS = (Sphere, Capsule, Cylinder, Box, MeshObstacle)
+"""Solids that may fit between two balls. Planes and the insides of tubes do not."""
+
+
+class Nearest(NamedTuple):
+    """Of p points: distance (p,) m, negative inside; unit normal (p, 3) and foot (p, 3) m in world axes; vertices
+    (p, 3) and weights (p, 3) of the foot on a surface, −1 and 0 on a solid; its triangle, −1 on a solid; whether it
+    takes part.
+    """
+
+    gap: FloatArray
+    normal: FloatArray
+    foot: FloatArray
+    nodes: IntArray
+    weights: FloatArray
+    face: IntArray
+    takes_part: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class AxisPair(ContactPair):
+    """A slender body `a`, whose segments are those of `side`, that collides with the solid or the surface of `b`."""
+
+    side: Side | None = None
+
+    @property
+    def direction_models(self) -> tuple[int, ...]:
+        """Index of the slender model: points of its axis are no linear functions of the unknowns."""
+        return () if self.a.index is None else (self.a.index,)
+
+    def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
+        """Contacts of the balls and of the segments between them, within the margin at the positions of `view`."""
+        contacts = super().contact_set(view, previous)
+        between = self._between(view, self._margin(view))
+        if between is None:
+            return contacts
+        check_capacity(contacts.count + between.count, self.capacity)
+        return concatenate([contacts, between]) if contacts.count else between
+
+    def _nearest(self, view: RowView) -> Callable[[FloatArray], Nearest]:
+        """What is nearest on side b to world points."""
+        b = self.b
+        if b.solid is None:
+            return _on_surface(b.pose(view))
+        distance = b.world_distance(view)
+
+        def nearest(points: FloatArray) -> Nearest:
+            gap, normal, foot = distance(points)
+            none = np.full((len(gap), 3), -1, np.int32)
+            return Nearest(gap, normal, foot, none, np.zeros((len(gap), 3)), none[:, 0], np.ones(len(gap), bool))
+
+        return nearest
+
+    def _between(self, view: RowView, margin: float) -> ContactSet | None:
+        """Contacts at the lowest points of segments, where these are between their ends; None without any."""
+        assert self.side is not None
+        q, strand = self.a.q(view), self.side.strand
+        points = self.a.map.points(q)
+        segments = np.flatnonzero(self.side.taking_part)
+        ends = points[strand.segments[segments]]
+        reach = margin + strand.radii[segments] + 0.5 * np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+        nearest = self._nearest(view)
+        middle = strand.on_segments(segments, np.full(len(segments), 0.5)).points(q)
+        segments = segments[nearest(middle).gap <= reach]
+        if not len(segments):
+            return None
+        segments, fractions = self._lowest(q, segments, nearest)
+        if not len(segments):
+            return None
+        x = strand.on_segments(segments, fractions).points(q)
+        found = nearest(x)
+        near = (found.gap <= margin + strand.radii[segments]) & found.takes_part
+        if not near.any():
+            return None
+        return self._contacts(segments[near], fractions[near], x[near], nearest(x[near]), len(points), view)
+
+    def _lowest(
+        self, q: FloatArray, segments: IndexArray, nearest: Callable[[FloatArray], Nearest]
+    ) -> tuple[IndexArray, FloatArray]:
+        """Those of `segments` whose axis is lowest between the ends, and the fractions (m,) at which it is."""
+        assert self.side is not None
+        strand, steps = self.side.strand, np.linspace(0.0, 1.0, _SAMPLES + 1)
+        many = strand.on_segments(np.repeat(segments, len(steps)), np.tile(steps, len(segments)))
+        x = many.points(q).reshape(len(segments), len(steps), 3)
+        gap = nearest(x.reshape(-1, 3)).gap.reshape(len(segments), -1)
+        best = gap[:, 1:-1].argmin(axis=1) + 1
+        rows, length = np.arange(len(segments)), np.linalg.norm(x[:, -1] - x[:, 0], axis=1)
+        # the lowest point may be between an end and the first sample
+        low, high = np.maximum(best - 1, 0), np.minimum(best + 1, _SAMPLES)
+        p, m, r = x[rows, low], x[rows, best], x[rows, high]
+
+        def curve(s: FloatArray) -> tuple[FloatArray, FloatArray]:
+            """Points (m, 3) of the parabola through three samples at s (m,) in [−1, 1], and its tangents."""
+            t = s[:, None]
+            slope, bend = 0.5 * (r - p), 0.5 * (r + p) - m
+            return m + t * (slope + t * bend), slope + 2.0 * t * bend
+
+        lower: FloatArray = np.full(len(rows), -1.0)
+        upper: FloatArray = np.full(len(rows), 1.0)
+        for _ in range(_BISECTIONS):
+            s = 0.5 * (lower + upper)
+            at, along = curve(s)
+            falls = np.einsum("mi,mi->m", nearest(at).normal, along) < 0.0
+            lower, upper = np.where(falls, s, lower), np.where(falls, upper, s)
+        s = 0.5 * (lower + upper)
+        least = nearest(curve(s)[0]).gap
+        kept = least < np.minimum(gap[:, 0], gap[:, -1]) - _DIP * length
+        return segments[kept], ((best + s) / _SAMPLES)[kept]
+
+    def _contacts(
+        self, segments: IndexArray, fractions: FloatArray, x: FloatArray, found: Nearest, count: int, view: RowView
+    ) -> ContactSet:
+        """Contacts of points x (m, 3) m of the axis with what is nearest to them."""
+        assert self.side is not None
+        radii = self.side.strand.radii[segments]
+        nodes, weights = self.side.nodes(segments.astype(np.int32), fractions)
+        on_solid = self.b.solid is not None
+        kind = ContactKind.VERTEX_OBSTACLE if on_solid else ContactKind.VERTEX_FACE
+        return ContactSet(
+            kind=np.full(len(segments), kind, np.uint8),
+            nodes_a=nodes.astype(np.int32),
+            weights_a=weights,
+            nodes_b=found.nodes,
+            weights_b=found.weights,
+            normal=found.normal,
+            gap=found.gap - radii,
+            point_a=x - radii[:, None] * found.normal,
+            point_b=found.foot,
+            key=key_base(ContactKind.EDGE_EDGE, self.pair) + segments.astype(np.int64) * EDGE_LIMIT,
+            face=found.face.astype(np.int32),
+            point_count_a=count,
+            point_count_b=0 if on_solid else len(self.b.map.points(self.b.q(view))),
+        )
+
+    def _gradient(self, view: RowView, first: bool, contacts: ContactSet, directions: FloatArray) -> sparse.csr_matrix:
+        """Rows of one side; those of a segment act on the cross-section at its contact."""
+        between = contacts.nodes_a[:, 1] >= 0
+        if not first or not between.any():
+            return super()._gradient(view, first, contacts, directions)
+        assert self.side is not None
+        width = directions.shape[1]
+        balls, others = np.flatnonzero(~between), np.flatnonzero(between)
+        c = contacts
+        parts = [
+            self.side.gradient(view, c.nodes_a[others], c.weights_a[others], c.point_a[others], directions[others])
+        ]
+        if len(balls):
+            parts.append(super()._gradient(view, True, c.selected(balls), directions[balls]))
+        order = np.argsort(np.concatenate([others, balls]), kind="stable")
+        rows = (order[:, None] * width + np.arange(width)).ravel()
+        return sparse.vstack(parts, format="csr")[rows]
+
+
+def axis_pair(
+    a: Collider, b: Collider, models: Sequence[Model], mu: float, margin: float, pair: int, capacity: int | None = None
+) -> ContactPair:
+    """The pair of a slender collider `a` with the solid or the surface of `b`."""
+    if b.solid is not None and not isinstance(b.solid, _SOLIDS):
+        return ContactPair(a, b, mu, margin, pair, capacity)
+    return AxisPair(a, b, mu, margin, pair, capacity, Side.of(a, models))
+
+
+def _on_surface(pose: Pose) -> Callable[[FloatArray], Nearest]:
+    distance = SurfaceDistance(pose)
+
+    def nearest(points: FloatArray) -> Nearest:
+        found = distance(points)
+        nodes = pose.surface.triangles[found.face]
+        foot = np.einsum("mk,mki->mi", found.weights, pose.points[nodes])
+        return Nearest(found.gap, found.normal, foot, nodes, found.weights, found.face, found.takes_part)
+
+    return nearest
