@@ -46,13 +46,13 @@ def test_a_column_below_its_buckling_load_stays_straight(kind):
     assert info.method == "newton"
 
 
-@pytest.mark.parametrize(("kind", "ratio"), [("beam", 1.1), ("beam", 3.0), ("rod", 1.1), ("rod", 1.5)])
+@pytest.mark.parametrize(("kind", "ratio"), [("beam", 1.1), ("beam", 3.0), ("rod", 1.1), ("rod", 1.5), ("rod", 6.0)])
 def test_a_column_beyond_its_buckling_load_is_an_elastica(kind, ratio):
     deflection, info = column(kind, ratio)
     assert deflection == pytest.approx(elastica(ratio), rel=5e-3)
     assert info.method == "dynamic relaxation"
     assert info.residual <= 1e-8
-    assert info.iterations <= 250
+    assert info.iterations <= 200
 
 
 def test_a_trunk_bent_by_one_short_cable_falls_to_the_side():

@@ -150,7 +150,7 @@ class _Walk:
         """
         if self._rebase:
             return self._path.increment(state, reached, end)
-        force = tuple((1.0 - end) * r for r in self._path.start_residuals)
+        force = tuple((1.0 - end) * r for r in self._path.loaded_residuals())
         bodies = self._equilibrium.step.bodies.at(good).loaded(end)
         return bodies.without(force if end < 1.0 else None)
 
