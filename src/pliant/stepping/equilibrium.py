@@ -34,12 +34,22 @@ size of a body, or over the motion so far.
 """
 LONGEST_STEP = 64.0
 """Most times that a step along an unresisted motion is taken at once."""
+ROUNDINGS = 8.0
+"""Round-off of the forces over that of one change of the positions by their last bit: a body that moves without any
+force has nothing else.
+"""
+RIGID = 0.9
+"""Fraction of a correction that is a rigid motion from which on a body is said to slide, roll or tip."""
+TO_AND_FRO, LEAST_FRACTION = -0.5, 0.25
+"""Cosine between two corrections below which the iteration goes to and fro between two sets of contacts, and the
+shortest fraction of a correction that is then taken.
+"""
 PATIENCE = 10
 """Linear solves in which the residual has to improve; bending of slender bodies takes most of them."""
 
-SMALL = 1e-5
-"""Correction that leaves contacts where they are, as a fraction of their margin: it turns facets by about as much, in
-radians.
+SMALL = 0.03
+"""Correction that leaves contacts where they are, as a fraction of their margin times √tolerance: it turns facets by
+about that fraction, in radians, and forces by the same fraction of them.
 """
 
 
@@ -77,11 +87,15 @@ class Equilibrium(RegularizedSolves):
         self._shifts = [0.0] * len(self._held)
         self.indefinite = False
         convergence, history, self._nearness = Convergence(tolerance), [np.inf], np.inf
+        before: Sequence[FloatArray] = ()
+        self._fraction = 1.0
         for count in range(3 * most):  # more than `most` only where forces balance and rows still turn
             try:
                 correction = self._linear_solve(Tangent.EXACT)
             except (ConvergenceError, InfeasibleError, SingularError) as error:
                 return self._fails(str(error))
+            self._fraction = _next_fraction(self._fraction, correction.dx, before) if self._apart else 1.0
+            before = correction.dx
             forces, full = self._apply(correction, search or damping > 0.0)
             if not forces.finite:
                 return self._fails(f"an element of {self._undefined()} would invert")
@@ -90,8 +104,11 @@ class Equilibrium(RegularizedSolves):
             self._nearness = residual
             history.append(residual)
             lawful = self.step.constraint_status.ok or self.step.constraint_residual <= LAWFUL
-            settled = full and lawful and self._contacts_settled(correction) and not self.step.bodies.must_move()
-            if convergence.reached(residual, forces.scale, correction, self.step) and settled:
+            settled = (
+                full and lawful and self._contacts_settled(correction, tolerance) and not self.step.bodies.must_move()
+            )
+            noise = correction._replace(round_off=ROUNDINGS * correction.round_off)
+            if convergence.reached(residual, forces.scale, noise, self.step) and settled:
                 if self._inverted():
                     return self._fails("the equilibrium found has inverted elements")
                 if not self._leaves_unstable(correction):
@@ -102,7 +119,8 @@ class Equilibrium(RegularizedSolves):
                 count + 1 >= most or (not damping and _hopeless(history, PATIENCE if search else 0))
             ):
                 break
-        return self._fails(f"the residual stays at {min(history):.1e} of the forces, the tolerance is {tolerance:.1e}")
+        text = f"the residual stays at {min(history):.1e} of the forces, the tolerance is {tolerance:.1e}"
+        return self._fails(self._unresisted(before) or text)
 
     @property
     def stable(self) -> bool:
@@ -164,6 +182,7 @@ class Equilibrium(RegularizedSolves):
             if self._apart:
                 approach = self._approach(correction)
                 scale = min(1.0, self._farthest() / approach) if approach > 0.0 else 1.0
+                scale = scale if self.step.bodies.must_move() else min(scale, self._fraction)
             if search and scale == 1.0:
                 self.step, forces = apply_with_line_search(correction)
                 return forces, True
@@ -253,7 +272,7 @@ class Equilibrium(RegularizedSolves):
             self.damping = min(self.damping * ratio, MOST_DAMPING)
             self.damping = 0.0 if self.damping < LEAST_DAMPING else self.damping
 
-    def _contacts_settled(self, correction: Correction) -> bool:
+    def _contacts_settled(self, correction: Correction, tolerance: float) -> bool:
         """Whether the last correction was too small to turn the normals of contacts that push."""
         assembly, lam = correction.step.assembly, correction.step.lam
         if assembly is None or not len(lam) or not self._apart:
@@ -267,9 +286,30 @@ class Equilibrium(RegularizedSolves):
         for index, margin in touched.items():
             trial = self.step.bodies.trials[index]
             last, motion = float(np.abs(correction.dx[index]).max()), float(np.abs(trial.dx).max())
-            if last > max(SETTLED * motion, SMALL * margin, 1e-10 * float(np.abs(trial.evaluation_point()).max())):
+            if last > max(
+                SETTLED * motion,
+                SMALL * np.sqrt(tolerance) * margin,
+                1e-10 * float(np.abs(trial.evaluation_point()).max()),
+            ):
                 return False
         return True
+
+    def _unresisted(self, dx: Sequence[FloatArray]) -> str | None:
+        """A body that contacts hold and that still moved as a rigid one in the last correction dx, in a sentence."""
+        world, trials = self.step.world, self.step.bodies.trials
+        for model, loose, trial, x in zip(world.models, self._loose, trials, dx, strict=False):
+            size = float(np.linalg.norm(x))
+            modes = model.free_modes(trial.positions()) if loose and size and not model.has_frames else None
+            if modes is None:
+                continue
+            basis = np.linalg.qr(modes.modes)[0]
+            if float(np.linalg.norm(basis.T @ x.ravel())) > RIGID * size:
+                most = 1e3 * float(np.linalg.norm(x, axis=1).max())
+                return (
+                    f"{model.name!r} still slides, rolls or tips by {most:.2g} mm in a linear solve: its contacts do "
+                    "not hold it here; more friction, a support or a stop would"
+                )
+        return None
 
     def _residual(self, forces: Forces) -> float:
         """Relative residual, less what only accelerates free bodies."""
@@ -287,6 +327,17 @@ class Equilibrium(RegularizedSolves):
     def _fails(self, text: str) -> bool:
         self.trouble = text
         return False
+
+
+def _next_fraction(fraction: float, dx: Sequence[FloatArray], before: Sequence[FloatArray]) -> float:
+    """The fraction of the correction dx to take after the correction `before`: shorter where they go to and fro."""
+    if not before:
+        return 1.0
+    product = sum(float(np.vdot(x, y)) for x, y in zip(dx, before, strict=True))
+    sizes = [float(np.sqrt(sum(float(np.vdot(x, x)) for x in each))) for each in (dx, before)]
+    if product < TO_AND_FRO * sizes[0] * sizes[1] and sizes[0] > 0.3 * sizes[1]:
+        return max(0.5 * fraction, LEAST_FRACTION)
+    return min(2.0 * fraction, 1.0)
 
 
 def _hopeless(history: Sequence[float], more: int) -> bool:
