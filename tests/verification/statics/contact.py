@@ -146,8 +146,8 @@ def ring_between_plates(friction=0.2, travel=-0.012, *, fine=1):
         scene.compile(),
         lambda s, i: i.contact_force(body, ground)[2],
         {slider: pl.Displacement(travel)},
-        # without friction the ring of chords can turn: upright it is unstable, statics leaves that equilibrium (0.09 rad)
-        # and dynamics, which nothing disturbs, stays there
+        # without friction the ring of chords can turn: upright it is unstable, statics leaves that equilibrium
+        # and dynamics, which nothing disturbs, stays there (0.09 rad apart)
         close=1e-3 if friction else 0.02,
     )
 
