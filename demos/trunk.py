@@ -109,6 +109,6 @@ def run(out: Path) -> Outcome:
         frames=[0, round(0.6 * (len(shown.times) - 1))],
         title="A trunk that reaches",
         caption="Told where its tip is to be, the inverse finds the pull of eight cables, in every step.",
-        stats={"mean error of the tip": f"{error:.2f} mm", "tetrahedra": f"{cells}"},
+        stats={"mean error of the moving tip": f"{error:.2f} mm", "tetrahedra": f"{cells}"},
         table=stage_table(recorded, title=f"{cells} tetrahedra, 8 cables, inverse"),
     )

@@ -32,7 +32,7 @@ from pliant.collision import (
     surface_contacts,
 )
 from pliant.collision.facet_contacts import with_facets
-from pliant.collision.narrow.round_contacts import ROUND, edge_contacts, rim_contacts
+from pliant.collision.narrow.round_contacts import ROUND, edge_contacts, rim_contacts, through_entered_side
 from pliant.collision.penetration import overlap_with_solid, surface_overlap
 from pliant.collision.self_penetration import self_penetration
 from pliant.collision.speculative import MovingSide, on_predicted_motion
@@ -186,7 +186,13 @@ class ContactPair(Constraint):
                 )  # fmt: skip
                 found.append(face)
         found = [more for more in found if more.count]
-        return concatenate([contacts, *found]) if found else contacts
+        joined = concatenate([contacts, *found]) if found else contacts
+        if isinstance(solid, Cylinder) and not view.dt:
+            start = np.einsum(
+                "mk,mki->mi", joined.weights_a, a.map.points(a.q_start(view))[np.maximum(joined.nodes_a, 0)]
+            )
+            return through_entered_side(joined, solid, pose, start, self.b.q_start(view))
+        return joined
 
     def _margin(self, view: RowView) -> float:
         """The margin, m, widened to the approach in the step at present speeds; not for self-contact, whose filters use

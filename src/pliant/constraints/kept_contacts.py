@@ -1,9 +1,9 @@
 """Contacts that pushed in the last linear solves of an equilibrium, and that detection no longer lists.
 
-Detection gives a vertex the nearest facet of the other surface. In a valley between two facets both bound its motion;
-with one at a time Newton's iteration goes to and fro between them. Edges of flat surfaces touch only once they have
-crossed, so that they come and go in the same way. Contacts of the last solves are therefore measured again at the
-present positions, on their own facet or edges, and stay beside those of detection while they are possible: a facet
+In a valley between two facets both bound the motion of a vertex. Detection gives it the second one near the edge;
+where a solve takes it farther, Newton's iteration goes to and fro between them. Edges of flat surfaces touch only once
+they have crossed, so that they come and go in the same way. Contacts of the last solves are therefore measured again at
+the present positions, on their own facet or edges, and stay beside those of detection while they are possible: a facet
 where the edge between it and the nearest one is concave, edges while they cross.
 """
 
@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.collision import Capsule, ContactSet, Sphere, concatenate
-from pliant.collision.contacts import PAIR_LIMIT, ContactKind
+from pliant.collision.contacts import ContactKind
+from pliant.collision.narrow.valleys import VALLEY
 from pliant.collision.surface import EDGE_LIMIT
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.rows import RowView
@@ -27,9 +28,6 @@ BESIDE = 0.5
 """How far outside its facet a vertex may be, in barycentric weights: it lies on the next one."""
 OUTSIDE = 1e-3
 """The same for crossing edges and for faces without another contact of the vertex."""
-_OTHER_FACETS = len(ContactKind) * PAIR_LIMIT * EDGE_LIMIT**2
-_FACES = 2**21
-"""Keys of second facets: above all others, by side, vertex and face."""
 
 
 class KeptContacts(NamedTuple):
@@ -100,11 +98,11 @@ def _measured(
         elif kind == ContactKind.FACE_VERTEX:
             weights_a[m], normal[m], least = _on_face(x[m], y[m, 0], old.normal[m])
             possible[m] = least > -BESIDE
-        elif points_b is not None:
+        elif kind == ContactKind.EDGE_EDGE and points_b is not None:
             s, t, normal[m] = _across(x[m, 0], x[m, 1], y[m, 0], y[m, 1], old.normal[m])
             weights_a[m], weights_b[m] = (1.0 - s, s, 0.0), (1.0 - t, t, 0.0)
             possible[m] = min(s, t, 1.0 - s, 1.0 - t) > -OUTSIDE
-        elif edges is not None:
+        elif kind == ContactKind.EDGE_EDGE and edges is not None:
             start, end = edges[old.key[m] % EDGE_LIMIT]
             s, t, normal[m] = _across(x[m, 0], x[m, 1], start, end, old.normal[m])
             weights_a[m], foot[m] = (1.0 - s, s, 0.0), start + t * (end - start)
@@ -182,28 +180,20 @@ def _concave(kept: ContactSet, found: ContactSet, points_a: FloatArray, points_b
 
 
 def _as_other_facets(contacts: ContactSet) -> ContactSet:
-    """`contacts` in the order of keys that no contact of detection has."""
-    keys = np.array(contacts.key)
+    """`contacts` with facets under the keys that detection gives to second facets of a vertex, in their order."""
     facet = contacts.face >= 0
-    feature = keys[facet] % EDGE_LIMIT
-    side = (contacts.kind[facet] == ContactKind.FACE_VERTEX).astype(np.int64)
-    pair = keys[facet] // EDGE_LIMIT**2 % PAIR_LIMIT
-    number = (side * EDGE_LIMIT + feature) * _FACES + contacts.face[facet] % _FACES
-    keys[facet] = _OTHER_FACETS + pair * EDGE_LIMIT**2 + number
+    keys = contacts.key + np.where(facet, VALLEY * (1 + contacts.face.astype(np.int64)), 0)
     _, first = np.unique(keys, return_index=True)
     return replace(contacts, key=keys).selected(first)
 
 
 def _renamed(contacts: ContactSet) -> ContactSet:
-    """`contacts` with the keys of detection instead of those of second facets."""
-    second = contacts.key >= _OTHER_FACETS
-    if not second.any():
+    """`contacts` with the keys of vertices instead of those of second facets."""
+    facet = contacts.face >= 0
+    if not facet.any():
         return contacts
-    keys = np.array(contacts.key)
-    pair = (keys[second] - _OTHER_FACETS) // EDGE_LIMIT**2
-    vertex = keys[second] % EDGE_LIMIT**2 // _FACES % EDGE_LIMIT
-    keys[second] = (contacts.kind[second].astype(np.int64) * PAIR_LIMIT + pair) * EDGE_LIMIT**2 + vertex
-    return replace(contacts, key=keys)
+    feature = contacts.key % EDGE_LIMIT**2
+    return replace(contacts, key=np.where(facet, contacts.key - feature + feature % VALLEY, contacts.key))
 
 
 def _corners(nodes: IntArray, points: FloatArray) -> FloatArray:

@@ -11,13 +11,12 @@
         └────────┴───────┴────┴────┴────┴────┴─────────┴─────────┘
     contact rows: 3 × contact key + (0 normal, 1 and 2 tangents)
         ┌────────┬──────────┬────────────────────────────────────┐
-        │  kind  │ pair ≥ 1 │              feature               │  contact key: bits 61–59, 58–44, 43–0
+        │  kind  │ pair ≥ 1 │              feature               │  contact key: bits 60–59, 58–44, 43–0
         └────────┴──────────┴────────────────────────────────────┘
 
 `index` counts the constraints of one kind in a world, `row` the rows of one constraint. A feature is a vertex, a face
 or a pair of edges (22 bits each). Modes of a reduced contact are features from `MODE_FEATURES` on; a reduced contact
-of two surfaces is a pair of its own, `STAND_IN_PAIRS` above that of the surfaces. The kind after the last is that of
-contacts with a second facet (`constraints.kept_contacts`). Negative keys name nothing.
+of two surfaces is a pair of its own, `STAND_IN_PAIRS` above that of the surfaces. Negative keys name nothing.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ RANGES = {
     "joints": (JOINTS, JOINTS + _KEYS),
     "channels": (CHANNELS, CHANNELS + _KEYS),
     "sheaths": (SHEATHS, SHEATHS + _KEYS),
-    "contacts": (3 * key_base(ContactKind.VERTEX_FACE, 1), 3 * (len(ContactKind) + 1) * PAIR_LIMIT * EDGE_LIMIT**2),
+    "contacts": (3 * key_base(ContactKind.VERTEX_FACE, 1), 3 * len(ContactKind) * PAIR_LIMIT * EDGE_LIMIT**2),
 }
 """First key of each kind of row, and the one after the last."""
 

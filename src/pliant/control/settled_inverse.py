@@ -6,6 +6,10 @@ in equilibrium and e* the least ones of the linear model, each round asks for y 
 equilibrium, and corrects B by Broyden's update; the size of y is bounded by a trust region.
 Every iterate is a converged forward solve. Bodies that are stable only because their cables are held, such as an
 upright trunk beyond its buckling load, are thus treated like others, although B is far from the identity for them.
+
+The linear model also moves redundant actuators to where they take less energy, so that the errors change even for
+y = 0. Where this keeps the iteration from converging, `_finished` goes on over the displacements alone: Gauss–Newton
+with a Jacobian from forward solves, for the actuators that carry a force within their limits.
 """
 
 from __future__ import annotations
@@ -33,11 +37,17 @@ if TYPE_CHECKING:
     from pliant.control.inverse import Inverse
 
 ROUNDS = 40
-"""Most forward solves of a step; a stable robot takes two to four, one near buckling about ten."""
+"""Most forward solves with the linear model; a stable robot takes two to four, one near buckling about ten."""
 LEAST_RADIUS = 1e-3
 """Radius of the trust region at which B is given up, over the errors at the start."""
-RESTARTS = 3
+RESTARTS = 1
 """How often the iteration begins anew with B = I: cables that become taut or slack change B at once."""
+JACOBIANS, CORRECTIONS = 3, 8
+"""Most Jacobians from forward solves, and most corrections with each: cables that become taut or slack change it."""
+PROBE = 0.01
+"""Displacement by which an actuator is probed, over its own: well above the tolerance of equilibria, nearly linear."""
+TAUT = 1e-6
+"""Distance of a force from its limits, over the largest force of the actuators, at which it counts as within them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +119,11 @@ class _Rounds:
         self.iterations += info.iterations
         return state, info
 
+    def report(self, best: tuple[State, StepInfo], promised: StepInfo) -> tuple[State, StepInfo]:
+        """The state and the report of the step that ends in the equilibrium `best`."""
+        made = replace(promised.inverse, hold="displacement")
+        return best[0], replace(best[1], inverse=made, iterations=self.iterations)
+
 
 def settled_inverse(
     inverse: Inverse, stepper: Any, world: World, state: State, controls: Mapping[Any, Any] | None
@@ -131,8 +146,7 @@ def settled_inverse(
         promised = rounds.asked(best[0])
         wanted = report.weighted_errors(promised)
         if _norm(e) <= _norm(wanted) + inverse.tolerance:
-            made = replace(promised.inverse, hold="displacement")
-            return best[0], replace(best[1], inverse=made, iterations=rounds.iterations)
+            return rounds.report(best, promised)
         y: FloatArray = np.linalg.solve(B, wanted - e).astype(np.float64, copy=False)
         y *= min(1.0, radius / _norm(y))
         asked = rounds.asked(best[0], tuple(np.split((-y - e) / roots, ends)))
@@ -150,7 +164,65 @@ def settled_inverse(
             if not restarts:
                 break
             B, radius, restarts = np.eye(len(e)), np.inf, restarts - 1
+    return _finished(rounds, inverse, report, best)
+
+
+def _finished(rounds: _Rounds, inverse: Inverse, report: Any, best: tuple[State, StepInfo]) -> tuple[State, StepInfo]:
+    """The settled step from the equilibrium `best`, by Gauss–Newton over the displacements of the actuators."""
+    assert inverse.tolerance is not None
+    for _ in range(JACOBIANS):
+        e, (d, forces) = report.weighted_errors(best[1]), best[1].actuation(rounds.actuators)
+        probes = _probes(rounds.actuators, d, forces)
+        J = _jacobian(rounds, report, best, probes)
+        radius = np.inf  # of the displacements over their probes
+        for _ in range(CORRECTIONS):
+            promised = rounds.asked(best[0])
+            wanted = report.weighted_errors(promised)
+            if _norm(e) <= _norm(wanted) + inverse.tolerance:
+                return rounds.report(best, promised)
+            z: FloatArray = np.linalg.lstsq(J, -e, rcond=1e-6)[0].astype(np.float64, copy=False)
+            if not z.any():
+                break
+            z *= min(1.0, radius / _norm(z))
+            found = rounds.settled(best[0], d + probes * z, forces)
+            if found is None:
+                radius = 0.3 * _norm(z)
+                continue
+            change = report.weighted_errors(found[1]) - e
+            J = J + np.outer(change - J @ z, z) / (z @ z)
+            if _norm(e + change) < _norm(e):
+                best, e, (d, forces), radius = found, e + change, found[1].actuation(rounds.actuators), 2.0 * _norm(z)
+            else:
+                radius = 0.5 * _norm(z)
     raise _stalled(inverse, best, e, wanted)
+
+
+def _probes(actuators: Any, d: FloatArray, forces: FloatArray) -> FloatArray:
+    """By how much each actuator is displaced for a column of the Jacobian, (k,); 0 where its force is at a limit: a
+    slack cable moves nothing.
+    """
+    slack = TAUT * np.abs(forces).max(initial=0.0)
+    kinds = [type(each) for each in actuators]
+    largest = {kind: max(abs(x) for x, other in zip(d, kinds, strict=True) if other is kind) for kind in set(kinds)}
+    return np.array(
+        [
+            PROBE * max(abs(x), 0.1 * largest[kind])
+            if each.limits.lower + slack < force < each.limits.upper - slack
+            else 0.0
+            for each, kind, x, force in zip(actuators, kinds, d, forces, strict=True)
+        ]
+    )
+
+
+def _jacobian(rounds: _Rounds, report: Any, best: tuple[State, StepInfo], probes: FloatArray) -> FloatArray:
+    """Change of the errors in equilibrium for one probe of each actuator, (errors, k)."""
+    e, (d, forces) = report.weighted_errors(best[1]), best[1].actuation(rounds.actuators)
+    J = np.zeros((len(e), len(probes)))
+    for k in np.flatnonzero(probes):
+        found = rounds.settled(best[0], d + probes * (np.arange(len(probes)) == k), forces)
+        if found is not None:
+            J[:, k] = report.weighted_errors(found[1]) - e
+    return J
 
 
 def _weights(report: Any, info: StepInfo) -> tuple[FloatArray, IndexArray]:

@@ -246,3 +246,18 @@ class StepBodies:
 
 def _norm(x: FloatArray) -> float:
     return float(np.sqrt(np.vdot(x, x)))
+
+
+def relative_motions(before: StepBodies, after: StepBodies) -> list[FloatArray]:
+    """Displacements of the nodes of each body, (n, 3), over its size."""
+    made = []
+    for one, other in zip(before.trials, after.trials, strict=True):
+        points = one.model.node_positions(one.positions())
+        size = max(float(np.ptp(points, axis=0).max()), np.finfo(np.float64).tiny)
+        made.append((one.model.node_positions(other.positions()) - points) / size)
+    return made
+
+
+def largest(arrays: Sequence[FloatArray]) -> float:
+    """The largest absolute entry."""
+    return max(float(np.abs(x).max()) for x in arrays)

@@ -17,11 +17,11 @@ from pliant.core.errors import ConvergenceError, InfeasibleError, SingularError
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.stepping.bodies import Forces
+from pliant.stepping.bodies import Forces, StepBodies, largest, relative_motions
 from pliant.stepping.info import RigidMotion
 from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, relative_residual, slope
 from pliant.stepping.refinement import unstable_motion
-from pliant.stepping.regularized_solves import LEAST_WELDED, RegularizedSolves
+from pliant.stepping.regularized_solves import LEAST_WELDED, LOOSE_SHARE, RegularizedSolves
 from pliant.stepping.stages import Correction, Step
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-7, 10.0
@@ -29,15 +29,27 @@ FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-7, 10.0
 LAWFUL = 1e-7
 """Residual of the laws of constraint forces with which an equilibrium is accepted, relative to the free gaps."""
 MOST_ESCAPES, PERTURBATION = 4, 1e-3
-"""How often an unstable equilibrium is left in one solve, and by which fraction of the motion so far at first."""
+"""How often an unstable equilibrium is left where contacts or an inverse act; and by which motion at first, over the
+size of a body, or over the motion so far.
+"""
 LONGEST_STEP = 64.0
 """Most times that a step along an unresisted motion is taken at once."""
+ROUNDINGS = 8.0
+"""Round-off of the forces over that of one change of the positions by their last bit: a body that moves without any
+force has nothing else.
+"""
+RIGID = 0.9
+"""Fraction of a correction that is a rigid motion from which on a body is said to slide, roll or tip."""
+TO_AND_FRO, LEAST_FRACTION = -0.5, 0.25
+"""Cosine between two corrections below which the iteration goes to and fro between two sets of contacts, and the
+shortest fraction of a correction that is then taken.
+"""
 PATIENCE = 10
 """Linear solves in which the residual has to improve; bending of slender bodies takes most of them."""
 
-SMALL = 1e-5
-"""Correction that leaves contacts where they are, as a fraction of their margin: it turns facets by about as much, in
-radians.
+SMALL = 0.03
+"""Correction that leaves contacts where they are, as a fraction of their margin times √tolerance: it turns facets by
+about that fraction, in radians, and forces by the same fraction of them.
 """
 
 
@@ -51,6 +63,8 @@ class Equilibrium(RegularizedSolves):
         super().__init__(step, once=once)
         self.trouble = ""
         self.escapes = 0
+        # Contacts open and close in a motion: with them the curvature of one tangent does not decide on stability.
+        self._judges = self._follows and not any(each.is_contact for each in step.world.constraints)
 
     def fixed(self, iterations: int) -> None:
         """`iterations` full linear solves, with the cheapest tangent that is consistent to first order: it is positive
@@ -73,11 +87,15 @@ class Equilibrium(RegularizedSolves):
         self._shifts = [0.0] * len(self._held)
         self.indefinite = False
         convergence, history, self._nearness = Convergence(tolerance), [np.inf], np.inf
+        before: Sequence[FloatArray] = ()
+        self._fraction = 1.0
         for count in range(3 * most):  # more than `most` only where forces balance and rows still turn
             try:
                 correction = self._linear_solve(Tangent.EXACT)
             except (ConvergenceError, InfeasibleError, SingularError) as error:
                 return self._fails(str(error))
+            self._fraction = _next_fraction(self._fraction, correction.dx, before) if self._apart else 1.0
+            before = correction.dx
             forces, full = self._apply(correction, search or damping > 0.0)
             if not forces.finite:
                 return self._fails(f"an element of {self._undefined()} would invert")
@@ -86,17 +104,47 @@ class Equilibrium(RegularizedSolves):
             self._nearness = residual
             history.append(residual)
             lawful = self.step.constraint_status.ok or self.step.constraint_residual <= LAWFUL
-            settled = full and lawful and self._contacts_settled(correction) and not self.step.bodies.must_move()
-            if convergence.reached(residual, forces.scale, correction, self.step) and settled:
+            settled = (
+                full and lawful and self._contacts_settled(correction, tolerance) and not self.step.bodies.must_move()
+            )
+            noise = correction._replace(round_off=ROUNDINGS * correction.round_off)
+            if convergence.reached(residual, forces.scale, noise, self.step) and settled:
                 if self._inverted():
                     return self._fails("the equilibrium found has inverted elements")
                 if not self._leaves_unstable(correction):
                     return True
+                if self._judges:
+                    return self._fails("the equilibrium found is unstable")
             if residual > tolerance and (
                 count + 1 >= most or (not damping and _hopeless(history, PATIENCE if search else 0))
             ):
                 break
-        return self._fails(f"the residual stays at {min(history):.1e} of the forces, the tolerance is {tolerance:.1e}")
+        text = f"the residual stays at {min(history):.1e} of the forces, the tolerance is {tolerance:.1e}"
+        return self._fails(self._unresisted(before) or text)
+
+    @property
+    def stable(self) -> bool:
+        """Whether the last matrix was positive definite in the motions that its active constraints leave."""
+        return self._stable
+
+    def damped_solve(self, damping: float) -> Correction:
+        """One linear solve with the damping cM; the bodies stay where they are."""
+        self.damping, self.ease, self._nearness = damping, damping / LOOSE_SHARE, 0.0
+        return self._linear_solve(Tangent.EXACT)
+
+    def accept(self, bodies: StepBodies) -> bool:
+        """Go on from `bodies` after a linear solve, unless elements invert there; whether they do not."""
+        before = self.step.bodies
+        self.step = evolve(self.step, bodies=bodies)
+        if not bodies.forces().finite:
+            return self._fails(f"an element of {self._undefined()} would invert")
+        new = [
+            trial.model.name
+            for trial, start in zip(bodies.trials, before.start.q, strict=True)
+            if trial.model.is_inverted(trial.evaluation_point()) and not trial.model.is_inverted(start)
+        ]
+        self.trouble = f"elements of {', '.join(map(repr, new))} invert" if new else ""
+        return not new
 
     def move_to(self, dx: Sequence[FloatArray]) -> None:
         """The bodies at the displacements dx, without what was found on the way."""
@@ -134,6 +182,7 @@ class Equilibrium(RegularizedSolves):
             if self._apart:
                 approach = self._approach(correction)
                 scale = min(1.0, self._farthest() / approach) if approach > 0.0 else 1.0
+                scale = scale if self.step.bodies.must_move() else min(scale, self._fraction)
             if search and scale == 1.0:
                 self.step, forces = apply_with_line_search(correction)
                 return forces, True
@@ -171,16 +220,22 @@ class Equilibrium(RegularizedSolves):
         """Whether the equilibrium is unstable; the bodies are then moved away from it, to where the forces stop pushing
         along the unstable motion.
         """
+        self._factorize_here(correction)
         stiffness, factors, problem = self._last
-        if not self.shift or stiffness is None or self.escapes >= MOST_ESCAPES:
+        if not self.shift or stiffness is None or (self.escapes >= MOST_ESCAPES and not self._judges):
             return False
         rows = None if problem is None or self.step.assembly is None else self.step.assembly.rows
         motion = unstable_motion(stiffness, factors.factors, rows, problem, self.step.lam, self.step.free_modes)
         if motion is None:
             return False
         base = self.step.bodies
-        size = max(float(np.abs(trial.dx).max()) for trial in base.trials) or 1e-3
-        motion = [PERTURBATION * size / max(float(np.abs(x).max()) for x in motion) * x for x in motion]
+        unit = largest(motion)
+        if self._judges:
+            tried = largest(relative_motions(base, base.moved(motion, 1e-6 / unit)))
+            size = 1e-6 / tried if tried else 1e-3
+        else:
+            size = largest(base.dx) or 1e-3
+        motion = [PERTURBATION * size / unit * x for x in motion]
         sign = 1.0 if slope(base, base.forces(), tuple(motion)) >= 0.0 else -1.0
         scale, moved = sign, base.moved(motion, sign)
         while abs(scale) < 1e4:
@@ -193,6 +248,21 @@ class Equilibrium(RegularizedSolves):
         self.escapes += 1
         return True
 
+    def _factorize_here(self, correction: Correction) -> None:
+        """Linearize at the equilibrium where the last matrix says nothing about the stability there: it was projected,
+        or the correction was long. A straight column under its load balances after one solve.
+        """
+        motion = max(float(np.abs(trial.dx).max()) for trial in self.step.bodies.trials)
+        last = max(float(np.abs(x).max()) for x in correction.dx)
+        if not self._judges or (last <= SETTLED * motion and self._last[0] is not None):
+            return
+        step, self._nearness = self.step, 0.0
+        try:
+            self._linear_solve(Tangent.EXACT)
+        except (ConvergenceError, InfeasibleError, SingularError):
+            self._last = (None, None, None)
+        self.step = evolve(step, iterations=self.step.iterations)
+
     def _adapt(self, residual: float, before: float) -> None:
         """Less regularization where the residual decreases, more where it grows."""
         better = residual < before
@@ -202,7 +272,7 @@ class Equilibrium(RegularizedSolves):
             self.damping = min(self.damping * ratio, MOST_DAMPING)
             self.damping = 0.0 if self.damping < LEAST_DAMPING else self.damping
 
-    def _contacts_settled(self, correction: Correction) -> bool:
+    def _contacts_settled(self, correction: Correction, tolerance: float) -> bool:
         """Whether the last correction was too small to turn the normals of contacts that push."""
         assembly, lam = correction.step.assembly, correction.step.lam
         if assembly is None or not len(lam) or not self._apart:
@@ -216,9 +286,30 @@ class Equilibrium(RegularizedSolves):
         for index, margin in touched.items():
             trial = self.step.bodies.trials[index]
             last, motion = float(np.abs(correction.dx[index]).max()), float(np.abs(trial.dx).max())
-            if last > max(SETTLED * motion, SMALL * margin, 1e-10 * float(np.abs(trial.evaluation_point()).max())):
+            if last > max(
+                SETTLED * motion,
+                SMALL * np.sqrt(tolerance) * margin,
+                1e-10 * float(np.abs(trial.evaluation_point()).max()),
+            ):
                 return False
         return True
+
+    def _unresisted(self, dx: Sequence[FloatArray]) -> str | None:
+        """A body that contacts hold and that still moved as a rigid one in the last correction dx, in a sentence."""
+        world, trials = self.step.world, self.step.bodies.trials
+        for model, loose, trial, x in zip(world.models, self._loose, trials, dx, strict=False):
+            size = float(np.linalg.norm(x))
+            modes = model.free_modes(trial.positions()) if loose and size and not model.has_frames else None
+            if modes is None:
+                continue
+            basis = np.linalg.qr(modes.modes)[0]
+            if float(np.linalg.norm(basis.T @ x.ravel())) > RIGID * size:
+                most = 1e3 * float(np.linalg.norm(x, axis=1).max())
+                return (
+                    f"{model.name!r} still slides, rolls or tips by {most:.2g} mm in a linear solve: its contacts do "
+                    "not hold it here; more friction, a support or a stop would"
+                )
+        return None
 
     def _residual(self, forces: Forces) -> float:
         """Relative residual, less what only accelerates free bodies."""
@@ -236,6 +327,17 @@ class Equilibrium(RegularizedSolves):
     def _fails(self, text: str) -> bool:
         self.trouble = text
         return False
+
+
+def _next_fraction(fraction: float, dx: Sequence[FloatArray], before: Sequence[FloatArray]) -> float:
+    """The fraction of the correction dx to take after the correction `before`: shorter where they go to and fro."""
+    if not before:
+        return 1.0
+    product = sum(float(np.vdot(x, y)) for x, y in zip(dx, before, strict=True))
+    sizes = [float(np.sqrt(sum(float(np.vdot(x, x)) for x in each))) for each in (dx, before)]
+    if product < TO_AND_FRO * sizes[0] * sizes[1] and sizes[0] > 0.3 * sizes[1]:
+        return max(0.5 * fraction, LEAST_FRACTION)
+    return min(2.0 * fraction, 1.0)
 
 
 def _hopeless(history: Sequence[float], more: int) -> bool:

@@ -14,6 +14,7 @@ from pliant.stepping.bodies import StepBodies
 from pliant.stepping.diagnosis import shape_warnings
 from pliant.stepping.equilibrium import FIRST_DAMPING, Equilibrium
 from pliant.stepping.load_path import LoadPath
+from pliant.stepping.relaxation import Relaxation
 from pliant.stepping.session import DirectSession
 from pliant.stepping.stages import Step
 from pliant.world import State
@@ -37,6 +38,10 @@ SHORTER, LONGER = 0.25, 2.0
 EASY = 6
 """Linear solves of an increment after which the next one may be longer."""
 SMALLEST_INCREMENT = 1.0 / 1024.0
+MOST_FAILURES = 4
+"""Failures of an increment in a row: two of Newton's iteration, then of relaxation, each time shorter."""
+MOST_SOLVES = 800
+"""Linear solves after which no shorter increment is tried."""
 INTERMEDIATE_TOLERANCE = 1e-5
 """Relative residual of an increment before the last one."""
 
@@ -102,32 +107,39 @@ class _Walk:
         return equilibrium.newton(self._tolerance, AT_ONCE, search=True)
 
     def in_increments(self) -> tuple[str, int]:
-        """Increments to the full load, shorter ones where one fails, damped ones where short ones fail."""
+        """Increments to the full load, shorter ones where one fails; relaxation where short ones fail."""
         equilibrium, state = self._equilibrium, self._begin.bodies.start
         longest = self._longest
         reached, size, count, failures, method = 0.0, min(FIRST_INCREMENT, longest), 0, 0, INCREMENTS
         good = [np.zeros_like(x) for x in self._begin.bodies.dx]
         while reached < 1.0:
             end = 1.0 if reached + 1.2 * size >= 1.0 else reached + size
-            equilibrium.begin(self._bodies(state, reached, end, good))
             before = equilibrium.step.iterations
-            damped = failures in (2, 4)
-            found = self._increment(end, damped=damped)
+            relaxed = failures > 1
+            if relaxed and self._rebase:
+                found = Relaxation(equilibrium, self._path, state, reached, end).to_rest(self._tolerance_at(end))
+            else:
+                equilibrium.begin(self._bodies(state, reached, end, good))
+                equilibrium.escapes = 0
+                found = self._increment(end, damped=relaxed and failures % 2 == 0)
+                if not found and equilibrium.escapes and self._rebase:
+                    relaxed, away = True, equilibrium.step.advanced()
+                    found = Relaxation(equilibrium, self._path, away, end, end).to_rest(self._tolerance_at(end))
             self._indefinite = not found and (self._indefinite or equilibrium.indefinite)
             if found:
-                if damped:
+                if relaxed:
                     method = RELAXATION
                 count, reached, failures = count + 1, end, 0
-                if equilibrium.step.iterations - before <= EASY or damped:
+                if equilibrium.step.iterations - before <= EASY or relaxed:
                     size = min(LONGER * size, longest)
                 if self._rebase and reached < 1.0:
                     state = equilibrium.step.advanced()
                 good = equilibrium.step.bodies.dx
                 continue
             failures += 1
-            if failures in (1, 3):
+            if failures != 2:
                 size = SHORTER * size
-            if failures > 4 or size < SMALLEST_INCREMENT:
+            if failures > MOST_FAILURES or size < SMALLEST_INCREMENT or equilibrium.step.iterations > MOST_SOLVES:
                 self._give_up(reached, end, state)
                 return NEWTON, 1
         return method, count
@@ -138,12 +150,15 @@ class _Walk:
         """
         if self._rebase:
             return self._path.increment(state, reached, end)
-        force = tuple((1.0 - end) * r for r in self._path.start_residuals)
+        force = tuple((1.0 - end) * r for r in self._path.loaded_residuals())
         bodies = self._equilibrium.step.bodies.at(good).loaded(end)
         return bodies.without(force if end < 1.0 else None)
 
+    def _tolerance_at(self, end: float) -> float:
+        return self._tolerance if end >= 1.0 else max(self._tolerance, INTERMEDIATE_TOLERANCE)
+
     def _increment(self, end: float, *, damped: bool) -> bool:
-        tolerance = self._tolerance if end >= 1.0 else max(self._tolerance, INTERMEDIATE_TOLERANCE)
+        tolerance = self._tolerance_at(end)
         if damped:
             return self._equilibrium.newton(tolerance, DAMPED_STEPS, damping=FIRST_DAMPING)
         return self._equilibrium.newton(tolerance, FULL_STEPS)
@@ -158,8 +173,10 @@ class _Walk:
         limit = ""
         if self._indefinite:
             limit = "; the stiffness is not positive definite there, as at a limit point (buckling, ballooning)"
+        loads = self._path.described(reached)
         raise ConvergenceError(
-            f"no equilibrium found beyond {reached:.1%} of the load path, tried up to {end:.1%}: {why}{limit}; take "
+            f"no equilibrium found beyond {reached:.1%} of the load path{f' ({loads})' if loads else ''}, tried up to "
+            f"{end:.1%}: {why}{limit}; take "
             "smaller loads, refine the mesh, or use a dynamic stepper (`result` is the last equilibrium)"
             + "".join(f". Before that, {text}" for text in shape_warnings(equilibrium.step)),
             result=state,

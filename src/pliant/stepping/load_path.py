@@ -2,7 +2,8 @@
 
 The path has one parameter s in [0, 1]. Commands of actuators go from what the actuator does in the start state, its
 displacement δ or its force λ, to what it is asked for. Supports move by the fraction s of their way, obstacles to where
-they are at the time t + s Δt. Follower pressures grow with s. What is left out of balance in the start state is
+they are at the time t + s Δt. Follower pressures grow with s; so do gravity and dead loads where there are rods or
+beams, from the fraction of them that the start state carries. What is left out of balance in the start state is
 balanced by a fictitious force (1 − s) r₀, which vanishes at the end: gravity, dead loads, and the forces of whatever
 held the bodies before. At s = 0 the start state is an equilibrium, at s = 1 the problem is the true one.
 """
@@ -22,6 +23,7 @@ from pliant.core.arrays import transposed_product
 from pliant.core.types import FloatArray
 from pliant.models.scheme import Scheme, static_scheme
 from pliant.models.volume import PressureLoad
+from pliant.models.volume.loads import given_wrench
 from pliant.models.workspace import Workspace
 from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
@@ -43,6 +45,11 @@ class LoadPath:
         self._pressures: dict[Any, float] = {
             load: float(values.get(load, load.value)) for load in world.handles if isinstance(load, PressureLoad)
         }
+        self._slender = any(model.spec.slender for model in world.models)
+        self._wrenches = {
+            load: given_wrench(load, values) for load in world.handles if hasattr(load, "wrench") and load.body.slender
+        }
+        self._begun = 0.0
         self._start_residuals: tuple[FloatArray, ...] | None = None
 
     @property
@@ -64,7 +71,31 @@ class LoadPath:
             made[handle] = replace(command, amount=begin + s * (command.amount - begin))
         for load, pressure in self._pressures.items():
             made[load] = np.asarray(s * pressure)
+        if self._slender:
+            self._scale_loads(made, self._begun + s * (1.0 - self._begun))
         return made
+
+    def _scale_loads(self, made: dict[Any, Any], fraction: float) -> None:
+        """Scale gravity and the dead loads of slender bodies in the controls `made`. They have a stiffness in the
+        coordinates of a rod, which a fictitious force would leave in full at the start.
+        """
+        made["gravity"] = fraction * np.asarray(self._values.get("gravity", self._world.gravity))
+        for load, wrench in self._wrenches.items():
+            made[load] = fraction * wrench
+
+    def described(self, s: float) -> str:
+        """The largest commands of actuators and follower pressures at the parameter s, three at most, with their names
+        and units; empty where there are none.
+        """
+        found: list[tuple[float, str]] = []
+        for handle, (command, begin) in self._begin.items():
+            amount = begin + s * (command.amount - begin)
+            unit = handle.kinds[1 if command.by_force else 0][1] if hasattr(handle, "kinds") else ""
+            found.append((abs(s * (command.amount - begin)), f"{handle.name!r} at {amount:.4g} {unit}".rstrip()))
+        for load, pressure in self._pressures.items():
+            found.append((abs(s * pressure), f"pressure on {load.body.name!r} at {s * pressure:.4g} Pa"))
+        found.sort(key=lambda pair: -pair[0])
+        return ", ".join(text for _, text in found[:3])
 
     def scheme(self, from_time: float, s: float) -> Scheme:
         """The quasi-static scheme of an increment from the time `from_time` (s) to the parameter s."""
@@ -73,10 +104,11 @@ class LoadPath:
     def increment(self, state: State, reached: float, end: float) -> StepBodies:
         """The increment from `state`, which is at the parameter `reached`, to `end`."""
         scheme = self.scheme(state.time, end)
+        begun = self.start_residuals if end < 1.0 else ()  # before the values: it finds what the start state carries
         bodies = StepBodies.begin(self._world, state, scheme, self.values(end), self._workspace)
         if end >= 1.0:
             return bodies
-        force = tuple((1.0 - end) * r for r in self.start_residuals)
+        force = tuple((1.0 - end) * r for r in begun)
         return bodies.loaded((end - reached) / (1.0 - reached)).without(force)
 
     @property
@@ -85,16 +117,42 @@ class LoadPath:
         of the shape of its dx, N (and N·m).
         """
         if self._start_residuals is None:
-            state = self._state
-            bodies = StepBodies.begin(self._world, state, static_scheme(0.0), self.values(0.0), self._workspace)
-            residuals = list(bodies.forces().r)
-            if state.keys is not None and len(state.lam):
-                rows = bodies.assembled().rows
-                lam = forces_of(rows.key, state.keys, state.lam)
-                for k, H in enumerate(rows.H):
-                    residuals[k] = residuals[k] + transposed_product(H, lam).reshape(residuals[k].shape)
-            self._start_residuals = tuple(residuals)
+            if self._slender:
+                self._begun = self._carried()
+            self._start_residuals = self._residuals(self.values(0.0))
         return self._start_residuals
+
+    def loaded_residuals(self) -> tuple[FloatArray, ...]:
+        """The same under gravity and dead loads in full."""
+        values = self.values(0.0)
+        if self._slender:
+            self._scale_loads(values, 1.0)
+        return self._residuals(values)
+
+    def _residuals(self, values: dict[Any, Any]) -> tuple[FloatArray, ...]:
+        """The residuals in the start state under the controls `values`, with the last constraint forces."""
+        state = self._state
+        bodies = StepBodies.begin(self._world, state, static_scheme(0.0), values, self._workspace)
+        residuals = list(bodies.forces().r)
+        if state.keys is not None and len(state.lam):
+            rows = bodies.assembled().rows
+            lam = forces_of(rows.key, state.keys, state.lam)
+            for k, H in enumerate(rows.H):
+                residuals[k] = residuals[k] + transposed_product(H, lam).reshape(residuals[k].shape)
+        return tuple(residuals)
+
+    def _carried(self) -> float:
+        """The fraction of gravity and dead loads, 0 to 1, that the start state carries: 0 where it is free of stress, 1
+        where it is their equilibrium.
+        """
+        without, loaded = self.values(0.0), self.values(0.0)
+        self._scale_loads(without, 0.0)
+        self._scale_loads(loaded, 1.0)
+        work = square = 0.0
+        for model, r, there in zip(self._world.models, self._residuals(without), self._residuals(loaded), strict=True):
+            change = np.where(model.constrained, 0.0, there - r)
+            work, square = work - float(np.vdot(r, change)), square + float(np.vdot(change, change))
+        return min(max(work / square, 0.0), 1.0) if square else 0.0
 
     def _note(self, index: int, rows: ActuatorRows) -> None:
         """Remember what an actuator does at the start; one without a command lets its force go."""

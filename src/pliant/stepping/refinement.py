@@ -19,7 +19,7 @@ from pliant.constraints import Rows
 from pliant.constraints.condense import compliance
 from pliant.constraints.contact_curvature import ContactCurvature
 from pliant.core.arrays import transposed_product
-from pliant.core.types import BoolArray, FloatArray
+from pliant.core.types import FloatArray
 from pliant.models.free_modes import FreeModes
 from pliant.models.model import Factor, System
 from pliant.solvers.contact import Law, MixedProblem
@@ -155,13 +155,11 @@ class _Active:
         *,
         stuck: bool = False,
     ) -> None:
-        self.chosen: BoolArray = np.zeros(len(lam), bool)
+        self.kept: sparse.csr_matrix = sparse.csr_matrix((0, len(lam)))
         self.slips = False
         if rows is not None and problem is not None:
-            self.chosen = _kept_rows(rows, lam, stuck=stuck)
-            normals = np.flatnonzero(rows.law == Law.COULOMB)[::3]
-            self.slips = bool((self.chosen[normals] & ~self.chosen[normals + 1]).any()) if len(normals) else False
-        self.count = int(self.chosen.sum())
+            self.kept, self.slips = _kept_rows(rows, lam, stuck=stuck)
+        self.count = self.kept.shape[0]
         free = [np.zeros((0, 0)) if each is None else each.weighted.T for each in modes]
         total = self.count + sum(len(each) for each in free)
         self.H: list[sparse.csr_matrix] | None = None
@@ -170,7 +168,7 @@ class _Active:
         H, first = [], self.count
         for index, own in enumerate(free):
             size = own.shape[1] if len(own) else rows.H[index].shape[1] if rows is not None else 0
-            above = rows.H[index][self.chosen] if rows is not None else sparse.csr_matrix((0, size))
+            above = self.kept @ rows.H[index] if rows is not None else sparse.csr_matrix((0, size))
             before, after = first - self.count, total - first - len(own)
             blank = [sparse.csr_matrix((before, size)), sparse.csr_matrix(own), sparse.csr_matrix((after, size))]
             H.append(sparse.vstack([above, *(part for part in blank if part.shape[0])], format="csr"))
@@ -194,8 +192,7 @@ class _Active:
         if self.H is None:
             return lam
         z = [factor.solve(x) for factor, x in zip(factors, g, strict=True)]
-        new = lam.copy()
-        new[self.chosen] += self._multipliers(z)[: self.count]
+        new: FloatArray = lam + self.kept.T @ self._multipliers(z)[: self.count]
         return new
 
     def _multipliers(self, z: Motion) -> FloatArray:
@@ -204,20 +201,34 @@ class _Active:
         return -self.inverse @ slope
 
 
-def _kept_rows(rows: Rows, lam: FloatArray, *, stuck: bool) -> BoolArray:
-    """Rows whose δ stays: bilateral ones, bounded ones inside their bounds, contacts that push, and tangents of those
-    that stick, or with `stuck` of all that push.
+def _kept_rows(rows: Rows, lam: FloatArray, *, stuck: bool) -> tuple[sparse.csr_matrix, bool]:
+    """The combinations (k, rows) of rows whose δ stays, and whether a contact slips.
+
+    They are bilateral rows, bounded ones inside their bounds, contacts that push, and tangents of those that stick, or
+    with `stuck` of all that push. A contact that slips keeps its slip across the force of friction: that force turns
+    with the slip, which is short.
     """
     law = rows.law
     inside = (lam > rows.lower) & (lam < rows.upper)
     kept: Any = (law == Law.BILATERAL) | ((law == Law.BOUNDED) & inside) | ((law == Law.SIGNORINI) & (lam > 0.0))
     cones = np.flatnonzero(law == Law.COULOMB)
-    if len(cones):
-        force, mu = lam[cones].reshape(-1, 3), rows.mu[cones[::3]]
-        pushes = force[:, 0] > 0.0
-        sticks = pushes if stuck else pushes & (np.linalg.norm(force[:, 1:], axis=1) < (1.0 - 1e-6) * mu * force[:, 0])
-        kept[cones] = np.stack([pushes, sticks, sticks], axis=1).ravel()
-    return np.asarray(kept)
+    every = sparse.identity(len(lam), format="csr")
+    if not len(cones):
+        return every[kept], False
+    force, mu = lam[cones].reshape(-1, 3), rows.mu[cones[::3]]
+    pushes = force[:, 0] > 0.0
+    tangential = np.linalg.norm(force[:, 1:], axis=1)
+    sticks = pushes if stuck else pushes & (tangential < (1.0 - 1e-6) * mu * force[:, 0])
+    kept[cones] = np.stack([pushes, sticks, sticks], axis=1).ravel()
+    slipping = np.flatnonzero(pushes & ~sticks & (tangential > 0.0))
+    if not len(slipping):
+        return every[kept], bool((pushes & ~sticks).any())
+    first = cones[3 * slipping + 1]
+    across = force[slipping][:, [2, 1]] * (-1.0, 1.0) / tangential[slipping, None]
+    columns = np.stack([first, first + 1], axis=1)
+    starts = 2 * np.arange(len(slipping) + 1)
+    turned = sparse.csr_matrix((across.ravel(), columns.ravel(), starts), shape=(len(slipping), len(lam)))
+    return sparse.vstack([every[kept], turned], format="csr"), True
 
 
 def _lawful(rows: Rows, lam: FloatArray) -> FloatArray:

@@ -53,6 +53,8 @@ contact forces lose their digits.
 """
 FIRST_SHIFT, FAR_SHIFT, MOST_SHIFT = 1e-6, 1e-5, 1e-2
 """σM as a fraction of the stiffness, where the exact tangent is not positive definite; beyond, it is projected."""
+MOST_SLENDER_SHIFT = 10.0
+"""The same of a rod, whose strains of bending move more mass than its stiff ones: a loaded column needs 0.1 or more."""
 NEAR = 0.05
 """Relative residual above which an indefinite tangent is projected: far from equilibrium its negative curvature says
 little about where that is, and the projected one goes downhill.
@@ -189,12 +191,15 @@ class RegularizedSolves:
         raise SingularError(_INDEFINITE)
 
     def _factors(self, step: Step, tangent: Tangent) -> tuple[list[System] | None, Factorization]:
-        """K of each body, and the factors of K + σM with σ raised for those bodies that need it; None for K, and the
-        factors of a projected tangent, where σ would get too large.
+        """K + cM of each body, and the factors of K + cM + σM with σ raised for those bodies that need it; None for K,
+        and the factors of a projected tangent, where σ would get too large.
         """
         self.shift = 0.0
         made = linearize(step, tangent)
         stiffness = [system.copied() for system in made.systems]
+        for K in stiffness:
+            if self.damping and K.elastic:
+                K.add_mass(self.damping)
         systems, factors = [], []
         for index, K in enumerate(stiffness):
             while True:
@@ -206,9 +211,9 @@ class RegularizedSolves:
                     systems.append(system)
                     break
                 except SingularError:
-                    self._shifts[index] = max(FIRST_SHIFT, 10.0 * self._shifts[index])
+                    self._shifts[index] = max(FIRST_SHIFT, 10.0 * self._shifts[index], 4.0 * self.damping)
                     far = self._nearness > NEAR and not self._loose[index]
-                    if self._shifts[index] > (FAR_SHIFT if far else MOST_SHIFT):
+                    if self._shifts[index] > (FAR_SHIFT if far else self._most_shift(index)):
                         self._shifts[index] = 0.0
                         return None, self._shifted(step, tangent)
         self.shift = max(self._shifts)
@@ -216,6 +221,10 @@ class RegularizedSolves:
         kept = Linearization(tuple(systems), made.forces, tangent, made.round_off, self)
         observed = step.session.observe(made.systems)
         return stiffness, Factorization(kept, tuple(factors), observed, False)
+
+    def _most_shift(self, index: int) -> float:
+        """Largest σ of a body as a fraction of the stiffness."""
+        return MOST_SLENDER_SHIFT if self.step.world.models[index].spec.slender else MOST_SHIFT
 
     def _refined(
         self,
@@ -230,7 +239,7 @@ class RegularizedSolves:
         curvature = self._curvature(correction.step)
         regularized = self.shift > 0.0 or any(self._loose) or curvature is not None
         symmetric = all(getattr(system, "symmetric", True) for system in factors.linearization.systems)
-        if stiffness is None or not regularized or self.damping or not symmetric or not self._follows:
+        if stiffness is None or not regularized or not symmetric or not self._follows:
             return correction
         step = correction.step
         rows = None if step.assembly is None or problem is None else step.assembly.rows
@@ -274,7 +283,7 @@ class RegularizedSolves:
             return
         ease = max(self.ease, LEAST_LOOSE)
         least = LOOSE_SHARE * ease if self._loose[index] else 1e-8 if modes is not None else 0.0
-        shift = max(self.shift, self._shifts[index], self.damping, least, model.min_inertia_correction)
+        shift = max(self.shift, self._shifts[index], least, model.min_inertia_correction)
         if not system.elastic and not self._once:
             system.add_mass(ease)
         elif shift:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from pliant.constraints import Assembly, Constraint, forces_of
@@ -15,6 +15,7 @@ from pliant.models.model import Factor, System
 from pliant.models.workspace import Workspace
 from pliant.solvers.contact import ComplementarityResult, MixedProblem, solve
 from pliant.stepping.bodies import StepBodies
+from pliant.stepping.opposed import miss, opposed_drives, with_bounded_drives
 from pliant.world import State, World
 
 USABLE = 1e-2
@@ -24,6 +25,10 @@ NOTICEABLE = 1e-6
 _NOT_CONVERGED = (
     "constraint forces of a step did not reach the tolerance of their laws within the budget of the solver; the best "
     "ones are used: read info.constraint_residual, and take smaller steps or fewer redundant contacts where it matters"
+)
+_OPPOSED = (
+    "{names} cannot follow the command: contacts or other drives nearly cancel the force. A bounded one is used, which "
+    "does not reach the command (read info.actuation); give the actuator a max_force, or command less"
 )
 
 
@@ -98,8 +103,31 @@ class DirectSession:
             warm: FloatArray | None = forces_of(keys, *bodies.last_forces)
         else:
             warm = warm_start(bodies.start, keys)
-        found = solve_in_budget(condensed.problem, warm, follow=self.follow)
+        failure: ConvergenceError | None = None
+        try:
+            found = solve_in_budget(condensed.problem, warm, follow=self.follow)
+        except ConvergenceError as error:
+            if error.result is None:
+                raise
+            found, failure = error.result, error
+        if bodies.scheme.dt and len(rows := opposed_drives(condensed.problem, found.lam)):
+            found = self._with_bounded_drives(condensed, found, rows)
+        elif failure is not None:
+            raise failure
         return Solution(found.lam, condensed.dx_free, bodies, self, status=found.status, residual=found.residual)
+
+    def _with_bounded_drives(
+        self, condensed: Condensed, found: ComplementarityResult, rows: IndexArray
+    ) -> ComplementarityResult:
+        """λ with bounds on the drives `rows`, which contradict other constraints, with a warning that names them."""
+        places = zip(
+            (*condensed.bodies.start.world.constraints, *self.constraints), condensed.assembly.slices, strict=True
+        )
+        names = [repr(each.name) for each, place in places if ((rows >= place.start) & (rows < place.stop)).any()]
+        bounded = solve_in_budget(with_bounded_drives(condensed.problem, rows), found.lam)
+        warnings.warn(_OPPOSED.format(names=", ".join(names)), PliantWarning, stacklevel=2)
+        missed = miss(condensed.problem, bounded.delta, rows)
+        return replace(bounded, status=Status.STALLED, residual=max(bounded.residual, missed))
 
 
 def solve_in_budget(problem: MixedProblem, warm: FloatArray | None, *, follow: bool = False) -> ComplementarityResult:

@@ -106,3 +106,14 @@ def test_a_budget_ends() -> None:
             steps += 1
         assert least <= steps <= most
     assert Budget(10, 10**9, seconds=1e-9).spent
+
+
+def test_late_in_a_quick_budget_ten_times_the_tolerance_is_enough() -> None:
+    for quick, late in ((True, 1e-7), (False, 1e-8)):
+        budget = Budget(10, 10**9, quick=quick)
+        budget.take(1, 0.2 * budget._operations)
+        assert budget.allowed(1e-8) == 1e-8
+        budget.take(1, 0.5 * budget._operations)
+        assert budget.allowed(1e-8) == pytest.approx(late)
+        budget.take(1, 10.0 * budget._operations)
+        assert budget.allowed(1e-8) == pytest.approx(late)

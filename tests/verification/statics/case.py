@@ -22,7 +22,9 @@ class Case:
 
     `within` is how near the closed form it has to be, `close` how near slow dynamics, relative.
     `dt` is the time that passes in the call, for obstacles that move. `ramp` is the time over which dynamics applies
-    the controls, `rest` that which it then waits, s.
+    the controls, `rest` that which it then waits, `step` its time step, s. Bodies that slide are compared while they
+    are driven (rest = 0): when the drive stops, they spring back by what inertia had added, and at nodes that a support
+    constrains friction is any force within its cone.
     """
 
     world: Any
@@ -34,17 +36,18 @@ class Case:
     close: float = 1e-3
     ramp: float = 1.0
     rest: float = 1.0
+    step: float = 0.02
 
     def solved(self):
         """State, report and measured number of one quasi-static call."""
         state, info = pl.QuasiStatic(dt=self.dt)(self.world, self.world.initial_state(), self.controls)
         return state, info, self.measure(state, info)
 
-    def settled(self, dt=0.02):
+    def settled(self):
         """The number measured after slow dynamics: the controls are applied in `ramp` s, then bodies come to rest."""
-        step, state, info = pl.ImplicitEuler(dt), self.world.initial_state(), None
-        for k in range(round((self.ramp + self.rest) / dt)):
-            fraction = min((k + 1) * dt / self.ramp, 1.0)
+        step, state, info = pl.ImplicitEuler(self.step), self.world.initial_state(), None
+        for k in range(round((self.ramp + self.rest) / self.step)):
+            fraction = min((k + 1) * self.step / self.ramp, 1.0)
             scaled = {handle: _scaled(value, fraction) for handle, value in self.controls.items()}
             state, info = step(self.world, state, scaled)
         return self.measure(state, info), max(float(np.abs(v).max()) for v in state.v)
@@ -57,9 +60,14 @@ def _scaled(value, fraction):
     return type(value)(fraction * np.asarray(value.value) if np.ndim(value.value) else fraction * value.value)
 
 
-def box(scene, size, cells, at=(0, 0, 0), material=NEO, element="hex8", **options):
+def cells(*counts, fine=1):
+    """`fine` times the counts of cells."""
+    return tuple(round(fine * count) for count in counts)
+
+
+def box(scene, size, counts, at=(0, 0, 0), material=NEO, element="hex8", **options):
     """A block with its lower corner at `at`."""
-    mesh = pl.mesh.box(size, cells, element=element).translated(at)
+    mesh = pl.mesh.box(size, counts, element=element).translated(at)
     return scene.add(pl.Volume(mesh, material, **options))
 
 

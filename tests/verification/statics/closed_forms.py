@@ -1,8 +1,8 @@
 """Contacts with a closed form, each solved by one call of `pl.QuasiStatic()`.
 
 A function returns {what is compared: (found, closed form)}. `fine` refines the mesh: cells of the contact region are
-`fine` times smaller. The formulas are in K. L. Johnson, Contact Mechanics, 1985, chapters 2 to 4 and 7
-for the cone I. N. Sneddon, Int. J. Engng Sci. 3, 1965.
+`fine` times smaller. The formulas are in K. L. Johnson, Contact Mechanics, 1985, chapters 2 to 4 and 7;
+for the cone: I. N. Sneddon, Int. J. Engng Sci. 3, 1965.
 """
 
 import numpy as np

@@ -37,11 +37,15 @@ def control(t: float, state: pl.State) -> dict[Any, Any]:
 
 
 def measure(run: pl.Run) -> dict[str, float]:
-    """Numbers for the table; a sweep has one row of them for each case."""
+    """Numbers for the table; a sweep has one row of them for each case.
+
+    The error is that of the moving tip. With the cables held it comes to rest elsewhere: `info.equilibrium_error(tip)`
+    of a `pl.QuasiStatic` step says where, and `pl.Inverse(…, tolerance=1e-4)` finds pulls that hold in equilibrium.
+    """
     path = trunk.tip.along(run.points(trunk))
     late = [k for k, t in enumerate(run.times) if t > 1.0]
     errors = [sum((path[k, i] - target(run.times[k])[i]) ** 2 for i in range(3)) ** 0.5 for k in late]
     return {
-        "mean error of the tip (mm)": 1e3 * float(sum(errors) / max(len(errors), 1)),
+        "mean error of the moving tip (mm)": 1e3 * float(sum(errors) / max(len(errors), 1)),
         "largest pull (mm)": 1e3 * max(float(run.actuation(cable)[0].max()) for cable in trunk.cables),
     }

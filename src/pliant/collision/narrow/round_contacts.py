@@ -2,12 +2,13 @@
 
 The vertices of a coarse surface do not see a solid between them. The signed distance φ of a convex solid is convex, so
 along an edge it has one minimum, where ∇φ·(x_j − x_i) changes its sign: it is a contact where it lies well below the
-line between the values at the ends. Faces are touched by the ends of a capsule, and by the rims of a cylinder: by the
-point of a rim that is extreme towards the face, and by two more at 120 degrees, on which a flat end rests.
+line between the values at the ends. Faces are touched by the ends of a capsule, and by the rims of a cylinder: by
+points at fixed angles, on which a flat end rests, and by the point of a rim that is extreme towards a tilted face.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from pliant.collision.solids.obstacles import Capsule, Cylinder, Distance, Pipe,
 from pliant.collision.surface import EDGE_LIMIT, CollisionSurface
 from pliant.core.arrays import frozen
 from pliant.core.kernels import kernel
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IntArray
 
 ROUND = (Sphere, Capsule, Cylinder, Pipe)
 """Solids whose contacts with edges and faces are found here."""
@@ -28,8 +29,13 @@ long as a sphere is wide. Below, vertices are enough, and contacts that travel a
 to rest."""
 _BISECTIONS = 30
 """Halvings of an edge in the search for its lowest point: 1e-9 of its length."""
-_UPRIGHT = 1e-6
-"""Sine of the angle between a face's normal and the axis of a cylinder below which all points of a rim are extreme."""
+_UPRIGHT = 0.3
+"""Sine of the angle between a face's normal and the axis of a cylinder below which no point of a rim is extreme: the
+direction of the tilt would be noise, and the fixed points are as near."""
+_STRAIGHT = 0.99
+"""Component of a normal along the axis of a cylinder above which it is that of a flat end: 8 degrees."""
+_RIM_POINTS = (6, 36)
+"""Fewest and most fixed points of a rim; between, two to the longest edge of the surface."""
 
 
 def edge_contacts(
@@ -88,36 +94,81 @@ def rim_contacts(
     crossed = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     area = np.linalg.norm(crossed, axis=1)
     faces, corners, normal = faces[area > 0.0], corners[area > 0.0], (crossed[area > 0.0].T / area[area > 0.0]).T
-    rims = _extreme_points(ends, axis, solid.radius, normal)
+    spacing = np.pi * solid.radius / max(surface.longest_edge, 1e-300)
+    count = int(np.clip(np.ceil(4.0 * spacing), *_RIM_POINTS))
+    rims, tilted = _rim_points(ends, axis, solid.radius, normal, count)
     weights, height = _feet(corners, normal, rims)
     valid = (weights >= 0.0).all(axis=-1) & (np.abs(height) <= margin)
-    cost = np.where(valid, np.abs(height), np.inf).reshape(len(faces), 6)
+    valid[:, :, 0] &= tilted[:, None]
+    features = 2 * (count + 1)
+    cost = np.where(valid, np.abs(height), np.inf).reshape(len(faces), features)
     best = cost.argmin(axis=0)
-    feature = np.flatnonzero(cost[best, np.arange(6)] < np.inf)
-    face, gap = best[feature], height.reshape(len(faces), 6)[best[feature], feature]
-    foot = rims.reshape(len(faces), 6, 3)[face, feature]
+    feature = np.flatnonzero(cost[best, np.arange(features)] < np.inf)
+    face, gap = best[feature], height.reshape(len(faces), features)[best[feature], feature]
+    foot = rims.reshape(len(faces), features, 3)[face, feature]
     key = key_base(ContactKind.FACE_VERTEX, pair) + feature
-    chosen = weights.reshape(len(faces), 6, 3)[face, feature]
+    chosen = weights.reshape(len(faces), features, 3)[face, feature]
     distance = Distance(gap, -normal[face], foot)
     nodes = surface.triangles[faces[face]]
     return _contact_set(ContactKind.FACE_VERTEX, points, nodes, chosen, distance, pose, key, faces[face])
 
 
-def _extreme_points(ends: FloatArray, axis: FloatArray, radius: float, normal: FloatArray) -> FloatArray:
-    """Points (f, 2, 3, 3) m of both rims that are extreme against `normal` (f, 3), and at 120 degrees from there."""
+def through_entered_side(
+    contacts: ContactSet, solid: Cylinder, pose: FloatArray, start: FloatArray, start_pose: FloatArray
+) -> ContactSet:
+    """`contacts` of vertices and edges inside a cylinder at `pose` (4, 3) with the side through which they came.
+
+    `start` (m, 3) m are their points at the start of the step, outside the cylinder at `start_pose`. Near a rim the
+    nearest side is the wrong one as soon as they are deeper than far from it. Edges that came through an end are left
+    to its rim.
+    """
+    axis = (solid.end - solid.start) / np.linalg.norm(solid.end - solid.start)
+    edge = np.flatnonzero(contacts.kind == ContactKind.EDGE_EDGE)
+    if len(edge):
+        before = solid.distance((start[edge] - start_pose[0]) @ start_pose[1:])
+        kept = np.ones(contacts.count, bool)
+        kept[edge] = np.abs(before.normal @ axis) < 1.0 - _STRAIGHT
+        contacts, start = contacts.selected(kept), start[kept]
+    inside = np.flatnonzero((contacts.gap < 0.0) & (contacts.kind != ContactKind.FACE_VERTEX))
+    if not len(inside):
+        return contacts
+    came = solid.distance((start[inside] - start_pose[0]) @ start_pose[1:])
+    along = came.normal @ axis
+    local = (contacts.point_a[inside] - pose[0]) @ pose[1:]
+    from_start = local - solid.start
+    radial = from_start - (from_start @ axis)[:, None] * axis
+    radius = np.linalg.norm(radial, axis=1)
+    normal, gap = np.array(contacts.normal), np.array(contacts.gap)
+    for sign, end in ((-1.0, solid.start), (1.0, solid.end)):
+        chosen = (came.gap >= 0.0) & (sign * along > _STRAIGHT)
+        normal[inside[chosen]] = sign * pose[1:] @ axis
+        gap[inside[chosen]] = sign * (local[chosen] - end) @ axis
+    chosen = (came.gap >= 0.0) & (np.abs(along) < 1.0 - _STRAIGHT) & (radius > 0.0)
+    normal[inside[chosen]] = (radial[chosen] / radius[chosen, None]) @ pose[1:].T
+    gap[inside[chosen]] = radius[chosen] - solid.radius
+    return replace(contacts, normal=normal, gap=gap, point_b=contacts.point_a - gap[:, None] * normal)
+
+
+def _rim_points(
+    ends: FloatArray, axis: FloatArray, radius: float, normal: FloatArray, count: int
+) -> tuple[FloatArray, BoolArray]:
+    """Points (f, 2, 1 + count, 3) m of both rims: that which is extreme against `normal` (f, 3), and `count` fixed
+    ones; whether faces (f,) are tilted so far that the first one means anything.
+    """
     radial = -(normal - (normal @ axis)[:, None] * axis)
     length = np.linalg.norm(radial, axis=1, keepdims=True)
-    radial = np.where(length > _UPRIGHT, radial / np.maximum(length, 1e-300), across(axis))
-    turned = np.cross(axis, radial)
-    angles = 2.0 * np.pi / 3.0 * np.arange(3)
-    circle = np.cos(angles)[:, None] * radial[:, None] + np.sin(angles)[:, None] * turned[:, None]
+    first = across(axis)
+    radial = np.where(length > _UPRIGHT, radial / np.maximum(length, 1e-300), first)
+    angles = 2.0 * np.pi / count * np.arange(count)
+    fixed = np.cos(angles)[:, None] * first + np.sin(angles)[:, None] * np.cross(axis, first)
+    circle = np.concatenate([radial[:, None], np.broadcast_to(fixed, (len(normal), count, 3))], axis=1)
     points: FloatArray = ends[:, None] + radius * circle[:, None]
-    return points
+    return points, length[:, 0] > _UPRIGHT
 
 
 def _feet(corners: FloatArray, normal: FloatArray, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weights (f, 2, 3, 3) of the corners at the feet of `points` (f, 2, 3, 3) on the planes of triangles (f, 3, 3),
-    and heights (f, 2, 3) m above them.
+    """Weights (f, 2, k, 3) of the corners at the feet of `points` (f, 2, k, 3) on the planes of triangles (f, 3, 3),
+    and heights (f, 2, k) m above them.
     """
     away = points - corners[:, None, None, 0]
     height = np.einsum("frki,fi->frk", away, normal)

@@ -25,7 +25,8 @@ import numpy as np
 from pliant.core.kernels import inline, kernel
 from pliant.core.spins import cross, rotate
 from pliant.core.types import FloatArray
-from pliant.models.free_spin import LEAST_ANGLE, free_spin
+from pliant.models.free_spin import LEAST_ANGLE, free_spin, inertia_of
+from pliant.models.scheme import Scheme
 from pliant.models.volume.mass import Mass
 
 
@@ -56,6 +57,38 @@ def free_rotation(q: FloatArray, v: FloatArray, mass: Mass, dt: float) -> FreeRo
     found = FreeRotation(np.empty(q.shape), np.empty(q.shape), np.empty(q.shape), np.zeros(3))
     turned = _free_rotation(q, v, mass.apply(q), mass.apply(v), mass.nodal, dt, LEAST_ANGLE, *found)
     return found if turned else None
+
+
+def widening(q: FloatArray, v: FloatArray, mass: Mass, scheme: Scheme) -> FloatArray | None:
+    """S (3, 3) by which the shape between the ends of a step is wider than the mean of both; None where the body hardly
+    turns.
+
+    The mean of two positions of a point on a circle lies inside of it. Stresses there would be those of a body that is
+    compressed by φ²/8, which rings and gains energy. S = s (1 − n nᵀ) + n nᵀ about the axis n of the rotation undoes
+    it: forces are S f(S x), so that S K S is symmetric, and the moment about n is that of f.
+    """
+    p, total = mass.apply(v), mass.nodal.sum()
+    r, weighted = q - mass.apply(q).sum(axis=0) / total, mass.apply(q)
+    square = r.T @ (weighted - mass.nodal[:, None] * (weighted.sum(axis=0) / total))
+    moment = np.cross(r, p - mass.nodal[:, None] * (p.sum(axis=0) / total)).sum(axis=0)
+    spin = np.linalg.lstsq(np.trace(square) * np.eye(3) - square, moment, rcond=None)[0]
+    rate = float(np.linalg.norm(spin))
+    if not rate * scheme.dt > LEAST_ANGLE:
+        return None
+    turned = [np.exp(2j * np.arctan(0.5 * rate * h)) for h in (scheme.dt, -2.0 * scheme.theta * scheme.dt)]
+    inside = abs(1.0 + scheme.theta * (turned[0] - 1.0) - scheme.lag * (1.0 - turned[1]))
+    axis = np.outer(spin, spin) / rate**2
+    return np.asarray((np.eye(3) - axis) / inside + axis)
+
+
+def without_moment(force: FloatArray, x: FloatArray, mass: FloatArray) -> FloatArray:
+    """`force` (n, 3), N, less forces like those of an angular acceleration, so that its moment about the centre of the
+    masses (n,), kg, at x (n, 3), m, is zero: S leaves one of order φ² across the axis.
+    """
+    arms = x - mass @ x / mass.sum()
+    moment = np.cross(arms, force).sum(axis=0)
+    acceleration = np.linalg.lstsq(inertia_of(arms, mass), moment, rcond=None)[0]
+    return np.asarray(force - mass[:, None] * np.cross(acceleration, arms))
 
 
 @kernel

@@ -13,7 +13,7 @@ from pliant.materials import Tangent
 from pliant.models.model import GeometricStiffness, Residual, StepStart, Trial
 from pliant.models.volume import assembly
 from pliant.models.volume.blocks import BlockSystem, ConstrainedFactor
-from pliant.models.volume.free_rotation import free_rotation
+from pliant.models.volume.free_rotation import free_rotation, widening, without_moment
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -101,6 +101,8 @@ class VolumeTrial(NodalTrial):
         self._rotation = free_rotation(self._q, self._v, model.mass, scheme.dt) if turns else None
         if self._rotation is not None:
             self._velocity, self.velocity_offset = self._rotation.velocity, self._rotation.offset
+        chords = scheme.memory and not model.constrained.any() and bool(self._v.any())
+        self._widening = widening(self._q, self._v, model.mass, scheme) if chords else None
 
     def velocities(self) -> FloatArray:
         """Velocities at the end of the step, (n, 3), m/s."""
@@ -112,7 +114,7 @@ class VolumeTrial(NodalTrial):
     def residual(self) -> Residual:
         """Residual at dx, by a pass over the elements without stiffness."""
         x = self.evaluation_point()
-        return self._residual(x, *self.model.internal(x))
+        return self._residual(x, *self._internal(x))
 
     def linearize(self, tangent: Tangent) -> tuple[VolumeSystem, Residual]:
         """A and r at dx. A single solve is linearised where the free rotation of the step leads."""
@@ -131,7 +133,14 @@ class VolumeTrial(NodalTrial):
         once = tangent is Tangent.WARPED  # one pass does for a solve that is not repeated: K(x) is K(q) or near it
         values = model.blocks(self.workspace)
         stiffness = scheme.theta + rate if once else scheme.theta
-        energy, internal = model.assemble(x, mass=mass, stiffness=stiffness, tangent=tangent, values=values)
+        if self._widening is None:
+            energy, internal = model.assemble(x, mass=mass, stiffness=stiffness, tangent=tangent, values=values)
+        else:
+            S, wide = self._widening, self._widened(x)
+            energy, internal = model.assemble(wide, mass=0.0, stiffness=stiffness, tangent=tangent, values=values)
+            values[:] = S @ values @ S
+            model.mass.add_to(values, mass)
+            internal = without_moment(internal @ S, x, model.mass.nodal)
         if rate and not once:
             values += rate * self._damping_stiffness()
         warped = model.warps(tangent)
@@ -148,6 +157,18 @@ class VolumeTrial(NodalTrial):
             model, values, np.where(model.constrained, 0.0, r), constrained_dx, self.workspace, warped
         )
         return system, residual
+
+    def _internal(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Elastic energy (J) and internal forces (n, 3), N, at the evaluation point x."""
+        if self._widening is None:
+            return self.model.internal(x)
+        energy, force = self.model.internal(self._widened(x))
+        return energy, without_moment(force @ self._widening, x, self.model.mass.nodal)
+
+    def _widened(self, x: FloatArray) -> FloatArray:
+        """The shape x (n, 3), m, wider about its centre of mass by what the chords of the rotation cut off."""
+        centre = self.model.mass.apply(x).sum(axis=0) / self.model.mass.nodal.sum()
+        return np.asarray(centre + (x - centre) @ self._widening)
 
     def driven(self, motion: FloatArray) -> VolumeTrial:
         """The same step with `motion` (n, 3), m, added to the prescribed motion."""

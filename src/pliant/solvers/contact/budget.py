@@ -8,6 +8,7 @@ problem is, and deterministic unless `seconds` is given.
 
 from __future__ import annotations
 
+from math import inf
 from time import perf_counter
 
 _CALL = 3e5  # multiply–adds that the calls of one Newton or interior-point step cost beside its arithmetic
@@ -19,6 +20,10 @@ _QUICK = (3e7, 500.0, 1.0)
 """The same within a step of a simulation: 60 ms for 300 rows. Of 700 steps of grippers with random pulls 46 end here,
 with residuals below 2e-4; the others converge.
 """
+_EASED = (1.0 / 3.0, 10.0)
+"""Of a quick budget: the fraction of the multiply–adds after which a residual this many times the tolerance is good
+enough. Redundant contacts come near the tolerance early and may take hundreds of steps for the last digit, of 1e-8.
+"""
 _LEAST = 1e8
 """Multiply–adds that every problem may take, as many as one of 300 rows: smaller ones, such as 60 rows of two soft
 blocks on each other, converge within them.
@@ -28,7 +33,7 @@ blocks on each other, converge within them.
 class Budget:
     """Work that is left for a problem of m rows: `maximum_iterations`, the default of multiply–adds for its size, and
     `seconds` of wall time (None: no such limit). A `quick` one is for steps of a simulation, which go on from the best
-    iterate.
+    iterate; late in it ten times the tolerance is enough.
     """
 
     def __init__(self, m: int, maximum_iterations: int, seconds: float | None = None, *, quick: bool = False) -> None:
@@ -36,6 +41,7 @@ class Budget:
         self.iterations = 0
         constant, square, cube = _QUICK if quick else _THOROUGH
         self._operations = max(_LEAST, constant + square * m**2 + cube * m**3)
+        self._eased = (1.0 - _EASED[0]) * self._operations if quick else -inf
         self._deadline = None if seconds is None else perf_counter() + seconds
 
     @property
@@ -43,6 +49,10 @@ class Budget:
         """Whether nothing is left."""
         late = self._deadline is not None and perf_counter() >= self._deadline
         return self.iterations >= self.limit or self._operations <= 0.0 or late
+
+    def allowed(self, tolerance: float) -> float:
+        """The residual that is small enough at this point of the budget."""
+        return tolerance if self._operations > self._eased else _EASED[1] * tolerance
 
     def take(self, iterations: int, operations: float) -> None:
         """Count iterations of `operations` multiply–adds each."""

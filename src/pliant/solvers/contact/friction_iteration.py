@@ -35,8 +35,8 @@ class Iterate:
 
     @property
     def done(self) -> bool:
-        """Whether the tolerance is reached or the budget is spent."""
-        return self.residual <= self.tolerance or self.budget.spent
+        """Whether the residual is small enough or the budget is spent."""
+        return self.residual <= self.budget.allowed(self.tolerance) or self.budget.spent
 
     def offer(self, r: FloatArray, residual: float) -> None:
         """Keep r where it is better than the best so far."""
@@ -85,6 +85,6 @@ def solve_blocks(
         allowed = projected(iterate.r, problem.blocks)  # no force outside its cone, not even by the tolerance
         if (residual := residual_of(problem, allowed)) <= max(tolerance, iterate.residual):
             iterate.r, iterate.residual = allowed, residual
-    if iterate.residual <= tolerance:
+    if iterate.residual <= budget.allowed(tolerance):
         return iterate.r, iterate.residual, Status.CONVERGED
     return iterate.r, iterate.residual, Status.ITERATION_LIMIT if budget.spent else Status.STALLED

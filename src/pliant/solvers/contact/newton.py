@@ -45,7 +45,7 @@ def newton(
     best, best_residual = r, residual_of(problem, r)
     damping, flat = _SIGMA, 0
     for _ in range(steps):
-        if best_residual <= tolerance or flat > _FLAT_STEPS or budget.spent:
+        if best_residual <= budget.allowed(tolerance) or flat > _FLAT_STEPS or budget.spent:
             break
         sigma = min(max(damping * merit, _SIGMA_LEAST), _SIGMA_MOST)
         direction = _direction(problem, r, u, rho, F, sigma, budget)

@@ -52,9 +52,10 @@ def solve(
     in m, m³ and rad. `tolerance` bounds it (usual range 1e-12 to 1e-4), except where that would ask for gaps finer than
     `negligible` m, the rounding of positions (usual range 0 to 1e-15). It is evaluated with δ = δ_free + W λ of the
     rows given, after everything else. The work is bounded by `maximum_iterations`, by a number of operations that grows
-    with the size of the problem (`budget`), and by `seconds` where given; `quick` grants fewer operations, for steps
-    that go on from the best iterate. Raises `ConflictingRowsError` (an `InfeasibleError`) with the rows that contradict
-    each other, `ConvergenceError` with the best iterate in `result`.
+    with the size of the problem (`budget`), and by `seconds` where given. `quick` grants fewer operations, for steps
+    that go on from the best iterate, and after a third of them accepts ten times the tolerance. Raises
+    `ConflictingRowsError` (an `InfeasibleError`) with the rows that contradict each other, `ConvergenceError` with the
+    best iterate in `result`.
     """
     checked = problem.checked()
     options = _Options(
@@ -124,7 +125,7 @@ def _solve(
         u = (delta - p.target)[kept]
         gap = complementarity_gap(lam[kept], u, parts.blocks)
         residual = found.residual(u)
-        if status.ok and residual > (allowed := options.relative(found.scaling.D, found.scaling.scale)):
+        if status.ok and residual > (allowed := found.allowed):
             rounding = _EPSILON * found.scaling.scaled_slip((np.abs(p.delta_free) + np.abs(p.W) @ np.abs(lam))[kept])
             if residual > max(allowed, min(_ROUNDING, float(np.linalg.norm(rounding)))):
                 status = Status.STALLED
@@ -159,13 +160,16 @@ def _solve_single(p: MixedProblem) -> ComplementarityResult:
 
 
 class _Kept(NamedTuple):
-    """λ of boxes and cones, the scaling in which it was found, with the scaled bounds, and how that ended."""
+    """λ of boxes and cones, the scaling in which it was found, with the scaled bounds, how that ended, and the residual
+    that is allowed.
+    """
 
     lam: FloatArray
     scaling: Scaling
     blocks: Blocks
     status: Status
     iterations: int
+    allowed: float
 
     def residual(self, u: FloatArray) -> float:
         """Norm of the scaled natural map for slips u: how far λ is from its laws."""
@@ -175,22 +179,23 @@ class _Kept(NamedTuple):
 
 def _solve_kept(reduced: Elimination, blocks: Blocks, start: FloatArray | None, options: _Options) -> _Kept:
     core, scaling = scaled(BlockProblem(reduced.W, reduced.q, blocks), equilibrating_scale(reduced.W, blocks))
+    bound = options.relative(scaling.D, scaling.scale)
     if len(blocks.boxes) == len(reduced.q) == 1 and reduced.W[0, 0] > 0.0:  # one drive beside bilateral rows
         lam = np.clip(-reduced.q / reduced.W[0], blocks.lower, blocks.upper)
-        return _Kept(lam, scaling, core.blocks, Status.CONVERGED, 1)
+        return _Kept(lam, scaling, core.blocks, Status.CONVERGED, 1, bound)
     start = None if start is None else scaling.scaled_forces(start)
-    bound = options.relative(scaling.D, scaling.scale)
+    allowed = bound
     if len(blocks.cones):
         budget = Budget(len(core.q), options.limit, options.seconds, quick=options.quick)
         r_hat, _, status = solve_blocks(core, start=start, tolerance=bound, budget=budget)
-        iterations = budget.iterations
+        iterations, allowed = budget.iterations, budget.allowed(bound)
     else:
         r_hat, residual, iterations = solve_boxes(core, start=start, tolerance=bound)
         status = Status.CONVERGED if residual <= bound else Status.STALLED
     lam = scaling.forces(r_hat)
     r_box, low, high = r_hat[blocks.boxes], core.blocks.lower, core.blocks.upper  # bounds exactly: scaling back rounds
     lam[blocks.boxes] = np.where(r_box <= low, blocks.lower, np.where(r_box >= high, blocks.upper, lam[blocks.boxes]))
-    return _Kept(lam, scaling, core.blocks, status, iterations)
+    return _Kept(lam, scaling, core.blocks, status, iterations, allowed)
 
 
 class _Parts:

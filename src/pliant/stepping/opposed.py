@@ -1,0 +1,65 @@
+"""Drives whose command contradicts contacts or other drives, told by the forces that cancel.
+
+A cable that is shortened against ribs that already touch, or against its antagonist, asks for any force: nothing it
+pulls on can give way. Its row reads 0 = q_i + W_ii λ_i + Σ_j W_ij λ_j, where q_i is what the command asks for and
+W_ii λ_i the motion by its own force. In random actuation of the robots of `pl.robots` the latter stays below 6 times
+the largest q of the drives; on a spine whose ribs touch it reaches 100, with forces of 60 kN and speeds of 100 m/s.
+Steps in time bound the force where it exceeds 10: the drives then fall short of their commands, as motors do.
+Quasi-static solves leave it as it is: there a slender body may be far stiffer along its axis than in bending.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pliant.core.types import FloatArray, IndexArray
+from pliant.solvers.contact import Law, MixedProblem
+
+_OPPOSED = 10.0  # W_ii λ_i over the largest q of the drives; above what occurs in use, see above
+_DRIVE, _BILATERAL = int(Law.BOUNDED), int(Law.BILATERAL)
+
+
+def opposed_drives(problem: MixedProblem, lam: FloatArray) -> IndexArray:
+    """Rows of one-sided drives without a largest force whose forces λ (rows,) others nearly cancel."""
+    drive = (problem.law == _DRIVE) & (problem.lower >= 0.0) & (problem.upper == np.inf) & (lam > 0.0)
+    rows: IndexArray = np.flatnonzero(drive)
+    if not len(rows):
+        return rows
+    asked = np.abs(problem.delta_free - problem.target)[problem.law == _DRIVE].max()
+    rows = rows[lam[rows] * problem.W.diagonal()[rows] > _OPPOSED * asked]
+    return rows[lam[rows] > _largest(problem, rows)] if len(rows) else rows
+
+
+def with_bounded_drives(problem: MixedProblem, rows: IndexArray) -> MixedProblem:
+    """The problem with the forces of the drives `rows` bounded."""
+    upper = problem.upper.copy()
+    upper[rows] = np.maximum(_largest(problem, rows), problem.lower[rows])
+    return replace(problem, upper=upper)
+
+
+def miss(problem: MixedProblem, delta: FloatArray, rows: IndexArray) -> float:
+    """How far the drives `rows` are from their targets at `delta` (rows,), relative to the gaps without forces."""
+    scale = np.sqrt(np.abs(problem.W.diagonal()))
+    scale[scale == 0.0] = scale.max(initial=0.0) or 1.0
+    asked = float(np.linalg.norm((problem.delta_free - problem.target) / scale)) or 1.0
+    return float(np.linalg.norm(((delta - problem.target) / scale)[rows])) / asked
+
+
+def _largest(problem: MixedProblem, rows: IndexArray) -> FloatArray:
+    """λ in N beyond which the drives `rows` are opposed. Bilateral rows are part of the bodies here: a rod that is
+    attached to a finger moves it.
+    """
+    drives, bilateral = np.flatnonzero(problem.law == _DRIVE), np.flatnonzero(problem.law == _BILATERAL)
+    q = problem.delta_free - problem.target
+    asked, compliance = q[drives], problem.W.diagonal()[rows]
+    if len(bilateral):
+        right = np.column_stack([q[bilateral], problem.W[np.ix_(bilateral, rows)]])
+        forces = np.linalg.lstsq(problem.W[np.ix_(bilateral, bilateral)], right, rcond=1e-11)[0]
+        asked = asked - problem.W[np.ix_(drives, bilateral)] @ forces[:, 0]
+        compliance = compliance - (problem.W[np.ix_(rows, bilateral)] * forces[:, 1:].T).sum(axis=1)
+    largest: FloatArray = np.full(len(rows), np.inf)
+    moves = compliance > 0.0
+    largest[moves] = _OPPOSED * np.abs(asked).max() / compliance[moves]
+    return largest
