@@ -124,6 +124,20 @@ def vertex_opposes(
 
 
 @inline
+def is_extreme(
+    x: FloatArray, vertex: int, ring_start: IntArray, ring: IntArray, n0: float, n1: float, n2: float
+) -> bool:
+    """Whether `vertex` is the point farthest against the unit direction n among those joined to it: a corner that may
+    be touched along n, however sharp.
+    """
+    for k in range(ring_start[vertex], ring_start[vertex + 1]):
+        q = ring[k]
+        if dot(x[q, 0] - x[vertex, 0], x[q, 1] - x[vertex, 1], x[q, 2] - x[vertex, 2], n0, n1, n2) < 0.0:
+            return False
+    return True
+
+
+@inline
 def touches(ring_start: IntArray, ring: IntArray, p: int, i: int, j: int, k: int) -> bool:
     """Whether point p is joined to point i, j or k by an edge."""
     for m in range(ring_start[p], ring_start[p + 1]):

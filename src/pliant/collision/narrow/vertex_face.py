@@ -19,6 +19,7 @@ from pliant.collision.filters import (
     closed_in,
     fill_inset,
     height_at_rest,
+    is_extreme,
     place,
     touches,
     vertex_faces,
@@ -149,7 +150,8 @@ def _search(
         )  # fmt: skip
         last = place(history, key_base + vertex) if remembers else -1
         turned = agreement(history, last, n0, n1, n2) if last >= 0 else 0.0
-        if turned < _LASTS and not vertex_opposes(fan_start, fan, normals, vertex, n0, n1, n2, limits.against):
+        opposes = turned >= _LASTS or vertex_opposes(fan_start, fan, normals, vertex, n0, n1, n2, limits.against)
+        if not opposes and (same or gap < 0.0 or not is_extreme(x, vertex, ring_start, ring, n0, n1, n2)):
             continue
         if gap < 0.0 and last >= 0 and turned <= 0.0:
             continue
