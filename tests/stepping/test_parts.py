@@ -28,7 +28,9 @@ def test_no_element_of_a_law_with_a_barrier_inverts(speed):
     """One linear solve inverts elements; the step is repeated, and says so."""
     world, _, start = squeezed(speed)
     stepper, model = pl.ImplicitEuler(0.01), world.models[0]
-    once = stepper.solved(begin(world, start, None, scheme=euler_scheme(0.01), solver=None, workspace=Workspace()))
+    once = stepper.solved(
+        begin(world, start, None, scheme=euler_scheme(0.01), solver=None, workspace=Workspace()), stepper.iteration()
+    )
     assert model.least_volume_ratio(once.bodies.trials[0].positions()) < 0.0
     state, info = stepper(world, start)
     assert model.least_volume_ratio(state.q[0]) > 0.0
@@ -68,11 +70,11 @@ def test_commands_are_divided_too():
     world = scene.compile()
     calls = []
 
-    def failing(self, step):
+    def failing(self, step, newton):
         calls.append(step.bodies.scheme.dt)
         if len(calls) == 1:
             raise pl.ConvergenceError("first")
-        return solved(self, step)
+        return solved(self, step, newton)
 
     solved = pl.ImplicitEuler.solved
     with pytest.MonkeyPatch.context() as patch:

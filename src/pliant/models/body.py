@@ -171,6 +171,11 @@ class Model:
         """
         return None
 
+    @property
+    def has_barrier(self) -> bool:
+        """Whether the energy grows beyond all bounds where an element collapses, so that none has to invert."""
+        return False
+
     def is_inverted(self, q: FloatArray) -> bool:
         """Whether some element is inverted, which its energy does not forbid."""
         return False

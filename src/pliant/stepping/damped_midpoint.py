@@ -21,6 +21,7 @@ from pliant.models.scheme import damped_schemes
 from pliant.stepping.dynamics import DynamicStepper
 from pliant.stepping.end_velocities import directions_at_middle, project_velocities
 from pliant.stepping.info import StepInfo, finish
+from pliant.stepping.newton import NewtonIteration
 from pliant.stepping.parts import first_part, joined, second_part
 from pliant.stepping.stages import Step, assemble, begin, condense, correct, detect, factorize, linearize, solve
 from pliant.world import State, World
@@ -60,13 +61,12 @@ class DampedMidpoint(DynamicStepper):
         scheme, later = damped_schemes(self.dt, self.spectral_radius)
         whole = begin(world, state, controls, scheme=scheme, solver=None, workspace=self.workspace)
         with self.pinned():
-            first = self.solved(first_part(whole, scheme.dt / self.dt))
-            second = self.solved(second_part(whole, first, later))
+            first = self.solved(first_part(whole, scheme.dt / self.dt), self.iteration())
+            second = self.solved(second_part(whole, first, later), self.iteration())
         return finish(joined(first, second), self.iteration().status)
 
-    def solved(self, step: Step) -> Step:
+    def solved(self, step: Step, newton: NewtonIteration) -> Step:
         """One part of the step at its end."""
-        newton = self.iteration()
         while not newton.done:
             contacts = detect(step)
             rows = directions_at_middle(step, assemble(step, contacts))

@@ -42,8 +42,8 @@ class DynamicStepper:
                 "pl.QuasiStatic, or give the tolerance to the stepper"
             )
 
-    def solved(self, step: Step) -> Step:
-        """The step at its end."""
+    def solved(self, step: Step, newton: NewtonIteration) -> Step:
+        """The step at the end of Newton's iteration."""
         raise NotImplementedError
 
     def iteration(self) -> NewtonIteration:

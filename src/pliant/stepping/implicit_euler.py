@@ -16,6 +16,7 @@ from typing import Any
 from pliant.models.scheme import euler_scheme
 from pliant.stepping.dynamics import DynamicStepper
 from pliant.stepping.info import StepInfo, finish
+from pliant.stepping.newton import NewtonIteration
 from pliant.stepping.parts import repeated_where_needed
 from pliant.stepping.stages import Step, assemble, begin, condense, correct, detect, factorize, linearize, solve
 from pliant.world import State, World
@@ -43,9 +44,8 @@ class ImplicitEuler(DynamicStepper):
             step = repeated_where_needed(self, step, euler_scheme)
         return finish(step, self.iteration().status)
 
-    def solved(self, step: Step) -> Step:
+    def solved(self, step: Step, newton: NewtonIteration) -> Step:
         """The step at its end."""
-        newton = self.iteration()
         while not newton.done:
             contacts = detect(step)
             rows = assemble(step, contacts)

@@ -17,6 +17,7 @@ from pliant.models.scheme import midpoint_scheme
 from pliant.stepping.dynamics import DynamicStepper
 from pliant.stepping.end_velocities import directions_at_middle, project_velocities
 from pliant.stepping.info import StepInfo, finish
+from pliant.stepping.newton import NewtonIteration
 from pliant.stepping.parts import repeated_where_needed
 from pliant.stepping.stages import Step, assemble, begin, condense, correct, detect, factorize, linearize, solve
 from pliant.world import State, World
@@ -43,9 +44,8 @@ class ImplicitMidpoint(DynamicStepper):
             step = repeated_where_needed(self, step, midpoint_scheme)
         return finish(step, self.iteration().status)
 
-    def solved(self, step: Step) -> Step:
+    def solved(self, step: Step, newton: NewtonIteration) -> Step:
         """The step at its end."""
-        newton = self.iteration()
         while not newton.done:
             contacts = detect(step)
             rows = directions_at_middle(step, assemble(step, contacts))

@@ -35,12 +35,14 @@ class NewtonIteration:
     """Linear solves of one dynamic step: `count` of them, or as many as `tolerance` needs.
 
     A fixed count takes full corrections with the cheapest tangent that is consistent to first order. To a tolerance the
-    tangent is exact and corrections go through a line search.
+    tangent is exact and corrections go through a line search. With `limit` the iteration ends after so many of them,
+    short of its tolerance.
     """
 
-    def __init__(self, count: int, tolerance: float | None) -> None:
+    def __init__(self, count: int, tolerance: float | None, *, limit: int | None = None) -> None:
         self._count = count
         self._tolerance = tolerance
+        self._limit = limit
         self._convergence = None if tolerance is None else Convergence(tolerance)
         self.tangent = Tangent.WARPED if tolerance is None else Tangent.EXACT
         self.status = Status.FIXED_ITERATIONS if tolerance is None else Status.CONVERGED
@@ -58,6 +60,7 @@ class NewtonIteration:
             step, forces = apply_with_line_search(correction)
         residual = relative_residual(step.bodies, forces)
         self.done = self._convergence.reached(residual, forces.scale, correction, step) and not step.bodies.must_move()
+        self.done = self.done or step.iterations == self._limit
         if not self.done and step.iterations == MAXIMUM_ITERATIONS:
             raise ConvergenceError(
                 f"Newton's iteration reached {residual:.2e} in {MAXIMUM_ITERATIONS} iterations, the tolerance is "

@@ -15,47 +15,52 @@ import numpy as np
 from pliant.actuators.drive import ActuatorRows
 from pliant.actuators.limits import Command
 from pliant.constraints import RowLaw, forces_of
-from pliant.core.errors import ConvergenceError
+from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.immutable import evolve
 from pliant.models.scheme import Scheme
 from pliant.stepping.bodies import StepBodies
 from pliant.stepping.dynamics import DynamicStepper
 from pliant.stepping.load_path import displacement_in
+from pliant.stepping.newton import NewtonIteration
 from pliant.stepping.session import DirectSession
 from pliant.stepping.stages import Step
 
+FAILURES = (ConvergenceError, SingularError)
 MOST_HALVINGS = 2
 """A step is divided into 4 parts at most: one that fails in a quarter of its time asks for another model or load."""
 REPEATED = 1e-6
 """Tolerance to which a step of a fixed number of linear solves is repeated: its line search stops at det F = 0, and is
 near enough to the end of the step where Newton's iteration is quadratic.
 """
+MOST_SOLVES = 7
+"""Linear solves of such a repetition, after which the shape it has reached counts: no element of it is inverted, and a
+controller waits at most about ten times as long for this step as for others.
+"""
 
 
 def repeated_where_needed(
     stepper: DynamicStepper, whole: Step, scheme: Callable[[float], Scheme], halvings: int = MOST_HALVINGS
 ) -> Step:
-    """`stepper.solved(whole)`. Where it inverts an element or fails, the step is repeated: with an iteration to a
-    tolerance, then in two halves by `scheme` of their time (s), each repeated where needed. If elements invert all the
-    same, as a law without a barrier allows, the first attempt counts. An inverse is not repeated: it has found the
-    actuation of the whole step.
+    """`stepper.solved(whole)`. Where it fails, or inverts an element of a law with a barrier, the step is repeated:
+    with a line search, then in two halves by `scheme` of their time (s), each repeated where needed. If elements invert
+    all the same, the first attempt counts. An inverse is not repeated: it has found the actuation of the whole step.
     """
     first, failure = None, None
     try:
-        first = stepper.solved(whole)
+        first = stepper.solved(whole, stepper.iteration())
         if not _inverts(first, whole) or not isinstance(whole.session, DirectSession):
             return first
-    except ConvergenceError as error:
+    except FAILURES as error:
         if not isinstance(whole.session, DirectSession):
             raise
         failure = error
     if stepper.tolerance is None:
-        with suppress(ConvergenceError):
-            again = replace(stepper, tolerance=REPEATED).solved(whole)
+        with suppress(*FAILURES):
+            again = stepper.solved(whole, NewtonIteration(1, REPEATED, limit=MOST_SOLVES))
             if not _inverts(again, whole):
                 return evolve(again, repeated=True)
     if halvings:
-        with suppress(ConvergenceError):
+        with suppress(*FAILURES):
             half = scheme(0.5 * whole.bodies.scheme.dt)
             begun = repeated_where_needed(stepper, first_part(_restarted(whole, half), 0.5), scheme, halvings - 1)
             ended = repeated_where_needed(stepper, second_part(whole, begun, half), scheme, halvings - 1)
@@ -68,9 +73,12 @@ def repeated_where_needed(
 
 
 def _inverts(step: Step, whole: Step) -> bool:
-    """Whether a body has inverted elements at the end of `step` that had none at the start of `whole`."""
+    """Whether a body has inverted elements at the end of `step` that had none at the start of `whole`. Where the law
+    has no barrier at det F = 0 a repetition would invert them again.
+    """
     for trial, start in zip(step.bodies.trials, whole.bodies.start.q, strict=True):
-        if trial.model.is_inverted(trial.positions()) and not trial.model.is_inverted(start):
+        model = trial.model
+        if model.has_barrier and model.is_inverted(trial.positions()) and not model.is_inverted(start):
             return True
     return False
 

@@ -23,7 +23,8 @@ from pliant.constraints import assemble as assemble_rows
 from pliant.constraints import condense as condense_rows
 from pliant.constraints import detect as detect_contacts
 from pliant.core.arrays import transposed_product
-from pliant.core.errors import SingularError
+from pliant.core.checks import all_finite
+from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.immutable import evolve
 from pliant.core.status import Status
 from pliant.core.timers import StageTimers
@@ -241,6 +242,8 @@ def solve(step: Step, factorization: Factorization) -> FreeMotion:
     with step.timers.stage("solve"):
         dx = [factor.solve(system.r) for factor, system in zip(factors, systems, strict=True)]
         linear_residual = _linear_residual(systems, dx)
+        if not np.isfinite(linear_residual):
+            raise _diverged("the motion without constraint forces")
         if factorization.linearization.regularization is not None:
             factorization.linearization.regularization.constrain(factors, dx)
         for index, system in enumerate(systems):
@@ -256,7 +259,10 @@ def condense(
     if assembly is None or not assembly.rows.count:
         return None
     with step.timers.stage("condense"):
-        return condense_rows(assembly.rows, factorization.factors, free.dx)
+        problem = condense_rows(assembly.rows, factorization.factors, free.dx)
+        if not all_finite(problem.delta_free):
+            raise _diverged("δ of the constraints")
+        return problem
 
 
 def correct(
@@ -337,6 +343,13 @@ def _named_conflict(step: Step, assembly: Assembly, error: ConflictingRowsError)
     if step.world.reductions:
         text += "; bodies of this world are reduced, and with more modes they may be able to give way"
     return ConflictingRowsError(text, rows=error.rows)
+
+
+def _diverged(what: str) -> ConvergenceError:
+    return ConvergenceError(
+        f"{what} is not finite: earlier steps left elements inverted or loads too large; take a smaller dt, smaller "
+        "changes of the commands, or a tolerance"
+    )
 
 
 def _linear_residual(systems: Sequence[System], dx: Sequence[FloatArray]) -> float:

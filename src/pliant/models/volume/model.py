@@ -171,6 +171,11 @@ class VolumeModel(BlockModel):
         """Whether its clamp, which never moves, leaves no rigid motion open."""
         return not self.supports and is_pinned(self.rest[self.constrained.all(axis=1)])
 
+    @cached_property
+    def has_barrier(self) -> bool:
+        """Whether some of its laws are hyperelastic; St Venant–Kirchhoff counts, although it only grows stiff."""
+        return not np.isin(self.laws, LINEAR_LAWS).all()
+
     def is_inverted(self, q: FloatArray) -> bool:
         """Whether elements are inverted, as some laws allow; small strain knows no inversion."""
         return bool(self.laws.any()) and self.least_volume_ratio(q) <= 0.0
