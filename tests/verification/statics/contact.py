@@ -247,6 +247,17 @@ def box_on_arm(friction=0.5, *, fine=1):
     return Case(scene.compile(), lambda s, i: -i.contact_force(arm, thing)[2], expected=0.02 * 9.81)
 
 
+def ball_on_beam(friction=0.5, off=0.001, *, fine=1):
+    """A rigid ball on a beam that is clamped at both ends and sags under it; it lies `off` the middle."""
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    stiff = pl.materials.NeoHookean(young=1e6, poisson=0.3, density=1e3)
+    ends = pl.regions.plane(axis="x", at=0) | pl.regions.plane(axis="x", at=0.1)
+    beam = box(scene, (0.1, 0.03, 0.006), cells(14, 4, 2, fine=fine), material=stiff, clamp=ends)
+    thing = scene.add(pl.RigidBody.sphere(radius=0.012, mass=0.05, position=(0.05 + off, 0.015, 0.0181)))
+    scene.collide(beam, thing, friction=friction)
+    return Case(scene.compile(), lambda s, i: i.contact_force(thing, beam)[2], expected=0.05 * 9.81)
+
+
 def held_box(friction=0.6, *, fine=1):
     """Two pads squeeze a rigid box and hold it against gravity by friction."""
     scene = pl.Scene(gravity=(0, 0, -9.81))

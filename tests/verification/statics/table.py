@@ -17,6 +17,7 @@ from tests.verification.statics.actuated import (
 )
 from tests.verification.statics.case import Case
 from tests.verification.statics.contact import (
+    ball_on_beam,
     block_on_floor,
     block_on_slope,
     box_on_arm,
@@ -77,6 +78,8 @@ CASES: dict[str, Callable[..., Case]] = {
     "plane presses block, μ 0.3": partial(indenter, "plane", 0.3),
     "ironing, μ 0.3": partial(indenter, "ball", 0.3, slide=0.02),
     "box on sagging arm": box_on_arm,
+    "ball on sagging beam": ball_on_beam,
+    "ball on sagging beam, frictionless": partial(ball_on_beam, 0.0),
     "box held by two pads": held_box,
     "box on block": rigid_box_on_block,
     "trunk at random pulls, 2": partial(trunk_pulls, 2),
