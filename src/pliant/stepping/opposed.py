@@ -2,9 +2,10 @@
 
 A cable that is shortened against ribs that already touch, or against its antagonist, asks for any force: nothing it
 pulls on can give way. Its row reads 0 = q_i + W_ii λ_i + Σ_j W_ij λ_j, where q_i is what the command asks for and
-W_ii λ_i the motion by its own force. In random actuation of the robots of `pl.robots` the latter stays below 6 times
-the largest q of the drives; on a spine whose ribs touch it reaches 100, with forces of 60 kN and speeds of 100 m/s.
-Steps in time bound the force where it exceeds 10: the drives then fall short of their commands, as motors do.
+W_ii λ_i the motion by its own force. In random actuation of finger, trunk, gripper and pneumatic finger the latter
+stays below 6 times the largest q of the drives; on a spine whose ribs touch it reaches 100, with forces of 60 kN and
+speeds of 100 m/s. Steps in time bound the force where it exceeds 10: the drives then fall short of their commands, as
+motors do.
 Quasi-static solves leave it as it is: there a slender body may be far stiffer along its axis than in bending.
 """
 
