@@ -107,4 +107,4 @@ def test_linear_law_is_hookes():
     state, info = pl.QuasiStatic()(world, world.initial_state())
     strain = 2e3 / YOUNG * np.array([1.0, -POISSON, -POISSON])
     np.testing.assert_allclose(state.displacements(body), mesh.points * strain, atol=1e-13)
-    assert info.iterations == 1
+    assert info.iterations <= 2  # one finds the equilibrium, the other judges its stability

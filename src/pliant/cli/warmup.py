@@ -25,6 +25,8 @@ from scipy import sparse
 from pliant import materials, reduction, regions, robots
 from pliant import mesh as meshes
 from pliant.cli.output import Output
+from pliant.collision import CollisionSurface
+from pliant.collision.self_penetration import self_penetration
 from pliant.core.errors import InputError
 from pliant.core.kernels import cache_folder, compiled_count, hide_notice, stored_kernels
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
@@ -253,7 +255,7 @@ def _contact_problems() -> None:
 
 
 def _meshes() -> None:
-    """Points in a mesh and beside it, stresses, supports along an axis, a block that spins freely, and a picture."""
+    """Points in a mesh and beside it, stresses, supports along an axis, blocks that spin or overlap, and a picture."""
     block = meshes.box((1, 1, 1), (2, 2, 2))
     meshes.Locator(block).locate([(0.3, 0.4, 0.5), (2.0, 0.5, 0.5)])
     rubber = materials.NeoHookean(young=1e5, poisson=0.4, density=1000)
@@ -270,6 +272,9 @@ def _meshes() -> None:
     spin = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])  # rad/s, about z
     ImplicitEuler(dt=0.01)(world, replace(state, v=(state.q[0] @ spin,)))
     surface = block.surface()
+    pair = np.concatenate([surface.points, surface.points + np.array([2.0, 0.0, 0.0])])
+    both = CollisionSurface.build(np.concatenate([surface.triangles, surface.triangles + len(surface.points)]), pair)
+    self_penetration(both.at(pair - np.where(pair > 1.5, [1.5, 0.0, 0.0], 0.0)))
     shown = SurfaceFrames(surface.triangles.astype(np.int64), np.stack([surface.points, surface.points + 1.0]))
     camera = fit_camera(surface.points, size=(32, 32), area=(2.0, 2.0, 30.0, 30.0), azimuth=-1.0, elevation=0.3)
     render_poses([shown], [], camera)
