@@ -140,11 +140,14 @@ class StepBodies:
         parts = [trial.full_residual(Residual(r, forces.scale), push) for trial, r, push in triples]
         return Forces(tuple(part.r for part in parts), max(part.scale for part in parts), forces.finite)
 
-    def linearized(self, tangent: Tangent) -> tuple[list[System], Forces]:
-        """A and r of every body at the present displacement, and the forces in r without those of constraints."""
+    def linearized(self, tangent: Tangent, *, stiffened: bool = True) -> tuple[list[System], Forces]:
+        """A and r of every body at the present displacement, and the forces in r without those of constraints. A is
+        `stiffened` by the geometric stiffness of constraints, which may be negative.
+        """
         pairs = [trial.linearize(tangent) for trial in self.trials]
         systems = [system for system, _ in pairs]
-        self.add_geometric_stiffness(systems, turning=tangent is Tangent.EXACT and not self.scheme.inertia)
+        if stiffened:
+            self.add_geometric_stiffness(systems, turning=tangent is Tangent.EXACT and not self.scheme.inertia)
         forces = self._gathered([residual for _, residual in pairs])
         if self.fictitious is not None:
             for system, model, force in zip(systems, self.world.models, self.fictitious, strict=True):

@@ -212,10 +212,14 @@ def assemble(step: Step, contacts: Detection | None) -> Assembly | None:
         return assemble_rows(*contacts) if step.kept is None else _with_kept(step, step.kept, contacts)
 
 
-def linearize(step: Step, tangent: Tangent, regularization: Regularization | None = None) -> Linearization:
-    """A and r of every body, with the geometric stiffness of constraints at their last forces."""
+def linearize(
+    step: Step, tangent: Tangent, regularization: Regularization | None = None, *, stiffened: bool = True
+) -> Linearization:
+    """A and r of every body, with the geometric stiffness of constraints at their last forces. Without it where not
+    `stiffened`.
+    """
     with step.timers.stage("linearize"):
-        systems, forces = step.bodies.linearized(tangent)
+        systems, forces = step.bodies.linearized(tangent, stiffened=stiffened)
         round_off = 0.0 if tangent is Tangent.WARPED else _round_off(step.bodies, systems)
         if regularization is not None:
             regularization.regularize(step, systems)
@@ -223,17 +227,22 @@ def linearize(step: Step, tangent: Tangent, regularization: Regularization | Non
 
 
 def factorize(step: Step, linearization: Linearization) -> Factorization:
-    """Factors of all systems. Where A is not positive definite its tangent is projected; the result says so."""
-    made, projected = linearization, False
+    """Factors of all systems. Where A is not positive definite its tangent is projected, then freed of the geometric
+    stiffness of constraints, which strong forces make negative in motions that nothing else resists; the result says
+    so.
+    """
+    made, attempts = linearization, [True, False] if linearization.tangent is not Tangent.PROJECTED else [False]
+    projected = False
     while True:
         with step.timers.stage("factorize"):
             observed = step.session.observe(made.systems)
             try:
                 return Factorization(made, tuple(system.factorize() for system in made.systems), observed, projected)
             except SingularError:
-                if made.tangent is Tangent.PROJECTED:
+                if not attempts or (attempts == [False] and not step.world.stiff_constraints):
                     raise
-        made, projected = linearize(step, Tangent.PROJECTED, made.regularization), True
+        made = linearize(step, Tangent.PROJECTED, made.regularization, stiffened=attempts.pop(0))
+        projected = True
 
 
 def solve(step: Step, factorization: Factorization) -> FreeMotion:
