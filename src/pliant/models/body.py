@@ -132,6 +132,11 @@ class Model:
         """Number of scalar unknowns, constrained ones included."""
         return self.constrained.size
 
+    @property
+    def is_supported(self) -> bool:
+        """Whether clamps or supports constrain a motion of the body."""
+        return bool(self.constrained.any())
+
     # Steps
 
     def initial(self) -> tuple[FloatArray, FloatArray]:

@@ -17,6 +17,7 @@ from pliant.core.errors import InputError, SingularError
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import GeometricStiffness, Residual, StepStart, System
+from pliant.models.volume.free_rotation import widened, widening, without_moment
 from pliant.models.volume.loads import PressureStiffness
 from pliant.models.volume.segments import SegmentStiffness
 from pliant.models.volume.trial import NodalTrial
@@ -138,6 +139,8 @@ class SubspaceTrial(NodalTrial):
                 f"a support of {model.name!r} moves, but the modes of a reduced body are zero at its supports: keep "
                 "the full body, or move it by a cable, a force point or an attachment"
             )
+        chords = self._scheme.memory and model.chart.rigid and bool(self._v.any())
+        self._widening = widening(self._q, self._v, model.mass, self._scheme) if chords else None
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """dx followed by scale × step, (n, 3), m; an unconstrained body turns by exp."""
@@ -150,23 +153,30 @@ class SubspaceTrial(NodalTrial):
         """Residual at dx, without stiffness."""
         x = self.evaluation_point()
         here = self.model.chart.at(x)
-        energy, internal, _ = self.model.strained(here.y, Tangent.EXACT, 0.0)
-        along, scale = self._balance(x, here, energy, internal)
+        strain = self._strain(x, here)
+        energy, internal, _ = self.model.strained(strain.y, Tangent.EXACT, 0.0)
+        along, scale = self._balance(x, here, energy, self._along(x, here, strain, internal))
         return Residual(here.spread(along), scale)
 
     def linearize(self, tangent: Tangent) -> tuple[SubspaceSystem, Residual]:
         """A and r at dx."""
         model, scheme, x = self.model, self._scheme, self.evaluation_point()
         here, first = self.model.chart.at(x), model.chart.rigid
+        strain = self._strain(x, here)
         damping = model.spec.damping
         rate = damping.stiffness * scheme.rate
         once = tangent is Tangent.WARPED  # one pass does for a solve that is not repeated: K(x) is K(q) or near it
-        energy, internal, K = model.strained(here.y, tangent, scheme.theta + rate if once else scheme.theta)
+        energy, internal, K = model.strained(strain.y, tangent, scheme.theta + rate if once else scheme.theta)
+        A = (scheme.inertia + damping.mass * scheme.rate) * here.mass
+        if self._widening is not None:
+            wide = (self._widening @ here.motions.reshape(len(x), 3, -1)).reshape(here.motions.shape)
+            part = strain.dual[first:] @ wide
+            A += part.T @ K @ part
+            K = np.zeros_like(K)
         if rate and not once:
             K += rate * self._damping_stiffness()
-        A = (scheme.inertia + damping.mass * scheme.rate) * here.mass
         A[first:, first:] += K
-        along, scale = self._balance(x, here, energy, internal)
+        along, scale = self._balance(x, here, energy, self._along(x, here, strain, internal))
         r = here.spread(along)
         system = SubspaceSystem(model, here, A, r, (r, along), self.workspace, model.warps(tangent))
         for load, facets in model.pressure_loads:
@@ -184,8 +194,8 @@ class SubspaceTrial(NodalTrial):
         supports and what the motions cannot balance.
         """
         model = self.model
-        start = StepStart(self._q, self._v, self._scheme, self._gravity, self._controls, self.workspace, self._first)
-        trial = model.full_trial(start)
+        own_start = self._q, self._v, self._scheme, self._gravity, self._controls, self.workspace, self._first
+        trial = model.full_trial(StepStart(*own_start, self._held))
         own: Residual = trial.at(self.dx).residual()
         return own if push is None else Residual(own.r + push, max(own.scale, float(np.linalg.norm(push))))
 
@@ -197,17 +207,33 @@ class SubspaceTrial(NodalTrial):
         """Raise an `InputError`: supports of a reduced body do not move."""
         raise InputError(f"supports of {self.model.name!r} cannot move: its modes are zero there; keep the full body")
 
+    def _strain(self, x: FloatArray, here: Configuration) -> Configuration:
+        """The configuration whose stresses act at the evaluation point x (n, 3), m: `here`, or wider by what the chords
+        of a rotation cut off (`free_rotation.widening`).
+        """
+        S = self._widening
+        return here if S is None else self.model.chart.at(widened(x, S, self.model.mass))
+
+    def _along(self, x: FloatArray, here: Configuration, strain: Configuration, internal: FloatArray) -> FloatArray:
+        """Internal forces (m,) along the motions `here` from those (k,) along the modes of `strain`."""
+        first = self.model.chart.rigid
+        along = np.zeros(first + len(internal))
+        along[first:] = internal
+        if self._widening is None:
+            return along
+        force = strain.spread(along) @ self._widening
+        return here.forces(without_moment(force, x, self.model.mass.nodal))
+
     def _balance(
         self, x: FloatArray, here: Configuration, energy: float, internal: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Residual (m,) along the motions from the internal forces (k,) along the modes, and the largest norm in it."""
+        """Residual (m,) along the motions from the internal forces (m,), and the largest norm in it."""
         model, scheme, first = self.model, self._scheme, self.model.chart.rigid
         external = self._external(x, here)
         momentum = self._momentum(here, scheme.momentum * self._velocity)
-        along = external + momentum
-        along[first:] -= internal
+        along = external + momentum - internal
         parts = np.zeros((4, len(along)))
-        parts[0], parts[1], parts[2, first:] = external, momentum, internal
+        parts[0], parts[1], parts[2] = external, momentum, internal
         if scheme.inertia and self.dx.any():
             damping = model.spec.damping
             along -= self._momentum(here, (scheme.inertia + damping.mass * scheme.rate) * self.dx)

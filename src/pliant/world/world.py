@@ -84,6 +84,19 @@ class World:
         keys = [constraint.stiff_keys for constraint in self.stiff_constraints]
         return np.concatenate(keys), np.cumsum([len(own) for own in keys])[:-1]
 
+    @cached_property
+    def held(self) -> tuple[bool, ...]:
+        """Whether each body is held by supports, or by welds to the world or to a body that is held."""
+        held = [model.is_supported for model in self.models]
+        bodies = range(len(held))
+        welds = [[index for index in bodies if constraint.welds(index)] for constraint in self.constraints]
+        for _ in bodies:  # a weld away from the world more each time
+            for welded in welds:
+                if len(welded) == 1 or any(held[index] for index in welded):
+                    for index in welded:
+                        held[index] = True
+        return tuple(held)
+
     @property
     def volumes(self) -> tuple[VolumeModel, ...]:
         """The deformable volumes among the models."""

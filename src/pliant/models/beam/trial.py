@@ -87,7 +87,7 @@ class BeamTrial(Trial):
             out += gained / self._scheme.theta
         if self._scheme.memory:
             out[self.model.constrained] = self._scheme.rate * self.dx[self.model.constrained]
-        elif self._scheme.inertia and not self.model.constrained.any():
+        elif self._scheme.inertia and not self._held:
             self._restore_spin(out)
         return out
 
@@ -116,7 +116,9 @@ class BeamTrial(Trial):
         return self._residual(*self.model.internal(self.evaluation_point()))
 
     def linearize(self, tangent: Tangent) -> tuple[BeamSystem, Residual]:
-        """A and r at dx. A single solve of a free body is linearised where its rotation in the step leads."""
+        """A and r at dx. A single solve of a body without supports is linearised where its rotation in the step leads,
+        also where welds hold it: they act through rows.
+        """
         ahead = None if tangent is not Tangent.WARPED or self.dx.any() else self._free_rotation()
         if ahead is None:
             return self._linearized(tangent)
@@ -125,7 +127,7 @@ class BeamTrial(Trial):
         return system, residual
 
     def _free_rotation(self) -> FloatArray | None:
-        """Displacement (n, 2, 3) of a free body that goes on turning; None where it is not free, or hardly turns."""
+        """Displacement (n, 2, 3) of a body that goes on turning; None where it has supports, or hardly turns."""
         model, scheme = self.model, self._scheme
         if scheme.theta != 1.0 or not scheme.inertia or model.constrained.any() or not self._v.any():
             return None

@@ -107,6 +107,11 @@ class RodModel(Model):
         """Indices of the constrained unknowns, those of the base, among the active ones."""
         return np.flatnonzero(self.constrained.ravel()[self.active])
 
+    @property
+    def is_supported(self) -> bool:
+        """Whether motions of the base are constrained; strains that may not change hold nothing."""
+        return len(self.constrained_active) > 0
+
     @cached_property
     def turned_basis(self) -> bool:
         """Whether the base's motion is counted along other axes than the world's."""

@@ -182,7 +182,7 @@ class RodTrial(Trial):
             _restore(rates, M, p.ravel()[model.active], model.free_active, float(energy))
         v = np.zeros(self.dx.size)
         v[model.active] = rates
-        if scheme.theta == 1.0 and self._moving and not len(model.constrained_active):
+        if scheme.theta == 1.0 and self._moving and not model.is_supported:  # a weld is not seen in these rates
             self._restore_spin(v.reshape(self.dx.shape))
         return v.reshape(self.dx.shape)
 

@@ -81,6 +81,12 @@ def widening(q: FloatArray, v: FloatArray, mass: Mass, scheme: Scheme) -> FloatA
     return np.asarray((np.eye(3) - axis) / inside + axis)
 
 
+def widened(x: FloatArray, S: FloatArray, mass: Mass) -> FloatArray:
+    """The shape x (n, 3), m, wider by S about its centre of mass: what the chords of the rotation cut off."""
+    centre = mass.apply(x).sum(axis=0) / mass.nodal.sum()
+    return np.asarray(centre + (x - centre) @ S)
+
+
 def without_moment(force: FloatArray, x: FloatArray, mass: FloatArray) -> FloatArray:
     """`force` (n, 3), N, less forces like those of an angular acceleration, so that its moment about the centre of the
     masses (n,), kg, at x (n, 3), m, is zero: S leaves one of order φ² across the axis.

@@ -13,7 +13,7 @@ from pliant.materials import Tangent
 from pliant.models.model import GeometricStiffness, Residual, StepStart, Trial
 from pliant.models.volume import assembly
 from pliant.models.volume.blocks import BlockSystem, ConstrainedFactor
-from pliant.models.volume.free_rotation import free_rotation, widening, without_moment
+from pliant.models.volume.free_rotation import free_rotation, widened, widening, without_moment
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -136,7 +136,7 @@ class VolumeTrial(NodalTrial):
         if self._widening is None:
             energy, internal = model.assemble(x, mass=mass, stiffness=stiffness, tangent=tangent, values=values)
         else:
-            S, wide = self._widening, self._widened(x)
+            S, wide = self._widening, widened(x, self._widening, model.mass)
             energy, internal = model.assemble(wide, mass=0.0, stiffness=stiffness, tangent=tangent, values=values)
             values[:] = S @ values @ S
             model.mass.add_to(values, mass)
@@ -162,13 +162,8 @@ class VolumeTrial(NodalTrial):
         """Elastic energy (J) and internal forces (n, 3), N, at the evaluation point x."""
         if self._widening is None:
             return self.model.internal(x)
-        energy, force = self.model.internal(self._widened(x))
+        energy, force = self.model.internal(widened(x, self._widening, self.model.mass))
         return energy, without_moment(force @ self._widening, x, self.model.mass.nodal)
-
-    def _widened(self, x: FloatArray) -> FloatArray:
-        """The shape x (n, 3), m, wider about its centre of mass by what the chords of the rotation cut off."""
-        centre = self.model.mass.apply(x).sum(axis=0) / self.model.mass.nodal.sum()
-        return np.asarray(centre + (x - centre) @ self._widening)
 
     def driven(self, motion: FloatArray) -> VolumeTrial:
         """The same step with `motion` (n, 3), m, added to the prescribed motion."""
