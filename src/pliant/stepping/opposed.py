@@ -3,9 +3,9 @@
 A cable that is shortened against ribs that already touch, or against its antagonist, asks for any force: nothing it
 pulls on can give way. Its row reads 0 = q_i + W_ii λ_i + Σ_j W_ij λ_j, where q_i is what the command asks for and
 W_ii λ_i the motion by its own force. In random actuation of finger, trunk, gripper and pneumatic finger the latter
-stays below 6 times the largest q of the drives; on a spine whose ribs touch it reaches 100, with forces of 60 kN and
-speeds of 100 m/s. Steps in time bound the force where it exceeds 10: the drives then fall short of their commands, as
-motors do.
+stays below 6 times the largest q of the drives and overlap of contacts; on a spine whose ribs touch it reaches 100,
+with forces of 60 kN and speeds of 100 m/s. Steps in time bound the force where it exceeds 10: the drives then fall
+short of their commands, as motors do.
 Quasi-static solves leave it as it is: there a slender body may be far stiffer along its axis than in bending.
 """
 
@@ -18,8 +18,11 @@ import numpy as np
 from pliant.core.types import FloatArray, IndexArray
 from pliant.solvers.contact import Law, MixedProblem
 
-_OPPOSED = 10.0  # W_ii λ_i over the largest q of the drives; above what occurs in use, see above
+_OPPOSED = (
+    10.0  # W_ii λ_i over the largest q of the drives and overlap of contacts; above what occurs in use, see above
+)
 _DRIVE, _BILATERAL = int(Law.BOUNDED), int(Law.BILATERAL)
+_SIGNORINI, _COULOMB = int(Law.SIGNORINI), int(Law.COULOMB)
 
 
 def opposed_drives(problem: MixedProblem, lam: FloatArray) -> IndexArray:
@@ -28,7 +31,7 @@ def opposed_drives(problem: MixedProblem, lam: FloatArray) -> IndexArray:
     rows: IndexArray = np.flatnonzero(drive)
     if not len(rows):
         return rows
-    asked = np.abs(problem.delta_free - problem.target)[problem.law == _DRIVE].max()
+    asked = max(np.abs(problem.delta_free - problem.target)[problem.law == _DRIVE].max(), _pressed(problem))
     rows = rows[lam[rows] * problem.W.diagonal()[rows] > _OPPOSED * asked]
     return rows[lam[rows] > _largest(problem, rows)] if len(rows) else rows
 
@@ -62,5 +65,12 @@ def _largest(problem: MixedProblem, rows: IndexArray) -> FloatArray:
         compliance = compliance - (problem.W[np.ix_(rows, bilateral)] * forces[:, 1:].T).sum(axis=1)
     largest: FloatArray = np.full(len(rows), np.inf)
     moves = compliance > 0.0
-    largest[moves] = _OPPOSED * np.abs(asked).max() / compliance[moves]
+    largest[moves] = _OPPOSED * max(np.abs(asked).max(), _pressed(problem)) / compliance[moves]
     return largest
+
+
+def _pressed(problem: MixedProblem) -> float:
+    """The largest overlap (m) that contacts would have without forces: cables resist what it asks for as well."""
+    normal = problem.law == _SIGNORINI
+    normal[np.flatnonzero(problem.law == _COULOMB)[::3]] = True
+    return -float(problem.delta_free[normal].min(initial=0.0))
