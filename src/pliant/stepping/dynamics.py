@@ -1,4 +1,4 @@
-"""What the two dynamic steppers share: their options, and the iteration that these ask for."""
+"""What the dynamic steppers share: their options, and the iteration that these ask for."""
 
 from __future__ import annotations
 
