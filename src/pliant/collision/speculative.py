@@ -145,7 +145,8 @@ def _at_closest_approach(
     if not len(passes):
         return end
     start, along = points[passes], motion[passes]
-    low, high = np.zeros(len(passes)), np.ones(len(passes))
+    low: FloatArray = np.zeros(len(passes))
+    high: FloatArray = np.ones(len(passes))
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
         recedes = np.einsum("mi,mi->m", distance(start + middle[:, None] * along).normal, along) > 0.0
