@@ -12,6 +12,7 @@ from pliant.core.kernels import inline, kernel
 from pliant.models.rod.geometric import subtract_load_stiffness
 from pliant.models.rod.kinematics import columns_in_section, pose_in_section, sweep
 from pliant.models.rod.projection import project
+from pliant.models.rod.step import in_basis
 
 
 @inline
@@ -116,28 +117,7 @@ def sliding_stiffness(q, q_v, kinds, basis, starts, nodes, weights, fixed_end, l
     subtract_load_stiffness(
         q, kinds, first, fraction[order], ends, frames[order], C, P[order], forces, moments, 1.0, K
     )  # fmt: skip
-    _in_basis(basis, K)
-
-
-@inline
-def _in_basis(basis, K):
-    """K (m, m) with the base's motion along `basis` instead of the world's axes."""
-    one = np.empty(3)
-    for first in range(0, 6, 3):
-        for m in range(len(K)):
-            for c in range(3):
-                one[c] = 0.0
-                for r in range(3):
-                    one[c] += basis[r, c] * K[first + r, m]
-            for c in range(3):
-                K[first + c, m] = one[c]
-        for m in range(len(K)):
-            for c in range(3):
-                one[c] = 0.0
-                for r in range(3):
-                    one[c] += basis[r, c] * K[m, first + r]
-            for c in range(3):
-                K[m, first + c] = one[c]
+    in_basis(basis, K)
 
 
 @inline
