@@ -22,8 +22,8 @@ the integral by two Gauss points, exact to (δψ)⁴ of it. So a free rod keeps 
 tolerance of the iteration, whatever the step, and its energy but for what the projection takes, of order h³ a second.
 That is given back by scaling the part of v⁺ that is no rigid motion (energy–momentum methods: J. Simo, N. Tarnow, "The
 discrete energy–momentum method", ZAMP 43, 1992; projection to invariants: E. Hairer, C. Lubich, G. Wanner, "Geometric
-Numerical Integration", IV.4), by `RESTORED` at most. The matrix is not symmetric and takes an LU factor; it is exact
-for a base that does not turn.
+Numerical Integration", IV.4), by `energy.RESTORED` at most. The matrix is not symmetric and takes an LU factor; it is
+exact for a base that does not turn.
 
 At dx = 0 everything is expanded about the free motion h v instead, so that one linear solve is consistent.
 """
@@ -40,11 +40,12 @@ from pliant.core.arrays import writable
 from pliant.core.errors import SingularError
 from pliant.core.immutable import evolve
 from pliant.core.lie import cross_matrix, rotation_exp
-from pliant.core.types import FloatArray, IndexArray
+from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics
 from pliant.models.model import Residual, StepStart, Trial
 from pliant.models.rod import euler, kinematics, step
+from pliant.models.rod.energy import restore_energy
 from pliant.models.rod.free_rod import add_rotation, restore_spin
 from pliant.models.rod.stations import Sweep
 from pliant.models.rod.system import RodSystem
@@ -55,10 +56,6 @@ if TYPE_CHECKING:
 
 GAUSS = (0.5 - np.sqrt(1.0 / 12.0), 0.5 + np.sqrt(1.0 / 12.0))
 """Gauss points of the step, of equal weight: two integrate δy exactly to (δψ)⁴ of it."""
-RESTORED = 1.1
-"""Largest factor by which velocities are scaled to restore their energy. A larger loss comes from an impact or from too
-long a step, and is not restored.
-"""
 _IDENTITY = np.eye(3)
 
 
@@ -153,7 +150,7 @@ class RodTrial(Trial):
         elif not step.solve_free(M, model.free_active, model.constrained_active, known, wanted, rates):
             raise self._refined_too_much()
         if scheme.memory and not known.any():
-            _restore(rates, M, p.ravel()[model.active], model.free_active, float(energy))
+            restore_energy(rates, M, p.ravel()[model.active], model.free_active, float(energy))
         v = np.zeros(self.dx.size)
         v[model.active] = rates
         if scheme.theta == 1.0 and self._moving and not model.is_supported:  # a weld is not seen in these rates
@@ -388,16 +385,3 @@ class RodTrial(Trial):
             pose, motion, target, constrained, self.load_fraction, ahead[:2].reshape(1, 2, 3)
         )
         return ahead if moves else None
-
-
-def _restore(rates: FloatArray, M: FloatArray, p: FloatArray, free: IndexArray, energy: float) -> None:
-    """Scale what is no rigid motion in `rates` (n,), of the momentum p (n,), so that they have the `energy` (J)."""
-    base = free[free < 6]
-    rigid = np.zeros(len(rates))
-    if len(base):
-        rigid[base] = np.linalg.solve(M[np.ix_(base, base)], p[base])
-    carried = 0.5 * float(p @ rigid)
-    bent = 0.5 * float(p[free] @ rates[free]) - carried
-    if bent > 1e-12 * energy:  # below, the vibration is rounding of the rigid motion
-        scale = min(float(np.sqrt(max(energy - carried, 0.0) / bent)), RESTORED)
-        rates[:] = rigid + scale * (rates - rigid)
