@@ -62,7 +62,7 @@ def repeated_where_needed(
     if halvings:
         with suppress(*FAILURES):
             half = scheme(0.5 * whole.bodies.scheme.dt)
-            begun = repeated_where_needed(stepper, first_part(_restarted(whole, half), 0.5), scheme, halvings - 1)
+            begun = repeated_where_needed(stepper, first_part(restarted(whole, half), 0.5), scheme, halvings - 1)
             ended = repeated_where_needed(stepper, second_part(whole, begun, half), scheme, halvings - 1)
             if not _inverts(ended, whole):
                 return evolve(joined(begun, ended), repeated=True)
@@ -83,7 +83,7 @@ def _inverts(step: Step, whole: Step) -> bool:
     return False
 
 
-def _restarted(whole: Step, scheme: Scheme) -> Step:
+def restarted(whole: Step, scheme: Scheme) -> Step:
     """The step `whole` with another time discretisation."""
     old = whole.bodies
     bodies = StepBodies.begin(whole.world, old.start, scheme, old.controls, old.trials[0].workspace)

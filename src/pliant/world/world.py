@@ -30,6 +30,7 @@ class Pair:
     exclude: Any
     capacity: int | None
     allow_overlap: bool = False
+    continuous: bool = False
 
 
 @dataclass(frozen=True, eq=False)
