@@ -185,6 +185,10 @@ class Model:
         """Whether some element is inverted, which its energy does not forbid."""
         return False
 
+    def least_volume_ratio(self, q: FloatArray) -> float:
+        """The smallest det F of its elements at q; 1 where it has none that could invert."""
+        return 1.0
+
     def warnings(self, q: FloatArray) -> tuple[str, ...]:
         """Warnings for people about the shape q: where the model is used beyond what it was made for."""
         return ()
