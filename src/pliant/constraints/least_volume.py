@@ -10,15 +10,13 @@ that would invert in a step get a unilateral row each, in the formulation of con
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy import sparse
 
 from pliant.constraints.keys import VOLUMES, first_key
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.core.types import FloatArray, IndexArray
-from pliant.models.volume import VolumeModel
+from pliant.models.body import Model
 
 BOUND = 0.15
 """Least det F of a guarded point: room for what the linearisation of det F over a step leaves out."""
@@ -30,38 +28,11 @@ MOST = 64
 """Points of a body that are guarded at most: more than that collapse only where a robot has exploded."""
 
 
-class VolumeRatios(NamedTuple):
-    """det F (p,) of some integration points, and its gradient (p, 3 n) in the positions of the nodes, 1/m."""
-
-    ratio: FloatArray
-    gradient: sparse.csr_matrix
-
-    @classmethod
-    def at(cls, model: VolumeModel, points: IndexArray, x: FloatArray) -> VolumeRatios:
-        """Those of the integration `points` of `model` at the positions x (n, 3), m."""
-        p = model.points
-        counts = p.ptr[points + 1] - p.ptr[points]
-        ends = np.cumsum(counts)
-        entries = np.repeat(p.ptr[points] - (ends - counts), counts) + np.arange(counts.sum())
-        nodes, G = p.nodes[entries], p.gradients[entries]
-        owner = np.repeat(np.arange(len(points)), counts)
-        F = np.add.reduceat(x[nodes][:, :, None] * G[:, None, :], ends - counts)
-        rows = F.transpose(1, 0, 2)
-        cofactor = np.stack([np.cross(rows[1], rows[2]), np.cross(rows[2], rows[0]), np.cross(rows[0], rows[1])], 1)
-        ratio = np.einsum("pi,pi->p", F[:, 0], cofactor[:, 0])
-        values = np.einsum("kij,kj->ki", cofactor[owner], G)
-        columns = 3 * nodes[:, None].astype(np.int64) + np.arange(3)
-        gradient = sparse.csr_matrix(
-            (values.ravel(), columns.ravel(), 3 * np.concatenate([[0], ends])), shape=(len(points), x.size)
-        )
-        return cls(ratio, gradient)
-
-
-def collapsing(model: VolumeModel, x: FloatArray, below: float, others: IndexArray | None = None) -> IndexArray:
+def collapsing(model: Model, x: FloatArray, below: float, others: IndexArray | None = None) -> IndexArray:
     """The integration points of `model` whose det F at x (n, 3), m, is less than `below`, and the `others`; at most
     `MOST`, those of least det F.
     """
-    ratio = VolumeRatios.at(model, np.arange(model.points.count), x).ratio
+    ratio = model.volume_ratios(np.arange(model.volume_point_count), x).ratio
     taken = ratio < below
     if others is not None:
         taken[others] = True
@@ -76,7 +47,7 @@ class LeastVolume(Constraint):
     positions `x` (n, 3), m; None: where the step is.
     """
 
-    def __init__(self, model: VolumeModel, index: int, points: IndexArray, x: FloatArray | None = None) -> None:
+    def __init__(self, model: Model, index: int, points: IndexArray, x: FloatArray | None = None) -> None:
         self.spec = model.spec
         self.model, self.index, self.points, self.x = model, index, points, x
 
@@ -88,22 +59,20 @@ class LeastVolume(Constraint):
     def rows(self, view: RowView, found: None) -> tuple[Rows, None]:
         """A unilateral row for each point."""
         q, start = view.q[self.index], view.start[self.index]
-        at = VolumeRatios.at(self.model, self.points, q if self.x is None else self.x)
+        at = self.model.volume_ratios(self.points, q if self.x is None else self.x)
         ratio = at.ratio if self.x is None else at.ratio + at.gradient @ (q - self.x).ravel()
-        began = VolumeRatios.at(self.model, self.points, start).ratio
-        length = np.cbrt(self.model.points.weight[self.points])
+        began = self.model.volume_ratios(self.points, start).ratio
         H = view.blank(len(self.points))
-        H[self.index] = sparse.diags(length) @ at.gradient
-        H[self.index] = H[self.index].tocsr()
-        gap = length * (ratio - np.minimum(BOUND, began + GAIN))
+        H[self.index] = (sparse.diags(at.length) @ at.gradient).tocsr()
+        gap = at.length * (ratio - np.minimum(BOUND, began + GAIN))
         return Rows.of(H, gap, RowLaw.SIGNORINI, key=first_key(VOLUMES, self.index) + self.points), None
 
 
-def guarded(model: VolumeModel, index: int, keys: IndexArray, x: FloatArray) -> IndexArray:
+def guarded(model: Model, index: int, keys: IndexArray, x: FloatArray) -> IndexArray:
     """The integration points of body `index` to guard from x (n, 3), m, on: all below `RELEASED`, as long as rows
     `keys` of the last step guarded one of the body.
     """
     first = first_key(VOLUMES, index)
-    if not ((keys >= first) & (keys < first + model.points.count)).any():
+    if not ((keys >= first) & (keys < first + model.volume_point_count)).any():
         return np.zeros(0, np.int64)
     return collapsing(model, x, RELEASED)

@@ -23,9 +23,7 @@ from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.immutable import evolve
 from pliant.core.status import Status
 from pliant.core.types import FloatArray, IndexArray
-from pliant.models.body import Model
 from pliant.models.scheme import Scheme
-from pliant.models.volume import VolumeModel
 from pliant.stepping.bodies import StepBodies
 from pliant.stepping.dynamics import DynamicStepper
 from pliant.stepping.load_path import displacement_in
@@ -64,16 +62,15 @@ def repeated_where_needed(
     `_repeated_in_budget` says. An inverse is not repeated: it has found the actuation of the whole step.
     """
     repeatable = isinstance(whole.session, DirectSession)
-    if repeatable:
-        whole = _with_guards(whole)
+    points = _guarded_points(whole) if repeatable else {}
     try:
-        first, failure = stepper.solved(whole, stepper.iteration()), None
+        first, failure = stepper.solved(_bounded(whole, points), stepper.iteration()), None
     except FAILURES as error:
         if not repeatable:
             raise
         failure = error
     if failure is None:  # an iteration to a tolerance inverts no element
-        return _guarded(stepper, whole, first) if repeatable and inverts(first.bodies) else first
+        return _guarded(stepper, whole, points, first) if repeatable and inverts(first.bodies) else first
     if stepper.tolerance is None:
         return _repeated_in_budget(stepper, whole, scheme, failure)
     if halvings:
@@ -104,15 +101,15 @@ def _repeated_in_budget(
     raise failure
 
 
-def _guarded(stepper: DynamicStepper, whole: Step, first: Step) -> Step:
-    """The step after a `first` attempt that inverts elements: repeated with their volume bounded, with the contacts of
-    the first attempt. Where elements invert all the same, the attempt that can go farthest, cut.
+def _guarded(stepper: DynamicStepper, whole: Step, points: dict[int, IndexArray], first: Step) -> Step:
+    """The step after a `first` attempt, with `points` guarded, that inverts elements: repeated with their volume
+    bounded and the contacts of the first attempt. Where elements invert all the same, the attempt that goes
+    farthest, cut.
     """
     kept = None
     if first.assembly is not None and stepper.newton_iterations == 1:
         kept = KeptContacts(first.assembly, whole.bodies.dx)
     attempt, best = first, _cut(first)
-    points = {index: each.points for index, each in _guards(whole).items()}
     for _ in range(MOST_REPEATS):
         points = _with_collapsing(points, attempt)
         places = [trial.positions() for trial in best.bodies.trials]
@@ -126,40 +123,29 @@ def _guarded(stepper: DynamicStepper, whole: Step, first: Step) -> Step:
     return best
 
 
-def _guards(step: Step) -> dict[int, LeastVolume]:
-    """The bounds of volume that the step has, by body."""
-    return {each.index: each for each in step.session.constraints if isinstance(each, LeastVolume)}
-
-
-def _with_guards(whole: Step) -> Step:
-    """The step with bounds of the volumes that were bounded in the last one, where they are still small."""
-    start, points = whole.start, {}
+def _guarded_points(whole: Step) -> dict[int, IndexArray]:
+    """Integration points by body whose volume was bounded in the last step, where they are still small."""
+    start = whole.start
     if start.keys is None or not len(start.keys):
-        return whole
-    for index, (model, q) in enumerate(zip(whole.world.models, start.q, strict=True)):
-        if isinstance(model, VolumeModel) and len(found := guarded(model, index, start.keys, q)):
-            points[index] = found
-    return _bounded(whole, points) if points else whole
+        return {}
+    pairs = enumerate(zip(whole.world.models, start.q, strict=True))
+    return {index: found for index, (model, q) in pairs if len(found := guarded(model, index, start.keys, q))}
 
 
 def _bounded(whole: Step, points: dict[int, IndexArray], places: Sequence[FloatArray] | None = None) -> Step:
     """The step with bounds of the volume of integration `points` by body, linearised at `places` of the bodies."""
-    others = [each for each in whole.session.constraints if not isinstance(each, LeastVolume)]
+    if not points:
+        return whole
     models = whole.world.models
-    own = [_bound(models[k], k, each, None if places is None else places[k]) for k, each in points.items()]
-    return evolve(whole, session=evolve(whole.session, constraints=(*others, *own)))
-
-
-def _bound(model: Model, index: int, points: IndexArray, place: FloatArray | None) -> LeastVolume:
-    assert isinstance(model, VolumeModel)
-    return LeastVolume(model, index, points, place)
+    own = (LeastVolume(models[k], k, each, None if places is None else places[k]) for k, each in points.items())
+    return evolve(whole, session=evolve(whole.session, constraints=(*whole.session.constraints, *own)))
 
 
 def _with_collapsing(points: dict[int, IndexArray], attempt: Step) -> dict[int, IndexArray]:
     """`points` and those that collapse at the end of an attempt, by body."""
     made = dict(points)
     for index, trial in enumerate(attempt.bodies.trials):
-        if isinstance(trial.model, VolumeModel) and trial.model.is_inverted(trial.positions()):
+        if trial.model.volume_point_count and trial.model.is_inverted(trial.positions()):
             made[index] = collapsing(trial.model, trial.positions(), GUARDED, made.get(index))
     return made
 
