@@ -31,6 +31,7 @@ from pliant.collision import (
     sphere_face_contact,
     surface_contacts,
 )
+from pliant.collision.broad.kept_candidates import KeptCandidates
 from pliant.collision.facet_contacts import with_facets
 from pliant.collision.narrow.round_contacts import (
     DIP,
@@ -43,11 +44,12 @@ from pliant.collision.narrow.round_contacts import (
 )
 from pliant.collision.penetration import overlap_with_solid, surface_overlap
 from pliant.collision.self_penetration import self_penetration
-from pliant.collision.speculative import MovingSide, on_predicted_motion
+from pliant.collision.speculative import MovingSide, fastest_approach, on_predicted_motion
 from pliant.constraints.colliders import Collider
 from pliant.constraints.keys import contact_row_keys
 from pliant.constraints.memory import Memory, as_saved
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, forces_of
+from pliant.core.arrays import add_product
 from pliant.core.types import FloatArray, IndexArray
 
 RECOVERY_SPEED = 0.1
@@ -147,24 +149,25 @@ class ContactPair(Constraint):
         if a is b:
             assert a.surface is not None
             options = ProximityOptions(margin=margin, capacity=self.capacity)
-            found = self_contacts(a.surface.at(a.map.points(a.q(view))), options, pair=self.pair, previous=previous)
+            pose = a.surface.at(a.map.points(a.q(view)))
+            found = self_contacts(pose, options, pair=self.pair, previous=previous, kept=self._kept(view))
             if a.shells is None:
                 return found
             return found.selected(a.shells[found.nodes_a[:, 0]] == a.shells[found.nodes_b[:, 0]])
         if a.surface is not None and b.surface is not None:
             options = ProximityOptions(margin=margin, capacity=self.capacity)
             first, second = (s.at(side.map.points(side.q(view))) for s, side in ((a.surface, a), (b.surface, b)))
-            return surface_contacts(first, second, options, pair=self.pair, previous=previous)
+            return surface_contacts(first, second, options, pair=self.pair, previous=previous, kept=self._kept(view))
         if b.surface is not None and b.solid is None:
             there = b.surface.at(b.map.points(b.q(view)))
             points = a.map.points(a.q(view))
             return ball_contacts(
                 points, a.nodes, a.ball_radii(a.nodes), there, margin=margin, pair=self.pair, capacity=self.capacity
             )
-        pose = b.q(view)
+        place = b.q(view)
         contacts = obstacle_contacts(
             a.map.points(a.q(view)), a.nodes, b.solid, margin=margin, pair=self.pair, capacity=self.capacity,
-            radius=a.ball_radii(a.nodes) if a.radii is not None else a.radius, position=pose[0], rotation=pose[1:],
+            radius=a.ball_radii(a.nodes) if a.radii is not None else a.radius, position=place[0], rotation=place[1:],
         )  # fmt: skip
         if a.surface is not None and b.facets is not None:
             return with_facets(
@@ -203,6 +206,13 @@ class ContactPair(Constraint):
             return through_entered_side(joined, solid, pose, start, self.b.q_start(view))
         return joined
 
+    def _kept(self, view: RowView) -> KeptCandidates | None:
+        """Candidates of the pair that last from step to step; None outside of a stepper."""
+        if view.workspace is None:
+            return None
+        kept: KeptCandidates = view.workspace.once(self, KeptCandidates, lambda: KeptCandidates(self.margin))
+        return kept
+
     def _margin(self, view: RowView) -> float:
         """The margin, m, widened to the approach in the step at present speeds; not for self-contact, whose filters use
         it.
@@ -211,9 +221,7 @@ class ContactPair(Constraint):
             return self.margin
         if not view.dt:
             return max(self.margin, view.approach)
-        velocities = [side.velocities(view) for side in (self.a, self.b)]
-        mean = velocities[1].mean(axis=0)
-        fastest = sum(float(np.linalg.norm(v - mean, axis=1).max()) for v in velocities)
+        fastest = fastest_approach(self.a.velocities(view), self.b.velocities(view))
         return max(self.margin, APPROACH * view.dt * (fastest + view.dt * view.gravity))
 
     def outrun(self, view: RowView, memory: Any) -> float:
@@ -318,7 +326,10 @@ class ContactPair(Constraint):
         gap = np.maximum(gaps, -RECOVERY_SPEED * view.dt - moved) if view.dt else gaps
         if not self.mu:
             return Rows.of(H, gap, RowLaw.SIGNORINI, key=contact_row_keys(keys, 1))
-        slip = sum(h @ np.asarray(x).ravel() for h, x in zip(H, view.moved, strict=True)).reshape(-1, 3)
+        slip = np.zeros((len(gaps), 3))
+        for h, x in zip(H, view.moved, strict=True):
+            if len(h.data):
+                add_product(h, np.asarray(x), slip.reshape(-1))
         if view.velocity_offsets:
             # A point that lands on a turning body has come along a curve: it sticks where its velocity at the end of
             # the step vanishes, not its displacement over it.

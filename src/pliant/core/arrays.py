@@ -43,18 +43,22 @@ def writable(array: FloatArray) -> FloatArray:
 
 def stacked(parts: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
     """The rows of all `parts`, one below the other; they have the same columns."""
-    filled = [part for part in parts if part.nnz]
+    filled = [part for part in parts if len(part.data)]
     count = sum(part.shape[0] for part in parts)
     shape = (count, parts[0].shape[1])
     if not filled:
         return _template(shape)
-    starts = np.zeros(count + 1, np.int32)
-    row = end = 0
+    starts = np.empty(count + 1, np.int32)
+    row = end = done = 0
     for part in parts:
-        rows = part.shape[0]
-        np.add(part.indptr[1:], end, out=starts[row + 1 : row + rows + 1], casting="unsafe")
+        rows, nonzero = part.shape[0], int(part.indptr[-1])
+        if nonzero:
+            starts[done : row + 1] = end
+            np.add(part.indptr[1:], end, out=starts[row + 1 : row + rows + 1], casting="unsafe")
+            end += nonzero
+            done = row + rows + 1
         row += rows
-        end += int(part.indptr[-1])
+    starts[done:] = end
     values = np.concatenate([part.data for part in filled])
     columns = np.concatenate([part.indices for part in filled])
     return csr(values, columns.astype(np.int32, copy=False), starts, shape)
