@@ -1,10 +1,8 @@
-"""Tables of docs/results.md: what fills them, and that the page names commands that exist."""
-
-import shlex
+"""Tables of docs/results.md: what fills them."""
 
 import pytest
 
-from benchmarks.results import PAGE, as_markdown, commands, filled
+from benchmarks.results import as_markdown, commands, filled
 from benchmarks.tables import TABLES, plot_scaling
 from benchmarks.tasks import run_bench
 from benchmarks.tasks import scaling as scaling_bench
@@ -39,12 +37,6 @@ def test_text_becomes_a_listing_and_tests_show_what_they_print():
     assert as_markdown("python a", "3 mm\n") == "```text\n3 mm\n```"
     report = "..\n===== PASSES =====\n____ test_sag ____\n---- Captured stdout call ----\nsag 3 mm\n=== 1 passed ===\n"
     assert as_markdown("python -m pytest -rP tests", report) == "```text\nsag 3 mm\n```"
-
-
-def test_the_page_names_tables_that_exist():
-    named = [shlex.split(command) for command in commands(PAGE.read_text())]
-    tables = [words[3] for words in named if words[:3] == ["python", "-m", "benchmarks.tables"]]
-    assert set(tables) == set(TABLES)
 
 
 def test_scaling_reports_sizes_times_and_memory(scaling, tmp_path):
