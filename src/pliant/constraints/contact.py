@@ -32,7 +32,15 @@ from pliant.collision import (
     surface_contacts,
 )
 from pliant.collision.facet_contacts import with_facets
-from pliant.collision.narrow.round_contacts import ROUND, edge_contacts, rim_contacts, through_entered_side
+from pliant.collision.narrow.round_contacts import (
+    DIP,
+    ROUND,
+    STATIC_DIP,
+    edge_contacts,
+    on_listed_edge,
+    rim_contacts,
+    through_entered_side,
+)
 from pliant.collision.penetration import overlap_with_solid, surface_overlap
 from pliant.collision.self_penetration import self_penetration
 from pliant.collision.speculative import MovingSide, on_predicted_motion
@@ -173,7 +181,8 @@ class ContactPair(Constraint):
         """Contacts of the vertices with a round solid, and those of edges and faces between them."""
         a, solid, pose = self.a, self.b.solid, self.b.q(view)
         points = a.map.points(a.q(view))
-        found = [edge_contacts(surface, points, solid, pose, margin=margin, pair=self.pair, previous=previous)]
+        dip = DIP if view.dt else STATIC_DIP
+        found = [edge_contacts(surface, points, solid, pose, margin=margin, pair=self.pair, previous=previous, dip=dip)]
         if isinstance(solid, Cylinder):
             found.append(rim_contacts(surface, points, solid, pose, margin=margin, pair=self.pair))
         elif isinstance(solid, Sphere | Capsule):
@@ -182,9 +191,9 @@ class ContactPair(Constraint):
                 now, then = (place[0] + place[1:] @ center for place in (pose, before))
                 face = sphere_face_contact(
                     surface, points, now, solid.radius, margin=margin, pair=self.pair, start=(start, then),
-                    feature=feature,
+                    feature=feature, on_edges=view.dt > 0.0,
                 )  # fmt: skip
-                found.append(face)
+                found.append(face if not on_listed_edge(face, found[0]) else face.selected(slice(0)))
         found = [more for more in found if more.count]
         joined = concatenate([contacts, *found]) if found else contacts
         if isinstance(solid, Cylinder) and not view.dt:
