@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from pliant.collision.contacts import ContactKind, ContactSet, key_base
 from pliant.collision.narrow.valleys import VALLEY
@@ -33,6 +34,8 @@ contact keeps its feet, which would change with every velocity."""
 
 _BISECTIONS = 16
 """Halvings of a motion in the search for its closest approach: 2e-5 of it."""
+_MOST_PAIRS = 1_000_000
+"""Most ordered pairs of points for which the relative motion in self-contact is measured; beyond, it is bounded."""
 
 
 class MovingSide(NamedTuple):
@@ -243,3 +246,18 @@ def _edges_meet(
         slack = tolerance / np.linalg.norm(line, axis=1)
         meet &= (along >= slack) & (along <= 1.0 - slack)
     return meet
+
+
+def largest_closing(start: FloatArray, end: FloatArray, margin: float, spacing: float) -> float:
+    """Largest relative motion of two points of one body, m, among those close enough to meet, themselves or the faces
+    of size `spacing` (m) around them; an upper bound where it is within the margin or the pairs are too many.
+    """
+    shift = end - start
+    most = 2.0 * float(np.sqrt(((shift - shift.mean(axis=0)) ** 2).sum(axis=1).max()))
+    if most <= margin:
+        return most
+    tree = cKDTree(start)
+    if tree.count_neighbors(tree, most + spacing) > _MOST_PAIRS:
+        return most
+    i, j = tree.query_pairs(most + spacing, output_type="ndarray").T
+    return float(np.sqrt(((shift[i] - shift[j]) ** 2).sum(axis=1).max(initial=0.0)))

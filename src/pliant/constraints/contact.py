@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial import cKDTree
 
 from pliant.collision import (
     Capsule,
@@ -44,7 +43,7 @@ from pliant.collision.narrow.round_contacts import (
 )
 from pliant.collision.penetration import overlap_with_solid, surface_overlap
 from pliant.collision.self_penetration import self_penetration
-from pliant.collision.speculative import MovingSide, fastest_approach, on_predicted_motion
+from pliant.collision.speculative import MovingSide, fastest_approach, largest_closing, on_predicted_motion
 from pliant.constraints.colliders import Collider
 from pliant.constraints.keys import contact_row_keys
 from pliant.constraints.memory import Memory, as_saved
@@ -60,8 +59,6 @@ APPROACH = 1.2
 PASSING = 0.01
 """Fraction of the margin by which a vertex may be below a plane that it slides along, as over the seam of two blocks:
 more than solvers leave of a penetration, less than any step between two surfaces that should be felt."""
-MOST_PAIRS = 1_000_000
-"""Most ordered pairs of points for which the relative motion in self-contact is measured; beyond, it is bounded."""
 _CROWDED = (
     "more contacts of {a!r} and {b!r} are in reach of a step than the " + str(MOST) + " that a pair keeps: those that "
     "would be deepest are solved, read info.penetration for the others; use a smaller dt or a narrower margin"
@@ -242,7 +239,7 @@ class ContactPair(Constraint):
         """Approach of the sides in the step that ended at `view` beyond what detection covered, m; ≤ 0: none missed."""
         if self.a is self.b:
             assert self.a.surface is not None
-            return _closing(*self._ends(self.a, view), self.margin, self.a.surface.longest_edge) - self.margin
+            return largest_closing(*self._ends(self.a, view), self.margin, self.a.surface.longest_edge) - self.margin
         ends = [self._ends(side, view) for side in (self.a, self.b)]
         shifts = [end - start for start, end in ends]
         mean = shifts[1].mean(axis=0)
@@ -387,18 +384,3 @@ class ContactPair(Constraint):
         if not c.point_count_b:
             return b.pull_at(view, c.point_b, -directions)
         return b.pull_back(view, side_rows(c.nodes_b, c.weights_b, directions, c.point_count_b, sign=-1.0))
-
-
-def _closing(start: FloatArray, end: FloatArray, margin: float, spacing: float) -> float:
-    """Largest relative motion of two points of one body, m, among those close enough to meet, themselves or the faces
-    of size `spacing` (m) around them; an upper bound where it is within the margin or the pairs are too many.
-    """
-    shift = end - start
-    most = 2.0 * float(np.sqrt(((shift - shift.mean(axis=0)) ** 2).sum(axis=1).max()))
-    if most <= margin:
-        return most
-    tree = cKDTree(start)
-    if tree.count_neighbors(tree, most + spacing) > MOST_PAIRS:
-        return most
-    i, j = tree.query_pairs(most + spacing, output_type="ndarray").T
-    return float(np.sqrt(((shift[i] - shift[j]) ** 2).sum(axis=1).max(initial=0.0)))
