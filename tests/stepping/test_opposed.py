@@ -34,6 +34,20 @@ def test_bounded_drives_pull_ten_times_as_hard_as_the_command_needs_alone() -> N
     assert len(opposed_drives(given, solve(given).lam)) == 0  # a largest force of its own
 
 
+@pytest.mark.parametrize("rest", [1.0, 1e-3])
+def test_bilateral_rows_are_part_of_the_bodies_of_a_drive(rest: float) -> None:
+    """A rod that is attached to a finger moves it: the drive is judged by the compliance that the attachments leave."""
+    rng = np.random.default_rng(2)
+    H = rng.normal(size=(6, 9))
+    H[0] = 1e2 * H[1] + 0.1 * rest * rng.normal(size=9)
+    problem = MixedProblem.of(
+        H @ H.T, [-1e-3, 0, 0, 0, 0, 0], [Law.BOUNDED] + [Law.BILATERAL] * 5, lower=[0.0] + [-np.inf] * 5
+    )
+    alone = 1e-3 / (1.0 / np.linalg.inv(problem.W)[0, 0])  # the force that the command needs
+    for factor, opposed in ((9.9, False), (10.1, True)):
+        assert len(opposed_drives(problem, np.array([factor * alone, 0, 0, 0, 0, 0]))) == opposed
+
+
 def pressed_block(max_force: float | None) -> tuple[pl.World, pl.Cable]:
     """A stiff block on the floor, with a cable from its top through the floor."""
     scene = pl.Scene(gravity=(0.0, 0.0, -9.81))

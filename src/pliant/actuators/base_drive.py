@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from pliant.actuators.values import Angle, Torque
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.arrays import csr
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IntArray
 from pliant.models.body import Model
 from pliant.models.rod import Rod, RodModel
 
@@ -98,6 +99,10 @@ class BaseDriveRows(DriveRow):
         before = 0.0 if view.memory is None else view.memory.angle
         if turns:
             moved = unwrapped(moved, before)
-        column = np.array([3 if turns else 0], np.int32)
-        H = csr(np.ones(1), column, np.array([0, 1], np.int32), (1, view.sizes[self.index]))
+        H = csr(*self._gradient, (1, view.sizes[self.index]))
         return self.row(view, moved, H, before if turns else None), JointMemory(moved) if turns else None
+
+    @cached_property
+    def _gradient(self) -> tuple[FloatArray, IntArray, IntArray]:
+        """The single entry of the row: its value, its unknown, and where the row begins and ends."""
+        return np.ones(1), np.array([3 if self.spec.turns else 0], np.int32), np.array([0, 1], np.int32)

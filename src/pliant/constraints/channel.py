@@ -152,7 +152,7 @@ class ChannelRows(Constraint):
         made = Rows.of(H, gap, law, lower=-mu, upper=mu, key=keys)
         return (self._with_direction(view, made) if self.spec.end_direction else made), None
 
-    @property
+    @cached_property
     def _first_key(self) -> int:
         return first_key(CHANNELS, self.key)
 
@@ -265,7 +265,8 @@ class StiffChannelRows(ChannelRows):
         rod = np.empty((most, fit.across))
         count, inner = sliding_rows(
             now[1], before[1], now[0], before[0], fit.kinds, fit.basis, fit.starts, self.map.nodes, self.map.weights,
-            self._captured(view), self._capture, self.spec.fixed_end, width, gap, own, columns, rod, key,
+            self._all if self.spec.fixed_end else self._captured(view), self._capture, self.spec.fixed_end, width,
+            self._first_key, gap, own, columns, rod, key,
         )  # fmt: skip
         H = view.blank(count)
         ends = fit.ends[: count + 1]
@@ -276,8 +277,12 @@ class StiffChannelRows(ChannelRows):
         if mu:
             law = np.full(count, RowLaw.BILATERAL)
             law[2:inner:3] = RowLaw.GUIDE
-        made = Rows.of(H, gap[:count], law, lower=-mu, upper=mu, key=self._first_key + key[:count])
+        made = Rows.of(H, gap[:count], law, lower=-mu, upper=mu, key=key[:count])
         return (self._with_direction(view, made) if self.spec.end_direction else made), None
+
+    @cached_property
+    def _all(self) -> BoolArray:
+        return np.ones(len(self.map.nodes), bool)
 
     @property
     def stiff_models(self) -> tuple[int, ...]:
@@ -293,9 +298,9 @@ class StiffChannelRows(ChannelRows):
         K = np.empty((fit.across, fit.across))
         sliding_stiffness(
             writable(q[slender]), writable(q[volume]), fit.kinds, fit.basis, fit.starts, self.map.nodes,
-            self.map.weights, self.spec.fixed_end, lam.reshape(-1, 3), K,
+            self.map.weights, self.spec.fixed_end, lam.reshape(-1, 3), scale, K,
         )  # fmt: skip
-        yield slender, MatrixStiffness(scale * K)
+        yield slender, MatrixStiffness(K)
 
     def coupling(self, q: Sequence[FloatArray], lam: FloatArray, sizes: Sequence[int]) -> Coupling:
         """Coupling of volume and rod by the forces F of sliding points; exact on the axis.

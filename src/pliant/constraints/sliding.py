@@ -12,6 +12,7 @@ from pliant.core.kernels import inline, kernel
 from pliant.models.rod.geometric import subtract_load_stiffness
 from pliant.models.rod.kinematics import columns_in_section, pose_in_section, sweep
 from pliant.models.rod.projection import project
+from pliant.models.rod.step import in_basis
 
 
 @inline
@@ -49,16 +50,16 @@ def locate(q, q_v, kinds, starts, nodes, weights, fixed_end, x, section, fractio
 
 @kernel
 def sliding_rows(
-    q, base, q_v, start_v, kinds, basis, starts, nodes, weights, held, capture, fixed_end, width, gap, own, columns,
-    rod, key,
+    q, base, q_v, start_v, kinds, basis, starts, nodes, weights, held, capture, fixed_end, width, first_key, gap, own,
+    columns, rod, key,
 ):  # fmt: skip
     """Fill the rows of a channel; return their count and that of sliding points, `width` for each: along the normals
     and, with three, along the axis. A fixed end has three more. Points that were not `held` (k,) before and are farther
     from the axis than `capture` (m) have none.
 
     `gap` (m,), the gradient in the volume `own` (m, 3j) at the unknowns `columns` (m, 3j), that in the active unknowns
-    of the rod, `rod` (m, 6 + Nn), and the identity of a row in its channel, `key` (m,). `base` and `start_v` are q of
-    rod and volume at the start of the step, for the slip along the axis.
+    of the rod, `rod` (m, 6 + Nn), and the identities of the rows, `key` (m,), from `first_key` on. `base` and `start_v`
+    are q of rod and volume at the start of the step, for the slip along the axis.
     """
     points, count, n = len(nodes), len(starts) - 1, len(kinds)
     x, section, fraction = np.empty((points, 3)), np.empty(points, np.int32), np.empty(points)
@@ -74,7 +75,7 @@ def sliding_rows(
         if slides[p]:
             for j in range(width):
                 _row(q, basis, x, frames, section, C, P, nodes, weights, p, (j + 1) % 3, row, gap, own, columns, rod)
-                key[row] = 3 * p + j
+                key[row] = first_key + 3 * p + j
                 row += 1
     inner = row
     if width == 3:
@@ -82,14 +83,14 @@ def sliding_rows(
     if fixed_end:
         for j in range(3):
             _row(q, basis, x, frames, section, C, P, nodes, weights, points - 1, j, row, gap, own, columns, rod)
-            key[row] = 3 * points + j
+            key[row] = first_key + 3 * points + j
             row += 1
     return row, inner
 
 
 @kernel
-def sliding_stiffness(q, q_v, kinds, basis, starts, nodes, weights, fixed_end, lam, K):
-    """K (6 + Nn, 6 + Nn) = −∂(Jᵀ f)/∂q of the dead forces −f of a channel on its rod, at fixed points of the axis.
+def sliding_stiffness(q, q_v, kinds, basis, starts, nodes, weights, fixed_end, lam, scale, K):
+    """K (6 + Nn, 6 + Nn) = −scale ∂(Jᵀ f)/∂q of the dead forces −f of a channel on its rod, at fixed points of axis.
 
     `lam` (k + 1, 3) are the forces of the points along both normals and the axis, and those of a fixed end.
     """
@@ -114,30 +115,9 @@ def sliding_stiffness(q, q_v, kinds, basis, starts, nodes, weights, fixed_end, l
                 forces[s, 0, r] = -(R[0] * lam[points, 0] + R[1] * lam[points, 1] + R[2] * lam[points, 2])
     K[:] = 0.0
     subtract_load_stiffness(
-        q, kinds, first, fraction[order], ends, frames[order], C, P[order], forces, moments, 1.0, K
+        q, kinds, first, fraction[order], ends, frames[order], C, P[order], forces, moments, scale, K
     )  # fmt: skip
-    _in_basis(basis, K)
-
-
-@inline
-def _in_basis(basis, K):
-    """K (m, m) with the base's motion along `basis` instead of the world's axes."""
-    one = np.empty(3)
-    for first in range(0, 6, 3):
-        for m in range(len(K)):
-            for c in range(3):
-                one[c] = 0.0
-                for r in range(3):
-                    one[c] += basis[r, c] * K[first + r, m]
-            for c in range(3):
-                K[first + c, m] = one[c]
-        for m in range(len(K)):
-            for c in range(3):
-                one[c] = 0.0
-                for r in range(3):
-                    one[c] += basis[r, c] * K[m, first + r]
-            for c in range(3):
-                K[m, first + c] = one[c]
+    in_basis(basis, K)
 
 
 @inline

@@ -15,8 +15,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from pliant.core.arrays import frozen
+from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray
 from pliant.solvers.contact import Law, MixedProblem
+from pliant.solvers.contact.direct import MOST_ROWS, bilateral_forces, unit_scales
 
 _OPPOSED = (
     10.0  # W_ii λ_i over the largest q of the drives and overlap of contacts; above what occurs in use, see above
@@ -27,13 +30,13 @@ _SIGNORINI, _COULOMB = int(Law.SIGNORINI), int(Law.COULOMB)
 
 def opposed_drives(problem: MixedProblem, lam: FloatArray) -> IndexArray:
     """Rows of one-sided drives without a largest force whose forces λ (rows,) others nearly cancel."""
-    drive = (problem.law == _DRIVE) & (problem.lower >= 0.0) & (problem.upper == np.inf) & (lam > 0.0)
-    rows: IndexArray = np.flatnonzero(drive)
-    if not len(rows):
-        return rows
-    asked = max(np.abs(problem.delta_free - problem.target)[problem.law == _DRIVE].max(), _pressed(problem))
-    rows = rows[lam[rows] * problem.W.diagonal()[rows] > _OPPOSED * asked]
-    return rows[lam[rows] > _largest(problem, rows)] if len(rows) else rows
+    rows: IndexArray = np.empty(len(lam), np.int64)
+    arrays = problem.delta_free, problem.law, problem.lower, problem.upper, problem.target, lam
+    count, largest = _candidates(frozen(np.ascontiguousarray(problem.W)), *map(frozen, arrays), rows)
+    rows = rows[:count]
+    if not count or (count == 1 and lam[rows[0]] <= largest):
+        return rows[:0]
+    return rows[lam[rows] > _largest(problem, rows)]
 
 
 def with_bounded_drives(problem: MixedProblem, rows: IndexArray) -> MixedProblem:
@@ -49,6 +52,46 @@ def miss(problem: MixedProblem, delta: FloatArray, rows: IndexArray) -> float:
     scale[scale == 0.0] = scale.max(initial=0.0) or 1.0
     asked = float(np.linalg.norm((problem.delta_free - problem.target) / scale)) or 1.0
     return float(np.linalg.norm(((delta - problem.target) / scale)[rows])) / asked
+
+
+@kernel
+def _candidates(W, delta_free, law, lower, upper, target, lam, rows):  # type: ignore[no-untyped-def]
+    """Fill `rows` with the drives whose own motion exceeds `_OPPOSED` times what is asked for, all bodies apart; their
+    count. For a single one among few bilateral rows also the force beyond which it is opposed, N; 0 where redundant
+    rows, or others of these drives, leave that to `_largest`.
+    """
+    m, asked, pressed, count, drives, bilateral = len(law), 0.0, 0.0, 0, 0, 0
+    i = 0
+    while i < m:
+        if law[i] == _DRIVE:
+            asked = max(asked, abs(delta_free[i] - target[i]))
+            drives += 1
+        elif law[i] == _BILATERAL:
+            bilateral += 1
+        elif law[i] == _SIGNORINI or law[i] == _COULOMB:
+            pressed = max(pressed, -delta_free[i])
+        i += 3 if law[i] == _COULOMB else 1
+    for i in range(m):
+        free = law[i] == _DRIVE and lower[i] >= 0.0 and upper[i] == np.inf and lam[i] > 0.0
+        if free and lam[i] * W[i, i] > _OPPOSED * max(asked, pressed):
+            rows[count] = i
+            count += 1
+    if count != 1 or drives != 1 or bilateral > MOST_ROWS:
+        return count, 0.0
+    row, closed, q, D = rows[0], np.empty(bilateral, np.int64), delta_free - target, np.empty(m)
+    A, right = np.empty((bilateral, bilateral)), np.empty((2, bilateral))
+    k = 0
+    for i in range(m):
+        if law[i] == _BILATERAL:
+            closed[k] = i
+            k += 1
+    if not unit_scales(W, D) or not bilateral_forces(W, q, closed, row, D, A, right):
+        return count, 0.0
+    rest, compliance = q[row], W[row, row]
+    for k in range(bilateral):
+        rest += W[row, closed[k]] * right[0, k]
+        compliance += W[row, closed[k]] * right[1, k]
+    return count, _OPPOSED * max(abs(rest), pressed) / compliance if compliance > 0.0 else np.inf
 
 
 def _largest(problem: MixedProblem, rows: IndexArray) -> FloatArray:

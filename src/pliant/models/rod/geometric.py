@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.core.kernels import inline, kernel
-from pliant.models.rod.screw import add_first_derivative, add_second_derivative
+from pliant.models.rod.screw import add_first_derivative, set_both_derivatives
 from pliant.models.rod.series import even_functions
 
 
@@ -25,6 +25,9 @@ def subtract_load_stiffness(q, kinds, first, fraction, ends, frames, C, P, force
     stations and moments (S, 3) there, all dead; the spin of the base is one at the end of its motion.
     """
     count, n = C.shape[0], C.shape[1]
+    stretches = False
+    for b in range(n):
+        stretches = stretches or kinds[b] >= 3
     F, M, m, G = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3))
     f, t, g, o = np.empty(3), np.empty(3), np.empty((3, 3)), np.empty(3)
     carried, turned, one = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
@@ -33,14 +36,14 @@ def subtract_load_stiffness(q, kinds, first, fraction, ends, frames, C, P, force
         row, a, u, start = 6 + i * n, q[4 + 2 * i], q[5 + 2 * i], ends[i]
         _carry(C[i], F, G, carried)
         _add_turning(C[i], carried, m, turned, True)
-        _own_block(a, u, 1.0, start, F, M, m, c, B, work)
+        _own_block(a, u, 1.0, start, F, M, m, stretches, c, B, work)
         _subtract_own(C[i], carried, B, kinds, scale, row, out)
         for s in range(first[i], first[i + 1]):
             _loads(frames[s], forces[s], f, t, g)
             for r in range(3):
                 o[r] = moments[s, r]
             _carry(P[s], f, g, one)
-            _own_block(a, u, fraction[s], start, f, t, o, c, B, work)
+            _own_block(a, u, fraction[s], start, f, t, o, stretches, c, B, work)
             _subtract_own(P[s], one, B, kinds, scale, row, out)
             for b in range(n):
                 for r in range(3):
@@ -106,8 +109,10 @@ def _add_turning(columns, carried, m, out, fresh):
 
 
 @inline
-def _own_block(a, u, t, start, F, M, m, c, B, work):
-    """B[i, j] (6, 6) = F·∂ᵢ vⱼ + (M + m)·∂ᵢ ωⱼ, of the six strains of one section at the fraction t."""
+def _own_block(a, u, t, start, F, M, m, stretches, c, B, work):
+    """B[i, j] (6, 6) = F·∂ᵢ vⱼ + (M + m)·∂ᵢ ωⱼ, of the six strains of one section at the fraction t; of the first three
+    unless it `stretches` or shears.
+    """
     x = start[0]
     about, f, y = work[0], work[1], work[2]  # the moment about the section's start, and both in its axes
     about[0] = M[0] + m[0] - (x[1] * F[2] - x[2] * F[1])
@@ -117,11 +122,12 @@ def _own_block(a, u, t, start, F, M, m, c, B, work):
         f[r] = start[1, r] * F[0] + start[2, r] * F[1] + start[3, r] * F[2]
         y[r] = start[1, r] * about[0] + start[2, r] * about[1] + start[3, r] * about[2]
     even_functions(t * t * (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]), c)
-    B[:] = 0.0
-    add_second_derivative(a, u, t, f, c, t * t, B[:3, :3])
-    add_first_derivative(a, t, y, c, t * t, B[:3, :3])
-    add_first_derivative(a, t, f, c, t * t, B[3:, :3])  # by the stretch, of a rotation's velocity; and reverse
-    add_first_derivative(a, t, f, c, t * t, B[:3, 3:])
+    set_both_derivatives(a, u, t, f, y, c, t * t, B)
+    if stretches:
+        B[3:] = 0.0
+        B[:3, 3:] = 0.0
+        add_first_derivative(a, t, f, c, t * t, B[3:, :3])  # by the stretch, of a rotation's velocity; and reverse
+        add_first_derivative(a, t, f, c, t * t, B[:3, 3:])
 
 
 @inline

@@ -62,6 +62,7 @@ def add_mass(mu, first, A, C_A, P_A, B, C_B, P_B, same, scale, out):
     count, kinds = C_A.shape[0], C_A.shape[1]
     S = np.zeros((3, 3))
     s_A, s_B = np.zeros(3), np.zeros(3)
+    x_A, x_B, X = np.empty(3), np.empty(3), np.empty((3, 3))  # those of one station
     to_A, to_B, one = np.empty((kinds, 2, 3)), np.empty((kinds, 2, 3)), np.empty((2, 3))
     m = 0.0
     for i in range(count - 1, -1, -1):
@@ -73,13 +74,14 @@ def add_mass(mu, first, A, C_A, P_A, B, C_B, P_B, same, scale, out):
             if not same:
                 _composite(C_A[i, b], m, s_B, s_A, S, True, to_B[b])
         for s in range(first[i], first[i + 1]):
+            _moments(mu[s], A[s], B[s], x_A, x_B, X)
             for b in range(kinds):
-                _station(P_B[s, b], mu[s], A[s], B[s], one)
+                _composite(P_B[s, b], mu[s, 0], x_A, x_B, X, False, one)
                 for a in range(kinds):
                     out[row + a, row + b] += scale * _dot(P_A[s, a], one)
                 _accumulate(one, to_A[b])
                 if not same:
-                    _station(P_A[s, b], mu[s], B[s], A[s], one)
+                    _composite(P_A[s, b], mu[s, 0], x_B, x_A, X, True, one)
                     _accumulate(one, to_B[b])
         for b in range(kinds):
             for j in range(i):
@@ -97,14 +99,13 @@ def add_mass(mu, first, A, C_A, P_A, B, C_B, P_B, same, scale, out):
                 out[row + b, r] += scale * back[1, r]
                 out[row + b, 3 + r] += scale * back[0, r]
         for s in range(first[i], first[i + 1]):
+            _moments(mu[s], A[s], B[s], x_A, x_B, X)
             m += mu[s, 0]
             for r in range(3):
-                s_A[r] += mu[s, 0] * A[s, 0, r]
-                s_B[r] += mu[s, 0] * B[s, 0, r]
+                s_A[r] += x_A[r]
+                s_B[r] += x_B[r]
                 for c in range(3):
-                    S[r, c] += mu[s, 0] * B[s, 0, r] * A[s, 0, c]
-                    for axis in range(1, 3):
-                        S[r, c] += mu[s, axis] * B[s, 1 + r, axis] * A[s, 1 + c, axis]
+                    S[r, c] += X[r, c]
     trace = S[0, 0] + S[1, 1] + S[2, 2]
     for r in range(3):
         out[r, r] += scale * m
@@ -135,22 +136,13 @@ def _composite(column, m, s_here, s_there, S, transposed, out):
 
 
 @inline
-def _station(column, mu, here, there, out):
-    """Momentum about the base of one station that moves by a column of the other pose, (2, 3)."""
-    w, v = column[0], column[1]
+def _moments(mu, A, B, x_A, x_B, X):
+    """First moments of one station in both poses, and X = Σ μ x_B x_Aᵀ."""
     for r in range(3):
-        p, q = (r + 1) % 3, (r + 2) % 3
-        out[1, r] = mu[0] * (v[r] + w[p] * there[0, q] - w[q] * there[0, p])
-        out[0, r] = 0.0
+        x_A[r], x_B[r] = mu[0] * A[0, r], mu[0] * B[0, r]
     for r in range(3):
-        p, q = (r + 1) % 3, (r + 2) % 3
-        out[0, r] += here[0, p] * out[1, q] - here[0, q] * out[1, p]
-        for axis in range(1, 3):  # d × (w × d′) = w (d·d′) − d′ (d·w)
-            d = here[1, axis], here[2, axis], here[3, axis]
-            e = there[1, axis], there[2, axis], there[3, axis]
-            together = d[0] * e[0] + d[1] * e[1] + d[2] * e[2]
-            along = d[0] * w[0] + d[1] * w[1] + d[2] * w[2]
-            out[0, r] += mu[axis] * (w[r] * together - e[r] * along)
+        for c in range(3):
+            X[r, c] = x_B[r] * A[0, c] + mu[1] * B[1 + r, 1] * A[1 + c, 1] + mu[2] * B[1 + r, 2] * A[1 + c, 2]
 
 
 @inline

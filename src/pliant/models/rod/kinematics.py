@@ -119,6 +119,21 @@ def sweep(q, kinds, first, fraction, ends, frames, C, P):
 
 
 @inline
+def unpacked(space, sections, stations, kinds):
+    """Views `ends`, `frames`, C and P of a sweep in the memory `space` (12 (N + 1 + S) + 6n (N + S),)."""
+    a = 12 * (sections + 1)
+    b = a + 12 * stations
+    c = b + 6 * kinds * sections
+    d = c + 6 * kinds * stations
+    return (
+        space[:a].reshape((sections + 1, 4, 3)),
+        space[a:b].reshape((stations, 4, 3)),
+        space[b:c].reshape((sections, kinds, 2, 3)),
+        space[c:d].reshape((stations, kinds, 2, 3)),
+    )
+
+
+@inline
 def _store(R, x, pose):
     for r in range(3):
         pose[0, r] = x[r]

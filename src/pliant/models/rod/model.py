@@ -34,6 +34,8 @@ from pliant.models.supports import Claim, prescribed
 from pliant.models.surfaces import ContactShape, Skin
 from pliant.models.volume.loads import Support, given_wrench
 
+LARGE = 80
+"""Unknowns above which LAPACK is worth its call; below, the kernel solves."""
 OPEN_BASE = 1e-3
 """Inertia correction of a rod whose base slides or rotates, as a fraction of its stiffness; see its use."""
 
@@ -107,7 +109,22 @@ class RodModel(Model):
         """Indices of the constrained unknowns, those of the base, among the active ones."""
         return np.flatnonzero(self.constrained.ravel()[self.active])
 
-    @property
+    @cached_property
+    def is_small(self) -> bool:
+        """Whether the kernel solves for the rates; beyond, LAPACK is worth its call."""
+        return len(self.active) <= LARGE
+
+    @cached_property
+    def no_rates(self) -> FloatArray:
+        """Zero rates (n,) of the active unknowns; not to be changed."""
+        return np.zeros(len(self.active))
+
+    @cached_property
+    def sweep_size(self) -> int:
+        """Numbers that a sweep takes."""
+        return self.stations.sweep_size(len(self.spec.active))
+
+    @cached_property
     def is_supported(self) -> bool:
         """Whether motions of the base are constrained; strains that may not change hold nothing."""
         return len(self.constrained_active) > 0
@@ -287,22 +304,33 @@ class RodModel(Model):
 
     def potential_energy(self, q: FloatArray, gravity: FloatArray, controls: Mapping[Any, FloatArray]) -> float:
         """Potential of gravity and forces, J, up to a constant. A moment in world axes has none and is left out."""
-        forces, _ = self.external(gravity, controls)
+        forces = self.particle_forces(gravity, self.given_loads(controls)[0])
         return -float(np.vdot(forces[:, 0], self.sweep(q).frames[:, 0] + q[0]))
 
-    def external(self, gravity: FloatArray, values: Mapping[Any, Any]) -> tuple[FloatArray, FloatArray]:
-        """Forces on the particles of the stations (S, 3, 3) N and moments (S, 3) N·m; `values` overrides loads."""
-        count = self.stations.count
-        forces, moments = np.zeros((count, 3, 3)), np.zeros((count, 3))
-        forces[:, 0] = self.stations.mu[:, :1] * gravity
+    def given_loads(self, values: Mapping[Any, Any]) -> tuple[FloatArray, FloatArray]:
+        """Forces (S, 3) N and moments (S, 3) N·m of the loads at the stations; `values` overrides them."""
+        forces, moments = np.zeros((self.stations.count, 3)), np.zeros((self.stations.count, 3))
         for loaded in self.loads:
             wrench = given_wrench(loaded.load, values)
-            forces[loaded.stations, 0] += wrench[0] / len(loaded.stations)
+            forces[loaded.stations] += wrench[0] / len(loaded.stations)
             moments[loaded.stations] += wrench[1] / len(loaded.stations)
         return forces, moments
 
+    @cached_property
+    def no_loads(self) -> tuple[FloatArray, FloatArray]:
+        """The same without loads; not to be changed."""
+        return self.given_loads({})
+
+    def particle_forces(self, gravity: FloatArray, loads: FloatArray) -> FloatArray:
+        """Forces on the particles of the stations (S, 3, 3) N, of gravity and of the `loads` (S, 3) N."""
+        forces = np.zeros((self.stations.count, 3, 3))
+        forces[:, 0] = self.stations.mu[:, :1] * gravity + loads
+        return forces
+
     def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
         """Prescribed pose (4, 3) of the base."""
+        if not self.supports:
+            return self.rest[:4]
         return np.array(prescribed(self.name, self.rest[None, :4], self.supports, values)[0])
 
 

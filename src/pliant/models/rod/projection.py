@@ -3,7 +3,9 @@
 A point of a section of length |u| is no nearer to p than (|p − start| + |p − end| − |u|)/2: most sections are too far.
 Along a section of constant strain the axis is a helix x(t), t ∈ [0, 1], with x′ = R u and x″ = R (a × u). Each section
 is sampled finely enough for its curvature, and where it may be the nearest its best sample starts Newton's iteration on
-(x − p)·x′ = 0, bracketed between the neighbours.
+(x − p)·x′ = 0, bracketed between the neighbours. Where the point is closer than the radius of curvature |u|/|a| the
+distance is convex along the section: the slopes at its ends say whether the nearest point lies between them, and where
+the iteration starts.
 """
 
 from __future__ import annotations
@@ -20,6 +22,11 @@ from pliant.models.rod.rod import section_ends
 
 _SAMPLES = 4
 """Samples of a straight section, two more for each radian: enough for Newton to start in the right valley."""
+
+_CONVEX = 0.5
+"""Distance of a point from a section over its radius of curvature, up to which the distance counts as convex along it;
+the radius itself is the limit.
+"""
 
 
 def nearest_arc_lengths(q: FloatArray, lengths: FloatArray, points: Any) -> FloatArray:
@@ -48,7 +55,14 @@ def project(q, ends, points, section, fraction):  # type: ignore[no-untyped-def]
             )
             if 0.5 * (both - span) > min(nearest_end, np.sqrt(best)) + 1e-9 * span:
                 continue  # no point of the section is nearer than that to the point
-            count = _SAMPLES + int(2.0 * np.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]))
+            bend = np.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
+            if bend * (0.5 * both + span) < _CONVEX * span:
+                t = _between(ends[k], ends[k + 1], a, u, points[p], c, T, R, x)
+                d = _square_distance(x, points[p])
+                if d < best:
+                    best, section[p], fraction[p] = d, k, t
+                continue
+            count = _SAMPLES + int(2.0 * bend)
             least, t = np.inf, 0.0
             for i in range(count + 1):
                 pose_in_section(ends[k], a, u, i / count, c, T, R, x)
@@ -62,6 +76,22 @@ def project(q, ends, points, section, fraction):  # type: ignore[no-untyped-def]
             d = _square_distance(x, points[p])
             if d < best:
                 best, section[p], fraction[p] = d, k, t
+
+
+@inline
+def _between(start, end, a, u, point, c, T, R, x):  # type: ignore[no-untyped-def]
+    """The fraction t of the nearest point of a section along which the distance is convex; x (3,) is that point."""
+    first = last = 0.0
+    for r in range(3):
+        first += (start[0, r] - point[r]) * (start[1 + r, 0] * u[0] + start[1 + r, 1] * u[1] + start[1 + r, 2] * u[2])
+        last += (end[0, r] - point[r]) * (end[1 + r, 0] * u[0] + end[1 + r, 1] * u[1] + end[1 + r, 2] * u[2])
+    if first >= 0.0 or last <= 0.0:
+        for r in range(3):
+            x[r] = start[0, r] if first >= 0.0 else end[0, r]
+        return 0.0 if first >= 0.0 else 1.0
+    t = _refined(start, a, u, 0.0, first / (first - last), 1.0, point, c, T, R, x)
+    pose_in_section(start, a, u, t, c, T, R, x)
+    return t
 
 
 @inline

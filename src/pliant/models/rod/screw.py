@@ -85,6 +85,42 @@ def add_second_derivative(a, u, t, y, c, scale, B):
 
 
 @inline
+def set_both_derivatives(a, u, t, f, y, c, scale, B):
+    """B[i, j] = scale × (f·T″(ta)[tu, eᵢ] eⱼ + y·T′(ta)[eᵢ] eⱼ): both of the above at once."""
+    a0, a1, a2 = t * a[0], t * a[1], t * a[2]
+    u0, u1, u2 = t * u[0], t * u[1], t * u[2]
+    b, g, b1, g1 = scale * c[1], scale * c[2], scale * c[3], scale * c[4]
+    af, uf = a0 * f[0] + a1 * f[1] + a2 * f[2], u0 * f[0] + u1 * f[1] + u2 * f[2]
+    ay, au = a0 * y[0] + a1 * y[1] + a2 * y[2], a0 * u0 + a1 * u1 + a2 * u2
+    square = a0 * a0 + a1 * a1 + a2 * a2
+    b2, g2 = scale * c[5] * au, scale * c[6] * au
+    # n₁ = f × a, m₁ = f × u and k₁ = y × a; terms along a, f, u and y
+    n0, n1, n2 = f[1] * a2 - f[2] * a1, f[2] * a0 - f[0] * a2, f[0] * a1 - f[1] * a0
+    m0, m1, m2 = f[1] * u2 - f[2] * u1, f[2] * u0 - f[0] * u2, f[0] * u1 - f[1] * u0
+    k0, k1, k2 = y[1] * a2 - y[2] * a1, y[2] * a0 - y[0] * a2, y[0] * a1 - y[1] * a0
+    on_a, on_f, on_y = g2 * af + g1 * (uf + ay), -g2 * square - 4.0 * g1 * au, -g1 * square - 2.0 * g
+    x0 = b2 * n0 + b1 * (m0 + k0) + on_a * a0 + on_f * f[0] + g1 * af * u0 + on_y * y[0]
+    x1 = b2 * n1 + b1 * (m1 + k1) + on_a * a1 + on_f * f[1] + g1 * af * u1 + on_y * y[1]
+    x2 = b2 * n2 + b1 * (m2 + k2) + on_a * a2 + on_f * f[2] + g1 * af * u2 + on_y * y[2]
+    z0 = b1 * n0 + g1 * af * a0 + on_y * f[0]
+    z1 = b1 * n1 + g1 * af * a1 + on_y * f[1]
+    z2 = b1 * n2 + g1 * af * a2 + on_y * f[2]
+    w0, w1, w2 = g1 * au * a0 + g * u0, g1 * au * a1 + g * u1, g1 * au * a2 + g * u2
+    p0, p1, p2 = b1 * au * f[0] + b * y[0], b1 * au * f[1] + b * y[1], b1 * au * f[2] + b * y[2]
+    on = g1 * au * af + g * (uf + ay)
+    g0, g1_, g2_ = g * a0, g * a1, g * a2
+    B[0, 0] = a0 * x0 + u0 * z0 + f[0] * w0 + y[0] * g0 + on
+    B[0, 1] = a0 * x1 + u0 * z1 + f[0] * w1 + y[0] * g1_ + p2
+    B[0, 2] = a0 * x2 + u0 * z2 + f[0] * w2 + y[0] * g2_ - p1
+    B[1, 0] = a1 * x0 + u1 * z0 + f[1] * w0 + y[1] * g0 - p2
+    B[1, 1] = a1 * x1 + u1 * z1 + f[1] * w1 + y[1] * g1_ + on
+    B[1, 2] = a1 * x2 + u1 * z2 + f[1] * w2 + y[1] * g2_ + p0
+    B[2, 0] = a2 * x0 + u2 * z0 + f[2] * w0 + y[2] * g0 + p1
+    B[2, 1] = a2 * x1 + u2 * z1 + f[2] * w1 + y[2] * g1_ - p0
+    B[2, 2] = a2 * x2 + u2 * z2 + f[2] * w2 + y[2] * g2_ + on
+
+
+@inline
 def _add_permutation(y, b, B):
     """B[i, j] += b εᵢⱼₖ yₖ."""
     B[0, 1] += b * y[2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,11 @@ class Stations:
         """Number of stations."""
         return len(self.fraction)
 
+    def sweep_size(self, kinds: int) -> int:
+        """Numbers that a sweep with columns of `kinds` strains takes (`kinematics.unpacked`)."""
+        sections = len(self.first) - 1
+        return 12 * (sections + 1 + self.count) + 6 * kinds * (sections + self.count)
+
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
@@ -116,13 +122,52 @@ class Sweep:
     `ends` (N + 1, 4, 3), `frames` (S, 4, 3), `C` (N, n, 2, 3), `P` (S, n, 2, 3); see `models.rod.kinematics`.
     """
 
+    _space: FloatArray
+
     def __init__(self, q: FloatArray, kinds: IntArray, stations: Stations, *, columns: bool = True) -> None:
         self.q, self.kinds, self.stations = q, kinds, stations
         sections, count, width = len(stations.first) - 1, stations.count, len(kinds)
-        self.ends, self.frames = np.empty((sections + 1, 4, 3)), np.empty((count, 4, 3))
-        self.C = np.empty((sections if columns else 0, width, 2, 3))
-        self.P = np.empty((count if columns else 0, width, 2, 3))
-        kinematics.sweep(q, kinds, stations.first, stations.fraction, self.ends, self.frames, self.C, self.P)
+        self._views = (
+            np.empty((sections + 1, 4, 3)),
+            np.empty((count, 4, 3)),
+            np.empty((sections if columns else 0, width, 2, 3)),
+            np.empty((count if columns else 0, width, 2, 3)),
+        )
+        kinematics.sweep(q, kinds, stations.first, stations.fraction, *self._views)
+
+    @classmethod
+    def filled(cls, q: FloatArray, space: FloatArray, kinds: IntArray, stations: Stations) -> Sweep:
+        """The sweep at q that a kernel has left in `space` (`kinematics.unpacked`)."""
+        made = cls.__new__(cls)
+        made.q, made.kinds, made.stations, made._space = q, kinds, stations, space
+        return made
+
+    @cached_property
+    def _views(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        sizes = len(self.stations.first) - 1, self.stations.count, len(self.kinds)
+        unpacked: Any = kinematics.unpacked
+        views: tuple[FloatArray, FloatArray, FloatArray, FloatArray] = unpacked.py_func(self._space, *sizes)
+        return views
+
+    @property
+    def ends(self) -> FloatArray:
+        """Poses of the ends of the sections."""
+        return self._views[0]
+
+    @property
+    def frames(self) -> FloatArray:
+        """Poses of the stations."""
+        return self._views[1]
+
+    @property
+    def C(self) -> FloatArray:
+        """Columns of what lies beyond each section."""
+        return self._views[2]
+
+    @property
+    def P(self) -> FloatArray:
+        """Columns of the stations."""
+        return self._views[3]
 
     def velocities(self, v: FloatArray, basis: FloatArray) -> FloatArray:
         """Velocities (S, 3, 3) of the particles under the rates v (2 + 2N, 3), m/s."""

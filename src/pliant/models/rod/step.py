@@ -28,29 +28,56 @@ def residual(
     turned by `turn` (3, 3), and the spin of the base at the mean positions of the particles.
     """
     step_rate, momentum_rate, damping = rates
+    outer = external_norm(frames, external, moments, basis, kinds, first, C, P, constrained, r)
+    inertia_forces(start, end, shift, mu, momenta, step_rate, momentum_rate, external, forces)
+    if step_rate != 0.0:
+        if mean:
+            wrench = np.empty((len(frames), 2, 3))
+            _tested_in_the_middle(kinds, first, basis, start, end, C, P, frames, forces, moments, turn, wrench, r)
+        else:
+            tested(frames, forces, moments, basis, kinds, first, C, P, r)
+    inner = subtract_elastic(stiffness, q, rest, damping, dx, constrained, r)
+    return outer, inner
+
+
+@inline
+def tested(frames, forces, moments, basis, kinds, first, C, P, r):
+    """R (2 + 2N, 3) of forces (S, 3, 3) on the particles and moments (S, 3) at the stations."""
     wrench = np.empty((len(frames), 2, 3))
-    particle_wrench(frames, external, moments, wrench)
+    particle_wrench(frames, forces, moments, wrench)
     pull(wrench, basis, kinds, first, C, P, r)
+
+
+@inline
+def external_norm(frames, external, moments, basis, kinds, first, C, P, constrained, r):
+    """The squared norm of the external forces over the unknowns that are not `constrained`; r is that of them."""
+    tested(frames, external, moments, basis, kinds, first, C, P, r)
     outer = 0.0
     for k in range(len(r)):
         for c in range(3):
             if not constrained[k, c]:
                 outer += r[k, c] * r[k, c]
+    return outer
+
+
+@inline
+def inertia_forces(start, end, shift, mu, momenta, step_rate, momentum_rate, external, forces):
+    """`forces` (S, 3, 3) = `external` less inertia, of particles that went from `start` to `end`."""
     forces[:] = external
     if step_rate != 0.0:
-        kick = np.empty((len(frames), 3, 3))
+        kick = np.empty((len(start), 3, 3))
         particle_steps(start, end, shift, kick)
-        for s in range(len(frames)):
+        for s in range(len(start)):
             for axis in range(3):
                 for c in range(3):
                     forces[s, axis, c] -= (
                         step_rate * mu[s, axis] * kick[s, axis, c] - momentum_rate * momenta[s, axis, c]
                     )
-        if mean:
-            _tested_in_the_middle(kinds, first, basis, start, end, C, P, frames, forces, moments, turn, wrench, r)
-        else:
-            particle_wrench(frames, forces, moments, wrench)
-            pull(wrench, basis, kinds, first, C, P, r)
+
+
+@inline
+def subtract_elastic(stiffness, q, rest, damping, dx, constrained, r):
+    """R −= the forces of the strains of q and of their damping under dx; the squared norm of the former."""
     inner = 0.0
     for k in range(2, len(r)):
         for c in range(3):
@@ -58,7 +85,7 @@ def residual(
             r[k, c] -= force + damping * stiffness[k - 2, c] * dx[k, c]
             if not constrained[k, c]:
                 inner += force * force
-    return outer, inner
+    return inner
 
 
 @inline
@@ -100,6 +127,27 @@ def matrix(
     for k in range(len(first) - 1):
         for b in range(n):
             A[6 + k * n + b, 6 + k * n + b] += elasticity * stiffness[2 * k + kinds[b] // 3, kinds[b] % 3]
+
+
+@inline
+def in_basis(basis, K):
+    """K (m, m) with the base's motion along `basis` instead of the world's axes."""
+    one = np.empty(3)
+    for first in range(0, 6, 3):
+        for m in range(len(K)):
+            for c in range(3):
+                one[c] = 0.0
+                for r in range(3):
+                    one[c] += basis[r, c] * K[first + r, m]
+            for c in range(3):
+                K[first + c, m] = one[c]
+        for m in range(len(K)):
+            for c in range(3):
+                one[c] = 0.0
+                for r in range(3):
+                    one[c] += basis[r, c] * K[m, first + r]
+            for c in range(3):
+                K[m, first + c] = one[c]
 
 
 @kernel

@@ -22,16 +22,16 @@ the integral by two Gauss points, exact to (δψ)⁴ of it. So a free rod keeps 
 tolerance of the iteration, whatever the step, and its energy but for what the projection takes, of order h³ a second.
 That is given back by scaling the part of v⁺ that is no rigid motion (energy–momentum methods: J. Simo, N. Tarnow, "The
 discrete energy–momentum method", ZAMP 43, 1992; projection to invariants: E. Hairer, C. Lubich, G. Wanner, "Geometric
-Numerical Integration", IV.4), by `RESTORED` at most. The matrix is not symmetric and takes an LU factor; it is exact
-for a base that does not turn.
+Numerical Integration", IV.4), by `energy.RESTORED` at most. The matrix is not symmetric and takes an LU factor; it is
+exact for a base that does not turn.
 
 At dx = 0 everything is expanded about the free motion h v instead, so that one linear solve is consistent.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,14 +40,15 @@ from pliant.core.arrays import writable
 from pliant.core.errors import SingularError
 from pliant.core.immutable import evolve
 from pliant.core.lie import cross_matrix, rotation_exp
-from pliant.core.types import FloatArray, IndexArray
+from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics
-from pliant.models.free_spin import free_turn, inertia_of, lost_moment
-from pliant.models.model import GeometricStiffness, Residual, StepStart, System, Trial
-from pliant.models.rod import kinematics, step
-from pliant.models.rod.factor import RodFactor
+from pliant.models.model import Residual, StepStart, Trial
+from pliant.models.rod import euler, kinematics, step
+from pliant.models.rod.energy import restore_energy
+from pliant.models.rod.free_rod import add_rotation, restore_spin
 from pliant.models.rod.stations import Sweep
+from pliant.models.rod.system import RodSystem
 from pliant.solvers.linear.dense import DenseFactor
 
 if TYPE_CHECKING:
@@ -55,68 +56,7 @@ if TYPE_CHECKING:
 
 GAUSS = (0.5 - np.sqrt(1.0 / 12.0), 0.5 + np.sqrt(1.0 / 12.0))
 """Gauss points of the step, of equal weight: two integrate δy exactly to (δψ)⁴ of it."""
-RESTORED = 1.1
-"""Largest factor by which velocities are scaled to restore their energy. A larger loss comes from an impact or from too
-long a step, and is not restored.
-"""
 _IDENTITY = np.eye(3)
-LARGE = 80
-"""Unknowns above which LAPACK is worth its call; below, the kernel solves."""
-
-
-@dataclass(eq=False)
-class RodSystem(System):
-    """A dx = r of a rod: A (n, n) over the active unknowns, r and the motion of constrained unknowns (2 + 2N, 3)."""
-
-    model: RodModel
-    A: FloatArray
-    r: FloatArray
-    constrained_dx: FloatArray | None
-    sweep: Sweep
-    symmetric: bool
-    projected: bool = False
-
-    def factorize(self) -> RodFactor:
-        """Numeric factor of A over the free unknowns."""
-        model = self.model
-        return RodFactor(self.A[model.free_block], model.free, model.size, symmetric=self.symmetric)
-
-    def product(self, x: FloatArray) -> FloatArray:
-        """A x at the free unknowns, (2 + 2N, 3)."""
-        out = np.zeros(x.shape)
-        out.ravel()[self.model.active] = self.A @ x.ravel()[self.model.active]
-        out[self.model.constrained] = 0.0
-        return out
-
-    def add_mass(self, fraction: float) -> None:
-        """A += σ M, with σ from the strains: `fraction` of their stiffness over their mass."""
-        M = self.model.mass_matrix(self.sweep)
-        typical = np.abs(np.diag(self.A))[6:].sum() / np.diag(M)[6:].sum()
-        self.A = self.A + fraction * typical * M
-
-    def constrain_base(self) -> tuple[int, float]:
-        """A += a spring at the one freedom of the base, as stiff as the rod; the unknown, and the spring (N/m, N·m)."""
-        (unknown,) = self.model.free[self.model.free < 6]
-        size = 1.0 if unknown >= 3 else float(self.model.spec.lengths.sum())
-        spring = float(np.abs(np.diag(self.A))[6:].mean()) / size**2
-        self.A = self.A.copy()
-        self.A[unknown, unknown] += spring
-        return int(unknown), spring
-
-    def add_stiffness(self, K: GeometricStiffness) -> None:
-        """A += the symmetric part of K (n, n) over the active unknowns. A projected matrix, kept positive definite, has
-        no stiffness of loads: its positive part alone would stiffen the rod.
-        """
-        if not self.projected:
-            added = np.zeros_like(self.A)
-            K.add_to(added)
-            self.A = self.A + 0.5 * (added + added.T)
-
-    def diagonal(self) -> FloatArray:
-        """Diagonal of A, (2 + 2N, 3); 0 at strains that may not change."""
-        out = np.zeros(self.r.size)
-        out[self.model.active] = np.diag(self.A)
-        return out.reshape(self.r.shape)
 
 
 class RodTrial(Trial):
@@ -128,13 +68,33 @@ class RodTrial(Trial):
         super().__init__(model, start)
         scheme, controls = start.scheme, start.controls
         self._q, self._v = writable(start.q), writable(start.v)
-        self._external, self._moments = model.external(start.gravity, controls)
-        self._target = model.prescribed(controls)
+        self._loads = model.given_loads(controls) if model.loads else model.no_loads
         self._symmetric = scheme.theta == 1.0 and not (model.loads and self._moments.any())
-        self._moving = bool(scheme.inertia) and bool(self._v.any())
         self._kept: dict[float, tuple[FloatArray, Sweep]] = {}
         self._tests = (1.0,) if scheme.theta == 1.0 else GAUSS  # fractions at which strains are tested, of equal weight
         self._base_stays = model.base_is_open or bool((self._q[:4] == self._target).all())
+        self._still = self.dx
+        self._in_one_call = bool(scheme.inertia) and scheme.theta == 1.0 and model.is_small and model.is_supported
+        self._begun: FloatArray | None = None
+        self._ended: list[tuple[FloatArray, FloatArray, FloatArray]] = []
+
+    @cached_property
+    def _target(self) -> FloatArray:
+        """Prescribed pose (4, 3) of the base."""
+        return self.model.prescribed(self._controls)
+
+    @property
+    def _moments(self) -> FloatArray:
+        return self._loads[1]
+
+    @cached_property
+    def _moving(self) -> bool:
+        return bool(self._scheme.inertia) and bool(self._v.any())
+
+    @cached_property
+    def _external(self) -> FloatArray:
+        """Forces on the particles of the stations, (S, 3, 3), N."""
+        return self.model.particle_forces(self._gravity, self._loads[0])
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """The displacement dx followed by `scale` × step, (2 + 2N, 3); the base turns by exp."""
@@ -144,8 +104,18 @@ class RodTrial(Trial):
 
     def positions(self) -> FloatArray:
         """q at the end of the step; in dynamics that of the sweep, which the velocities need as well."""
+        if self.dx is self._still:
+            return self._q.copy()
+        if self._begun is not None and not self._has_swept(self.dx):
+            return self._end()[1].copy()
         end = self._swept(self.dx, 1.0) if self._scheme.inertia else self._start
         return super().positions() if end is self._start else end.q.copy()
+
+    def evaluation_point(self) -> FloatArray:
+        """q at which forces are evaluated, after the fraction θ of the step."""
+        if self.dx is self._still and self._first is None:
+            return self._q
+        return super().evaluation_point()
 
     def coordinate_scale(self) -> FloatArray:
         """Largest coordinates (m), a radian, and the largest stretch vector, (2 + 2N, 3)."""
@@ -159,6 +129,8 @@ class RodTrial(Trial):
         scheme, model, stations = self._scheme, self.model, self.model.stations
         if not scheme.inertia:
             return np.zeros(self.dx.shape)
+        if self._begun is not None:
+            return self._end()[2]
         start, end = self._start, self._swept(self.dx, 1.0)
         carried = self._momenta(1.0 / (1.0 - scheme.theta) if scheme.lag else 0.0)
         count, p = len(model.active), np.empty(self.dx.shape)
@@ -168,38 +140,52 @@ class RodTrial(Trial):
             end.q[0] - start.q[0], (scheme.velocity, scheme.memory), carried, p, A,
         )  # fmt: skip
         M = model.based(A)
-        if len(model.constrained_active) and (scheme.memory or not self._base_stays):  # otherwise they are zero
-            known[:6] = np.where(model.constrained[:2], self._base_rates(), 0.0).ravel()
+        self._set_known_rates(known)
         rates[model.constrained_active] = known[model.constrained_active]
         wanted = p.ravel()[model.active]
-        if count > LARGE:
+        if not model.is_small:
             free = model.free_active
             wanted -= M @ known
             rates[free] = DenseFactor(M[np.ix_(free, free)], symmetric=True).solve(wanted[free])
         elif not step.solve_free(M, model.free_active, model.constrained_active, known, wanted, rates):
-            raise SingularError(f"the mass matrix of {model.name!r} is not positive definite: refine the rod less")
+            raise self._refined_too_much()
         if scheme.memory and not known.any():
-            _restore(rates, M, p.ravel()[model.active], model.free_active, float(energy))
+            restore_energy(rates, M, p.ravel()[model.active], model.free_active, float(energy))
         v = np.zeros(self.dx.size)
         v[model.active] = rates
         if scheme.theta == 1.0 and self._moving and not model.is_supported:  # a weld is not seen in these rates
-            self._restore_spin(v.reshape(self.dx.shape))
+            restore_spin(v.reshape(self.dx.shape), stations.mu, start.frames, end.frames, self._carried[0], model.basis)
         return v.reshape(self.dx.shape)
 
-    def _restore_spin(self, v: FloatArray) -> None:
-        """Add to the rates v (2 + 2N, 3) the rotation whose angular momentum implicit Euler takes from a free rod."""
-        mu, (start, end), momenta = self.model.stations.mu, (self._start, self._swept(self.dx, 1.0)), self._carried[0]
-        arms = end.frames[:, 0] - mu[:, 0] @ end.frames[:, 0] / mu[:, 0].sum()
-        lost = lost_moment(end.frames[:, 0] - start.frames[:, 0], momenta[:, 0], mu[:, 0])
-        inertia = inertia_of(arms, mu[:, 0])
-        for axis in (1, 2):
-            way = end.frames[:, 1:, axis] - start.frames[:, 1:, axis]
-            lost = lost + np.cross(way, momenta[:, axis]).sum(axis=0)
-            inertia = inertia + inertia_of(end.frames[:, 1:, axis], mu[:, axis])
-        spin = np.linalg.solve(inertia, -lost)
-        basis = self.model.basis
-        v[0] += basis.T @ np.cross(spin, arms[0] - end.frames[0, 0])  # of the base, where frames count from
-        v[1] += basis.T @ spin
+    def _end(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The displacement dx of a step of implicit Euler in one call, with q (4 + 2N, 3) and the rates (2 + 2N, 3) at
+        its end.
+        """
+        if self._ended and self._ended[0][0] is self.dx:
+            return self._ended[0]
+        assert self._begun is not None
+        model, stations, kinds = self.model, self.model.stations, self.model.spec.active
+        known = model.no_rates
+        if not self._base_stays:
+            known = np.zeros(len(model.active))
+            self._set_known_rates(known)
+        q, v, space = np.empty(self._q.shape), np.empty(self.dx.shape), np.empty(len(self._begun))
+        if not euler.finish(
+            self._q, self.dx, kinds, stations.first, stations.fraction, stations.mu, model.basis, model.active,
+            model.free_active, model.constrained_active, known, self._scheme.velocity, model.turned_basis,
+            self._begun, space, q, v,
+        ):  # fmt: skip
+            raise self._refined_too_much()
+        self._ended[:] = [(self.dx, q, v)]
+        return self._ended[0]
+
+    def _set_known_rates(self, known: FloatArray) -> None:
+        """Put the rates of a base that moves as prescribed into `known` (n,), which are zero."""
+        if len(self.model.constrained_active) and (self._scheme.memory or not self._base_stays):  # else they are zero
+            known[:6] = np.where(self.model.constrained[:2], self._base_rates(), 0.0).ravel()
+
+    def _refined_too_much(self) -> SingularError:
+        return SingularError(f"the mass matrix of {self.model.name!r} is not positive definite: refine the rod less")
 
     def residual(self) -> Residual:
         """Residual at dx."""
@@ -207,7 +193,9 @@ class RodTrial(Trial):
 
     def linearize(self, tangent: Tangent) -> tuple[RodSystem, Residual]:
         """A and r at dx."""
-        if self._moving and not self.dx.any():
+        if self._in_one_call and self.dx is self._still:
+            system, residual = self._begin(tangent)
+        elif self._moving and not self.dx.any():
             free = self._free_motion()
             system, residual = self._linearized(free, tangent)
             there = np.zeros(free.size)
@@ -223,24 +211,33 @@ class RodTrial(Trial):
         system.r[self.model.constrained] = 0.0
         return system, residual
 
+    def _begin(self, tangent: Tangent) -> tuple[RodSystem, Residual]:
+        """A and r at the start of a step of implicit Euler, in one call."""
+        model, scheme, damping, stations = self.model, self._scheme, self.model.spec.damping, self.model.stations
+        kinds, count, shape = model.spec.active, len(model.active), self.dx.shape
+        start, there, q_there = np.empty(model.sweep_size), np.empty(model.sweep_size), np.empty(self._q.shape)
+        A, r, now = np.empty((count, count)), np.empty(shape), np.empty(shape)
+        exact = tangent is not Tangent.PROJECTED
+        symmetric = self._symmetric or not exact
+        square, moves = euler.begin(
+            self._q, self._v, self._gravity, *self._loads, kinds, stations.first, stations.fraction, stations.mu,
+            model.basis, model.constrained, model.stiffness, model.rest, model.active, scheme.dt,
+            scheme.inertia + damping.mass * scheme.rate, scheme.momentum, damping.stiffness * scheme.rate,
+            scheme.theta + damping.stiffness * scheme.rate, 1.0 if exact else 0.0, model.turned_basis,
+            symmetric and model.base_turns, start, there, q_there, A, r, now,
+        )  # fmt: skip
+        self._begun = start
+        sweep = Sweep.filled(*((q_there, there) if moves else (self._q, start)), kinds, stations)
+        return RodSystem(model, A, r, None, sweep, symmetric, not exact), Residual(now, sqrt(square))
+
     def _free_motion(self) -> FloatArray:
         """Displacement (2 + 2N, 3) of the rod that goes on as it moves: h v, and for a free rod what its rotation about
         the centre of mass adds to it in the second order.
         """
         free = self._scheme.dt * self._v
         if self._scheme.theta == 1.0 and not len(self.model.constrained_active):
-            mu, frames, momenta = self.model.stations.mu, self._start.frames, self._carried[0]
-            total = mu[:, 0].sum()
-            centre = mu[:, 0] @ frames[:, 0] / total
-            arms = frames[:, 0] - centre
-            inertia, moment = inertia_of(arms, mu[:, 0]), np.cross(arms, momenta[:, 0]).sum(axis=0)
-            for axis in (1, 2):
-                inertia = inertia + inertia_of(frames[:, 1:, axis], mu[:, axis])
-                moment = moment + np.cross(frames[:, 1:, axis], momenta[:, axis]).sum(axis=0)
-            turn = free_turn(inertia, moment, self._scheme.dt)
-            straight = self._scheme.dt * np.linalg.solve(inertia, moment)
-            free[0] += self.model.basis.T @ (centre - rotation_exp(turn) @ centre + np.cross(straight, centre))
-            free[1] += self.model.basis.T @ (turn - straight)
+            mu, basis = self.model.stations.mu, self.model.basis
+            add_rotation(free, mu, self._start.frames, self._carried[0], basis, self._scheme.dt)
         return free
 
     def driven(self, motion: FloatArray) -> RodTrial:
@@ -307,7 +304,14 @@ class RodTrial(Trial):
 
     @cached_property
     def _start(self) -> Sweep:
+        if self._begun is not None:
+            return Sweep.filled(self._q, self._begun, self.model.spec.active, self.model.stations)
         return self.model.sweep(self._q)
+
+    def _has_swept(self, dx: FloatArray) -> bool:
+        """Whether the sweep at the end of the step is kept."""
+        kept = self._kept.get(1.0)
+        return kept is not None and kept[0] is dx
 
     @cached_property
     def _carried(self) -> tuple[FloatArray, float]:
@@ -381,16 +385,3 @@ class RodTrial(Trial):
             pose, motion, target, constrained, self.load_fraction, ahead[:2].reshape(1, 2, 3)
         )
         return ahead if moves else None
-
-
-def _restore(rates: FloatArray, M: FloatArray, p: FloatArray, free: IndexArray, energy: float) -> None:
-    """Scale what is no rigid motion in `rates` (n,), of the momentum p (n,), so that they have the `energy` (J)."""
-    base = free[free < 6]
-    rigid = np.zeros(len(rates))
-    if len(base):
-        rigid[base] = np.linalg.solve(M[np.ix_(base, base)], p[base])
-    carried = 0.5 * float(p @ rigid)
-    bent = 0.5 * float(p[free] @ rates[free]) - carried
-    if bent > 1e-12 * energy:  # below, the vibration is rounding of the rigid motion
-        scale = min(float(np.sqrt(max(energy - carried, 0.0) / bent)), RESTORED)
-        rates[:] = rigid + scale * (rates - rigid)

@@ -19,8 +19,9 @@ from scipy.linalg import lapack
 from pliant.core.types import FloatArray, IndexArray
 from pliant.solvers.contact.certificate import conflict
 
-_SINGULAR = 1e-11  # eigenvalues below this fraction of the largest are zero, for rows of unit compliance
-_RIGID = 1e-11  # a kept row with less than this fraction of its compliance left cannot move
+SINGULAR = 1e-11  # eigenvalues below this fraction of the largest are zero, for rows of unit compliance
+UNSYMMETRIC = 1e-12  # differences of two entries above this are none of rounding, for rows of unit compliance
+RIGID = 1e-11  # a kept row with less than this fraction of its compliance left cannot move
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ def eliminate(
     before = W_kept.diagonal().copy()
     W_kept = W_kept + across @ forces_kept
     if not indefinite:
-        rigid = W_kept.diagonal() <= _RIGID * before
+        rigid = W_kept.diagonal() <= RIGID * before
         W_kept[rigid] = 0.0
         W_kept[:, rigid] = 0.0
     q_kept = q_kept + across @ forces_free
@@ -84,13 +85,13 @@ def _parts(W: FloatArray, q: FloatArray, rows: IndexArray) -> tuple[FloatArray, 
 
 def _solve(A: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
     """A⁻¹ right, or A⁺ right, and an orthonormal basis of the null space of Aᵀ."""
-    symmetric = np.abs(A - A.T).max() <= 1e-12
+    symmetric = np.abs(A - A.T).max() <= UNSYMMETRIC
     if symmetric:
         factor, info = lapack.dpotrf(A, lower=1)
-        if not info and factor.diagonal().min() ** 2 > _SINGULAR:
+        if not info and factor.diagonal().min() ** 2 > SINGULAR:
             return lapack.dpotrs(factor, right, lower=1)[0], np.zeros((len(A), 0))
     left, values, right_vectors = np.linalg.svd(A, hermitian=bool(symmetric))
-    used = values > _SINGULAR * values.max(initial=0.0)
+    used = values > SINGULAR * values.max(initial=0.0)
     inverse = right_vectors[used].T / values[used] @ left[:, used].T
     return inverse @ right, left[:, ~used]
 

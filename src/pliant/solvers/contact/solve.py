@@ -1,7 +1,8 @@
 """All laws in one problem δ = δ_free + W λ: what a step of a simulation solves.
 
-Imposed forces move to δ_free. Bilateral rows are eliminated by a Schur complement. What remains are boxes and cones:
-without friction they are solved exactly by principal pivoting, with friction by Gauss–Seidel and a second-order finish.
+Few rows of which at most one has bounds are solved in one call (`direct`). Of others, imposed forces move to δ_free.
+Bilateral rows are eliminated by a Schur complement. What remains are boxes and cones: without friction they are solved
+exactly by principal pivoting, with friction by Gauss–Seidel and a second-order finish.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pliant.solvers.contact.blocks import (
 )
 from pliant.solvers.contact.budget import Budget
 from pliant.solvers.contact.certificate import raise_if_infeasible
+from pliant.solvers.contact.direct import solve_direct
 from pliant.solvers.contact.elimination import Elimination, eliminate
 from pliant.solvers.contact.fractions import solve_fractions
 from pliant.solvers.contact.friction_iteration import solve_blocks
@@ -57,7 +59,6 @@ def solve(
     `ConflictingRowsError` (an `InfeasibleError`) with the rows that contradict each other, `ConvergenceError` with the
     best iterate in `result`.
     """
-    checked = problem.checked()
     options = _Options(
         positive("tolerance", tolerance),
         non_negative("negligible", negligible),
@@ -66,7 +67,11 @@ def solve(
         quick,
     )
     if warm is not None:
-        warm = finite_array("warm", warm, shape=checked.delta_free.shape)
+        warm = finite_array("warm", warm, shape=problem.delta_free.shape)
+    found = solve_direct(problem, options.tolerance, options.negligible)
+    if found is not None:
+        return found
+    checked = problem.checked()
     tensions, guides = (np.flatnonzero(checked.law == law) for law in (_CAPSTAN, _GUIDE))
     if len(tensions) or len(guides):
         if checked.law[0] == _CAPSTAN or (checked.law[:2] == _GUIDE).any():

@@ -1,0 +1,71 @@
+"""The linear system of a rod, dense over its active unknowns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.core.types import FloatArray
+from pliant.models.model import GeometricStiffness, System
+from pliant.models.rod.factor import RodFactor
+from pliant.models.rod.stations import Sweep
+
+if TYPE_CHECKING:
+    from pliant.models.rod.model import RodModel
+
+
+@dataclass(eq=False)
+class RodSystem(System):
+    """A dx = r of a rod: A (n, n) over the active unknowns, r and the motion of constrained unknowns (2 + 2N, 3)."""
+
+    model: RodModel
+    A: FloatArray
+    r: FloatArray
+    constrained_dx: FloatArray | None
+    sweep: Sweep
+    symmetric: bool
+    projected: bool = False
+
+    def factorize(self) -> RodFactor:
+        """Numeric factor of A over the free unknowns."""
+        model = self.model
+        return RodFactor(self.A[model.free_block], model.free, model.size, symmetric=self.symmetric)
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """A x at the free unknowns, (2 + 2N, 3)."""
+        out = np.zeros(x.shape)
+        out.ravel()[self.model.active] = self.A @ x.ravel()[self.model.active]
+        out[self.model.constrained] = 0.0
+        return out
+
+    def add_mass(self, fraction: float) -> None:
+        """A += σ M, with σ from the strains: `fraction` of their stiffness over their mass."""
+        M = self.model.mass_matrix(self.sweep)
+        typical = np.abs(np.diag(self.A))[6:].sum() / np.diag(M)[6:].sum()
+        self.A = self.A + fraction * typical * M
+
+    def constrain_base(self) -> tuple[int, float]:
+        """A += a spring at the one freedom of the base, as stiff as the rod; the unknown, and the spring (N/m, N·m)."""
+        (unknown,) = self.model.free[self.model.free < 6]
+        size = 1.0 if unknown >= 3 else float(self.model.spec.lengths.sum())
+        spring = float(np.abs(np.diag(self.A))[6:].mean()) / size**2
+        self.A = self.A.copy()
+        self.A[unknown, unknown] += spring
+        return int(unknown), spring
+
+    def add_stiffness(self, K: GeometricStiffness) -> None:
+        """A += the symmetric part of K (n, n) over the active unknowns. A projected matrix, kept positive definite, has
+        no stiffness of loads: its positive part alone would stiffen the rod.
+        """
+        if not self.projected:
+            added = np.zeros_like(self.A)
+            K.add_to(added)
+            self.A = self.A + 0.5 * (added + added.T)
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal of A, (2 + 2N, 3); 0 at strains that may not change."""
+        out = np.zeros(self.r.size)
+        out[self.model.active] = np.diag(self.A)
+        return out.reshape(self.r.shape)
