@@ -44,21 +44,21 @@ def writable(array: FloatArray) -> FloatArray:
 def stacked(parts: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
     """The rows of all `parts`, one below the other; they have the same columns."""
     filled = [part for part in parts if len(part.data)]
-    count = sum(part.shape[0] for part in parts)
-    shape = (count, parts[0].shape[1])
+    counts = [part.shape[0] for part in parts]
+    shape = (sum(counts), parts[0].shape[1])
     if not filled:
         return _template(shape)
-    starts = np.empty(count + 1, np.int32)
-    row = end = done = 0
-    for part in parts:
-        rows, nonzero = part.shape[0], int(part.indptr[-1])
-        if nonzero:
-            starts[done : row + 1] = end
+    starts = np.zeros(shape[0] + 1, np.int32)
+    row = end = 0
+    for part, rows in zip(parts, counts, strict=True):
+        if len(part.data):
             np.add(part.indptr[1:], end, out=starts[row + 1 : row + rows + 1], casting="unsafe")
-            end += nonzero
-            done = row + rows + 1
+            end = int(starts[row + rows])
+        elif end:
+            starts[row + 1 : row + rows + 1] = end
         row += rows
-    starts[done:] = end
+    if len(filled) == 1:  # of two constraints, one acts on this body
+        return csr(filled[0].data, filled[0].indices.astype(np.int32, copy=False), starts, shape)
     values = np.concatenate([part.data for part in filled])
     columns = np.concatenate([part.indices for part in filled])
     return csr(values, columns.astype(np.int32, copy=False), starts, shape)
