@@ -56,13 +56,17 @@ about that fraction, in radians, and forces by the same fraction of them.
 class Equilibrium(RegularizedSolves):
     """One quasi-static solve in progress: Newton's iteration at one load.
 
-    `trouble` says why the last iteration ended without an equilibrium, `escapes` how many unstable ones were left.
+    `trouble` says why the last iteration ended without an equilibrium, `escapes` how many unstable ones were left, and
+    `collapsed` which bodies had elements inverted, as laws without a barrier allow. `budget` is the most linear
+    solves of the whole quasi-static solve.
     """
 
     def __init__(self, step: Step, *, once: bool = False) -> None:
         super().__init__(step, once=once)
         self.trouble = ""
         self.escapes = 0
+        self.collapsed: set[str] = set()
+        self.budget = np.inf
         # Contacts open and close in a motion: with them the curvature of one tangent does not decide on stability.
         self._judges = self._follows and not any(each.is_contact for each in step.world.constraints)
 
@@ -90,6 +94,8 @@ class Equilibrium(RegularizedSolves):
         before: Sequence[FloatArray] = ()
         self._fraction = 1.0
         for count in range(3 * most):  # more than `most` only where forces balance and rows still turn
+            if self.spent:
+                return self._fails("no linear solves are left")
             try:
                 correction = self._linear_solve(Tangent.EXACT)
             except (ConvergenceError, InfeasibleError, SingularError) as error:
@@ -109,7 +115,8 @@ class Equilibrium(RegularizedSolves):
             )
             noise = correction._replace(round_off=ROUNDINGS * correction.round_off)
             if convergence.reached(residual, forces.scale, noise, self.step) and settled:
-                if self._inverted():
+                if names := self._inverted():
+                    self.collapsed |= set(names)
                     return self._fails("the equilibrium found has inverted elements")
                 if not self._leaves_unstable(correction):
                     return True
@@ -121,6 +128,11 @@ class Equilibrium(RegularizedSolves):
                 break
         text = f"the residual stays at {min(history):.1e} of the forces, the tolerance is {tolerance:.1e}"
         return self._fails(self._unresisted(before) or text)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the linear solves of the budget are used up."""
+        return self.step.iterations >= self.budget
 
     @property
     def stable(self) -> bool:
@@ -143,6 +155,7 @@ class Equilibrium(RegularizedSolves):
             for trial, start in zip(bodies.trials, before.start.q, strict=True)
             if trial.model.is_inverted(trial.evaluation_point()) and not trial.model.is_inverted(start)
         ]
+        self.collapsed |= set(new)
         self.trouble = f"elements of {', '.join(map(repr, new))} invert" if new else ""
         return not new
 
@@ -315,9 +328,9 @@ class Equilibrium(RegularizedSolves):
         """Relative residual, less what only accelerates free bodies."""
         return relative_residual(self.step.bodies, self.step.balanced(forces))
 
-    def _inverted(self) -> bool:
-        """Whether this equilibrium has inverted elements."""
-        return any(trial.model.is_inverted(trial.evaluation_point()) for trial in self.step.bodies.trials)
+    def _inverted(self) -> list[str]:
+        """The names of the bodies that have inverted elements."""
+        return [t.model.name for t in self.step.bodies.trials if t.model.is_inverted(t.evaluation_point())]
 
     def _undefined(self) -> str:
         """The names of the bodies whose forces are not finite."""
