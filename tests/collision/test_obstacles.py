@@ -184,7 +184,7 @@ def test_bad_shapes(make, message):
 
 
 def test_a_small_sphere_is_seen_by_the_face_under_it():
-    """One contact within the face: gap, normal and weights; none where the nearest place is a vertex or an edge."""
+    """One contact at the nearest point of a face or an edge: gap, normal and weights; none where it is a vertex."""
     mesh = pl.mesh.box((1.0, 1.0, 1.0), (1, 1, 1)).surface()
     surface = CollisionSurface.build(mesh.triangles, mesh.points)
     found = sphere_face_contact(surface, mesh.points, np.array([0.3, 0.6, 1.12]), 0.1, margin=0.05)
@@ -194,5 +194,8 @@ def test_a_small_sphere_is_seen_by_the_face_under_it():
     np.testing.assert_allclose(found.point_a[0], [0.3, 0.6, 1.0])
     np.testing.assert_allclose(found.point_b[0], [0.3, 0.6, 1.02])
     np.testing.assert_allclose(found.weights_a[0] @ mesh.points[found.nodes_a[0]], [0.3, 0.6, 1.0])
-    for center in ([1.0, 1.0, 1.05], [0.5, 1.0, 1.05], [0.3, 0.6, 1.5]):
+    on_edge = sphere_face_contact(surface, mesh.points, np.array([0.5, 1.0, 1.05]), 0.1, margin=0.05)
+    np.testing.assert_allclose(on_edge.point_a, [[0.5, 1.0, 1.0]])
+    np.testing.assert_allclose(on_edge.gap, -0.05)
+    for center in ([1.0, 1.0, 1.05], [1.0, 0.999, 1.05], [0.3, 0.6, 1.5]):
         assert sphere_face_contact(surface, mesh.points, np.array(center), 0.1, margin=0.05).count == 0

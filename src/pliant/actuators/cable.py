@@ -320,7 +320,8 @@ class CableRows(ActuatorRows):
         lengths, units = _segments(self.path(q))
         tension = scale * self._tensions(lam, len(lengths))
         for strand in self.strands:
-            K = strand.pieces.turning_stiffness(q[strand.index], tension[strand.own], units[strand.own])
+            own = strand.own
+            K = strand.pieces.turning_stiffness(q[strand.index], tension[own], units[own], lengths[own])
             if K is not None:
                 yield strand.index, K
 

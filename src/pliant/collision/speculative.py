@@ -29,6 +29,9 @@ _SAME = 0.99
 """Cosine between two planes, 8°, from which on they are one where bodies touch: they press each other there, and the
 contact keeps its feet, which would change with every velocity."""
 
+_BISECTIONS = 16
+"""Halvings of a motion in the search for its closest approach: 2e-5 of it."""
+
 
 class MovingSide(NamedTuple):
     """A side of a pair: its surface when called, None for a solid without triangles; the motion (n, 3) m of its points
@@ -59,7 +62,9 @@ def on_predicted_motion(
     radius = np.zeros(c.count) if a.radii is None else a.radii[c.nodes_a[:, 0]]
     _turn(arrays, closing & ~crossing & ~face_vertex, (move_a, move_b), b, "b", radius)
     _turn(arrays, face_vertex, (move_b, move_a), a, "a", np.zeros(c.count))
-    pressing = (c.gap <= tolerance) & (np.einsum("mi,mi->m", arrays["normal"], c.normal) >= _SAME)
+    # an edge ahead of a ball that rolls over it is open by less than the tolerance, and must not hold it back
+    touching = np.where((c.kind == ContactKind.EDGE_EDGE) & ~crossing, _STILL, 1.0) * tolerance
+    pressing = (c.gap <= touching) & (np.einsum("mi,mi->m", arrays["normal"], c.normal) >= _SAME)
     usable = (arrays["gap"] >= -tolerance) & ~pressing
     for name, array in arrays.items():
         array[~usable] = getattr(c, name)[~usable]
@@ -118,7 +123,7 @@ def _turn(
         arrays[f"nodes_{name}"][index[used]], arrays["face"][index[used]] = nodes[used], found.face[used]
         arrays[f"weights_{name}"][index[used]] = found.weights[used]
     elif other.distance is not None:
-        solid = other.distance(points + (moves[0] - moves[1])[index])
+        solid = _at_closest_approach(other.distance, points, (moves[0] - moves[1])[index])
         normal, foot, used = solid.normal, solid.point, np.isfinite(solid.gap)
     else:
         return
@@ -127,6 +132,29 @@ def _turn(
     arrays["gap"][chosen] = np.einsum("mi,mi->m", normal[used], points[used] - foot[used]) - radius[used]
     arrays[f"point_{own}"][chosen] = points[used] - radius[used, None] * normal[used]
     arrays[f"point_{name}"][chosen] = foot[used]
+
+
+def _at_closest_approach(
+    distance: Callable[[FloatArray], Distance], points: FloatArray, motion: FloatArray
+) -> Distance:
+    """Distances (m,) of a solid from `points` (m, 3) m where they are closest to it on the `motion` (m, 3) m: at the
+    end, or before it where a point recedes again, as beside a ball that rolls over it.
+    """
+    end = distance(points + motion)
+    passes = np.flatnonzero(np.isfinite(end.gap) & (np.einsum("mi,mi->m", end.normal, motion) > 0.0))
+    if not len(passes):
+        return end
+    start, along = points[passes], motion[passes]
+    low: FloatArray = np.zeros(len(passes))
+    high: FloatArray = np.ones(len(passes))
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        recedes = np.einsum("mi,mi->m", distance(start + middle[:, None] * along).normal, along) > 0.0
+        low, high = np.where(recedes, low, middle), np.where(recedes, middle, high)
+    nearest = distance(start + (0.5 * (low + high))[:, None] * along)
+    for whole, part in zip(end, nearest, strict=True):
+        whole[passes] = part
+    return end
 
 
 def _edges_meet(

@@ -32,7 +32,15 @@ from pliant.collision import (
     surface_contacts,
 )
 from pliant.collision.facet_contacts import with_facets
-from pliant.collision.narrow.round_contacts import ROUND, edge_contacts, rim_contacts, through_entered_side
+from pliant.collision.narrow.round_contacts import (
+    DIP,
+    ROUND,
+    STATIC_DIP,
+    edge_contacts,
+    on_listed_edge,
+    rim_contacts,
+    through_entered_side,
+)
 from pliant.collision.penetration import overlap_with_solid, surface_overlap
 from pliant.collision.self_penetration import self_penetration
 from pliant.collision.speculative import MovingSide, on_predicted_motion
@@ -40,6 +48,7 @@ from pliant.constraints.colliders import Collider
 from pliant.constraints.keys import contact_row_keys
 from pliant.constraints.memory import Memory, as_saved
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, forces_of
+from pliant.constraints.thinning import MANY, MOST, thinned
 from pliant.core.types import FloatArray, IndexArray
 
 RECOVERY_SPEED = 0.1
@@ -51,6 +60,10 @@ PASSING = 0.01
 more than solvers leave of a penetration, less than any step between two surfaces that should be felt."""
 MOST_PAIRS = 1_000_000
 """Most ordered pairs of points for which the relative motion in self-contact is measured; beyond, it is bounded."""
+_CROWDED = (
+    "more contacts of {a!r} and {b!r} are in reach of a step than the " + str(MOST) + " that a pair keeps: those that "
+    "would be deepest are solved, read info.penetration for the others; use a smaller dt or a narrower margin"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +112,16 @@ class ContactPair(Constraint):
     def detect(self, view: RowView) -> Any:
         """Contacts within the margin at the positions of `view`."""
         found = self.contact_set(view, None if view.memory is None else view.memory.contacts)
+        if view.dt and found.count > MANY:
+            found = self._thinned(view, found)
         return self._on_predicted_motion(view, found) if view.dt and found.count else found
+
+    def _thinned(self, view: RowView, contacts: ContactSet) -> ContactSet:
+        """`contacts` without those whose own points cannot close them in the step."""
+        motions = [side.predicted_motion(view) for side in (self.a, self.b)]
+        if motions[0] is None or motions[1] is None:
+            return contacts
+        return thinned(contacts, view, (motions[0], motions[1]), margin=self.margin, approach=APPROACH)
 
     def _on_predicted_motion(self, view: RowView, contacts: ContactSet) -> ContactSet:
         """`contacts` with planes that do not stand across the motion that the velocities predict."""
@@ -173,7 +195,8 @@ class ContactPair(Constraint):
         """Contacts of the vertices with a round solid, and those of edges and faces between them."""
         a, solid, pose = self.a, self.b.solid, self.b.q(view)
         points = a.map.points(a.q(view))
-        found = [edge_contacts(surface, points, solid, pose, margin=margin, pair=self.pair, previous=previous)]
+        dip = DIP if view.dt else STATIC_DIP
+        found = [edge_contacts(surface, points, solid, pose, margin=margin, pair=self.pair, previous=previous, dip=dip)]
         if isinstance(solid, Cylinder):
             found.append(rim_contacts(surface, points, solid, pose, margin=margin, pair=self.pair))
         elif isinstance(solid, Sphere | Capsule):
@@ -182,9 +205,9 @@ class ContactPair(Constraint):
                 now, then = (place[0] + place[1:] @ center for place in (pose, before))
                 face = sphere_face_contact(
                     surface, points, now, solid.radius, margin=margin, pair=self.pair, start=(start, then),
-                    feature=feature,
+                    feature=feature, on_edges=view.dt > 0.0,
                 )  # fmt: skip
-                found.append(face)
+                found.append(face if not on_listed_edge(face, found[0]) else face.selected(slice(0)))
         found = [more for more in found if more.count]
         joined = concatenate([contacts, *found]) if found else contacts
         if isinstance(solid, Cylinder) and not view.dt:
@@ -247,16 +270,18 @@ class ContactPair(Constraint):
         return sum(float(np.sqrt(((shift - mean) ** 2).sum(axis=1).max())) for shift in shifts)
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
-        """A warning where the motion outran detection."""
+        """A warning where the motion outran detection, or where more contacts are in reach than a pair keeps."""
+        contacts = None if memory is None else memory.contacts
+        crowded = (_CROWDED.format(a=self.a.name, b=self.b.name),) if contacts and contacts.count == MOST else ()
         beyond = self.outrun(view, memory)
         if beyond <= 0.0:
-            return ()
+            return crowded
         text = (
             f"{self.a.name!r} and {self.b.name!r} approached by up to {1e3 * beyond:.3g} mm more in a step "
             "than detection covers and may have passed through each other: use a smaller dt or a wider margin in "
             "scene.collide"
         )
-        return (text,)
+        return (*crowded, text)
 
     def overlap(self, view: RowView) -> float:
         """Largest penetration of the two sides at the positions of `view`, m; 0 without any."""

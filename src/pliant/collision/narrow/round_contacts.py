@@ -23,10 +23,14 @@ from pliant.core.types import BoolArray, FloatArray, IntArray
 
 ROUND = (Sphere, Capsule, Cylinder, Pipe)
 """Solids whose contacts with edges and faces are found here."""
-_DIP = 0.25
-"""Fraction of its length by which an edge dips between its ends before it has a contact of its own: that of an edge as
-long as a sphere is wide. Below, vertices are enough, and contacts that travel along short edges keep a body from coming
-to rest."""
+DIP = 0.05
+"""Fraction of its length by which an edge dips between its ends before it has a contact of its own: that of an edge of
+0.4 radii on a sphere. Shorter ones are bounded by their vertices; they penetrate by 2 % of the radius at most."""
+STATIC_DIP = 0.25
+"""The same in a quasi-static solve, that of an edge as long as a sphere is wide: contacts that travel along shorter
+edges keep Newton's iteration from converging."""
+_END = 1e-9
+"""Weight of a corner below which a point is on the opposite edge."""
 _BISECTIONS = 30
 """Halvings of an edge in the search for its lowest point: 1e-9 of its length."""
 _UPRIGHT = 0.3
@@ -47,15 +51,17 @@ def edge_contacts(
     margin: float,
     pair: int,
     previous: ContactSet | None = None,
+    dip: float = DIP,
 ) -> ContactSet:
     """Contacts of edges of `surface` at `points` (n, 3) m with `solid` at `pose` (4, 3), nearer than `margin` (m);
-    those of the `previous` solve stay until they dip half as far.
+    an edge counts where it dips by the fraction `dip` of its length between its ends, and those of the `previous` solve
+    stay until they dip half as far.
     """
     local = np.ascontiguousarray((points - pose[0]) @ pose[1:])
     ends = solid.distance(local)
     edges = surface.taking_part_edges
     chosen = np.empty(len(edges), np.int32)
-    count = _find_dips(frozen(local), surface.edges, edges, frozen(ends.gap), frozen(ends.normal), margin, chosen)
+    count = _find_dips(frozen(local), surface.edges, edges, frozen(ends.gap), frozen(ends.normal), margin, dip, chosen)
     if not count:
         return ContactSet.empty(len(points), 0)
     e = chosen[:count]
@@ -64,7 +70,7 @@ def edge_contacts(
     chord = (1.0 - along) * ends.gap[nodes[:, 0]] + along * ends.gap[nodes[:, 1]]
     length = np.linalg.norm(local[nodes[:, 1]] - local[nodes[:, 0]], axis=1)
     keys = key_base(ContactKind.EDGE_EDGE, pair) + e.astype(np.int64) * EDGE_LIMIT
-    least = np.full(count, _DIP)
+    least = np.full(count, dip)
     if previous is not None and previous.count:
         least[np.isin(keys, previous.key)] *= 0.5
     kept = (lowest.gap <= margin) & (chord - lowest.gap > least * length)
@@ -73,6 +79,14 @@ def edge_contacts(
     key = keys[kept]
     distance = Distance(*(array[kept] for array in lowest))
     return _contact_set(ContactKind.EDGE_EDGE, points, nodes_a, weights, distance, pose, key, np.full(len(key), -1))
+
+
+def on_listed_edge(nearest: ContactSet, edges: ContactSet) -> bool:
+    """Whether the contact `nearest` of a sphere lies on an edge that has one among the contacts `edges` already."""
+    if not nearest.count or not edges.count or (nearest.weights_a[0] > _END).all():
+        return False
+    ends = np.sort(nearest.nodes_a[0][nearest.weights_a[0] > _END])
+    return len(ends) == 2 and bool((np.sort(edges.nodes_a[:, :2], axis=1) == ends).all(axis=1).any())
 
 
 def rim_contacts(
@@ -220,7 +234,7 @@ def _contact_set(
 @kernel
 def _find_dips(
     points: FloatArray, edges: IntArray, chosen: IntArray, gap: FloatArray, normal: FloatArray, margin: float,
-    found: IntArray,
+    dip: float, found: IntArray,
 ) -> int:  # fmt: skip
     """Write which of the `chosen` edges may dip between their ends, and return how many they are."""
     count = 0
@@ -235,7 +249,7 @@ def _find_dips(
         t = (gap[j] - rise - gap[i]) / (fall - rise)
         least = gap[i] + t * fall
         length = np.sqrt(dot(d0, d1, d2, d0, d1, d2))
-        if least <= margin and (1.0 - t) * gap[i] + t * gap[j] - least > _DIP * length:
+        if least <= margin and (1.0 - t) * gap[i] + t * gap[j] - least > dip * length:
             found[count] = chosen[m]
             count += 1
     return count

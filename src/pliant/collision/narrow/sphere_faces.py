@@ -1,8 +1,8 @@
-"""The contact of a sphere with the face that is nearest to it: what the vertices of a coarse surface do not see.
+"""The contact of a sphere at the point of a surface nearest to its centre: what the vertices do not see.
 
-A sphere between the vertices of a triangle dents it before any vertex is near. Its centre has one nearest place on the
-surface; where that lies within a face it is a contact of its own, as if a vertex stood there, and the vertices see the
-rest.
+A sphere between the vertices of a triangle penetrates it before any vertex is near. The point of the surface that is
+nearest to the centre is a contact of its own, within a face or on an edge, as if a vertex stood there. Next to a
+vertex it is left to the contact of that vertex.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
 
 _TOUCHING = 1e-9  # below this fraction of the radius the direction from the centre is noise, and the face's is used
-_INSIDE = 0.05  # weight that every corner needs for a place to be within its face, not at a vertex or an edge of it
+_INSIDE = 0.05  # weight that every corner has at a point well within a face
+_AT_VERTEX = 0.02  # fraction of the radius: a vertex nearer to the point than this is at most 2e-4 radii farther away
 
 
 def sphere_face_contact(
@@ -30,20 +31,25 @@ def sphere_face_contact(
     pair: int = 0,
     start: tuple[FloatArray, FloatArray] | None = None,
     feature: int = 0,
+    on_edges: bool = True,
 ) -> ContactSet:
     """The contact of `surface` at `points` (n, 3) m, side a, with a sphere of `radius` m at `center` (3,) m, if any.
 
-    `start` holds points and centre at the start of the step: the place in the face is chosen there, and keeps to the
+    `start` holds points and centre at the start of the step: the point of the surface is chosen there, and keeps to the
     material while the step is solved. By default it is chosen where everything is now. `feature` tells the spheres of
-    one solid apart, such as both ends of a capsule.
+    one solid apart, such as both ends of a capsule. Without `on_edges` a contact has to be well within its face.
     """
     before, middle = (points, center) if start is None else start
     found = np.empty(4)
     face = _nearest_face(frozen(before), surface.triangles, surface.order, frozen(middle[None]), radius + margin, found)
     weights = np.array([1.0 - found[0] - found[1], found[0], found[1]])
-    if face < 0 or weights.min() < _INSIDE:
+    if face < 0:
         return ContactSet.empty(len(points), 0)
     nodes = surface.triangles[face]
+    if not on_edges and weights.min() < _INSIDE:
+        return ContactSet.empty(len(points), 0)
+    if np.linalg.norm(before[nodes] - weights @ before[nodes], axis=1).min() < _AT_VERTEX * radius:
+        return ContactSet.empty(len(points), 0)
     place = weights @ points[nodes]
     away = place - center
     distance = float(np.linalg.norm(away))

@@ -97,7 +97,9 @@ class FramePieces(Pieces):
         P = np.eye(3) - units[:, :, None] * units[:, None, :]
         return MatrixStiffness(np.einsum("s,sia,sij,sjb->ab", across, J, P, J))
 
-    def turning_stiffness(self, q: FloatArray, tensions: FloatArray, units: FloatArray) -> MatrixStiffness:
+    def turning_stiffness(
+        self, q: FloatArray, tensions: FloatArray, units: FloatArray, lengths: FloatArray
+    ) -> MatrixStiffness:
         """Σ B over the points, at the rotation, (6, 6)."""
         K = np.zeros((6, 6))
         K[3:, 3:] = turning_blocks(self.gradients(tensions, units), self.map.local @ q[1:].T).sum(axis=0)
