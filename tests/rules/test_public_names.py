@@ -29,7 +29,7 @@ PUBLIC |= {
 }
 
 SIGNATURES = {
-    "pl.mesh.box": "(size, cells, *, element='tet4', symmetric='')",
+    "pl.mesh.box": "(size, cells, *, element='tet4', symmetric=None)",
     "pl.mesh.load": "(path, *, unit…)",
     "pl.regions.box": "(lower, upper)",
     "pl.regions.sphere": "(center, radius)",

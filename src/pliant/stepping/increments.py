@@ -32,8 +32,10 @@ FULL_STEPS, DAMPED_STEPS = 14, 50
 FIRST_INCREMENT = 0.25
 FRICTION_INCREMENT = 0.125
 """Longest increment where contacts slip: the slip follows the path in so many pieces at least."""
-PART_OF_MARGIN = 0.3
-"""How far an obstacle moves in an increment at most, over the margin of its contacts."""
+PART_OF_MARGIN, MOST_INCREMENTS = 0.3, 40
+"""How far an obstacle moves in an increment, over the margin of its contacts, unless more than so many increments were
+needed: an obstacle that slides along a body is followed in fewer.
+"""
 SHORTER, LONGER = 0.25, 2.0
 EASY = 6
 """Linear solves of an increment after which the next one may be longer."""
@@ -80,7 +82,7 @@ class _Walk:
         for pair in self._pairs:
             travel = pair.approached(begin, end) if pair.a is not pair.b else 0.0
             if pair.b.index is None and travel > PART_OF_MARGIN * pair.margin:
-                longest = min(longest, max(PART_OF_MARGIN * pair.margin / travel, SMALLEST_INCREMENT))
+                longest = min(longest, max(PART_OF_MARGIN * pair.margin / travel, 1.0 / MOST_INCREMENTS))
         return longest
 
     def at_once(self) -> bool:
@@ -161,7 +163,7 @@ class _Walk:
         tolerance = self._tolerance_at(end)
         if damped:
             return self._equilibrium.newton(tolerance, DAMPED_STEPS, damping=FIRST_DAMPING)
-        return self._equilibrium.newton(tolerance, FULL_STEPS)
+        return self._equilibrium.newton(tolerance, FULL_STEPS, passing=end < 1.0)
 
     def _give_up(self, reached: float, end: float, state: State) -> None:
         """Take the equilibrium of the full load at once where friction alone asked for increments; otherwise raise."""

@@ -8,7 +8,8 @@ iteration follows the overdamped motion to the next stable equilibrium. `info.me
 
 Rigid motions that no support and no constraint resists are taken out: the loads are balanced by the inertia forces of
 the acceleration they would cause (inertia relief), the body is solved up to that motion, and `info.rigid_motion`
-reports it.
+reports it. The same holds of motions that contacts hardly resist, such as sliding without friction, where the force
+that would hold them is small (`stepping.neutral_motions`).
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ class QuasiStatic:
                 status, method, count = Status.FIXED_ITERATIONS, "newton", 1
             else:
                 method, count = follow(equilibrium, self.tolerance, self.workspace)
-                free = any(modes is not None for modes in equilibrium.step.free_modes)
+                free = (
+                    any(modes is not None for modes in equilibrium.step.free_modes) or equilibrium.neutral is not None
+                )
                 status = Status.FREE_MOTION if free else Status.CONVERGED
         return finish(
             equilibrium.step,
