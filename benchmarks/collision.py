@@ -71,7 +71,7 @@ def measure(cells: tuple[int, int, int]) -> dict[str, float]:
         "triangles": float(len(triangles)),
         "contacts": float(self_contacts(poses[0.0], options).count),
         "build": build,
-        "refit": milliseconds(lambda s: surface.at(shapes[s])),
+        "refit": milliseconds(lambda s: surface.at(shapes[s]).bounds),
         "candidates": milliseconds(lambda s: candidates(poses[s], poses[s], limits, crossed=False)),
         "vertex-face": milliseconds(
             lambda s: vertex_face_contacts(found[s].vertices, arrays[s], arrays[s], limits, history, vertex)

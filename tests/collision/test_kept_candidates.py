@@ -69,9 +69,9 @@ def test_a_list_lasts_until_the_skin_is_used_up(shapes):
         self_contacts(surface.at(rest + np.array([way * skin, 0, 0])), options, kept=kept)
         assert kept.served == {0.1: 2, 0.2: 3, 0.3: 4, 0.49: 5}.get(way, 1)
     self_contacts(surface.at(rest + np.array([1.0, 0, 0])), options, kept=kept)
-    assert kept.pairs is None
+    assert kept.made is None
     self_contacts(surface.at(rest + np.array([2.0, 0, 0])), options, kept=kept)
-    assert kept.pairs is None
+    assert kept.made is None
     for _ in range(16):
         self_contacts(surface.at(rest + np.array([2.0, 0, 0])), options, kept=kept)
-    assert kept.pairs is not None
+    assert kept.made is not None

@@ -245,6 +245,10 @@ class Constraint:
         """Largest penetration at the positions of `view`, m; 0 without contacts."""
         return 0.0
 
+    def obstruction(self, q: Sequence[FloatArray]) -> str | None:
+        """What keeps the constraint from going on to its target with the models at q, in a sentence, or None."""
+        return None
+
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
         """Warnings for people about a step that ended at `view` with `memory` left by `rows`."""
         return ()

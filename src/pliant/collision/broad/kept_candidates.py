@@ -55,6 +55,14 @@ class Side(NamedTuple):
     notched: NDArray[np.bool_]
 
 
+class _Made(NamedTuple):
+    """Candidates, the points of both sides (n, 3) m where they were found, and the distance (m) that they cover."""
+
+    pairs: tuple[IntArray, IntArray, IntArray]
+    places: tuple[FloatArray, FloatArray]
+    reach: float
+
+
 class KeptCandidates:
     """Candidates of a pair of surfaces, made where they are worth it; `least` (m) is the smallest margin asked for.
 
@@ -63,37 +71,41 @@ class KeptCandidates:
 
     def __init__(self, least: float) -> None:
         self.least = least
-        self.reach = -1.0
-        self.pairs: tuple[IntArray, IntArray, IntArray] | None = None
-        self.places: tuple[FloatArray, FloatArray] | None = None
+        self.made: _Made | None = None
         self.served = _SERVED
         self.resting = 0
 
     def find(self, a: Pose, b: Pose, limits: Limits) -> tuple[IntArray, IntArray, IntArray] | None:
         """Vertices of a with faces of b, vertices of b with faces of a, and edges, (m, 2) each."""
-        if self.pairs is not None and self.places is not None:
-            moved = farthest(a.points, self.places[0])
-            moved += moved if a is b else farthest(b.points, self.places[1])
-            if limits.margin + moved <= self.reach:
+        made = self.made  # read once: another thread may replace it
+        if made is not None:
+            moved = farthest(a.points, made.places[0])
+            moved += moved if a is b else farthest(b.points, made.places[1])
+            if limits.margin + moved <= made.reach:
                 self.served += 1
-                return self.pairs
-            self.pairs = None
+                return made.pairs
+            self.made = None
             self.resting = 0 if self.served >= _SERVED else _REST
         if self.resting > 0:
             self.resting -= 1
             return None
+        made = self._listed(a, b, limits)
+        self.made, self.served = made, 1
+        return made.pairs
+
+    def _listed(self, a: Pose, b: Pose, limits: Limits) -> _Made:
+        """Candidates within the margin and the skin at the present points."""
         skin = SKIN * self.least
         on_a = _side(a)
         on_b = on_a if a is b else _side(b)
         reach = limits.margin + skin
-        largest = (skin + limits.margin - self.least) * (0.5 if a is b else 1.0)
+        largest = (reach - self.least) * (0.5 if a is b else 1.0)
         x, y = a.bounds, b.bounds
         wide = reach_of(x, y, reach, np.inf)
         leaves = near_leaves(x.nodes, x.leaves, y.nodes, y.leaves, a is b, wide.near, wide.facing)
-        self.pairs = _list(leaves, on_a, on_b, a is b, reach, limits.facing, largest)
-        self.places = a.points.copy(), b.points if a is b else b.points.copy()
-        self.reach, self.served = reach - _ROUNDING * skin, 1
-        return self.pairs
+        pairs = _list(leaves, on_a, on_b, a is b, reach, limits.facing, largest)
+        places = a.points.copy(), b.points if a is b else b.points.copy()
+        return _Made(pairs, places, reach - _ROUNDING * skin)
 
 
 def _side(pose: Pose) -> Side:
