@@ -12,7 +12,7 @@ PEERS := mujoco drake felupe cvxopt numpy scipy pyelastica soromox
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
 BROWSER := chromium
 
-.PHONY: demo test test-all lint docs wheel bench bench-peers soak clean gmsh-libraries browser
+.PHONY: demo test test-all lint docs wheel bench bench-all bench-peers soak clean gmsh-libraries browser
 
 demo: $(VENV)/.demo gmsh-libraries
 	$(BIN)/pliant warmup "inverse problems" "rigid bodies and supports"
@@ -48,6 +48,10 @@ wheel: $(VENV)/.all gmsh-libraries
 bench: $(VENV)/.all
 	mkdir -p out
 	$(BIN)/pliant bench beam --json out/bench-beam.json
+
+# Runs every command named in docs/results.md and writes what it prints there; peers where `make bench-peers` made them.
+bench-all: $(VENV)/.all gmsh-libraries
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.results
 
 # Ten simulated minutes of every robot, hours by the clock; `make soak` again continues where it was ended.
 soak: $(VENV)/.all gmsh-libraries

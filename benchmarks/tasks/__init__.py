@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.tasks.beam import run_beam
 from benchmarks.tasks.rod import run_rod
+from benchmarks.tasks.scaling import run_scaling
 from benchmarks.tasks.tail import run_tail
 from benchmarks.tasks.touch import run_block, run_finger, run_gripper, run_trunk
 from pliant.core.errors import InputError
@@ -18,6 +19,7 @@ BENCHES: dict[str, Callable[..., dict[str, Any]]] = {
     "finger": run_finger,
     "gripper": run_gripper,
     "rod": run_rod,
+    "scaling": run_scaling,
     "tail": run_tail,
     "trunk": run_trunk,
 }
@@ -38,7 +40,8 @@ def run_bench(name: str, *, data: Path | None = None) -> dict[str, Any]:
     "nonlinear_residual", the largest residual of the nonlinear problem over its force scale; "peers" by name, each with
     "step_ms" measured in the same run, empty where the peers' environment does not exist, and in "peer_errors" why one
     failed; "variants" with the same entries for variants of the task. That of "tail" has "median_ms", "p99_ms" and
-    "max_ms" of a step, "steps", and under "robots" the same of each robot with the counts of the soak.
+    "max_ms" of a step, "steps", and under "robots" the same of each robot with the counts of the soak. That of
+    "scaling" has "cases" and "exponent" under "unknowns", "rows" and "bodies".
     """
     if name not in BENCHES:
         raise InputError(f"there is no bench {name!r}; choose one of {', '.join(sorted(BENCHES))}")

@@ -17,6 +17,7 @@ KINDS = {
     "joints": keys.JOINTS,
     "channels": keys.CHANNELS,
     "sheaths": keys.SHEATHS,
+    "least volumes": keys.VOLUMES,
 }
 
 

@@ -43,18 +43,22 @@ def writable(array: FloatArray) -> FloatArray:
 
 def stacked(parts: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
     """The rows of all `parts`, one below the other; they have the same columns."""
-    filled = [part for part in parts if part.nnz]
-    count = sum(part.shape[0] for part in parts)
-    shape = (count, parts[0].shape[1])
+    filled = [part for part in parts if len(part.data)]
+    counts = [part.shape[0] for part in parts]
+    shape = (sum(counts), parts[0].shape[1])
     if not filled:
         return _template(shape)
-    starts = np.zeros(count + 1, np.int32)
+    starts = np.zeros(shape[0] + 1, np.int32)
     row = end = 0
-    for part in parts:
-        rows = part.shape[0]
-        np.add(part.indptr[1:], end, out=starts[row + 1 : row + rows + 1], casting="unsafe")
+    for part, rows in zip(parts, counts, strict=True):
+        if len(part.data):
+            np.add(part.indptr[1:], end, out=starts[row + 1 : row + rows + 1], casting="unsafe")
+            end = int(starts[row + rows])
+        elif end:
+            starts[row + 1 : row + rows + 1] = end
         row += rows
-        end += int(part.indptr[-1])
+    if len(filled) == 1:  # of two constraints, one acts on this body
+        return csr(filled[0].data, filled[0].indices.astype(np.int32, copy=False), starts, shape)
     values = np.concatenate([part.data for part in filled])
     columns = np.concatenate([part.indices for part in filled])
     return csr(values, columns.astype(np.int32, copy=False), starts, shape)

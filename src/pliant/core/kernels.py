@@ -31,6 +31,7 @@ from llvmlite import binding
 from numba.core import event
 from numba.core.caching import CacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
 
 PACKAGED = Path(__file__).parents[1] / "_kernels"
 """Folder of the machine code that a wheel carries; absent from a source checkout."""
@@ -79,6 +80,13 @@ class _KernelCache(FunctionCache):
             super().__init__(function)
         finally:
             CacheImpl._locator_classes = usual
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Stored machine code of a signature, or None. Numba would first import all that it compiles with, a quarter of
+        a second; machine code needs no more of it than the allocator of arrays.
+        """
+        rtsys.initialize(target_context)
+        return self._load_overload(signature, target_context)
 
     def _load_overload(self, signature: Any, target_context: Any) -> Any:
         own = self._index_key(signature, target_context.codegen())

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
+from scipy import sparse
 
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
-from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.mesh.mesh import rotation_matrix
 from pliant.models.pieces import Ends, Pieces
 
@@ -91,6 +92,16 @@ class Parts:
 
 NO_PARTS = Parts()
 """A body without loads, supports, fibres and couplings."""
+
+
+class VolumeRatios(NamedTuple):
+    """det F (p,) of integration points, its gradient (p, 3 n) in the positions of the nodes, 1/m, and a length of each
+    point (p,), m: the cube root of its volume at rest.
+    """
+
+    ratio: FloatArray
+    gradient: sparse.csr_matrix
+    length: FloatArray
 
 
 class Model:
@@ -184,6 +195,23 @@ class Model:
     def is_inverted(self, q: FloatArray) -> bool:
         """Whether some element is inverted, which its energy does not forbid."""
         return False
+
+    def least_volume_ratio(self, q: FloatArray) -> float:
+        """The smallest det F of its elements at q; 1 where it has none that could invert."""
+        return 1.0
+
+    @property
+    def volume_point_count(self) -> int:
+        """Number of integration points whose volume can collapse; 0 where the body has no elements of its own."""
+        return 0
+
+    def every_volume_ratio(self, q: FloatArray) -> FloatArray:
+        """det F of all these points at q, (p,)."""
+        return np.zeros(0)
+
+    def volume_ratios(self, points: IndexArray, q: FloatArray) -> VolumeRatios:
+        """det F of some of these points at q."""
+        raise NotImplementedError
 
     def warnings(self, q: FloatArray) -> tuple[str, ...]:
         """Warnings for people about the shape q: where the model is used beyond what it was made for."""

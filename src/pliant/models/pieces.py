@@ -44,10 +44,12 @@ class Pieces:
         """Σ Jᵀ across (I − u uᵀ) J with `across` (s,) N/m and directions `units` (s, 3); None where it is left out."""
         return None
 
-    def turning_stiffness(self, q: FloatArray, tensions: FloatArray, units: FloatArray) -> GeometricStiffness | None:
+    def turning_stiffness(
+        self, q: FloatArray, tensions: FloatArray, units: FloatArray, lengths: FloatArray
+    ) -> GeometricStiffness | None:
         """What `tensions` (s,) N add because the lever arms of the points turn with the body, with directions `units`
-        (s, 3): Σ Sᵀ B S over the points, with S the spin of a point's frame by the unknowns, a its lever arm,
-        g = ∂(Σ T ℓ)/∂x, and B = ½ (g aᵀ + a gᵀ) − (g·a) I. None where points have no lever arm.
+        (s, 3) and `lengths` (s,) m: Σ Sᵀ B S over the points, with S the spin of a point's frame by the unknowns, a its
+        lever arm, g = ∂(Σ T ℓ)/∂x, and B = ½ (g aᵀ + a gᵀ) − (g·a) I. None where points have no lever arm.
         """
         return None
 

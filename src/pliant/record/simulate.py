@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from rich.progress import Progress
 
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, PliantError, PliantWarning
+from pliant.core.progress import progress_bar
 from pliant.record.recorder import Recorder
 from pliant.record.run import Run
 from pliant.stepping import StepInfo
@@ -49,8 +49,7 @@ def simulate(
     recorder = Recorder(world, state, stepper)
     first = state.time
     warned: set[str] = set()
-    with Progress(disable=not progress, transient=True) as bar:
-        task = bar.add_task("simulate", total=count)
+    with progress_bar("simulate", count, shown=progress) as advance:
         for k in range(1, count + 1):
             try:
                 controls = control(first + k * dt, state) if control else None
@@ -67,7 +66,7 @@ def simulate(
                 warned.add(without_numbers)
             if callback:
                 callback(state, info)
-            bar.advance(task)
+            advance()
     return recorder.run()
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.progress import Progress
 
 from pliant.core.checks import positive
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.extras import blank_figure
+from pliant.core.progress import progress_bar
 from pliant.core.types import FloatArray, IndexArray
 from pliant.reduction.nnls import fit_error
 from pliant.reduction.nnmf import Factorization, checked_snapshots, nnmf_family
@@ -92,12 +92,11 @@ def choose_basis(
     sizes = list(range(1, min(MOST_MODES, *S.shape) + 1)) if ranks is None else list(ranks)
     tried: list[Factorization] = []
     errors: list[float] = []
-    with Progress(disable=not progress, transient=True) as bar:
-        task = bar.add_task("basis", total=len(sizes))
+    with progress_bar("basis", len(sizes), shown=progress) as advance:
         for factorization in nnmf_family(S, ranks=sizes, seed=seed):
             tried.append(factorization)
             errors.append(fit_error(factorization.basis, T))
-            bar.advance(task)
+            advance()
             if errors[-1] <= tolerance and not whole_curve:
                 break
     enough = [k for k, error in enumerate(errors) if error <= tolerance]

@@ -21,6 +21,10 @@ _REPEATED = (
     "a first attempt at the step inverted elements or failed, and it was repeated with more linear solves or in more "
     "parts: read info.iterations and info.parts; a smaller dt avoids this"
 )
+_CUT = (
+    "a step was cut to {fraction:.2g} of its motion, beyond which elements invert: commands lag behind and momentum is "
+    "lost; take a smaller dt, smaller changes of the commands, or a finer mesh where it is compressed most"
+)
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,11 @@ def warnings(step: Step) -> tuple[str, ...]:
         if trial.model.is_inverted(trial.positions())
     )
     of_rows = tuple(text for each, memory in pairs for text in each.warnings(view, memory))
-    how = (_KEPT if step.kept is not None else ()) + ((_REPEATED,) if step.repeated else ())
+    how: tuple[str, ...] = _KEPT if step.kept is not None else ()
+    if step.fraction < 1.0:
+        how += (_CUT.format(fraction=step.fraction),)
+    elif step.repeated:
+        how += (_REPEATED,)
     return inverted + of_rows + how + shape_warnings(step)
 
 

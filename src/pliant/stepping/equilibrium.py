@@ -18,10 +18,11 @@ from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.stepping.bodies import Forces, StepBodies, largest, relative_motions
+from pliant.stepping.held_solves import RIGID, HeldSolves
 from pliant.stepping.info import RigidMotion
 from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, relative_residual, slope
 from pliant.stepping.refinement import unstable_motion
-from pliant.stepping.regularized_solves import LEAST_WELDED, LOOSE_SHARE, RegularizedSolves
+from pliant.stepping.regularized_solves import LEAST_WELDED, LOOSE_SHARE
 from pliant.stepping.stages import Correction, Step
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-7, 10.0
@@ -38,14 +39,19 @@ ROUNDINGS = 8.0
 """Round-off of the forces over that of one change of the positions by their last bit: a body that moves without any
 force has nothing else.
 """
-RIGID = 0.9
-"""Fraction of a correction that is a rigid motion from which on a body is said to slide, roll or tip."""
 TO_AND_FRO, LEAST_FRACTION = -0.5, 0.25
 """Cosine between two corrections below which the iteration goes to and fro between two sets of contacts, and the
 shortest fraction of a correction that is then taken.
 """
+STEADY = 4
+"""Linear solves in a row that reduce the residual by a fifth or more, for which the iteration goes on."""
 PATIENCE = 10
 """Linear solves in which the residual has to improve; bending of slender bodies takes most of them."""
+
+RELEASED = 8
+"""Linear solves in which a body whose neutral motions were held comes to rest without the hold; a longer motion is one
+along facets, which do not match.
+"""
 
 SMALL = 0.03
 """Correction that leaves contacts where they are, as a fraction of their margin times √tolerance: it turns facets by
@@ -53,18 +59,20 @@ about that fraction, in radians, and forces by the same fraction of them.
 """
 
 
-class Equilibrium(RegularizedSolves):
+class Equilibrium(HeldSolves):
     """One quasi-static solve in progress: Newton's iteration at one load.
 
-    `trouble` says why the last iteration ended without an equilibrium, `escapes` how many unstable ones were left.
+    `trouble` says why the last iteration ended without an equilibrium, `escapes` how many unstable ones were left, and
+    `collapsed` which bodies had elements inverted, as laws without a barrier allow. `budget` is the most linear
+    solves of the whole quasi-static solve.
     """
 
     def __init__(self, step: Step, *, once: bool = False) -> None:
         super().__init__(step, once=once)
         self.trouble = ""
         self.escapes = 0
-        # Contacts open and close in a motion: with them the curvature of one tangent does not decide on stability.
-        self._judges = self._follows and not any(each.is_contact for each in step.world.constraints)
+        self.collapsed: set[str] = set()
+        self.budget = np.inf
 
     def fixed(self, iterations: int) -> None:
         """`iterations` full linear solves, with the cheapest tangent that is consistent to first order: it is positive
@@ -75,10 +83,23 @@ class Equilibrium(RegularizedSolves):
             self.ease = max(0.1 * self.ease, LEAST_WELDED)
             self.step = evolve(correction.step, bodies=correction.step.bodies.moved(correction.dx))
 
-    def newton(self, tolerance: float, most: int, *, search: bool = False, damping: float = 0.0) -> bool:
+    def newton(
+        self, tolerance: float, most: int, *, search: bool = False, damping: float = 0.0, passing: bool = False
+    ) -> bool:
         """At most `most` Newton iterations at the present load, with full steps, or with line `search`, or from the
-        `damping` c on; whether the relative residual went below `tolerance`.
+        `damping` c on; whether the relative residual went below `tolerance`. In an equilibrium that the load path is
+        only `passing` neutral motions stay held.
         """
+        self.neutral, self._releases, self._held_at = None, False, None
+        found = self._iterate(tolerance, most, search=search, damping=damping, passing=passing)
+        if found or self._held_at is None:
+            return found
+        step, self.neutral = self._held_at
+        self.step = evolve(step, iterations=self.step.iterations)
+        return True
+
+    def _iterate(self, tolerance: float, most: int, *, search: bool, damping: float, passing: bool) -> bool:
+        """The iteration itself; an equilibrium with held motions, from which it goes on, is left in `_held_at`."""
         passive = not self.step.constraints  # what constraints do here is known only after a solve
         bodies = self.step.bodies
         if passive and self._residual(bodies.forces()) <= tolerance and not bodies.must_move():
@@ -90,8 +111,12 @@ class Equilibrium(RegularizedSolves):
         before: Sequence[FloatArray] = ()
         self._fraction = 1.0
         for count in range(3 * most):  # more than `most` only where forces balance and rows still turn
+            if self.spent:
+                return self._fails("no linear solves are left")
             try:
                 correction = self._linear_solve(Tangent.EXACT)
+                if self._slides(correction):
+                    correction = self._linear_solve(Tangent.EXACT)
             except (ConvergenceError, InfeasibleError, SingularError) as error:
                 return self._fails(str(error))
             self._fraction = _next_fraction(self._fraction, correction.dx, before) if self._apart else 1.0
@@ -109,18 +134,32 @@ class Equilibrium(RegularizedSolves):
             )
             noise = correction._replace(round_off=ROUNDINGS * correction.round_off)
             if convergence.reached(residual, forces.scale, noise, self.step) and settled:
-                if self._inverted():
+                if names := self._inverted():
+                    self.collapsed |= set(names)
                     return self._fails("the equilibrium found has inverted elements")
+                if self._released(tolerance, passing=passing):
+                    if self._held_at is None:
+                        continue
+                    if passing:
+                        return False
+                    most = min(most, count + 1 + RELEASED)
+                    continue
                 if not self._leaves_unstable(correction):
                     return True
                 if self._judges:
                     return self._fails("the equilibrium found is unstable")
             if residual > tolerance and (
-                count + 1 >= most or (not damping and _hopeless(history, PATIENCE if search else 0))
+                (count + 1 >= most and not _steady(history))
+                or (not damping and _hopeless(history, PATIENCE if search else 0))
             ):
                 break
         text = f"the residual stays at {min(history):.1e} of the forces, the tolerance is {tolerance:.1e}"
         return self._fails(self._unresisted(before) or text)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the linear solves of the budget are used up."""
+        return self.step.iterations >= self.budget
 
     @property
     def stable(self) -> bool:
@@ -143,6 +182,7 @@ class Equilibrium(RegularizedSolves):
             for trial, start in zip(bodies.trials, before.start.q, strict=True)
             if trial.model.is_inverted(trial.evaluation_point()) and not trial.model.is_inverted(start)
         ]
+        self.collapsed |= set(new)
         self.trouble = f"elements of {', '.join(map(repr, new))} invert" if new else ""
         return not new
 
@@ -156,6 +196,10 @@ class Equilibrium(RegularizedSolves):
     def rigid_motion(self) -> tuple[RigidMotion, ...]:
         """The rigid motion of each body that is left open."""
         modes = self.step.free_modes
+        if self.neutral is not None:
+            motions, held = self.neutral
+            pairs = zip(self.step.world.models, motions.twists, strict=True)
+            return tuple(RigidMotion(m.name, motions.count, -twist @ held) for m, twist in pairs if twist is not None)
         if all(each is None for each in modes):
             return ()
         forces = self.step.bodies.forces()
@@ -226,7 +270,7 @@ class Equilibrium(RegularizedSolves):
             return False
         rows = None if problem is None or self.step.assembly is None else self.step.assembly.rows
         motion = unstable_motion(stiffness, factors.factors, rows, problem, self.step.lam, self.step.free_modes)
-        if motion is None:
+        if motion is None or self._is_neutral(motion):
             return False
         base = self.step.bodies
         unit = largest(motion)
@@ -315,9 +359,9 @@ class Equilibrium(RegularizedSolves):
         """Relative residual, less what only accelerates free bodies."""
         return relative_residual(self.step.bodies, self.step.balanced(forces))
 
-    def _inverted(self) -> bool:
-        """Whether this equilibrium has inverted elements."""
-        return any(trial.model.is_inverted(trial.evaluation_point()) for trial in self.step.bodies.trials)
+    def _inverted(self) -> list[str]:
+        """The names of the bodies that have inverted elements."""
+        return [t.model.name for t in self.step.bodies.trials if t.model.is_inverted(t.evaluation_point())]
 
     def _undefined(self) -> str:
         """The names of the bodies whose forces are not finite."""
@@ -338,6 +382,11 @@ def _next_fraction(fraction: float, dx: Sequence[FloatArray], before: Sequence[F
     if product < TO_AND_FRO * sizes[0] * sizes[1] and sizes[0] > 0.3 * sizes[1]:
         return max(0.5 * fraction, LEAST_FRACTION)
     return min(2.0 * fraction, 1.0)
+
+
+def _steady(history: Sequence[float]) -> bool:
+    """Whether the residual decreases in every linear solve: a projected tangent converges linearly, but it does."""
+    return len(history) > STEADY and all(b <= 0.8 * a for a, b in zip(history[-STEADY - 1 :], history[-STEADY:]))
 
 
 def _hopeless(history: Sequence[float], more: int) -> bool:

@@ -14,6 +14,7 @@ from pliant.stepping.bodies import StepBodies
 from pliant.stepping.diagnosis import shape_warnings
 from pliant.stepping.equilibrium import FIRST_DAMPING, Equilibrium
 from pliant.stepping.load_path import LoadPath
+from pliant.stepping.obstruction import closed_pieces, collapse
 from pliant.stepping.relaxation import Relaxation
 from pliant.stepping.session import DirectSession
 from pliant.stepping.stages import Step
@@ -32,22 +33,25 @@ FULL_STEPS, DAMPED_STEPS = 14, 50
 FIRST_INCREMENT = 0.25
 FRICTION_INCREMENT = 0.125
 """Longest increment where contacts slip: the slip follows the path in so many pieces at least."""
-PART_OF_MARGIN = 0.3
-"""How far an obstacle moves in an increment at most, over the margin of its contacts."""
+PART_OF_MARGIN, MOST_INCREMENTS = 0.3, 40
+"""How far an obstacle moves in an increment, over the margin of its contacts, unless more than so many increments were
+needed: an obstacle that slides along a body is followed in fewer.
+"""
 SHORTER, LONGER = 0.25, 2.0
 EASY = 6
 """Linear solves of an increment after which the next one may be longer."""
 SMALLEST_INCREMENT = 1.0 / 1024.0
 MOST_FAILURES = 4
 """Failures of an increment in a row: two of Newton's iteration, then of relaxation, each time shorter."""
-MOST_SOLVES = 800
-"""Linear solves after which no shorter increment is tried."""
 INTERMEDIATE_TOLERANCE = 1e-5
 """Relative residual of an increment before the last one."""
 
 
-def follow(equilibrium: Equilibrium, tolerance: float, workspace: Workspace) -> tuple[str, int]:
-    """Bring `equilibrium` to the full load; the method that did it, and the number of load increments."""
+def follow(equilibrium: Equilibrium, tolerance: float, workspace: Workspace, budget: int) -> tuple[str, int]:
+    """Bring `equilibrium` to the full load in at most `budget` linear solves; the method that did it, and the number of
+    load increments.
+    """
+    equilibrium.budget = budget
     walk = _Walk(equilibrium, tolerance, workspace)
     if walk.at_once():
         return NEWTON, 1
@@ -80,7 +84,7 @@ class _Walk:
         for pair in self._pairs:
             travel = pair.approached(begin, end) if pair.a is not pair.b else 0.0
             if pair.b.index is None and travel > PART_OF_MARGIN * pair.margin:
-                longest = min(longest, max(PART_OF_MARGIN * pair.margin / travel, SMALLEST_INCREMENT))
+                longest = min(longest, max(PART_OF_MARGIN * pair.margin / travel, 1.0 / MOST_INCREMENTS))
         return longest
 
     def at_once(self) -> bool:
@@ -139,7 +143,7 @@ class _Walk:
             failures += 1
             if failures != 2:
                 size = SHORTER * size
-            if failures > MOST_FAILURES or size < SMALLEST_INCREMENT or equilibrium.step.iterations > MOST_SOLVES:
+            if failures > MOST_FAILURES or size < SMALLEST_INCREMENT or equilibrium.spent:
                 self._give_up(reached, end, state)
                 return NEWTON, 1
         return method, count
@@ -161,7 +165,7 @@ class _Walk:
         tolerance = self._tolerance_at(end)
         if damped:
             return self._equilibrium.newton(tolerance, DAMPED_STEPS, damping=FIRST_DAMPING)
-        return self._equilibrium.newton(tolerance, FULL_STEPS)
+        return self._equilibrium.newton(tolerance, FULL_STEPS, passing=end < 1.0)
 
     def _give_up(self, reached: float, end: float, state: State) -> None:
         """Take the equilibrium of the full load at once where friction alone asked for increments; otherwise raise."""
@@ -169,15 +173,18 @@ class _Walk:
         if self._fallback is not None:
             equilibrium.step = evolve(self._fallback, iterations=equilibrium.step.iterations)
             return
-        why = equilibrium.unsupported() or equilibrium.trouble
-        limit = ""
-        if self._indefinite:
+        known = equilibrium.unsupported() or closed_pieces(equilibrium, state) or collapse(equilibrium, state)
+        why, limit = known or equilibrium.trouble, ""
+        if self._indefinite and not known:
             limit = "; the stiffness is not positive definite there, as at a limit point (buckling, ballooning)"
+        if equilibrium.spent:
+            limit += f"; all {equilibrium.budget} linear solves were taken (`maximum_solves`)"
+        remedy = "" if known else "; take smaller loads, refine the mesh, or use a dynamic stepper"
         loads = self._path.described(reached)
         raise ConvergenceError(
             f"no equilibrium found beyond {reached:.1%} of the load path{f' ({loads})' if loads else ''}, tried up to "
-            f"{end:.1%}: {why}{limit}; take "
-            "smaller loads, refine the mesh, or use a dynamic stepper (`result` is the last equilibrium)"
+            f"{end:.1%}: {why}{limit}{remedy} "
+            "(`result` is the last equilibrium)"
             + "".join(f". Before that, {text}" for text in shape_warnings(equilibrium.step)),
             result=state,
         )

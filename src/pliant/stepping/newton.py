@@ -36,7 +36,7 @@ class NewtonIteration:
 
     A fixed count takes full corrections with the cheapest tangent that is consistent to first order. To a tolerance the
     tangent is exact and corrections go through a line search. With `limit` the iteration ends after so many of them,
-    short of its tolerance.
+    short of its tolerance. `residual` is the relative one after the last correction of an iteration to a tolerance.
     """
 
     def __init__(self, count: int, tolerance: float | None, *, limit: int | None = None) -> None:
@@ -47,6 +47,7 @@ class NewtonIteration:
         self.tangent = Tangent.WARPED if tolerance is None else Tangent.EXACT
         self.status = Status.FIXED_ITERATIONS if tolerance is None else Status.CONVERGED
         self.done = False
+        self.residual = float("inf")
         self._pushing = 0
 
     def apply(self, correction: Correction) -> Step:
@@ -57,8 +58,8 @@ class NewtonIteration:
             self.done = step.iterations == self._count
             return step
         with correction.step.timers.stage("line search"):
-            step, forces = apply_with_line_search(correction)
-        residual = relative_residual(step.bodies, forces)
+            step, forces = apply_with_line_search(correction, invertible=False)
+        residual = self.residual = relative_residual(step.bodies, forces)
         self.done = self._convergence.reached(residual, forces.scale, correction, step) and not step.bodies.must_move()
         self.done = self.done or step.iterations == self._limit
         if not self.done and step.iterations == MAXIMUM_ITERATIONS:
@@ -139,13 +140,23 @@ def in_full(correction: Correction) -> Step:
     return evolve(step, bodies=step.bodies.moved(correction.dx))
 
 
-def apply_with_line_search(correction: Correction) -> tuple[Step, Forces]:
+def inverts(bodies: StepBodies) -> bool:
+    """Whether a body has inverted elements that had none at the start of the step."""
+    for trial, start in zip(bodies.trials, bodies.start.q, strict=True):
+        model = trial.model
+        if model.is_inverted(trial.positions()) and not model.is_inverted(start):
+            return True
+    return False
+
+
+def apply_with_line_search(correction: Correction, *, invertible: bool = True) -> tuple[Step, Forces]:
     """dx += s × correction with s ≤ 1 such that the correction does not overshoot, nor leave what the materials allow.
 
     g(s) = correction · r(dx + s correction) is the slope of the potential along the correction, up to sign; a full
     step is kept while |g(1)| stays below g(0), otherwise s follows from the secant of g (Crisfield, Non-linear Finite
     Element Analysis of Solids and Structures, 9.2).
     Where supports still have to move, their work enters the potential and the slope says nothing: the step is full.
+    Where not `invertible` no element inverts, whether or not its law has a barrier at det F = 0.
     """
     step, dx = correction.step, correction.dx
     base = step.bodies
@@ -154,6 +165,9 @@ def apply_with_line_search(correction: Correction) -> tuple[Step, Forces]:
     s = 1.0
     for _ in range(40):
         bodies = base.moved(dx, s)
+        if not invertible and inverts(bodies):  # a pass over det F costs a twentieth of one over the forces
+            s *= 0.5
+            continue
         forces = bodies.forces()
         if not forces.finite:
             s *= 0.5
@@ -162,6 +176,8 @@ def apply_with_line_search(correction: Correction) -> tuple[Step, Forces]:
         if supports_move or there >= -0.9 * abs(start_slope) or s < 1e-3:  # no overshoot, or too short to matter
             break
         s *= min(max(start_slope / (start_slope - there), 0.1), 0.6)
+    else:
+        forces = bodies.forces()
     return evolve(step, bodies=bodies), forces
 
 

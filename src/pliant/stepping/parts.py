@@ -1,12 +1,15 @@
-"""A step in two parts: what is commanded in the first, and what the second takes over from it.
+"""Steps that are repeated: where an element inverts, and where a linear solve or Newton's iteration fails.
 
-A step is repeated where an element inverts or Newton's iteration fails. One linear solve knows nothing of the barrier
-of a law at det F = 0. An iteration with a line search does; half of the motion is nearer to where it was linearised.
+A step to a tolerance goes through a line search, which inverts no element; where it fails it is repeated in halves. A
+step of a fixed number of linear solves is repeated a fixed number of times, so that a controller waits less than ten
+times as long for it as for others. Elements that would invert get rows that keep their volume above a bound
+(`constraints.least_volume`). What these do not resolve is cut: all bodies go the fraction of their motion that leaves
+every element its orientation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -15,72 +18,177 @@ import numpy as np
 from pliant.actuators.drive import ActuatorRows
 from pliant.actuators.limits import Command
 from pliant.constraints import RowLaw, forces_of
+from pliant.constraints.least_volume import LeastVolume, collapsing, guarded
 from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.immutable import evolve
+from pliant.core.status import Status
+from pliant.core.types import FloatArray, IndexArray
 from pliant.models.scheme import Scheme
 from pliant.stepping.bodies import StepBodies
 from pliant.stepping.dynamics import DynamicStepper
 from pliant.stepping.load_path import displacement_in
-from pliant.stepping.newton import NewtonIteration
+from pliant.stepping.newton import NewtonIteration, inverts
 from pliant.stepping.session import DirectSession
-from pliant.stepping.stages import Step
+from pliant.stepping.stages import KeptContacts, Step
 
 FAILURES = (ConvergenceError, SingularError)
 MOST_HALVINGS = 2
-"""A step is divided into 4 parts at most: one that fails in a quarter of its time asks for another model or load."""
-REPEATED = 1e-6
-"""Tolerance to which a step of a fixed number of linear solves is repeated: its line search stops at det F = 0, and is
-near enough to the end of the step where Newton's iteration is quadratic.
+"""A step to a tolerance is divided into 4 parts at most: one that fails in a quarter of its time asks for another model
+or load.
 """
-MOST_SOLVES = 7
-"""Linear solves of such a repetition, after which the shape it has reached counts: no element of it is inverted, and a
-controller waits at most about ten times as long for this step as for others.
+MOST_REPEATS = 2
+"""Repetitions of a step of a fixed number of linear solves in which elements invert."""
+GUARDED = 0.15
+"""det F at the end of such a step below which a point is guarded in the next repetition."""
+REPEATED, MOST_SOLVES = 1e-6, 4
+"""Tolerance to which a step of a fixed number of linear solves that failed is repeated, and the linear solves of that:
+with the exact tangent and a line search each costs up to twice as much as one of the first attempt.
+"""
+USABLE = 0.1
+"""Relative residual up to which that counts: a single linear solve leaves as much in fast motion."""
+KEPT_VOLUME = 0.1
+"""Fraction of the least det F at the start of a step that a cut one leaves: the next step has room to go on."""
+SHORTER, SHORTEST = 0.7, 0.1
+"""Factor from one trial fraction of a cut motion to the next, and the least fraction. A step that inverts elements in
+less of its motion fails at once: a chamber beyond the pressure at which its wall bursts, or a robot that has exploded.
 """
 
 
 def repeated_where_needed(
     stepper: DynamicStepper, whole: Step, scheme: Callable[[float], Scheme], halvings: int = MOST_HALVINGS
 ) -> Step:
-    """`stepper.solved(whole)`. Where it fails, or inverts an element of a law with a barrier, the step is repeated:
-    with a line search, then in two halves by `scheme` of their time (s), each repeated where needed. If elements invert
-    all the same, the first attempt counts. An inverse is not repeated: it has found the actuation of the whole step.
+    """`stepper.solved(whole)`. Where it fails, or inverts an element, the step is repeated: to a tolerance in two
+    halves by `scheme` of their time (s), each repeated where needed; with a fixed number of linear solves as
+    `_repeated_in_budget` says. An inverse is not repeated: it has found the actuation of the whole step.
     """
-    first, failure = None, None
+    repeatable = isinstance(whole.session, DirectSession)
+    points = _guarded_points(whole) if repeatable else {}
     try:
-        first = stepper.solved(whole, stepper.iteration())
-        if not _inverts(first, whole) or not isinstance(whole.session, DirectSession):
-            return first
+        first, failure = stepper.solved(_bounded(whole, points), stepper.iteration()), None
     except FAILURES as error:
-        if not isinstance(whole.session, DirectSession):
+        if not repeatable:
             raise
         failure = error
+    if failure is None:  # an iteration to a tolerance inverts no element
+        return _guarded(stepper, whole, points, first) if repeatable and inverts(first.bodies) else first
     if stepper.tolerance is None:
-        with suppress(*FAILURES):
-            again = stepper.solved(whole, NewtonIteration(1, REPEATED, limit=MOST_SOLVES))
-            if not _inverts(again, whole):
-                return evolve(again, repeated=True)
+        return _repeated_in_budget(stepper, whole, scheme, failure)
     if halvings:
         with suppress(*FAILURES):
             half = scheme(0.5 * whole.bodies.scheme.dt)
             begun = repeated_where_needed(stepper, first_part(restarted(whole, half), 0.5), scheme, halvings - 1)
             ended = repeated_where_needed(stepper, second_part(whole, begun, half), scheme, halvings - 1)
-            if not _inverts(ended, whole):
-                return evolve(joined(begun, ended), repeated=True)
-    if first is None:
-        assert failure is not None
-        raise failure
-    return first
+            return evolve(joined(begun, ended), repeated=True)
+    raise failure
 
 
-def _inverts(step: Step, whole: Step) -> bool:
-    """Whether a body has inverted elements at the end of `step` that had none at the start of `whole`. Where the law
-    has no barrier at det F = 0 a repetition would invert them again.
+def _repeated_in_budget(
+    stepper: DynamicStepper, whole: Step, scheme: Callable[[float], Scheme], failure: Exception
+) -> Step:
+    """The step after a first attempt of a fixed number of linear solves that failed: by at most `MOST_SOLVES` with a
+    line search, then in two halves, cut where they invert an element.
     """
-    for trial, start in zip(step.bodies.trials, whole.bodies.start.q, strict=True):
-        model = trial.model
-        if model.has_barrier and model.is_inverted(trial.positions()) and not model.is_inverted(start):
-            return True
-    return False
+    newton = NewtonIteration(1, REPEATED, limit=MOST_SOLVES)
+    with suppress(*FAILURES):
+        again = stepper.solved(whole, newton)
+        if newton.residual <= USABLE:
+            return evolve(again, repeated=True)
+    with suppress(*FAILURES):
+        half = scheme(0.5 * whole.bodies.scheme.dt)
+        begun = _cut(stepper.solved(first_part(restarted(whole, half), 0.5), stepper.iteration()))
+        ended = _cut(stepper.solved(second_part(whole, begun, half), stepper.iteration()))
+        return evolve(joined(begun, ended), repeated=True)
+    raise failure
+
+
+def _guarded(stepper: DynamicStepper, whole: Step, points: dict[int, IndexArray], first: Step) -> Step:
+    """The step after a `first` attempt, with `points` guarded, that inverts elements: repeated with their volume
+    bounded and the contacts of the first attempt. Where elements invert all the same, the attempt that goes
+    farthest, cut.
+    """
+    kept = None
+    if first.assembly is not None and stepper.newton_iterations == 1:
+        kept = KeptContacts(first.assembly, whole.bodies.dx)
+    attempt, best = first, _cut(first)
+    for _ in range(MOST_REPEATS):
+        points = _with_collapsing(points, attempt)
+        places = [trial.positions() for trial in best.bodies.trials]
+        with suppress(*FAILURES):
+            step = evolve(_bounded(whole, points, places), kept=kept)
+            attempt = stepper.solved(step, stepper.iteration())
+            shorter = evolve(_cut(attempt), kept=None, repeated=True)
+            if shorter.fraction == 1.0:
+                return shorter
+            best = max(best, shorter, key=lambda each: each.fraction)
+    return best
+
+
+def _guarded_points(whole: Step) -> dict[int, IndexArray]:
+    """Integration points by body whose volume was bounded in the last step, where they are still small."""
+    start = whole.start
+    if start.keys is None or not len(start.keys):
+        return {}
+    pairs = enumerate(zip(whole.world.models, start.q, strict=True))
+    return {index: found for index, (model, q) in pairs if len(found := guarded(model, index, start.keys, q))}
+
+
+def _bounded(whole: Step, points: dict[int, IndexArray], places: Sequence[FloatArray] | None = None) -> Step:
+    """The step with bounds of the volume of integration `points` by body, linearised at `places` of the bodies."""
+    if not points:
+        return whole
+    models = whole.world.models
+    own = (LeastVolume(models[k], k, each, None if places is None else places[k]) for k, each in points.items())
+    return evolve(whole, session=evolve(whole.session, constraints=(*whole.session.constraints, *own)))
+
+
+def _with_collapsing(points: dict[int, IndexArray], attempt: Step) -> dict[int, IndexArray]:
+    """`points` and those that collapse at the end of an attempt, by body."""
+    made = dict(points)
+    for index, trial in enumerate(attempt.bodies.trials):
+        if trial.model.volume_point_count and trial.model.is_inverted(trial.positions()):
+            made[index] = collapsing(trial.model, trial.positions(), GUARDED, made.get(index))
+    return made
+
+
+def _cut(step: Step) -> Step:
+    """The step at the largest fraction 0.7ᵏ of its motion that inverts no element. Gaps change in proportion, so that a
+    shorter motion meets no contact that the whole does not meet; commanded displacements lag behind, and so do
+    velocities. The constraint residual says by how much.
+    """
+    bodies = shorter = step.bodies
+    models, fraction = bodies.world.models, 1.0
+    least = [KEPT_VOLUME * model.least_volume_ratio(q) for model, q in zip(models, bodies.start.q, strict=True)]
+    inverted = [trial.model.is_inverted(trial.positions()) for trial in bodies.trials]
+    while inverts(shorter) or any(
+        is_inverted and bound > 0.0 and trial.model.least_volume_ratio(trial.positions()) < bound
+        for trial, bound, is_inverted in zip(shorter.trials, least, inverted, strict=True)
+    ):
+        fraction *= SHORTER
+        if fraction < SHORTEST:
+            raise ConvergenceError(
+                f"elements invert within {100 * SHORTEST:g} % of the motion of a step, up to {_reach(step):.2g} m: a "
+                "chamber may be beyond the pressure that its wall holds; take lower pressures, a smaller dt, smaller "
+                "changes of the commands, or a finer mesh where it is compressed most"
+            )
+        shorter = bodies.at([fraction * x for x in bodies.dx])
+    if fraction == 1.0:
+        return step
+    last = tuple(x - (1.0 - fraction) * y for x, y in zip(step.dx, bodies.dx, strict=True))
+    velocities = tuple(fraction * v for v in bodies.end_velocities())
+    return evolve(
+        step,
+        bodies=evolve(shorter, velocities=velocities),
+        dx=last,
+        constraint_status=Status.STALLED,
+        constraint_residual=max(step.constraint_residual, 1.0 - fraction),
+        fraction=fraction,
+        repeated=True,
+    )
+
+
+def _reach(step: Step) -> float:
+    """The largest displacement of a body in the step, m."""
+    return max(float(np.abs(x).max(initial=0.0)) for x in step.bodies.dx)
 
 
 def restarted(whole: Step, scheme: Scheme) -> Step:
@@ -124,6 +232,9 @@ def joined(first: Step, second: Step) -> Step:
         iterations=first.iterations + second.iterations,
         projected=first.projected + second.projected,
         linear_residual=max(first.linear_residual, second.linear_residual),
+        constraint_residual=max(first.constraint_residual, second.constraint_residual),
+        constraint_status=first.constraint_status if second.constraint_status.ok else second.constraint_status,
+        fraction=min(first.fraction, second.fraction),
         parts=first.parts + second.parts,
     )
 

@@ -158,7 +158,7 @@ class _Active:
         self.kept: sparse.csr_matrix = sparse.csr_matrix((0, len(lam)))
         self.slips = False
         if rows is not None and problem is not None:
-            self.kept, self.slips = _kept_rows(rows, lam, stuck=stuck)
+            self.kept, self.slips = kept_rows(rows, lam, stuck=stuck)
         self.count = self.kept.shape[0]
         free = [np.zeros((0, 0)) if each is None else each.weighted.T for each in modes]
         total = self.count + sum(len(each) for each in free)
@@ -201,7 +201,7 @@ class _Active:
         return -self.inverse @ slope
 
 
-def _kept_rows(rows: Rows, lam: FloatArray, *, stuck: bool) -> tuple[sparse.csr_matrix, bool]:
+def kept_rows(rows: Rows, lam: FloatArray, *, stuck: bool) -> tuple[sparse.csr_matrix, bool]:
     """The combinations (k, rows) of rows whose δ stays, and whether a contact slips.
 
     They are bilateral rows, bounded ones inside their bounds, contacts that push, and tangents of those that stick, or

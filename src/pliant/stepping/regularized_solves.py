@@ -27,6 +27,7 @@ from pliant.models.model import Factor, System
 from pliant.models.rigid import RigidModel
 from pliant.solvers.contact import MixedProblem
 from pliant.stepping.bodies import StepBodies
+from pliant.stepping.neutral_motions import Hold, NeutralMotions
 from pliant.stepping.newton import check_finite
 from pliant.stepping.refinement import refined
 from pliant.stepping.session import DirectSession
@@ -89,6 +90,7 @@ class RegularizedSolves:
         self._stable, self._nearness = True, np.inf
         self._last: tuple[list[System] | None, Any, MixedProblem | None] = (None, None, None)
         self._kept: dict[int, KeptContacts] = {}
+        self._hold: NeutralMotions | None = None
         self.begin(step.bodies)
 
     def begin(self, bodies: StepBodies) -> None:
@@ -99,7 +101,7 @@ class RegularizedSolves:
         self.step = evolve(self.step, bodies=bodies, free_modes=tuple(kept), assembly=None, lam=np.zeros(0), dx=())
         self.shift, self.ease, self.damping = 0.0, 1.0, 0.0
         self._shifts = [0.0] * len(self._held)
-        self._kept = {}
+        self._kept, self._hold = {}, None
 
     def _plain_solve(self, tangent: Tangent) -> Correction:
         """One linear solve, with σ raised until the matrix is positive definite; the bodies stay where they are."""
@@ -129,7 +131,8 @@ class RegularizedSolves:
         """
         self.step = step = self._with_free_modes()
         if self._follows:
-            self.step = step = evolve(step, session=evolve(step.session, follow=True))
+            rows = () if self._hold is None else (Hold(self._hold),)
+            self.step = step = evolve(step, session=evolve(step.session, follow=True, constraints=rows))
         contacts = self._with_kept(detect(step))
         stiffness, factors = self._factors(step, tangent)
         self.indefinite |= factors.projected or self.shift > 0.0

@@ -69,6 +69,7 @@ class Step:
     `free_modes` are the rigid motions of bodies that a quasi-static solve leaves open, empty in dynamics. `began` is
     the state before the first part of a step in two parts. `kept` are contacts that are no longer found anew,
     `parts` those into which the step was divided, and `repeated` tells whether a first attempt was discarded.
+    `fraction` is that of its motion to which the step was cut, 1 as a rule.
     """
 
     bodies: StepBodies
@@ -88,6 +89,7 @@ class Step:
     kept: KeptContacts | None = None
     parts: int = 1
     repeated: bool = False
+    fraction: float = 1.0
 
     @property
     def start(self) -> State:

@@ -149,7 +149,9 @@ class BeamPieces(Pieces):
         assert self.segments is not None
         return BeamSegmentStiffness(self.segments, q, across, units)
 
-    def turning_stiffness(self, q: FloatArray, tensions: FloatArray, units: FloatArray) -> TurningStiffness:
+    def turning_stiffness(
+        self, q: FloatArray, tensions: FloatArray, units: FloatArray, lengths: FloatArray
+    ) -> TurningStiffness:
         """Blocks of the spins of the nodes of each point."""
         assert self.segments is not None
         points, ends, positions = self.segments.map, self.segments.ends, self.segments.positions

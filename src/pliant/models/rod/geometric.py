@@ -29,7 +29,7 @@ def subtract_load_stiffness(q, kinds, first, fraction, ends, frames, C, P, force
     for b in range(n):
         stretches = stretches or kinds[b] >= 3
     F, M, m, G = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3))
-    f, t, g, o = np.empty(3), np.empty(3), np.empty((3, 3)), np.empty(3)
+    f, t, g = np.empty((len(frames), 3)), np.empty((len(frames), 3)), np.empty((len(frames), 3, 3))
     carried, turned, one = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
     c, B, work = np.empty(7), np.empty((6, 6)), np.empty((3, 3))
     for i in range(count - 1, -1, -1):
@@ -39,34 +39,33 @@ def subtract_load_stiffness(q, kinds, first, fraction, ends, frames, C, P, force
         _own_block(a, u, 1.0, start, F, M, m, stretches, c, B, work)
         _subtract_own(C[i], carried, B, kinds, scale, row, out)
         for s in range(first[i], first[i + 1]):
-            _loads(frames[s], forces[s], f, t, g)
-            for r in range(3):
-                o[r] = moments[s, r]
-            _carry(P[s], f, g, one)
-            _own_block(a, u, fraction[s], start, f, t, o, stretches, c, B, work)
+            _loads(frames[s], forces[s], f[s], t[s], g[s])
+            _carry(P[s], f[s], g[s], one)
+            _own_block(a, u, fraction[s], start, f[s], t[s], moments[s], stretches, c, B, work)
             _subtract_own(P[s], one, B, kinds, scale, row, out)
             for b in range(n):
                 for r in range(3):
                     carried[b, r] += one[b, r]
-            _add_turning(P[s], one, o, turned, False)
+            _add_turning(P[s], one, moments[s], turned, False)
         for b in range(n):
+            y0, y1, y2 = scale * turned[b, 0], scale * turned[b, 1], scale * turned[b, 2]
+            z0, z1, z2 = scale * carried[b, 0], scale * carried[b, 1], scale * carried[b, 2]
             for j in range(i):
                 for k in range(n):
-                    w = C[j, k, 0]
+                    w0, w1, w2 = C[j, k, 0, 0], C[j, k, 0, 1], C[j, k, 0, 2]
                     column = 6 + j * n + k
-                    out[row + b, column] -= scale * (w[0] * turned[b, 0] + w[1] * turned[b, 1] + w[2] * turned[b, 2])
-                    out[column, row + b] -= scale * (w[0] * carried[b, 0] + w[1] * carried[b, 1] + w[2] * carried[b, 2])
+                    out[row + b, column] -= w0 * y0 + w1 * y1 + w2 * y2
+                    out[column, row + b] -= w0 * z0 + w1 * z1 + w2 * z2
             for r in range(3):
                 out[row + b, 3 + r] -= scale * turned[b, r]
                 out[3 + r, row + b] -= scale * carried[b, r]
         for s in range(first[i], first[i + 1]):
-            _loads(frames[s], forces[s], f, t, g)
             for r in range(3):
-                F[r] += f[r]
-                M[r] += t[r]
+                F[r] += f[s, r]
+                M[r] += t[s, r]
                 m[r] += moments[s, r]
                 for k in range(3):
-                    G[r, k] += g[r, k]
+                    G[r, k] += g[s, r, k]
     trace = G[0, 0] + G[1, 1] + G[2, 2]
     for r in range(3):
         out[3 + r, 3 + r] += scale * trace
@@ -77,24 +76,30 @@ def subtract_load_stiffness(q, kinds, first, fraction, ends, frames, C, P, force
 @inline
 def _loads(frame, forces, f, t, g):
     """Force f, moment t about the base and g = Σ x fᵀ of the particles of one station."""
+    f0, f1, f2 = forces[0, 0], forces[0, 1], forces[0, 2]
+    y0, y1, y2 = forces[1, 0], forces[1, 1], forces[1, 2]
+    z0, z1, z2 = forces[2, 0], forces[2, 1], forces[2, 2]
+    f[0], f[1], f[2] = f0, f1, f2
     for r in range(3):
-        f[r] = forces[0, r]
-        for k in range(3):
-            g[r, k] = frame[0, r] * forces[0, k]
-            for axis in range(1, 3):
-                g[r, k] += frame[1 + r, axis] * forces[axis, k]
+        x, d, e = frame[0, r], frame[1 + r, 1], frame[1 + r, 2]
+        g[r, 0] = x * f0 + d * y0 + e * z0
+        g[r, 1] = x * f1 + d * y1 + e * z1
+        g[r, 2] = x * f2 + d * y2 + e * z2
     t[0], t[1], t[2] = g[1, 2] - g[2, 1], g[2, 0] - g[0, 2], g[0, 1] - g[1, 0]
 
 
 @inline
 def _carry(columns, F, G, out):
     """Σ u × f of each column, (n, 3)."""
-    trace = G[0, 0] + G[1, 1] + G[2, 2]
+    f0, f1, f2 = F[0], F[1], F[2]
+    g01, g02, g10, g12, g20, g21 = G[0, 1], G[0, 2], G[1, 0], G[1, 2], G[2, 0], G[2, 1]
+    on0, on1, on2 = -G[1, 1] - G[2, 2], -G[0, 0] - G[2, 2], -G[0, 0] - G[1, 1]
     for b in range(len(columns)):
-        w, v = columns[b, 0], columns[b, 1]
-        for r in range(3):
-            p, q = (r + 1) % 3, (r + 2) % 3
-            out[b, r] = v[p] * F[q] - v[q] * F[p] - trace * w[r] + G[r, 0] * w[0] + G[r, 1] * w[1] + G[r, 2] * w[2]
+        w0, w1, w2 = columns[b, 0, 0], columns[b, 0, 1], columns[b, 0, 2]
+        v0, v1, v2 = columns[b, 1, 0], columns[b, 1, 1], columns[b, 1, 2]
+        out[b, 0] = v1 * f2 - v2 * f1 + on0 * w0 + g01 * w1 + g02 * w2
+        out[b, 1] = v2 * f0 - v0 * f2 + on1 * w1 + g10 * w0 + g12 * w2
+        out[b, 2] = v0 * f1 - v1 * f0 + on2 * w2 + g20 * w0 + g21 * w1
 
 
 @inline
@@ -133,8 +138,8 @@ def _own_block(a, u, t, start, F, M, m, stretches, c, B, work):
 @inline
 def _subtract_own(columns, carried, B, kinds, scale, row, out):
     """Out −= scale × (B + ω_b·c_a) in the block of one section."""
-    for a in range(len(kinds)):
-        for b in range(len(kinds)):
-            w = columns[b, 0]
-            value = B[kinds[a], kinds[b]] + w[0] * carried[a, 0] + w[1] * carried[a, 1] + w[2] * carried[a, 2]
+    for b in range(len(kinds)):
+        w0, w1, w2, kind = columns[b, 0, 0], columns[b, 0, 1], columns[b, 0, 2], kinds[b]
+        for a in range(len(kinds)):
+            value = B[kinds[a], kind] + w0 * carried[a, 0] + w1 * carried[a, 1] + w2 * carried[a, 2]
             out[row + b, row + a] -= scale * value

@@ -122,17 +122,18 @@ def add_mass(mu, first, A, C_A, P_A, B, C_B, P_B, same, scale, out):
 @inline
 def _composite(column, m, s_here, s_there, S, transposed, out):
     """Momentum about the base, moment and force (2, 3), of what moves by a column of the other pose."""
-    w, v = column[0], column[1]
-    trace = S[0, 0] + S[1, 1] + S[2, 2]
-    for r in range(3):
-        p, q = (r + 1) % 3, (r + 2) % 3
-        out[1, r] = m * v[r] + w[p] * s_there[q] - w[q] * s_there[p]
-        turned = (
-            S[0, r] * w[0] + S[1, r] * w[1] + S[2, r] * w[2]
-            if transposed
-            else (S[r, 0] * w[0] + S[r, 1] * w[1] + S[r, 2] * w[2])
-        )
-        out[0, r] = s_here[p] * v[q] - s_here[q] * v[p] + trace * w[r] - turned
+    w0, w1, w2, v0, v1, v2 = column[0, 0], column[0, 1], column[0, 2], column[1, 0], column[1, 1], column[1, 2]
+    h0, h1, h2, s0, s1, s2 = s_here[0], s_here[1], s_here[2], s_there[0], s_there[1], s_there[2]
+    a01, a02, a12, a10, a20, a21 = S[0, 1], S[0, 2], S[1, 2], S[1, 0], S[2, 0], S[2, 1]
+    if transposed:
+        a01, a02, a12, a10, a20, a21 = a10, a20, a21, a01, a02, a12
+    on0, on1, on2 = S[1, 1] + S[2, 2], S[0, 0] + S[2, 2], S[0, 0] + S[1, 1]
+    out[0, 0] = h1 * v2 - h2 * v1 + on0 * w0 - a01 * w1 - a02 * w2
+    out[0, 1] = h2 * v0 - h0 * v2 + on1 * w1 - a10 * w0 - a12 * w2
+    out[0, 2] = h0 * v1 - h1 * v0 + on2 * w2 - a20 * w0 - a21 * w1
+    out[1, 0] = m * v0 + w1 * s2 - w2 * s1
+    out[1, 1] = m * v1 + w2 * s0 - w0 * s2
+    out[1, 2] = m * v2 + w0 * s1 - w1 * s0
 
 
 @inline

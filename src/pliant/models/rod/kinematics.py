@@ -100,22 +100,92 @@ def sweep(q, kinds, first, fraction, ends, frames, C, P):
     `kinds` (n,). Where C has no room only poses are made.
     """
     count = (len(q) - 4) // 2
-    c, T, Q, R, x = np.empty(7), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    c, T, R, x = np.empty(7), np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     for r in range(3):
         ends[0, 0, r] = 0.0
         for s in range(3):
             ends[0, 1 + r, s] = q[1 + r, s]
     for k in range(count):
         a, u, start = q[4 + 2 * k], q[5 + 2 * k], ends[k]
+        if len(C):
+            for s in range(first[k], first[k + 1]):
+                _pose_and_columns(start, a, u, fraction[s], c, kinds, frames[s], P[s])
+            _pose_and_columns(start, a, u, 1.0, c, kinds, ends[k + 1], C[k])
+            continue
         for s in range(first[k], first[k + 1]):
             pose_in_section(start, a, u, fraction[s], c, T, R, x)
             _store(R, x, frames[s])
-            if len(C):
-                columns_in_section(start, a, u, fraction[s], c, T, Q, kinds, P[s])
         pose_in_section(start, a, u, 1.0, c, T, R, x)
         _store(R, x, ends[k + 1])
-        if len(C):
-            columns_in_section(start, a, u, 1.0, c, T, Q, kinds, C[k])
+
+
+@inline
+def _pose_and_columns(start, a, u, t, c, kinds, pose, columns):
+    """The pose (4, 3) and the columns (n, 2, 3) at the fraction t of a section: `pose_in_section` and
+    `columns_in_section` in scalars. Compilers keep matrices of nine scalars in registers, and store arrays that might
+    overlap after every sum; a step makes three sweeps.
+    """
+    x, y, z, p, q, r = t * a[0], t * a[1], t * a[2], t * u[0], t * u[1], t * u[2]
+    even_functions(x * x + y * y + z * z, c)
+    al, be, ga, b1, g1 = c[0], c[1], c[2], c[3], c[4]
+    s00, s01, s02 = start[1, 0], start[1, 1], start[1, 2]
+    s10, s11, s12 = start[2, 0], start[2, 1], start[2, 2]
+    s20, s21, s22 = start[3, 0], start[3, 1], start[3, 2]
+    o0, o1, o2 = start[0, 0], start[0, 1], start[0, 2]
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    # the rotation I + α [ta]× + β [ta]×²
+    m00, m01, m02 = 1.0 - be * (yy + zz), be * xy - al * z, be * xz + al * y
+    m10, m11, m12 = be * xy + al * z, 1.0 - be * (xx + zz), be * yz - al * x
+    m20, m21, m22 = be * xz - al * y, be * yz + al * x, 1.0 - be * (xx + yy)
+    pose[1, 0], pose[1, 1] = s00 * m00 + s01 * m10 + s02 * m20, s00 * m01 + s01 * m11 + s02 * m21
+    pose[2, 0], pose[2, 1] = s10 * m00 + s11 * m10 + s12 * m20, s10 * m01 + s11 * m11 + s12 * m21
+    pose[3, 0], pose[3, 1] = s20 * m00 + s21 * m10 + s22 * m20, s20 * m01 + s21 * m11 + s22 * m21
+    pose[1, 2] = s00 * m02 + s01 * m12 + s02 * m22
+    pose[2, 2] = s10 * m02 + s11 * m12 + s12 * m22
+    pose[3, 2] = s20 * m02 + s21 * m12 + s22 * m22
+    # T = I + β [ta]× + γ [ta]×², in world axes
+    m00, m01, m02 = 1.0 - ga * (yy + zz), ga * xy - be * z, ga * xz + be * y
+    m10, m11, m12 = ga * xy + be * z, 1.0 - ga * (xx + zz), ga * yz - be * x
+    m20, m21, m22 = ga * xz - be * y, ga * yz + be * x, 1.0 - ga * (xx + yy)
+    w00, w01 = s00 * m00 + s01 * m10 + s02 * m20, s00 * m01 + s01 * m11 + s02 * m21
+    w10, w11 = s10 * m00 + s11 * m10 + s12 * m20, s10 * m01 + s11 * m11 + s12 * m21
+    w20, w21 = s20 * m00 + s21 * m10 + s22 * m20, s20 * m01 + s21 * m11 + s22 * m21
+    w02 = s00 * m02 + s01 * m12 + s02 * m22
+    w12 = s10 * m02 + s11 * m12 + s12 * m22
+    w22 = s20 * m02 + s21 * m12 + s22 * m22
+    pose[0, 0] = o0 + w00 * p + w01 * q + w02 * r
+    pose[0, 1] = o1 + w10 * p + w11 * q + w12 * r
+    pose[0, 2] = o2 + w20 * p + w21 * q + w22 * r
+    # Q = T′(ta)[tu] as in `jacobian_slope`, in world axes
+    dot = x * p + y * q + z * r
+    d1, e1 = b1 * dot, g1 * dot
+    on = -e1 * (xx + yy + zz) - 2.0 * ga * dot
+    wx, wy, wz = d1 * x + be * p, d1 * y + be * q, d1 * z + be * r
+    m00, m11, m22 = on + e1 * xx + 2.0 * ga * x * p, on + e1 * yy + 2.0 * ga * y * q, on + e1 * zz + 2.0 * ga * z * r
+    k0, k1, k2 = e1 * xy + ga * (x * q + y * p), e1 * xz + ga * (x * r + z * p), e1 * yz + ga * (y * r + z * q)
+    m01, m10, m02, m20, m12, m21 = k0 - wz, k0 + wz, k1 + wy, k1 - wy, k2 - wx, k2 + wx
+    for n in range(len(kinds)):
+        kind = kinds[n]
+        if kind % 3 == 0:
+            i0, i1, i2 = t * w00, t * w10, t * w20
+        elif kind % 3 == 1:
+            i0, i1, i2 = t * w01, t * w11, t * w21
+        else:
+            i0, i1, i2 = t * w02, t * w12, t * w22
+        if kind >= 3:  # a stretch or a shear moves what lies beyond without turning it
+            columns[n, 0, 0] = columns[n, 0, 1] = columns[n, 0, 2] = 0.0
+            columns[n, 1, 0], columns[n, 1, 1], columns[n, 1, 2] = i0, i1, i2
+            continue
+        if kind == 0:
+            j0, j1, j2 = t * m00, t * m10, t * m20
+        elif kind == 1:
+            j0, j1, j2 = t * m01, t * m11, t * m21
+        else:
+            j0, j1, j2 = t * m02, t * m12, t * m22
+        columns[n, 0, 0], columns[n, 0, 1], columns[n, 0, 2] = i0, i1, i2
+        columns[n, 1, 0] = s00 * j0 + s01 * j1 + s02 * j2 + o1 * i2 - o2 * i1
+        columns[n, 1, 1] = s10 * j0 + s11 * j1 + s12 * j2 + o2 * i0 - o0 * i2
+        columns[n, 1, 2] = s20 * j0 + s21 * j1 + s22 * j2 + o0 * i1 - o1 * i0
 
 
 @inline

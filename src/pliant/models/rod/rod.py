@@ -16,7 +16,9 @@ from pliant.core.lie import perpendicular
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh.mesh import rotation_matrix
 from pliant.models.beam.section import Section
+from pliant.models.pieces import Ends
 from pliant.models.rod import kinematics
+from pliant.models.rod.segments import RodPieces
 from pliant.models.slender import NO_DAMPING, SlenderBody
 from pliant.models.volume.volume import Rayleigh
 
@@ -202,6 +204,10 @@ class Rod(SlenderBody):
     def _bent(self, strains: FloatArray) -> FloatArray:
         vectors = self.lengths[:, None] * (strains + np.eye(6)[3])
         return np.vstack([self.pose, vectors.reshape(-1, 3)])
+
+    def pieces(self, points: FloatArray, ends: Sequence[Ends], *, what: str, reach: float = 0.0) -> RodPieces:
+        """Segments of a cable with `ends` among `points` (p, 3), m, in the frame in which the rod was made."""
+        return RodPieces(self, points, ends, what, reach)
 
     @cached_property
     def node_points(self) -> FloatArray:

@@ -17,11 +17,11 @@ from pliant.collision import CollisionSurface
 from pliant.core.arrays import writable
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
-from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
-from pliant.models.body import STATIONS, Parts
+from pliant.models.body import STATIONS, Parts, VolumeRatios
 from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, open_modes
 from pliant.models.model import StepStart
 from pliant.models.supports import Claim, claimed, prescribed
@@ -38,6 +38,7 @@ from pliant.models.volume.shape_limits import shape_limits
 from pliant.models.volume.split import Split, volume_points
 from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.volume import Volume
+from pliant.models.volume.volume_ratios import every_volume_ratio, volume_ratios
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import Symbolic, analyze
@@ -183,6 +184,19 @@ class VolumeModel(BlockModel):
     def least_volume_ratio(self, q: FloatArray) -> float:
         """The smallest det F over the integration points; ≤ 0 where some part is turned inside out."""
         return float(self._shape_limits(q)[0])
+
+    @property
+    def volume_point_count(self) -> int:
+        """Number of integration points."""
+        return self.points.count
+
+    def every_volume_ratio(self, q: FloatArray) -> FloatArray:
+        """det F of all integration points at q, (p,)."""
+        return every_volume_ratio(self.points, q)
+
+    def volume_ratios(self, points: IndexArray, q: FloatArray) -> VolumeRatios:
+        """det F of some of the integration points at q."""
+        return volume_ratios(self.points, points, q)
 
     def _shape_limits(self, q: FloatArray) -> tuple[float, float]:
         """The smallest det F of the integration points, and an upper bound of their stretches."""

@@ -1,0 +1,64 @@
+"""Linear solves of a quasi-static equilibrium in which neutral motions may be held (`stepping.neutral_motions`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pliant.core.types import FloatArray
+from pliant.stepping.neutral_motions import NEGLIGIBLE, PASSING, NeutralMotions, neutral_motions, normal_force
+from pliant.stepping.regularized_solves import RegularizedSolves
+from pliant.stepping.stages import Correction, Step
+
+RIGID = 0.9
+"""Fraction of a correction that is a rigid motion from which on a body is said to slide, roll or tip."""
+
+
+class HeldSolves(RegularizedSolves):
+    """`neutral` are motions that hardly anything resists, with the forces that hold them in the equilibrium found; None
+    where nothing is held.
+    """
+
+    def __init__(self, step: Step, *, once: bool = False) -> None:
+        super().__init__(step, once=once)
+        self.neutral: tuple[NeutralMotions, FloatArray] | None = None
+        self._held_at: tuple[Step, tuple[NeutralMotions, FloatArray]] | None = None
+        self._releases = False
+        # Contacts open and close in a motion: with them the curvature of one tangent does not decide on stability.
+        self._judges = self._follows and not any(each.is_contact for each in step.world.constraints)
+
+    def _slides(self, correction: Correction) -> bool:
+        """Hold the neutral motions that make up the correction; whether it has to be solved again."""
+        if self._releases or not self._follows or not any(self._loose) or self.damping:
+            return False
+        motions, known = neutral_motions(correction.step, self._loose), self._hold
+        if motions is None or (known is not None and motions.count <= known.count):
+            return False
+        if motions.fraction(correction.dx) < RIGID:
+            return False
+        self._hold = motions
+        return True
+
+    def _released(self, tolerance: float, *, passing: bool) -> bool:
+        """Release the neutral motions where a force holds them in the equilibrium found, and go on without; whether
+        that is so. Where the force is negligible, the equilibrium is one to come back to.
+        """
+        assembly, motions = self.step.assembly, self._hold
+        if motions is None or assembly is None or len(assembly.slices) <= len(self.step.world.constraints):
+            return False
+        forces = self.step.lam[assembly.slices[-1]]
+        if len(forces) != motions.count:
+            return False
+        rest = motions.effort(forces) / normal_force(self.step)
+        if rest <= tolerance:
+            return False
+        if rest <= (PASSING if passing else NEGLIGIBLE):
+            self._held_at = self.step, (motions, forces)
+        self._hold, self._releases = None, True
+        return True
+
+    def _is_neutral(self, motion: Sequence[FloatArray]) -> bool:
+        """Whether bodies that contacts alone hold slide in this motion. Under dead loads that is an instability of any
+        pair of faces without friction: the smaller their common part, the softer they are.
+        """
+        neutral = None if self._judges or not any(self._loose) else neutral_motions(self.step, self._loose)
+        return neutral is not None and neutral.fraction(motion) > 0.5
