@@ -53,7 +53,7 @@ def milliseconds(work: Callable[[float], Any], repeats: int = 15) -> float:
 
 def measure(cells: tuple[int, int, int]) -> dict[str, float]:
     """Times (ms) and counts of one size."""
-    body = mesh.box(EXTENT, cells)
+    body = mesh.box(EXTENT, cells, symmetric="")
     triangles, rest = body.surface().triangles, body.points
     start = time.process_time()
     surface = CollisionSurface.build(triangles, rest)
@@ -71,7 +71,7 @@ def measure(cells: tuple[int, int, int]) -> dict[str, float]:
         "triangles": float(len(triangles)),
         "contacts": float(self_contacts(poses[0.0], options).count),
         "build": build,
-        "refit": milliseconds(lambda s: surface.at(shapes[s])),
+        "refit": milliseconds(lambda s: surface.at(shapes[s]).bounds),
         "candidates": milliseconds(lambda s: candidates(poses[s], poses[s], limits, crossed=False)),
         "vertex-face": milliseconds(
             lambda s: vertex_face_contacts(found[s].vertices, arrays[s], arrays[s], limits, history, vertex)

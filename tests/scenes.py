@@ -13,8 +13,9 @@ SILICONE = pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3)
 def bar(size=(0.1, 0.02, 0.02), cells=(5, 1, 1), material=RUBBER, *, element="tet4", gravity=(0, 0, 0), **options):
     """A scene with a bar, clamped at x = 0 unless `clamp` says otherwise, and the bar."""
     scene = pl.Scene(gravity=gravity)
+    mesh = pl.mesh.box(size, cells, element=element, symmetric=options.pop("symmetric", None))
     options = {"clamp": pl.regions.plane(axis="x", at=0.0), **options}
-    return scene, scene.add(pl.Volume(pl.mesh.box(size, cells, element=element), material, **options))
+    return scene, scene.add(pl.Volume(mesh, material, **options))
 
 
 def loaded_bar(size=(0.2, 0.04, 0.04), cells=(8, 2, 2), material=RUBBER, **options):

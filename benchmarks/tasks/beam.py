@@ -59,7 +59,7 @@ class Variant:
 
     def mesh(self) -> Mesh:
         """The beam's mesh, clamped face at x = 0."""
-        return mesh.box(SIZE, self.cells, element=self.element)
+        return mesh.box(SIZE, self.cells, element=self.element, symmetric="")
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _block(smooth: bool) -> Case:
 
 
 def _block_mesh() -> Mesh:
-    return box((0.06, 0.06, 0.06), (7, 7, 7)).translated((-0.03, -0.03, 0.05))
+    return box((0.06, 0.06, 0.06), (7, 7, 7), symmetric="").translated((-0.03, -0.03, 0.05))
 
 
 def block_setup() -> dict[str, Any]:

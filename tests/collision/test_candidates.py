@@ -87,7 +87,7 @@ def check_nothing_is_lost(a, b, options, *, seed=0):
             assert len(np.unique(few, axis=0)) == len(few)
         results = [contacts_of(pairs, on_a, on_b, limits, history) for pairs in (every, found)]
         for all_pairs, few in zip(*results, strict=True):
-            for name, values in vars(all_pairs).items():
+            for name, values in all_pairs._asdict().items():
                 np.testing.assert_array_equal(values, getattr(few, name), err_msg=name)
         total += sum(len(part.gap) for part in results[0])
         pairs = every[2][rng.random(len(every[2])) < 0.2]

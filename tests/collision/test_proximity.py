@@ -14,8 +14,8 @@ from pliant.collision import (
     self_contacts,
     surface_contacts,
 )
-from pliant.collision.broad import candidates, notches, pairs, tree
-from pliant.collision.narrow import edge_edge, pseudonormal, vertex_face
+from pliant.collision.broad import candidates, notches, tree
+from pliant.collision.narrow import pair_contacts, pseudonormal
 from pliant.core.errors import CapacityError, InputError, MeshError
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -373,8 +373,8 @@ def test_kernels_compile_once(shapes):
         self_contacts(poses[0], options, previous=previous)
         MeshObstacle(points, triangles).distance(np.asarray(points))
     for function in (
-        tree._refit, pairs._find_leaves, candidates._find, notches._find_notches, vertex_face._search,
-        vertex_face._measure, edge_edge._search, pseudonormal.signed_distances,
+        tree.refit, candidates._find, notches._find_notches, pair_contacts.contacts_among,
+        pseudonormal.signed_distances,
     ):  # fmt: skip
         assert len(function.signatures) == 1, function.__name__
 

@@ -51,11 +51,10 @@ def test_welded_volumes_move_as_one():
     """
     whole_scene = pl.Scene(gravity=(0, 0, -9.81))
     clamp = pl.regions.plane(axis="x", at=0.0)
-    whole = whole_scene.add(
-        pl.Volume(pl.mesh.box((0.12, 0.02, 0.02), (12, 2, 2)), RUBBER, clamp=clamp, anti_locking=False)
-    )
+    mesh = pl.mesh.box((0.12, 0.02, 0.02), (12, 2, 2), symmetric="yz")
+    whole = whole_scene.add(pl.Volume(mesh, RUBBER, clamp=clamp, anti_locking=False))
     scene = pl.Scene(gravity=(0, 0, -9.81))
-    half = pl.mesh.box((0.06, 0.02, 0.02), (6, 2, 2))
+    half = pl.mesh.box((0.06, 0.02, 0.02), (6, 2, 2), symmetric="yz")  # the cells of the whole
     first = scene.add(pl.Volume(half, RUBBER, clamp=clamp, anti_locking=False, name="first"))
     second = scene.add(pl.Volume(half, RUBBER, anti_locking=False, name="second"), position=(0.06, 0, 0))
     scene.attach(first, second, region=END)

@@ -15,7 +15,7 @@ from pliant.models.model import StepStart
 from pliant.models.scheme import STATIC_SCHEME
 
 RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3)
-MESH = pl.mesh.box((0.04, 0.04, 0.04), (2, 2, 2))
+MESH = pl.mesh.box((0.04, 0.04, 0.04), (2, 2, 2), symmetric="")  # its opposite faces are not neighbours
 
 
 def view_of(world, q, **options):

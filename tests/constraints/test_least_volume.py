@@ -29,7 +29,8 @@ def test_volume_ratio_and_gradient(model):
     h = 1e-7
     slope = (model.volume_ratios(chosen, x + h * d).ratio - model.volume_ratios(chosen, x - h * d).ratio) / (2 * h)
     np.testing.assert_allclose(model.volume_ratios(chosen, x).gradient @ d.ravel(), slope, rtol=1e-5)
-    assert model.volume_ratios(every, x).ratio.min() == pytest.approx(model.least_volume_ratio(x), rel=1e-12)
+    np.testing.assert_allclose(model.every_volume_ratio(x), model.volume_ratios(every, x).ratio, rtol=1e-12)
+    assert model.every_volume_ratio(x).min() == pytest.approx(model.least_volume_ratio(x), rel=1e-12)
 
 
 def test_rows_are_open_where_there_is_room(model):

@@ -23,7 +23,7 @@ def test_nodes_are_numbered_with_z_fastest():
 
 def test_every_cube_is_split_in_six_along_its_main_diagonal():
     counts = (2, 3, 2)
-    mesh = box((1, 1, 1), counts)
+    mesh = box((1, 1, 1), counts, symmetric="")
     expected = set()
     for corner in np.ndindex(*counts):
         for order in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)):
@@ -56,18 +56,18 @@ def test_unknown_element_is_refused():
         box((1, 1, 1), (1, 1, 1), element="tet5")
 
 
-@pytest.mark.parametrize("symmetric", ["x", "y", "yz", "xz", "xyz"])
+@pytest.mark.parametrize("symmetric", ["x", "y", "yz", "xz", "xyz", None])
 @pytest.mark.parametrize("element", ["tet4", "tet10"])
 def test_a_symmetric_split_is_its_own_mirror_image(element, symmetric):
     counts = (2, 4, 2)
     mesh = box((1.0, 1.5, 0.5), counts, element=element, symmetric=symmetric)
-    plain = box((1.0, 1.5, 0.5), counts, element=element)
+    plain = box((1.0, 1.5, 0.5), counts, element=element, symmetric="")
     corners = (counts[0] + 1) * (counts[1] + 1) * (counts[2] + 1)
     np.testing.assert_array_equal(mesh.points[:corners], plain.points[:corners])  # the numbering stays
     assert mesh.cell_volumes() == pytest.approx(plain.cell_volumes())
     cells = {frozenset(map(tuple, np.round(mesh.points[cell], 9).tolist())) for cell in mesh.cells[:, :4]}
     assert len(cells) == plain.cell_count
-    for axis in symmetric:
+    for axis in symmetric or "xyz":
         index = "xyz".index(axis)
         flipped = mesh.points.copy()
         flipped[:, index] = (1.0, 1.5, 0.5)[index] - flipped[:, index]
@@ -79,11 +79,24 @@ def test_a_symmetric_split_is_its_own_mirror_image(element, symmetric):
 
 
 def test_every_cube_of_a_symmetric_split_has_six_cells_around_one_diagonal():
-    mesh = box((1, 1, 1), (2, 2, 2), symmetric="yz")
-    for cube in mesh.cells.reshape(-1, 6, 4):
-        common = set.intersection(*(set(cell.tolist()) for cell in cube))
-        a, b = (mesh.points[node] for node in common)
-        assert np.abs(a - b) == pytest.approx([0.5, 0.5, 0.5])
+    for cells, symmetric in (((2, 2, 2), "yz"), ((2, 2, 2), None), ((3, 1, 5), None)):
+        mesh = box(cells, cells, symmetric=symmetric)
+        for cube in mesh.cells.reshape(-1, 6, 4):
+            common = set.intersection(*(set(cell.tolist()) for cell in cube))
+            a, b = (mesh.points[node] for node in common)
+            assert np.abs(a - b) == pytest.approx([1.0, 1.0, 1.0])
+
+
+def test_with_an_odd_number_of_cells_all_but_the_middle_layer_is_symmetric():
+    mesh = box((5.0, 2.0, 1.0), (5, 2, 1))
+    flipped = mesh.points * [-1.0, 1.0, 1.0] + [5.0, 0.0, 0.0]
+    outside = np.abs(mesh.points[mesh.cells].mean(axis=1)[:, 0] - 2.5) > 0.5
+    cells, images = (
+        {frozenset(map(tuple, np.round(points[cell], 9).tolist())) for cell in mesh.cells[outside]}
+        for points in (mesh.points, flipped)
+    )
+    assert len(cells) == 48
+    assert cells == images
 
 
 def test_hexahedra_need_no_symmetric_split():
@@ -102,7 +115,7 @@ def test_impossible_symmetry_is_refused(symmetric, words):
 
 def test_a_graded_grid_is_a_box_with_its_own_coordinates():
     x, y, z = [0.0, 0.1, 0.3, 0.7], [-1.0, 1.0], [0.0, 0.5, 0.6]
-    mesh, plain = grid(x, y, z, symmetric=""), box((1, 1, 1), (3, 1, 2))
+    mesh, plain = grid(x, y, z), box((1, 1, 1), (3, 1, 2))
     np.testing.assert_array_equal(mesh.cells, plain.cells)
     assert [np.unique(mesh.points[:, axis]).tolist() for axis in range(3)] == [x, y, z]
     assert mesh.volume == pytest.approx(0.7 * 2.0 * 0.6)

@@ -29,7 +29,7 @@ PUBLIC |= {
 }
 
 SIGNATURES = {
-    "pl.mesh.box": "(size, cells, *, element='tet4', symmetric='')",
+    "pl.mesh.box": "(size, cells, *, element='tet4', symmetric=None)",
     "pl.mesh.load": "(path, *, unit…)",
     "pl.regions.box": "(lower, upper)",
     "pl.regions.sphere": "(center, radius)",
@@ -38,7 +38,7 @@ SIGNATURES = {
     "pl.materials.NeoHookean": "(*, density, young, poisson, volumetric='logarithmic')",
     "pl.Volume": "(mesh, material, *, clamp=None, anti_locking=True, mass=None, …)",
     "pl.ImplicitEuler": "(dt, *, newton_iterations=1, tolerance=None, solver=None, threads=1)",
-    "pl.QuasiStatic": "(*, tolerance=1e-08, newton_iterations=None, solver=None, dt=None, threads=1)",
+    "pl.QuasiStatic": "(*, tolerance=1e-08, newton_iterations=None, solver=None, dt=None, threads=1, …)",
     "pl.reduction.nnmf": "(snapshots, *, rank, seed, …)",
     "pl.reduction.ramps": "(world, amplitude=0.02, steps=200, …)",
     "pl.simulate": "(world, stepper, *, until, control=None, callback=None, …)",

@@ -70,6 +70,48 @@ def test_a_trunk_bent_by_one_short_cable_falls_to_the_side():
     assert info.residual <= 1e-8
 
 
+@pytest.fixture(scope="module")
+def trunk_and_world():
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    trunk = scene.add(pl.robots.trunk())
+    return trunk, scene.compile()
+
+
+def test_a_solve_ends_within_its_budget_and_says_how_far_it_came(trunk_and_world):
+    trunk, world = trunk_and_world
+    pulls = {cable: pl.Displacement(0.067 if k == 3 else 0.0) for k, cable in enumerate(trunk.cables)}
+    with pytest.raises(pl.errors.ConvergenceError, match="all 50 linear solves") as caught:
+        pl.QuasiStatic(maximum_solves=50)(world, world.initial_state(), pulls)
+    assert float(re.search(r"beyond ([\d.]+)%", str(caught.value))[1]) > 0.0
+    assert "'trunk long 3' at" in str(caught.value)
+    assert trunk.tip.at(caught.value.result)[1] < -0.01  # bent towards the cable
+
+
+def test_a_cable_that_closes_a_gap_is_named(trunk_and_world):
+    """The cable pulls the last two vertebrae together until its guides meet. Dynamics goes to and fro there."""
+    _, world = trunk_and_world
+    cable = world.constraints[3]
+    assert cable.obstruction(world.initial_state().q) is None
+    points = world.initial_state().q[0].copy()
+    path = cable.path([points])
+    gap = path[20] - path[19]
+    points[points[:, 2] > path[19, 2] + 0.5 * gap[2]] -= 0.97 * gap
+    assert "'trunk long 3' has closed the gap between its via points 19 and 20" in cable.obstruction([points])
+
+
+@pytest.mark.slow
+def test_pulls_that_no_shape_follows_name_what_stands_in_the_way(trunk_and_world):
+    """One pull closes a gap, the other turns elements of the corotated law inside out; in dynamics too."""
+    trunk, world = trunk_and_world
+    for pulls, text in (
+        ((0.0457, 0, 0, 0.0168, 0, 0.0029, 0.0187, 0), "'trunk long 0' has closed the gap"),
+        ((0.0023, 0, 0, 0.0152, 0, 0, 0.0005, 0.0254), "elements of 'trunk' collapse"),
+    ):
+        controls = {cable: pl.Displacement(x) for cable, x in zip(trunk.cables, pulls)}
+        with pytest.raises(pl.errors.ConvergenceError, match=text):
+            pl.QuasiStatic()(world, world.initial_state(), controls)
+
+
 def sphere_pressure(stretch, shear, thickness_ratio):
     """Pressure in an incompressible neo-Hookean sphere whose inner radius is stretched, Pa."""
     outer = (1 + (stretch**3 - 1) * thickness_ratio**3) ** (1 / 3)

@@ -98,7 +98,7 @@ def test_the_floor_gives_a_thrown_block_its_change_of_momentum(tolerance):
 def test_angular_momentum_is_kept_to_the_order_of_the_step():
     """Implicit Euler with positions at the end of the step loses angular momentum in proportion to dt."""
     drifts = []
-    for dt in (0.002, 0.001):
+    for dt in (0.004, 0.001):
         world, _, _ = soft_on_rigid(0.4)
         state, step = moving(world, [(1.0, 0.1, 0.0), None]), pl.ImplicitEuler(dt=dt, tolerance=1e-9)
         _, before = totals(world, state)
@@ -106,9 +106,9 @@ def test_angular_momentum_is_kept_to_the_order_of_the_step():
             state, _ = step(world, state)
         scale = np.linalg.norm(totals(world, state)[0]) * 0.04  # momentum times the size of the bodies
         drifts.append(np.linalg.norm(totals(world, state)[1] - before) / scale)
-    print(f"angular drift {drifts[0]:.2e} at 2 ms, {drifts[1]:.2e} at 1 ms")
+    print(f"angular drift {drifts[0]:.2e} at 4 ms, {drifts[1]:.2e} at 1 ms")
     assert drifts[1] < 0.05
-    assert drifts[1] < 0.67 * drifts[0]
+    assert drifts[1] < 0.67**2 * drifts[0]
 
 
 def test_a_rigid_impact_is_plastic_and_conserves_momentum():

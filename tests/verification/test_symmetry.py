@@ -24,7 +24,15 @@ def tip(symmetric, *, element="tet4", anti_locking=True):
 
 @pytest.mark.parametrize(
     ("symmetric", "element", "anti_locking"),
-    [("y", "tet4", True), ("yz", "tet4", True), ("xyz", "tet4", True), ("yz", "tet4", "volume"), ("y", "tet10", True)],
+    [
+        (None, "tet4", True),
+        (None, "tet4", "volume"),
+        (None, "tet4", False),
+        (None, "tet10", True),
+        ("y", "tet4", True),
+        ("yz", "tet4", "volume"),
+        ("y", "tet10", True),
+    ],
 )
 def test_a_symmetric_finger_bends_in_its_plane(symmetric, element, anti_locking):
     moved = tip(symmetric, element=element, anti_locking=anti_locking)
@@ -37,7 +45,7 @@ def test_it_bends_sideways_where_all_diagonals_point_the_same_way():
     assert abs(moved[1]) > 0.03 * abs(moved[2])
 
 
-@pytest.mark.parametrize("symmetric", ["", "y", "xz", "yz"])
+@pytest.mark.parametrize("symmetric", ["", "y", "xz", "yz", "xyz", None])
 def test_patches_of_smoothed_tetrahedra_are_the_cubes(symmetric):
     mesh = pl.mesh.box((1, 1, 1), (4, 4, 4), symmetric=symmetric)
     domains = star_domains(mesh.points, mesh.cells, mesh.cell_volumes(), np.zeros(mesh.cell_count, np.int32))

@@ -39,6 +39,8 @@ from pliant.models.volume import Fibre
 CUT = Command(by_force=True, amount=0.0, for_good=True)
 _LEAST_LENGTH = 1e-12
 """Smallest length of a segment as a fraction of the cable's: coincident via points still have a finite direction."""
+_CLOSED = 0.05
+"""Length of a piece over the mean of the cable's below which its direction is lost: its ends pass each other."""
 _LARGEST_BEND = np.radians(15.0)
 """Bend that one straight piece of a cable may span: its chord is 0.3 % shorter than the arc, and the lever arm of the
 tension is wrong by the sagitta, 3 % of the length of the piece.
@@ -301,6 +303,17 @@ class CableRows(ActuatorRows):
                 )
                 return (text,)
         return ()
+
+    def obstruction(self, q: Sequence[FloatArray]) -> str | None:
+        """The shortest piece of the cable where it has no length left."""
+        pieces = np.linalg.norm(np.diff(self.path(q), axis=0), axis=1)
+        worst = int(np.argmin(pieces))
+        if pieces[worst] > _CLOSED * pieces.sum() / len(pieces):
+            return None
+        return (
+            f"{self.name!r} has closed the gap between its via points {worst} and {worst + 1}, which meet, and cannot "
+            "get shorter there: pull less, or let the body collide with itself so that its parts touch before"
+        )
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
         """`scale` λ ∂²L/∂q² of each body at tensions λ (N), without the coupling between bodies."""

@@ -25,7 +25,7 @@ from scipy import sparse
 from pliant import materials, reduction, regions, robots
 from pliant import mesh as meshes
 from pliant.cli.output import Output
-from pliant.collision import CollisionSurface
+from pliant.collision import CollisionSurface, ProximityOptions, self_contacts
 from pliant.collision.self_penetration import self_penetration
 from pliant.core.errors import InputError
 from pliant.core.kernels import cache_folder, compiled_count, hide_notice, stored_kernels
@@ -275,6 +275,7 @@ def _meshes() -> None:
     pair = np.concatenate([surface.points, surface.points + np.array([2.0, 0.0, 0.0])])
     both = CollisionSurface.build(np.concatenate([surface.triangles, surface.triangles + len(surface.points)]), pair)
     self_penetration(both.at(pair - np.where(pair > 1.5, [1.5, 0.0, 0.0], 0.0)))
+    self_contacts(both.at(pair), ProximityOptions(margin=0.1))  # without candidates of the step before
     shown = SurfaceFrames(surface.triangles.astype(np.int64), np.stack([surface.points, surface.points + 1.0]))
     camera = fit_camera(surface.points, size=(32, 32), area=(2.0, 2.0, 30.0, 30.0), azimuth=-1.0, elevation=0.3)
     render_poses([shown], [], camera)

@@ -8,19 +8,18 @@ with the `previous` set, a vertex deep in a thin body is not handed to the far f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from pliant.collision.broad.candidates import candidates
+from pliant.collision.broad.kept_candidates import KeptCandidates
 from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, key_base
-from pliant.collision.filters import Arrays, History, Limits, arrays_of
-from pliant.collision.narrow.edge_edge import EdgeContacts, edge_edge_contacts
-from pliant.collision.narrow.valleys import VALLEY, valley_contacts
-from pliant.collision.narrow.vertex_face import FaceContacts, vertex_face_contacts, without_twins
+from pliant.collision.filters import Arrays, History, Limits
+from pliant.collision.narrow.pair_contacts import Bases, ContactArrays, contacts_among
 from pliant.collision.penetration import Deepest, surface_overlap
 from pliant.collision.solids.surface_distance import SurfaceDistance
 from pliant.collision.surface import EDGE_LIMIT, Pose
-from pliant.core.arrays import frozen
 from pliant.core.checks import finite_number, non_negative, positive, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
@@ -65,56 +64,66 @@ class ProximityOptions:
 
 
 def self_contacts(
-    pose: Pose, options: ProximityOptions, *, pair: int = 0, previous: ContactSet | None = None
+    pose: Pose,
+    options: ProximityOptions,
+    *,
+    pair: int = 0,
+    previous: ContactSet | None = None,
+    kept: KeptCandidates | None = None,
 ) -> ContactSet:
-    """Contacts of a surface with itself; both sides of the set are its points."""
-    limits, arrays = limits_of(options, same=True), arrays_of(pose)
-    history = history_of(previous)
-    vertex, edge = key_base(ContactKind.VERTEX_FACE, pair), key_base(ContactKind.EDGE_EDGE, pair)
-    found = candidates(pose, pose, limits, crossed=_has_edges(history, edge))
-    if not any(map(len, found)):
-        return ContactSet.empty(len(pose.points), len(pose.points))
-    faces = vertex_face_contacts(found.vertices, arrays, arrays, limits, history, vertex)
-    faces, _ = without_twins(faces, faces)
-    edges = edge_edge_contacts(found.edges, arrays, arrays, limits, history, edge)
-    check_capacity(len(faces.gap) + len(edges.gap), options.capacity)
-    return _joined([_face_part(faces, arrays, arrays, vertex), _edge_part(edges, arrays, arrays, edge)], arrays, arrays)
+    """Contacts of a surface with itself; both sides of the set are its points. `kept` are candidates from query to
+    query, which change no contact.
+    """
+    return _contacts(pose, pose, options, bases_of(pair), previous, kept)
 
 
 def surface_contacts(
-    a: Pose, b: Pose, options: ProximityOptions, *, pair: int = 0, previous: ContactSet | None = None
+    a: Pose,
+    b: Pose,
+    options: ProximityOptions,
+    *,
+    pair: int = 0,
+    previous: ContactSet | None = None,
+    kept: KeptCandidates | None = None,
 ) -> ContactSet:
-    """Contacts between two surfaces: vertices of each against faces of the other, and edges against edges."""
+    """Contacts between two surfaces: vertices of each against faces of the other, and edges against edges. `kept` as
+    for `self_contacts`.
+    """
     if a is b:
         raise InputError("both sides are the same pose of the same surface; use self_contacts")
-    limits, on_a, on_b = limits_of(options, same=False), arrays_of(a), arrays_of(b)
-    history = history_of(previous)
-    bases = [key_base(kind, pair) for kind in (ContactKind.VERTEX_FACE, ContactKind.FACE_VERTEX, ContactKind.EDGE_EDGE)]
-    found = candidates(a, b, limits, crossed=_has_edges(history, bases[2]))
+    bases = bases_of(pair)
+    found = _contacts(a, b, options, bases, previous, kept)
+    if previous is None and a.surface.closed and b.surface.closed and not (found.gap < 0.0).any():
+        return _with_deepest(found, a, b, bases)
+    return found
+
+
+def _contacts(
+    a: Pose, b: Pose, options: ProximityOptions, bases: Bases, previous: ContactSet | None, kept: KeptCandidates | None
+) -> ContactSet:
+    limits, history = limits_of(options, same=a is b), history_of(previous)
+    found = None if kept is None else kept.find(a, b, limits)
+    if found is None:
+        found = candidates(a, b, limits, crossed=_has_edges(history, bases.edges))
     if not any(map(len, found)):
-        none = ContactSet.empty(len(a.points), len(b.points))
-        return none if previous is not None else _with_deepest(none, a, b, bases)
-    flipped = history._replace(normals=frozen(-history.normals))
-    faces = vertex_face_contacts(found.vertices, on_a, on_b, limits, history, bases[0])
-    back = vertex_face_contacts(found.others, on_b, on_a, limits, flipped, bases[1])
-    faces, back = without_twins(faces, back)
-    edges = edge_edge_contacts(found.edges, on_a, on_b, limits, history, bases[2])
-    valleys = valley_contacts(faces, on_a, on_b, limits), valley_contacts(back, on_b, on_a, limits)
-    check_capacity(sum(len(some.gap) for some in (faces, back, edges, *valleys)), options.capacity)
-    parts = [
-        _face_part(faces, on_a, on_b, bases[0]),
-        _valley_part(valleys[0], on_a, on_b, bases[0]),
-        _swapped(_face_part(back, on_b, on_a, bases[1])),
-        _swapped(_valley_part(valleys[1], on_b, on_a, bases[1])),
-        _edge_part(edges, on_a, on_b, bases[2]),
-    ]
-    found_set = _joined(parts, on_a, on_b)
-    if previous is None and a.surface.closed and b.surface.closed and not (found_set.gap < 0.0).any():
-        return _with_deepest(found_set, a, b, bases)
-    return found_set
+        return ContactSet.empty(len(a.points), len(b.points))
+    on_a = _arrays(a)
+    on_b = on_a if a is b else _arrays(b)
+    made: ContactArrays = contacts_among(*found, on_a, on_b, limits, history, bases)
+    check_capacity(len(made.gap), options.capacity)
+    return ContactSet(*made, point_count_a=len(a.points), point_count_b=len(b.points))
 
 
-def _with_deepest(contacts: ContactSet, a: Pose, b: Pose, bases: list[int]) -> ContactSet:
+def _arrays(pose: Pose) -> Arrays:
+    """`arrays_of`, without the boxes of the pose where they were not needed."""
+    s = pose.surface
+    return Arrays(
+        pose.points, pose.normals, s.triangles, s.edges, s.triangle_edges, s.edge_triangles, s.fan_start, s.fan,
+        s.ring_start, s.ring, s.vertex_mask, s.edge_mask, s.rest, s.rest_normals, s.closed,
+    )  # fmt: skip
+
+
+def _with_deepest(contacts: ContactSet, a: Pose, b: Pose, bases: Bases) -> ContactSet:
     """`contacts` with one at the deepest point of either solid in the other, where they overlap: bodies that begin in
     each other may have no vertex and no edge in front of a face.
     """
@@ -170,6 +179,13 @@ def limits_of(options: ProximityOptions, *, same: bool) -> Limits:
     )
 
 
+@lru_cache(maxsize=4096)
+def bases_of(pair: int) -> Bases:
+    """Lowest keys of the contacts of `pair`, by kind."""
+    kinds = ContactKind.VERTEX_FACE, ContactKind.FACE_VERTEX, ContactKind.EDGE_EDGE
+    return Bases(*(key_base(kind, pair) for kind in kinds))
+
+
 def history_of(previous: ContactSet | None) -> History:
     """Keys and normals of the last step's contacts for kernels, none where there is no last step."""
     return _NO_HISTORY if previous is None else History(previous.key, previous.normal)
@@ -184,32 +200,6 @@ def _has_edges(history: History, base: int) -> bool:
 Part = dict[str, np.ndarray]
 
 
-def _face_part(contacts: FaceContacts, a: Arrays, b: Arrays, base: int) -> Part:
-    count = len(contacts.gap)
-    nodes_a, weights_a = np.full((count, 3), -1, dtype=np.int32), np.zeros((count, 3))
-    nodes_a[:, 0], weights_a[:, 0] = contacts.vertices, 1.0
-    nodes_b = b.triangles[contacts.faces]
-    return {
-        "kind": np.full(count, ContactKind.VERTEX_FACE, dtype=np.uint8),
-        "nodes_a": nodes_a,
-        "weights_a": weights_a,
-        "nodes_b": nodes_b,
-        "weights_b": contacts.weights,
-        "normal": contacts.normal,
-        "gap": contacts.gap,
-        "point_a": a.points[contacts.vertices],
-        "point_b": _weighted(b.points, nodes_b, contacts.weights),
-        "key": base + contacts.vertices.astype(np.int64),
-        "face": contacts.faces,
-    }
-
-
-def _valley_part(contacts: FaceContacts, a: Arrays, b: Arrays, base: int) -> Part:
-    """Second contacts of vertices: their identity is the vertex and the face."""
-    part = _face_part(contacts, a, b, base)
-    return part | {"key": part["key"] + VALLEY * (1 + contacts.faces.astype(np.int64))}
-
-
 def _swapped(part: Part) -> Part:
     """The same contacts with their sides exchanged, of kind FACE_VERTEX."""
     sides = {"a": "b", "b": "a"}
@@ -219,35 +209,6 @@ def _swapped(part: Part) -> Part:
     return swapped
 
 
-def _edge_part(contacts: EdgeContacts, a: Arrays, b: Arrays, base: int) -> Part:
-    count = len(contacts.gap)
-    nodes, weights, points = [], [], []
-    for side, arrays in enumerate((a, b)):
-        fraction = contacts.parameters[:, side]
-        ends = arrays.edges[contacts.edges[:, side]]
-        nodes.append(np.column_stack([ends, np.full(count, -1, dtype=np.int32)]))
-        weights.append(np.column_stack([1.0 - fraction, fraction, np.zeros(count)]))
-        points.append(_weighted(arrays.points, ends, weights[-1][:, :2]))
-    return {
-        "kind": np.full(count, ContactKind.EDGE_EDGE, dtype=np.uint8),
-        "nodes_a": nodes[0],
-        "weights_a": weights[0],
-        "nodes_b": nodes[1],
-        "weights_b": weights[1],
-        "normal": contacts.normal,
-        "gap": contacts.gap,
-        "point_a": points[0],
-        "point_b": points[1],
-        "key": base + contacts.edges[:, 0] * np.int64(EDGE_LIMIT) + contacts.edges[:, 1],
-        "face": np.full(count, -1, dtype=np.int32),
-    }
-
-
 def _weighted(points: FloatArray, nodes: IntArray, weights: FloatArray) -> FloatArray:
     combined: FloatArray = np.einsum("mk,mki->mi", weights, points[nodes])
     return combined
-
-
-def _joined(parts: list[Part], a: Arrays, b: Arrays) -> ContactSet:
-    arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return ContactSet(**arrays, point_count_a=len(a.points), point_count_b=len(b.points))

@@ -14,42 +14,58 @@ from scipy import sparse
 from pliant.collision.contacts import ContactSet
 from pliant.core.arrays import csr, empty_csr, frozen
 from pliant.core.kernels import kernel
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import FloatArray, IndexArray, IntArray
 
 
 def contact_frames(
     contacts: ContactSet, *, previous: ContactSet | None = None, previous_frames: FloatArray | None = None
 ) -> FloatArray:
     """Right-handed frames (m, 3, 3), rows normal, t₁, t₂; those of `previous` contacts are carried along."""
-    frames = _frames_from(contacts.normal)
-    if previous is None or previous_frames is None or previous.count == 0 or contacts.count == 0:
-        return frames
-    places = contacts.match(previous)
-    known = np.flatnonzero(places >= 0)
-    old = previous_frames[places[known]]
-    cosine = np.einsum("mi,mi->m", old[:, 0], contacts.normal[known])
-    known, old, cosine = (array[cosine > -0.5] for array in (known, old, cosine))
-    normal = contacts.normal[known]
-    # the rotation from n′ to n takes t to t − (t·n) (n + n′) / (1 + n·n′)
-    first = old[:, 1]
-    along = np.einsum("mi,mi->m", first, normal) / (1.0 + cosine)
-    first = first - along[:, None] * (normal + old[:, 0])
-    first -= np.einsum("mi,mi->m", first, normal)[:, None] * normal
-    first /= np.linalg.norm(first, axis=1, keepdims=True)
-    frames[known, 1], frames[known, 2] = first, np.cross(normal, first)
+    frames = np.empty((contacts.count, 3, 3))
+    known = previous is not None and previous_frames is not None
+    keys, old = (previous.key, frozen(previous_frames)) if known else (_NO_KEYS, _NO_FRAMES)  # type: ignore[union-attr]
+    _fill_frames(frozen(np.ascontiguousarray(contacts.normal)), contacts.key, keys, old, frames)
     return frames
 
 
-def _frames_from(normal: FloatArray) -> FloatArray:
-    x, y, z = normal.T
-    sign = np.copysign(1.0, z)
-    a = -1.0 / (sign + z)
-    b = x * y * a
-    frames = np.empty((len(normal), 3, 3))
-    frames[:, 0] = normal
-    frames[:, 1] = np.column_stack([1.0 + sign * x * x * a, sign * b, -sign * x])
-    frames[:, 2] = np.column_stack([b, sign + y * y * a, -y])
-    return frames
+_NO_KEYS, _NO_FRAMES = frozen(np.zeros(0, np.int64)), frozen(np.zeros((0, 3, 3)))
+
+
+@kernel
+def _fill_frames(
+    normal: FloatArray, keys: IndexArray, old_keys: IndexArray, old: FloatArray, frames: FloatArray
+) -> None:
+    """Frames of contacts with unit normals (m, 3) and ascending `keys`; those whose key is among `old_keys`, ascending
+    too, turn with their normals, as long as these turn by less than 120°.
+    """
+    place = 0
+    for m in range(len(keys)):
+        x, y, z = normal[m, 0], normal[m, 1], normal[m, 2]
+        frames[m, 0, 0], frames[m, 0, 1], frames[m, 0, 2] = x, y, z
+        while place < len(old_keys) and old_keys[place] < keys[m]:
+            place += 1
+        if place < len(old_keys) and old_keys[place] == keys[m]:
+            n0, n1, n2 = old[place, 0, 0], old[place, 0, 1], old[place, 0, 2]
+            t0, t1, t2 = old[place, 1, 0], old[place, 1, 1], old[place, 1, 2]
+            cosine = n0 * x + n1 * y + n2 * z
+            if cosine > -0.5:
+                # the rotation from n′ to n takes t to t − (t·n) (n + n′) / (1 + n·n′)
+                along = (t0 * x + t1 * y + t2 * z) / (1.0 + cosine)
+                t0, t1, t2 = t0 - along * (x + n0), t1 - along * (y + n1), t2 - along * (z + n2)
+                along = t0 * x + t1 * y + t2 * z
+                t0, t1, t2 = t0 - along * x, t1 - along * y, t2 - along * z
+                length = np.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
+                t0, t1, t2 = t0 / length, t1 / length, t2 / length
+                frames[m, 1, 0], frames[m, 1, 1], frames[m, 1, 2] = t0, t1, t2
+                frames[m, 2, 0] = y * t2 - z * t1
+                frames[m, 2, 1] = z * t0 - x * t2
+                frames[m, 2, 2] = x * t1 - y * t0
+                continue
+        sign = np.copysign(1.0, z)
+        a = -1.0 / (sign + z)
+        b = x * y * a
+        frames[m, 1, 0], frames[m, 1, 1], frames[m, 1, 2] = 1.0 + sign * x * x * a, sign * b, -sign * x
+        frames[m, 2, 0], frames[m, 2, 1], frames[m, 2, 2] = b, sign + y * y * a, -y
 
 
 def side_rows(

@@ -15,12 +15,15 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from pliant.collision.contacts import ContactKind, ContactSet, key_base
 from pliant.collision.narrow.valleys import VALLEY
 from pliant.collision.solids.obstacles import Distance
 from pliant.collision.solids.surface_distance import SurfaceDistance
 from pliant.collision.surface import EDGE_LIMIT, Pose
+from pliant.core.arrays import frozen
+from pliant.core.kernels import inline, kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 _STILL = 1e-3
@@ -31,6 +34,8 @@ contact keeps its feet, which would change with every velocity."""
 
 _BISECTIONS = 16
 """Halvings of a motion in the search for its closest approach: 2e-5 of it."""
+_MOST_PAIRS = 1_000_000
+"""Most ordered pairs of points for which the relative motion in self-contact is measured; beyond, it is bounded."""
 
 
 class MovingSide(NamedTuple):
@@ -50,10 +55,10 @@ def on_predicted_motion(
 ) -> ContactSet:
     """`contacts` with planes that do not stand across the predicted motion; planes may be passed by `tolerance` (m)."""
     c = contacts
-    move_a, move_b = _motion_at(a, c.nodes_a, c.weights_a), _motion_at(b, c.nodes_b, c.weights_b)
-    end_gap = c.gap + np.einsum("mi,mi->m", c.normal, move_a - move_b)
-    closing = (c.gap > -tolerance) & (end_gap < -_STILL * tolerance)
-    if not closing.any():
+    move_a, move_b, end_gap = np.empty((c.count, 3)), np.empty((c.count, 3)), np.empty(c.count)
+    closing = np.empty(c.count, np.bool_)
+    sides = c.nodes_a, c.weights_a, _packed(a.motion), c.nodes_b, c.weights_b, _packed(b.motion)
+    if not _predict(c.gap, c.normal, *sides, tolerance, move_a, move_b, end_gap, closing):
         return c
     arrays: dict[str, Any] = {name: np.array(getattr(c, name)) for name in _TURNED}
     closing &= ~_in_valleys(c, pair)
@@ -89,12 +94,75 @@ def _in_valleys(contacts: ContactSet, pair: int) -> BoolArray:
 _TURNED = ("nodes_a", "weights_a", "nodes_b", "weights_b", "normal", "gap", "point_a", "point_b", "face")
 
 
-def _motion_at(side: MovingSide, nodes: IntArray, weights: FloatArray) -> FloatArray:
+def fastest_approach(a: FloatArray, b: FloatArray) -> float:
+    """Largest speed, m/s, at which points with velocities `a` (n, 3) approach points with velocities `b` (m, 3)."""
+    return float(_fastest(_packed(a), _packed(b)))
+
+
+def _packed(array: FloatArray) -> FloatArray:
+    """The array as kernels are compiled for it: contiguous and read-only."""
+    packed: FloatArray = frozen(np.ascontiguousarray(array))
+    return packed
+
+
+@kernel
+def _fastest(a: FloatArray, b: FloatArray) -> float:
+    m0, m1, m2 = b[:, 0].mean(), b[:, 1].mean(), b[:, 2].mean()
+    total = 0.0
+    for v in (a, b):
+        most = 0.0
+        for k in range(len(v)):
+            d0, d1, d2 = v[k, 0] - m0, v[k, 1] - m1, v[k, 2] - m2
+            squared = d0 * d0 + d1 * d1 + d2 * d2
+            most = max(most, squared)
+        total += np.sqrt(most)
+    return total
+
+
+@kernel
+def _predict(
+    gap: FloatArray,
+    normal: FloatArray,
+    nodes_a: IntArray,
+    weights_a: FloatArray,
+    motion_a: FloatArray,
+    nodes_b: IntArray,
+    weights_b: FloatArray,
+    motion_b: FloatArray,
+    tolerance: float,
+    move_a: FloatArray,
+    move_b: FloatArray,
+    end_gap: FloatArray,
+    closing: BoolArray,
+) -> bool:
+    """Write the motions (m, 3) m of the two points of each contact, its gap (m,) m at the end of them and whether it
+    closes (m,); returns whether one does.
+    """
+    _move(nodes_a, weights_a, motion_a, move_a)
+    _move(nodes_b, weights_b, motion_b, move_b)
+    some = False
+    for m in range(len(gap)):
+        end = gap[m]
+        for axis in range(3):
+            end += normal[m, axis] * (move_a[m, axis] - move_b[m, axis])
+        end_gap[m] = end
+        closing[m] = gap[m] > -tolerance and end < -_STILL * tolerance
+        some |= closing[m]
+    return some
+
+
+@inline
+def _move(nodes: IntArray, weights: FloatArray, motion: FloatArray, move: FloatArray) -> None:
     """Motion (m, 3) m of the points of `nodes` (m, 3) and `weights` (m, 3); of a solid that of its frame."""
-    if len(nodes) and nodes[0, 0] < 0:
-        return np.broadcast_to(side.motion.mean(axis=0), nodes.shape)
-    moved: FloatArray = np.einsum("mk,mki->mi", weights, side.motion[np.maximum(nodes, 0)])
-    return moved
+    for m in range(len(nodes)):
+        for axis in range(3):
+            moved = 0.0
+            for k in range(nodes.shape[1]):
+                if nodes[m, k] >= 0:
+                    moved += weights[m, k] * motion[nodes[m, k], axis]
+            if nodes[m, 0] < 0:
+                moved = motion[:, axis].mean()
+            move[m, axis] = moved
 
 
 def _turn(
@@ -178,3 +246,18 @@ def _edges_meet(
         slack = tolerance / np.linalg.norm(line, axis=1)
         meet &= (along >= slack) & (along <= 1.0 - slack)
     return meet
+
+
+def largest_closing(start: FloatArray, end: FloatArray, margin: float, spacing: float) -> float:
+    """Largest relative motion of two points of one body, m, among those close enough to meet, themselves or the faces
+    of size `spacing` (m) around them; an upper bound where it is within the margin or the pairs are too many.
+    """
+    shift = end - start
+    most = 2.0 * float(np.sqrt(((shift - shift.mean(axis=0)) ** 2).sum(axis=1).max()))
+    if most <= margin:
+        return most
+    tree = cKDTree(start)
+    if tree.count_neighbors(tree, most + spacing) > _MOST_PAIRS:
+        return most
+    i, j = tree.query_pairs(most + spacing, output_type="ndarray").T
+    return float(np.sqrt(((shift[i] - shift[j]) ** 2).sum(axis=1).max(initial=0.0)))

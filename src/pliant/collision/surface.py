@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.collision.broad.normals import face_normals
 from pliant.collision.broad.notches import beside_notches
 from pliant.collision.broad.tree import LEAF, Bounds, median_order, refit
 from pliant.core.arrays import frozen
@@ -149,18 +150,31 @@ class CollisionSurface:
         )
 
     def at(self, points: Any) -> Pose:
-        """The surface with its points at `points` (n, 3) m: face normals and boxes refitted."""
-        points = frozen(finite_array("points", points, shape=self.rest.shape))
-        return Pose(self, points, refit(points, self.triangles, self.order, self.leaf_start, self.leaf_vertices[1]))
+        """The surface with its points at `points` (n, 3) m."""
+        return Pose(self, frozen(finite_array("points", points, shape=self.rest.shape)))
 
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """A surface at given `points` (n, 3) m, with its refitted `bounds`."""
+    """A surface at given `points` (n, 3) m."""
 
     surface: CollisionSurface
     points: FloatArray
-    bounds: Bounds
+
+    @cached_property
+    def normals(self) -> FloatArray:
+        """Unit normals of all triangles (t, 3); 0 where there is no area."""
+        if "bounds" in self.__dict__:
+            return self.bounds.normals
+        found: FloatArray = face_normals(self.points, self.surface.triangles)
+        return found
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Face normals and boxes, refitted."""
+        s = self.surface
+        made: Bounds = refit(self.points, s.triangles, s.order, s.leaf_start, s.leaf_vertices[1])
+        return made
 
 
 def _checked_triangles(triangles: Any, point_count: int) -> IntArray:

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial import cKDTree
 
 from pliant.collision import (
     Capsule,
@@ -31,6 +30,7 @@ from pliant.collision import (
     sphere_face_contact,
     surface_contacts,
 )
+from pliant.collision.broad.kept_candidates import KeptCandidates
 from pliant.collision.facet_contacts import with_facets
 from pliant.collision.narrow.round_contacts import (
     DIP,
@@ -43,12 +43,13 @@ from pliant.collision.narrow.round_contacts import (
 )
 from pliant.collision.penetration import overlap_with_solid, surface_overlap
 from pliant.collision.self_penetration import self_penetration
-from pliant.collision.speculative import MovingSide, on_predicted_motion
+from pliant.collision.speculative import MovingSide, fastest_approach, largest_closing, on_predicted_motion
 from pliant.constraints.colliders import Collider
 from pliant.constraints.keys import contact_row_keys
 from pliant.constraints.memory import Memory, as_saved
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, forces_of
 from pliant.constraints.thinning import MANY, MOST, thinned
+from pliant.core.arrays import add_product
 from pliant.core.types import FloatArray, IndexArray
 
 RECOVERY_SPEED = 0.1
@@ -58,8 +59,6 @@ APPROACH = 1.2
 PASSING = 0.01
 """Fraction of the margin by which a vertex may be below a plane that it slides along, as over the seam of two blocks:
 more than solvers leave of a penetration, less than any step between two surfaces that should be felt."""
-MOST_PAIRS = 1_000_000
-"""Most ordered pairs of points for which the relative motion in self-contact is measured; beyond, it is bounded."""
 _CROWDED = (
     "more contacts of {a!r} and {b!r} are in reach of a step than the " + str(MOST) + " that a pair keeps: those that "
     "would be deepest are solved, read info.penetration for the others; use a smaller dt or a narrower margin"
@@ -161,24 +160,25 @@ class ContactPair(Constraint):
         if a is b:
             assert a.surface is not None
             options = ProximityOptions(margin=margin, capacity=self.capacity)
-            found = self_contacts(a.surface.at(a.map.points(a.q(view))), options, pair=self.pair, previous=previous)
+            pose = a.surface.at(a.map.points(a.q(view)))
+            found = self_contacts(pose, options, pair=self.pair, previous=previous, kept=self._kept(view))
             if a.shells is None:
                 return found
             return found.selected(a.shells[found.nodes_a[:, 0]] == a.shells[found.nodes_b[:, 0]])
         if a.surface is not None and b.surface is not None:
             options = ProximityOptions(margin=margin, capacity=self.capacity)
             first, second = (s.at(side.map.points(side.q(view))) for s, side in ((a.surface, a), (b.surface, b)))
-            return surface_contacts(first, second, options, pair=self.pair, previous=previous)
+            return surface_contacts(first, second, options, pair=self.pair, previous=previous, kept=self._kept(view))
         if b.surface is not None and b.solid is None:
             there = b.surface.at(b.map.points(b.q(view)))
             points = a.map.points(a.q(view))
             return ball_contacts(
                 points, a.nodes, a.ball_radii(a.nodes), there, margin=margin, pair=self.pair, capacity=self.capacity
             )
-        pose = b.q(view)
+        place = b.q(view)
         contacts = obstacle_contacts(
             a.map.points(a.q(view)), a.nodes, b.solid, margin=margin, pair=self.pair, capacity=self.capacity,
-            radius=a.ball_radii(a.nodes) if a.radii is not None else a.radius, position=pose[0], rotation=pose[1:],
+            radius=a.ball_radii(a.nodes) if a.radii is not None else a.radius, position=place[0], rotation=place[1:],
         )  # fmt: skip
         if a.surface is not None and b.facets is not None:
             return with_facets(
@@ -217,6 +217,13 @@ class ContactPair(Constraint):
             return through_entered_side(joined, solid, pose, start, self.b.q_start(view))
         return joined
 
+    def _kept(self, view: RowView) -> KeptCandidates | None:
+        """Candidates of the pair that last from step to step; None outside of a stepper."""
+        if view.workspace is None:
+            return None
+        kept: KeptCandidates = view.workspace.once(self, KeptCandidates, lambda: KeptCandidates(self.margin))
+        return kept
+
     def _margin(self, view: RowView) -> float:
         """The margin, m, widened to the approach in the step at present speeds; not for self-contact, whose filters use
         it.
@@ -225,16 +232,14 @@ class ContactPair(Constraint):
             return self.margin
         if not view.dt:
             return max(self.margin, view.approach)
-        velocities = [side.velocities(view) for side in (self.a, self.b)]
-        mean = velocities[1].mean(axis=0)
-        fastest = sum(float(np.linalg.norm(v - mean, axis=1).max()) for v in velocities)
+        fastest = fastest_approach(self.a.velocities(view), self.b.velocities(view))
         return max(self.margin, APPROACH * view.dt * (fastest + view.dt * view.gravity))
 
     def outrun(self, view: RowView, memory: Any) -> float:
         """Approach of the sides in the step that ended at `view` beyond what detection covered, m; ≤ 0: none missed."""
         if self.a is self.b:
             assert self.a.surface is not None
-            return _closing(*self._ends(self.a, view), self.margin, self.a.surface.longest_edge) - self.margin
+            return largest_closing(*self._ends(self.a, view), self.margin, self.a.surface.longest_edge) - self.margin
         ends = [self._ends(side, view) for side in (self.a, self.b)]
         shifts = [end - start for start, end in ends]
         mean = shifts[1].mean(axis=0)
@@ -334,7 +339,10 @@ class ContactPair(Constraint):
         gap = np.maximum(gaps, -RECOVERY_SPEED * view.dt - moved) if view.dt else gaps
         if not self.mu:
             return Rows.of(H, gap, RowLaw.SIGNORINI, key=contact_row_keys(keys, 1))
-        slip = sum(h @ np.asarray(x).ravel() for h, x in zip(H, view.moved, strict=True)).reshape(-1, 3)
+        slip = np.zeros((len(gaps), 3))
+        for h, x in zip(H, view.moved, strict=True):
+            if len(h.data):
+                add_product(h, np.asarray(x), slip.reshape(-1))
         if view.velocity_offsets:
             # A point that lands on a turning body has come along a curve: it sticks where its velocity at the end of
             # the step vanishes, not its displacement over it.
@@ -376,18 +384,3 @@ class ContactPair(Constraint):
         if not c.point_count_b:
             return b.pull_at(view, c.point_b, -directions)
         return b.pull_back(view, side_rows(c.nodes_b, c.weights_b, directions, c.point_count_b, sign=-1.0))
-
-
-def _closing(start: FloatArray, end: FloatArray, margin: float, spacing: float) -> float:
-    """Largest relative motion of two points of one body, m, among those close enough to meet, themselves or the faces
-    of size `spacing` (m) around them; an upper bound where it is within the margin or the pairs are too many.
-    """
-    shift = end - start
-    most = 2.0 * float(np.sqrt(((shift - shift.mean(axis=0)) ** 2).sum(axis=1).max()))
-    if most <= margin:
-        return most
-    tree = cKDTree(start)
-    if tree.count_neighbors(tree, most + spacing) > MOST_PAIRS:
-        return most
-    i, j = tree.query_pairs(most + spacing, output_type="ndarray").T
-    return float(np.sqrt(((shift[i] - shift[j]) ** 2).sum(axis=1).max(initial=0.0)))

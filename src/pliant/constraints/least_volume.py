@@ -32,7 +32,7 @@ def collapsing(model: Model, x: FloatArray, below: float, others: IndexArray | N
     """The integration points of `model` whose det F at x (n, 3), m, is less than `below`, and the `others`; at most
     `MOST`, those of least det F.
     """
-    ratio = model.volume_ratios(np.arange(model.volume_point_count), x).ratio
+    ratio = model.every_volume_ratio(x)
     taken = ratio < below
     if others is not None:
         taken[others] = True

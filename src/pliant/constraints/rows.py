@@ -15,6 +15,7 @@ from pliant.core.arrays import empty_csr, frozen, stacked
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.model import GeometricStiffness
+from pliant.models.workspace import Workspace
 from pliant.solvers.contact import Law
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class RowView:
     start, `gravity` (m/s²) its magnitude; `last_keys` and `last_lam` the rows of the previous step and their λ.
     `approach` (m) is how far beyond their margins contacts are looked for in a quasi-static solve.
     `velocity_offsets` are v⁺ − dx/h of the models, m/s, empty where all are zero (`models.volume.free_rotation`).
+    `workspace` is that of the stepper, None outside of one.
     """
 
     q: Sequence[FloatArray]
@@ -101,6 +103,7 @@ class RowView:
     memory: Any = None
     approach: float = 0.0
     velocity_offsets: Sequence[FloatArray | None] = ()
+    workspace: Workspace | None = None
 
     @classmethod
     def of(cls, models: Sequence[Any], q: Sequence[FloatArray] | None = None, **options: Any) -> RowView:
@@ -241,6 +244,10 @@ class Constraint:
     def overlap(self, view: RowView) -> float:
         """Largest penetration at the positions of `view`, m; 0 without contacts."""
         return 0.0
+
+    def obstruction(self, q: Sequence[FloatArray]) -> str | None:
+        """What keeps the constraint from going on to its target with the models at q, in a sentence, or None."""
+        return None
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
         """Warnings for people about a step that ended at `view` with `memory` left by `rows`."""

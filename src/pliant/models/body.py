@@ -205,6 +205,10 @@ class Model:
         """Number of integration points whose volume can collapse; 0 where the body has no elements of its own."""
         return 0
 
+    def every_volume_ratio(self, q: FloatArray) -> FloatArray:
+        """det F of all these points at q, (p,)."""
+        return np.zeros(0)
+
     def volume_ratios(self, points: IndexArray, q: FloatArray) -> VolumeRatios:
         """det F of some of these points at q."""
         raise NotImplementedError

@@ -48,6 +48,7 @@ class StepBodies:
     linear solve, with which detection goes on in an iteration to a tolerance.
     `reactions` are those of the last linear solve, None before it or where no constraint acts. `velocities` are those
     at the end of the step where a stepper has projected them, None where they follow from the displacements alone.
+    `workspace` is that of the stepper, None outside of one.
     """
 
     world: World
@@ -61,6 +62,7 @@ class StepBodies:
     approach: float = 0.0
     recent: tuple[Any, ...] | None = None
     velocities: tuple[FloatArray, ...] | None = None
+    workspace: Workspace | None = None
 
     @classmethod
     def begin(
@@ -84,6 +86,7 @@ class StepBodies:
             scheme,
             controls,
             tuple(model.trial(StepStart(q, v, *fixed, part, held)) for model, q, v, part, held in parts),
+            workspace=workspace,
         )
 
     def _passed(self) -> list[FirstPart]:
@@ -195,6 +198,7 @@ class StepBodies:
             last_lam=self.start.lam,
             approach=self.approach,
             velocity_offsets=offsets if any(each is not None for each in offsets) else (),
+            workspace=self.workspace,
         )
 
     def views(self, session_count: int) -> list[RowView]:

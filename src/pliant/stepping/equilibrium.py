@@ -62,13 +62,17 @@ about that fraction, in radians, and forces by the same fraction of them.
 class Equilibrium(HeldSolves):
     """One quasi-static solve in progress: Newton's iteration at one load.
 
-    `trouble` says why the last iteration ended without an equilibrium, `escapes` how many unstable ones were left.
+    `trouble` says why the last iteration ended without an equilibrium, `escapes` how many unstable ones were left, and
+    `collapsed` which bodies had elements inverted, as laws without a barrier allow. `budget` is the most linear
+    solves of the whole quasi-static solve.
     """
 
     def __init__(self, step: Step, *, once: bool = False) -> None:
         super().__init__(step, once=once)
         self.trouble = ""
         self.escapes = 0
+        self.collapsed: set[str] = set()
+        self.budget = np.inf
 
     def fixed(self, iterations: int) -> None:
         """`iterations` full linear solves, with the cheapest tangent that is consistent to first order: it is positive
@@ -107,6 +111,8 @@ class Equilibrium(HeldSolves):
         before: Sequence[FloatArray] = ()
         self._fraction = 1.0
         for count in range(3 * most):  # more than `most` only where forces balance and rows still turn
+            if self.spent:
+                return self._fails("no linear solves are left")
             try:
                 correction = self._linear_solve(Tangent.EXACT)
                 if self._slides(correction):
@@ -128,7 +134,8 @@ class Equilibrium(HeldSolves):
             )
             noise = correction._replace(round_off=ROUNDINGS * correction.round_off)
             if convergence.reached(residual, forces.scale, noise, self.step) and settled:
-                if self._inverted():
+                if names := self._inverted():
+                    self.collapsed |= set(names)
                     return self._fails("the equilibrium found has inverted elements")
                 if self._released(tolerance, passing=passing):
                     if self._held_at is None:
@@ -148,6 +155,11 @@ class Equilibrium(HeldSolves):
                 break
         text = f"the residual stays at {min(history):.1e} of the forces, the tolerance is {tolerance:.1e}"
         return self._fails(self._unresisted(before) or text)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the linear solves of the budget are used up."""
+        return self.step.iterations >= self.budget
 
     @property
     def stable(self) -> bool:
@@ -170,6 +182,7 @@ class Equilibrium(HeldSolves):
             for trial, start in zip(bodies.trials, before.start.q, strict=True)
             if trial.model.is_inverted(trial.evaluation_point()) and not trial.model.is_inverted(start)
         ]
+        self.collapsed |= set(new)
         self.trouble = f"elements of {', '.join(map(repr, new))} invert" if new else ""
         return not new
 
@@ -346,9 +359,9 @@ class Equilibrium(HeldSolves):
         """Relative residual, less what only accelerates free bodies."""
         return relative_residual(self.step.bodies, self.step.balanced(forces))
 
-    def _inverted(self) -> bool:
-        """Whether this equilibrium has inverted elements."""
-        return any(trial.model.is_inverted(trial.evaluation_point()) for trial in self.step.bodies.trials)
+    def _inverted(self) -> list[str]:
+        """The names of the bodies that have inverted elements."""
+        return [t.model.name for t in self.step.bodies.trials if t.model.is_inverted(t.evaluation_point())]
 
     def _undefined(self) -> str:
         """The names of the bodies whose forces are not finite."""

@@ -14,6 +14,7 @@ from pliant.stepping.bodies import StepBodies
 from pliant.stepping.diagnosis import shape_warnings
 from pliant.stepping.equilibrium import FIRST_DAMPING, Equilibrium
 from pliant.stepping.load_path import LoadPath
+from pliant.stepping.obstruction import closed_pieces, collapse
 from pliant.stepping.relaxation import Relaxation
 from pliant.stepping.session import DirectSession
 from pliant.stepping.stages import Step
@@ -42,14 +43,15 @@ EASY = 6
 SMALLEST_INCREMENT = 1.0 / 1024.0
 MOST_FAILURES = 4
 """Failures of an increment in a row: two of Newton's iteration, then of relaxation, each time shorter."""
-MOST_SOLVES = 800
-"""Linear solves after which no shorter increment is tried."""
 INTERMEDIATE_TOLERANCE = 1e-5
 """Relative residual of an increment before the last one."""
 
 
-def follow(equilibrium: Equilibrium, tolerance: float, workspace: Workspace) -> tuple[str, int]:
-    """Bring `equilibrium` to the full load; the method that did it, and the number of load increments."""
+def follow(equilibrium: Equilibrium, tolerance: float, workspace: Workspace, budget: int) -> tuple[str, int]:
+    """Bring `equilibrium` to the full load in at most `budget` linear solves; the method that did it, and the number of
+    load increments.
+    """
+    equilibrium.budget = budget
     walk = _Walk(equilibrium, tolerance, workspace)
     if walk.at_once():
         return NEWTON, 1
@@ -141,7 +143,7 @@ class _Walk:
             failures += 1
             if failures != 2:
                 size = SHORTER * size
-            if failures > MOST_FAILURES or size < SMALLEST_INCREMENT or equilibrium.step.iterations > MOST_SOLVES:
+            if failures > MOST_FAILURES or size < SMALLEST_INCREMENT or equilibrium.spent:
                 self._give_up(reached, end, state)
                 return NEWTON, 1
         return method, count
@@ -171,15 +173,18 @@ class _Walk:
         if self._fallback is not None:
             equilibrium.step = evolve(self._fallback, iterations=equilibrium.step.iterations)
             return
-        why = equilibrium.unsupported() or equilibrium.trouble
-        limit = ""
-        if self._indefinite:
+        known = equilibrium.unsupported() or closed_pieces(equilibrium, state) or collapse(equilibrium, state)
+        why, limit = known or equilibrium.trouble, ""
+        if self._indefinite and not known:
             limit = "; the stiffness is not positive definite there, as at a limit point (buckling, ballooning)"
+        if equilibrium.spent:
+            limit += f"; all {equilibrium.budget} linear solves were taken (`maximum_solves`)"
+        remedy = "" if known else "; take smaller loads, refine the mesh, or use a dynamic stepper"
         loads = self._path.described(reached)
         raise ConvergenceError(
             f"no equilibrium found beyond {reached:.1%} of the load path{f' ({loads})' if loads else ''}, tried up to "
-            f"{end:.1%}: {why}{limit}; take "
-            "smaller loads, refine the mesh, or use a dynamic stepper (`result` is the last equilibrium)"
+            f"{end:.1%}: {why}{limit}{remedy} "
+            "(`result` is the last equilibrium)"
             + "".join(f". Before that, {text}" for text in shape_warnings(equilibrium.step)),
             result=state,
         )

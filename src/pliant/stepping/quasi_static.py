@@ -47,6 +47,10 @@ class QuasiStatic:
         (``pl.Cable(max_rate=…)``) count by it. Inertia has no part in it. None: no time passes.
     threads
         Threads that large factorizations and solves take, 1 or 2; the result is the same to the last bit.
+    maximum_solves
+        Linear solves of a call at most; where no equilibrium is found within them, the call ends with a
+        ConvergenceError that says how far along the load path it came and what stands in the way. Most robots take 5
+        to 100, and contact with friction up to 200.
     """
 
     _: KW_ONLY
@@ -55,11 +59,13 @@ class QuasiStatic:
     solver: RowSolver | None = None
     dt: float | None = None
     threads: int = 1
+    maximum_solves: int = 500
     workspace: Workspace = field(default_factory=Workspace, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         positive("tolerance", self.tolerance)
         positive_count("threads", self.threads)
+        positive_count("maximum_solves", self.maximum_solves)
         if self.dt is not None:
             positive("dt", self.dt, unit="s")
         if self.newton_iterations is not None:
@@ -79,7 +85,7 @@ class QuasiStatic:
                 equilibrium.fixed(self.newton_iterations)
                 status, method, count = Status.FIXED_ITERATIONS, "newton", 1
             else:
-                method, count = follow(equilibrium, self.tolerance, self.workspace)
+                method, count = follow(equilibrium, self.tolerance, self.workspace, self.maximum_solves)
                 free = (
                     any(modes is not None for modes in equilibrium.step.free_modes) or equilibrium.neutral is not None
                 )

@@ -54,6 +54,8 @@ class Relaxation:
         equilibrium, end = self._equilibrium, self._end
         tried, escapes = AT_REST, 0
         for _ in range(MOST_SOLVES):
+            if equilibrium.spent:
+                break
             if not self._step():
                 if self._damping > MOST_DAMPING:
                     return False

@@ -17,7 +17,7 @@ young = 0.3e6  # stiffness of the material, Pa
 push = 0.2  # sideways force at the far end, N
 until = 1.0  # end of the simulation, s
 
-mesh = pl.mesh.load(mesh_file, unit=unit) if mesh_file else pl.mesh.box((0.12, 0.02, 0.02), (12, 3, 3))
+mesh = pl.mesh.load(mesh_file, unit=unit) if mesh_file else pl.mesh.box((0.12, 0.02, 0.02), (12, 4, 4))
 lower, upper = mesh.bounds  # corners of the box around it, m
 
 # Regions select nodes: boxes, planes, spheres, lists of nodes, and combinations with |, & and ~.

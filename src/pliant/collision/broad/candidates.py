@@ -10,10 +10,9 @@ from pliant.collision.broad.features import Features, features_of, find_bends, s
 from pliant.collision.broad.lanes import Reach, Smooth, reach_of
 from pliant.collision.broad.near_edges import find_bent, find_crossing
 from pliant.collision.broad.near_vertices import find_vertices
-from pliant.collision.broad.pairs import leaf_pairs
+from pliant.collision.broad.pairs import near_leaves
 from pliant.collision.filters import Limits
 from pliant.collision.surface import Pose
-from pliant.core.arrays import frozen
 from pliant.core.kernels import kernel
 from pliant.core.types import IntArray
 
@@ -32,18 +31,14 @@ class Candidates(NamedTuple):
 def candidates(a: Pose, b: Pose, limits: Limits, *, crossed: bool) -> Candidates:
     """What may touch within `limits`; `crossed`: whether edges that have run through each other are remembered."""
     reach = reach_of(a.bounds, b.bounds, limits.margin, limits.facing)
-    leaves = leaf_pairs(a, b, reach)
-    if not len(leaves):
-        return Candidates(leaves, leaves, leaves)
     on_a = features_of(a)
     on_b = on_a if a is b else features_of(b)
     smooth = smooth_limits(limits, reach, crossed)
-    return Candidates(*_find(frozen(leaves), on_a, on_b, a is b, reach, smooth, limits.margin, limits.flat))
+    return Candidates(*_find(on_a, on_b, a is b, reach, smooth, limits.margin, limits.flat))
 
 
 @kernel
 def _find(
-    leaves: IntArray,
     a: Features,
     b: Features,
     same: bool,
@@ -52,9 +47,12 @@ def _find(
     margin: float,
     flat: float,
 ) -> tuple[IntArray, IntArray, IntArray]:
+    none = np.empty((0, 2), np.int32)
+    leaves = near_leaves(a.nodes, a.leaves, b.nodes, b.leaves, same, reach.near, reach.facing)
+    if not len(leaves):
+        return none, none, none
     bends_a = find_bends(a.edge_triangles, a.normals, a.thin, a.joined, flat)
     bends_b = bends_a if same else find_bends(b.edge_triangles, b.normals, b.thin, b.joined, flat)
-    none = np.empty((0, 2), np.int32)
     vertices = find_vertices(leaves, 0, a, b, same, reach)
     others = none if same else find_vertices(leaves, 1, b, a, same, reach)
     bent = find_bent(leaves, 0, a, bends_a, b, bends_b, same, reach, margin)

@@ -8,6 +8,7 @@ are opposed within 2φ, and neither face lies entirely in front of the plane of 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import acos, asin, cos, pi
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ from pliant.collision.surface import Pose
 from pliant.core.kernels import inline
 from pliant.core.types import BoolArray, FloatArray, IntArray
 
+_NO_LIMIT = np.float32(np.inf)
+
 
 class Features(NamedTuple):
     """One side for kernels: names as in `Bounds` and `CollisionSurface`; leaf_first and leaf_vertices are the parts of
@@ -29,6 +32,7 @@ class Features(NamedTuple):
 
     points: FloatArray
     nodes: SingleArray
+    leaves: SingleArray
     boxes: SingleArray
     facets: SingleArray
     vertices: SingleArray
@@ -54,9 +58,9 @@ def features_of(pose: Pose) -> Features:
     """The arrays of `pose`."""
     s, b = pose.surface, pose.bounds
     return Features(
-        pose.points, b.nodes, b.boxes, b.facets, b.vertices, b.normals, s.triangles, s.corners, s.order, s.leaf_start,
-        *s.leaf_vertices, s.edges, s.triangle_edges, s.edge_triangles, s.edge_mask, b.thin, s.joined, s.rest,
-        s.rest_normals, s.notched,
+        pose.points, b.nodes, b.leaves, b.boxes, b.facets, b.vertices, b.normals, s.triangles, s.corners, s.order,
+        s.leaf_start, *s.leaf_vertices, s.edges, s.triangle_edges, s.edge_triangles, s.edge_mask, b.thin, s.joined,
+        s.rest, s.rest_normals, s.notched,
     )  # fmt: skip
 
 
@@ -68,12 +72,18 @@ def smooth_limits(limits: Limits, reach: Reach, crossed: bool) -> Smooth:
     penetrate along any direction within φ; and for 2φ + 2β below the angle of `facing`: faces whose normals agree
     within 2φ do not face each other.
     """
-    bend = acos(min(limits.flat, 1.0))
-    turn = asin(min(limits.facing, 1.0)) + bend
-    if limits.facing >= 1.0 or 3.0 * turn >= 0.5 * pi or 2.0 * (turn + bend) >= acos(limits.facing):
-        return Smooth(np.float32(np.inf), np.float32(np.inf))
-    # 1e-6: rounding of products of normals in single precision
-    return Smooth(np.float32(1e-6 - cos(2.0 * turn)), np.float32(np.inf) if crossed else reach.front)
+    opposed = _opposed(limits.flat, limits.facing)
+    return Smooth(opposed, _NO_LIMIT if crossed or opposed == np.inf else reach.front)
+
+
+@lru_cache(maxsize=64)
+def _opposed(flat: float, facing: float) -> np.float32:
+    """The largest product of the unit normals of smooth faces that can touch, ∞ where it excludes nothing."""
+    bend = acos(min(flat, 1.0))
+    turn = asin(min(facing, 1.0)) + bend
+    if facing >= 1.0 or 3.0 * turn >= 0.5 * pi or 2.0 * (turn + bend) >= acos(facing):
+        return _NO_LIMIT
+    return np.float32(1e-6 - cos(2.0 * turn))  # 1e-6: rounding of products of normals in single precision
 
 
 @inline

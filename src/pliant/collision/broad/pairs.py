@@ -15,7 +15,7 @@ from pliant.collision.broad.notches import share_point
 from pliant.collision.broad.tree import SingleArray, may_face, near
 from pliant.collision.surface import Pose
 from pliant.core.arrays import frozen
-from pliant.core.kernels import kernel
+from pliant.core.kernels import inline, kernel
 from pliant.core.types import IntArray
 
 _STACK = 512
@@ -25,8 +25,8 @@ _STACK = 512
 def leaf_pairs(a: Pose, b: Pose, reach: Reach) -> IntArray:
     """Pairs of leaves (m, 2) that may hold near triangles; where `a` is `b`, each pair once, with itself too."""
     x, y = a.bounds, b.bounds
-    room = 8 * (len(x.boxes) + len(y.boxes))
-    return written(_find_leaves, room, x.nodes, x.leaves, y.nodes, y.leaves, a is b, reach.near, reach.facing)
+    found: IntArray = near_leaves(x.nodes, x.leaves, y.nodes, y.leaves, a is b, reach.near, reach.facing)
+    return found
 
 
 def triangle_pairs(a: Pose, b: Pose, *, margin: float, facing: float) -> IntArray:
@@ -39,6 +39,26 @@ def triangle_pairs(a: Pose, b: Pose, *, margin: float, facing: float) -> IntArra
 
 
 @kernel
+def near_leaves(
+    nodes_a: SingleArray,
+    leaves_a: SingleArray,
+    nodes_b: SingleArray,
+    leaves_b: SingleArray,
+    same: bool,
+    reach: float,
+    facing: float,
+) -> IntArray:
+    """The pairs of leaves (m, 2) of `leaf_pairs`, from the boxes of two `Bounds`."""
+    room = 8 * (len(nodes_a) + len(nodes_b))
+    while True:
+        pairs = np.empty((room + 1, 2), np.int32)
+        count = _find_leaves(nodes_a, leaves_a, nodes_b, leaves_b, same, reach, facing, pairs)
+        if count <= room:
+            return pairs[:count]
+        room = count
+
+
+@inline
 def _find_leaves(
     nodes_a: SingleArray,
     leaves_a: SingleArray,

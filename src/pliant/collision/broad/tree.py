@@ -11,7 +11,7 @@ References: C. Ericson, "Real-Time Collision Detection", 2005, chapter 6; P. Vol
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,7 @@ _THIN = 1e-10
 """Least sin² of the first angle of a triangle; below, rounding of the normal makes distances from its plane useless."""
 
 
-@dataclass(frozen=True, eq=False)
-class Bounds:
+class Bounds(NamedTuple):
     """Boxes of one pose, single precision. A box is its lower and upper corner (m), then the lower and upper normals.
     What is compared at once stands together: the boxes of a block as its columns, empty ones where there is nothing.
 
@@ -72,6 +71,7 @@ def median_order(centers: FloatArray) -> tuple[IntArray, IntArray]:
     return order.astype(np.int32), leaf_start.astype(np.int32)
 
 
+@kernel
 def twig_count(count: int) -> int:
     """Number of nodes that hold leaves, a power of two: each holds up to LEAF leaves of LEAF of `count` items."""
     twigs = 1
@@ -80,26 +80,25 @@ def twig_count(count: int) -> int:
     return twigs
 
 
+@kernel
 def refit(
     points: FloatArray, triangles: IntArray, order: IntArray, leaf_start: IntArray, leaf_vertices: IntArray
 ) -> Bounds:
     """Bounds of the surface at `points` (n, 3) m, in O(n)."""
     leaf_count, twigs = len(leaf_start) - 1, twig_count(len(order))
-    bounds = Bounds(
-        nodes=np.empty((2 * twigs - 1 + leaf_count, 12), np.float32),
-        leaves=np.empty((twigs, 12, LEAF), np.float32),
-        boxes=np.empty((leaf_count, 16, LEAF), np.float32),
-        facets=np.empty((leaf_count, 6), np.float32),
-        vertices=np.empty((len(leaf_vertices), 9), np.float32),
-        normals=np.empty((len(triangles), 3)),
-        thin=np.empty(len(triangles), bool),
-    )
+    nodes, leaves = np.empty((2 * twigs - 1 + leaf_count, 12), np.float32), np.empty((twigs, 12, LEAF), np.float32)
+    boxes, facets = np.empty((leaf_count, 16, LEAF), np.float32), np.empty((leaf_count, 6), np.float32)
+    vertices = np.empty((len(leaf_vertices), 9), np.float32)
+    normals, thin = np.empty((len(triangles), 3)), np.empty(len(triangles), np.bool_)
     spread = np.empty((len(points), 6), np.float32)
-    _refit(points, triangles, order, leaf_start, leaf_vertices, spread, *vars(bounds).values())
-    return bounds
+    _refit(
+        points, triangles, order, leaf_start, leaf_vertices, spread, nodes, leaves, boxes, facets, vertices, normals,
+        thin,
+    )  # fmt: skip
+    return Bounds(nodes, leaves, boxes, facets, vertices, normals, thin)
 
 
-@kernel
+@inline
 def _refit(
     points: FloatArray,
     triangles: IntArray,

@@ -8,7 +8,7 @@ direction of a contact points away from the faces of both edges, up to the toler
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,7 @@ from pliant.collision.filters import (
 from pliant.collision.narrow.pseudonormal import distance_to_all
 from pliant.collision.narrow.vertex_face import INSET, TOUCHING
 from pliant.collision.surface import EDGE_LIMIT
-from pliant.core.arrays import frozen
-from pliant.core.kernels import inline, kernel
+from pliant.core.kernels import inline
 from pliant.core.types import FloatArray, IntArray
 
 _END = 1e-6
@@ -40,8 +39,7 @@ _UNDECIDED = 1e-3
 """Below this the normals beside two edges do not tell their sides apart, and the edges count as not penetrating."""
 
 
-@dataclass(frozen=True, eq=False)
-class EdgeContacts:
+class EdgeContacts(NamedTuple):
     """m pairs of edges: edges (m, 2) of either side, parameters (m, 2) of the nearest points, unit normal (m, 3) from
     the second edge to the first, gap (m,) in m, negative in penetration.
     """
@@ -52,20 +50,30 @@ class EdgeContacts:
     gap: FloatArray
 
 
+@inline
 def edge_edge_contacts(
     candidates: IntArray, a: Arrays, b: Arrays, limits: Limits, history: History, key_base: int
 ) -> EdgeContacts:
-    """Contacts among `candidates` (m, 2), edges of `a` and of `b`, each pair once; within one surface, the lower edge
-    is the first.
+    """Contacts among `candidates` (m, 2), edges of `a` and of `b`, each pair once, ascending; within one surface, the
+    lower edge is the first.
     """
-    edges, values = np.empty((len(candidates), 2), dtype=np.int32), np.empty((len(candidates), 6))
-    count = _search(frozen(candidates), a, b, limits, history, key_base, edges, values)
-    order = np.lexsort((edges[:count, 1], edges[:count, 0]))
-    edges, values = edges[order], values[order]
-    return EdgeContacts(edges, values[:, :2], values[:, 2:5], values[:, 5])
+    found, values = np.empty((len(candidates), 2), np.int32), np.empty((len(candidates), 6))
+    count = _search(candidates, a, b, limits, history, key_base, found, values)
+    names = np.empty(count, np.int64)
+    for m in range(count):
+        names[m] = np.int64(found[m, 0]) * EDGE_LIMIT + found[m, 1]
+    order = np.argsort(names, kind="mergesort")
+    edges, parameters = np.empty((count, 2), np.int32), np.empty((count, 2))
+    normal, gap = np.empty((count, 3)), np.empty(count)
+    for m in range(count):
+        k = order[m]
+        edges[m, 0], edges[m, 1] = found[k, 0], found[k, 1]
+        parameters[m, 0], parameters[m, 1] = values[k, 0], values[k, 1]
+        normal[m, 0], normal[m, 1], normal[m, 2], gap[m] = values[k, 2], values[k, 3], values[k, 4], values[k, 5]
+    return EdgeContacts(edges, parameters, normal, gap)
 
 
-@kernel
+@inline
 def _search(
     candidates: IntArray,
     a: Arrays,

@@ -13,7 +13,7 @@ from pliant.collision.closest import dot
 from pliant.collision.filters import Arrays, Limits, vertex_faces, vertex_opposes
 from pliant.collision.narrow.vertex_face import FaceContacts
 from pliant.collision.surface import EDGE_LIMIT
-from pliant.core.kernels import inline, kernel
+from pliant.core.kernels import inline
 from pliant.core.types import FloatArray, IntArray
 
 VALLEY = EDGE_LIMIT
@@ -26,8 +26,9 @@ _CONCAVE = 1e-3
 """Sine of the bend from which on an edge is concave: below, the two planes differ by less than meshes resolve."""
 
 
+@inline
 def valley_contacts(contacts: FaceContacts, a: Arrays, b: Arrays, limits: Limits) -> FaceContacts:
-    """Contacts of the vertices of `contacts` with the other faces of concave edges near them."""
+    """Contacts of the vertices of `contacts` with the other faces of concave edges near them, ascending by faces."""
     most = 3 * len(contacts.gap)
     vertices, faces = np.empty(most, np.int32), np.empty(most, np.int32)
     weights, normal, gap = np.empty((most, 3)), np.empty((most, 3)), np.empty(most)
@@ -35,12 +36,15 @@ def valley_contacts(contacts: FaceContacts, a: Arrays, b: Arrays, limits: Limits
         contacts.vertices, contacts.faces, contacts.weights, a, b, limits, vertices, faces, weights,
         normal, gap,
     )  # fmt: skip
-    order = np.lexsort((vertices[:count], faces[:count]))
+    names = np.empty(count, np.int64)
+    for m in range(count):
+        names[m] = np.int64(faces[m]) * VALLEY + vertices[m]
+    order = np.argsort(names, kind="mergesort")
     met = np.full(count, -1, np.int32)
     return FaceContacts(vertices[order], faces[order], weights[order], normal[order], gap[order], met)
 
 
-@kernel
+@inline
 def _find(
     own: IntArray,
     nearest: IntArray,

@@ -6,7 +6,7 @@ the vertex slides from triangle to triangle. Two vertices that are nearest to ea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +31,7 @@ from pliant.collision.narrow.pseudonormal import (
     facing_direction,
     is_nearest_around,
 )
-from pliant.core.arrays import frozen
-from pliant.core.kernels import inline, kernel
+from pliant.core.kernels import inline
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 _LASTS = 0.5
@@ -46,8 +45,7 @@ TOUCHING = 1e-6
 """Fraction of the margin below which a penetration is the rounding of a contact that touches."""
 
 
-@dataclass(frozen=True, eq=False)
-class FaceContacts:
+class FaceContacts(NamedTuple):
     """m vertices near faces: vertices (m,) ascending, faces (m,), weights (m, 3) of the corners of the face, unit
     normal (m, 3) from the face to the vertex, gap (m,) in m, negative behind the face; met (m,), the corner that the
     vertex is nearest to, −1 where it is not a corner or the vertex is straight above one of the faces there.
@@ -60,57 +58,74 @@ class FaceContacts:
     gap: FloatArray
     met: IntArray
 
-    def selected(self, which: BoolArray) -> FaceContacts:
-        """The contacts chosen by a mask (m,)."""
-        v, f, w = self.vertices[which], self.faces[which], self.weights[which]
-        return FaceContacts(v, f, w, self.normal[which], self.gap[which], self.met[which])
 
-
+@inline
 def vertex_face_contacts(
     candidates: IntArray, a: Arrays, b: Arrays, limits: Limits, history: History, key_base: int
 ) -> FaceContacts:
     """Contacts among `candidates` (m, 2), vertices of `a` and faces of `b`, in any order."""
-    nearest = np.full(len(a.points), -1, dtype=np.int32)
+    nearest = np.full(len(a.points), -1, np.int32)
     squared = np.full(len(a.points), np.inf)
-    _search(frozen(candidates), a, b, limits, history, key_base, squared, nearest)
-    vertices = np.flatnonzero(nearest >= 0).astype(np.int32)
-    faces = nearest[vertices]
-    weights, normal, gap = np.empty((len(faces), 3)), np.empty((len(faces), 3)), np.empty(len(faces))
+    _search(candidates, a, b, limits, history, key_base, squared, nearest)
+    count = 0
+    for vertex in range(len(nearest)):
+        count += nearest[vertex] >= 0
+    vertices, faces = np.empty(count, np.int32), np.empty(count, np.int32)
+    count = 0
+    for vertex in range(len(nearest)):
+        if nearest[vertex] >= 0:
+            vertices[count], faces[count] = vertex, nearest[vertex]
+            count += 1
+    weights, normal, gap, met = np.empty((count, 3)), np.empty((count, 3)), np.empty(count), np.empty(count, np.int32)
     sides = Sides(b.points, b.normals, b.triangles, b.triangle_edges, b.edge_triangles, b.fan_start, b.fan)
-    met = np.empty(len(faces), dtype=np.int32)
     checked = b.closed and not limits.same
     _measure(vertices, faces, a.points, a.fan_start, a.fan, a.normals, sides, checked, weights, normal, gap, met)
     return FaceContacts(vertices, faces, weights, normal, gap, met)
 
 
-def without_twins(first: FaceContacts, second: FaceContacts) -> tuple[FaceContacts, FaceContacts]:
+@inline
+def without_twins(first: FaceContacts, second: FaceContacts, same: bool) -> tuple[FaceContacts, FaceContacts]:
     """Drop vertices that are nearest to a vertex of the other side which has the same contact, seen from there.
 
     `first` are vertices of one side near faces of the other, `second` the reverse; of two nearest to each other the
-    first stays. For self-contact both are the same set, and the lower vertex stays.
+    first stays. For self-contact (`same`) both are the same set, and the lower vertex stays.
     """
-    if not (first.met >= 0).any() and not (second.met >= 0).any():
-        return first, second
     twin_of_first, twin_of_second = _twins(first, second), _twins(second, first)
-    mine = np.arange(len(first.gap))
-    mutual = (twin_of_first >= 0) & (twin_of_second[twin_of_first] == mine) if len(second.gap) else mine < 0
-    if first is second:
-        part = first.selected((twin_of_first < 0) | (mutual & (mine < twin_of_first)))
-        return part, part
-    return first.selected((twin_of_first < 0) | mutual), second.selected(twin_of_second < 0)
+    keep_first, keep_second = np.empty(len(first.gap), np.bool_), np.empty(len(second.gap), np.bool_)
+    for m in range(len(keep_first)):
+        twin = twin_of_first[m]
+        mutual = twin >= 0 and twin_of_second[twin] == m
+        keep_first[m] = twin < 0 or (mutual and (not same or m < twin))
+    for m in range(len(keep_second)):
+        keep_second[m] = twin_of_second[m] < 0
+    return _selected(first, keep_first), _selected(second, keep_second)
 
 
+@inline
+def _selected(c: FaceContacts, which: BoolArray) -> FaceContacts:
+    """The contacts chosen by a mask (m,)."""
+    return FaceContacts(
+        c.vertices[which], c.faces[which], c.weights[which], c.normal[which], c.gap[which], c.met[which]
+    )
+
+
+@inline
 def _twins(contacts: FaceContacts, others: FaceContacts) -> IndexArray:
     """Which of `others` is the contact of the vertex that a contact meets, pushing the other way, −1 for none."""
-    if len(contacts.gap) == 0 or len(others.gap) == 0:
-        return np.full(len(contacts.gap), -1, dtype=np.int64)
-    places = np.minimum(np.searchsorted(others.vertices, contacts.met), len(others.gap) - 1)
-    opposite = np.einsum("mi,mi->m", contacts.normal, others.normal[places]) < 0.0
-    twins: IndexArray = np.where((others.vertices[places] == contacts.met) & opposite, places, -1)
+    met, normal, vertices, normals = contacts.met, contacts.normal, others.vertices, others.normal
+    twins = np.full(len(met), -1, np.int64)
+    for m in range(len(met)):
+        if met[m] < 0:
+            continue
+        k = int(np.searchsorted(vertices, met[m]))
+        if k < len(vertices) and vertices[k] == met[m]:
+            n0, n1, n2 = normal[m, 0], normal[m, 1], normal[m, 2]
+            if dot(n0, n1, n2, normals[k, 0], normals[k, 1], normals[k, 2]) < 0.0:
+                twins[m] = k
     return twins
 
 
-@kernel
+@inline
 def _search(
     candidates: IntArray,
     a: Arrays,
@@ -195,7 +210,7 @@ def _search(
         squared[vertex], nearest[vertex] = distance, face
 
 
-@kernel
+@inline
 def _measure(
     vertices: IntArray,
     faces: IntArray,

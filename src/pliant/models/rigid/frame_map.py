@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from pliant.core.arrays import csr, frozen
+from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.model import MatrixStiffness
 from pliant.models.pieces import Pieces, turning_blocks
@@ -39,7 +41,10 @@ class FrameMap(PointMap):
 
     def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over translation and rotation, (m, 6): δx = δp + δθ × R local."""
-        return sparse.csr_matrix(H @ self.jacobian(q).reshape(-1, 6))
+        values = np.empty((H.shape[0], 6))
+        arms = frozen(self.local @ q[1:].T)
+        _fill_rows(frozen(H.data), frozen(H.indices), frozen(H.indptr), arms, values)
+        return _csr_of_six(values)
 
     def pull_back_row(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over translation and rotation, (1, 6), of one row over all embedded points, `slope` (p, 3)."""
@@ -65,7 +70,10 @@ class FrameMap(PointMap):
 
     def carrier_velocities(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Velocities of the points, (p, 3), m/s."""
-        return np.asarray(v[0] + np.cross(v[1], self.local @ q[1:].T))
+        arms, velocities = self.local @ q[1:].T, np.empty_like(self.local)
+        for axis, after, last in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+            velocities[:, axis] = v[0, axis] + (v[1, after] * arms[:, last] - v[1, last] * arms[:, after])
+        return velocities
 
     def carrier_bound(self, which: IndexArray) -> CarrierBound:
         """The points `which` (k,) turn with the frame, each about its position."""
@@ -81,6 +89,27 @@ class FrameMap(PointMap):
         """Rows over translation and rotation, (m, 6), from rows over the spins of the points' frames, (m, 3p)."""
         spins = np.tile(np.hstack([np.zeros((3, 3)), np.eye(3)]), (len(self.local), 1))
         return sparse.csr_matrix(H @ spins)
+
+
+def _csr_of_six(values: FloatArray) -> sparse.csr_matrix:
+    """The rows `values` (m, 6) as a CSR matrix."""
+    count = len(values)
+    columns = np.tile(np.arange(6, dtype=np.int32), count)
+    return csr(values.ravel(), columns, 6 * np.arange(count + 1, dtype=np.int32), (count, 6))
+
+
+@kernel
+def _fill_rows(data: FloatArray, columns: IntArray, starts: IntArray, arms: FloatArray, values: FloatArray) -> None:
+    """Rows (m, 6) over translation and rotation from rows over the coordinates of points with `arms` (p, 3) m."""
+    for m in range(len(values)):
+        for k in range(6):
+            values[m, k] = 0.0
+        for k in range(starts[m], starts[m + 1]):
+            p, axis, value = columns[k] // 3, columns[k] % 3, data[k]
+            values[m, axis] += value
+            after, last = (axis + 1) % 3, (axis + 2) % 3
+            values[m, 3 + after] += value * arms[p, last]
+            values[m, 3 + last] -= value * arms[p, after]
 
 
 @dataclass(frozen=True, eq=False)

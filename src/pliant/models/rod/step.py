@@ -151,6 +151,17 @@ def in_basis(basis, K):
 
 
 @kernel
+def add_symmetric_part(K, A):
+    """A (n, n) += ½ (K + Kᵀ)."""
+    for i in range(len(A)):
+        for j in range(i):
+            value = 0.5 * (K[i, j] + K[j, i])
+            A[i, j] += value
+            A[j, i] += value
+        A[i, i] += K[i, i]
+
+
+@kernel
 def momenta(kinds, first, mu, basis, v, frames, C, P, out, wrench_out):
     """Momenta (S, 3, 3) of the particles under the rates v, and Jᵀ of them (2 + 2N, 3)."""
     twist, none = np.empty((len(frames), 2, 3)), np.zeros((len(frames), 3))

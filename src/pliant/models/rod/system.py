@@ -11,6 +11,7 @@ from pliant.core.types import FloatArray
 from pliant.models.model import GeometricStiffness, System
 from pliant.models.rod.factor import RodFactor
 from pliant.models.rod.stations import Sweep
+from pliant.models.rod.step import add_symmetric_part
 
 if TYPE_CHECKING:
     from pliant.models.rod.model import RodModel
@@ -62,7 +63,7 @@ class RodSystem(System):
         if not self.projected:
             added = np.zeros_like(self.A)
             K.add_to(added)
-            self.A = self.A + 0.5 * (added + added.T)
+            add_symmetric_part(added, self.A)
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, (2 + 2N, 3); 0 at strains that may not change."""

@@ -38,7 +38,7 @@ from pliant.models.volume.shape_limits import shape_limits
 from pliant.models.volume.split import Split, volume_points
 from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.volume import Volume
-from pliant.models.volume.volume_ratios import volume_ratios
+from pliant.models.volume.volume_ratios import every_volume_ratio, volume_ratios
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import Symbolic, analyze
@@ -189,6 +189,10 @@ class VolumeModel(BlockModel):
     def volume_point_count(self) -> int:
         """Number of integration points."""
         return self.points.count
+
+    def every_volume_ratio(self, q: FloatArray) -> FloatArray:
+        """det F of all integration points at q, (p,)."""
+        return every_volume_ratio(self.points, q)
 
     def volume_ratios(self, points: IndexArray, q: FloatArray) -> VolumeRatios:
         """det F of some of the integration points at q."""
