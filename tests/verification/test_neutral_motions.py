@@ -106,3 +106,23 @@ def test_a_billet_is_upset_to_two_fifths_of_its_height():
     scene.collide(billet, plate, friction=0.2)
     _, info = solved(scene, dt=1.0)
     assert info.residual <= 1e-8
+
+
+KNIFE = "nodes exactly below a sharp edge change between its two faces from one linear solve to the next"
+
+
+@pytest.mark.slow
+@pytest.mark.xfail(reason=KNIFE, strict=True, raises=pl.ConvergenceError)
+def test_the_edge_of_a_box_indents_a_block():
+    scene = pl.Scene()
+    clamp = pl.regions.plane(axis="z", at=0)
+    block = box(scene, (0.1, 0.1, 0.04), (10, 10, 4), material=rubber(1e6, 0.45), clamp=clamp)
+    tool = pl.Obstacle.box(
+        center=(0.05, 0.05, 0.04 + 0.02 * np.sqrt(2.0)),
+        size=(0.04, 0.2, 0.04),
+        rotation=(0, np.pi / 4, 0),
+        motion=lambda t: ((0, 0, -0.008 * min(t, 1.0)), (0, 0, 0)),
+    )
+    scene.collide(block, scene.add(tool))
+    _, info = solved(scene, dt=1.0)
+    assert info.residual <= 1e-8
