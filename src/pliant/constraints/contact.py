@@ -97,6 +97,7 @@ class ContactPair(Constraint):
 
     memory_type: ClassVar[type[ContactMemory]] = ContactMemory
     is_contact: ClassVar[bool] = True
+    encloses: ClassVar[bool] = False  # whether side a stays inside side b
 
     @property
     def name(self) -> str:

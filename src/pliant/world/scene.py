@@ -11,7 +11,7 @@ import numpy as np
 from pliant.actuators import Actuator, ActuatorRows
 from pliant.constraints.attachment import Attachment, AttachmentRows
 from pliant.constraints.axis_contact import axis_pair
-from pliant.constraints.bore import BorePair, slender_pair
+from pliant.constraints.bore import slender_pair
 from pliant.constraints.channel import Channel, ChannelRows
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
@@ -226,7 +226,7 @@ def _detected(pair: Pair, made: ContactPair) -> ContactPair:
     """The constraint `made` of a pair, with continuous detection where it asks for that."""
     if not pair.continuous:
         return made
-    if isinstance(made, BorePair):
+    if made.encloses:
         raise InputError(
             f"{made.a.name!r} begins in the bore of {made.b.name!r}, whose wall it cannot leave; continuous=True is "
             "for bodies that are outside of each other"
