@@ -97,9 +97,9 @@ def test_a_plate_thinner_than_its_motion_pushes_a_body():
 
 
 @pytest.mark.filterwarnings("ignore::pliant.PliantWarning")
-@pytest.mark.parametrize("seed", [1, 21])
+@pytest.mark.parametrize("seed", [1, 21, 119])
 def test_nothing_leaves_a_thin_container(seed):
-    """Seeds whose speculative contacts contradict each other, or that need many parts."""
+    """Seeds whose speculative contacts contradict each other, or that turn by more than half a turn in a step."""
     found, name = passes_through(seed)
     assert found is None, name
 

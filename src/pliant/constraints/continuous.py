@@ -48,6 +48,9 @@ class Path:
         self.start, self.end = side.q_start(view), side.q(view)
         self.turns = side.index is None or side.solid is not None
         self._view = view
+        self.turn = np.zeros(3)
+        if side.index is not None and self.turns:  # the rotation of the step itself: it may be more than half a turn
+            self.turn = np.asarray(view.moved[side.index], np.float64).ravel()[3:]
         self._points = None if self.turns else tuple(side.map.points(q) for q in (self.start, self.end))
 
     def pieces(self, tolerance: float) -> int:
@@ -58,7 +61,8 @@ class Path:
         if not len(middle):
             return 1
         bend = float(np.linalg.norm(middle - 0.5 * (ends[0] + ends[1]), axis=1).max())
-        angle = float(np.linalg.norm(rotation_log(self.end[1:] @ self.start[1:].T)))
+        turn = self.turn if self.side.index is not None else rotation_log(self.end[1:] @ self.start[1:].T)
+        angle = float(np.linalg.norm(turn))
         radius = float(np.linalg.norm(ends[0] - ends[0].mean(axis=0), axis=1).max()) + self.side.radius
         bend = max(bend, 0.125 * angle * angle * radius)
         return int(np.clip(np.ceil(np.sqrt(bend / tolerance)), 1, _MOST_PIECES))
@@ -69,7 +73,7 @@ class Path:
         if self.side.index is None:
             interval = view.interval or view.dt
             return np.asarray(self.side.handle.pose(view.time - (1.0 - time) * interval))
-        turn = rotation_exp(time * rotation_log(self.end[1:] @ self.start[1:].T))
+        turn = rotation_exp(time * self.turn)
         return np.vstack([(1.0 - time) * self.start[0] + time * self.end[0], turn @ self.start[1:]])
 
     def points(self, time: float) -> FloatArray:
