@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from pliant.constraints.rows import Rows
-from pliant.core.arrays import add_product, csr, frozen
-from pliant.core.kernels import kernel
-from pliant.core.types import FloatArray, IndexArray
+from pliant.core.arrays import frozen
+from pliant.core.types import FloatArray
 from pliant.models.model import Factor
 from pliant.solvers.contact import MixedProblem
+from pliant.solvers.linear.response import Motion, RowMotion, add_block, touching_rows
 
 
-def condense(rows: Rows, factors: Sequence[Factor], dx_free: Sequence[FloatArray]) -> MixedProblem:
-    """W = Σ H A⁻¹ Hᵀ over the models, δ_free = gap + Σ H dx_free, with the laws of the rows."""
-    delta_free = rows.gap.copy()
-    for H, dx in zip(rows.H, dx_free, strict=True):
-        if H.nnz:
-            add_product(H, dx, delta_free)
-    return problem_of(rows, compliance(rows.H, factors), delta_free)
+class Condensation(NamedTuple):
+    """The `problem` δ = δ_free + W λ, and how each body moves under the forces of its rows, None where it has none."""
+
+    problem: MixedProblem
+    motions: tuple[RowMotion | None, ...]
+
+
+def condense(rows: Rows, free: Sequence[Motion]) -> Condensation:
+    """W = Σ H A⁻¹ Hᵀ over the models, δ_free = gap + Σ H dx_free of their motions `free`, with the laws of the rows."""
+    delta_free, W = rows.gap.copy(), np.zeros((rows.count, rows.count))
+    moved = [motion.condense(H, W, delta_free) if len(H.data) else None for H, motion in zip(rows.H, free, strict=True)]
+    return Condensation(problem_of(rows, W, delta_free), tuple(moved))
 
 
 def compliance(H: Sequence[sparse.csr_matrix], factors: Sequence[Factor]) -> FloatArray:
@@ -34,24 +39,14 @@ def compliance(H: Sequence[sparse.csr_matrix], factors: Sequence[Factor]) -> Flo
     for own, factor in zip(H, factors, strict=True):
         if not len(own.data):
             continue
-        rows = np.flatnonzero(own.indptr[1:] > own.indptr[:-1])
-        if len(rows) == count:
+        touching, rows = touching_rows(own)
+        if rows is None:
             added = factor.compliance(own)
             W = np.ascontiguousarray(added) if W is None else np.add(W, added, out=W)
             continue
         W = np.zeros((count, count)) if W is None else W
-        starts = own.indptr[np.append(rows, rows[-1] + 1)]  # rows between them are empty
-        block = factor.compliance(csr(own.data, own.indices, starts, (len(rows), own.shape[1])))
-        _add_block(rows, frozen(np.ascontiguousarray(block)), W)
+        add_block(rows, frozen(np.ascontiguousarray(factor.compliance(touching))), W)
     return np.zeros((count, count)) if W is None else W
-
-
-@kernel
-def _add_block(rows: IndexArray, block: FloatArray, W: FloatArray) -> None:
-    """W[rows, rows] += block."""
-    for i in range(len(rows)):
-        for j in range(len(rows)):
-            W[rows[i], rows[j]] += block[i, j]
 
 
 def problem_of(rows: Rows | MixedProblem, W: FloatArray, delta_free: FloatArray, picked: Any = None) -> MixedProblem:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from pliant.constraints import Assembly, Constraint, forces_of
 from pliant.core.errors import ConvergenceError, PliantWarning
 from pliant.core.status import Status
@@ -14,6 +16,7 @@ from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
 from pliant.models.workspace import Workspace
 from pliant.solvers.contact import ComplementarityResult, MixedProblem, solve
+from pliant.solvers.contact.direct import solve_direct
 from pliant.stepping.bodies import StepBodies
 from pliant.stepping.opposed import miss, opposed_drives, with_bounded_drives
 from pliant.world import State, World
@@ -32,32 +35,35 @@ _OPPOSED = (
 )
 
 
+_NONE: IndexArray = np.zeros(0, np.int64)
+
+
 class Condensed(NamedTuple):
     """One linear solve, ready for its constraint forces: the rows of `assembly`, the `factors` of A, the condensed
-    `problem` δ = δ_free + W λ, and `dx_free` of each body. `observed` is what the session saw of A.
+    `problem` δ = δ_free + W λ. `observed` is what the session saw of A.
     """
 
     bodies: StepBodies
     assembly: Assembly
     factors: Sequence[Factor]
     problem: MixedProblem
-    dx_free: Sequence[FloatArray]
     observed: Any = None
 
 
 class Solution(NamedTuple):
-    """Constraint forces λ (rows,), N. `dx_free`, `bodies` and `session` are those given, or as an inverse changed them
-    by moving supports; `report` is what the session has to say about the step. `status` says how the search for λ ended
-    and `residual` how far λ is from the laws of the rows, relative to the gaps without forces.
+    """Constraint forces λ (rows,), N. `bodies` and `session` are those given, or as an inverse changed them by moving
+    supports; `report` is what the session has to say about the step. `status` says how the search for λ ended and
+    `residual` how far λ is from the laws of the rows, relative to the gaps without forces. `moved` are indices of
+    bodies and the motion, of the shape of dx, that moved supports add to theirs.
     """
 
     lam: FloatArray
-    dx_free: Sequence[FloatArray]
     bodies: StepBodies
     session: Session
     report: Any = None
     status: Status = Status.CONVERGED
     residual: float = 0.0
+    moved: Sequence[tuple[int, FloatArray]] = ()
 
 
 class Session(Protocol):
@@ -99,6 +105,9 @@ class DirectSession:
     def solve(self, condensed: Condensed) -> Solution:
         """λ of all rows, warm-started from the last step, or from the last linear solve."""
         bodies, keys = condensed.bodies, condensed.assembly.rows.key
+        known = solve_direct(condensed.problem)
+        if known is not None and not len(self._opposed(condensed, known)):
+            return Solution(known.lam, bodies, self, status=known.status, residual=known.residual)
         if self.follow and bodies.reactions is not None:
             warm: FloatArray | None = forces_of(keys, *bodies.last_forces)
         else:
@@ -110,11 +119,15 @@ class DirectSession:
             if error.result is None:
                 raise
             found, failure = error.result, error
-        if bodies.scheme.dt and len(rows := opposed_drives(condensed.problem, found.lam)):
+        if len(rows := self._opposed(condensed, found)):
             found = self._with_bounded_drives(condensed, found, rows)
         elif failure is not None:
             raise failure
-        return Solution(found.lam, condensed.dx_free, bodies, self, status=found.status, residual=found.residual)
+        return Solution(found.lam, bodies, self, status=found.status, residual=found.residual)
+
+    def _opposed(self, condensed: Condensed, found: ComplementarityResult) -> IndexArray:
+        """Rows of drives whose forces others nearly cancel, in steps over time."""
+        return opposed_drives(condensed.problem, found.lam) if condensed.bodies.scheme.dt else _NONE
 
     def _with_bounded_drives(
         self, condensed: Condensed, found: ComplementarityResult, rows: IndexArray
