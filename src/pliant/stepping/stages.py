@@ -23,7 +23,6 @@ from pliant.constraints import Assembly, Condensation, Constraint, Rows, RowView
 from pliant.constraints import assemble as assemble_rows
 from pliant.constraints import condense as condense_rows
 from pliant.constraints import detect as detect_contacts
-from pliant.core.checks import all_finite
 from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.immutable import evolve
 from pliant.core.status import Status
@@ -271,7 +270,7 @@ def condense(
         return None
     with step.timers.stage("condense"):
         condensed = condense_rows(assembly.rows, free)
-        if not all_finite(condensed.problem.delta_free):
+        if not condensed.finite:
             raise _diverged("δ of the constraints")
         return condensed
 
@@ -291,7 +290,7 @@ def correct(
     reactions = None if assembly is not None else bodies.reactions
     moved: Sequence[tuple[int, FloatArray]] = ()
     if condensation is not None and assembly is not None:
-        condensed = Condensed(bodies, assembly, factorization.factors, condensation.problem, factorization.observed)
+        condensed = Condensed(bodies, assembly, factorization.factors, condensation, factorization.observed)
         solution = _solve_constraints(step, condensed)
         bodies, session, lam, report = solution.bodies, solution.session, solution.lam, solution.report
         met, rest, moved = solution.status, solution.residual, solution.moved

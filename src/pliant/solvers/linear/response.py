@@ -123,6 +123,17 @@ def add_block(rows: IndexArray, block: FloatArray, W: FloatArray) -> None:
             W[rows[i], rows[j]] += block[i, j]
 
 
+class PickedRows(RowMotion):
+    """The motion under the forces of some rows of a problem, `picked` (k,)."""
+
+    def __init__(self, motion: RowMotion, picked: IndexArray) -> None:
+        self._motion, self._picked = motion, picked
+
+    def under(self, lam: FloatArray) -> FloatArray:
+        """Dx of the forces λ (rows,) of all rows."""
+        return self._motion.under(lam[self._picked])
+
+
 class SolvedResponse:
     """A factor of A whose A⁻¹ Hᵀ λ is one more solve."""
 
