@@ -132,7 +132,9 @@ class RegularizedSolves:
         """
         self.step = step = self._with_free_modes()
         if self._follows:
-            rows = () if self._hold is None else (Hold(self._hold),)
+            # effectors that are measured are rows of the session too, and stay the last ones
+            others = [each for each in step.session.constraints if not isinstance(each, Hold)]
+            rows = (*([] if self._hold is None else [Hold(self._hold)]), *others)
             self.step = step = evolve(step, session=evolve(step.session, follow=True, constraints=rows))
         contacts = self._with_kept(detect(step))
         stiffness, factors = self._factors(step, tangent)
