@@ -27,6 +27,10 @@ WARM_UP = 3
 """Steps that are not counted: the first one reads kernels from the disk and touches fresh memory."""
 
 
+OBSERVED = 100
+"""Most steps whose calls into kernels are timed."""
+
+
 @dataclass(frozen=True, eq=False)
 class Measurement:
     """Seconds of each step, of its floor and of its stages (steps,), the largest residuals, and the last state.
@@ -86,7 +90,7 @@ def measure_steps(
 ) -> Measurement:
     """Take `steps` steps of implicit Euler with one Newton iteration, timing each of them and its floor.
 
-    Each step is taken once more for the time inside kernels (`kernel_calls`), which the timed step knows nothing of.
+    Afterwards more steps are taken for the time inside kernels (`kernel_calls`), which slows what it observes.
     The same `controls` are given to each step, whose forces `solver` finds. `nonlinear_residual` is the largest
     `info.residual` of the counted steps.
     """
@@ -95,8 +99,6 @@ def measure_steps(
     times, walls, floors = [], [], []
     stages: dict[str, list[float]] = {}
     residual = nonlinear = 0.0
-    inside: list[tuple[float, int]] = []
-    observer = None
     for number in range(WARM_UP + steps):
         wall, begin = perf_counter(), process_time()
         following, info = stepper(world, state, controls)
@@ -109,16 +111,25 @@ def measure_steps(
             floors.append(floor)
             for name, seconds in info.stage_times.items():
                 stages.setdefault(name, []).append(seconds)
-            observer = observer or KernelCalls()  # once all kernels are loaded
-            with observer.observed():
-                stepper(world, state, controls)
-            inside.append((observer.seconds, observer.count))
             residual, nonlinear = max(residual, info.linear_residual), max(nonlinear, info.residual)
         state = following
     by_stage = {name: np.array(seconds) for name, seconds in stages.items()}
-    kernels, calls = np.array(inside).T
+    kernels, calls = _inside(stepper, world, state, controls, min(steps, OBSERVED))
     arrays = np.array(times), np.array(walls), np.array(floors), by_stage, kernels, calls
     return Measurement(*arrays, residual, nonlinear, state)
+
+
+def _inside(
+    stepper: ImplicitEuler, world: World, state: State, controls: Mapping[Any, Any] | None, steps: int
+) -> tuple[FloatArray, FloatArray]:
+    """Seconds inside compiled code, and calls into it, of further steps from `state`, (steps,) each."""
+    observer, found = KernelCalls(), []
+    for _ in range(steps):
+        with observer.observed():
+            state, _ = stepper(world, state, controls)
+        found.append((observer.seconds, observer.count))
+    seconds, calls = np.array(found, np.float64).T
+    return seconds, calls
 
 
 def size_of(world: World) -> dict[str, int]:
