@@ -48,7 +48,7 @@ class Path:
         self.start, self.end = side.q_start(view), side.q(view)
         self.turns = side.index is None or side.solid is not None
         self._view = view
-        self.turn = np.zeros(3)
+        self.turn: FloatArray = np.zeros(3)
         if side.index is not None and self.turns:  # the rotation of the step itself: it may be more than half a turn
             self.turn = np.asarray(view.moved[side.index], np.float64).ravel()[3:]
         self._points = None if self.turns else tuple(side.map.points(q) for q in (self.start, self.end))
