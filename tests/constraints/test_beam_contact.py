@@ -155,7 +155,7 @@ def test_bodies_are_held_by_supports_and_by_welds_to_what_is_held():
     scene.attach(first, second, points=[(0.1, 0, 0)])
     scene.attach(first, points=[(0, 0, 0)], frames=True)
     scene.attach(third, cube, points=[(0.1, 1, 0)])
-    assert scene.compile().held == (True, True, False, False, False, True)
+    assert scene.compile().supported == (True, True, False, False, False, True)
 
 
 def test_a_beam_welded_to_a_rigid_body_hangs_with_it():

@@ -34,7 +34,7 @@ class FirstPart(NamedTuple):
 
 class StepStart(NamedTuple):
     """Start of a step of a model: q, v, time discretisation, gravity (3,) m/s², controls by handle, workspace, the
-    first part of the step where this is the second and goes on from it, and whether welds hold the body.
+    first part of the step where this is the second and goes on from it, and whether supports or welds hold the body.
     """
 
     q: FloatArray
@@ -44,7 +44,7 @@ class StepStart(NamedTuple):
     controls: Mapping[Any, Any]
     workspace: Workspace | None = None
     first: FirstPart | None = None
-    held: bool = False
+    supported: bool = False
 
 
 class Factor(Protocol):
@@ -149,9 +149,9 @@ class Trial:
     """v⁺ − dx/h of implicit Euler, of the shape of dx; None where it is zero."""
 
     def __init__(self, model: Any, start: StepStart) -> None:
-        self._q, self._v, self._scheme, self._gravity, self._controls, workspace, self._first, held = start
+        self._q, self._v, self._scheme, self._gravity, self._controls, workspace, self._first, supported = start
         self.model: Any = model
-        self._held = held or model.is_supported
+        self._supported = supported or model.is_supported
         self.dx: FloatArray = np.zeros(model.constrained.shape)
         self.load_fraction = 1.0
         self.workspace = workspace or Workspace()

@@ -196,7 +196,7 @@ class SubspaceTrial(NodalTrial):
         """
         model = self.model
         own_start = self._q, self._v, self._scheme, self._gravity, self._controls, self.workspace, self._first
-        trial = model.full_trial(StepStart(*own_start, self._held))
+        trial = model.full_trial(StepStart(*own_start, self._supported))
         own: Residual = trial.at(self.dx).residual()
         return own if push is None else Residual(own.r + push, max(own.scale, float(np.linalg.norm(push))))
 

@@ -93,13 +93,13 @@ class StepBodies:
         space = Workspace() if workspace is None else workspace
         fixed = scheme, gravity, controls, space
         before = [None] * len(world.models) if first is None else first._passed()
-        parts = zip(world.models, start.q, start.v, before, world.held, strict=True)
+        parts = zip(world.models, start.q, start.v, before, world.supported, strict=True)
         return cls(
             world,
             start,
             scheme,
             controls,
-            tuple(model.trial(StepStart(q, v, *fixed, part, held)) for model, q, v, part, held in parts),
+            tuple(model.trial(StepStart(q, v, *fixed, part, supported)) for model, q, v, part, supported in parts),
             workspace=workspace,
         )
 

@@ -105,7 +105,7 @@ class Equilibrium(HeldSolves):
         if passive and self._residual(bodies.forces()) <= tolerance and not bodies.must_move():
             return True
         self.shift, self.ease, self.damping = 0.0, 1.0, damping
-        self._shifts = [0.0] * len(self._held)
+        self._shifts = [0.0] * len(self._attached)
         self.indefinite = False
         convergence, history, self._nearness = Convergence(tolerance), [np.inf], np.inf
         before: Sequence[FloatArray] = ()

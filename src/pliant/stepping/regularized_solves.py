@@ -84,7 +84,7 @@ class RegularizedSolves:
         indices = range(len(world.models))
         self._once = once
         self._welded = [any(each.welds(index) for each in world.constraints) for index in indices]
-        self._held = [any(each.constrains(index) for each in world.constraints) for index in indices]
+        self._attached = [any(each.constrains(index) for each in world.constraints) for index in indices]
         pairs: list[Any] = [each for each in world.constraints if each.is_contact]
         self._apart = [pair for pair in pairs if pair.a is not pair.b]
         self._follows = isinstance(step.session, DirectSession)
@@ -96,12 +96,12 @@ class RegularizedSolves:
 
     def begin(self, bodies: StepBodies) -> None:
         """Start from `bodies`, at another load or from another state."""
-        triples = list(zip(bodies.world.models, bodies.start.q, self._held, strict=True))
-        kept = [None if held else model.free_modes(q) for model, q, held in triples]
-        self._loose = [not self._once and held and _is_free(model, q) for model, q, held in triples]
+        triples = list(zip(bodies.world.models, bodies.start.q, self._attached, strict=True))
+        kept = [None if attached else model.free_modes(q) for model, q, attached in triples]
+        self._loose = [not self._once and attached and _is_free(model, q) for model, q, attached in triples]
         self.step = evolve(self.step, bodies=bodies, free_modes=tuple(kept), assembly=None, lam=np.zeros(0), dx=())
         self.shift, self.ease, self.damping = 0.0, 1.0, 0.0
-        self._shifts = [0.0] * len(self._held)
+        self._shifts = [0.0] * len(self._attached)
         self._kept, self._hold = {}, None
 
     def _plain_solve(self, tangent: Tangent) -> Correction:

@@ -103,17 +103,17 @@ class World:
         return np.concatenate(keys), tuple(slice(a, b) for a, b in pairwise(ends))
 
     @cached_property
-    def held(self) -> tuple[bool, ...]:
-        """Whether each body is held by supports, or by welds to the world or to a body that is held."""
-        held = [model.is_supported for model in self.models]
-        bodies = range(len(held))
+    def supported(self) -> tuple[bool, ...]:
+        """Whether each body has supports, or is welded to the world or to a body that has."""
+        supported = [model.is_supported for model in self.models]
+        bodies = range(len(supported))
         welds = [[index for index in bodies if constraint.welds(index)] for constraint in self.constraints]
         for _ in bodies:  # a weld away from the world more each time
             for welded in welds:
-                if len(welded) == 1 or any(held[index] for index in welded):
+                if len(welded) == 1 or any(supported[index] for index in welded):
                     for index in welded:
-                        held[index] = True
-        return tuple(held)
+                        supported[index] = True
+        return tuple(supported)
 
     @property
     def volumes(self) -> tuple[VolumeModel, ...]:

@@ -87,7 +87,7 @@ class BeamTrial(Trial):
             out += gained / self._scheme.theta
         if self._scheme.memory:
             out[self.model.constrained] = self._scheme.rate * self.dx[self.model.constrained]
-        elif self._scheme.inertia and not self._held:
+        elif self._scheme.inertia and not self._supported:
             self._restore_spin(out)
         return out
 

@@ -50,7 +50,7 @@ class Curves:
         values: FloatArray = np.bincount(positions, entries.ravel(), pattern.block_count).astype(np.float64)
         self._tie = ANCHOR * values[pattern.diagonal]
         values[pattern.diagonal] += self._tie
-        self._held = model.constrained
+        self._constrained = model.constrained
         self._axes: list[tuple[list[int], CholeskyFactor | None]] = []
         masks, which = np.unique(model.constrained, axis=1, return_inverse=True)
         for k in range(masks.shape[1]):
@@ -63,11 +63,11 @@ class Curves:
     def moved(self, q: FloatArray, dx: FloatArray) -> FloatArray:
         """The displacement (n, 3), m, from q that the step dx (n, 3), m, curves into."""
         beyond = self._beyond(writable(q), np.ascontiguousarray(dx))
-        moved = np.where(self._held, dx, 0.0)
+        moved = np.where(self._constrained, dx, 0.0)
         for axes, factor in self._axes:
             if factor is not None:
                 moved[:, axes] = dx[:, axes] + factor.solve(np.ascontiguousarray(beyond[:, axes]))
-        return np.where(self._held, dx, moved)
+        return np.where(self._constrained, dx, moved)
 
     def _beyond(self, q: FloatArray, dx: FloatArray) -> FloatArray:
         """What the Laplacian turns into the bend, (n, 3), by halves."""
