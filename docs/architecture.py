@@ -90,7 +90,7 @@ def stages(root: Path) -> list[Stage]:
 def _in_order(functions: dict[str, ast.FunctionDef]) -> Iterator[tuple[str, ast.Call]]:
     """The calls of one step, those of `solved` where it is made or repeated."""
     for target, call in _calls(functions["ImplicitEuler.__call__"]):
-        if ast.unparse(call.func) == "repeated_where_needed":
+        if ast.unparse(call.func) == "without_crossing":
             yield from _calls(functions["ImplicitEuler.solved"])
         else:
             yield target, call

@@ -20,7 +20,7 @@ def channel_points(count: int) -> np.ndarray:
 def insert(friction: float) -> tuple[np.ndarray, np.ndarray]:
     """Points that the needle has passed, and the push, N, in every step of an insertion."""
     scene = pl.Scene()
-    mesh = pl.mesh.box((0.1, 0.03, 0.03), (10, 3, 3))
+    mesh = pl.mesh.box((0.1, 0.03, 0.03), (10, 3, 3), symmetric="")
     soft = pl.materials.Corotated(young=60e3, poisson=0.4, density=1000)
     damping = pl.Rayleigh(stiffness=0.02)
     tissue = scene.add(pl.Volume(mesh, soft, clamp=pl.regions.plane(axis="z", at=0), damping=damping, name="tissue"))

@@ -8,7 +8,7 @@ LENGTH, SIDE = 0.05, 0.01
 silicone = pl.materials.dragon_skin_20
 
 scene = pl.Scene()
-mesh = pl.mesh.box((SIDE, SIDE, LENGTH), (2, 2, 6))
+mesh = pl.mesh.box((SIDE, SIDE, LENGTH), (2, 2, 6), symmetric="")  # an eighth: its middle planes are not of symmetry
 strip = scene.add(pl.Volume(mesh, silicone(poisson=0.495)))
 for axis in "xyz":  # an eighth of the whole strip, between three planes of symmetry
     scene.add(pl.Support(strip, pl.regions.plane(axis=axis, at=0), axes=axis))

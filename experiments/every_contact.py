@@ -67,7 +67,7 @@ class _Sweeping(DirectSession):
         free = (problem.delta_free + problem.W @ lam - problem.target)[contacts]
         before = warm_start(start, condensed.assembly.rows.key)
         lam[contacts], sweeps = self._swept(problem, contacts, free, None if before is None else before[contacts])
-        return Solution(lam, condensed.dx_free, condensed.bodies, self, sweeps)
+        return Solution(lam, condensed.bodies, self, sweeps)
 
     def _swept(
         self, problem: MixedProblem, contacts: Any, free: FloatArray, before: FloatArray | None

@@ -36,7 +36,8 @@ def run_bench(name: str, *, data: Path | None = None) -> dict[str, Any]:
 
     The report has "step_ms", the median processor time of a step on one thread ("step_wall_ms" and the medians in
     "stages_ms" by the clock); "floor_ms", the same of the numeric factorization and one solve of the same matrices, and
-    "floor_ratio", step over floor; "nodes", "tets", "rows"; "residual", the largest ‖A dx − r‖/‖r‖ of a step, and
+    "floor_ratio", step over floor; "outside_kernels_ms", the part of the step outside compiled code, which it calls
+    "kernel_calls" times; "nodes", "tets", "rows"; "residual", the largest ‖A dx − r‖/‖r‖ of a step, and
     "nonlinear_residual", the largest residual of the nonlinear problem over its force scale; "peers" by name, each with
     "step_ms" measured in the same run, empty where the peers' environment does not exist, and in "peer_errors" why one
     failed; "variants" with the same entries for variants of the task. That of "tail" has "median_ms", "p99_ms" and

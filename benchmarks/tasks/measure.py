@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.tasks.kernel_calls import KernelCalls
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.scheme import euler_scheme
@@ -26,14 +27,22 @@ WARM_UP = 3
 """Steps that are not counted: the first one reads kernels from the disk and touches fresh memory."""
 
 
+OBSERVED = 100
+"""Most steps whose calls into kernels are timed."""
+
+
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """Seconds of each step, of its floor and of its stages (steps,), the largest residuals, and the last state."""
+    """Seconds of each step, of its floor and of its stages (steps,), the largest residuals, and the last state.
+    `kernels` are the seconds of each step inside compiled code, `calls` how often it is called (steps,).
+    """
 
     step: FloatArray
     step_wall: FloatArray
     floor: FloatArray
     stages: dict[str, FloatArray]
+    kernels: FloatArray
+    calls: FloatArray
     residual: float
     nonlinear_residual: float
     state: State = field(repr=False)
@@ -45,6 +54,8 @@ class Measurement:
             step_wall=np.concatenate([self.step_wall, other.step_wall]),
             floor=np.concatenate([self.floor, other.floor]),
             stages={name: np.concatenate([seconds, other.stages[name]]) for name, seconds in self.stages.items()},
+            kernels=np.concatenate([self.kernels, other.kernels]),
+            calls=np.concatenate([self.calls, other.calls]),
             residual=max(self.residual, other.residual),
             nonlinear_residual=max(self.nonlinear_residual, other.nonlinear_residual),
             state=other.state,
@@ -58,6 +69,8 @@ class Measurement:
             "floor_ms": _milliseconds(self.floor),
             "floor_ratio": float(np.median(self.step) / np.median(self.floor)),
             "stages_ms": {name: _milliseconds(seconds) for name, seconds in self.stages.items()},
+            "outside_kernels_ms": max(0.0, _milliseconds(self.step) - _milliseconds(self.kernels)),
+            "kernel_calls": int(np.median(self.calls)),
             "steps": len(self.step),
             "residual": self.residual,
             "nonlinear_residual": self.nonlinear_residual,
@@ -77,6 +90,7 @@ def measure_steps(
 ) -> Measurement:
     """Take `steps` steps of implicit Euler with one Newton iteration, timing each of them and its floor.
 
+    Afterwards more steps are taken for the time inside kernels (`kernel_calls`), which slows what it observes.
     The same `controls` are given to each step, whose forces `solver` finds. `nonlinear_residual` is the largest
     `info.residual` of the counted steps.
     """
@@ -100,7 +114,22 @@ def measure_steps(
             residual, nonlinear = max(residual, info.linear_residual), max(nonlinear, info.residual)
         state = following
     by_stage = {name: np.array(seconds) for name, seconds in stages.items()}
-    return Measurement(np.array(times), np.array(walls), np.array(floors), by_stage, residual, nonlinear, state)
+    kernels, calls = _inside(stepper, world, state, controls, min(steps, OBSERVED))
+    arrays = np.array(times), np.array(walls), np.array(floors), by_stage, kernels, calls
+    return Measurement(*arrays, residual, nonlinear, state)
+
+
+def _inside(
+    stepper: ImplicitEuler, world: World, state: State, controls: Mapping[Any, Any] | None, steps: int
+) -> tuple[FloatArray, FloatArray]:
+    """Seconds inside compiled code, and calls into it, of further steps from `state`, (steps,) each."""
+    observer, found = KernelCalls(), []
+    for _ in range(steps):
+        with observer.observed():
+            state, _ = stepper(world, state, controls)
+        found.append((observer.seconds, observer.count))
+    seconds, calls = np.array(found, np.float64).T
+    return seconds, calls
 
 
 def size_of(world: World) -> dict[str, int]:

@@ -37,10 +37,11 @@ def test_islands_are_the_connected_components_of_w(seed):
         assert found == []
         return
     assert len(found) == count
-    for picked in found:
+    for picked, bodies in found:
         assert (np.diff(picked) > 0).all()
         assert len(set(labels[picked])) == 1
-    assert sorted(np.concatenate(found)) == list(range(rows.count))
+        assert bodies == [k for k, d in enumerate(dense) if d[picked].any()]
+    assert sorted(np.concatenate([picked for picked, _ in found])) == list(range(rows.count))
 
 
 def test_rows_that_move_nothing_and_fractions_stay_with_the_rows_before_them():
@@ -48,7 +49,7 @@ def test_rows_that_move_nothing_and_fractions_stay_with_the_rows_before_them():
     H[0][1], H[1][[2, 4]] = 1.0, 1.0
     law = [RowLaw.BILATERAL, RowLaw.BILATERAL, RowLaw.BOUNDED, RowLaw.CAPSTAN, RowLaw.BILATERAL, RowLaw.BILATERAL]
     rows = Rows.of([sparse.csr_matrix(h) for h in H], np.zeros(7), np.array([*law, RowLaw.SIGNORINI]))
-    assert [list(picked) for picked in islands(rows)] == [[0, 1], [2, 3, 4, 5, 6]]
+    assert [list(picked) for picked, _ in islands(rows)] == [[0, 1], [2, 3, 4, 5, 6]]
 
 
 @pytest.mark.parametrize("law", [RowLaw.CAPSTAN, RowLaw.GUIDE])

@@ -10,6 +10,7 @@ import pliant as pl
 from pliant.constraints import Constraint, RowLaw, Rows, RowView, assemble, condense, detect
 from pliant.core.errors import InfeasibleError
 from pliant.solvers.linear.dense import DenseFactor
+from pliant.solvers.linear.response import SolvedMotion
 
 RUBBER = pl.materials.NeoHookean(young=5e5, poisson=0.4, density=1e3)
 
@@ -73,7 +74,8 @@ def test_condensation_sums_over_the_models():
     H = [sparse.random(4, len(a), 0.6, format="csr", random_state=1) for a in A]
     dx = [rng.normal(size=(2, 3)), rng.normal(size=(1, 3))]
     rows = Rows.of(H, rng.normal(size=4), RowLaw.BILATERAL)
-    problem = condense(rows, [DenseFactor(a) for a in A], dx)
+    free = [SolvedMotion(DenseFactor(a), x) for a, x in zip(A, dx, strict=True)]
+    problem = condense(rows, free).problem
     W = sum(h @ np.linalg.solve(a, h.T.toarray()) for h, a in zip(H, A, strict=True))
     np.testing.assert_allclose(problem.W, W, atol=1e-13)
     expected = rows.gap + sum(h @ x.ravel() for h, x in zip(H, dx, strict=True))

@@ -29,3 +29,9 @@ def test_stacked_rows_keep_their_order():
 def test_the_product_with_the_transpose():
     H, x = sparse.random(5, 8, density=0.4, format="csr", random_state=2), np.arange(5.0)
     np.testing.assert_allclose(transposed_product(H, x), H.T @ x, atol=1e-15)
+
+
+def test_stacked_rows_of_parts_with_none_one_and_two_rows():
+    parts = [sparse.csr_matrix(np.arange(3.0 * rows).reshape(rows, 3) + 1.0) for rows in (1, 2, 0)]
+    made = stacked(parts)
+    np.testing.assert_array_equal(made.toarray(), np.vstack([part.toarray() for part in parts]))

@@ -22,7 +22,7 @@ def distorted_box():
     """A box of `cells` cells of an element, its interior distorted."""
 
     def build(element, cells=(3, 3, 3), size=(1.0, 1.0, 1.0), amount=0.25):
-        base = pl.mesh.box(size, cells, element="hex8" if element == "hex8" else "tet4")
+        base = pl.mesh.box(size, cells, element="hex8" if element == "hex8" else "tet4", symmetric="")
         return distorted(base, amount=amount).with_element(element)
 
     return build

@@ -45,7 +45,7 @@ def test_it_bends_sideways_where_all_diagonals_point_the_same_way():
     assert abs(moved[1]) > 0.03 * abs(moved[2])
 
 
-@pytest.mark.parametrize("symmetric", ["", "y", "xz", "yz", "xyz", None])
+@pytest.mark.parametrize("symmetric", ["", "y", "xz", "yz"])
 def test_patches_of_smoothed_tetrahedra_are_the_cubes(symmetric):
     mesh = pl.mesh.box((1, 1, 1), (4, 4, 4), symmetric=symmetric)
     domains = star_domains(mesh.points, mesh.cells, mesh.cell_volumes(), np.zeros(mesh.cell_count, np.int32))

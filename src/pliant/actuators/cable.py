@@ -21,24 +21,24 @@ import numpy as np
 from scipy import sparse
 
 from pliant.actuators.drive import USUAL_TRAVEL, ActuatorRows, ControlRange, ForceActuator
-from pliant.actuators.limits import Command, command, per_second
+from pliant.actuators.limits import Command, Limits, command, per_second
 from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
 from pliant.constraints.keys import CABLE_FRICTION, row_keys
 from pliant.constraints.memory import Memory
 from pliant.constraints.rows import RowLaw, Rows, RowView, Stiffnesses, model_index
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
-from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import Locator
 from pliant.models.body import Model
 from pliant.models.pieces import Pieces
 from pliant.models.point_map import PointMap
+from pliant.models.polyline import segments, shortening_slope
 from pliant.models.volume import Fibre
 
 CUT = Command(by_force=True, amount=0.0, for_good=True)
-_LEAST_LENGTH = 1e-12
-"""Smallest length of a segment as a fraction of the cable's: coincident via points still have a finite direction."""
+_LOOSE = (int(RowLaw.IMPOSED), -np.inf, np.inf, 0.0)
+"""Law, bounds and target of a cable that has been cut."""
 _CLOSED = 0.05
 """Length of a piece over the mean of the cable's below which its direction is lost: its ends pass each other."""
 _LARGEST_BEND = np.radians(15.0)
@@ -130,8 +130,12 @@ class Cable(ForceActuator):
             value = Displacement((1.0 - positive(f"LengthRatio of {self.name!r}", value.value)) * self.rest_length)
         if isinstance(value, Force):
             non_negative(f"force of {self.name!r}", value.value, unit="N")
-        free = replace(self.limits, lower=0.0)  # a motor may release its tension
-        return command(self.name, value, free, displacement=self.kinds[0], force=self.kinds[1])
+        return command(self.name, value, self._released, displacement=self.kinds[0], force=self.kinds[1])
+
+    @cached_property
+    def _released(self) -> Limits:
+        """Limits of commands: a motor may release its tension."""
+        return replace(self.limits, lower=0.0)
 
     @property
     def rest_length(self) -> float:
@@ -275,18 +279,23 @@ class CableRows(ActuatorRows):
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, CableMemory | None]:
         """Shortening and its gradient; with friction also the slip at each via point."""
-        spec = self.spec
-        lengths, units = _segments(self.path(view.q))
-        H = view.blank(1)
-        self._pull_back(view, units, H)
-        idle = Command(by_force=True, amount=spec.min_force)
+        spec, idle, H = self.spec, self._idle, view.blank(1)
         cut = view.controls.get(spec, idle).for_good or (view.memory is not None and view.memory.cut)
-        motor = (int(RowLaw.IMPOSED), -np.inf, np.inf, 0.0) if cut else self.law(view, idle)
+        motor = _LOOSE if cut else self.law(view, idle)
         memory = CableMemory(True) if cut else None
-        gap = self.rest_length - float(lengths.sum())
-        if spec.friction:
-            return self._with_friction(view, H, lengths, units, gap, motor), memory
+        if len(self.strands) == 1 and not spec.friction:
+            strand = self.strands[0]
+            own = view.q[strand.index], strand.order, self.fixed
+            length, H[strand.index] = strand.pieces.map.shortening(*own)
+        else:
+            lengths, units = self._segments(view.q)
+            self._pull_back(view, units, H)
+            length = float(lengths.sum())
+            if spec.friction:
+                gap = self.rest_length - length
+                return self._with_friction(view, H, lengths, units, gap, motor), memory
         law, lower, upper, target = motor
+        gap = self.rest_length - length
         return Rows.of(H, gap, law, lower=lower, upper=upper, target=target, key=self.key), memory
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
@@ -319,10 +328,11 @@ class CableRows(ActuatorRows):
         """`scale` λ ∂²L/∂q² of each body at tensions λ (N), without the coupling between bodies."""
         if not lam[0] > 0.0:
             return
-        lengths, units = _segments(self.path(q))
+        lengths, units = self._segments(q)
         across = scale * self._tensions(lam, len(lengths)) / lengths
         for strand in self.strands:
-            K = strand.pieces.stiffness(q[strand.index], across[strand.own], units[strand.own])
+            own = slice(None) if len(strand.own) == len(lengths) else strand.own
+            K = strand.pieces.stiffness(q[strand.index], across[own], units[own])
             if K is not None:
                 yield strand.index, K
 
@@ -330,7 +340,7 @@ class CableRows(ActuatorRows):
         """`scale` λ ∂²L/∂q² that comes from lever arms which turn with their body."""
         if not lam[0] > 0.0:
             return
-        lengths, units = _segments(self.path(q))
+        lengths, units = self._segments(q)
         tension = scale * self._tensions(lam, len(lengths))
         for strand in self.strands:
             own = strand.own
@@ -341,14 +351,26 @@ class CableRows(ActuatorRows):
     def _tensions(self, lam: FloatArray, count: int) -> FloatArray:
         """Tension of each of `count` segments, N."""
         tension = np.full(count, lam[0])
-        tension[1:] -= np.cumsum(lam[1:]) if self.spec.friction else 0.0
+        if self.spec.friction:
+            tension[1:] -= np.cumsum(lam[1:])
         return tension
+
+    def _segments(self, q: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Lengths (s,), m, bounded away from zero, and directions (s, 3) of the segments with the models at q."""
+        if len(self.strands) == 1:
+            strand = self.strands[0]
+            found: tuple[FloatArray, FloatArray] = strand.pieces.map.segments(q[strand.index], strand.order, self.fixed)
+            return found
+        return segments(self.path(q))
+
+    @cached_property
+    def _idle(self) -> Command:
+        """The command of a cable without one: its least tension."""
+        return Command(by_force=True, amount=self.spec.min_force)
 
     def _pull_back(self, view: RowView, units: FloatArray, H: list[sparse.csr_matrix]) -> None:
         """Fill H with −∂L/∂q of the models, from the directions of the segments."""
-        slope = np.empty((len(units) + 1, 3))
-        slope[:-1], slope[-1] = units, 0.0
-        slope[1:] -= units
+        slope = shortening_slope(units)
         for strand in self.strands:
             H[strand.index] = strand.pieces.map.pull_back_row(view.q[strand.index], slope[strand.order])
 
@@ -367,7 +389,7 @@ class CableRows(ActuatorRows):
             H[strand.index] = sparse.vstack([H[strand.index], slips], format="csr")
         empty = view.blank(1 + inner)
         H = [h if k in self.stiff_models else empty[k] for k, h in enumerate(H)]
-        before, _ = _segments(self.path(view.start))
+        before, _ = self._segments(view.start)
         slip = beyond @ (lengths - before)
         turn = np.arccos(np.clip(np.einsum("si,si->s", units[:-1], units[1:]), -1.0, 1.0))
         law, lower, upper, target = motor
@@ -392,26 +414,3 @@ def _strand(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> S
     ends = [[(local[k], sign) for k, sign in pair if k in local] for pair in pairs]
     pieces = body.pieces(via[order], ends, what=f"via points of cable {spec.name!r}", reach=spec.reach)
     return Strand(body, order, own, pieces)
-
-
-def _segments(path: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lengths (s,), m, bounded away from zero, and directions (s, 3) of the segments of a path."""
-    lengths, units = np.empty(len(path) - 1), np.empty((len(path) - 1, 3))
-    _measure(path, lengths, units)
-    return lengths, units
-
-
-@kernel
-def _measure(path: FloatArray, lengths: FloatArray, units: FloatArray) -> None:
-    total = 0.0
-    for s in range(len(lengths)):
-        squares = 0.0
-        for c in range(3):
-            units[s, c] = path[s + 1, c] - path[s, c]
-            squares += units[s, c] ** 2
-        lengths[s] = np.sqrt(squares)
-        total += lengths[s]
-    for s in range(len(lengths)):
-        lengths[s] = max(lengths[s], _LEAST_LENGTH * total)
-        for c in range(3):
-            units[s, c] /= lengths[s]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -137,7 +138,7 @@ class ForceActuator(Actuator):
         if not self.max_force > self.min_force:
             raise InputError(f"max_force of {self.name!r} is {self.max_force:g} N, but min_force {self.min_force:g} N")
 
-    @property
+    @cached_property
     def limits(self) -> Limits:
         """Bounds of δ and λ and of their rates."""
         rates = {"force_rate": self.max_force_rate, "rate": self.max_rate}
@@ -155,7 +156,7 @@ class TwoWayActuator(ForceActuator):
         check_rates(self, "max_rate", "max_force_rate")
         self.limits.check_order(self.name)
 
-    @property
+    @cached_property
     def limits(self) -> Limits:
         """Bounds of δ and λ and of their rates."""
         return replace(super().limits, least=self.min_displacement)
@@ -184,8 +185,11 @@ class ActuatorRows(Constraint):
         `start` is δ at the start of the step where `displacement` cannot tell it.
         """
         limits: Limits = self.spec.limits
+        given: Command = view.controls.get(self.spec, idle)
+        if not limits.rate_limited:
+            return limits.steady_law(given)
         return limits.law(
-            view.controls.get(self.spec, idle),
+            given,
             view.interval,
             lambda: self.displacement(view.start) if start is None else start,
             lambda: view.last_force(self.key),

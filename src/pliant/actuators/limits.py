@@ -56,6 +56,12 @@ class Limits:
                 f"displacement {self.least:g} to {self.most:g}; give each minimum below its maximum"
             )
 
+    def steady_law(self, command: Command) -> tuple[int, float, float, float]:
+        """Law, bounds and target for `command` without limits of rates."""
+        if command.by_force:
+            return int(RowLaw.IMPOSED), -np.inf, np.inf, command.amount
+        return int(RowLaw.BOUNDED), self.lower, self.upper, command.amount
+
     def law(
         self, command: Command, interval: float, displacement: Callable[[], float], force: Callable[[], float]
     ) -> tuple[int, float, float, float]:

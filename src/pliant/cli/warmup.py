@@ -32,6 +32,7 @@ from pliant.core.kernels import cache_folder, compiled_count, hide_notice, store
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
 from pliant.models.beam import Beam, Circle
 from pliant.models.model import StepStart
+from pliant.models.polyline import segments
 from pliant.models.rigid import Obstacle
 from pliant.models.rod import Rod, RodLoad, RodModel
 from pliant.models.rod.projection import nearest_arc_lengths
@@ -43,7 +44,7 @@ from pliant.solvers import friction, lcp
 from pliant.solvers.inverse import compliance_problem, solve_qpcc
 from pliant.solvers.inverse.pieces import Piece
 from pliant.solvers.inverse.problem import scaled_problem
-from pliant.solvers.linear import BlockMatrix, BlockPattern, analyze
+from pliant.solvers.linear import BlockMatrix, BlockPattern, CholeskyFactor, analyze
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint
 from pliant.viewer.pose_renderer import render_poses
 from pliant.viewer.rasterizer import fit_camera
@@ -217,12 +218,18 @@ def _slender() -> None:
 
 
 def _linear() -> None:
-    """A body large enough for two threads, and a last front wide enough."""
-    mesh = meshes.box((1, 1, 1), (15, 15, 15))
-    pattern = BlockPattern.from_cliques(mesh.node_count, 4 * np.arange(len(mesh.cells) + 1), mesh.cells.ravel())
-    values = np.zeros((pattern.block_count, 3, 3))
-    values[pattern.diagonal] = np.eye(3)
-    factor = analyze(pattern, coordinates=mesh.points).factorize(values)
+    """A body large enough for two threads, with a last front wide enough, and a small one under few and many rows."""
+    for cells in (15, 3):
+        mesh = meshes.box((1, 1, 1), (cells, cells, cells))
+        pattern = BlockPattern.from_cliques(mesh.node_count, 4 * np.arange(len(mesh.cells) + 1), mesh.cells.ravel())
+        values = np.zeros((pattern.block_count, 3, 3))
+        values[pattern.diagonal] = np.eye(3)
+        _factor(analyze(pattern, coordinates=mesh.points).factorize(values))
+    BlockMatrix(pattern, values).matvec(np.ones(3 * mesh.node_count))
+
+
+def _factor(factor: CholeskyFactor) -> None:
+    """All that a factor can do."""
     size = factor.size
     factor.solve(np.ones(size))
     factor.solve(np.ones((size, 2)))
@@ -230,7 +237,7 @@ def _linear() -> None:
     factor.compliance(sparse.csr_matrix(([1.0], ([0], [0])), shape=(1, size)))
     few = sparse.csr_matrix((np.ones(4), ([0, 0, 1, 1], [size - 1, size - 4, size - 1, size - 5])), shape=(2, size))
     factor.compliance(sparse.vstack([few, few, few], format="csr"))
-    BlockMatrix(pattern, values).matvec(np.ones(size))
+    factor.motion(np.ones((size // 3, 3))).condense(few, np.zeros((2, 2)), np.zeros(2)).under(np.ones(2))
 
 
 def _contact_problems() -> None:
@@ -248,6 +255,7 @@ def _contact_problems() -> None:
         delta_c=[-0.1, 0.2, -0.3], displacement_lower=-10.0, displacement_upper=10.0,
     )  # fmt: skip
     solve_qpcc(problem, warm=solve_qpcc(problem, globalize=True))
+    solve_qpcc(compliance_problem(W_ea=W[:1, 1:3], W_aa=W[1:3, 1:3], delta_e=[1.0]))
     piece = Piece(scaled_problem(problem))
     piece.flip(0)
     piece.flip(0)
@@ -265,6 +273,12 @@ def _meshes() -> None:
     scene.add(Support(body, regions.nodes([1]), axes="y"))
     world = scene.compile()
     ImplicitEuler(dt=0.01, tolerance=1e-6)(world, world.initial_state())[1].diagnose()
+    scene = Scene()
+    foam = materials.Corotated(young=1e5, poisson=0.4, density=1000)
+    scene.add(Volume(block, foam, clamp=regions.nodes([0, 1, 3]), anti_locking=False))
+    world = scene.compile()
+    ImplicitEuler(dt=0.01)(world, world.initial_state())
+    segments(np.eye(3))
     scene = Scene()
     scene.add(Volume(block, rubber))
     world = scene.compile()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,6 +36,8 @@ _PLAY_SEEN = 2.0
 @dataclass(frozen=True, eq=False)
 class BorePair(SlenderPair):
     """The slender body `a` inside the hollow one, `b`."""
+
+    encloses: ClassVar[bool] = True
 
     def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
         """Contacts within the margin at the positions of `view`; those of the `previous` step keep their sides."""

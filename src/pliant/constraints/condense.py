@@ -3,26 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from pliant.constraints.islands import islands, picked_rows
 from pliant.constraints.rows import Rows
-from pliant.core.arrays import add_product, csr, frozen
-from pliant.core.kernels import kernel
+from pliant.core.arrays import frozen
+from pliant.core.checks import all_finite
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor
 from pliant.solvers.contact import MixedProblem
+from pliant.solvers.linear.response import Motion, PickedRows, RowMotion, add_block, touching_rows
 
 
-def condense(rows: Rows, factors: Sequence[Factor], dx_free: Sequence[FloatArray]) -> MixedProblem:
-    """W = Σ H A⁻¹ Hᵀ over the models, δ_free = gap + Σ H dx_free, with the laws of the rows."""
-    delta_free = rows.gap.copy()
-    for H, dx in zip(rows.H, dx_free, strict=True):
-        if H.nnz:
-            add_product(H, dx, delta_free)
-    return problem_of(rows, compliance(rows.H, factors), delta_free)
+class Island(NamedTuple):
+    """The `problem` of the `rows` (k,) of an island, indices among all rows."""
+
+    rows: IndexArray
+    problem: MixedProblem
+
+
+class Condensation(NamedTuple):
+    """The problems δ = δ_free + W λ of the `islands`, and how each body moves under the forces of its rows, None where
+    it has none.
+    """
+
+    islands: tuple[Island, ...]
+    motions: tuple[RowMotion | None, ...]
+
+    @property
+    def problem(self) -> MixedProblem:
+        """All rows in one problem."""
+        if len(self.islands) == 1:
+            return self.islands[0].problem
+        count = sum(len(island.problem.delta_free) for island in self.islands)
+        first = self.islands[0].problem
+        W = np.zeros((count, count))
+        columns = [np.empty(count, values.dtype) for values in (first.delta_free, *_laws(first))]
+        for rows, problem in self.islands:
+            W[np.ix_(rows, rows)] = problem.W
+            for column, values in zip(columns, (problem.delta_free, *_laws(problem)), strict=True):
+                column[rows] = values
+        return MixedProblem(W, *columns)
+
+    @property
+    def finite(self) -> bool:
+        """Whether all gaps are."""
+        return all(all_finite(island.problem.delta_free) for island in self.islands)
+
+
+def condense(rows: Rows, free: Sequence[Motion]) -> Condensation:
+    """W = Σ H A⁻¹ Hᵀ over the models, δ_free = gap + Σ H dx_free of their motions `free`, with the laws of the rows."""
+    groups = islands(rows)
+    if not groups:
+        delta_free, W = rows.gap.copy(), np.zeros((rows.count, rows.count))
+        moved = [
+            motion.condense(H, W, delta_free) if len(H.data) else None for H, motion in zip(rows.H, free, strict=True)
+        ]
+        return Condensation((Island(np.arange(rows.count), problem_of(rows, W, delta_free)),), tuple(moved))
+    made: list[Island] = []
+    motions: list[RowMotion | None] = [None] * len(free)
+    for picked, bodies in groups:
+        delta_free, W = rows.gap[picked], np.zeros((len(picked), len(picked)))
+        for k in bodies:
+            motions[k] = PickedRows(free[k].condense(picked_rows(rows.H[k], picked), W, delta_free), picked)
+        made.append(Island(picked, problem_of(rows, W, delta_free, picked)))
+    return Condensation(tuple(made), tuple(motions))
 
 
 def compliance(H: Sequence[sparse.csr_matrix], factors: Sequence[Factor]) -> FloatArray:
@@ -34,27 +82,21 @@ def compliance(H: Sequence[sparse.csr_matrix], factors: Sequence[Factor]) -> Flo
     for own, factor in zip(H, factors, strict=True):
         if not len(own.data):
             continue
-        rows = np.flatnonzero(own.indptr[1:] > own.indptr[:-1])
-        if len(rows) == count:
+        touching, rows = touching_rows(own)
+        if rows is None:
             added = factor.compliance(own)
             W = np.ascontiguousarray(added) if W is None else np.add(W, added, out=W)
             continue
         W = np.zeros((count, count)) if W is None else W
-        starts = own.indptr[np.append(rows, rows[-1] + 1)]  # rows between them are empty
-        block = factor.compliance(csr(own.data, own.indices, starts, (len(rows), own.shape[1])))
-        _add_block(rows, frozen(np.ascontiguousarray(block)), W)
+        add_block(rows, frozen(np.ascontiguousarray(factor.compliance(touching))), W)
     return np.zeros((count, count)) if W is None else W
-
-
-@kernel
-def _add_block(rows: IndexArray, block: FloatArray, W: FloatArray) -> None:
-    """W[rows, rows] += block."""
-    for i in range(len(rows)):
-        for j in range(len(rows)):
-            W[rows[i], rows[j]] += block[i, j]
 
 
 def problem_of(rows: Rows | MixedProblem, W: FloatArray, delta_free: FloatArray, picked: Any = None) -> MixedProblem:
     """The problem of the rows `picked` (k,), all by default, with their W (k, k) and δ_free (k,)."""
-    laws = (rows.law, rows.mu, rows.lower, rows.upper, rows.target)
+    laws = _laws(rows)
     return MixedProblem(W, delta_free, *(laws if picked is None else (values[picked] for values in laws)))
+
+
+def _laws(rows: Rows | MixedProblem) -> tuple[Any, ...]:
+    return rows.law, rows.mu, rows.lower, rows.upper, rows.target

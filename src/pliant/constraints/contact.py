@@ -7,7 +7,7 @@ start is removed at a bounded speed: at once it would throw the bodies apart.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,6 +50,7 @@ from pliant.constraints.memory import Memory, as_saved
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, forces_of
 from pliant.constraints.thinning import MANY, MOST, thinned
 from pliant.core.arrays import add_product
+from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray, IndexArray
 
 RECOVERY_SPEED = 0.1
@@ -82,7 +83,9 @@ class ContactMemory(Memory):
 
 @dataclass(frozen=True, eq=False)
 class ContactPair(Constraint):
-    """Two sides that collide with friction `mu`, detected within `margin` (m); `pair` is the index of the pair."""
+    """Two sides that collide with friction `mu`, detected within `margin` (m); `pair` is the index of the pair. Dynamic
+    steps are cut where the sides of a `continuous` pair would cross.
+    """
 
     a: Collider
     b: Collider
@@ -90,9 +93,11 @@ class ContactPair(Constraint):
     margin: float
     pair: int
     capacity: int | None = None
+    continuous: bool = field(default=False, kw_only=True)
 
     memory_type: ClassVar[type[ContactMemory]] = ContactMemory
     is_contact: ClassVar[bool] = True
+    encloses: ClassVar[bool] = False  # whether side a stays inside side b
 
     @property
     def name(self) -> str:
@@ -110,10 +115,23 @@ class ContactPair(Constraint):
 
     def detect(self, view: RowView) -> Any:
         """Contacts within the margin at the positions of `view`."""
-        found = self.contact_set(view, None if view.memory is None else view.memory.contacts)
+        previous = None if view.memory is None else view.memory.contacts
+        if self.continuous and view.dt and self.b.index is None and self.b.handle.motion is not None:
+            return self._before_obstacle(view, previous)
+        found = self.contact_set(view, previous)
         if view.dt and found.count > MANY:
             found = self._thinned(view, found)
         return self._on_predicted_motion(view, found) if view.dt and found.count else found
+
+    def _before_obstacle(self, view: RowView, previous: ContactSet | None) -> ContactSet:
+        """Contacts with a moving obstacle where it is at the start of the step, carried along with it to the end: it
+        may be thinner than its motion.
+        """
+        start, end = self.b.q_start(view), self.b.q(view)
+        found = self.contact_set(evolve(view, time=view.time - (view.interval or view.dt)), previous)
+        carried = end[0] + (found.point_b - start[0]) @ start[1:] @ end[1:].T
+        gap = found.gap - np.einsum("mi,mi->m", found.normal, carried - found.point_b)
+        return replace(found, gap=gap, point_b=carried)
 
     def _thinned(self, view: RowView, contacts: ContactSet) -> ContactSet:
         """`contacts` without those whose own points cannot close them in the step."""

@@ -14,20 +14,22 @@ from pliant.solvers.contact import Law
 _COULOMB, _CAPSTAN, _GUIDE = int(Law.COULOMB), int(Law.CAPSTAN), int(Law.GUIDE)
 
 
-def islands(rows: Rows) -> list[IndexArray]:
-    """Indices of the rows of each island, ascending; empty where all rows belong to one."""
-    touched = [k for k, H in enumerate(rows.H) if H.nnz]
+def islands(rows: Rows) -> list[tuple[IndexArray, list[int]]]:
+    """Indices of the rows, ascending, and of the bodies of each island; empty where all rows belong to one."""
+    touched = [k for k, H in enumerate(rows.H) if len(H.data)]
     if len(touched) < 2:
         return []
     parent, body = np.arange(len(rows.H)), np.full(rows.count, -1)
-    for k in touched:
-        _join_rows(parent, body, k, frozen(rows.H[k].indptr))
+    first = [_join_rows(parent, body, k, frozen(rows.H[k].indptr)) for k in touched]
     island = np.empty(rows.count, np.int64)
     count = _number(parent, body, frozen(rows.law), island)
     if count == 1:
         return []
     order = np.argsort(island, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(island))[:-1])
+    bodies: list[list[int]] = [[] for _ in range(count)]
+    for k, row in zip(touched, first, strict=True):
+        bodies[island[row]].append(k)
+    return list(zip(np.split(order, np.cumsum(np.bincount(island))[:-1]), bodies, strict=True))
 
 
 def picked_rows(H: sparse.csr_matrix, picked: IndexArray) -> sparse.csr_matrix:
@@ -49,15 +51,21 @@ def _root(parent: IndexArray, k: int) -> int:
 
 
 @kernel
-def _join_rows(parent: IndexArray, body: IndexArray, k: int, indptr: IntArray) -> None:
-    """Join body k with the bodies of its rows so far: those in the tree `parent` (bodies,) under `body` (m,), or −1."""
+def _join_rows(parent: IndexArray, body: IndexArray, k: int, indptr: IntArray) -> int:
+    """Join body k with the bodies of its rows so far: those in the tree `parent` (bodies,) under `body` (m,), or −1.
+    Return its first row.
+    """
+    first = -1
     for i in range(len(body)):
         if indptr[i + 1] == indptr[i]:
             continue
+        if first < 0:
+            first = i
         if body[i] < 0:
             body[i] = k
         else:
             parent[_root(parent, k)] = _root(parent, body[i])
+    return first
 
 
 @kernel

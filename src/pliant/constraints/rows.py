@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from pliant.core.arrays import empty_csr, frozen, stacked
+from pliant.core.immutable import fresh
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.model import GeometricStiffness
@@ -62,8 +63,11 @@ class Rows:
                 return value.astype(kind, copy=False)
             return np.full(gaps.shape, value, kind)
 
-        own = spread(mu), spread(lower), spread(upper), spread(target)
-        return cls(tuple(H), gaps, spread(law, np.int32), *own, spread(key, np.int64))
+        if isinstance(law, int) and isinstance(key, int) and isinstance(lower, float) and isinstance(upper, float):
+            laws = _one_law(len(gaps), law, lower, upper, key)
+            return fresh(cls, H=tuple(H), gap=gaps, mu=spread(mu), target=spread(target), **laws)
+        own = {"mu": spread(mu), "lower": spread(lower), "upper": spread(upper), "target": spread(target)}
+        return fresh(cls, H=tuple(H), gap=gaps, law=spread(law, np.int32), **own, key=spread(key, np.int64))
 
     @property
     def count(self) -> int:
@@ -158,6 +162,17 @@ def _constant(count: int, value: float, kind: Any) -> Any:
     made = np.full(count, value, kind)
     made.setflags(write=False)
     return made
+
+
+@lru_cache(maxsize=1024)
+def _one_law(count: int, law: int, lower: float, upper: float, key: int) -> dict[str, Any]:
+    """Columns of `count` rows of one law, read-only since they are shared."""
+    return {
+        "law": _constant(count, law, np.int32),
+        "lower": _constant(count, lower, np.float64),
+        "upper": _constant(count, upper, np.float64),
+        "key": _constant(count, key, np.int64),
+    }
 
 
 Stiffnesses = Iterable[tuple[int, GeometricStiffness]]
@@ -280,8 +295,8 @@ def assemble(constraints: Sequence[Constraint], views: Sequence[RowView], found:
 def gathered(made: Sequence[tuple[Rows, Any]]) -> Assembly:
     """All rows of a step from the rows and the memory of each constraint."""
     parts = [rows for rows, _ in made]
-    ends = np.cumsum([0, *(part.count for part in parts)])
-    slices = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
+    ends = accumulate((part.count for part in parts), initial=0)
+    slices = tuple(slice(a, b) for a, b in pairwise(ends))
     return Assembly(joined(parts), slices, tuple(memory for _, memory in made))
 
 

@@ -117,11 +117,18 @@ class Effector(_Effector):
 
     def target(self, value: Any) -> FloatArray:
         """A checked target: positions (p, 3), m."""
-        count = 1 if self.barycentre else len(self._points())
+        count = self._count
         array = finite_array(f"target of {self.name!r}", value)
         if array.shape not in ((3,), (count, 3)):
             raise InputError(f"the target of {self.name!r} is {count} position(s) (m), got shape {array.shape}")
-        return np.broadcast_to(array, (count, 3)).copy()
+        made = np.empty((count, 3))
+        made[:] = array
+        return made
+
+    @cached_property
+    def _count(self) -> int:
+        """Positions that are measured."""
+        return 1 if self.barycentre else len(self._points())
 
     def bound(self, world: World) -> EffectorRows:
         """The rows in a world."""
@@ -142,8 +149,7 @@ class Effector(_Effector):
     def _along(self) -> FloatArray | None:
         if self.directions is None:
             return None
-        count = 1 if self.barycentre else len(self._points())
-        return np.asarray(np.kron(np.eye(count), _directions(self)), np.float64)
+        return np.asarray(np.kron(np.eye(self._count), _directions(self)), np.float64)
 
 
 @per_second
@@ -279,14 +285,15 @@ class EffectorRows(Constraint):
         """Error to the target of the step and its gradient."""
         target = view.controls[self.effector]
         error, H = self.measure.at(view, target)
-        ahead = np.zeros_like(error)
+        ahead = np.zeros(len(error))
         farthest = largest_change(self.spec.max_speed, view.interval)
         if farthest < np.inf:
             before = self.measure.error(view.start, target)
             distance = float(np.linalg.norm(before))
             if distance > farthest:
                 ahead = before * (1.0 - farthest / distance)
-        return Rows.of(H, error - ahead, RowLaw.IMPOSED), EffectorMemory(ahead)
+                error = error - ahead
+        return Rows.of(H, error, int(RowLaw.IMPOSED)), EffectorMemory(ahead)
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,7 +314,10 @@ class _Positions:
     def error(self, q: Sequence[FloatArray], target: FloatArray) -> FloatArray:
         goal = target.ravel() if self.along is None else self.along @ target.ravel()
         error: FloatArray = -goal
-        add_product(self.combine, self.map.points(q[self.index]), error)
+        if self._fixed is None:
+            add_product(self.combine, self.map.points(q[self.index]), error)
+        else:  # points that are linear functions of the unknowns
+            add_product(self._fixed, q[self.index], error)
         return error
 
     @cached_property

@@ -13,7 +13,7 @@ actuators is displaced: its column is the response of the rows to a unit displac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from math import sqrt
 from typing import Any
@@ -27,10 +27,11 @@ from pliant.control.effectors import AnyEffector, EffectorRows
 from pliant.control.equilibrium import EquilibriumWatch, commanded, settle
 from pliant.control.guides import has_guides, solve_with_guides
 from pliant.control.settled_inverse import settled_inverse
-from pliant.control.step_qpcc import Reached, StepQpcc
+from pliant.control.step_qpcc import Reached, RowLayout, StepQpcc
 from pliant.control.supports import DrivenSupport, MovedSupport
 from pliant.core.checks import non_negative, positive
 from pliant.core.errors import InputError
+from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.models.model import System
 from pliant.models.workspace import Workspace
@@ -116,6 +117,21 @@ class _Bound:
     limits: tuple[Limits, ...]
     supports: tuple[DrivenSupport, ...]
     watch: EquilibriumWatch = field(default_factory=EquilibriumWatch)
+    layouts: dict[tuple[int, ...], RowLayout] = field(default_factory=dict)
+
+    def layout(self, slices: Sequence[slice]) -> RowLayout:
+        """Where the rows of actuators and effectors stand, for the slices of all constraints, those of effectors last.
+        The last layout is kept: it changes with the number of contacts only.
+        """
+        own = [*(slices[k] for k in self.constraints), *slices[len(slices) - len(self.effectors) :]]
+        key = tuple(each.start for each in own)
+        found = self.layouts.get(key)
+        if found is None:
+            self.layouts.clear()
+            hard = [rows.spec.hard for rows in self.effectors]
+            count = len(self.constraints)
+            found = self.layouts[key] = RowLayout.of(own[:count], own[count:], self.roots, hard)
+        return found
 
     @classmethod
     def of(cls, inverse: Inverse, world: World) -> _Bound:
@@ -137,11 +153,6 @@ class _Bound:
         return len({type(actuator) for actuator in self.actuators}) <= 1
 
     @cached_property
-    def any_hard(self) -> bool:
-        """Whether an effector is hard."""
-        return any(rows.spec.hard for rows in self.effectors)
-
-    @cached_property
     def any_limit(self) -> bool:
         """Whether a displacement or its rate is limited."""
         return bool(np.isfinite(self.change_limits).any())
@@ -159,12 +170,12 @@ class _Bound:
     @cached_property
     def force_limits(self) -> FloatArray:
         """Bounds of the actuator forces and their largest rates per second, (3, actuators), N."""
-        return np.array([(k.lower, k.upper, k.force_rate) for k in self.limits]).reshape(-1, 3).T
+        return np.ascontiguousarray(np.array([(k.lower, k.upper, k.force_rate) for k in self.limits]).reshape(-1, 3).T)
 
     @cached_property
     def change_limits(self) -> FloatArray:
         """Bounds of the actuator displacements and their largest rates per second, (3, actuators), m."""
-        return np.array([(k.least, k.most, k.rate) for k in self.limits]).reshape(-1, 3).T
+        return np.ascontiguousarray(np.array([(k.least, k.most, k.rate) for k in self.limits]).reshape(-1, 3).T)
 
     @cached_property
     def roots(self) -> list[float]:
@@ -297,14 +308,14 @@ class InverseSession:
         else:
             step_qpcc = StepQpcc(self, condensed, condensed.problem)
             lam, moved, result, qpcc = step_qpcc.solve()
-        bodies, supports, dx = condensed.bodies, [], list(condensed.dx_free)
+        bodies, supports, carried = condensed.bodies, [], []
         for driven, motions, amount in zip(self.supports, step_qpcc.motions, moved, strict=True):
-            dx[driven.index] = dx[driven.index] + amount * motions
+            carried.append((driven.index, amount * motions))
             driven, bodies = driven.moved(bodies, amount)
             supports.append(driven)
-        session = replace(self, supports=tuple(supports))
+        session = evolve(self, supports=tuple(supports)) if supports else self
         report = InverseReport(session, result, qpcc, step_qpcc.reached(lam, moved), change)
-        return Solution(lam, dx, bodies, session, report)
+        return Solution(lam, bodies, session, report, moved=carried)
 
     def _with_guides(self, condensed: Condensed) -> tuple[FloatArray, Any, float]:
         """λ of all rows where some have guide friction, the last inverse, and the last change of the friction."""

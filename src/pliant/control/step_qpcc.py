@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,6 +46,30 @@ class Reached(NamedTuple):
         return at
 
 
+class RowLayout(NamedTuple):
+    """Rows of the actuators, of the soft effectors and of the hard ones, and the square roots of the weights of the
+    soft ones; `first` is the first row of an effector.
+    """
+
+    actuators: IndexArray
+    effectors: IndexArray
+    hard: IndexArray
+    weights: FloatArray
+    first: int
+
+    @classmethod
+    def of(
+        cls, actuators: Sequence[slice], effectors: Sequence[slice], roots: Sequence[float], hard: Sequence[bool]
+    ) -> RowLayout:
+        """The layout for the slices of `actuators` and `effectors`, with a root and a mark for each of the latter."""
+        counts = [own.stop - own.start for own in effectors]
+        first = effectors[0].start
+        rows: IndexArray = np.arange(first, effectors[-1].stop)
+        is_hard: BoolArray = np.repeat(np.array(hard, np.bool_), counts)
+        driven: IndexArray = np.array([own.start for own in actuators], np.int64)
+        return cls(driven, rows[~is_hard], rows[is_hard], np.repeat(np.array(roots), counts)[~is_hard], first)
+
+
 class StepQpcc:
     """The inverse problem over the rows of one linear solve.
 
@@ -58,14 +82,14 @@ class StepQpcc:
         self.bound, self.assembly = session.bound, condensed.assembly
         factors, columns = condensed.factors, condensed.observed
         rows, slices = condensed.assembly.rows, condensed.assembly.slices
-        count, first = len(rows.gap), len(slices) - len(session.constraints)
-        self.actuator_rows = np.array([slices[k].start for k in self.bound.constraints], np.int64)
-        self.effector_slices = slices[first:]
+        count = len(rows.gap)
+        self.layout = self.bound.layout(slices)
+        self.actuator_rows = self.layout.actuators
         self.order, self.q = np.empty(count, np.int64), np.empty(count)
         roles = Roles.of(problem)
         self.lam = roles.given
         self.free, self.singles, self.cones, self.zeros = sort_rows(
-            *roles, frozen(problem.target), problem.delta_free, problem.W, self.actuator_rows, slices[first].start,
+            *roles, frozen(problem.target), problem.delta_free, problem.W, self.actuator_rows, self.layout.first,
             self.order, self.q,
         )  # fmt: skip
         if self.free < 0:
@@ -117,7 +141,7 @@ class StepQpcc:
         are the positions of the rows in W, None: the same.
         """
         actuators, contacts = self.actuator_rows, self.order[self.free : self.free + self.singles + self.cones]
-        effectors, hard, weights = self._effectors()
+        effectors, hard, weights = self.layout.effectors, self.layout.hard, self.layout.weights
         self._limit()
         low, high = self.limits
         rows = actuators[:0]
@@ -137,16 +161,6 @@ class StepQpcc:
             self.bound.of_one_kind, table, G,
         )  # fmt: skip
         return QpccProblem.of_table(table, G, *self.x_limits, low, high)
-
-    def _effectors(self) -> tuple[IndexArray, IndexArray, FloatArray]:
-        """Rows of the soft effectors, of the hard ones, and the square roots of the weights of the former."""
-        slices, first = self.effector_slices, self.effector_slices[0].start
-        rows, weights = np.arange(first, slices[-1].stop), np.empty(slices[-1].stop - first)
-        hard: BoolArray = np.zeros(len(rows), np.bool_)
-        for effector, root, rows_of in zip(self.bound.effectors, self.bound.roots, slices, strict=True):
-            own = slice(rows_of.start - first, rows_of.stop - first)
-            weights[own], hard[own] = root, effector.spec.hard
-        return (rows[~hard], rows[hard], weights[~hard]) if self.bound.any_hard else (rows, rows[:0], weights)
 
     def _limit(self) -> None:
         """Set the bounds of x (na,) and of the actuators' displacements."""
@@ -188,7 +202,7 @@ class StepQpcc:
             x = np.append(x, np.zeros(len(self.motions)))
         x = np.minimum(np.maximum(x, qpcc.x_lower), qpcc.x_upper)
         if not self.cones:
-            pressed = np.maximum(self.last[contacts] - self.lam[contacts], 0.0)
+            pressed = np.maximum(self.last[contacts] - self.lam[contacts], 0.0) if len(contacts) else None
             globalize = self.session.inverse.globalize
             result = _best(lambda: solve_qpcc(qpcc, warm=x, pressed=pressed, globalize=globalize))
             return result.x, result.y, result
@@ -205,8 +219,10 @@ class StepQpcc:
     def reached(self, lam: FloatArray, moved: FloatArray) -> Reached:
         """Where actuators and supports have gone, and their limits."""
         rows = self.actuator_rows
-        delta = self.problem.delta_free[rows] + self.problem.W[rows] @ lam + self.B[rows] @ moved
-        return Reached(np.concatenate([lam[rows], moved]), self.x_limits, delta, self.limits)
+        delta = self.problem.delta_free[rows] + self.problem.W[rows] @ lam
+        if not len(moved):
+            return Reached(lam[rows], self.x_limits, delta, self.limits)
+        return Reached(np.concatenate([lam[rows], moved]), self.x_limits, delta + self.B[rows] @ moved, self.limits)
 
 
 def _best(search: Callable[[], QpccResult]) -> QpccResult:

@@ -52,7 +52,7 @@ def finite_number(name: str, value: Any, *, unit: str = "") -> float:
         number = float(value)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be a number{_in(unit)}, got {value!r}") from error
-    if not np.isfinite(number):
+    if not isfinite(number):
         raise InputError(f"{name} must be finite{_in(unit)}, got {number}")
     return number
 

@@ -23,6 +23,16 @@ def _libraries() -> list[Any]:
     return controllers
 
 
+@cache
+def _thread_counts() -> list[Callable[[], int]]:
+    """How many threads each library takes: its own function, which threadpoolctl looks up by name in each call."""
+    names = [
+        f"{getattr(x, '_symbol_prefix', '')}openblas_get_num_threads{getattr(x, '_symbol_suffix', '')}"
+        for x in _libraries()
+    ]
+    return [getattr(x.dynlib, name, x.get_num_threads) for x, name in zip(_libraries(), names, strict=True)]
+
+
 _ALLOWED: ContextVar[int] = ContextVar("threads allowed to large work", default=1)
 _T = TypeVar("_T")
 
@@ -79,7 +89,7 @@ class one_blas_thread(AbstractContextManager[None]):  # noqa: N801  reads as wha
     def __enter__(self) -> None:
         with one_blas_thread._lock:
             if one_blas_thread._depth == 0:
-                one_blas_thread._previous = tuple(library.get_num_threads() for library in _libraries())
+                one_blas_thread._previous = tuple(count() for count in _thread_counts())
                 for library, count in zip(_libraries(), one_blas_thread._previous, strict=True):
                     if count != 1:
                         library.set_num_threads(1)

@@ -94,7 +94,8 @@ def _mirrored_split(cells: IntArray, counts: tuple[int, ...], axes: list[int]) -
     Cubes are split through their first node in an order in which mirror images follow each other. Diagonals point
     towards the middle plane of one axis and away from those of the others. Of two mirrored axes no edge then has more
     cells around it than the diagonal of a cube, so that smoothing still finds the cubes (`models.volume.smoothing`).
-    Of three, the edges on one centre line have eight: the line with the fewest cells.
+    Of three, the edges on one centre line have eight, and smoothing divides the cubes around it: the line with the
+    fewest cells.
     """
     keys = [grid.ravel() for grid in np.meshgrid(*[np.arange(count + 1) for count in counts], indexing="ij")]
     inward = min(axes, key=lambda axis: counts[axis]) if len(axes) == 3 else axes[-1]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -143,7 +144,7 @@ class Model:
         """Number of scalar unknowns, constrained ones included."""
         return self.constrained.size
 
-    @property
+    @cached_property
     def is_supported(self) -> bool:
         """Whether clamps or supports constrain a motion of the body."""
         return bool(self.constrained.any())

@@ -21,6 +21,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
+from pliant.solvers.linear.response import Motion
 
 
 class FirstPart(NamedTuple):
@@ -57,6 +58,9 @@ class Factor(Protocol):
 
     def response(self, H: sparse.csr_matrix, lam: FloatArray) -> FloatArray:
         """A⁻¹ Hᵀ λ, (unknowns,), of forces λ (rows,)."""
+
+    def motion(self, r: FloatArray) -> Motion:
+        """The motion A⁻¹ r, of the shape of r, to which forces of rows can be added."""
 
 
 class GeometricStiffness:

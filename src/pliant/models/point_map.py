@@ -10,6 +10,7 @@ from scipy import sparse
 
 from pliant.core.arrays import csr
 from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.models.polyline import segments, shortening_slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,21 @@ class PointMap:
     def pull_back_row(self, q: FloatArray, slope: FloatArray) -> sparse.csr_matrix:
         """The row over the unknowns, (1, unknowns), of one row over all points, `slope` (p, 3)."""
         raise NotImplementedError
+
+    def path(self, q: FloatArray, order: IntArray, fixed: FloatArray) -> FloatArray:
+        """The polyline `fixed` (k, 3), m, with the embedded points in place of those with the indices `order` (p,)."""
+        path = fixed.copy()
+        path[order] = self.points(q)
+        return path
+
+    def segments(self, q: FloatArray, order: IntArray, fixed: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Lengths (s,), m, and directions (s, 3) of the segments of that path."""
+        return segments(self.path(q, order, fixed))
+
+    def shortening(self, q: FloatArray, order: IntArray, fixed: FloatArray) -> tuple[float, sparse.csr_matrix]:
+        """The length L of that path, m, and −∂L/∂q (1, unknowns)."""
+        lengths, units = self.segments(q, order, fixed)
+        return float(lengths.sum()), self.pull_back_row(q, shortening_slope(units)[order])
 
     def blocks(self, q: FloatArray) -> tuple[FloatArray, IntArray]:
         """Derivatives (p, 3, b) of the points by b unknowns each, and the indices of those, (p, b)."""

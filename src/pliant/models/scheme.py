@@ -48,7 +48,7 @@ class Scheme:
         Unknowns whose motion is `prescribed` have its mean rate: with the memory of v, a support that moves by a
         constant speed would stand still in every other step.
         """
-        after = self.velocity * dx + self.memory * v
+        after = self.velocity * dx + self.memory * v if self.memory else self.velocity * dx
         if gained is not None:
             after += gained / self.theta
         if prescribed is None or not self.memory:

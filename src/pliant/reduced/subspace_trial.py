@@ -25,6 +25,7 @@ from pliant.models.workspace import Workspace
 from pliant.reduced.chart import Configuration, LinearChart
 from pliant.reduced.modal_pieces import ModalPieces
 from pliant.solvers.linear.matrix import BlockMatrix
+from pliant.solvers.linear.response import SolvedResponse
 
 if TYPE_CHECKING:
     from pliant.reduced.subspace_model import SubspaceModel
@@ -37,7 +38,7 @@ Pairing = tuple[Any, FloatArray]
 """A nodal array and its projection on the motions, cached by identity."""
 
 
-class SubspaceFactor:
+class SubspaceFactor(SolvedResponse):
     """D Â⁻¹ Dᵀ of the motions D (3n, m), by Cholesky's factor of Â (m, m); `known` is a force and its projection."""
 
     def __init__(self, name: str, here: Configuration, A: FloatArray, known: Pairing) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pliant.constraints import Assembly, Constraint, RowView, assemble, detect, forces_of
+from pliant.core.arrays import transposed_product
 from pliant.core.checks import all_finite
-from pliant.core.immutable import evolve
+from pliant.core.immutable import evolve, fresh
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.model import FirstPart, Residual, StepStart, System, Trial
@@ -28,14 +30,26 @@ class Forces(NamedTuple):
     finite: bool
 
 
-class Reactions(NamedTuple):
-    """Constraint forces of the last linear solve: λ (rows,) N of the rows of `assembly`, and Hᵀλ of each body, of the
-    shape of its dx, N (and N·m); None where the bodies have gone back to the start, which these forces do not balance.
+@dataclass(frozen=True, eq=False)
+class Reactions:
+    """Constraint forces of the last linear solve: λ (rows,) N of the rows of `assembly`.
+
+    `shapes` are those of dx of the bodies, None where the bodies have gone back to the start, which these forces do not
+    balance; `given` are their generalized forces where they are known.
     """
 
     assembly: Assembly
     lam: FloatArray
-    generalized: tuple[FloatArray, ...] | None
+    shapes: tuple[tuple[int, ...], ...] | None = None
+    given: tuple[FloatArray, ...] | None = None
+
+    @cached_property
+    def generalized(self) -> tuple[FloatArray, ...] | None:
+        """Hᵀλ of each body, of the shape of its dx, N (and N·m); None where they do not balance the bodies."""
+        if self.given is not None or self.shapes is None:
+            return self.given
+        pairs = zip(self.assembly.rows.H, self.shapes, strict=True)
+        return tuple(transposed_product(H, self.lam).reshape(shape) for H, shape in pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,9 +179,10 @@ class StepBodies:
         if not world.stiff_constraints:
             return
         x = [trial.evaluation_point() for trial in self.trials]
-        keys, ends = world.stiff_keys
-        forces = np.split(forces_of(keys, *self.last_forces), ends)
-        for constraint, lam in zip(world.stiff_constraints, forces, strict=True):
+        keys, slices = world.stiff_keys
+        forces = forces_of(keys, *self.last_forces)
+        for constraint, own in zip(world.stiff_constraints, slices, strict=True):
+            lam = forces[own]
             for index, K in constraint.stiffness(x, lam, self.scheme.theta):
                 systems[index].add_stiffness(K)
             for index, K in constraint.turning_stiffness(x, lam, self.scheme.theta) if turning else ():
@@ -183,17 +198,19 @@ class StepBodies:
     def view(self) -> RowView:
         """What constraints see of the step at the present displacement."""
         offsets = [trial.velocity_offset for trial in self.trials]
-        return RowView(
+        given = self.controls.get("gravity")
+        return fresh(
+            RowView,
             q=[trial.positions() for trial in self.trials],
             start=self.start.q,
             moved=self.dx,
-            sizes=[model.size for model in self.world.models],
+            sizes=self.world.sizes,
             controls=self.controls,
             time=self.start.time + self.scheme.interval,
             dt=self.scheme.dt,
             interval=self.scheme.interval,
             speeds=self.start.v,
-            gravity=float(np.linalg.norm(self.gravity)),
+            gravity=self.world.gravity_magnitude if given is None else float(np.linalg.norm(given)),
             last_keys=self.start.keys,
             last_lam=self.start.lam,
             approach=self.approach,

@@ -58,6 +58,11 @@ class DampedMidpoint(DynamicStepper):
 
     def __call__(self, world: World, state: State, controls: Mapping[Any, Any] | None = None) -> tuple[State, StepInfo]:
         """The state after one step, and what the step reports; `state` is left as it is."""
+        if any(getattr(each, "continuous", False) for each in world.constraints):
+            raise InputError(
+                "pl.DampedMidpoint does not cut its steps, so that pairs with continuous=True could pass through each "
+                "other; use pl.ImplicitMidpoint or pl.ImplicitEuler"
+            )
         scheme, later = damped_schemes(self.dt, self.spectral_radius)
         whole = begin(world, state, controls, scheme=scheme, solver=None, workspace=self.workspace)
         with self.pinned():

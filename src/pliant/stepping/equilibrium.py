@@ -17,7 +17,7 @@ from pliant.core.errors import ConvergenceError, InfeasibleError, SingularError
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.stepping.bodies import Forces, StepBodies, largest, relative_motions
+from pliant.stepping.bodies import Forces, Reactions, StepBodies, largest, relative_motions
 from pliant.stepping.held_solves import RIGID, HeldSolves
 from pliant.stepping.info import RigidMotion
 from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, relative_residual, slope
@@ -190,7 +190,7 @@ class Equilibrium(HeldSolves):
         """The bodies at the displacements dx, without what was found on the way."""
         bodies = self.step.bodies.at(dx)
         if bodies.reactions is not None:
-            bodies = evolve(bodies, reactions=bodies.reactions._replace(generalized=None))
+            bodies = evolve(bodies, reactions=Reactions(bodies.reactions.assembly, bodies.reactions.lam))
         self.step = evolve(self.step, bodies=bodies)
 
     def rigid_motion(self) -> tuple[RigidMotion, ...]:

@@ -43,9 +43,10 @@ class HeldSolves(RegularizedSolves):
         that is so. Where the force is negligible, the equilibrium is one to come back to.
         """
         assembly, motions = self.step.assembly, self._hold
-        if motions is None or assembly is None or len(assembly.slices) <= len(self.step.world.constraints):
+        first = len(self.step.world.constraints)  # the rows that hold them follow those of the world
+        if motions is None or assembly is None or len(assembly.slices) <= first:
             return False
-        forces = self.step.lam[assembly.slices[-1]]
+        forces = self.step.lam[assembly.slices[first]]
         if len(forces) != motions.count:
             return False
         rest = motions.effort(forces) / normal_force(self.step)

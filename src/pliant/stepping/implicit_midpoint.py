@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pliant.models.scheme import midpoint_scheme
+from pliant.stepping.cuts import without_crossing
 from pliant.stepping.dynamics import DynamicStepper
 from pliant.stepping.end_velocities import directions_at_middle, project_velocities
 from pliant.stepping.info import StepInfo, finish
 from pliant.stepping.newton import NewtonIteration
-from pliant.stepping.parts import repeated_where_needed
 from pliant.stepping.stages import Step, assemble, begin, condense, correct, detect, factorize, linearize, solve
 from pliant.world import State, World
 
@@ -41,7 +41,7 @@ class ImplicitMidpoint(DynamicStepper):
         scheme = midpoint_scheme(self.dt)
         step = begin(world, state, controls, scheme=scheme, solver=self.solver, workspace=self.workspace)
         with self.pinned():
-            step = repeated_where_needed(self, step, midpoint_scheme)
+            step = without_crossing(self, step, midpoint_scheme)
         return finish(step, self.iteration().status)
 
     def solved(self, step: Step, newton: NewtonIteration) -> Step:

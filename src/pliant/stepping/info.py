@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.constraints import Assembly
 from pliant.core.errors import InputError
+from pliant.core.immutable import fresh
 from pliant.core.status import Status
 from pliant.core.types import FloatArray
 from pliant.stepping import diagnosis
@@ -235,7 +236,8 @@ class StepInfo:
 def finish(step: Step, status: Status, **more: Any) -> tuple[State, StepInfo]:
     """The state that a step leads to, and what it reports; `more` are further fields of the report."""
     advanced = step.advanced()
-    info = StepInfo(
+    info = fresh(
+        StepInfo,
         status=status,
         iterations=step.iterations,
         linear_residual=step.linear_residual,

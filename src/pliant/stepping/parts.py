@@ -76,7 +76,7 @@ def repeated_where_needed(
     if halvings:
         with suppress(*FAILURES):
             half = scheme(0.5 * whole.bodies.scheme.dt)
-            begun = repeated_where_needed(stepper, first_part(_restarted(whole, half), 0.5), scheme, halvings - 1)
+            begun = repeated_where_needed(stepper, first_part(restarted(whole, half), 0.5), scheme, halvings - 1)
             ended = repeated_where_needed(stepper, second_part(whole, begun, half), scheme, halvings - 1)
             return evolve(joined(begun, ended), repeated=True)
     raise failure
@@ -95,7 +95,7 @@ def _repeated_in_budget(
             return evolve(again, repeated=True)
     with suppress(*FAILURES):
         half = scheme(0.5 * whole.bodies.scheme.dt)
-        begun = _cut(stepper.solved(first_part(_restarted(whole, half), 0.5), stepper.iteration()))
+        begun = _cut(stepper.solved(first_part(restarted(whole, half), 0.5), stepper.iteration()))
         ended = _cut(stepper.solved(second_part(whole, begun, half), stepper.iteration()))
         return evolve(joined(begun, ended), repeated=True)
     raise failure
@@ -191,7 +191,7 @@ def _reach(step: Step) -> float:
     return max(float(np.abs(x).max(initial=0.0)) for x in step.bodies.dx)
 
 
-def _restarted(whole: Step, scheme: Scheme) -> Step:
+def restarted(whole: Step, scheme: Scheme) -> Step:
     """The step `whole` with another time discretisation."""
     old = whole.bodies
     bodies = StepBodies.begin(whole.world, old.start, scheme, old.controls, old.trials[0].workspace)

@@ -26,7 +26,8 @@ from pliant.materials import Tangent
 from pliant.models.model import Factor, System
 from pliant.models.rigid import RigidModel
 from pliant.solvers.contact import MixedProblem
-from pliant.stepping.bodies import StepBodies
+from pliant.solvers.linear.response import Motion
+from pliant.stepping.bodies import Reactions, StepBodies
 from pliant.stepping.neutral_motions import Hold, NeutralMotions
 from pliant.stepping.newton import check_finite
 from pliant.stepping.refinement import refined
@@ -131,7 +132,9 @@ class RegularizedSolves:
         """
         self.step = step = self._with_free_modes()
         if self._follows:
-            rows = () if self._hold is None else (Hold(self._hold),)
+            # effectors that are measured are rows of the session too, and stay the last ones
+            others = [each for each in step.session.constraints if not isinstance(each, Hold)]
+            rows = (*([] if self._hold is None else [Hold(self._hold)]), *others)
             self.step = step = evolve(step, session=evolve(step.session, follow=True, constraints=rows))
         contacts = self._with_kept(detect(step))
         stiffness, factors = self._factors(step, tangent)
@@ -140,8 +143,9 @@ class RegularizedSolves:
 
         def corrected(found: Detection | None) -> Correction:
             rows = assemble(step, found)
-            problem = condense(step, rows, factors, free)
-            made = self._refined(correct(step, rows, factors, free, problem), stiffness, factors, problem)
+            condensed = condense(step, rows, factors, free)
+            problem = None if condensed is None else condensed.problem
+            made = self._refined(correct(step, rows, factors, free, condensed), stiffness, factors, problem)
             check_finite(made)
             return made
 
@@ -257,7 +261,7 @@ class RegularizedSolves:
             pushes = tuple(
                 transposed_product(H, found.lam).reshape(x.shape) for H, x in zip(rows.H, total, strict=True)
             )
-            bodies = evolve(bodies, reactions=bodies.reactions._replace(lam=found.lam, generalized=pushes))
+            bodies = evolve(bodies, reactions=Reactions(bodies.reactions.assembly, found.lam, given=pushes))
         return correction._replace(step=evolve(step, bodies=bodies, lam=found.lam, dx=total))
 
     def _curvature(self, step: Step) -> ContactCurvature | None:
@@ -294,11 +298,12 @@ class RegularizedSolves:
         if modes is not None:
             system.r = np.where(model.constrained, 0.0, modes.balanced(system.r))
 
-    def constrain(self, factors: Sequence[Factor], dx: list[FloatArray]) -> None:
+    def constrain(self, factors: Sequence[Factor], free: list[Motion]) -> None:
         """Hold the free rigid motion of each body with the inertia forces that it takes."""
         for index, (factor, modes) in enumerate(zip(factors, self.step.free_modes, strict=True)):
             if modes is not None:
-                dx[index] = modes.without_rigid_motion(dx[index], factor.solve(modes.weighted))
+                dx = modes.without_rigid_motion(free[index].dx, factor.solve(modes.weighted))
+                free[index] = free[index].displaced(dx)
 
     def _with_free_modes(self) -> Step:
         """The step with the free rigid motions at the present positions: those of frames turn with them."""

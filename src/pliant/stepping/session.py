@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
-from pliant.constraints import Assembly, Constraint, forces_of
+import numpy as np
+
+from pliant.constraints import Assembly, Condensation, Constraint, Island, forces_of
 from pliant.core.errors import ConvergenceError, PliantWarning
 from pliant.core.status import Status
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
 from pliant.models.workspace import Workspace
-from pliant.solvers.contact import ComplementarityResult, MixedProblem, solve
+from pliant.solvers.contact import ComplementarityResult, ConflictingRowsError, MixedProblem, solve
+from pliant.solvers.contact.direct import solve_direct
 from pliant.stepping.bodies import StepBodies
 from pliant.stepping.opposed import miss, opposed_drives, with_bounded_drives
 from pliant.world import State, World
@@ -33,31 +36,36 @@ _OPPOSED = (
 
 
 class Condensed(NamedTuple):
-    """One linear solve, ready for its constraint forces: the rows of `assembly`, the `factors` of A, the condensed
-    `problem` δ = δ_free + W λ, and `dx_free` of each body. `observed` is what the session saw of A.
+    """One linear solve, ready for its constraint forces: the rows of `assembly`, the `factors` of A, the `condensation`
+    to δ = δ_free + W λ. `observed` is what the session saw of A.
     """
 
     bodies: StepBodies
     assembly: Assembly
     factors: Sequence[Factor]
-    problem: MixedProblem
-    dx_free: Sequence[FloatArray]
+    condensation: Condensation
     observed: Any = None
+
+    @property
+    def problem(self) -> MixedProblem:
+        """All rows in one problem."""
+        return self.condensation.problem
 
 
 class Solution(NamedTuple):
-    """Constraint forces λ (rows,), N. `dx_free`, `bodies` and `session` are those given, or as an inverse changed them
-    by moving supports; `report` is what the session has to say about the step. `status` says how the search for λ ended
-    and `residual` how far λ is from the laws of the rows, relative to the gaps without forces.
+    """Constraint forces λ (rows,), N. `bodies` and `session` are those given, or as an inverse changed them by moving
+    supports; `report` is what the session has to say about the step. `status` says how the search for λ ended and
+    `residual` how far λ is from the laws of the rows, relative to the gaps without forces. `moved` are indices of
+    bodies and the motion, of the shape of dx, that moved supports add to theirs.
     """
 
     lam: FloatArray
-    dx_free: Sequence[FloatArray]
     bodies: StepBodies
     session: Session
     report: Any = None
     status: Status = Status.CONVERGED
     residual: float = 0.0
+    moved: Sequence[tuple[int, FloatArray]] = ()
 
 
 class Session(Protocol):
@@ -98,35 +106,68 @@ class DirectSession:
 
     def solve(self, condensed: Condensed) -> Solution:
         """λ of all rows, warm-started from the last step, or from the last linear solve."""
+        bodies, islands = condensed.bodies, condensed.condensation.islands
+        if len(islands) == 1:
+            found = self._closed_form(condensed, islands[0])
+            found = self._found(condensed, islands[0], self._warm(condensed)) if found is None else found
+            return Solution(found.lam, bodies, self, status=found.status, residual=found.residual)
+        warm, lam = self._warm(condensed), np.empty(condensed.assembly.rows.count)
+        status, residual = Status.CONVERGED, 0.0
+        for island in islands:
+            found = self._closed_form(condensed, island)
+            if found is None:
+                found = self._found(condensed, island, None if warm is None else warm[island.rows])
+            lam[island.rows] = found.lam
+            residual = max(residual, found.residual)
+            status = status if found.status.ok else found.status
+        return Solution(lam, bodies, self, status=status, residual=residual)
+
+    def _warm(self, condensed: Condensed) -> FloatArray | None:
+        """Forces of these rows, if known, to start from."""
         bodies, keys = condensed.bodies, condensed.assembly.rows.key
         if self.follow and bodies.reactions is not None:
-            warm: FloatArray | None = forces_of(keys, *bodies.last_forces)
-        else:
-            warm = warm_start(bodies.start, keys)
+            return forces_of(keys, *bodies.last_forces)
+        return warm_start(bodies.start, keys)
+
+    def _closed_form(self, condensed: Condensed, island: Island) -> ComplementarityResult | None:
+        """λ of an island of few rows, None where it has to be searched for."""
+        known = solve_direct(island.problem)
+        if known is None or (condensed.bodies.scheme.dt and len(opposed_drives(island.problem, known.lam))):
+            return None
+        return known
+
+    def _found(self, condensed: Condensed, island: Island, warm: FloatArray | None) -> ComplementarityResult:
+        """λ of the rows of an island, searched for from `warm`."""
+        problem = island.problem
         failure: ConvergenceError | None = None
         try:
-            found = solve_in_budget(condensed.problem, warm, follow=self.follow)
+            found = solve_in_budget(problem, warm, follow=self.follow)
+        except ConflictingRowsError as error:
+            raise ConflictingRowsError(str(error), rows=tuple(island.rows[list(error.rows)])) from error
         except ConvergenceError as error:
             if error.result is None:
                 raise
             found, failure = error.result, error
-        if bodies.scheme.dt and len(rows := opposed_drives(condensed.problem, found.lam)):
-            found = self._with_bounded_drives(condensed, found, rows)
-        elif failure is not None:
+        if condensed.bodies.scheme.dt and len(rows := opposed_drives(problem, found.lam)):
+            return self._with_bounded_drives(condensed, island, found, rows)
+        if failure is not None:
             raise failure
-        return Solution(found.lam, condensed.dx_free, bodies, self, status=found.status, residual=found.residual)
+        return found
 
     def _with_bounded_drives(
-        self, condensed: Condensed, found: ComplementarityResult, rows: IndexArray
+        self, condensed: Condensed, island: Island, found: ComplementarityResult, rows: IndexArray
     ) -> ComplementarityResult:
-        """λ with bounds on the drives `rows`, which contradict other constraints, with a warning that names them."""
+        """λ with bounds on the drives `rows` of an island, which contradict other constraints, with a warning that
+        names them.
+        """
         places = zip(
             (*condensed.bodies.start.world.constraints, *self.constraints), condensed.assembly.slices, strict=True
         )
-        names = [repr(each.name) for each, place in places if ((rows >= place.start) & (rows < place.stop)).any()]
-        bounded = solve_in_budget(with_bounded_drives(condensed.problem, rows), found.lam)
+        among = island.rows[rows]
+        names = [repr(each.name) for each, place in places if ((among >= place.start) & (among < place.stop)).any()]
+        bounded = solve_in_budget(with_bounded_drives(island.problem, rows), found.lam)
         warnings.warn(_OPPOSED.format(names=", ".join(names)), PliantWarning, stacklevel=2)
-        missed = miss(condensed.problem, bounded.delta, rows)
+        missed = miss(island.problem, bounded.delta, rows)
         return replace(bounded, status=Status.STALLED, residual=max(bounded.residual, missed))
 
 

@@ -13,17 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from pliant.actuators.limits import refuse_rates
-from pliant.constraints import Assembly, Constraint, Rows, RowView, gathered
+from pliant.constraints import Assembly, Condensation, Constraint, Rows, RowView, gathered
 from pliant.constraints import assemble as assemble_rows
 from pliant.constraints import condense as condense_rows
 from pliant.constraints import detect as detect_contacts
-from pliant.core.arrays import transposed_product
-from pliant.core.checks import all_finite
 from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.immutable import evolve
 from pliant.core.status import Status
@@ -34,7 +33,8 @@ from pliant.models.free_modes import FreeModes
 from pliant.models.model import Factor, System
 from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
-from pliant.solvers.contact import ConflictingRowsError, MixedProblem
+from pliant.solvers.contact import ConflictingRowsError
+from pliant.solvers.linear.response import Motion
 from pliant.stepping.bodies import Forces, Reactions, StepBodies
 from pliant.stepping.session import Condensed, RowSolver, Session, Solution, begin_session
 from pliant.world import State, World
@@ -124,8 +124,8 @@ class Regularization(Protocol):
     def regularize(self, step: Step, systems: Sequence[System]) -> None:
         """Change the systems before they are factorized."""
 
-    def constrain(self, factors: Sequence[Factor], dx: list[FloatArray]) -> None:
-        """Remove the free rigid motion from dx (in place)."""
+    def constrain(self, factors: Sequence[Factor], free: list[Motion]) -> None:
+        """Remove the free rigid motion of bodies (in place)."""
 
 
 class Detection(NamedTuple):
@@ -158,11 +158,9 @@ class Factorization(NamedTuple):
     projected: bool
 
 
-class FreeMotion(NamedTuple):
-    """dx_free of every body, the displacement without constraint forces, and ‖A dx − r‖/‖r‖ of it."""
-
-    dx: list[FloatArray]
-    linear_residual: float
+_NO_FORCES: FloatArray = np.zeros(0)
+FreeMotion = Sequence[Motion]
+"""dx_free of every body, the displacement without constraint forces."""
 
 
 class Correction(NamedTuple):
@@ -248,32 +246,33 @@ def factorize(step: Step, linearization: Linearization) -> Factorization:
 
 
 def solve(step: Step, factorization: Factorization) -> FreeMotion:
-    """The displacement of every body without constraint forces."""
+    """The displacement of every body without constraint forces. Of a volume it is the forward half of the solve,
+    L y = r; the backward half waits for the constraint forces.
+    """
     systems, factors = factorization.linearization.systems, factorization.factors
     with step.timers.stage("solve"):
-        dx = [factor.solve(system.r) for factor, system in zip(factors, systems, strict=True)]
-        linear_residual = _linear_residual(systems, dx)
-        if not np.isfinite(linear_residual):
+        free = [factor.motion(system.r) for factor, system in zip(factors, systems, strict=True)]
+        if not all(motion.finite for motion in free):
             raise _diverged("the motion without constraint forces")
         if factorization.linearization.regularization is not None:
-            factorization.linearization.regularization.constrain(factors, dx)
+            factorization.linearization.regularization.constrain(factors, free)
         for index, system in enumerate(systems):
             if system.constrained_dx is not None:
-                dx[index] = dx[index] + system.constrained_dx
-    return FreeMotion(dx, linear_residual)
+                free[index] = free[index].displaced(free[index].dx + system.constrained_dx)
+        return free
 
 
 def condense(
     step: Step, assembly: Assembly | None, factorization: Factorization, free: FreeMotion
-) -> MixedProblem | None:
+) -> Condensation | None:
     """The problem of the constraint forces, δ = δ_free + W λ; None where there are no rows."""
     if assembly is None or not assembly.rows.count:
         return None
     with step.timers.stage("condense"):
-        problem = condense_rows(assembly.rows, factorization.factors, free.dx)
-        if not all_finite(problem.delta_free):
+        condensed = condense_rows(assembly.rows, free)
+        if not condensed.finite:
             raise _diverged("δ of the constraints")
-        return problem
+        return condensed
 
 
 def correct(
@@ -281,28 +280,30 @@ def correct(
     assembly: Assembly | None,
     factorization: Factorization,
     free: FreeMotion,
-    problem: MixedProblem | None,
+    condensation: Condensation | None,
 ) -> Correction:
     """Constraint forces from their laws, and dx = dx_free + A⁻¹ Hᵀ λ."""
     linearization = factorization.linearization
     bodies, session, report = step.bodies, step.session, step.report
-    lam: FloatArray = np.zeros(0)
+    lam = _NO_FORCES
     met, rest = Status.CONVERGED, 0.0
-    dx = free.dx
     reactions = None if assembly is not None else bodies.reactions
-    if problem is not None and assembly is not None:
-        condensed = Condensed(bodies, assembly, factorization.factors, problem, free.dx, factorization.observed)
+    moved: Sequence[tuple[int, FloatArray]] = ()
+    if condensation is not None and assembly is not None:
+        condensed = Condensed(bodies, assembly, factorization.factors, condensation, factorization.observed)
         solution = _solve_constraints(step, condensed)
         bodies, session, lam, report = solution.bodies, solution.session, solution.lam, solution.report
-        dx = list(solution.dx_free)
-        met, rest = solution.status, solution.residual
-        with step.timers.stage("correct"):
-            pushes = _generalized(assembly, lam, dx)
-            reactions = Reactions(assembly, lam, pushes)
-            for index, (push, factor) in enumerate(zip(pushes, factorization.factors, strict=True)):
-                if push.any():
-                    dx[index] = dx[index] + factor.response(assembly.rows.H[index], lam).reshape(push.shape)
-    with step.timers.stage("factorize"):
+        met, rest, moved = solution.status, solution.residual, solution.moved
+    with step.timers.stage("correct"):
+        if condensation is None or assembly is None:
+            dx = [motion.dx for motion in free]
+        else:
+            pairs = zip(free, condensation.motions, strict=True)
+            dx = [motion.dx if rows is None else rows.under(lam) for motion, rows in pairs]
+            reactions = Reactions(assembly, lam, step.world.shapes)
+        linear_residual = _linear_residual(linearization.systems, free, dx, reactions)
+        for index, motion in moved:
+            dx[index] = dx[index] + motion
         for system, factor in zip(linearization.systems, factorization.factors, strict=True):
             system.release(factor)
     done = evolve(
@@ -315,7 +316,7 @@ def correct(
         report=report,
         iterations=step.iterations + 1,
         projected=step.projected + factorization.projected,
-        linear_residual=free.linear_residual,
+        linear_residual=linear_residual,
         constraint_status=met,
         constraint_residual=rest,
     )
@@ -341,11 +342,6 @@ def _solve_constraints(step: Step, condensed: Condensed) -> Solution:
             raise _named_conflict(step, condensed.assembly, error) from error
 
 
-def _generalized(assembly: Assembly, lam: FloatArray, dx: Sequence[FloatArray]) -> tuple[FloatArray, ...]:
-    """Hᵀλ of each body."""
-    return tuple(transposed_product(H, lam).reshape(x.shape) for H, x in zip(assembly.rows.H, dx, strict=True))
-
-
 def _named_conflict(step: Step, assembly: Assembly, error: ConflictingRowsError) -> ConflictingRowsError:
     """The error with the names of the conflicting constraints in front, and a word on reduced bodies."""
     pairs = zip(step.constraints, assembly.slices, strict=True)
@@ -363,14 +359,18 @@ def _diverged(what: str) -> ConvergenceError:
     )
 
 
-def _linear_residual(systems: Sequence[System], dx: Sequence[FloatArray]) -> float:
-    """‖A dx − r‖ / ‖r‖ over the free DoFs of all bodies."""
+def _linear_residual(
+    systems: Sequence[System], free: FreeMotion, dx: Sequence[FloatArray], reactions: Reactions | None
+) -> float:
+    """‖A dx − r − Hᵀλ‖ / ‖(r, Hᵀλ)‖ over the free DoFs of all bodies; of λ = 0 where a body was solved so first."""
     error = total = 0.0
-    for system, x in zip(systems, dx, strict=True):
-        rest = system.product(x) - system.r
-        error += float(np.vdot(rest, rest))
-        total += float(np.vdot(system.r, system.r))
-    return float(np.sqrt(error / total)) if total else 0.0
+    rows = [None] * len(dx) if reactions is None else reactions.assembly.rows.H
+    lam = _NO_FORCES if reactions is None else reactions.lam
+    for motion, system, x, H in zip(free, systems, dx, rows, strict=True):
+        rest, size = motion.error_squares(system, x, H, lam)
+        error += rest
+        total += size
+    return sqrt(error / total) if total else 0.0
 
 
 def _round_off(bodies: StepBodies, systems: Sequence[System]) -> float:

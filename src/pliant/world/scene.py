@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -84,6 +85,7 @@ class Scene:
         exclude: Any = None,
         capacity: int | None = None,
         allow_overlap: bool = False,
+        continuous: bool = False,
     ) -> None:
         """Let `a` and `b` touch, once per pair; the same volume, beam or rod twice is self-contact. A rod or beam that
         begins in the bore of a hollow one (`pl.sections.Tube`) stays inside it, with play.
@@ -99,6 +101,10 @@ class Scene:
             Largest count of contacts of the pair.
         allow_overlap
             Allow initial overlap: dynamic steps push them apart slowly, quasi-static ones at once.
+        continuous
+            Continuous collision detection: a dynamic step is cut where the two would pass through each other, at any
+            speed. Costs a search along every step; `info.parts` counts the parts. For `pl.ImplicitEuler` and
+            `pl.ImplicitMidpoint` without an inverse.
         """
         if a is b and margin is None:
             margin = getattr(a, "margin", None)  # that of a robot is narrower than its slots
@@ -106,6 +112,8 @@ class Scene:
         non_negative("friction", friction)
         if margin is not None:
             positive("margin", margin, unit="m")
+        if not isinstance(continuous, bool):
+            raise InputError(f"continuous must be True or False, got {continuous!r}")
         for thing in (a, b):
             if all(thing is not other for other in (*self._bodies, *self._parts[Obstacle])):
                 raise InputError(f"{thing!r} is not a body or obstacle of the scene; add it before collide()")
@@ -115,7 +123,7 @@ class Scene:
             raise InputError(f"two obstacles, {a.name!r} and {b.name!r}, have no unknowns to move each other by")
         if any({id(p.a), id(p.b)} == {id(a), id(b)} for p in self._pairs):
             raise InputError(f"{a.name!r} and {b.name!r} collide already; friction is given once per pair")
-        self._pairs.append(Pair(a, b, float(friction), margin, exclude, capacity, allow_overlap))
+        self._pairs.append(Pair(a, b, float(friction), margin, exclude, capacity, allow_overlap, continuous))
 
     def attach(
         self,
@@ -161,7 +169,7 @@ class Scene:
         constraints += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(parts[Attachment], start=1)]
         constraints += [ChannelRows.build(spec, models, k) for k, spec in enumerate(parts[Channel])]
         constraints += [SheathRows.build(spec, models, k) for k, spec in enumerate(parts[Sheath])]
-        pairs = [_contact_pair(pair, models, k) for k, pair in enumerate(self._pairs, start=1)]
+        pairs = [_detected(pair, _contact_pair(pair, models, k)) for k, pair in enumerate(self._pairs, start=1)]
         facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(parts[Facing], start=len(pairs) + 1)]
         apart = [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap]
         _check_apart(models, [*apart, *facings])
@@ -212,6 +220,18 @@ class Scene:
             fibres=[fibre for fibre in fibres if fibre.body is body],
         )
         return compiled(body, self._placements.get(id(body)), parts)
+
+
+def _detected(pair: Pair, made: ContactPair) -> ContactPair:
+    """The constraint `made` of a pair, with continuous detection where it asks for that."""
+    if not pair.continuous:
+        return made
+    if made.encloses:
+        raise InputError(
+            f"{made.a.name!r} begins in the bore of {made.b.name!r}, whose wall it cannot leave; continuous=True is "
+            "for bodies that are outside of each other"
+        )
+    return replace(made, continuous=True)
 
 
 def _contact_pair(pair: Pair, models: tuple[Model, ...], index: int) -> ContactPair:

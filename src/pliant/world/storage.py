@@ -36,7 +36,16 @@ def encode_world(world: World) -> tuple[dict[str, Any], dict[str, Any]]:
     things = [[encoder.encode(thing), encoder.encode(placed)] for thing, placed in source.things]
     index = {id(thing): k for k, (thing, _) in enumerate(source.things)}
     pairs = [
-        [index[id(p.a)], index[id(p.b)], p.friction, p.margin, encoder.encode(p.exclude), p.capacity, p.allow_overlap]
+        [
+            index[id(p.a)],
+            index[id(p.b)],
+            p.friction,
+            p.margin,
+            encoder.encode(p.exclude),
+            p.capacity,
+            p.allow_overlap,
+            p.continuous,
+        ]
         for p in source.pairs
     ]
     header = {"gravity": source.gravity.tolist(), "things": things, "pairs": pairs}

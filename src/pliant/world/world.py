@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ class Pair:
     exclude: Any
     capacity: int | None
     allow_overlap: bool = False
+    continuous: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +76,31 @@ class World:
         raise InputError(f"{body!r} is not a body of this world; its bodies are {names}")
 
     @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of scalar unknowns of each model, constrained ones included."""
+        return tuple(model.size for model in self.models)
+
+    @cached_property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shape of the displacement dx of each model."""
+        return tuple(model.constrained.shape for model in self.models)
+
+    @cached_property
+    def gravity_magnitude(self) -> float:
+        """Magnitude of gravity, m/s²."""
+        return float(np.linalg.norm(self.gravity))
+
+    @cached_property
     def stiff_constraints(self) -> tuple[Constraint, ...]:
         """The constraints whose forces stiffen a model, such as cables and cavities."""
         return tuple(constraint for constraint in self.constraints if constraint.stiff_models)
 
     @cached_property
-    def stiff_keys(self) -> tuple[IndexArray, IndexArray]:
-        """Keys of the rows of all stiff constraints, and the first index of each constraint but the first."""
+    def stiff_keys(self) -> tuple[IndexArray, tuple[slice, ...]]:
+        """Keys of the rows of all stiff constraints, and the slice of each constraint in them."""
         keys = [constraint.stiff_keys for constraint in self.stiff_constraints]
-        return np.concatenate(keys), np.cumsum([len(own) for own in keys])[:-1]
+        ends = accumulate((len(own) for own in keys), initial=0)
+        return np.concatenate(keys), tuple(slice(a, b) for a, b in pairwise(ends))
 
     @cached_property
     def held(self) -> tuple[bool, ...]:

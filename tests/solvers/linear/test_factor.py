@@ -61,7 +61,7 @@ def test_memory_of_an_earlier_factor_is_reused(grid):
     rhs = rhs_for(grid.dense)
     fresh = symbolic.factorize(grid.matrix.values).solve(rhs)
     old = symbolic.factorize(3.0 * grid.matrix.values)
-    old._panels[:] = np.inf
+    old.panels[:] = np.inf
     old._workspace[:] = np.nan
     np.testing.assert_array_equal(symbolic.factorize(grid.matrix.values, out=old).solve(rhs), fresh)
 

@@ -132,11 +132,17 @@ def _warped_blocks(values, positions, pair, g, count, lw, mw):
 
 
 @kernel
-def assemble_corotated(q, ptr, nodes, G, weight, part, material, laws, table, positions, scale, values, force):
-    """Warped tangent × `scale` added to `values` (blocks, 3, 3), internal forces to `force` (n, 3); returns the energy.
+def assemble_corotated(
+    q, ptr, nodes, G, weight, part, material, laws, table, positions, scale, diagonal, mass, inertia, values, force
+):
+    """`inertia` × lumped `mass` (n,) + `scale` × warped tangent into `values` (blocks, 3, 3), internal forces into
+    `force` (n, 3); returns the energy. Where `mass` is empty the tangent is added to what `values` holds.
 
     For points whose law is linear or corotated.
     """
+    if mass.shape[0] > 0:
+        set_mass(values, diagonal, mass, inertia)
+    force[:] = 0.0
     Fs, Rs = np.empty(9 * LANES), np.empty(9 * LANES)
     F, U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     g, share = np.zeros((LANES, _widest(ptr), 3)), np.zeros(LANES)
@@ -345,17 +351,34 @@ def set_mass(values, diagonal, mass, scale):
 
 
 @kernel
-def balance(external, internal, momentum, r):
-    """r := external − internal + momentum (n, 3); returns the squared norms of the three."""
+def balance(mass, gravity, loads, internal, velocity, rate, fixed, r, free):
+    """r := external − internal + momentum (n, 3), and the same with zeros at `fixed` unknowns into `free`.
+
+    External forces are mass (n,) × gravity (3,) and `loads` (n, 3), empty where there are none; the momentum is
+    rate × mass × velocity (n, 3). Returns the largest of the squared norms of the three.
+    """
     e = i = m = 0.0
+    loaded = loads.shape[0] > 0
     for n in range(r.shape[0]):
         for a in range(3):
-            x, y, z = external[n, a], internal[n, a], momentum[n, a]
+            x, y, z = mass[n] * gravity[a], internal[n, a], mass[n] * (rate * velocity[n, a])
+            if loaded:
+                x += loads[n, a]
             r[n, a] = x - y + z
+            free[n, a] = 0.0 if fixed[n, a] else r[n, a]
             e += x * x
             i += y * y
             m += z * z
-    return e, i, m
+    return max(e, i, m)
+
+
+@kernel
+def has_motion_left(fixed, target, q, dx, fraction, rounding):
+    """Whether unknowns `fixed` (k,) are not yet at `fraction` of the way from q to `target` (n,), beyond rounding."""
+    left = False
+    for k in fixed:
+        left = left or abs(fraction * (target[k] - q[k]) - dx[k]) > rounding * abs(target[k])
+    return left
 
 
 @kernel

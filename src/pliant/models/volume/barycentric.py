@@ -10,10 +10,11 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.arrays import csr, frozen
-from pliant.core.kernels import kernel
+from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import Locator, Mesh
 from pliant.models.point_map import CarrierBound, PointMap
+from pliant.models.polyline import measure_segments
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +49,21 @@ class BarycentricMap(PointMap):
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the embedded points, (p, 3), m."""
         positions = np.empty((len(self.nodes), 3))
-        _mean_places(frozen(q), frozen(self.nodes), frozen(self.weights), positions)
+        _mean_places(frozen(q), *self._means, positions)
         return positions
+
+    def segments(self, q: FloatArray, order: IntArray, fixed: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Lengths (s,), m, and directions (s, 3) of the segments of a path through the points, in one pass."""
+        lengths, units = np.empty(len(fixed) - 1), np.empty((len(fixed) - 1, 3))
+        _path_segments(frozen(q), *self._means, frozen(order), frozen(fixed), lengths, units)
+        return lengths, units
+
+    def shortening(self, q: FloatArray, order: IntArray, fixed: FloatArray) -> tuple[float, sparse.csr_matrix]:
+        """Length L of a path through the points, m, and −∂L/∂q (1, 3n), in one pass."""
+        columns, ends = self._all_columns
+        values = np.empty(len(columns))
+        length = _path_shortening(frozen(q), *self._means, frozen(order), frozen(fixed), values)
+        return length, csr(values, columns, ends, (1, 3 * self.node_count))
 
     def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
         """Rows over the nodes, (m, 3n)."""
@@ -91,6 +105,11 @@ class BarycentricMap(PointMap):
         return CarrierBound(self.nodes[which].reshape(-1, 1), stretch, np.zeros(len(which)))
 
     @cached_property
+    def _means(self) -> tuple[IntArray, FloatArray]:
+        """Nodes and weights as kernels take them."""
+        return frozen(self.nodes), frozen(self.weights)
+
+    @cached_property
     def _all_columns(self) -> tuple[IntArray, IntArray]:
         columns = (3 * self.nodes[:, :, None] + np.arange(3, dtype=np.int32)).ravel()
         return columns, np.array([0, len(columns)], np.int32)
@@ -114,6 +133,58 @@ def _mean_places(q: FloatArray, nodes: IntArray, weights: FloatArray, positions:
             y += w * q[n, 1]
             z += w * q[n, 2]
         positions[p, 0], positions[p, 1], positions[p, 2] = x, y, z
+
+
+@inline
+def _path(
+    q: FloatArray, nodes: IntArray, weights: FloatArray, order: IntArray, fixed: FloatArray, path: FloatArray
+) -> None:
+    """`fixed` (k, 3) with the embedded points in place of those with the indices `order`, into `path`."""
+    if len(order) < len(fixed):
+        path[:] = fixed
+    for p in range(len(nodes)):
+        x = y = z = 0.0
+        for j in range(nodes.shape[1]):
+            n, w = nodes[p, j], weights[p, j]
+            x += w * q[n, 0]
+            y += w * q[n, 1]
+            z += w * q[n, 2]
+        k = order[p]
+        path[k, 0], path[k, 1], path[k, 2] = x, y, z
+
+
+@kernel
+def _path_segments(
+    q: FloatArray, nodes: IntArray, weights: FloatArray, order: IntArray, fixed: FloatArray, lengths: FloatArray,
+    units: FloatArray,
+) -> None:  # fmt: skip
+    path = np.empty((len(fixed), 3))
+    _path(q, nodes, weights, order, fixed, path)
+    measure_segments(path, lengths, units)
+
+
+@kernel
+def _path_shortening(
+    q: FloatArray, nodes: IntArray, weights: FloatArray, order: IntArray, fixed: FloatArray, values: FloatArray
+) -> float:
+    """The length of the path; −∂L/∂q by points, their nodes and x, y, z into `values`."""
+    count = len(fixed)
+    path, lengths, units = np.empty((count, 3)), np.empty(count - 1), np.empty((count - 1, 3))
+    _path(q, nodes, weights, order, fixed, path)
+    total: float = measure_segments(path, lengths, units)
+    entry = 0
+    for p in range(len(nodes)):
+        k = order[p]
+        x = y = z = 0.0
+        if k < count - 1:
+            x, y, z = units[k, 0], units[k, 1], units[k, 2]
+        if k > 0:
+            x, y, z = x - units[k - 1, 0], y - units[k - 1, 1], z - units[k - 1, 2]
+        for j in range(nodes.shape[1]):
+            w = weights[p, j]
+            values[entry], values[entry + 1], values[entry + 2] = w * x, w * y, w * z
+            entry += 3
+    return total
 
 
 class NodeMap(PointMap):

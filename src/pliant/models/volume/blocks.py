@@ -12,16 +12,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pliant.core.arrays import frozen
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
 from pliant.models.model import GeometricStiffness, System
 from pliant.models.volume.assembly import constrain
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
-from pliant.solvers.linear.matrix import BlockMatrix
+from pliant.solvers.linear.matrix import BlockMatrix, error_squares
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.response import SolvedResponse
 from pliant.solvers.linear.symbolic import Symbolic
+
+_NO_ROWS = frozen(np.zeros(1, np.int32)), frozen(np.zeros(0, np.int32)), frozen(np.zeros(0))
 
 
 class ConstrainedFactor(SolvedResponse):
@@ -93,6 +96,14 @@ class BlockSystem(System):
         """A x at the free unknowns, of the shape of x."""
         product = BlockMatrix(self.model.pattern, self.values).matvec(x.ravel()).reshape(x.shape)
         return np.where(self.model.constrained, 0.0, product)
+
+    def error_squares(self, x: FloatArray, H: Any, lam: FloatArray) -> tuple[float, float]:
+        """‖A x − r − Hᵀλ‖² and ‖r‖² + ‖Hᵀλ‖² over the free unknowns; H is None where there are no rows."""
+        pattern, fixed = self.model.pattern, self.model.constrained
+        rows = _NO_ROWS if H is None else (frozen(H.indptr), frozen(H.indices), frozen(H.data))
+        given = self.values, fixed.reshape(-1), x.reshape(-1), self.r.reshape(-1)
+        found: tuple[float, float] = error_squares(pattern.indptr, pattern.indices, *given, *rows, frozen(lam))
+        return found
 
     def add_stiffness(self, K: GeometricStiffness) -> None:
         """A += K."""

@@ -36,6 +36,7 @@ from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.points import Points, build_points
 from pliant.models.volume.shape_limits import shape_limits
 from pliant.models.volume.split import Split, volume_points
+from pliant.models.volume.tetrahedra import Tetrahedra, assemble_tetrahedra
 from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.volume import Volume
 from pliant.models.volume.volume_ratios import every_volume_ratio, volume_ratios
@@ -43,6 +44,8 @@ from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import Symbolic, analyze
 
+_NO_MASS: FloatArray = np.zeros(0)
+_NO_LOADS: FloatArray = np.zeros((0, 3))
 LARGEST_STRETCH = 2.0
 """Stretch up to which the determinant of a mean F is a good measure of volume (`models.volume.patches`)."""
 
@@ -114,7 +117,7 @@ class VolumeModel(BlockModel):
         """Rest positions of the nodes, (n, 3), m."""
         return self.mesh.points
 
-    @property
+    @cached_property
     def is_linear_law(self) -> bool:
         """Whether every material is linear or corotated, so that the closed-form warped tangent applies."""
         return all(law in LINEAR_LAWS for law in self.laws)
@@ -261,17 +264,24 @@ class VolumeModel(BlockModel):
     ) -> tuple[float, FloatArray]:
         """Values := mass × M + stiffness × K(q); returns elastic energy (J) and internal forces ∂E/∂q (n, 3), N."""
         p, positions = self._own_points()
-        if self.mass.blocks is None:
-            assembly.set_mass(values, self.pattern.diagonal, self.mass.nodal, mass)
-        else:
+        lumped = self.mass.blocks is None
+        if not lumped:
             values[:] = 0.0
             self.mass.add_to(values, mass)
-        force = np.zeros_like(self.rest)
         x = writable(q)
         common = (x, *p.arrays, self.laws, self.table)
         if self.warps(tangent):
-            energy = assembly.assemble_corotated(*common, positions, stiffness, values, force)
+            force = np.empty(self.rest.shape)
+            inertia = self.pattern.diagonal, self.mass.nodal if lumped else _NO_MASS, mass
+            cells = self._tetrahedra
+            if cells is None:
+                energy = assembly.assemble_corotated(*common, positions, stiffness, *inertia, values, force)
+            else:
+                energy = assemble_tetrahedra(x, p.nodes, *cells, positions, stiffness, *inertia, values, force)
         else:  # a warped tangent has no meaning for the other laws
+            if lumped:
+                assembly.set_mass(values, self.pattern.diagonal, self.mass.nodal, mass)
+            force = np.zeros(self.rest.shape)
             mode = Tangent.EXACT if tangent is Tangent.WARPED else tangent
             energy = assembly.assemble(*common, int(mode), positions, stiffness, values, force)
         if self.split is not None:
@@ -289,12 +299,17 @@ class VolumeModel(BlockModel):
 
     def internal(self, q: FloatArray) -> tuple[float, FloatArray]:
         """Elastic energy (J), inf where an element is inverted beyond its law, and internal forces (n, 3) in N."""
-        force, x = np.zeros_like(self.rest), writable(q)
+        force, x = np.zeros(self.rest.shape), writable(q)
         p, _ = self._own_points()
         energy = assembly.internal_forces(x, *p.arrays, self.laws, self.table, force, np.empty(p.count))
         if self.split is not None:
             energy += self.split.patches.add_forces(x, force)
         return float(energy) + self._fibre_forces(q, force), force
+
+    @cached_property
+    def _tetrahedra(self) -> Tetrahedra | None:
+        """Its points by lanes, where they are corotated tetrahedra."""
+        return Tetrahedra.of(self._own_points()[0], self.laws, self.table)
 
     def _own_points(self) -> tuple[Points, IntArray]:
         """The points that are integrated one by one, without those of patches, and the positions of their blocks."""
@@ -318,6 +333,12 @@ class VolumeModel(BlockModel):
             return self.external(q, gravity, values)[1]
         return self._dead_forces(gravity, values)
 
+    def loads(self, q: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
+        """Forces (n, 3), N, of loads at q without gravity; empty where there are none."""
+        if self.pressure_loads:
+            return self.external(q, np.zeros(3), values)[1]
+        return self._dead_forces(np.zeros(3), values) if self.nodal_loads else _NO_LOADS
+
     def _dead_forces(self, gravity: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
         """Forces (n, 3), N, that do not depend on q."""
         force = self.mass.nodal[:, None] * gravity
@@ -332,6 +353,8 @@ class VolumeModel(BlockModel):
 
     def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
         """Prescribed positions (n, 3), m, of constrained unknowns; the rest shape elsewhere."""
+        if not self.supports:
+            return self.rest
         rest = self.rest[:, None]
         target = prescribed(self.name, rest, self.supports, values)
         return self.rest if target is rest else np.ascontiguousarray(target[:, 0])

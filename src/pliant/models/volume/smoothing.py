@@ -4,9 +4,9 @@ Shear energy is evaluated on the mean deformation gradient of each edge's domain
 edge; Nguyen-Thoi et al. 2009, "edge-based smoothed finite elements"), volume energy on the mean over patches of whole
 cells. A patch is the star of one edge: a greedy partition takes the stars with the most free cells first. Its patches
 couple no nodes that the edge domains do not couple already, so the volume part adds nothing to the matrix pattern;
-smoothing over nodes, the usual choice, widens it by a quarter. On the Kuhn split of a box, where six cells have their
-longest edge in common, the patches are its hexahedra, and near incompressibility they are far more accurate than nodes;
-on unstructured meshes both are alike (docs/results.md).
+smoothing over nodes, the usual choice, widens it by a quarter. On the Kuhn split of a box the patches are its
+hexahedra, and near incompressibility they are far more accurate than nodes; on unstructured meshes both are alike
+(docs/results.md).
 """
 
 from __future__ import annotations
@@ -41,11 +41,7 @@ def star_domains(points: FloatArray, cells: IntArray, volumes: FloatArray, mater
     """Whole cells, partitioned into stars of edges within one material."""
     ends, edge_of_cell = _edges(cells, material)
     length = np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)
-    length = np.round(length / length.max(), 9)
-    longest = np.take_along_axis(edge_of_cell, np.argmax(length[edge_of_cell], axis=1)[:, None], axis=1)[:, 0]
-    if (np.bincount(longest)[longest] == 6).all():  # split cubes; other edges may have larger stars, which divide cubes
-        return Domains(np.unique(longest, return_inverse=True)[1].reshape(-1), np.arange(len(cells)), volumes)
-    by_length = np.argsort(-length, kind="stable")
+    by_length = np.argsort(-np.round(length / length.max(), 9), kind="stable")
     star_cells = np.argsort(edge_of_cell.ravel(), kind="stable") // 6
     star_ptr = np.concatenate([[0], np.cumsum(np.bincount(edge_of_cell.ravel(), minlength=len(ends)))])
     patch = _partition(star_ptr, star_cells, edge_of_cell, by_length)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.core.arrays import frozen
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
@@ -61,14 +63,21 @@ class NodalTrial(Trial):
 
     def __init__(self, model: Any, start: StepStart) -> None:
         super().__init__(model, start)
+        self._zero = self.dx
         self._evaluated: tuple[Any, FloatArray] = (None, self._q)
         gained = self._gained
         self._velocity = self._v if gained is None else self._v - gained
 
+    @property
+    def still(self) -> bool:
+        """Whether the displacement is that of the start, zero."""
+        return self.dx is self._zero
+
     def evaluation_point(self) -> FloatArray:
         """Positions at which forces are evaluated, q + θ dx, (n, 3), m."""
         if self._evaluated[0] is not self.dx:  # needed several times; a displacement is replaced, never changed
-            self._evaluated = (self.dx, self._lagging + self._scheme.theta * self.dx)
+            x = self._lagging.copy() if self.still else self._lagging + self._scheme.theta * self.dx
+            self._evaluated = (self.dx, x)
         return self._evaluated[1]
 
     def positions(self) -> FloatArray:
@@ -80,7 +89,7 @@ class NodalTrial(Trial):
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """dx + scale × step, (n, 3), m."""
-        return dx + scale * step
+        return step if dx is self._zero and scale == 1.0 else dx + scale * step
 
     def coordinate_scale(self) -> FloatArray:
         """Largest coordinates, (3,), m."""
@@ -97,11 +106,12 @@ class VolumeTrial(NodalTrial):
         self._target = model.prescribed(start.controls)
         self._damping: tuple[FloatArray | None, FloatArray] = (None, self._q)
         scheme = self._scheme
-        turns = scheme.dt and scheme.theta == 1.0 and not model.constrained.any() and bool(self._v.any())
+        loose = not model.is_supported
+        turns = loose and scheme.dt and scheme.theta == 1.0 and bool(self._v.any())
         self._rotation = free_rotation(self._q, self._v, model.mass, scheme.dt) if turns else None
         if self._rotation is not None:
             self._velocity, self.velocity_offset = self._rotation.velocity, self._rotation.offset
-        chords = scheme.memory and not model.constrained.any() and bool(self._v.any())
+        chords = loose and scheme.memory and bool(self._v.any())
         self._widening = widening(self._q, self._v, model.mass, scheme) if chords else None
 
     def velocities(self) -> FloatArray:
@@ -114,11 +124,11 @@ class VolumeTrial(NodalTrial):
     def residual(self) -> Residual:
         """Residual at dx, by a pass over the elements without stiffness."""
         x = self.evaluation_point()
-        return self._residual(x, *self._internal(x))
+        return self._residual(x, *self._internal(x))[0]
 
     def linearize(self, tangent: Tangent) -> tuple[VolumeSystem, Residual]:
         """A and r at dx. A single solve is linearised where the free rotation of the step leads."""
-        if tangent is not Tangent.WARPED or self._rotation is None or self.dx.any():
+        if tangent is not Tangent.WARPED or self._rotation is None or self._moves():
             return self._linearized(tangent)
         ahead = self._rotation.displacement
         system, residual = self.at(ahead)._linearized(tangent, damped=False)  # damping counts from there
@@ -146,17 +156,16 @@ class VolumeTrial(NodalTrial):
         warped = model.warps(tangent)
         if not warped:
             model.add_load_stiffness(x, scheme.theta, self._controls, values)
-        residual = self._residual(x, energy, internal, damped=damped)
+        residual, free = self._residual(x, energy, internal, damped=damped)
         constrained_dx = self.remaining_motion()
-        r = (
-            residual.r
-            if constrained_dx is None
-            else residual.r - BlockMatrix(model.pattern, values).matvec(constrained_dx)
-        )
-        system = VolumeSystem(
-            model, values, np.where(model.constrained, 0.0, r), constrained_dx, self.workspace, warped
-        )
-        return system, residual
+        if constrained_dx is not None:
+            r = residual.r - BlockMatrix(model.pattern, values).matvec(constrained_dx)
+            free = np.where(model.constrained, 0.0, r)
+        return VolumeSystem(model, values, free, constrained_dx, self.workspace, warped), residual
+
+    def _moves(self) -> bool:
+        """Whether the displacement is not zero."""
+        return not self.still and bool(self.dx.any())
 
     def _internal(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Elastic energy (J) and internal forces (n, 3), N, at the evaluation point x."""
@@ -169,15 +178,24 @@ class VolumeTrial(NodalTrial):
         """The same step with `motion` (n, 3), m, added to the prescribed motion."""
         return evolve(self, _target=self._target + motion)
 
-    def _residual(self, x: FloatArray, energy: float, internal: FloatArray, *, damped: bool = True) -> Residual:
+    def _residual(
+        self, x: FloatArray, energy: float, internal: FloatArray, *, damped: bool = True
+    ) -> tuple[Residual, FloatArray]:
         """Residual from the internal forces (n, 3), N, at the evaluation point x, with stiffness-proportional damping
-        where `damped`.
+        where `damped`; and r (n, 3), N, with zeros at constrained unknowns.
         """
         model, scheme, dx = self.model, self._scheme, self.dx
-        external = model.external_forces(x, self._gravity, self._controls)
-        r = np.empty(dx.shape)
-        squares = max(assembly.balance(external, internal, model.mass.apply(scheme.momentum * self._velocity), r))
-        if scheme.inertia and dx.any():
+        mass, loads, velocity = model.mass, model.loads(x, self._controls), self._velocity
+        r, free = np.empty(dx.shape), np.empty(dx.shape)
+        rate = scheme.momentum if mass.blocks is None else 0.0
+        moving = frozen(velocity), rate, model.constrained
+        squares = assembly.balance(mass.nodal, frozen(self._gravity), loads, internal, *moving, r, free)
+        if mass.blocks is not None:
+            momentum = mass.apply(scheme.momentum * velocity)
+            r += momentum
+            squares = max(squares, float(np.vdot(momentum, momentum)))
+            free = np.where(model.constrained, 0.0, r)
+        if scheme.inertia and self._moves():
             damping = model.spec.damping
             r -= model.mass.apply((scheme.inertia + damping.mass * scheme.rate) * dx)
             if damping.stiffness and damped:
@@ -185,7 +203,8 @@ class VolumeTrial(NodalTrial):
                 force = damping.stiffness * scheme.rate * K.matvec(dx)
                 r -= force
                 squares = max(squares, float(np.vdot(force, force)))
-        return Residual(r, float(np.sqrt(squares)) if np.isfinite(energy) else np.inf)
+            free = np.where(model.constrained, 0.0, r)
+        return Residual(r, sqrt(squares) if isfinite(energy) and squares >= 0.0 else np.inf), free
 
     def _damping_stiffness(self) -> FloatArray:
         """Blocks (b, 3, 3) of the K of Rayleigh damping, positive semi-definite: it takes energy and never gives.
@@ -204,10 +223,12 @@ class VolumeTrial(NodalTrial):
     def remaining_motion(self) -> FloatArray | None:
         """Motion that constrained nodes still have to make, (n, 3), m, zero at free ones; None where there is none."""
         chosen = self.model.constrained_unknowns
+        start, aim = frozen(self._q.reshape(-1)), frozen(self._target.reshape(-1))
+        way = start, frozen(self.dx.reshape(-1)), self.load_fraction
+        if not assembly.has_motion_left(chosen, aim, *way, ROUNDING):
+            return None
         target = self._target.ravel()[chosen]
         ahead = self.load_fraction * (target - self._q.ravel()[chosen]) - self.dx.ravel()[chosen]
-        if not (np.abs(ahead) > ROUNDING * np.abs(target)).any():
-            return None
         motion = np.zeros(self.dx.shape)
         motion.ravel()[chosen] = ahead
         return motion

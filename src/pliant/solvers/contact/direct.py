@@ -25,7 +25,7 @@ MOST_ROWS = 64
 """Rows up to which the kernel is faster than LAPACK."""
 
 
-def solve_direct(p: MixedProblem, tolerance: float, negligible: float) -> ComplementarityResult | None:
+def solve_direct(p: MixedProblem, tolerance: float = 1e-8, negligible: float = 1e-16) -> ComplementarityResult | None:
     """The result of the problem, with `tolerance` and `negligible` as in `solve`; None where that has to solve it."""
     m = len(p.delta_free)
     if m > MOST_ROWS:

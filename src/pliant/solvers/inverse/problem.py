@@ -20,6 +20,7 @@ import numpy as np
 
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
+from pliant.core.immutable import fresh
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray
 from pliant.solvers.inverse.quadratic import FREE, limits, symmetric
@@ -99,12 +100,11 @@ class QpccProblem:
         """The problem of a `table` that is known to fit; its parts are views of it."""
         na, nr, nc = len(G), len(row_lower), table.shape[1] - len(G) - 1
         by_x, alone, by_y = table[:, :na], table[:, na], table[:, na + 1 :]
-        made = cls(
-            E_a=by_x[nc + nr :], E_c=by_y[nc + nr :], e=alone[nc + nr :], G=G, x_lower=x_lower, x_upper=x_upper,
+        made = fresh(
+            cls, E_a=by_x[nc + nr :], E_c=by_y[nc + nr :], e=alone[nc + nr :], G=G, x_lower=x_lower, x_upper=x_upper,
             R_a=by_x[nc : nc + nr], R_c=by_y[nc : nc + nr], r=alone[nc : nc + nr], row_lower=row_lower,
-            row_upper=row_upper, C_a=by_x[:nc], W_cc=by_y[:nc], c=alone[:nc],
+            row_upper=row_upper, C_a=by_x[:nc], W_cc=by_y[:nc], c=alone[:nc], table=table,
         )  # fmt: skip
-        made.__dict__["table"] = table
         return made
 
     @property

@@ -25,6 +25,7 @@ from pliant.solvers.inverse.problem import QpccProblem, ScaledProblem, measure, 
 from pliant.solvers.inverse.quadratic import FREE
 from pliant.solvers.inverse.result import QpccResult, QpccStatus
 from pliant.solvers.inverse.start import first_point, touching_at
+from pliant.solvers.inverse.without_contacts import solve_without_contacts
 
 _STARTS = 4  # other actuations that the search for a global minimum starts from
 
@@ -45,6 +46,8 @@ def solve_qpcc(
     """
     limit = positive_count("maximum_iterations", maximum_iterations)
     nodes = positive_count("node_limit", node_limit)
+    if not problem.contact_count and (found := solve_without_contacts(problem)) is not None:
+        return found
     scaled = scaled_problem(problem)
     x, guess = _warm(problem, scaled, warm, pressed)
     piece = Piece(scaled)

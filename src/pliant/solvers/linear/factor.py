@@ -10,16 +10,18 @@ from pliant.core.errors import InputError, SingularError
 from pliant.core.threads import one_blas_thread, threads_allowed
 from pliant.core.types import FloatArray
 from pliant.solvers.linear import compliance, multifrontal, substitution
-from pliant.solvers.linear.blas import blas
+from pliant.solvers.linear.blas import blas, blas_arrays
 from pliant.solvers.linear.condensation import csr_parts, mirror, sandwich, touched_columns
+from pliant.solvers.linear.half_solves import HalfSolvedMotion
 from pliant.solvers.linear.halves import (
+    Halves,
     condense_halves,
     eliminate_halves,
     eliminate_triangle,
     is_wide,
     substitute_halves,
 )
-from pliant.solvers.linear.response import SolvedResponse
+from pliant.solvers.linear.response import Motion, SolvedMotion, SolvedResponse
 
 if TYPE_CHECKING:
     from pliant.solvers.linear.symbolic import Symbolic
@@ -39,13 +41,13 @@ class CholeskyFactor(SolvedResponse):
     def __init__(self, symbolic: Symbolic, values: FloatArray, *, out: CholeskyFactor | None = None) -> None:
         self.symbolic = symbolic
         self._block = symbolic.pattern.block
-        self._panels: FloatArray
+        self.panels: FloatArray
         self._workspace: FloatArray
         self._beyond: FloatArray | None  # workspace of a second thread
         if out is not None and out.symbolic is symbolic:
-            self._panels, self._workspace, self._beyond = out._panels, out._workspace, out._beyond
+            self.panels, self._workspace, self._beyond = out.panels, out._workspace, out._beyond
         else:
-            self._panels = np.empty(int(symbolic.fronts.panel[-1]))
+            self.panels = np.empty(int(symbolic.fronts.panel[-1]))
             self._workspace = np.empty(symbolic.workspace)
             self._beyond = None
         self._factorize(self._checked_values(values))
@@ -70,6 +72,12 @@ class CholeskyFactor(SolvedResponse):
 
     solve_transposed = solve
 
+    def motion(self, r: FloatArray) -> Motion:
+        """The motion A⁻¹ r (n, 3), to which row forces can be added; the second half of its solve waits for them."""
+        if self.symbolic.halves is not None or self._block != 3:
+            return SolvedMotion(self, self.solve(r))
+        return HalfSolvedMotion(self, r)
+
     def half_solve(self, rhs: Any) -> FloatArray:
         """L⁻¹ P rhs in elimination order, shape (unknowns,) or (unknowns, m); rhsᵀ A⁻¹ rhs is its Gram matrix."""
         given = self.checked_rhs(rhs)
@@ -78,7 +86,7 @@ class CholeskyFactor(SolvedResponse):
         if y.size == 0:
             return y[:, 0] if vector else y
         with one_blas_thread():
-            given_to = self.symbolic.fronts, blas(), self._block, self._panels, y, self._rows(y.shape[1])
+            given_to = self.symbolic.fronts, blas(), self._block, self.panels, y, self._rows(y.shape[1])
             substitution.forward(*given_to, 0, len(self.symbolic.fronts.parent))
         return y[:, 0] if vector else y
 
@@ -105,46 +113,51 @@ class CholeskyFactor(SolvedResponse):
         return sandwich(ptr, local, values, inner)
 
     def _factorize(self, values: FloatArray) -> None:
+        symbolic = self.symbolic
+        if symbolic.halves is None:
+            with one_blas_thread():
+                failed = multifrontal.factorize_all(
+                    symbolic.layout, blas_arrays(), values, symbolic.pattern.diagonal, symbolic.nodes, PIVOT_TOLERANCE,
+                    self.panels, self._workspace,
+                )  # fmt: skip
+        else:
+            failed = self._factorize_halves(values, symbolic.halves)
+        if failed >= 0:
+            self._raise_singular(failed, values)
+
+    def _factorize_halves(self, values: FloatArray, halves: Halves) -> int:
+        """`_factorize` by subtrees that two threads may take."""
         symbolic, count = self.symbolic, len(self.symbolic.fronts.parent)
         scale = np.empty(symbolic.unknown_count)
         multifrontal.diagonal_scale(values, symbolic.pattern.diagonal, symbolic.nodes, scale)
 
         def eliminate(first: int, last: int, workspace: FloatArray) -> int:
-            given = symbolic.fronts, blas(), values, scale, PIVOT_TOLERANCE, self._panels, workspace
+            given = symbolic.fronts, blas(), values, scale, PIVOT_TOLERANCE, self.panels, workspace
             return int(multifrontal.factorize(*given, first, last))
 
         def eliminate_last() -> int:
             fronts, b = symbolic.fronts, self._block
             at, offset = int(fronts.panel[count - 1]), b * int(fronts.start[count - 1])
             k = b * int(fronts.start[count]) - offset
-            multifrontal.fill_triangle(fronts, count - 1, values, self._panels, self._workspace)
+            multifrontal.fill_triangle(fronts, count - 1, values, self.panels, self._workspace)
             failed = eliminate_triangle(
                 k,
-                lambda *place: multifrontal.update_rows(blas(), self._panels, at, k, *place),
+                lambda *place: multifrontal.update_rows(blas(), self.panels, at, k, *place),
                 lambda *columns: int(
-                    multifrontal.factorize_columns(
-                        blas(), self._panels, at, k, *columns, scale, offset, PIVOT_TOLERANCE
-                    )
+                    multifrontal.factorize_columns(blas(), self.panels, at, k, *columns, scale, offset, PIVOT_TOLERANCE)
                 ),
             )
             return offset + failed if failed >= 0 else -1
 
         with one_blas_thread():
-            if symbolic.halves is None:
-                failed = eliminate(0, count, self._workspace)
-            elif threads_allowed() > 1:
+            if threads_allowed() > 1:
                 if self._beyond is None:
                     self._beyond = np.empty(symbolic.workspace)
                 both = self._workspace, self._beyond
-                given = symbolic.fronts, symbolic.halves, self._block, both
-                failed = eliminate_halves(*given, eliminate, eliminate_last)
-            else:
-                wide = is_wide(symbolic.fronts, self._block, count - 1)
-                failed = eliminate(0, count - wide, self._workspace)
-                if wide and failed < 0:
-                    failed = eliminate_last()
-        if failed >= 0:
-            self._raise_singular(failed, values)
+                return eliminate_halves(symbolic.fronts, halves, self._block, both, eliminate, eliminate_last)
+            wide = is_wide(symbolic.fronts, self._block, count - 1)
+            failed = eliminate(0, count - wide, self._workspace)
+            return eliminate_last() if wide and failed < 0 else failed
 
     def _raise_singular(self, failed: int, values: FloatArray) -> None:
         """Say why the pivot of unknown `failed` (in elimination order) is not positive."""
@@ -195,8 +208,7 @@ class CholeskyFactor(SolvedResponse):
             self._solve_halves(y)
             x.reshape(-1, self._block)[nodes] = y.reshape(-1, self._block)
             return
-        work = np.empty(symbolic.unknown_count + symbolic.tallest_front)
-        substitution.solve_one(symbolic.fronts, self._block, nodes, self._panels, rhs, x, work)
+        substitution.solve_one(symbolic.layout, self._block, nodes, self.panels, rhs, x)
 
     def _solve_many(self, y: FloatArray) -> None:
         """Turn y (unknowns, m), in elimination order, into A⁻¹ y."""
@@ -204,7 +216,7 @@ class CholeskyFactor(SolvedResponse):
 
         def substitute(own: FloatArray, first: int, last: int, forward: bool) -> None:
             kernel = substitution.forward if forward else substitution.backward
-            kernel(fronts, blas(), self._block, self._panels, own, self._rows(y.shape[1]), first, last)
+            kernel(fronts, blas(), self._block, self.panels, own, self._rows(y.shape[1]), first, last)
 
         with one_blas_thread():
             if self.symbolic.halves is not None:
@@ -219,7 +231,7 @@ class CholeskyFactor(SolvedResponse):
 
         def substitute(own: FloatArray, first: int, last: int, forward: bool) -> None:
             kernel = substitution.solve_down if forward else substitution.solve_up
-            kernel(fronts, self._block, self._panels, own, np.empty(tallest), first, last)
+            kernel(fronts, self._block, self.panels, own, np.empty(tallest), first, last)
 
         assert halves is not None
         substitute_halves(fronts, halves, self._block, y, substitute)
@@ -229,7 +241,7 @@ class CholeskyFactor(SolvedResponse):
         fronts, halves = symbolic.fronts, symbolic.halves
         W = np.zeros((len(ptr) - 1, len(ptr) - 1))
         if halves is None:
-            compliance.condense(fronts, blas(), b, symbolic.position, self._panels, ptr, columns, values, W)
+            compliance.condense(fronts, blas(), b, symbolic.position, self.panels, ptr, columns, values, W)
             return W
         reach = compliance.find_reach(fronts, b, symbolic.position, ptr, columns)
 
@@ -239,7 +251,7 @@ class CholeskyFactor(SolvedResponse):
             return slice(at, at + width * below)
 
         def some(into: FloatArray, workspace: FloatArray, first: int, last: int) -> None:
-            given = fronts, blas(), b, symbolic.position, self._panels, reach, columns, values
+            given = fronts, blas(), b, symbolic.position, self.panels, reach, columns, values
             compliance.condense_range(*given, workspace, into, first, last)
 
         condense_halves(fronts, halves, int(reach.sizes[0]), W, update, some)

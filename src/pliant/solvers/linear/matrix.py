@@ -10,7 +10,7 @@ from scipy import sparse
 
 from pliant.core.errors import InputError
 from pliant.core.kernels import inline, kernel
-from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.solvers.linear.pattern import BlockPattern
 
 
@@ -87,6 +87,25 @@ def _matvec(indptr: IndexArray, indices: IntArray, values: FloatArray, x: FloatA
             for c in range(b):
                 total += values[diagonal, r, c] * x[b * i + c]
             product[b * i + r] += total
+
+
+@kernel
+def error_squares(
+    indptr: IndexArray, indices: IntArray, values: FloatArray, fixed: BoolArray, x: FloatArray, r: FloatArray,
+    h_ptr: IntArray, h_columns: IntArray, h_values: FloatArray, lam: FloatArray,
+) -> tuple[float, float]:  # fmt: skip
+    """‖A x − r − Hᵀλ‖² and ‖r‖² + ‖Hᵀλ‖² over the unknowns that are not `fixed`, for blocks of three."""
+    product, push = np.zeros(len(x)), np.zeros(len(x))
+    _matvec_3(indptr, indices, values, x, product)
+    for i in range(len(h_ptr) - 1):
+        for q in range(h_ptr[i], h_ptr[i + 1]):
+            push[h_columns[q]] += h_values[q] * lam[i]
+    error = total = 0.0
+    for i in range(len(x)):
+        if not fixed[i]:
+            error += (product[i] - r[i] - push[i]) ** 2
+            total += r[i] ** 2 + push[i] ** 2
+    return error, total
 
 
 @inline

@@ -7,6 +7,10 @@ J. W. H. Liu, The multifrontal method for sparse matrix solution, SIAM Review 34
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IntArray
 from pliant.solvers.linear.blas import Blas, address, subtract_product, symmetric_update
@@ -133,6 +137,18 @@ def factorize(
             size = b * (fronts.row_ptr[c + 1] - fronts.row_ptr[c])
             _add_update(fronts, c, size, workspace, fronts.run_split[c], fronts.run_ptr[c + 1], workspace, update, u, k)
     return -1
+
+
+@kernel
+def factorize_all(
+    layout: Any, lib: Any, values: FloatArray, diagonal: IntArray, nodes: IntArray, tolerance: float,
+    panels: FloatArray, workspace: FloatArray,
+) -> int:  # fmt: skip
+    """`factorize` of all supernodes; `layout` and `lib` are `Fronts` and `Blas` as plain tuples."""
+    fronts = Fronts(*layout)
+    scale = np.empty(values.shape[1] * len(nodes))
+    diagonal_scale(values, diagonal, nodes, scale)
+    return factorize(fronts, Blas(*lib), values, scale, tolerance, panels, workspace, 0, len(fronts.parent))  # type: ignore[no-any-return]
 
 
 @kernel

@@ -232,3 +232,34 @@ def solve_upper(panels: FloatArray, at: int, height: int, k: int, x: FloatArray)
         x[j] = (x[j] - s0 - panels[a + j + 1] * x1 - panels[a + j + 2] * x2) / panels[a + j]
         x[j + 1] = x1
         x[j + 2] = x2
+
+
+@inline
+def solve_lower_four(
+    panels: FloatArray, at: int, height: int, k: int, x: FloatArray, y: FloatArray, z: FloatArray, w: FloatArray
+) -> None:
+    """`solve_lower` of four vectors at once; k is a multiple of three."""
+    for j in range(0, k, 3):
+        a = at + j * height
+        b = a + height
+        c = b + height
+        aa, bb, cc = panels[a + j], panels[b + j + 1], panels[c + j + 2]
+        ab, ac, bc = panels[a + j + 1], panels[a + j + 2], panels[b + j + 2]
+        x0, y0, z0, w0 = x[j] / aa, y[j] / aa, z[j] / aa, w[j] / aa
+        x1, y1 = (x[j + 1] - ab * x0) / bb, (y[j + 1] - ab * y0) / bb
+        z1, w1 = (z[j + 1] - ab * z0) / bb, (w[j + 1] - ab * w0) / bb
+        x2, y2 = (x[j + 2] - ac * x0 - bc * x1) / cc, (y[j + 2] - ac * y0 - bc * y1) / cc
+        z2, w2 = (z[j + 2] - ac * z0 - bc * z1) / cc, (w[j + 2] - ac * w0 - bc * w1) / cc
+        x[j], x[j + 1], x[j + 2] = x0, x1, x2
+        y[j], y[j + 1], y[j + 2] = y0, y1, y2
+        z[j], z[j + 1], z[j + 2] = z0, z1, z2
+        w[j], w[j + 1], w[j + 2] = w0, w1, w2
+        left = height - j - 3
+        p, q, r = panels[a + j + 3 : b], panels[b + j + 3 : c], panels[c + j + 3 : c + height]
+        xs, ys, zs, ws = x[j + 3 : height], y[j + 3 : height], z[j + 3 : height], w[j + 3 : height]
+        for i in range(left):
+            u, v, t = p[i], q[i], r[i]
+            xs[i] -= u * x0 + v * x1 + t * x2
+            ys[i] -= u * y0 + v * y1 + t * y2
+            zs[i] -= u * z0 + v * z1 + t * z2
+            ws[i] -= u * w0 + v * w1 + t * w2

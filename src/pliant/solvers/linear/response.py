@@ -1,11 +1,137 @@
-"""How a model moves under the forces of rows, by factors that keep nothing of them."""
+"""How a body moves under given forces and those of rows."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pliant.core.arrays import transposed_product
-from pliant.core.types import FloatArray
+import numpy as np
+
+from pliant.core.arrays import add_product, csr, frozen, transposed_product
+from pliant.core.checks import all_finite
+from pliant.core.kernels import kernel
+from pliant.core.types import FloatArray, IndexArray
+
+
+class RowMotion:
+    """The motion of a body under its forces r and those of rows, as condensed: dx = A⁻¹ (r + Hᵀ λ)."""
+
+    def under(self, lam: FloatArray) -> FloatArray:
+        """Dx of row forces λ (rows,), of the shape of r."""
+        raise NotImplementedError
+
+
+class Motion:
+    """The motion dx = A⁻¹ r of a body without row forces, m (and rad). `finite` tells whether all of it is."""
+
+    finite: bool
+
+    @property
+    def dx(self) -> FloatArray:
+        """A⁻¹ r, of the shape of r."""
+        raise NotImplementedError
+
+    def condense(self, H: Any, W: FloatArray, delta: FloatArray) -> RowMotion:
+        """Add H A⁻¹ Hᵀ to W (m, m) and H dx to `delta` (m,); what the forces of the rows H add to the motion."""
+        add_product(H, self.dx, delta)
+        touching, rows = touching_rows(H)
+        if rows is None:
+            W += self.compliance(H)
+        else:
+            add_block(rows, frozen(np.ascontiguousarray(self.compliance(touching))), W)
+        return SolvedRows(self, touching, rows)
+
+    def error_squares(self, system: Any, dx: FloatArray, H: Any, lam: FloatArray) -> tuple[float, float]:
+        """‖A dx − r − Hᵀλ‖² and ‖r‖² + ‖Hᵀλ‖² over the free DoFs, for the motion `dx` under forces λ of rows H (None
+        where there are none). Of λ = 0 where the motion without them was solved first.
+        """
+        raise NotImplementedError
+
+    def displaced(self, dx: FloatArray) -> Motion:
+        """The motion `dx` in place of this one, with the same response to row forces."""
+        raise NotImplementedError
+
+    def compliance(self, H: Any) -> FloatArray:
+        """H A⁻¹ Hᵀ, (m, m)."""
+        raise NotImplementedError
+
+    def response(self, H: Any, lam: FloatArray) -> FloatArray:
+        """A⁻¹ Hᵀ λ, of the shape of dx."""
+        raise NotImplementedError
+
+
+class SolvedMotion(Motion):
+    """A⁻¹ r of `factor`, `solved` (of the shape of r), or a motion `dx` that was made from it."""
+
+    def __init__(self, factor: Any, solved: FloatArray, dx: FloatArray | None = None) -> None:
+        self._factor, self._solved = factor, solved
+        self._dx = solved if dx is None else dx
+        self.finite = all_finite(solved)
+
+    @property
+    def dx(self) -> FloatArray:
+        """The motion, of the shape of r."""
+        return self._dx
+
+    def displaced(self, dx: FloatArray) -> SolvedMotion:
+        """The motion `dx` in place of this one, with the same response to row forces."""
+        return SolvedMotion(self._factor, self._solved, dx)
+
+    def error_squares(self, system: Any, dx: FloatArray, H: Any, lam: FloatArray) -> tuple[float, float]:
+        """‖A dx − r‖² and ‖r‖² of the motion without row forces."""
+        rest = system.product(self._solved) - system.r
+        return float(np.vdot(rest, rest)), float(np.vdot(system.r, system.r))
+
+    def compliance(self, H: Any) -> FloatArray:
+        """H A⁻¹ Hᵀ, (m, m)."""
+        made: FloatArray = self._factor.compliance(H)
+        return made
+
+    def response(self, H: Any, lam: FloatArray) -> FloatArray:
+        """A⁻¹ Hᵀ λ, of the shape of dx."""
+        made: FloatArray = self._factor.response(H, lam)
+        return made.reshape(self._dx.shape)
+
+
+class SolvedRows(RowMotion):
+    """A known motion dx, to which the response to row forces is added."""
+
+    def __init__(self, motion: Motion, H: Any, rows: IndexArray | None) -> None:
+        self._motion, self._H, self._rows = motion, H, rows
+
+    def under(self, lam: FloatArray) -> FloatArray:
+        """Dx + A⁻¹ Hᵀ λ."""
+        lam = lam if self._rows is None else lam[self._rows]
+        if not lam.any():
+            return self._motion.dx
+        return self._motion.dx + self._motion.response(self._H, lam)
+
+
+def touching_rows(H: Any) -> tuple[Any, IndexArray | None]:
+    """The rows of H that are not empty, and their indices (k,); None where all are."""
+    rows = np.flatnonzero(H.indptr[1:] > H.indptr[:-1])
+    if len(rows) == H.shape[0]:
+        return H, None
+    starts = H.indptr[np.append(rows, rows[-1] + 1)]  # rows between them are empty
+    return csr(H.data, H.indices, starts, (len(rows), H.shape[1])), rows
+
+
+@kernel
+def add_block(rows: IndexArray, block: FloatArray, W: FloatArray) -> None:
+    """W[rows, rows] += block."""
+    for i in range(len(rows)):
+        for j in range(len(rows)):
+            W[rows[i], rows[j]] += block[i, j]
+
+
+class PickedRows(RowMotion):
+    """The motion under the forces of some rows of a problem, `picked` (k,)."""
+
+    def __init__(self, motion: RowMotion, picked: IndexArray) -> None:
+        self._motion, self._picked = motion, picked
+
+    def under(self, lam: FloatArray) -> FloatArray:
+        """Dx of the forces λ (rows,) of all rows."""
+        return self._motion.under(lam[self._picked])
 
 
 class SolvedResponse:
@@ -18,3 +144,7 @@ class SolvedResponse:
     def response(self, H: Any, lam: FloatArray) -> FloatArray:
         """A⁻¹ Hᵀ λ, (unknowns,), of rows H (rows, unknowns) with forces λ (rows,)."""
         return self.solve(transposed_product(H, lam))
+
+    def motion(self, r: FloatArray) -> Motion:
+        """The motion A⁻¹ r, to which row forces can be added."""
+        return SolvedMotion(self, self.solve(r))

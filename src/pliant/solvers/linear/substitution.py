@@ -6,6 +6,10 @@ the m × unknowns transpose: Y = L⁻¹ X becomes Yᵀ = Xᵀ L⁻ᵀ, and every
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
 from pliant.solvers.linear.blas import Blas, address, solve_right, subtract_product
@@ -55,14 +59,13 @@ def solve_up(
 
 
 @kernel
-def solve_one(
-    fronts: Fronts, b: int, nodes: IntArray, panels: FloatArray, rhs: FloatArray, x: FloatArray, work: FloatArray
-) -> None:
-    """Set x to A⁻¹ rhs, both in the caller's numbering; x must be zero where a node is not an unknown.
-
-    `work` has room for the unknowns and for the tallest front.
+def solve_one(layout: Any, b: int, nodes: IntArray, panels: FloatArray, rhs: FloatArray, x: FloatArray) -> None:
+    """Set x to A⁻¹ rhs, both in the caller's numbering; x must be zero where a node is not an unknown. `layout` is
+    `Fronts` as a plain tuple.
     """
+    fronts = Fronts(*layout)
     n = b * len(nodes)
+    work = np.empty(2 * n)
     for j in range(len(nodes)):
         for r in range(b):
             work[b * j + r] = rhs[b * nodes[j] + r]

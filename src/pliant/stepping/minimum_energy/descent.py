@@ -145,7 +145,7 @@ class Descent:
     def step(self, timers: StageTimers) -> BodyStep:
         """The configuration reached, as the data of a step."""
         assembly, lam = self.outcome()
-        reactions = None if assembly is None else Reactions(assembly, lam, tuple(self.generalized_forces()))
+        reactions = None if assembly is None else Reactions(assembly, lam, given=tuple(self.generalized_forces()))
         bodies = replace(self.shapes.bodies, reactions=reactions)
         return BodyStep(bodies, DirectSession(), timers, assembly, lam, tuple(self.correction))
 
@@ -235,7 +235,7 @@ class Descent:
             self.quadratic.release()
             found, bodies = self.constraints.assembly, self.shapes.bodies
             if found is not None:
-                bodies = replace(bodies, reactions=Reactions(found, self.constraints.lam, None))
+                bodies = replace(bodies, reactions=Reactions(found, self.constraints.lam))
             try:
                 C, shifted, last = self._equality_rows(), self.effort.shifted_nodes, self.effort.attempt
                 metric = TangentMetric(bodies, self.expected, C, shifted, last=last, reflect=self.reflect)

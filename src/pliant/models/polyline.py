@@ -1,0 +1,51 @@
+"""Polylines through embedded points: lengths and directions of their segments, and how their length changes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.core.kernels import inline, kernel
+from pliant.core.types import FloatArray
+
+_LEAST_LENGTH = 1e-12
+"""Smallest length of a segment as a fraction of the polyline's: coincident points still have a finite direction."""
+
+
+def segments(path: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lengths (s,), m, bounded away from zero, and directions (s, 3) of the segments of a path (s + 1, 3), m."""
+    lengths, units = np.empty(len(path) - 1), np.empty((len(path) - 1, 3))
+    _measure(path, lengths, units)
+    return lengths, units
+
+
+def shortening_slope(units: FloatArray) -> FloatArray:
+    """−∂L/∂x of the points of a path (s + 1, 3), from the directions of its segments."""
+    slope = np.empty((len(units) + 1, 3))
+    slope[:-1], slope[-1] = units, 0.0
+    slope[1:] -= units
+    return slope
+
+
+@inline
+def measure_segments(path: FloatArray, lengths: FloatArray, units: FloatArray) -> float:
+    """Fill the lengths and directions of the segments of a path; returns the sum of the lengths."""
+    total = 0.0
+    for s in range(len(lengths)):
+        squares = 0.0
+        for c in range(3):
+            units[s, c] = path[s + 1, c] - path[s, c]
+            squares += units[s, c] ** 2
+        lengths[s] = np.sqrt(squares)
+        total += lengths[s]
+    bounded = 0.0
+    for s in range(len(lengths)):
+        lengths[s] = max(lengths[s], _LEAST_LENGTH * total)
+        bounded += lengths[s]
+        for c in range(3):
+            units[s, c] /= lengths[s]
+    return bounded
+
+
+@kernel
+def _measure(path: FloatArray, lengths: FloatArray, units: FloatArray) -> None:
+    measure_segments(path, lengths, units)

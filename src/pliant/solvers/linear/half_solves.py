@@ -1,0 +1,221 @@
+"""A dx = r + Hᵀλ with A = L Lᵀ in two halves, so that the forces λ of a few rows cost no second solve.
+
+    y = L⁻¹ r,   Y = L⁻¹ Hᵀ,     W = YᵀY,   H dx_free = Yᵀy,     dx = L⁻ᵀ (y + Y λ)
+
+Vectors y and the rows of Yᵀ are in elimination order. Forward substitution of a row passes over supernodes in which it
+is zero: those that are no ancestors of the nodes of the row in the elimination tree (`solvers.linear.compliance`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.core.arrays import frozen
+from pliant.core.kernels import inline, kernel
+from pliant.core.types import FloatArray, IntArray
+from pliant.solvers.linear.fronts import Fronts
+from pliant.solvers.linear.panel import solve_lower, solve_lower_four
+from pliant.solvers.linear.response import Motion, RowMotion, SolvedMotion
+from pliant.solvers.linear.substitution import solve_down, solve_up
+
+MOST_ROWS = 12
+"""Rows up to which Y is kept. From 16 on the products of `compliance`, which form W without Y, are faster."""
+FOUR = 4
+"""Rows that pass through the factor together: each entry of L is loaded once for them."""
+
+
+class HalfSolvedMotion(Motion):
+    """The motion A⁻¹ r of a body, of which y = L⁻¹ r is known; `factor` is that of A."""
+
+    def __init__(self, factor: Any, r: FloatArray) -> None:
+        symbolic = factor.symbolic
+        self._factor, self._shape = factor, r.shape
+        self._y = np.empty(symbolic.unknown_count)
+        self._known: FloatArray | None = None
+        squares = forward_one(
+            symbolic.layout, symbolic.pattern.block, symbolic.nodes, factor.panels, r.reshape(-1), self._y
+        )
+        self.finite = squares < np.inf
+
+    @property
+    def dx(self) -> FloatArray:
+        """A⁻¹ r, of the shape of r."""
+        if self._known is None:
+            self._known = self.under(_NO_ROWS, _NO_FORCES)
+        return self._known
+
+    def condense(self, H: Any, W: FloatArray, delta: FloatArray) -> RowMotion:
+        """Add H A⁻¹ Hᵀ to W (m, m) and H A⁻¹ r to `delta` (m,); what the forces of the rows add to the motion."""
+        count = len(delta)
+        if count > MOST_ROWS:
+            return super().condense(H, W, delta)
+        factor, symbolic = self._factor, self._factor.symbolic
+        Y = np.empty((count if count % FOUR == 1 else FOUR * ((count + FOUR - 1) // FOUR), len(self._y)))
+        entries = frozen(H.indptr), frozen(H.indices), frozen(H.data)
+        forward_rows(
+            symbolic.layout, symbolic.pattern.block, symbolic.position, factor.panels, *entries, self._y, Y, W, delta
+        )
+        return HalfSolvedRows(self, Y)
+
+    def under(self, Y: FloatArray, lam: FloatArray) -> FloatArray:
+        """L⁻ᵀ (y + Σ λᵢ Yᵢ), of the shape of r."""
+        factor, symbolic = self._factor, self._factor.symbolic
+        x = np.zeros(self._shape)
+        backward(symbolic.layout, symbolic.pattern.block, symbolic.nodes, factor.panels, self._y, Y, lam, x.reshape(-1))
+        return x
+
+    def error_squares(self, system: Any, dx: FloatArray, H: Any, lam: FloatArray) -> tuple[float, float]:
+        """‖A dx − r − Hᵀλ‖² and ‖r‖² + ‖Hᵀλ‖² over the free DoFs."""
+        found: tuple[float, float] = system.error_squares(dx, H, lam)
+        return found
+
+    def displaced(self, dx: FloatArray) -> SolvedMotion:
+        """The motion `dx` in place of this one, with the same response to row forces."""
+        return SolvedMotion(self._factor, self.dx, dx)
+
+    def response(self, H: Any, lam: FloatArray) -> FloatArray:
+        """A⁻¹ Hᵀ λ, of the shape of dx."""
+        made: FloatArray = self._factor.response(H, lam)
+        return made.reshape(self._shape)
+
+    def compliance(self, H: Any) -> FloatArray:
+        """H A⁻¹ Hᵀ, (m, m)."""
+        made: FloatArray = self._factor.compliance(H)
+        return made
+
+
+class HalfSolvedRows(RowMotion):
+    """The motion of a body under its rows, of which Y = L⁻¹ Hᵀ is known."""
+
+    def __init__(self, motion: HalfSolvedMotion, Y: FloatArray) -> None:
+        self._motion, self._Y = motion, Y
+
+    def under(self, lam: FloatArray) -> FloatArray:
+        """A⁻¹ (r + Hᵀ λ)."""
+        return self._motion.under(self._Y, frozen(lam))
+
+
+_NO_ROWS: FloatArray = np.zeros((1, 0))
+_NO_FORCES: FloatArray = frozen(np.zeros(0))
+
+
+@kernel
+def forward_one(layout: Any, b: int, nodes: IntArray, panels: FloatArray, rhs: FloatArray, y: FloatArray) -> float:
+    """Y := L⁻¹ rhs, rhs in the caller's numbering; returns ‖y‖²."""
+    fronts = Fronts(*layout)
+    for j in range(len(nodes)):
+        for r in range(b):
+            y[b * j + r] = rhs[b * nodes[j] + r]
+    solve_down(fronts, b, panels, y, np.empty(len(y)), 0, len(fronts.parent))
+    squares = 0.0
+    for i in range(len(y)):
+        squares += y[i] * y[i]
+    return squares
+
+
+@kernel
+def backward(
+    layout: Any, b: int, nodes: IntArray, panels: FloatArray, y: FloatArray, Y: FloatArray, lam: FloatArray,
+    x: FloatArray,
+) -> None:  # fmt: skip
+    """X := L⁻ᵀ (y + Σ λᵢ Yᵢ), x in the caller's numbering and zero where a node is not an unknown."""
+    fronts = Fronts(*layout)
+    z = y.copy()
+    for i in range(len(lam)):
+        if lam[i] != 0.0:
+            row = Y[i]
+            for j in range(len(z)):
+                z[j] += lam[i] * row[j]
+    solve_up(fronts, b, panels, z, np.empty(len(y)), 0, len(fronts.parent))
+    for j in range(len(nodes)):
+        for r in range(b):
+            x[b * nodes[j] + r] = z[b * j + r]
+
+
+@kernel
+def forward_rows(
+    layout: Any, b: int, position: IntArray, panels: FloatArray, h_ptr: IntArray, h_columns: IntArray,
+    h_values: FloatArray, y: FloatArray, Y: FloatArray, W: FloatArray, delta: FloatArray,
+) -> None:  # fmt: skip
+    """Rows of Yᵀ = (L⁻¹ Hᵀ)ᵀ into `Y`, of which the rows beyond H are zero; W += YᵀY and δ += Yᵀy."""
+    fronts = Fronts(*layout)
+    rows = len(delta)
+    Y[:] = 0.0
+    for i in range(rows):
+        for q in range(h_ptr[i], h_ptr[i + 1]):
+            node = position[h_columns[q] // b]
+            if node >= 0:
+                Y[i, b * node + h_columns[q] % b] += h_values[q]
+    i = 0
+    while i < rows:
+        if rows - i == 1:
+            _down_one(fronts, b, panels, Y[i])
+        else:
+            _down_four(fronts, b, panels, Y[i : i + FOUR])
+        i += FOUR
+    for i in range(rows):
+        row, value = Y[i], 0.0
+        for t in range(len(y)):
+            value += row[t] * y[t]
+        delta[i] += value
+        for j in range(i + 1):
+            other, value = Y[j], 0.0
+            for t in range(len(y)):
+                value += row[t] * other[t]
+            W[i, j] += value
+            if j < i:
+                W[j, i] += value
+
+
+@inline
+def _down_one(fronts: Fronts, b: int, panels: FloatArray, y: FloatArray) -> None:
+    """Forward substitution of y over the supernodes that it reaches."""
+    side = np.empty(len(y))
+    for s in range(len(fronts.parent)):
+        begin = b * fronts.start[s]
+        k = b * fronts.start[s + 1] - begin
+        own = y[begin : begin + k]
+        reached = False
+        for i in range(k):
+            side[i] = own[i]
+            reached = reached or own[i] != 0.0
+        if not reached:
+            continue
+        rows = fronts.rows[fronts.row_ptr[s] : fronts.row_ptr[s + 1]]
+        height = k + b * len(rows)
+        side[k:height] = 0.0
+        solve_lower(panels, fronts.panel[s], height, k, side)
+        for i in range(k):
+            own[i] = side[i]
+        for i in range(len(rows)):
+            for r in range(b):
+                y[b * rows[i] + r] += side[k + b * i + r]
+
+
+@inline
+def _down_four(fronts: Fronts, b: int, panels: FloatArray, Y: FloatArray) -> None:
+    """Forward substitution of four vectors Y (4, n) over the supernodes that any of them reaches."""
+    sides = np.empty((FOUR, Y.shape[1]))
+    for s in range(len(fronts.parent)):
+        begin = b * fronts.start[s]
+        k = b * fronts.start[s + 1] - begin
+        reached = False
+        for lane in range(FOUR):
+            for i in range(k):
+                sides[lane, i] = Y[lane, begin + i]
+                reached = reached or Y[lane, begin + i] != 0.0
+        if not reached:
+            continue
+        rows = fronts.rows[fronts.row_ptr[s] : fronts.row_ptr[s + 1]]
+        height = k + b * len(rows)
+        sides[:, k:height] = 0.0
+        solve_lower_four(panels, fronts.panel[s], height, k, sides[0], sides[1], sides[2], sides[3])
+        for lane in range(FOUR):
+            y, side = Y[lane], sides[lane]
+            for i in range(k):
+                y[begin + i] = side[i]
+            for i in range(len(rows)):
+                for r in range(b):
+                    y[b * rows[i] + r] += side[k + b * i + r]

@@ -1,0 +1,77 @@
+"""Steps in which nothing passes through: they are cut where bodies would cross.
+
+A step is solved as usual. Where the motion that it found crosses a pair that is detected continuously, it is repeated
+up to just before the crossing; from there the features that meet are near, and detection finds their contact. The rest
+of the step follows in parts that are shortened where they cross and lengthened where they do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pliant.constraints.continuous import crossing_time
+from pliant.core.errors import ConvergenceError
+from pliant.models.scheme import Scheme
+from pliant.solvers.contact import ConflictingRowsError
+from pliant.stepping.dynamics import DynamicStepper
+from pliant.stepping.parts import FAILURES, first_part, joined, repeated_where_needed, restarted, second_part
+from pliant.stepping.session import DirectSession
+from pliant.stepping.stages import Step
+
+MOST_SOLVES = 200
+"""Attempts of a step, cut ones included; one that needs more is an error, so that nothing passes unnoticed."""
+_BEFORE = 0.99
+"""Fraction of the time to a crossing at which the step is cut."""
+_SHORTENED = (0.1, 0.97)
+"""Least and largest factor by which an attempt that crosses is shortened: the shorter motion is another one."""
+_FAILED = 0.25
+"""Time of the crossing that is taken for an attempt that fails: planes of far contacts may contradict each other."""
+_GROWN = 8.0
+"""Factor by which a part may be longer than the last one, where the whole rest of the step crosses."""
+
+
+def without_crossing(stepper: DynamicStepper, whole: Step, scheme: Callable[[float], Scheme]) -> Step:
+    """The step `whole` at its end by `stepper`, cut where pairs that are detected continuously would cross. Steps of an
+    inverse are not cut: it has found the actuation of the whole step.
+    """
+    pairs: list[Any] = [each for each in whole.world.constraints if getattr(each, "continuous", False)]
+    if not pairs or not isinstance(whole.session, DirectSession):
+        return repeated_where_needed(stepper, whole, scheme)
+    rest, before, length, left = whole, None, whole.bodies.scheme.dt, whole.bodies.scheme.dt
+    last = np.inf
+    for solve in range(MOST_SOLVES):
+        part = rest if length == left else first_part(restarted(rest, scheme(length)), length / left)
+        try:
+            found = repeated_where_needed(stepper, part, scheme)
+            time = _first(pairs, found)
+        except (*FAILURES, ConflictingRowsError):
+            if solve == MOST_SOLVES - 1:
+                raise
+            time = _FAILED
+        if time < np.inf:
+            shorter = length * min(max(_BEFORE * time, _SHORTENED[0]), _SHORTENED[1])
+            length = min(shorter, _GROWN * last) if length == left else shorter
+        elif length == left:
+            return found if before is None else joined(before, found)
+        else:
+            before = found if before is None else joined(before, found)
+            rest, last, left = second_part(rest, found, scheme(left - length)), length, left - length
+            length = left
+    raise _passing(pairs, found)
+
+
+def _first(pairs: list[Any], step: Step) -> float:
+    view = step.bodies.view()
+    return min(crossing_time(pair, view) for pair in pairs)
+
+
+def _passing(pairs: list[Any], step: Step) -> ConvergenceError:
+    view: Any = step.bodies.view()
+    names = [pair.name for pair in pairs if crossing_time(pair, view) < np.inf] or [pair.name for pair in pairs]
+    return ConvergenceError(
+        f"{', '.join(names)} would pass through each other at {view.time:.6g} s in spite of {MOST_SOLVES} shorter "
+        "parts of the step; take a smaller dt, a finer surface or a wider margin in scene.collide"
+    )

@@ -1,0 +1,159 @@
+"""Continuous collision detection: nothing passes through at any speed."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from continuous_survey import container, is_inside, passes_through
+from pliant.collision.continuous.simplex_distance import distances
+from pliant.core.immutable import evolve
+
+SOFT = pl.materials.Corotated(young=1e6, poisson=0.3, density=1000)
+WIRE = {"section": pl.sections.Circle(0.001), "young": 1e7, "poisson": 0.3, "density": 1000}
+
+
+def sheet(side=0.1, cells=8):
+    """A sheet of 2 mm below z = 0, clamped along two sides."""
+    mesh = pl.mesh.box((side, side, 0.002), (cells, cells, 1)).translated((-side / 2, -side / 2, -0.002))
+    low, high = -0.5 * side + 1e-6, 0.5 * side - 1e-6
+    ends = pl.regions.box((-1, -1, -1), (low, 1, 1)) | pl.regions.box((high, -1, -1), (1, 1, 1))
+    return pl.Volume(mesh, SOFT, clamp=ends, name="sheet")
+
+
+def ball(position, velocity):
+    return lambda: pl.RigidBody.sphere(radius=0.005, mass=0.004, position=position, velocity=velocity)
+
+
+THINGS = {
+    "ball": ball((0.003, 0.004, 0.1), (0, 0, -50)),
+    "oblique ball": ball((-0.03, 0.004, 0.1), (20, 3, -50)),
+    "needle": lambda: pl.RigidBody.box(
+        size=(0.0006, 0.0006, 0.04), mass=0.002, position=(0.0031, 0.0043, 0.1), velocity=(0, 0, -50)
+    ),
+    "cube on its edge": lambda: pl.RigidBody.box(
+        size=(0.02, 0.02, 0.02),
+        mass=0.004,
+        position=(0.003, 0.001, 0.12),
+        velocity=(0, 0, -20),
+        rotation=(0.7854, 0, 0),
+    ),
+    "cube": lambda: pl.Volume(pl.mesh.box((0.02,) * 3, (2,) * 3).translated((-0.01, -0.01, 0.2)), SOFT, name="cube"),
+}
+
+
+def moved_to(state, velocity):
+    """The state with the velocity of its last body, a volume."""
+    return evolve(state, v=(*state.v[:-1], np.broadcast_to(np.array(velocity, float), state.v[-1].shape).copy()))
+
+
+@pytest.mark.filterwarnings("ignore::pliant.PliantWarning")
+@pytest.mark.parametrize("name", THINGS)
+def test_a_fast_body_does_not_pass_a_thin_sheet(name):
+    scene = pl.Scene()
+    soft, thing = scene.add(sheet()), scene.add(THINGS[name]())
+    scene.collide(soft, thing, continuous=True)
+    world = scene.compile()
+    state, step = world.initial_state(), pl.ImplicitEuler(dt=0.01)
+    if name == "cube":
+        state = moved_to(state, (0, 0, -20))
+    parts = 0
+    for _ in range(2):
+        state, info = step(world, state)
+        parts += info.parts
+    assert state.points(thing)[:, 2].mean() > state.points(soft)[:, 2].min() - 1e-3
+    assert parts > 2  # it was hit
+
+
+@pytest.mark.filterwarnings("ignore::pliant.PliantWarning")
+def test_a_rod_does_not_pass_a_thin_sheet():
+    scene = pl.Scene(gravity=(0, 0, -2000.0))
+    soft = scene.add(sheet())
+    rod = scene.add(pl.Rod(0.06, 6, position=(-0.03, 0.0031, 0.15), base="free", **WIRE))
+    scene.collide(soft, rod, continuous=True)
+    world = scene.compile()
+    state, step = world.initial_state(), pl.ImplicitEuler(dt=0.01)
+    for _ in range(2):
+        state, _ = step(world, state)
+    assert state.points(rod)[:, 2].min() > state.points(soft)[:, 2].min() - 1e-3
+
+
+def test_a_plate_thinner_than_its_motion_pushes_a_body():
+    """20 m/s in steps of 10 ms: it moves by 200 times its thickness."""
+    for continuous in (False, True):
+        scene = pl.Scene()
+        cube = scene.add(pl.Volume(pl.mesh.box((0.02,) * 3, (2,) * 3).translated((-0.01, -0.01, -0.01)), SOFT))
+
+        def motion(time):
+            return (-0.3 + 20.0 * time, 0.0, 0.0), (0.0, 0.0, 0.0)
+
+        plate = scene.add(pl.Obstacle.box(center=(0, 0.001, 0), size=(0.001, 0.1, 0.1), motion=motion))
+        scene.collide(cube, plate, continuous=continuous)
+        world = scene.compile()
+        state, step = world.initial_state(), pl.ImplicitEuler(dt=0.01)
+        for _ in range(4):
+            state, _ = step(world, state)
+        in_front = state.points(cube)[:, 0].min() > -0.3 + 20.0 * state.time - 1e-4
+        assert in_front == continuous
+
+
+@pytest.mark.filterwarnings("ignore::pliant.PliantWarning")
+@pytest.mark.parametrize("seed", [1, 21, 119])
+def test_nothing_leaves_a_thin_container(seed):
+    """Seeds whose speculative contacts contradict each other, or that turn by more than half a turn in a step."""
+    found, name = passes_through(seed)
+    assert found is None, name
+
+
+def test_the_check_tells_inside_from_outside():
+    mesh, outer = container()
+    places = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0205], [0.0, 0.0, 0.0215], [0.1, 0.0, 0.0]])
+    np.testing.assert_array_equal(is_inside(outer, mesh.points, places), [True, True, False, False])
+
+
+def test_distances_of_points_segments_and_triangles():
+    rng = np.random.default_rng(0)
+    weights = {1: np.ones((1, 1)), 2: np.stack([np.linspace(0, 1, 41), 1 - np.linspace(0, 1, 41)], axis=1)}
+    grid = np.array([(i, j, 40 - i - j) for i in range(41) for j in range(41 - i)]) / 40.0
+    weights[3] = grid
+    for k, size in ((1, 1), (1, 2), (1, 3), (2, 2), (2, 3)):
+        x, y = rng.normal(size=(20, k, 3)), rng.normal(size=(20, size, 3))
+        found = distances(x, y)
+        for m in range(20):
+            p, q = weights[k] @ x[m], weights[size] @ y[m]
+            sampled = np.linalg.norm(p[:, None] - q[None], axis=-1).min()
+            assert found[m] <= sampled + 1e-12
+            assert found[m] >= sampled - 0.1
+
+
+def test_a_resting_body_is_not_cut():
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    cube = scene.add(pl.RigidBody.box(size=(0.02,) * 3, mass=0.02, position=(0, 0, 0.01), velocity=(0.1, 0, 0)))
+    scene.collide(cube, scene.add(pl.Obstacle.box(center=(0, 0, -0.01), size=(0.2, 0.2, 0.02))), continuous=True)
+    world = scene.compile()
+    state, step = world.initial_state(), pl.ImplicitEuler(dt=0.01)
+    for _ in range(20):
+        state, info = step(world, state)
+        assert info.parts == 1
+    assert state.v[0].ravel()[0] == pytest.approx(0.1, rel=1e-6)
+
+
+def test_a_saved_world_keeps_the_option(tmp_path):
+    scene = pl.Scene()
+    body = scene.add(pl.RigidBody.box(size=(0.02,) * 3, mass=0.02, position=(0, 0, 0.05)))
+    scene.collide(body, scene.add(pl.Obstacle.plane(point=(0, 0, 0), normal=(0, 0, 1))), continuous=True)
+    world = scene.compile()
+    world.save(tmp_path / "world.npz")
+    assert pl.load(tmp_path / "world.npz").constraints[-1].continuous
+    assert world.constraints[-1].continuous
+
+
+def test_bad_input():
+    scene = pl.Scene()
+    body = scene.add(pl.RigidBody.box(size=(0.02,) * 3, mass=0.02, position=(0, 0, 0.05)))
+    floor = scene.add(pl.Obstacle.plane(point=(0, 0, 0), normal=(0, 0, 1)))
+    with pytest.raises(pl.InputError, match="continuous must be True or False, got 1"):
+        scene.collide(body, floor, continuous=1)
+    scene.collide(body, floor, continuous=True)
+    world = scene.compile()
+    with pytest.raises(pl.InputError, match="DampedMidpoint does not cut"):
+        pl.DampedMidpoint(dt=0.01)(world, world.initial_state())
