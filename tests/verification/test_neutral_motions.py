@@ -54,6 +54,17 @@ def test_a_ball_that_can_roll_lies_in_a_groove():
         assert np.abs(info.rigid_motion[0].acceleration[:3]).max() < 5e-3 * 9.81
 
 
+def test_a_ball_on_a_slider_falls_onto_a_membrane_it_does_not_touch_yet():
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    edges = pl.regions.plane(axis="x", at=0) | pl.regions.plane(axis="x", at=0.1)
+    strip = box(scene, (0.1, 0.03, 0.004), (12, 4, 1), material=rubber(1e6, 0.45), clamp=edges)
+    ball = scene.add(pl.RigidBody.sphere(radius=0.02, mass=0.05, position=(0.05, 0.015, 0.0241)))
+    scene.add(pl.Slider(ball, (0, 0, 1)))
+    scene.collide(strip, ball)
+    _, info = solved(scene)
+    assert info.contact_force(strip, ball)[2] == pytest.approx(-0.05 * 9.81, rel=1e-6)
+
+
 def test_a_frictionless_block_on_a_slope_is_not_said_to_rest():
     scene = pl.Scene(gravity=(9.81 * np.sin(0.1), 0, -9.81 * np.cos(0.1)))
     block = box(scene, (0.04, 0.04, 0.02), (2, 2, 1), material=rubber(1e5))

@@ -111,13 +111,14 @@ def neutral_motions(step: Step, loose: Sequence[bool]) -> NeutralMotions | None:
     kept = kept_rows(rows, lam, stuck=False)[0] @ sparse.diags(np.sqrt(_weights(step, lam)))
     if not kept.shape[0]:
         return None
+    pushing = np.flatnonzero((lam > 0.0) & np.isin(rows.law, (int(RowLaw.SIGNORINI), int(RowLaw.COULOMB))))
     seen: list[FloatArray] = []
     for index, modes in enumerate(own):
         if modes is None:
             continue
         seen.append((kept @ (rows.H[index] @ modes.modes)) * _unit(modes, step.bodies.trials[index].dx.shape))
-        if not seen[-1].any():
-            return None  # not touched yet: it has to move
+        if not rows.H[index][pushing].nnz:
+            return None  # not touched yet: it has to move, along a joint too
     if not seen:
         return None
     _, singular, right = np.linalg.svd(np.hstack(seen), full_matrices=True)
@@ -159,14 +160,14 @@ def _unit(modes: FreeModes, shape: tuple[int, ...]) -> float:
 
 
 def normal_force(step: Step) -> float:
-    """The largest sum of normal forces between two bodies in the last linear solve, N; infinite without contacts."""
+    """The largest sum of normal forces between two bodies in the last linear solve, N; tiny without contacts."""
     assert step.assembly is not None
     largest = 0.0
     for constraint, place in zip(step.world.constraints, step.assembly.slices, strict=False):
         pair: Any = constraint
         if pair.is_contact:
             largest = max(largest, float(np.maximum(step.lam[place][:: 3 if pair.mu else 1], 0.0).sum()))
-    return largest or np.inf
+    return largest or float(np.finfo(np.float64).tiny)
 
 
 def _weights(step: Step, lam: FloatArray) -> FloatArray:
