@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.collision import CollisionSurface, Distance, Pose
+from pliant.collision import CollisionSurface, Distance, Plane, Pose
 from pliant.collision.solids.surface_distance import SurfaceDistance
 from pliant.constraints.rows import RowView
 from pliant.core.types import FloatArray, IntArray
@@ -120,6 +120,25 @@ class Collider:
         """Positions or pose at the start of the step."""
         return np.asarray(
             self.handle.pose(view.time - (view.interval or view.dt)) if self.index is None else view.start[self.index]
+        )
+
+    def ends(self, view: RowView) -> tuple[FloatArray, FloatArray]:
+        """Points at the start and at the end of the step, (n, 3) m; one at the origin where it has none."""
+        start, end = (self.map.points(q)[self.nodes] for q in (self.q_start(view), self.q(view)))
+        return (start, end) if len(end) else (np.zeros((1, 3)), np.zeros((1, 3)))
+
+    def can_meet(self, other: Collider, approach: float, theirs: FloatArray, own: FloatArray, view: RowView) -> bool:
+        """Whether both were so near that they can have met after an `approach` (m), with points `theirs` (n, 3) and
+        `own` (m, 3) m at the start of the step.
+        """
+        reach = approach + self.radius + other.radius
+        if self.surface is None and self.solid is not None:
+            if other.surface is not None and not isinstance(self.solid, Plane):  # faces may be nearer than corners
+                reach += other.surface.longest_edge
+            pose = self.q_start(view)
+            return bool((self.solid.distance((theirs - pose[0]) @ pose[1:]).gap <= reach).any())
+        return bool((theirs.min(axis=0) <= own.max(axis=0) + reach).all()) and bool(
+            (own.min(axis=0) <= theirs.max(axis=0) + reach).all()
         )
 
     def velocities(self, view: RowView) -> FloatArray:

@@ -18,7 +18,6 @@ from pliant.collision import (
     CollisionSurface,
     ContactSet,
     Cylinder,
-    Plane,
     ProximityOptions,
     Sphere,
     ball_contacts,
@@ -257,28 +256,13 @@ class ContactPair(Constraint):
         """Approach of the sides in the step that ended at `view` beyond what detection covered, m; ≤ 0: none missed."""
         if self.a is self.b:
             assert self.a.surface is not None
-            return largest_closing(*self._ends(self.a, view), self.margin, self.a.surface.longest_edge) - self.margin
-        ends = [self._ends(side, view) for side in (self.a, self.b)]
+            return largest_closing(*self.a.ends(view), self.margin, self.a.surface.longest_edge) - self.margin
+        ends = [side.ends(view) for side in (self.a, self.b)]
         shifts = [end - start for start, end in ends]
         mean = shifts[1].mean(axis=0)
         approach = sum(float(np.sqrt(((shift - mean) ** 2).sum(axis=1).max())) for shift in shifts)
         beyond = approach - self._margin(view)
-        return beyond if beyond <= 0.0 or self._within(approach, ends[0][0], ends[1][0], view) else 0.0
-
-    def _within(self, approach: float, first: FloatArray, second: FloatArray, view: RowView) -> bool:
-        """Whether the sides, with points `first` (n, 3) and `second` (m, 3) m at the start of the step, were so near
-        that they can have met after an `approach` (m).
-        """
-        a, b = self.a, self.b
-        reach = approach + a.radius + b.radius
-        if b.surface is None and b.solid is not None:
-            if a.surface is not None and not isinstance(b.solid, Plane):  # faces may be nearer than their corners
-                reach += a.surface.longest_edge
-            pose = b.q_start(view)
-            return bool((b.solid.distance((first - pose[0]) @ pose[1:]).gap <= reach).any())
-        return bool((first.min(axis=0) <= second.max(axis=0) + reach).all()) and bool(
-            (second.min(axis=0) <= first.max(axis=0) + reach).all()
-        )
+        return beyond if beyond <= 0.0 or self.b.can_meet(self.a, approach, ends[0][0], ends[1][0], view) else 0.0
 
     def approached(self, before: RowView, after: RowView) -> float:
         """How far the two sides move against each other from one view to the other at most, m."""
@@ -320,11 +304,6 @@ class ContactPair(Constraint):
             return self_penetration(a.pose(view))
         gaps = self.contact_set(view, None).gap
         return max(0.0, -float(gaps.min())) if len(gaps) else 0.0
-
-    def _ends(self, side: Collider, view: RowView) -> tuple[FloatArray, FloatArray]:
-        """Points of a side at the start and at the end of the step, (n, 3) m."""
-        start, end = (side.map.points(q)[side.nodes] for q in (side.q_start(view), side.q(view)))
-        return (start, end) if len(end) else (np.zeros((1, 3)), np.zeros((1, 3)))
 
     def contact_rows(self, view: RowView, contacts: ContactSet, frames: FloatArray) -> Rows:
         """Rows of `contacts` along their `frames`."""
