@@ -56,7 +56,8 @@ class BlendTangent:
         laws = np.full(len(self._table), COROTATED, np.int32)
         part, force = np.zeros(cells, np.int32), np.zeros_like(x)
         points = (self._ptr, self._nodes, self._G, self._weight, part, self._material, laws, self._table)
-        assembly.assemble_corotated(x, *points, self._positions, 0.5, values, force)
+        no_mass = (self._pattern.diagonal, np.zeros(0), 0.0)
+        assembly.assemble_corotated(x, *points, self._positions, 0.5, *no_mass, values, force)
         own = values[self._pattern.diagonal]
         shift = SHIFT * np.einsum("nii->n", own) / 3.0
         values[self._pattern.diagonal] += shift[:, None, None] * np.eye(3)

@@ -115,7 +115,7 @@ def test_a_body_that_bursts_is_said_to():
         for _ in range(100):
             subject.step(0.02, blown)
 
-    with pytest.raises(pl.ConvergenceError, match=r"motion of bellows diverged.*reset"):
+    with pytest.raises(pl.ConvergenceError, match="a chamber may be beyond the pressure that its wall holds"):
         blow()
 
 

@@ -19,8 +19,10 @@ from pliant.constraints.rows import RowLaw
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.solvers.contact import MixedProblem, solve
 
-ROUNDS = 12
-"""Most alternations of inverse and forward problem; a few suffice unless a row switches back and forth."""
+ROUNDS = 30
+"""Most alternations of inverse and forward problem; three or four suffice unless rows switch."""
+RETURNS = 1
+"""How often a row may go from sticking to its last force before it stays there, since it would switch for ever."""
 SETTLED = 1e-6
 """Change of the friction, relative to the largest force, that ends them."""
 _STUCK = 1.0 - 1e-7
@@ -49,9 +51,12 @@ def solve_with_guides(
     law = problem.law.copy()
     law[driven] = law[watched] = RowLaw.IMPOSED
     lam, change, report = last, np.inf, None
+    before, left = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.int32)
     for _ in range(ROUNDS):
         inverse = problem.law.copy()
-        sticks = _sticking(problem, lam, rows)
+        sticks = _sticking(problem, lam, rows) & (left < RETURNS)
+        left += before & ~sticks
+        before = sticks
         inverse[rows] = np.where(sticks, RowLaw.BILATERAL, RowLaw.IMPOSED)
         target = problem.target.copy()
         target[rows[~sticks]] = lam[rows[~sticks]]
