@@ -51,7 +51,8 @@ def solve_with_guides(
     law = problem.law.copy()
     law[driven] = law[watched] = RowLaw.IMPOSED
     lam, change, report = last, np.inf, None
-    before, left = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.int32)
+    before: BoolArray = np.zeros(len(rows), np.bool_)
+    left = np.zeros(len(rows), np.int32)
     for _ in range(ROUNDS):
         inverse = problem.law.copy()
         sticks = _sticking(problem, lam, rows) & (left < RETURNS)
