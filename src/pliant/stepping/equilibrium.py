@@ -18,7 +18,7 @@ from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.stepping.bodies import Forces, Reactions, StepBodies, largest, relative_motions
-from pliant.stepping.held_solves import RIGID, HeldSolves
+from pliant.stepping.constrained_solves import RIGID, ConstrainedSolves
 from pliant.stepping.info import RigidMotion
 from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, relative_residual, slope
 from pliant.stepping.refinement import unstable_motion
@@ -49,8 +49,8 @@ PATIENCE = 10
 """Linear solves in which the residual has to improve; bending of slender bodies takes most of them."""
 
 RELEASED = 8
-"""Linear solves in which a body whose neutral motions were held comes to rest without the hold; a longer motion is one
-along facets, which do not match.
+"""Linear solves in which a body whose neutral motions were constrained comes to rest without that; a longer motion is
+one along facets, which do not match.
 """
 
 SMALL = 0.03
@@ -59,7 +59,7 @@ about that fraction, in radians, and forces by the same fraction of them.
 """
 
 
-class Equilibrium(HeldSolves):
+class Equilibrium(ConstrainedSolves):
     """One quasi-static solve in progress: Newton's iteration at one load.
 
     `trouble` says why the last iteration ended without an equilibrium, `escapes` how many unstable ones were left, and
@@ -88,18 +88,18 @@ class Equilibrium(HeldSolves):
     ) -> bool:
         """At most `most` Newton iterations at the present load, with full steps, or with line `search`, or from the
         `damping` c on; whether the relative residual went below `tolerance`. In an equilibrium that the load path is
-        only `passing` neutral motions stay held.
+        only `passing` neutral motions stay constrained.
         """
-        self.neutral, self._releases, self._held_at = None, False, None
+        self.neutral, self._releases, self._constrained_at = None, False, None
         found = self._iterate(tolerance, most, search=search, damping=damping, passing=passing)
-        if found or self._held_at is None:
+        if found or self._constrained_at is None:
             return found
-        step, self.neutral = self._held_at
+        step, self.neutral = self._constrained_at
         self.step = evolve(step, iterations=self.step.iterations)
         return True
 
     def _iterate(self, tolerance: float, most: int, *, search: bool, damping: float, passing: bool) -> bool:
-        """The iteration itself; an equilibrium with held motions, from which it goes on, is left in `_held_at`."""
+        """The iteration itself; `_constrained_at` is an equilibrium with constrained motions from which it goes on."""
         passive = not self.step.constraints  # what constraints do here is known only after a solve
         bodies = self.step.bodies
         if passive and self._residual(bodies.forces()) <= tolerance and not bodies.must_move():
@@ -138,7 +138,7 @@ class Equilibrium(HeldSolves):
                     self.collapsed |= set(names)
                     return self._fails("the equilibrium found has inverted elements")
                 if self._released(tolerance, passing=passing):
-                    if self._held_at is None:
+                    if self._constrained_at is None:
                         continue
                     if passing:
                         return False
@@ -197,9 +197,9 @@ class Equilibrium(HeldSolves):
         """The rigid motion of each body that is left open."""
         modes = self.step.free_modes
         if self.neutral is not None:
-            motions, held = self.neutral
+            motions, amounts = self.neutral
             pairs = zip(self.step.world.models, motions.twists, strict=True)
-            return tuple(RigidMotion(m.name, motions.count, -twist @ held) for m, twist in pairs if twist is not None)
+            return tuple(RigidMotion(m.name, motions.count, -twist @ amounts) for m, twist in pairs if twist is not None)
         if all(each is None for each in modes):
             return ()
         forces = self.step.bodies.forces()

@@ -1,11 +1,12 @@
 """The load path of a quasi-static solve: what every command, load and obstacle does between the start and the end.
 
 The path has one parameter s in [0, 1]. Commands of actuators go from what the actuator does in the start state, its
-displacement δ or its force λ, to what it is asked for. Supports move by the fraction s of their way, obstacles to where
-they are at the time t + s Δt. Follower pressures grow with s; so do gravity and dead loads where there are rods or
-beams, from the fraction of them that the start state carries. What is left out of balance in the start state is
-balanced by a fictitious force (1 − s) r₀, which vanishes at the end: gravity, dead loads, and the forces of whatever
-held the bodies before. At s = 0 the start state is an equilibrium, at s = 1 the problem is the true one.
+displacement δ or its force λ, to what it is asked for. Supports move by the fraction s of their displacement,
+obstacles to where they are at the time t + s Δt. Follower pressures grow with s; so do gravity and dead loads where
+there are rods or beams, from the fraction of them that the start state carries. What is left out of balance in the
+start state is balanced by a fictitious force (1 − s) r₀, which vanishes at the end: gravity, dead loads, and
+the forces of whatever constrained the bodies before. At s = 0 the start state is an equilibrium, at s = 1 the problem
+is the true one.
 """
 
 from __future__ import annotations

@@ -219,9 +219,9 @@ def second_part(whole: Step, first: Step, scheme: Scheme) -> Step:
     bodies, middle = whole.bodies, first.advanced()
     passed = first.bodies if scheme.lag and not _has_impact(first) else None
     after = StepBodies.begin(whole.world, middle, scheme, bodies.controls, bodies.trials[0].workspace, passed)
-    if bodies.load_fraction < 1.0:  # supports have gone a part of their way, and go to that of the whole
-        gone = first.bodies.load_fraction
-        after = after.loaded((bodies.load_fraction - gone) / (1.0 - gone))
+    if bodies.load_fraction < 1.0:  # supports go on from their displacement in the first part
+        covered = first.bodies.load_fraction
+        after = after.loaded((bodies.load_fraction - covered) / (1.0 - covered))
     return evolve(whole, bodies=after, began=whole.start)
 
 

@@ -1,4 +1,4 @@
-"""Linear solves of a quasi-static equilibrium in which neutral motions may be held (`stepping.neutral_motions`)."""
+"""Linear solves of a quasi-static equilibrium that may constrain neutral motions (`stepping.neutral_motions`)."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ RIGID = 0.9
 """Fraction of a correction that is a rigid motion from which on a body is said to slide, roll or tip."""
 
 
-class HeldSolves(RegularizedSolves):
-    """`neutral` are motions that hardly anything resists, with the forces that hold them in the equilibrium found; None
-    where nothing is held.
+class ConstrainedSolves(RegularizedSolves):
+    """`neutral` are motions that hardly anything resists, with the forces that constrain them in the equilibrium found;
+    None where none are constrained.
     """
 
     def __init__(self, step: Step, *, once: bool = False) -> None:
         super().__init__(step, once=once)
         self.neutral: tuple[NeutralMotions, FloatArray] | None = None
-        self._held_at: tuple[Step, tuple[NeutralMotions, FloatArray]] | None = None
+        self._constrained_at: tuple[Step, tuple[NeutralMotions, FloatArray]] | None = None
         self._releases = False
         # Contacts open and close in a motion: with them the curvature of one tangent does not decide on stability.
         self._judges = self._follows and not any(each.is_contact for each in step.world.constraints)
 
     def _slides(self, correction: Correction) -> bool:
-        """Hold the neutral motions that make up the correction; whether it has to be solved again."""
+        """Constrain the neutral motions that make up the correction; whether it has to be solved again."""
         if self._releases or not self._follows or not any(self._loose) or self.damping:
             return False
         motions, known = neutral_motions(correction.step, self._loose), self._hold
@@ -39,11 +39,11 @@ class HeldSolves(RegularizedSolves):
         return True
 
     def _released(self, tolerance: float, *, passing: bool) -> bool:
-        """Release the neutral motions where a force holds them in the equilibrium found, and go on without; whether
-        that is so. Where the force is negligible, the equilibrium is one to come back to.
+        """Release the neutral motions where a force constrains them in the equilibrium found, and go on without;
+        whether that is so. Where the force is negligible, the equilibrium is one to come back to.
         """
         assembly, motions = self.step.assembly, self._hold
-        first = len(self.step.world.constraints)  # the rows that hold them follow those of the world
+        first = len(self.step.world.constraints)  # the rows that constrain them follow those of the world
         if motions is None or assembly is None or len(assembly.slices) <= first:
             return False
         forces = self.step.lam[assembly.slices[first]]
@@ -53,7 +53,7 @@ class HeldSolves(RegularizedSolves):
         if rest <= tolerance:
             return False
         if rest <= (PASSING if passing else NEGLIGIBLE):
-            self._held_at = self.step, (motions, forces)
+            self._constrained_at = self.step, (motions, forces)
         self._hold, self._releases = None, True
         return True
 
