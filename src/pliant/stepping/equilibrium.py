@@ -197,9 +197,9 @@ class Equilibrium(ConstrainedSolves):
         """The rigid motion of each body that is left open."""
         modes = self.step.free_modes
         if self.neutral is not None:
-            motions, amounts = self.neutral
+            motions, along = self.neutral
             pairs = zip(self.step.world.models, motions.twists, strict=True)
-            return tuple(RigidMotion(m.name, motions.count, -twist @ amounts) for m, twist in pairs if twist is not None)
+            return tuple(RigidMotion(m.name, motions.count, -twist @ along) for m, twist in pairs if twist is not None)
         if all(each is None for each in modes):
             return ()
         forces = self.step.bodies.forces()
