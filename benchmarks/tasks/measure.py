@@ -34,14 +34,14 @@ OBSERVED = 100
 @dataclass(frozen=True, eq=False)
 class Measurement:
     """Seconds of each step, of its floor and of its stages (steps,), the largest residuals, and the last state.
-    `kernels` are the seconds of each step inside compiled code, `calls` how often it is called (steps,).
+    `outside` are the seconds of each step outside compiled code, `calls` how often it calls that (steps,).
     """
 
     step: FloatArray
     step_wall: FloatArray
     floor: FloatArray
     stages: dict[str, FloatArray]
-    kernels: FloatArray
+    outside: FloatArray
     calls: FloatArray
     residual: float
     nonlinear_residual: float
@@ -54,7 +54,7 @@ class Measurement:
             step_wall=np.concatenate([self.step_wall, other.step_wall]),
             floor=np.concatenate([self.floor, other.floor]),
             stages={name: np.concatenate([seconds, other.stages[name]]) for name, seconds in self.stages.items()},
-            kernels=np.concatenate([self.kernels, other.kernels]),
+            outside=np.concatenate([self.outside, other.outside]),
             calls=np.concatenate([self.calls, other.calls]),
             residual=max(self.residual, other.residual),
             nonlinear_residual=max(self.nonlinear_residual, other.nonlinear_residual),
@@ -69,7 +69,7 @@ class Measurement:
             "floor_ms": _milliseconds(self.floor),
             "floor_ratio": float(np.median(self.step) / np.median(self.floor)),
             "stages_ms": {name: _milliseconds(seconds) for name, seconds in self.stages.items()},
-            "outside_kernels_ms": max(0.0, _milliseconds(self.step) - _milliseconds(self.kernels)),
+            "outside_kernels_ms": _milliseconds(self.outside),
             "kernel_calls": int(np.median(self.calls)),
             "steps": len(self.step),
             "residual": self.residual,
@@ -90,7 +90,7 @@ def measure_steps(
 ) -> Measurement:
     """Take `steps` steps of implicit Euler with one Newton iteration, timing each of them and its floor.
 
-    Afterwards more steps are taken for the time inside kernels (`kernel_calls`), which slows what it observes.
+    Afterwards more steps are taken for the time outside kernels (`kernel_calls`), which slows what it observes.
     The same `controls` are given to each step, whose forces `solver` finds. `nonlinear_residual` is the largest
     `info.residual` of the counted steps.
     """
@@ -114,20 +114,20 @@ def measure_steps(
             residual, nonlinear = max(residual, info.linear_residual), max(nonlinear, info.residual)
         state = following
     by_stage = {name: np.array(seconds) for name, seconds in stages.items()}
-    kernels, calls = _inside(stepper, world, state, controls, min(steps, OBSERVED))
-    arrays = np.array(times), np.array(walls), np.array(floors), by_stage, kernels, calls
+    outside, calls = _outside(stepper, world, state, controls, min(steps, OBSERVED))
+    arrays = np.array(times), np.array(walls), np.array(floors), by_stage, outside, calls
     return Measurement(*arrays, residual, nonlinear, state)
 
 
-def _inside(
+def _outside(
     stepper: ImplicitEuler, world: World, state: State, controls: Mapping[Any, Any] | None, steps: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Seconds inside compiled code, and calls into it, of further steps from `state`, (steps,) each."""
+    """Seconds outside compiled code, and calls into it, of further steps from `state`, (steps,) each."""
     observer, found = KernelCalls(), []
     for _ in range(steps):
         with observer.observed():
             state, _ = stepper(world, state, controls)
-        found.append((observer.seconds, observer.count))
+        found.append((observer.outside, observer.count))
     seconds, calls = np.array(found, np.float64).T
     return seconds, calls
 
