@@ -124,6 +124,9 @@ def _number(value: float | None) -> str:
 
 
 def _peer_table(reports: list[tuple[str, dict[str, Any]]]) -> Iterator[str]:
+    if not any(report.get(key) for _, report in reports for key in ("peers", "peer_errors")):
+        yield "(The other simulators were not installed: `make bench-peers`.)"
+        return
     yield "| bench | peer | settings | step (ms) | Pliant (ms) | ratio |"
     yield "|---|---|---|---|---|---|"
     for bench, report in reports:
@@ -133,7 +136,7 @@ def _peer_table(reports: list[tuple[str, dict[str, Any]]]) -> Iterator[str]:
                 times = f"{said['step_ms']:.2f} | {entry['step_ms']:.2f} | {said['step_ms'] / entry['step_ms']:.1f}"
                 yield f"| {title} | {peer} {said.get('version', '')} | {said.get('settings', '')} | {times} |"
         for peer, error in report.get("peer_errors", {}).items():
-            yield f"| {bench} | {peer} | failed: {' '.join(error.split())[:120]} | – | – | – |"
+            yield f"| {bench} | {peer} | failed: {(error.splitlines() or ['no reason given'])[-1][:120]} | – | – | – |"
 
 
 def main() -> None:
