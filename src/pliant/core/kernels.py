@@ -82,8 +82,8 @@ class _KernelCache(FunctionCache):
             CacheImpl._locator_classes = usual
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Stored machine code of a signature, or None. Numba would first import all that it compiles with, a quarter of
-        a second; machine code needs no more of it than the allocator of arrays.
+        """Stored machine code of a signature, or None. Numba would first import all that it compiles with, which
+        takes a while; machine code needs no more of it than the allocator of arrays.
         """
         rtsys.initialize(target_context)
         return self._load_overload(signature, target_context)
