@@ -91,7 +91,12 @@ class Equilibrium(ConstrainedSolves):
         only `passing` neutral motions stay constrained.
         """
         self.neutral, self._releases, self._constrained_at = None, False, None
+        self._carried = None
         found = self._iterate(tolerance, most, search=search, damping=damping, passing=passing)
+        if passing and self._constrained_at is not None:
+            self._carried = self._constrained_at[1][0]
+        elif passing and found:
+            self._carried = self._hold
         if found or self._constrained_at is None:
             return found
         step, self.neutral = self._constrained_at
