@@ -35,7 +35,7 @@ from pliant.models.volume.halved import DividedPoints, PointSet
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.points import Points, build_points
-from pliant.models.volume.shape_limits import shape_limits
+from pliant.models.volume.shape_limits import least_determinant, stretch_bound
 from pliant.models.volume.split import Split, volume_points
 from pliant.models.volume.tetrahedra import assemble_tetrahedra
 from pliant.models.volume.trial import VolumeTrial
@@ -187,7 +187,8 @@ class VolumeModel(BlockModel):
 
     def least_volume_ratio(self, q: FloatArray) -> float:
         """The smallest det F over the integration points; ≤ 0 where some part is turned inside out."""
-        return float(self._shape_limits(q)[0])
+        p = self.points
+        return float(least_determinant(writable(q), p.nodes, p.ptr, p.gradients))
 
     @property
     def volume_point_count(self) -> int:
@@ -202,17 +203,12 @@ class VolumeModel(BlockModel):
         """det F of some of the integration points at q."""
         return volume_ratios(self.points, points, q)
 
-    def _shape_limits(self, q: FloatArray) -> tuple[float, float]:
-        """The smallest det F of the integration points, and an upper bound of their stretches."""
-        p = self.points
-        least, largest = shape_limits(writable(q), p.nodes, p.ptr, p.gradients)
-        return least, largest
-
     def warnings(self, q: FloatArray) -> tuple[str, ...]:
         """A warning where rubber is stretched farther than the mean of F of its cells describes its volume."""
         if self.split is not None or not volume_points(self.points, self.laws).any():
             return ()
-        if self._shape_limits(q)[1] <= LARGEST_STRETCH:
+        p = self.points
+        if stretch_bound(writable(q), p.nodes, p.ptr, p.gradients) <= LARGEST_STRETCH:
             return ()
         stretch = readouts.largest_stretch(self, q)
         if stretch <= LARGEST_STRETCH:
