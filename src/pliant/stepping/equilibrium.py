@@ -20,7 +20,13 @@ from pliant.materials import Tangent
 from pliant.stepping.bodies import Forces, Reactions, StepBodies, largest, relative_motions
 from pliant.stepping.constrained_solves import RIGID, ConstrainedSolves
 from pliant.stepping.info import RigidMotion
-from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, relative_residual, slope
+from pliant.stepping.newton import (
+    SETTLED,
+    Convergence,
+    apply_with_line_search,
+    relative_residual,
+    slope,
+)
 from pliant.stepping.progress import PATIENCE, is_hopeless, is_steady, next_fraction
 from pliant.stepping.refinement import unstable_motion
 from pliant.stepping.regularized_solves import LEAST_WELDED, LOOSE_SHARE
@@ -41,10 +47,21 @@ ROUNDINGS = 8.0
 force has nothing else.
 """
 
+STIFFENED = 10
+"""Linear solves with an indefinite tangent stiffened along the active rows. Longer, contacts change between stick and
+slip from solve to solve, and a projected tangent converges more surely.
+"""
+FRICTION_FLOOR = 3e-8
+"""Relative residual at which an iteration with friction may stall: the tolerance 1e-8 of the frictional solver is that
+of its rows on average; forces of stiff contacts are known less well.
+"""
 RELEASED = 8
 """Linear solves in which a body whose neutral motions were constrained comes to rest without that; a longer motion is
 one along facets, which do not match.
 """
+
+SETTLED_PASSING = 1e-2
+"""Fraction of the motion of an increment below which a last correction ends it where the load path goes on."""
 
 SMALL = 0.03
 """Correction that leaves contacts where they are, as a fraction of their margin times √tolerance: it turns facets by
@@ -66,6 +83,7 @@ class Equilibrium(ConstrainedSolves):
         self.escapes = 0
         self.collapsed: set[str] = set()
         self.budget = np.inf
+        self._frictional = any(pair.mu for pair in self._apart)
 
     def fixed(self, iterations: int) -> None:
         """`iterations` full linear solves, with the cheapest tangent that is consistent to first order: it is positive
@@ -111,6 +129,7 @@ class Equilibrium(ConstrainedSolves):
         for count in range(3 * most):  # more than `most` only where forces balance and rows still turn
             if self.spent:
                 return self._fails("no linear solves are left")
+            self._stiffens = count < STIFFENED
             try:
                 correction = self._linear_solve(Tangent.EXACT)
                 if self._slides(correction):
@@ -128,9 +147,13 @@ class Equilibrium(ConstrainedSolves):
             history.append(residual)
             lawful = self.step.constraint_status.ok or self.step.constraint_residual <= LAWFUL
             settled = (
-                full and lawful and self._contacts_settled(correction, tolerance) and not self.step.bodies.must_move()
+                full
+                and lawful
+                and self._contacts_settled(correction, tolerance, passing)
+                and not self.step.bodies.must_move()
             )
-            noise = correction._replace(round_off=ROUNDINGS * correction.round_off)
+            floor = FRICTION_FLOOR * forces.scale if self._frictional else 0.0
+            noise = correction._replace(round_off=max(ROUNDINGS * correction.round_off, floor))
             if convergence.reached(residual, forces.scale, noise, self.step) and settled:
                 if names := self._inverted():
                     self.collapsed |= set(names)
@@ -264,7 +287,11 @@ class Equilibrium(ConstrainedSolves):
         """
         self._factorize_here(correction)
         stiffness, factors, problem = self._last
-        if not self.shift or stiffness is None or (self.escapes >= MOST_ESCAPES and not self._judges):
+        if (
+            not (self.shift or self._stiffened)
+            or stiffness is None
+            or (self.escapes >= MOST_ESCAPES and not self._judges)
+        ):
             return False
         rows = None if problem is None or self.step.assembly is None else self.step.assembly.rows
         motion = unstable_motion(stiffness, factors.factors, rows, problem, self.step.lam, self.step.free_modes)
@@ -314,8 +341,10 @@ class Equilibrium(ConstrainedSolves):
             self.damping = min(self.damping * ratio, MOST_DAMPING)
             self.damping = 0.0 if self.damping < LEAST_DAMPING else self.damping
 
-    def _contacts_settled(self, correction: Correction, tolerance: float) -> bool:
-        """Whether the last correction was too small to turn the normals of contacts that push."""
+    def _contacts_settled(self, correction: Correction, tolerance: float, passing: bool) -> bool:
+        """Whether the last correction was too small to turn the normals of contacts that push. Where the load path goes
+        on, the next increment turns them by more.
+        """
         assembly, lam = correction.step.assembly, correction.step.lam
         if assembly is None or not len(lam) or not self._apart:
             return True
@@ -329,7 +358,7 @@ class Equilibrium(ConstrainedSolves):
             trial = self.step.bodies.trials[index]
             last, motion = float(np.abs(correction.dx[index]).max()), float(np.abs(trial.dx).max())
             if last > max(
-                SETTLED * motion,
+                (SETTLED_PASSING if passing else SETTLED) * motion,
                 SMALL * np.sqrt(tolerance) * margin,
                 1e-10 * float(np.abs(trial.evaluation_point()).max()),
             ):
