@@ -36,14 +36,18 @@ class Iterate:
         self.columns = np.ascontiguousarray(problem.W.T)
         self.r, self.residual = r, residual_of(problem, r)
 
-    def full_steps(self) -> None:
-        """Sweeps or Newton steps of full length from r."""
+    def full_steps(self) -> tuple[FloatArray, float]:
+        """Sweeps or Newton steps of full length from r: the best r of them and its residual. Where they fail they may
+        have left redundant forces large, so that rounds had better go on from the start.
+        """
         p, r = self.problem, self.r.copy()
         residual, iterations, taken = full_steps(
             p.W, self.columns, p.q, p.blocks, r, self.tolerance, *self.budget.first, lapack()
         )
         self.budget.take(iterations, taken / max(iterations, 1))
-        self.offer(r, residual)
+        if residual <= self.budget.allowed(self.tolerance):
+            self.offer(r, residual)
+        return r, residual
 
     @property
     def done(self) -> bool:
@@ -91,11 +95,11 @@ def solve_blocks(
     r = projected(np.zeros(m) if start is None else start, problem.blocks)
     with one_blas_thread():
         iterate = Iterate(problem, r, tolerance, budget)
-        if not iterate.done:
-            iterate.full_steps()
+        first = iterate.full_steps() if not iterate.done else (iterate.r, iterate.residual)
         iterate.rounds(_ROUNDS)
         if not iterate.done and not _contradicts_itself(problem):
             restart(iterate, r)
+        iterate.offer(*first)
         allowed = projected(iterate.r, problem.blocks)  # no force outside its cone, not even by the tolerance
         if (residual := residual_of(problem, allowed)) <= max(tolerance, iterate.residual):
             iterate.r, iterate.residual = allowed, residual
