@@ -73,7 +73,10 @@ def full_steps(
     if least <= tolerance:
         r[:] = best
         return least, sweeps, taken
-    return _newton(W, columns, q, blocks, r, best, least, rho, tolerance, limit, operations, lib, sweeps, taken)
+    found: tuple[float, int, float] = _newton(
+        W, columns, q, blocks, r, best, least, rho, tolerance, limit, operations, lib, sweeps, taken
+    )
+    return found
 
 
 @inline
