@@ -6,9 +6,9 @@ Unknowns are the positions q (n, 3) of all nodes, in m. Constrained nodes are re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,18 +26,19 @@ from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, op
 from pliant.models.model import StepStart
 from pliant.models.supports import Claim, claimed, prescribed
 from pliant.models.surfaces import ContactShape, Skin
-from pliant.models.volume import assembly, readouts
+from pliant.models.volume import assembly, halved, readouts
 from pliant.models.volume.barycentric import BarycentricMap, NodeMap
 from pliant.models.volume.blocks import BlockModel, ConstrainedFactor
 from pliant.models.volume.fibre import FibreBars
 from pliant.models.volume.flat_cells import warn_of_flat_cells
+from pliant.models.volume.halved import DividedPoints, PointSet
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.patches import MEAN
 from pliant.models.volume.points import Points, build_points
 from pliant.models.volume.shape_limits import flips, largest_square, least_determinant
 from pliant.models.volume.split import Split, chosen_points, volume_points
-from pliant.models.volume.tetrahedra import Tetrahedra, assemble_tetrahedra
+from pliant.models.volume.tetrahedra import assemble_tetrahedra
 from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.volume import Volume
 from pliant.models.volume.volume_ratios import every_volume_ratio, volume_ratios
@@ -273,27 +274,28 @@ class VolumeModel(BlockModel):
     ) -> tuple[float, FloatArray]:
         """Values := mass × M + stiffness × K(q); returns elastic energy (J) and internal forces ∂E/∂q (n, 3), N."""
         split = self.split_at(q)
-        p, positions = self._own_points(split)
         lumped = self.mass.blocks is None
         if not lumped:
             values[:] = 0.0
             self.mass.add_to(values, mass)
         x = writable(q)
-        common = (x, *p.arrays, self.laws, self.table)
-        if self.warps(tangent):
-            force = np.empty(self.rest.shape)
-            inertia = self.pattern.diagonal, self.mass.nodal if lumped else _NO_MASS, mass
-            cells = self._tetrahedra
-            if cells is None:
-                energy = assembly.assemble_corotated(*common, positions, stiffness, *inertia, values, force)
-            else:
-                energy = assemble_tetrahedra(x, p.nodes, *cells, positions, stiffness, *inertia, values, force)
-        else:  # a warped tangent has no meaning for the other laws
-            if lumped:
-                assembly.set_mass(values, self.pattern.diagonal, self.mass.nodal, mass)
-            force = np.zeros(self.rest.shape)
-            mode = Tangent.EXACT if tangent is Tangent.WARPED else tangent
-            energy = assembly.assemble(*common, int(mode), positions, stiffness, values, force)
+        warped, mode = self.warps(tangent), int(Tangent.EXACT if tangent is Tangent.WARPED else tangent)
+
+        def add(some: PointSet, into: FloatArray, first: bool) -> tuple[float, FloatArray]:
+            inertia = self.pattern.diagonal, self.mass.nodal if lumped and first else _NO_MASS, mass
+            if not warped:  # a warped tangent has no meaning for the other laws
+                if lumped and first:
+                    assembly.set_mass(into, *inertia)
+                push = np.zeros(self.rest.shape)
+                given = x, *some.points, self.laws, self.table, mode, some.positions, stiffness
+                return assembly.assemble(*given, into, push), push
+            push = np.empty(self.rest.shape)
+            rest = some.positions, stiffness, *inertia, into, push
+            if some.cells is None:
+                return assembly.assemble_corotated(x, *some.points, self.laws, self.table, *rest), push
+            return assemble_tetrahedra(x, some.points[1], *some.cells, *rest), push
+
+        energy, force = self._divided(split).assemble(add, values)
         if split is not None:
             patches = split.patches
             bent = patches.pressures(x, np.zeros_like(x)) * (tangent is not Tangent.PROJECTED)
@@ -312,15 +314,15 @@ class VolumeModel(BlockModel):
         force, x = np.zeros(self.rest.shape), writable(q)
         split = self.split_at(q)
         p, _ = self._own_points(split)
-        energy = assembly.internal_forces(x, *p.arrays, self.laws, self.table, force, np.empty(p.count))
+        energy = halved.internal_forces(x, p.arrays, self.laws, self.table, force, np.empty(p.count))
         if split is not None:
             energy += split.patches.add_forces(x, force)
         return float(energy) + self._fibre_forces(q, force), force
 
     @cached_property
-    def _tetrahedra(self) -> Tetrahedra | None:
-        """Its points by lanes, where they are corotated tetrahedra."""
-        return Tetrahedra.of(self._own_points(self.split)[0], self.laws, self.table)
+    def _divided(self) -> Callable[[Split | None], DividedPoints]:
+        """The points that are integrated one by one, as they are assembled."""
+        return cache(lambda split: DividedPoints.of(*self._own_points(split), self.rest, self.laws, self.table))
 
     def _own_points(self, split: Split | None) -> tuple[Points, IntArray]:
         """The points that are integrated one by one, without those of patches, and the positions of their blocks."""
