@@ -39,6 +39,7 @@ from pliant.models.rod.projection import nearest_arc_lengths
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import Support, Volume
+from pliant.models.volume.halved import add_blocks
 from pliant.robots.scenes import DOWN, robot_world
 from pliant.solvers import friction, lcp
 from pliant.solvers.inverse import compliance_problem, solve_qpcc
@@ -218,7 +219,7 @@ def _slender() -> None:
 
 
 def _linear() -> None:
-    """A body large enough for two threads, with a last front wide enough, and a small one under few and many rows."""
+    """A body large enough for two threads and divided fronts, and a small one under few and many rows."""
     for cells in (15, 3):
         mesh = meshes.box((1, 1, 1), (cells, cells, cells))
         pattern = BlockPattern.from_cliques(mesh.node_count, 4 * np.arange(len(mesh.cells) + 1), mesh.cells.ravel())
@@ -226,6 +227,7 @@ def _linear() -> None:
         values[pattern.diagonal] = np.eye(3)
         _factor(analyze(pattern, coordinates=mesh.points).factorize(values))
     BlockMatrix(pattern, values).matvec(np.ones(3 * mesh.node_count))
+    add_blocks(values, np.zeros(1, np.int64), np.zeros((1, 3, 3)), 0, 1)
 
 
 def _factor(factor: CholeskyFactor) -> None:

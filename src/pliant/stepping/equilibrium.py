@@ -21,6 +21,7 @@ from pliant.stepping.bodies import Forces, Reactions, StepBodies, largest, relat
 from pliant.stepping.constrained_solves import RIGID, ConstrainedSolves
 from pliant.stepping.info import RigidMotion
 from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, relative_residual, slope
+from pliant.stepping.progress import PATIENCE, is_hopeless, is_steady, next_fraction
 from pliant.stepping.refinement import unstable_motion
 from pliant.stepping.regularized_solves import LEAST_WELDED, LOOSE_SHARE
 from pliant.stepping.stages import Correction, Step
@@ -39,14 +40,6 @@ ROUNDINGS = 8.0
 """Round-off of the forces over that of one change of the positions by their last bit: a body that moves without any
 force has nothing else.
 """
-TO_AND_FRO, LEAST_FRACTION = -0.5, 0.25
-"""Cosine between two corrections below which the iteration goes to and fro between two sets of contacts, and the
-shortest fraction of a correction that is then taken.
-"""
-STEADY = 4
-"""Linear solves in a row that reduce the residual by a fifth or more, for which the iteration goes on."""
-PATIENCE = 10
-"""Linear solves in which the residual has to improve; bending of slender bodies takes most of them."""
 
 RELEASED = 8
 """Linear solves in which a body whose neutral motions were constrained comes to rest without that; a longer motion is
@@ -64,11 +57,6 @@ NEARLY = 100.0
 
 IN_PASSING = 10.0
 """How much longer that correction may be in an equilibrium that the load path only passes."""
-
-ALIGNED, LONGEST_EXTRAPOLATION = 0.9, 5.0
-"""Cosine between two corrections above which the shorter second one is the next term of a geometric series, which is
-summed (Aitken's process), and the most times that it is then taken.
-"""
 
 
 class Equilibrium(ConstrainedSolves):
@@ -103,7 +91,12 @@ class Equilibrium(ConstrainedSolves):
         only `passing` neutral motions stay constrained.
         """
         self.neutral, self._releases, self._constrained_at = None, False, None
+        self._carried = None
         found = self._iterate(tolerance, most, search=search, damping=damping, passing=passing)
+        if passing and self._constrained_at is not None:
+            self._carried = self._constrained_at[1][0]
+        elif passing and found:
+            self._carried = self._hold
         if found or self._constrained_at is None:
             return found
         step, self.neutral = self._constrained_at
@@ -131,7 +124,7 @@ class Equilibrium(ConstrainedSolves):
                     correction = self._linear_solve(Tangent.EXACT)
             except (ConvergenceError, InfeasibleError, SingularError) as error:
                 return self._fails(str(error))
-            self._fraction = _next_fraction(self._fraction, correction.dx, before) if self._apart else 1.0
+            self._fraction = next_fraction(self._fraction, correction.dx, before) if self._apart else 1.0
             before = correction.dx if self._fraction <= 1.0 else ()
             forces, full = self._apply(correction, search or damping > 0.0)
             if not forces.finite:
@@ -164,8 +157,8 @@ class Equilibrium(ConstrainedSolves):
                 if self._judges:
                     return self._fails("the equilibrium found is unstable")
             if residual > tolerance and (
-                (count + 1 >= (2 * most if residual <= NEARLY * tolerance else most) and not _steady(history))
-                or (not damping and _hopeless(history, PATIENCE if search else 0))
+                (count + 1 >= (2 * most if residual <= NEARLY * tolerance else most) and not is_steady(history))
+                or (not damping and is_hopeless(history, PATIENCE if search else 0))
             ):
                 break
         text = f"the residual stays at {min(history):.1e} of the forces, the tolerance is {tolerance:.1e}"
@@ -387,31 +380,3 @@ class Equilibrium(ConstrainedSolves):
     def _fails(self, text: str) -> bool:
         self.trouble = text
         return False
-
-
-def _next_fraction(fraction: float, dx: Sequence[FloatArray], before: Sequence[FloatArray]) -> float:
-    """The fraction of the correction dx to take after the correction `before`: shorter where they go to and fro, longer
-    where they go on in one direction. The tangent of bodies that slip lacks a part of their geometric stiffness.
-    """
-    if not before:
-        return 1.0
-    product = sum(float(np.vdot(x, y)) for x, y in zip(dx, before, strict=True))
-    sizes = [float(np.sqrt(sum(float(np.vdot(x, x)) for x in each))) for each in (dx, before)]
-    if product < TO_AND_FRO * sizes[0] * sizes[1] and sizes[0] > 0.3 * sizes[1]:
-        return max(0.5 * fraction, LEAST_FRACTION)
-    if fraction == 1.0 and product > ALIGNED * sizes[0] * sizes[1] and 0.2 * sizes[1] < sizes[0] < 0.95 * sizes[1]:
-        return min(sizes[1] / (sizes[1] - sizes[0]), LONGEST_EXTRAPOLATION)
-    return min(2.0 * fraction, 1.0)
-
-
-def _steady(history: Sequence[float]) -> bool:
-    """Whether the residual decreases in every linear solve: a projected tangent converges linearly, but it does."""
-    return len(history) > STEADY and all(b <= 0.8 * a for a, b in zip(history[-STEADY - 1 :], history[-STEADY:]))
-
-
-def _hopeless(history: Sequence[float], more: int) -> bool:
-    """Whether the residual has not improved for so long that it will not; `more` iterations are given at first."""
-    count = len(history) - 1
-    if count >= PATIENCE + more and min(history) > 0.05:
-        return True
-    return count >= 2 * PATIENCE + more and min(history[-PATIENCE:]) > 0.5 * min(history[:-PATIENCE])

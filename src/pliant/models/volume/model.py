@@ -26,17 +26,18 @@ from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, op
 from pliant.models.model import StepStart
 from pliant.models.supports import Claim, claimed, prescribed
 from pliant.models.surfaces import ContactShape, Skin
-from pliant.models.volume import assembly, readouts
+from pliant.models.volume import assembly, halved, readouts
 from pliant.models.volume.barycentric import BarycentricMap, NodeMap
 from pliant.models.volume.blocks import BlockModel, ConstrainedFactor
 from pliant.models.volume.fibre import FibreBars
 from pliant.models.volume.flat_cells import warn_of_flat_cells
+from pliant.models.volume.halved import DividedPoints, PointSet
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.points import Points, build_points
-from pliant.models.volume.shape_limits import shape_limits
+from pliant.models.volume.shape_limits import least_determinant, stretch_bound
 from pliant.models.volume.split import Split, volume_points
-from pliant.models.volume.tetrahedra import Tetrahedra, assemble_tetrahedra
+from pliant.models.volume.tetrahedra import assemble_tetrahedra
 from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.volume import Volume
 from pliant.models.volume.volume_ratios import every_volume_ratio, volume_ratios
@@ -186,7 +187,8 @@ class VolumeModel(BlockModel):
 
     def least_volume_ratio(self, q: FloatArray) -> float:
         """The smallest det F over the integration points; ≤ 0 where some part is turned inside out."""
-        return float(self._shape_limits(q)[0])
+        p = self.points
+        return float(least_determinant(writable(q), p.nodes, p.ptr, p.gradients))
 
     @property
     def volume_point_count(self) -> int:
@@ -201,17 +203,12 @@ class VolumeModel(BlockModel):
         """det F of some of the integration points at q."""
         return volume_ratios(self.points, points, q)
 
-    def _shape_limits(self, q: FloatArray) -> tuple[float, float]:
-        """The smallest det F of the integration points, and an upper bound of their stretches."""
-        p = self.points
-        least, largest = shape_limits(writable(q), p.nodes, p.ptr, p.gradients)
-        return least, largest
-
     def warnings(self, q: FloatArray) -> tuple[str, ...]:
         """A warning where rubber is stretched farther than the mean of F of its cells describes its volume."""
         if self.split is not None or not volume_points(self.points, self.laws).any():
             return ()
-        if self._shape_limits(q)[1] <= LARGEST_STRETCH:
+        p = self.points
+        if stretch_bound(writable(q), p.nodes, p.ptr, p.gradients) <= LARGEST_STRETCH:
             return ()
         stretch = readouts.largest_stretch(self, q)
         if stretch <= LARGEST_STRETCH:
@@ -263,27 +260,28 @@ class VolumeModel(BlockModel):
         self, q: FloatArray, *, mass: float, stiffness: float, tangent: Tangent, values: FloatArray
     ) -> tuple[float, FloatArray]:
         """Values := mass × M + stiffness × K(q); returns elastic energy (J) and internal forces ∂E/∂q (n, 3), N."""
-        p, positions = self._own_points()
         lumped = self.mass.blocks is None
         if not lumped:
             values[:] = 0.0
             self.mass.add_to(values, mass)
         x = writable(q)
-        common = (x, *p.arrays, self.laws, self.table)
-        if self.warps(tangent):
-            force = np.empty(self.rest.shape)
-            inertia = self.pattern.diagonal, self.mass.nodal if lumped else _NO_MASS, mass
-            cells = self._tetrahedra
-            if cells is None:
-                energy = assembly.assemble_corotated(*common, positions, stiffness, *inertia, values, force)
-            else:
-                energy = assemble_tetrahedra(x, p.nodes, *cells, positions, stiffness, *inertia, values, force)
-        else:  # a warped tangent has no meaning for the other laws
-            if lumped:
-                assembly.set_mass(values, self.pattern.diagonal, self.mass.nodal, mass)
-            force = np.zeros(self.rest.shape)
-            mode = Tangent.EXACT if tangent is Tangent.WARPED else tangent
-            energy = assembly.assemble(*common, int(mode), positions, stiffness, values, force)
+        warped, mode = self.warps(tangent), int(Tangent.EXACT if tangent is Tangent.WARPED else tangent)
+
+        def add(some: PointSet, into: FloatArray, first: bool) -> tuple[float, FloatArray]:
+            inertia = self.pattern.diagonal, self.mass.nodal if lumped and first else _NO_MASS, mass
+            if not warped:  # a warped tangent has no meaning for the other laws
+                if lumped and first:
+                    assembly.set_mass(into, *inertia)
+                push = np.zeros(self.rest.shape)
+                given = x, *some.points, self.laws, self.table, mode, some.positions, stiffness
+                return assembly.assemble(*given, into, push), push
+            push = np.empty(self.rest.shape)
+            rest = some.positions, stiffness, *inertia, into, push
+            if some.cells is None:
+                return assembly.assemble_corotated(x, *some.points, self.laws, self.table, *rest), push
+            return assemble_tetrahedra(x, some.points[1], *some.cells, *rest), push
+
+        energy, force = self._divided.assemble(add, values)
         if self.split is not None:
             patches = self.split.patches
             bent = patches.pressures(x, np.zeros_like(x)) * (tangent is not Tangent.PROJECTED)
@@ -301,15 +299,15 @@ class VolumeModel(BlockModel):
         """Elastic energy (J), inf where an element is inverted beyond its law, and internal forces (n, 3) in N."""
         force, x = np.zeros(self.rest.shape), writable(q)
         p, _ = self._own_points()
-        energy = assembly.internal_forces(x, *p.arrays, self.laws, self.table, force, np.empty(p.count))
+        energy = halved.internal_forces(x, p.arrays, self.laws, self.table, force, np.empty(p.count))
         if self.split is not None:
             energy += self.split.patches.add_forces(x, force)
         return float(energy) + self._fibre_forces(q, force), force
 
     @cached_property
-    def _tetrahedra(self) -> Tetrahedra | None:
-        """Its points by lanes, where they are corotated tetrahedra."""
-        return Tetrahedra.of(self._own_points()[0], self.laws, self.table)
+    def _divided(self) -> DividedPoints:
+        """Its points as they are assembled."""
+        return DividedPoints.of(*self._own_points(), self.rest, self.laws, self.table)
 
     def _own_points(self) -> tuple[Points, IntArray]:
         """The points that are integrated one by one, without those of patches, and the positions of their blocks."""
