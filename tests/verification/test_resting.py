@@ -55,7 +55,7 @@ def test_a_body_that_nothing_supports_has_no_equilibrium_and_says_so():
 
 
 def test_statics_keeps_a_grasp_that_dynamics_brought_to_rest():
-    """Contacts of a grasp slip a little and its forces are known to their tolerance: the state is accepted as it is."""
+    """A grasp comes to rest with its knuckles closed, and statics accepts that state as it is."""
     scene = pl.Scene(gravity=(0, 0, -9.81))
     grip = scene.add(pl.robots.gripper())
     grip.collide(scene, friction=0.8)
@@ -63,7 +63,7 @@ def test_statics_keeps_a_grasp_that_dynamics_brought_to_rest():
     step, state = pl.ImplicitEuler(dt=0.02), world.initial_state()
     for k in range(100):
         state, _ = step(world, state, grip.controls(close=0.02 * min(k / 20, 1.0)))
-    assert max(np.abs(v).max() for v in state.v) < 1e-5
+    assert max(np.abs(v).max() for v in state.v) < 1e-6  # knuckles are closed: no segment of a cable turns to and fro
     found, info = pl.QuasiStatic()(world, state, grip.controls(close=0.02))
     assert info.status is pl.Status.CONVERGED
     assert info.iterations <= 15
