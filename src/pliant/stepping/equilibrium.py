@@ -20,7 +20,7 @@ from pliant.materials import Tangent
 from pliant.stepping.bodies import Forces, Reactions, StepBodies, largest, relative_motions
 from pliant.stepping.constrained_solves import RIGID, ConstrainedSolves
 from pliant.stepping.info import RigidMotion
-from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, relative_residual, slope
+from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, flips, relative_residual, slope
 from pliant.stepping.progress import PATIENCE, is_hopeless, is_steady, next_fraction
 from pliant.stepping.refinement import unstable_motion
 from pliant.stepping.regularized_solves import LEAST_WELDED, LOOSE_SHARE
@@ -242,6 +242,7 @@ class Equilibrium(ConstrainedSolves):
             for _ in range(3 if self._apart else 1):
                 moved = bodies.moved(correction.dx, scale)
                 forces = moved.forces()
+                forces = forces._replace(finite=forces.finite and not flips(bodies, moved))
                 if forces.finite:
                     break
                 scale *= 0.5

@@ -161,6 +161,12 @@ def inverts(bodies: StepBodies) -> bool:
     return False
 
 
+def flips(before: StepBodies, after: StepBodies) -> bool:
+    """Whether an element with a barrier is flattened on the way: it would come out turned through itself."""
+    pairs = zip(before.trials, after.trials, strict=True)
+    return any(one.model.flips(one.positions(), other.positions()) for one, other in pairs)
+
+
 def apply_with_line_search(correction: Correction, *, invertible: bool = True) -> tuple[Step, Forces]:
     """dx += s × correction with s ≤ 1 such that the correction does not overshoot, nor leave what the materials allow.
 
@@ -181,7 +187,7 @@ def apply_with_line_search(correction: Correction, *, invertible: bool = True) -
             s *= 0.5
             continue
         forces = bodies.forces()
-        if not forces.finite:
+        if not forces.finite or flips(base, bodies):
             s *= 0.5
             continue
         there = slope(bodies, forces, dx)
