@@ -14,7 +14,7 @@ no derivative, and an iteration would go to and fro between opposite directions.
 
 
 def segments(path: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lengths (s,), m, rounded near zero, and directions (s, 3), their slopes, of the segments of a path (s + 1, 3), m."""
+    """Lengths (s,), m, rounded near zero, and their slopes (s, 3), the directions, of a path (s + 1, 3), m."""
     lengths, units = np.empty(len(path) - 1), np.empty((len(path) - 1, 3))
     _measure(path, lengths, units)
     return lengths, units
