@@ -25,7 +25,6 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import Factor, System
 from pliant.models.rigid import RigidModel
-from pliant.models.volume.blocks import BlockSystem
 from pliant.solvers.contact import MixedProblem
 from pliant.solvers.linear.response import Motion
 from pliant.stepping.bodies import Reactions, StepBodies
@@ -220,15 +219,15 @@ class RegularizedSolves:
             while True:
                 system = K.copied()
                 self._regularize(step, index, system)
-                if blocks is not None and isinstance(system, BlockSystem):
-                    system.values[system.model.pattern.diagonal] += blocks
+                if blocks is not None:
+                    system.add_blocks(blocks)
                 try:
                     with step.timers.stage("factorize"):
                         factors.append(system.factorize())
                     systems.append(system)
                     break
                 except SingularError:
-                    if blocks is None and self._stiffens and isinstance(K, BlockSystem) and self._nearness <= NEAR:
+                    if blocks is None and self._stiffens and K.takes_blocks and self._nearness <= NEAR:
                         blocks = contact_blocks(step, index, K.diagonal())
                         self._stiffened |= blocks is not None
                         if blocks is not None:
