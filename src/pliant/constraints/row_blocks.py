@@ -12,7 +12,7 @@ from pliant.core.arrays import csr, empty_csr
 
 
 class RowBlocks(Sequence[Any]):
-    """CSR matrices (`row_count`, unknowns) of all models, of which only those `filled` are stored, by the index of their
+    """CSR matrices (`row_count`, unknowns) of all models, of which only those `filled` are stored, by index of their
     model: of a hundred constraints on a hundred bodies most are empty.
     """
 
