@@ -24,6 +24,15 @@ class RowBlocks(Sequence[Any]):
         self.row_count, self.sizes = row_count, sizes
         self.filled: dict[int, sparse.csr_matrix] = {} if filled is None else filled
 
+    @classmethod
+    def of(cls, H: Any) -> RowBlocks:
+        """Blocks of a sequence of matrices, one for each model; blocks themselves are returned as they are."""
+        if hasattr(H, "filled"):
+            made: RowBlocks = H
+            return made
+        filled = {index: block for index, block in enumerate(H) if len(block.data)}
+        return cls(H[0].shape[0] if len(H) else 0, [block.shape[1] for block in H], filled)
+
     def __len__(self) -> int:
         return len(self.sizes)
 

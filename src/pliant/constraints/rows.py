@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints.row_blocks import RowBlocks, stacked_blocks
-from pliant.core.arrays import frozen, stacked
+from pliant.core.arrays import frozen
 from pliant.core.immutable import fresh
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -56,7 +56,7 @@ class Rows:
     ) -> Rows:  # fmt: skip
         """Rows; a single number applies to all of them."""
         gaps = np.atleast_1d(np.asarray(gap, np.float64))
-        blocks = H if isinstance(H, RowBlocks) else tuple(H)
+        blocks = RowBlocks.of(H)
 
         def spread(value: Any, kind: Any = np.float64) -> Any:
             if isinstance(value, (int, float)):
@@ -78,8 +78,7 @@ class Rows:
 
     def part(self, own: slice) -> Rows:
         """The rows of a slice."""
-        H = self.H.part(own) if isinstance(self.H, RowBlocks) else tuple(h[own] for h in self.H)
-        return Rows(H, **{name: getattr(self, name)[own] for name in _COLUMNS})
+        return Rows(RowBlocks.of(self.H).part(own), **{name: getattr(self, name)[own] for name in _COLUMNS})
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,10 +306,5 @@ def joined(parts: Sequence[Rows]) -> Rows:
     """The rows of all `parts`, one below the other."""
     if len(parts) == 1:
         return parts[0]
-    blocks = [part.H for part in parts if isinstance(part.H, RowBlocks)]
-    H: Sequence[sparse.csr_matrix]
-    if len(blocks) == len(parts):
-        H = stacked_blocks(blocks)
-    else:
-        H = tuple(stacked([part.H[k] for part in parts]) for k in range(len(parts[0].H)))
+    H = stacked_blocks([RowBlocks.of(part.H) for part in parts])
     return Rows(H, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS})
