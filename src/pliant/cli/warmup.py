@@ -224,8 +224,8 @@ def _slender() -> None:
 
 def _linear() -> None:
     """A body large enough for two threads and divided fronts, and a small one under few and many rows."""
-    for cells in (15, 3):
-        mesh = meshes.box((1, 1, 1), (cells, cells, cells))
+    for cells in (20, 3):  # of the larger one two threads divide the last front, and one with rows below it
+        mesh = meshes.box((1, 1, 1), (cells, min(cells, 13), min(cells, 13)))
         pattern = BlockPattern.from_cliques(mesh.node_count, 4 * np.arange(len(mesh.cells) + 1), mesh.cells.ravel())
         values = np.zeros((pattern.block_count, 3, 3))
         values[pattern.diagonal] = np.eye(3)

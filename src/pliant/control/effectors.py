@@ -265,11 +265,12 @@ class EffectorMemory:
 
 @dataclass(frozen=True, eq=False)
 class EffectorRows(Constraint):
-    """The rows of an effector in a world."""
+    """The rows of an effector in a world; `fraction` is that of the way to its target that it shall go."""
 
     spec: Any
     measure: Any
     handle: Any = None
+    fraction: float = 1.0
 
     @property
     def effector(self) -> Any:
@@ -287,11 +288,12 @@ class EffectorRows(Constraint):
         error, H = self.measure.at(view, target)
         ahead = np.zeros(len(error))
         farthest = largest_change(self.spec.max_speed, view.interval)
-        if farthest < np.inf:
+        if farthest < np.inf or self.fraction < 1.0:
             before = self.measure.error(view.start, target)
             distance = float(np.linalg.norm(before))
-            if distance > farthest:
-                ahead = before * (1.0 - farthest / distance)
+            reached = min(self.fraction, farthest / distance) if distance else 1.0
+            if reached < 1.0:
+                ahead = before * (1.0 - reached)
                 error = error - ahead
         return Rows.of(H, error, int(RowLaw.IMPOSED)), EffectorMemory(ahead)
 

@@ -20,7 +20,7 @@ from pliant.materials import Tangent
 from pliant.stepping.bodies import Forces, Reactions, StepBodies, largest, relative_motions
 from pliant.stepping.constrained_solves import RIGID, ConstrainedSolves
 from pliant.stepping.info import RigidMotion
-from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, relative_residual, slope
+from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, flips, relative_residual, slope
 from pliant.stepping.progress import PATIENCE, is_hopeless, is_steady, next_fraction
 from pliant.stepping.refinement import unstable_motion
 from pliant.stepping.regularized_solves import LEAST_WELDED, LOOSE_SHARE
@@ -50,6 +50,13 @@ SMALL = 0.03
 """Correction that leaves contacts where they are, as a fraction of their margin times √tolerance: it turns facets by
 about that fraction, in radians, and forces by the same fraction of them.
 """
+
+
+NEARLY = 100.0
+"""Residual over the tolerance below which twice as many linear solves are given: another load increment costs more."""
+
+IN_PASSING = 10.0
+"""How much longer that correction may be in an equilibrium that the load path only passes."""
 
 
 class Equilibrium(ConstrainedSolves):
@@ -105,7 +112,7 @@ class Equilibrium(ConstrainedSolves):
         self.shift, self.ease, self.damping = 0.0, 1.0, damping
         self._shifts = [0.0] * len(self._attached)
         self.indefinite = False
-        convergence, history, self._nearness = Convergence(tolerance), [np.inf], np.inf
+        convergence, history, self._nearness = Convergence(tolerance, at_rest=True), [np.inf], np.inf
         before: Sequence[FloatArray] = ()
         self._fraction = 1.0
         for count in range(3 * most):  # more than `most` only where forces balance and rows still turn
@@ -118,7 +125,7 @@ class Equilibrium(ConstrainedSolves):
             except (ConvergenceError, InfeasibleError, SingularError) as error:
                 return self._fails(str(error))
             self._fraction = next_fraction(self._fraction, correction.dx, before) if self._apart else 1.0
-            before = correction.dx
+            before = correction.dx if self._fraction <= 1.0 else ()
             forces, full = self._apply(correction, search or damping > 0.0)
             if not forces.finite:
                 return self._fails(f"an element of {self._undefined()} would invert")
@@ -128,7 +135,10 @@ class Equilibrium(ConstrainedSolves):
             history.append(residual)
             lawful = self.step.constraint_status.ok or self.step.constraint_residual <= LAWFUL
             settled = (
-                full and lawful and self._contacts_settled(correction, tolerance) and not self.step.bodies.must_move()
+                full
+                and lawful
+                and self._contacts_settled(correction, tolerance, passing=passing)
+                and not self.step.bodies.must_move()
             )
             noise = correction._replace(round_off=ROUNDINGS * correction.round_off)
             if convergence.reached(residual, forces.scale, noise, self.step) and settled:
@@ -147,7 +157,7 @@ class Equilibrium(ConstrainedSolves):
                 if self._judges:
                     return self._fails("the equilibrium found is unstable")
             if residual > tolerance and (
-                (count + 1 >= most and not is_steady(history))
+                (count + 1 >= (2 * most if residual <= NEARLY * tolerance else most) and not is_steady(history))
                 or (not damping and is_hopeless(history, PATIENCE if search else 0))
             ):
                 break
@@ -223,8 +233,8 @@ class Equilibrium(ConstrainedSolves):
             scale = 1.0
             if self._apart:
                 approach = self._approach(correction)
-                scale = min(1.0, self._farthest() / approach) if approach > 0.0 else 1.0
-                scale = scale if self.step.bodies.must_move() else min(scale, self._fraction)
+                longest = self._farthest() / approach if approach > 0.0 else np.inf
+                scale = min(longest, 1.0 if self.step.bodies.must_move() else self._fraction)
             if search and scale == 1.0:
                 self.step, forces = apply_with_line_search(correction)
                 return forces, True
@@ -232,6 +242,7 @@ class Equilibrium(ConstrainedSolves):
             for _ in range(3 if self._apart else 1):
                 moved = bodies.moved(correction.dx, scale)
                 forces = moved.forces()
+                forces = forces._replace(finite=forces.finite and not flips(bodies, moved))
                 if forces.finite:
                     break
                 scale *= 0.5
@@ -314,8 +325,9 @@ class Equilibrium(ConstrainedSolves):
             self.damping = min(self.damping * ratio, MOST_DAMPING)
             self.damping = 0.0 if self.damping < LEAST_DAMPING else self.damping
 
-    def _contacts_settled(self, correction: Correction, tolerance: float) -> bool:
+    def _contacts_settled(self, correction: Correction, tolerance: float, *, passing: bool) -> bool:
         """Whether the last correction was too small to turn the normals of contacts that push."""
+        longer = IN_PASSING if passing else 1.0
         assembly, lam = correction.step.assembly, correction.step.lam
         if assembly is None or not len(lam) or not self._apart:
             return True
@@ -329,8 +341,8 @@ class Equilibrium(ConstrainedSolves):
             trial = self.step.bodies.trials[index]
             last, motion = float(np.abs(correction.dx[index]).max()), float(np.abs(trial.dx).max())
             if last > max(
-                SETTLED * motion,
-                SMALL * np.sqrt(tolerance) * margin,
+                longer * SETTLED * motion,
+                longer * SMALL * np.sqrt(tolerance) * margin,
                 1e-10 * float(np.abs(trial.evaluation_point()).max()),
             ):
                 return False

@@ -12,6 +12,10 @@ TO_AND_FRO, LEAST_FRACTION = -0.5, 0.25
 """Cosine between two corrections below which the iteration goes to and fro between two sets of contacts, and the
 shortest fraction of a correction that is then taken.
 """
+ALIGNED, LONGEST_EXTRAPOLATION = 0.9, 5.0
+"""Cosine between two corrections above which the shorter second one is the next term of a geometric series, which is
+summed (Aitken's process), and the most times that it is then taken.
+"""
 STEADY = 4
 """Linear solves in a row that reduce the residual by a fifth or more, for which the iteration goes on."""
 PATIENCE = 10
@@ -19,13 +23,17 @@ PATIENCE = 10
 
 
 def next_fraction(fraction: float, dx: Sequence[FloatArray], before: Sequence[FloatArray]) -> float:
-    """The fraction of the correction dx to take after the correction `before`: shorter where they go to and fro."""
+    """The fraction of the correction dx to take after the correction `before`: shorter where they go to and fro, longer
+    where they go on in one direction. The tangent of bodies that slip lacks a part of their geometric stiffness.
+    """
     if not before:
         return 1.0
     product = sum(float(np.vdot(x, y)) for x, y in zip(dx, before, strict=True))
     sizes = [float(np.sqrt(sum(float(np.vdot(x, x)) for x in each))) for each in (dx, before)]
     if product < TO_AND_FRO * sizes[0] * sizes[1] and sizes[0] > 0.3 * sizes[1]:
         return max(0.5 * fraction, LEAST_FRACTION)
+    if fraction == 1.0 and product > ALIGNED * sizes[0] * sizes[1] and 0.2 * sizes[1] < sizes[0] < 0.95 * sizes[1]:
+        return min(sizes[1] / (sizes[1] - sizes[0]), LONGEST_EXTRAPOLATION)
     return min(2.0 * fraction, 1.0)
 
 

@@ -6,9 +6,9 @@ Unknowns are the positions q (n, 3) of all nodes, in m. Constrained nodes are re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,9 +34,10 @@ from pliant.models.volume.flat_cells import warn_of_flat_cells
 from pliant.models.volume.halved import DividedPoints, PointSet
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
 from pliant.models.volume.mass import Mass, build_mass
+from pliant.models.volume.patches import MEAN
 from pliant.models.volume.points import Points, build_points
-from pliant.models.volume.shape_limits import least_determinant, stretch_bound
-from pliant.models.volume.split import Split, volume_points
+from pliant.models.volume.shape_limits import flips, largest_square, least_determinant
+from pliant.models.volume.split import Split, chosen_points, volume_points
 from pliant.models.volume.tetrahedra import assemble_tetrahedra
 from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.volume import Volume
@@ -47,8 +48,6 @@ from pliant.solvers.linear.symbolic import Symbolic, analyze
 
 _NO_MASS: FloatArray = np.zeros(0)
 _NO_LOADS: FloatArray = np.zeros((0, 3))
-LARGEST_STRETCH = 2.0
-"""Stretch up to which the determinant of a mean F is a good measure of volume (`models.volume.patches`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,21 +203,35 @@ class VolumeModel(BlockModel):
         return volume_ratios(self.points, points, q)
 
     def warnings(self, q: FloatArray) -> tuple[str, ...]:
-        """A warning where rubber is stretched farther than the mean of F of its cells describes its volume."""
-        if self.split is not None or not volume_points(self.points, self.laws).any():
-            return ()
+        """A warning where rubber is stretched farther than its cells follow."""
+        return readouts.stretch_warnings(self, q) if self._means is not None else ()
+
+    def flips(self, q: FloatArray, x: FloatArray) -> bool:
+        """Whether a hyperelastic element is flattened on the straight path from q to x, (n, 3), m."""
+        if not self.has_barrier:
+            return False
         p = self.points
-        if stretch_bound(writable(q), p.nodes, p.ptr, p.gradients) <= LARGEST_STRETCH:
-            return ()
-        stretch = readouts.largest_stretch(self, q)
-        if stretch <= LARGEST_STRETCH:
-            return ()
-        text = (
-            f"{self.name!r} is stretched to {stretch:.1f} times its length: beyond {LARGEST_STRETCH:g} times, cells "
-            "with anti_locking=True may buckle against each other. Use anti_locking='volume', with smaller cells "
-            "where the stretch is largest"
-        )
-        return (text,)
+        return bool(flips(writable(q), writable(x), p.nodes, p.ptr, p.gradients))
+
+    def split_at(self, q: FloatArray) -> Split | None:
+        """The patches whose volume the energy at q is a function of; None where points are integrated one by one."""
+        means = self._means
+        if means is None:
+            return self.split
+        square = largest_square(writable(q), means.nodes, means.ptr, means.gradients)
+        return self._blended if square > MEAN else None
+
+    @cached_property
+    def _means(self) -> Points | None:
+        """Points of the volume of hyperelastic laws that is that of the cells where these are stretched far."""
+        of_patch = volume_points(self.points, self.laws)
+        return None if self.split is not None or not of_patch.any() else chosen_points(self.points, of_patch)
+
+    @cached_property
+    def _blended(self) -> Split:
+        """The patches of a body that is stretched far. Where no patch is, they have the energy of the points."""
+        given = self.points, self.pattern, self.laws, self.table
+        return Split.by_cells(self.mesh, self.spec.cell_materials(), *given, blended=True)
 
     def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
         """Kinetic energy, J."""
@@ -260,6 +273,7 @@ class VolumeModel(BlockModel):
         self, q: FloatArray, *, mass: float, stiffness: float, tangent: Tangent, values: FloatArray
     ) -> tuple[float, FloatArray]:
         """Values := mass × M + stiffness × K(q); returns elastic energy (J) and internal forces ∂E/∂q (n, 3), N."""
+        split = self.split_at(q)
         lumped = self.mass.blocks is None
         if not lumped:
             values[:] = 0.0
@@ -281,9 +295,9 @@ class VolumeModel(BlockModel):
                 return assembly.assemble_corotated(x, *some.points, self.laws, self.table, *rest), push
             return assemble_tetrahedra(x, some.points[1], *some.cells, *rest), push
 
-        energy, force = self._divided.assemble(add, values)
-        if self.split is not None:
-            patches = self.split.patches
+        energy, force = self._divided(split).assemble(add, values)
+        if split is not None:
+            patches = split.patches
             bent = patches.pressures(x, np.zeros_like(x)) * (tangent is not Tangent.PROJECTED)
             patches.add_stiffness(x, bent, stiffness, values)
             energy += patches.add_forces(x, force)
@@ -298,20 +312,21 @@ class VolumeModel(BlockModel):
     def internal(self, q: FloatArray) -> tuple[float, FloatArray]:
         """Elastic energy (J), inf where an element is inverted beyond its law, and internal forces (n, 3) in N."""
         force, x = np.zeros(self.rest.shape), writable(q)
-        p, _ = self._own_points()
+        split = self.split_at(q)
+        p, _ = self._own_points(split)
         energy = halved.internal_forces(x, p.arrays, self.laws, self.table, force, np.empty(p.count))
-        if self.split is not None:
-            energy += self.split.patches.add_forces(x, force)
+        if split is not None:
+            energy += split.patches.add_forces(x, force)
         return float(energy) + self._fibre_forces(q, force), force
 
     @cached_property
-    def _divided(self) -> DividedPoints:
-        """Its points as they are assembled."""
-        return DividedPoints.of(*self._own_points(), self.rest, self.laws, self.table)
+    def _divided(self) -> Callable[[Split | None], DividedPoints]:
+        """The points that are integrated one by one, as they are assembled."""
+        return cache(lambda split: DividedPoints.of(*self._own_points(split), self.rest, self.laws, self.table))
 
-    def _own_points(self) -> tuple[Points, IntArray]:
+    def _own_points(self, split: Split | None) -> tuple[Points, IntArray]:
         """The points that are integrated one by one, without those of patches, and the positions of their blocks."""
-        return (self.points, self.positions) if self.split is None else (self.split.shape, self.split.positions)
+        return (self.points, self.positions) if split is None else (split.shape, split.positions)
 
     def _fibre_forces(self, q: FloatArray, force: FloatArray) -> float:
         """Add the internal forces of the fibres to `force`; returns their energy, J."""

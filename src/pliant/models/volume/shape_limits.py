@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
 from pliant.core.kernels import inline, kernel
 from pliant.models.volume.assembly import deformation_gradient
+from pliant.models.volume.volume_law import cofactor
+
+FLAT = 0.01
+"""Fraction of its volume at the ends of a path below which a point counts as flattened on it."""
 
 
 @inline
@@ -15,7 +21,7 @@ def _determinant(a, b, c, d, e, f, g, h, i):
 
 @kernel
 def least_determinant(q, nodes, ptr, G):
-    """The smallest det F of the points; inputs as of `stretch_bound`.
+    """The smallest det F of the points; inputs as of `largest_square`.
 
     Every dynamic step asks for it. F of a tetrahedron is the product of its edges and of three gradients, whose
     determinants are cheaper than the sum over its nodes; unsigned indices spare the test for negative ones.
@@ -47,21 +53,46 @@ def least_determinant(q, nodes, ptr, G):
 
 
 @kernel
-def stretch_bound(q, nodes, ptr, G):
-    """An upper bound of the stretches of the points.
+def largest_square(q, nodes, ptr, G):
+    """The largest F:F of the points, the sum of the squares of its stretches.
 
-    The bound is ‖FᵀF‖^½: the Frobenius norm exceeds the largest eigenvalue little where one stretch prevails. Inputs
-    are the nodes' positions q (n, 3), m, and, for point p, entries ptr[p]:ptr[p+1] of `nodes` and of the gradients G of
-    their shape functions, 1/m.
+    Inputs are the nodes' positions q (n, 3), m, and, for point p, entries ptr[p]:ptr[p+1] of `nodes` and of the
+    gradients G of their shape functions, 1/m.
     """
     largest = 0.0
     F = np.empty((3, 3))
     for p in range(len(ptr) - 1):
         deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
-        norm = 0.0
+        square = 0.0
+        for i in range(3):
+            square += F[i, 0] * F[i, 0] + F[i, 1] * F[i, 1] + F[i, 2] * F[i, 2]
+        largest = max(largest, square)
+    return largest
+
+
+@kernel
+def flips(q, x, nodes, ptr, G):
+    """Whether a point that is upright at q (n, 3) and at x (n, 3), m, is flattened on the straight path between them.
+
+    det (F + s ΔF) = c₀ + c₁ s + c₂ s² + c₃ s³ is compared with `FLAT` of its values at the ends where it is least.
+    Two stretches that change sign together, half a turn of the point through itself, leave det F positive.
+    """
+    F, D, C, B = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    for p in range(len(ptr) - 1):
+        deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
+        deformation_gradient(x, nodes, G, ptr[p], ptr[p + 1], D)
+        D -= F
+        c0, c3 = cofactor(F, C), cofactor(D, B)
+        c1 = c2 = 0.0
         for i in range(3):
             for j in range(3):
-                entry = F[0, i] * F[0, j] + F[1, i] * F[1, j] + F[2, i] * F[2, j]
-                norm += entry * entry
-        largest = max(largest, norm)
-    return largest**0.25
+                c1 += C[i, j] * D[i, j]
+                c2 += F[i, j] * B[i, j]
+        least = FLAT * min(c0, c0 + c1 + c2 + c3)
+        root = c2 * c2 - 3.0 * c1 * c3
+        if least <= 0.0 or root <= 0.0:
+            continue
+        s = -c1 / (c2 + sqrt(root)) if c2 > 0.0 else (sqrt(root) - c2) / (3.0 * c3) if c3 != 0.0 else -1.0
+        if 0.0 < s < 1.0 and c0 + s * (c1 + s * (c2 + s * c3)) < least:
+            return True
+    return False
