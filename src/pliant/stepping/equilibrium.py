@@ -135,6 +135,8 @@ class Equilibrium(ConstrainedSolves):
             except (ConvergenceError, InfeasibleError, SingularError) as error:
                 return self._fails(str(error))
             self._fraction = next_fraction(self._fraction, correction.dx, before) if self._apart else 1.0
+            if passing and history[-1] <= tolerance:  # an extrapolation would change contacts of balanced bodies
+                self._fraction = min(self._fraction, 1.0)
             before = correction.dx if self._fraction <= 1.0 else ()
             forces, full = self._apply(correction, search or damping > 0.0)
             if not forces.finite:
