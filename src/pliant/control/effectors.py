@@ -307,7 +307,7 @@ class _Positions:
     combine: sparse.csr_matrix
     along: FloatArray | None = None
 
-    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
+    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, Sequence[sparse.csr_matrix]]:
         H = view.blank(self.combine.shape[0])
         fixed = self._fixed
         H[self.index] = self.map.pull_back(view.q[self.index], self.combine) if fixed is None else fixed
@@ -336,7 +336,7 @@ class _ActuatorReading:
     constraint: int
     sign: float
 
-    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
+    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, Sequence[sparse.csr_matrix]]:
         rows, _ = self.world.constraints[self.constraint].rows_at(replace(view, controls={}, memory=None))
         return self.error(view.q, target), [self.sign * h[:1] for h in rows.H]
 
@@ -354,7 +354,7 @@ class _Rotation:
     nodes: Any
     start: FloatArray
 
-    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
+    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, Sequence[sparse.csr_matrix]]:
         q = view.q[self.index]
         H = view.blank(3)
         if self.nodes is None:
