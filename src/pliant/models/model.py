@@ -97,6 +97,11 @@ class System:
     elastic: ClassVar[bool] = True
     """Whether the model has stiffness of its own, which inertia can be compared with."""
 
+    @property
+    def operations(self) -> float:
+        """Floating-point operations of `factorize`, 0 where they are few."""
+        return 0.0
+
     def factorize(self) -> Factor:
         """Numeric factor of A; a `SingularError` where A is not positive definite."""
         raise NotImplementedError
