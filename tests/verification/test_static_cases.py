@@ -2,8 +2,10 @@
 slow dynamics of the same world comes to rest.
 """
 
+import numpy as np
 import pytest
 
+import pliant as pl
 from tests.verification.statics.table import CASES
 
 MOST_SOLVES = 200
