@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import empty_csr, frozen, stacked
+from pliant.constraints.row_blocks import RowBlocks, stacked_blocks
+from pliant.core.arrays import frozen
 from pliant.core.immutable import fresh
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -39,7 +40,7 @@ class Rows:
     those of `solvers.contact.MixedProblem`. `key` (m,) identifies a row from step to step.
     """
 
-    H: tuple[sparse.csr_matrix, ...]
+    H: Sequence[sparse.csr_matrix]
     gap: FloatArray
     law: IntArray
     mu: FloatArray
@@ -55,6 +56,7 @@ class Rows:
     ) -> Rows:  # fmt: skip
         """Rows; a single number applies to all of them."""
         gaps = np.atleast_1d(np.asarray(gap, np.float64))
+        blocks = RowBlocks.of(H)
 
         def spread(value: Any, kind: Any = np.float64) -> Any:
             if isinstance(value, (int, float)):
@@ -65,9 +67,9 @@ class Rows:
 
         if isinstance(law, int) and isinstance(key, int) and isinstance(lower, float) and isinstance(upper, float):
             laws = _one_law(len(gaps), law, lower, upper, key)
-            return fresh(cls, H=tuple(H), gap=gaps, mu=spread(mu), target=spread(target), **laws)
+            return fresh(cls, H=blocks, gap=gaps, mu=spread(mu), target=spread(target), **laws)
         own = {"mu": spread(mu), "lower": spread(lower), "upper": spread(upper), "target": spread(target)}
-        return fresh(cls, H=tuple(H), gap=gaps, law=spread(law, np.int32), **own, key=spread(key, np.int64))
+        return fresh(cls, H=blocks, gap=gaps, law=spread(law, np.int32), **own, key=spread(key, np.int64))
 
     @property
     def count(self) -> int:
@@ -76,7 +78,7 @@ class Rows:
 
     def part(self, own: slice) -> Rows:
         """The rows of a slice."""
-        return Rows(tuple(h[own] for h in self.H), **{name: getattr(self, name)[own] for name in _COLUMNS})
+        return Rows(RowBlocks.of(self.H).part(own), **{name: getattr(self, name)[own] for name in _COLUMNS})
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +119,9 @@ class RowView:
         rest: dict[str, Any] = {"start": now, "moved": still, "speeds": still, "controls": {}, "time": 0.0, "dt": 0.0}
         return cls(q=now, sizes=[model.size for model in models], **rest | options)
 
-    def blank(self, count: int) -> list[sparse.csr_matrix]:
-        """Empty rows (count, unknowns) for every model."""
-        return [empty_csr((count, size)) for size in self.sizes]
+    def blank(self, count: int) -> RowBlocks:
+        """Empty rows (count, unknowns) for every model, to be replaced for those that a constraint moves."""
+        return RowBlocks(count, self.sizes)
 
     def last_force(self, key: int) -> float:
         """λ of the row `key` at the end of the previous step; 0 where it did not exist."""
@@ -304,5 +306,5 @@ def joined(parts: Sequence[Rows]) -> Rows:
     """The rows of all `parts`, one below the other."""
     if len(parts) == 1:
         return parts[0]
-    H = tuple(stacked([part.H[k] for part in parts]) for k in range(len(parts[0].H)))
+    H = stacked_blocks([RowBlocks.of(part.H) for part in parts])
     return Rows(H, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS})
