@@ -328,7 +328,8 @@ class CableRows(ActuatorRows):
             return None
         return (
             f"{self.name!r} has closed the gap between its via points {worst} and {worst + 1}, which meet, and cannot "
-            "get shorter there: pull less, or let the body collide with itself so that its parts touch before"
+            "get shorter there: pull less, give the cable tubes that keep its via points apart (`guide_stiffness`), or "
+            "let the body collide with itself so that its parts touch before"
         )
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
