@@ -26,6 +26,7 @@ from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
 from pliant.constraints.keys import CABLE_FRICTION, row_keys
 from pliant.constraints.memory import Memory
 from pliant.constraints.rows import RowLaw, Rows, RowView, Stiffnesses, model_index
+from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -124,6 +125,8 @@ class Cable(ForceActuator):
 
     def command(self, value: Any) -> Command:
         """A checked command from a control value."""
+        if isinstance(value, Displacement):
+            return command(self.name, value, self._released, displacement=self.kinds[0], force=self.kinds[1])
         if isinstance(value, Cut):
             return CUT
         if isinstance(value, LengthRatio):
@@ -240,9 +243,11 @@ class CableRows(ActuatorRows):
         strands = []
         for strand in self.strands:
             index = model_index(models, strand.body)
-            strands.append(replace(strand, index=index, pieces=strand.pieces.bound(models[index])))
+            order = frozen(strand.order)
+            strands.append(replace(strand, index=index, order=order, pieces=strand.pieces.bound(models[index])))
         middles = (Middles.of(strand, self.fixed, models[strand.index]) for strand in strands)
-        made = replace(self, strands=tuple(strands), middles=tuple(some for some in middles if some is not None))
+        found = tuple(some for some in middles if some is not None)
+        made = replace(self, strands=tuple(strands), middles=found, fixed=frozen(self.fixed))
         return replace(made, rest_length=made.length([model.initial()[0] for model in models]))
 
     @cached_property
@@ -279,14 +284,14 @@ class CableRows(ActuatorRows):
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, CableMemory | None]:
         """Shortening and its gradient; with friction also the slip at each via point."""
-        spec, idle, H = self.spec, self._idle, view.blank(1)
-        cut = view.controls.get(spec, idle).for_good or (view.memory is not None and view.memory.cut)
-        motor = _LOOSE if cut else self.law(view, idle)
-        memory = CableMemory(True) if cut else None
-        if len(self.strands) == 1 and not spec.friction:
+        spec, H = self.spec, view.blank(1)
+        given: Command = view.controls.get(spec, self._idle)
+        motor, memory = self.law(view, self._idle), None
+        if given.for_good or (view.memory is not None and view.memory.cut):
+            motor, memory = _LOOSE, CableMemory(True)
+        if self._is_simple:
             strand = self.strands[0]
-            own = view.q[strand.index], strand.order, self.fixed
-            length, H[strand.index] = strand.pieces.map.shortening(*own)
+            length, H[strand.index] = strand.pieces.map.shortening(view.q[strand.index], strand.order, self.fixed)
         else:
             lengths, units = self._segments(view.q)
             self._pull_back(view, units, H)
@@ -294,9 +299,7 @@ class CableRows(ActuatorRows):
             if spec.friction:
                 gap = self.rest_length - length
                 return self._with_friction(view, H, lengths, units, gap, motor), memory
-        law, lower, upper, target = motor
-        gap = self.rest_length - length
-        return Rows.of(H, gap, law, lower=lower, upper=upper, target=target, key=self.key), memory
+        return Rows.drive(H, self.rest_length - length, motor, self.key), memory
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
         """A warning where a straight piece of the cable cuts across a bend of the body."""
@@ -328,6 +331,13 @@ class CableRows(ActuatorRows):
         """`scale` λ ∂²L/∂q² of each body at tensions λ (N), without the coupling between bodies."""
         if not lam[0] > 0.0:
             return
+        if self._is_simple:
+            strand = self.strands[0]
+            tension = scale * float(lam[0])
+            K = strand.pieces.path_stiffness(q[strand.index], strand.order, self.fixed, tension)
+            if K is not None:
+                yield strand.index, K
+                return
         lengths, units = self._segments(q)
         across = scale * self._tensions(lam, len(lengths)) / lengths
         for strand in self.strands:
@@ -362,6 +372,11 @@ class CableRows(ActuatorRows):
             found: tuple[FloatArray, FloatArray] = strand.pieces.map.segments(q[strand.index], strand.order, self.fixed)
             return found
         return segments(self.path(q))
+
+    @cached_property
+    def _is_simple(self) -> bool:
+        """Whether it runs through one body, without friction."""
+        return len(self.strands) == 1 and not self.spec.friction
 
     @cached_property
     def _idle(self) -> Command:

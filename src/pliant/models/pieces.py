@@ -44,6 +44,14 @@ class Pieces:
         """Σ Jᵀ across (I − u uᵀ) J with `across` (s,) N/m and directions `units` (s, 3); None where it is left out."""
         return None
 
+    def path_stiffness(
+        self, q: FloatArray, order: IntArray, fixed: FloatArray, tension: float
+    ) -> GeometricStiffness | None:
+        """`stiffness` of the path `fixed` (k, 3) m, with the points in place of those with the indices `order`, under
+        one `tension` (N); None where its segments are to be measured first.
+        """
+        return None
+
     def turning_stiffness(
         self, q: FloatArray, tensions: FloatArray, units: FloatArray, lengths: FloatArray
     ) -> GeometricStiffness | None:

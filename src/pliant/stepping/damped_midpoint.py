@@ -68,7 +68,7 @@ class DampedMidpoint(DynamicStepper):
         with self.pinned():
             first = self.solved(first_part(whole, scheme.dt / self.dt), self.iteration())
             second = self.solved(second_part(whole, first, later), self.iteration())
-        return finish(joined(first, second), self.iteration().status)
+        return finish(joined(first, second), self.status)
 
     def solved(self, step: Step, newton: NewtonIteration) -> Step:
         """One part of the step at its end."""

@@ -182,7 +182,12 @@ class VolumeModel(BlockModel):
 
     def is_inverted(self, q: FloatArray) -> bool:
         """Whether elements are inverted, as some laws allow; small strain knows no inversion."""
-        return bool(self.laws.any()) and self.least_volume_ratio(q) <= 0.0
+        return self._can_invert and self.least_volume_ratio(q) <= 0.0
+
+    @cached_property
+    def _can_invert(self) -> bool:
+        """Whether a law tells inverted elements from others: all but small strain."""
+        return bool(self.laws.any())
 
     def least_volume_ratio(self, q: FloatArray) -> float:
         """The smallest det F over the integration points; ≤ 0 where some part is turned inside out."""
@@ -269,12 +274,12 @@ class VolumeModel(BlockModel):
             values[:] = 0.0
             self.mass.add_to(values, mass)
         x = writable(q)
-        common = (x, *p.arrays, self.laws, self.table)
         if self.warps(tangent):
             force = np.empty(self.rest.shape)
             inertia = self.pattern.diagonal, self.mass.nodal if lumped else _NO_MASS, mass
             cells = self._tetrahedra
             if cells is None:
+                common = (x, *p.arrays, self.laws, self.table)
                 energy = assembly.assemble_corotated(*common, positions, stiffness, *inertia, values, force)
             else:
                 energy = assemble_tetrahedra(x, p.nodes, *cells, positions, stiffness, *inertia, values, force)
@@ -283,6 +288,7 @@ class VolumeModel(BlockModel):
                 assembly.set_mass(values, self.pattern.diagonal, self.mass.nodal, mass)
             force = np.zeros(self.rest.shape)
             mode = Tangent.EXACT if tangent is Tangent.WARPED else tangent
+            common = (x, *p.arrays, self.laws, self.table)
             energy = assembly.assemble(*common, int(mode), positions, stiffness, values, force)
         if self.split is not None:
             patches = self.split.patches
@@ -291,7 +297,7 @@ class VolumeModel(BlockModel):
             energy += patches.add_forces(x, force)
         for bars in self.fibres:
             bars.add_stiffness(q, stiffness, tangent, values)
-        return float(energy) + self._fibre_forces(q, force), force
+        return (energy + self._fibre_forces(q, force) if self.fibres else energy), force
 
     def warps(self, tangent: Tangent) -> bool:
         """Whether `tangent` leaves out the change of rotations, and with it the stiffness of stresses."""

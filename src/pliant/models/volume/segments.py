@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.arrays import frozen
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import Mesh
 from pliant.models.model import GeometricStiffness
 from pliant.models.pieces import Ends, Pieces
-from pliant.models.volume.barycentric import BarycentricMap
+from pliant.models.volume.barycentric import BarycentricMap, path_segments
 from pliant.solvers.linear.pattern import BlockPattern
 
 End = tuple[IntArray, FloatArray]
@@ -86,6 +87,29 @@ class SegmentStiffness(GeometricStiffness):
         self.segments.add_blocks(self.along, self.across, self.units, matrix)
 
 
+class PathStiffness(SegmentStiffness):
+    """`segments` of a path (`BarycentricMap.segments`) under one `tension` (N): across = tension / length."""
+
+    def __init__(self, segments: Segments, tension: float, path: tuple[Any, ...]) -> None:
+        self.__dict__.update(segments=segments, _tension=tension, _path=path)
+
+    def add_to(self, matrix: FloatArray) -> None:
+        """Add K to the blocks (b, 3, 3) of a volume, in one call."""
+        own = self.segments
+        assert own.positions is not None
+        add_path_blocks(*self._path, self._tension, own.ptr, own.coefficients, own.positions, matrix)
+
+    def __getattr__(self, name: str) -> Any:
+        """`along`, `across` and `units`, measured when first asked for."""
+        if name not in ("along", "across", "units"):
+            raise AttributeError(name)
+        count = len(self.segments.ptr) - 1
+        lengths, units = np.empty(count), np.empty((count, 3))
+        path_segments(*self._path, lengths, units)
+        self.__dict__.update(along=np.zeros(count), across=self._tension / lengths, units=units)
+        return self.__dict__[name]
+
+
 def _combined(ends: Sequence[End]) -> End:
     """Distinct nodes, ascending, with the sum of their weights."""
     nodes = np.concatenate([nodes for nodes, _ in ends])
@@ -119,6 +143,17 @@ def add_segment_blocks(ptr, coefficients, positions, along, across, units, value
                 K[2, 1] += c * d * y * z
 
 
+@kernel
+def add_path_blocks(q, nodes, weights, order, fixed, tension, ptr, coefficients, positions, values):  # type: ignore[no-untyped-def]
+    """`add_segment_blocks` of the segments of a path under one tension."""
+    count = len(fixed) - 1
+    lengths, units = np.empty(count), np.empty((count, 3))
+    path_segments(q, nodes, weights, order, fixed, lengths, units)
+    for s in range(count):
+        lengths[s] = tension / lengths[s]
+    add_segment_blocks(ptr, coefficients, positions, np.zeros(count), lengths, units, values)
+
+
 @dataclass(frozen=True, eq=False)
 class VolumePieces(Pieces):
     """Segments of a cable in a volume, located before it is compiled, since its matrix couples their nodes."""
@@ -146,3 +181,9 @@ class VolumePieces(Pieces):
     def stiffness(self, q: FloatArray, across: FloatArray, units: FloatArray) -> SegmentStiffness:
         """Blocks of the nodes of each segment."""
         return SegmentStiffness(self.segments, np.zeros(len(across)), across, units)
+
+    def path_stiffness(self, q: FloatArray, order: IntArray, fixed: FloatArray, tension: float) -> PathStiffness | None:
+        """Blocks of the nodes of each segment, where all segments of the path end in the volume."""
+        if len(self.segments.ptr) != len(fixed):
+            return None
+        return PathStiffness(self.segments, tension, (frozen(q), *self.map.means, order, fixed))
