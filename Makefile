@@ -12,7 +12,7 @@ PEERS := mujoco drake felupe cvxopt numpy scipy pyelastica soromox
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
 BROWSER := chromium
 
-.PHONY: demo test test-all lint docs wheel bench bench-all bench-peers soak clean gmsh-libraries browser
+.PHONY: demo test test-all lint docs wheel wheel-check bench bench-all bench-peers soak clean gmsh-libraries browser
 
 demo: $(VENV)/.demo gmsh-libraries
 	$(BIN)/pliant warmup "inverse problems" "rigid bodies and supports"
@@ -44,6 +44,10 @@ wheel: $(VENV)/.all gmsh-libraries
 	  NUMBA_CPU_NAME=$$1 NUMBA_CPU_FEATURES=$$2 PLIANT_CACHE_DIR=build $(BIN)/pliant warmup
 	PLIANT_KERNELS=build/kernels $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 	@ls -sh dist
+
+# Installs that wheel into a new environment, read-only, and times the first starts there.
+wheel-check: wheel
+	$(BIN)/python -m benchmarks.start dist/pliant-*.whl
 
 bench: $(VENV)/.all
 	mkdir -p out

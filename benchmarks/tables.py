@@ -2,9 +2,9 @@
 
     python -m benchmarks.tables NAME [--from FILE] [--data DIR] [--plot FILE]
 
-NAME is "beam", "robots", "tail" or "scaling". The benches run, or with `--from` what an earlier run wrote there is
-read; without it their reports are written to out/bench-NAME.json. Milliseconds are medians of processor time on one
-thread. `--plot` draws the scaling as SVG.
+NAME is "beam", "robots", "tail", "scaling" or "threads". The benches run, or with `--from` what an earlier run wrote
+there is read; without it their reports are written to out/bench-NAME.json. Milliseconds are medians of processor time
+on one thread; those of "threads" the least by the clock. `--plot` draws the scaling as SVG.
 """
 
 from __future__ import annotations
@@ -71,11 +71,23 @@ def scaling_table(report: dict[str, Any]) -> Iterator[str]:
     yield f"Exponents of the step time, upper half of each series: {', '.join(exponents)}."
 
 
+def threads_table(report: dict[str, Any]) -> Iterator[str]:
+    """Steps of large bodies on one thread and on two."""
+    yield "| body | tets | unknowns | one thread (ms) | two (ms) | ratio | critical path, ratio | same bits |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for name, entry in report.items():
+        times = f"{entry['step_ms']['1']:.0f} | {entry['step_ms']['2']:.0f} | {entry['ratio']:.2f}"
+        same = "yes" if entry["same_bits"] else "no"
+        size = f"{entry['tets']} | {entry['unknowns']}"
+        yield f"| {name} | {size} | {times} | {entry['critical_ratio']:.2f} | {same} |"
+
+
 TABLES: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "beam": beam_table,
     "robots": robots_table,
     "tail": tail_table,
     "scaling": scaling_table,
+    "threads": threads_table,
 }
 
 

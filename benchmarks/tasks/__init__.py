@@ -10,6 +10,7 @@ from benchmarks.tasks.beam import run_beam
 from benchmarks.tasks.rod import run_rod
 from benchmarks.tasks.scaling import run_scaling
 from benchmarks.tasks.tail import run_tail
+from benchmarks.tasks.threads import run_threads
 from benchmarks.tasks.touch import run_block, run_finger, run_gripper, run_trunk
 from pliant.core.errors import InputError
 
@@ -21,6 +22,7 @@ BENCHES: dict[str, Callable[..., dict[str, Any]]] = {
     "rod": run_rod,
     "scaling": run_scaling,
     "tail": run_tail,
+    "threads": run_threads,
     "trunk": run_trunk,
 }
 """Function of each bench by name."""
@@ -42,7 +44,8 @@ def run_bench(name: str, *, data: Path | None = None) -> dict[str, Any]:
     "step_ms" measured in the same run, empty where the peers' environment does not exist, and in "peer_errors" why one
     failed; "variants" with the same entries for variants of the task. That of "tail" has "median_ms", "p99_ms" and
     "max_ms" of a step, "steps", and under "robots" the same of each robot with the counts of the soak. That of
-    "scaling" has "cases" and "exponent" under "unknowns", "rows" and "bodies".
+    "scaling" has "cases" and "exponent" under "unknowns", "rows" and "bodies", that of "threads" for each body the
+    "step_ms" by the clock on "1" and "2" threads, their "ratio" and "same_bits".
     """
     if name not in BENCHES:
         raise InputError(f"there is no bench {name!r}; choose one of {', '.join(sorted(BENCHES))}")

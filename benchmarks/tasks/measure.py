@@ -61,6 +61,11 @@ class Measurement:
             state=other.state,
         )
 
+    def _kernel_calls(self) -> dict[str, Any]:
+        if not len(self.calls):
+            return {}
+        return {"outside_kernels_ms": _milliseconds(self.outside), "kernel_calls": int(np.median(self.calls))}
+
     def report(self) -> dict[str, Any]:
         """The part of a bench report that every bench has, times in ms."""
         return {
@@ -69,8 +74,7 @@ class Measurement:
             "floor_ms": _milliseconds(self.floor),
             "floor_ratio": float(np.median(self.step) / np.median(self.floor)),
             "stages_ms": {name: _milliseconds(seconds) for name, seconds in self.stages.items()},
-            "outside_kernels_ms": _milliseconds(self.outside),
-            "kernel_calls": int(np.median(self.calls)),
+            **self._kernel_calls(),
             "steps": len(self.step),
             "residual": self.residual,
             "nonlinear_residual": self.nonlinear_residual,
@@ -87,10 +91,13 @@ def measure_steps(
     start: State | None = None,
     controls: Mapping[Any, Any] | None = None,
     solver: RowSolver | None = None,
+    warm_up: int = WARM_UP,
+    observed: int = OBSERVED,
 ) -> Measurement:
     """Take `steps` steps of implicit Euler with one Newton iteration, timing each of them and its floor.
 
-    Afterwards more steps are taken for the time outside kernels (`kernel_calls`), which slows what it observes.
+    Before them `warm_up` steps are not counted. Afterwards more steps, at most `observed`, are taken for the time
+    outside kernels (`kernel_calls`), which slows what it observes.
     The same `controls` are given to each step, whose forces `solver` finds. `nonlinear_residual` is the largest
     `info.residual` of the counted steps.
     """
@@ -99,13 +106,13 @@ def measure_steps(
     times, walls, floors = [], [], []
     stages: dict[str, list[float]] = {}
     residual = nonlinear = 0.0
-    for number in range(WARM_UP + steps):
+    for number in range(warm_up + steps):
         wall, begin = perf_counter(), process_time()
         following, info = stepper(world, state, controls)
         taken, taken_wall = process_time() - begin, perf_counter() - wall
         given = controls if solver is None else {}
         floor = _floor(world, state, dt, given, stepper.workspace, projected=info.tangents_projected > 0)
-        if number >= WARM_UP:
+        if number >= warm_up:
             times.append(taken)
             walls.append(taken_wall)
             floors.append(floor)
@@ -114,7 +121,7 @@ def measure_steps(
             residual, nonlinear = max(residual, info.linear_residual), max(nonlinear, info.residual)
         state = following
     by_stage = {name: np.array(seconds) for name, seconds in stages.items()}
-    outside, calls = _outside(stepper, world, state, controls, min(steps, OBSERVED))
+    outside, calls = _outside(stepper, world, state, controls, min(steps, observed))
     arrays = np.array(times), np.array(walls), np.array(floors), by_stage, outside, calls
     return Measurement(*arrays, residual, nonlinear, state)
 
@@ -128,7 +135,7 @@ def _outside(
         with observer.observed():
             state, _ = stepper(world, state, controls)
         found.append((observer.outside, observer.count))
-    seconds, calls = np.array(found, np.float64).T
+    seconds, calls = np.array(found, np.float64).reshape(-1, 2).T
     return seconds, calls
 
 

@@ -129,8 +129,8 @@ def measure(name: str, size: int) -> dict[str, Any]:
     for _ in range(series.settled):
         state, _ = stepper(world, state)
     unknowns = sum(q.size for q in state.q)
-    steps = int(np.clip(2e5 / unknowns, 3, 60))
-    report = measure_steps(world, dt=DT, steps=steps, start=state).report()
+    steps = int(np.clip(2e5 / unknowns, 2, 60))
+    report = measure_steps(world, dt=DT, steps=steps, start=state, warm_up=1, observed=0).report()
     counted = {"unknowns": unknowns, "rows": report["rows"], "bodies": size}[name]
     kept = {key: report[key] for key in ("step_ms", "floor_ms", "floor_ratio", "rows", "nodes")}
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

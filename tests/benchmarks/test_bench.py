@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 import pliant as pl
+from benchmarks.tables import TABLES
 from benchmarks.tasks import BENCHES, rod, rod_finger, run_bench
 from benchmarks.tasks.beam import Variant, peer_setup, run_beam
 from benchmarks.tasks.peers import peer_python, run_peers
 from benchmarks.tasks.rod import run_rod
+from benchmarks.tasks.threads import run_threads
 
 DOCUMENTED = {
     "step_ms",
@@ -158,3 +160,17 @@ def test_the_bench_of_a_rod_hands_its_rod_to_the_peers(monkeypatch):
     setup = asked["setup"]
     assert setup["radius"] ** 4 * 3.14159265 / 4 == pytest.approx(0.04**4 / 12, rel=1e-6)
     assert (setup["length"], setup["young"], setup["gravity"], setup["dt"]) == (0.2, 0.5e6, 9.81, 0.01)
+
+
+def test_the_bench_of_threads_compares_one_with_two(monkeypatch):
+    """A beam too small for two threads, made to use them: divided fronts and halved points, with the same bits."""
+    monkeypatch.setattr("pliant.solvers.linear.halves.LEAST", 0.0)
+    monkeypatch.setattr("pliant.models.volume.halved.MANY", 10)
+    report = run_threads(variants={"beam": Variant(cells=(8, 2, 2))}, steps=2)
+    entry = report["beam"]
+    assert entry["same_bits"]
+    assert entry["tets"] == 6 * 8 * 2 * 2
+    assert entry["critical_ms"]["2"] < entry["critical_ms"]["1"] * 1.5
+    assert min(entry["step_ms"].values()) > 0.0
+    assert entry["stages_ms"]["1"].keys() == entry["stages_ms"]["2"].keys() != set()
+    assert list(TABLES["threads"](report))[-1].endswith("| yes |")

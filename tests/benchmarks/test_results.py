@@ -5,6 +5,7 @@ import shlex
 import pytest
 
 from benchmarks.results import PAGE, as_markdown, commands, filled
+from benchmarks.start import first_example
 from benchmarks.tables import TABLES, plot_scaling
 from benchmarks.tasks import run_bench
 from benchmarks.tasks import scaling as scaling_bench
@@ -75,3 +76,9 @@ def test_the_table_of_a_report_with_peers(monkeypatch):
 def test_the_bench_scaling_reads_no_data(tmp_path):
     with pytest.raises(Exception, match="reads no data"):
         run_bench("scaling", data=tmp_path)
+
+
+def test_the_program_of_a_first_start_is_that_of_the_readme():
+    program = first_example()
+    assert program.startswith("import pliant as pl\n")
+    assert "print(" in program

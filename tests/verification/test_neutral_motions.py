@@ -90,7 +90,6 @@ def test_a_long_ironing_takes_few_linear_solves(friction):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="stops at 99.8 % of the load path, not at rest", strict=True, raises=pl.ConvergenceError)
 def test_a_beam_that_can_slide_bends_symmetrically_over_two_rollers():
     scene = pl.Scene()
     beam = box(scene, (0.3, 0.02, 0.01), (30, 2, 2), at=(-0.15, 0, 0), material=rubber(1e9))
@@ -105,6 +104,7 @@ def test_a_beam_that_can_slide_bends_symmetrically_over_two_rollers():
         scene.collide(beam, each)
     _, info = solved(scene, dt=1.0)
     assert info.contact_force(beam, left)[2] == pytest.approx(info.contact_force(beam, right)[2], rel=5e-3)
+    assert info.iterations <= 200
 
 
 @pytest.mark.slow

@@ -52,3 +52,20 @@ def test_a_body_that_nothing_supports_has_no_equilibrium_and_says_so():
     world = scene.compile()
     with pytest.raises(pl.ConvergenceError, match=r"no equilibrium found.*'sphere' is supported by nothing"):
         pl.QuasiStatic()(world, world.initial_state())
+
+
+def test_statics_keeps_a_grasp_that_dynamics_brought_to_rest():
+    """A grasp comes to rest with its knuckles closed, and statics accepts that state as it is."""
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    grip = scene.add(pl.robots.gripper())
+    grip.collide(scene, friction=0.8)
+    world = scene.compile()
+    step, state = pl.ImplicitEuler(dt=0.02), world.initial_state()
+    for k in range(100):
+        state, _ = step(world, state, grip.controls(close=0.02 * min(k / 20, 1.0)))
+    assert max(np.abs(v).max() for v in state.v) < 1e-6  # knuckles are closed: no segment of a cable turns to and fro
+    found, info = pl.QuasiStatic()(world, state, grip.controls(close=0.02))
+    assert info.status is pl.Status.CONVERGED
+    assert info.iterations <= 15
+    for body in (*(finger.body for finger in grip.fingers), grip.cube):
+        np.testing.assert_allclose(found.points(body), state.points(body), atol=1e-7)

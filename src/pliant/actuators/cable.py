@@ -12,7 +12,7 @@ of the length beyond the via point; its row has the law `Law.CAPSTAN`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -42,6 +42,8 @@ _LOOSE = (int(RowLaw.IMPOSED), -np.inf, np.inf, 0.0)
 """Law, bounds and target of a cable that has been cut."""
 _CLOSED = 0.05
 """Length of a piece over the mean of the cable's below which its direction is lost: its ends pass each other."""
+_SHORT = 0.5
+"""Length over that at rest below which a segment's stiffness changes, over half of this range, to an upper bound."""
 _LARGEST_BEND = np.radians(15.0)
 """Bend that one straight piece of a cable may span: its chord is 0.3 % shorter than the arc, and the lever arm of the
 tension is wrong by the sagitta, 3 % of the length of the piece.
@@ -221,7 +223,7 @@ class CableMemory(Memory):
 @dataclass(frozen=True, eq=False)
 class CableRows(ActuatorRows):
     """The rows of one cable: its motor's, and with friction those of its via points. `fixed` (k, 3) m are all points in
-    the frames they were given in; `rest_length` is L₀, m.
+    the frames they were given in; `rest_length` is L₀, m, and `rest_lengths` (s,) those of its segments.
     """
 
     spec: Cable
@@ -229,6 +231,7 @@ class CableRows(ActuatorRows):
     strands: tuple[Strand, ...]
     key: int
     rest_length: float = 0.0
+    rest_lengths: FloatArray = field(default_factory=lambda: np.zeros(0))
     middles: tuple[Middles, ...] = ()
 
     memory_type = CableMemory
@@ -248,7 +251,8 @@ class CableRows(ActuatorRows):
         middles = (Middles.of(strand, self.fixed, models[strand.index]) for strand in strands)
         found = tuple(some for some in middles if some is not None)
         made = replace(self, strands=tuple(strands), middles=found, fixed=frozen(self.fixed))
-        return replace(made, rest_length=made.length([model.initial()[0] for model in models]))
+        rest = [model.initial()[0] for model in models]
+        return replace(made, rest_length=made.length(rest), rest_lengths=frozen(made._segments(rest)[0]))
 
     @cached_property
     def stiff_keys(self) -> IndexArray:
@@ -328,18 +332,28 @@ class CableRows(ActuatorRows):
         )
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
-        """`scale` λ ∂²L/∂q² of each body at tensions λ (N), without the coupling between bodies."""
+        """`scale` λ ∂²L/∂q² of each body at tensions λ (N), without the coupling between bodies.
+
+        Ends of a segment that nearly meet pass each other in one step, and the direction of the segment turns over:
+        Newton's iteration for the minimum of √(x² + y²) goes to and fro where y > x. There the stiffness is that of
+        λ ℓ²/2ℓ₀, which bounds λ ℓ from above and acts along the segment too.
+        """
         if not lam[0] > 0.0:
             return
         if self._is_simple:
             strand = self.strands[0]
-            tension = scale * float(lam[0])
-            K = strand.pieces.path_stiffness(q[strand.index], strand.order, self.fixed, tension)
+            bound = self.rest_lengths, _SHORT
+            K = strand.pieces.path_stiffness(q[strand.index], strand.order, self.fixed, scale * float(lam[0]), bound)
             if K is not None:
                 yield strand.index, K
                 return
         lengths, units = self._segments(q)
         across = scale * self._tensions(lam, len(lengths)) / lengths
+        left = lengths / self.rest_lengths
+        if left.min() < _SHORT:
+            across *= 0.5 * (1.0 + np.einsum("si,si->s", units, units))  # rounded lengths: over ε instead
+            bounded = np.clip(2.0 * (1.0 - left / _SHORT), 0.0, 1.0)
+            units = units * np.sqrt(1.0 - bounded)[:, None]
         for strand in self.strands:
             own = slice(None) if len(strand.own) == len(lengths) else strand.own
             K = strand.pieces.stiffness(q[strand.index], across[own], units[own])
@@ -366,7 +380,7 @@ class CableRows(ActuatorRows):
         return tension
 
     def _segments(self, q: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Lengths (s,), m, bounded away from zero, and directions (s, 3) of the segments with the models at q."""
+        """Lengths (s,), m, rounded near zero, and directions (s, 3) of the segments with the models at q."""
         if len(self.strands) == 1:
             strand = self.strands[0]
             found: tuple[FloatArray, FloatArray] = strand.pieces.map.segments(q[strand.index], strand.order, self.fixed)

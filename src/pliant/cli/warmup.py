@@ -29,6 +29,7 @@ from pliant.collision import CollisionSurface, ProximityOptions, self_contacts
 from pliant.collision.self_penetration import self_penetration
 from pliant.core.errors import InputError
 from pliant.core.kernels import cache_folder, compiled_count, hide_notice, stored_kernels
+from pliant.core.types import FloatArray
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
 from pliant.models.beam import Beam, Circle
 from pliant.models.model import StepStart
@@ -39,8 +40,12 @@ from pliant.models.rod.projection import nearest_arc_lengths
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import Fibre, Support, Volume
+from pliant.models.volume.halved import add_blocks
 from pliant.robots.scenes import DOWN, robot_world
 from pliant.solvers import friction, lcp
+from pliant.solvers.contact.blocks import BlockProblem, Blocks
+from pliant.solvers.contact.budget import Budget
+from pliant.solvers.contact.friction_iteration import Iterate
 from pliant.solvers.inverse import compliance_problem, solve_qpcc
 from pliant.solvers.inverse.pieces import Piece
 from pliant.solvers.inverse.problem import scaled_problem
@@ -218,14 +223,15 @@ def _slender() -> None:
 
 
 def _linear() -> None:
-    """A body large enough for two threads, with a last front wide enough, and a small one under few and many rows."""
-    for cells in (15, 3):
-        mesh = meshes.box((1, 1, 1), (cells, cells, cells))
+    """A body large enough for two threads and divided fronts, and a small one under few and many rows."""
+    for cells in (20, 3):  # of the larger one two threads divide the last front, and one with rows below it
+        mesh = meshes.box((1, 1, 1), (cells, min(cells, 13), min(cells, 13)))
         pattern = BlockPattern.from_cliques(mesh.node_count, 4 * np.arange(len(mesh.cells) + 1), mesh.cells.ravel())
         values = np.zeros((pattern.block_count, 3, 3))
         values[pattern.diagonal] = np.eye(3)
         _factor(analyze(pattern, coordinates=mesh.points).factorize(values))
     BlockMatrix(pattern, values).matvec(np.ones(3 * mesh.node_count))
+    add_blocks(values, np.zeros(1, np.int64), np.zeros((1, 3, 3)), 0, 1)
 
 
 def _factor(factor: CholeskyFactor) -> None:
@@ -240,6 +246,14 @@ def _factor(factor: CholeskyFactor) -> None:
     factor.motion(np.ones((size // 3, 3))).condense(few, np.zeros((2, 2)), np.zeros(2)).under(np.ones(2))
 
 
+def _friction_rounds(W: FloatArray, q: FloatArray) -> None:
+    """A round of sweeps and Newton, which problems reach where full steps fail."""
+    cones = 3 * np.arange(len(q) // 3)
+    none = np.zeros(0)
+    blocks = Blocks(cones, np.full(len(cones), 0.5), none.astype(np.int64), none, none)
+    Iterate(BlockProblem(W, q, blocks), np.zeros(len(q)), 1e-12, Budget(len(q), 100)).rounds(1)
+
+
 def _contact_problems() -> None:
     """Small problems for every solver of contact forces, and an inverse with two actuators and three contacts."""
     lcp(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-1.0, -1.0]))
@@ -248,6 +262,7 @@ def _contact_problems() -> None:
     for count, rank in ((2, 6), (8, 6)):
         J = rng.normal(size=(3 * count, rank))
         friction(J @ J.T, rng.normal(size=3 * count), np.full(count, 0.5))
+    _friction_rounds(J @ J.T, rng.normal(size=len(J)))
     H = rng.normal(size=(6, 8))
     W = H @ H.T
     problem = compliance_problem(

@@ -343,7 +343,8 @@ class ContactPair(Constraint):
         if view.velocity_offsets:
             # A point that lands on a turning body has come along a curve: it sticks where its velocity at the end of
             # the step vanishes, not its displacement over it.
-            landing = forces_of(contact_row_keys(keys, 3)[::3], view.last_keys, view.last_lam) == 0.0
+            normals = np.ascontiguousarray(contact_row_keys(keys, 3)[::3])  # strided, its kernel would compile again
+            landing = forces_of(normals, view.last_keys, view.last_lam) == 0.0
             offsets = zip(H, view.velocity_offsets, strict=True)
             slip += landing[:, None] * sum(view.dt * (h @ o.ravel()) for h, o in offsets if o is not None).reshape(
                 -1, 3

@@ -6,11 +6,13 @@ other. Parallelism in Pliant is explicit, over bodies or copies, never hidden in
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -60,28 +62,27 @@ def allow_threads(count: int) -> Iterator[None]:
         _ALLOWED.reset(before)
 
 
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Threads that wait for work; starting one anew takes longer than a strip of a front."""
+    return ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1), thread_name_prefix="pliant")
+
+
+os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
+
+
 def beside(one: Callable[[], _T], other: Callable[[], _T]) -> tuple[_T, _T]:
     """Results of two independent functions, on two threads where allowed, else in turn; raises errors of either."""
     if threads_allowed() < 2:
         return one(), other()
-    found: list[_T] = []
-    failed: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            found.append(other())
-        except BaseException as error:  # raised below, in the calling thread
-            failed.append(error)
-
-    thread = Thread(target=work)
-    thread.start()
+    job = _pool().submit(other)
     try:
         first = one()
-    finally:
-        thread.join()
-    if failed:
-        raise failed[0]
-    return first, found[0]
+    except BaseException:
+        if not job.cancel():
+            job.exception()  # it may still write into what the caller owns
+        raise
+    return first, other() if job.cancel() else job.result()  # cancelled: the other threads are busy elsewhere
 
 
 class one_blas_thread(AbstractContextManager[None]):  # noqa: N801  reads as what it does: with one_blas_thread(): …

@@ -197,6 +197,10 @@ class Model:
         """Whether some element is inverted, which its energy does not forbid."""
         return False
 
+    def flips(self, q: FloatArray, x: FloatArray) -> bool:
+        """Whether some element is flattened on the straight path from q to x, which its energy forbids."""
+        return False
+
     def least_volume_ratio(self, q: FloatArray) -> float:
         """The smallest det F of its elements at q; 1 where it has none that could invert."""
         return 1.0

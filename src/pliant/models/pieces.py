@@ -45,10 +45,11 @@ class Pieces:
         return None
 
     def path_stiffness(
-        self, q: FloatArray, order: IntArray, fixed: FloatArray, tension: float
+        self, q: FloatArray, order: IntArray, fixed: FloatArray, tension: float, bound: tuple[FloatArray, float]
     ) -> GeometricStiffness | None:
         """`stiffness` of the path `fixed` (k, 3) m, with the points in place of those with the indices `order`, under
-        one `tension` (N); None where its segments are to be measured first.
+        one `tension` (N); None where its segments are to be measured first. `bound` are the lengths (s,) m at rest, and
+        the fraction of them below which stiffness is bounded.
         """
         return None
 

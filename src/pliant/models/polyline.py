@@ -7,12 +7,14 @@ import numpy as np
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray
 
-_LEAST_LENGTH = 1e-12
-"""Smallest length of a segment as a fraction of the polyline's: coincident points still have a finite direction."""
+_ROUNDED = 0.01
+"""Length ε of a segment over the mean one, below which ℓ is rounded to (ℓ² + ε²)/2ε: where two points meet, ℓ alone has
+no derivative, and an iteration would go to and fro between opposite directions. Guides are no smaller than that.
+"""
 
 
 def segments(path: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lengths (s,), m, bounded away from zero, and directions (s, 3) of the segments of a path (s + 1, 3), m."""
+    """Lengths (s,), m, rounded near zero, and their slopes (s, 3), the directions, of a path (s + 1, 3), m."""
     lengths, units = np.empty(len(path) - 1), np.empty((len(path) - 1, 3))
     _measure(path, lengths, units)
     return lengths, units
@@ -28,7 +30,7 @@ def shortening_slope(units: FloatArray) -> FloatArray:
 
 @inline
 def measure_segments(path: FloatArray, lengths: FloatArray, units: FloatArray) -> float:
-    """Fill the lengths and directions of the segments of a path; returns the sum of the lengths."""
+    """Fill the lengths, rounded near zero, and directions of the segments of a path; returns the sum of the lengths."""
     total = 0.0
     for s in range(len(lengths)):
         squares = 0.0
@@ -37,13 +39,15 @@ def measure_segments(path: FloatArray, lengths: FloatArray, units: FloatArray) -
             squares += units[s, c] ** 2
         lengths[s] = np.sqrt(squares)
         total += lengths[s]
-    bounded = 0.0
+    least, rounded = _ROUNDED * total / len(lengths), 0.0
     for s in range(len(lengths)):
-        lengths[s] = max(lengths[s], _LEAST_LENGTH * total)
-        bounded += lengths[s]
+        slope = max(lengths[s], least)
         for c in range(3):
-            units[s, c] /= lengths[s]
-    return bounded
+            units[s, c] /= slope
+        if lengths[s] < least:
+            lengths[s] = 0.5 * (lengths[s] ** 2 / least + least)
+        rounded += lengths[s]
+    return rounded
 
 
 @kernel

@@ -20,7 +20,8 @@ from pliant.materials import Tangent
 from pliant.stepping.bodies import Forces, Reactions, StepBodies, largest, relative_motions
 from pliant.stepping.constrained_solves import RIGID, ConstrainedSolves
 from pliant.stepping.info import RigidMotion
-from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, relative_residual, slope
+from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, flips, relative_residual, slope
+from pliant.stepping.progress import PATIENCE, is_hopeless, is_steady, next_fraction
 from pliant.stepping.refinement import unstable_motion
 from pliant.stepping.regularized_solves import LEAST_WELDED, LOOSE_SHARE
 from pliant.stepping.stages import Correction, Step
@@ -39,14 +40,6 @@ ROUNDINGS = 8.0
 """Round-off of the forces over that of one change of the positions by their last bit: a body that moves without any
 force has nothing else.
 """
-TO_AND_FRO, LEAST_FRACTION = -0.5, 0.25
-"""Cosine between two corrections below which the iteration goes to and fro between two sets of contacts, and the
-shortest fraction of a correction that is then taken.
-"""
-STEADY = 4
-"""Linear solves in a row that reduce the residual by a fifth or more, for which the iteration goes on."""
-PATIENCE = 10
-"""Linear solves in which the residual has to improve; bending of slender bodies takes most of them."""
 
 RELEASED = 8
 """Linear solves in which a body whose neutral motions were constrained comes to rest without that; a longer motion is
@@ -57,6 +50,13 @@ SMALL = 0.03
 """Correction that leaves contacts where they are, as a fraction of their margin times √tolerance: it turns facets by
 about that fraction, in radians, and forces by the same fraction of them.
 """
+
+
+NEARLY = 100.0
+"""Residual over the tolerance below which twice as many linear solves are given: another load increment costs more."""
+
+IN_PASSING = 10.0
+"""How much longer that correction may be in an equilibrium that the load path only passes."""
 
 
 class Equilibrium(ConstrainedSolves):
@@ -91,7 +91,12 @@ class Equilibrium(ConstrainedSolves):
         only `passing` neutral motions stay constrained.
         """
         self.neutral, self._releases, self._constrained_at = None, False, None
+        self._carried = None
         found = self._iterate(tolerance, most, search=search, damping=damping, passing=passing)
+        if passing and self._constrained_at is not None:
+            self._carried = self._constrained_at[1][0]
+        elif passing and found:
+            self._carried = self._hold
         if found or self._constrained_at is None:
             return found
         step, self.neutral = self._constrained_at
@@ -107,7 +112,7 @@ class Equilibrium(ConstrainedSolves):
         self.shift, self.ease, self.damping = 0.0, 1.0, damping
         self._shifts = [0.0] * len(self._attached)
         self.indefinite = False
-        convergence, history, self._nearness = Convergence(tolerance), [np.inf], np.inf
+        convergence, history, self._nearness = Convergence(tolerance, at_rest=True), [np.inf], np.inf
         before: Sequence[FloatArray] = ()
         self._fraction = 1.0
         for count in range(3 * most):  # more than `most` only where forces balance and rows still turn
@@ -119,8 +124,8 @@ class Equilibrium(ConstrainedSolves):
                     correction = self._linear_solve(Tangent.EXACT)
             except (ConvergenceError, InfeasibleError, SingularError) as error:
                 return self._fails(str(error))
-            self._fraction = _next_fraction(self._fraction, correction.dx, before) if self._apart else 1.0
-            before = correction.dx
+            self._fraction = next_fraction(self._fraction, correction.dx, before) if self._apart else 1.0
+            before = correction.dx if self._fraction <= 1.0 else ()
             forces, full = self._apply(correction, search or damping > 0.0)
             if not forces.finite:
                 return self._fails(f"an element of {self._undefined()} would invert")
@@ -130,7 +135,10 @@ class Equilibrium(ConstrainedSolves):
             history.append(residual)
             lawful = self.step.constraint_status.ok or self.step.constraint_residual <= LAWFUL
             settled = (
-                full and lawful and self._contacts_settled(correction, tolerance) and not self.step.bodies.must_move()
+                full
+                and lawful
+                and self._contacts_settled(correction, tolerance, passing=passing)
+                and not self.step.bodies.must_move()
             )
             noise = correction._replace(round_off=ROUNDINGS * correction.round_off)
             if convergence.reached(residual, forces.scale, noise, self.step) and settled:
@@ -149,8 +157,8 @@ class Equilibrium(ConstrainedSolves):
                 if self._judges:
                     return self._fails("the equilibrium found is unstable")
             if residual > tolerance and (
-                (count + 1 >= most and not _steady(history))
-                or (not damping and _hopeless(history, PATIENCE if search else 0))
+                (count + 1 >= (2 * most if residual <= NEARLY * tolerance else most) and not is_steady(history))
+                or (not damping and is_hopeless(history, PATIENCE if search else 0))
             ):
                 break
         text = f"the residual stays at {min(history):.1e} of the forces, the tolerance is {tolerance:.1e}"
@@ -225,8 +233,8 @@ class Equilibrium(ConstrainedSolves):
             scale = 1.0
             if self._apart:
                 approach = self._approach(correction)
-                scale = min(1.0, self._farthest() / approach) if approach > 0.0 else 1.0
-                scale = scale if self.step.bodies.must_move() else min(scale, self._fraction)
+                longest = self._farthest() / approach if approach > 0.0 else np.inf
+                scale = min(longest, 1.0 if self.step.bodies.must_move() else self._fraction)
             if search and scale == 1.0:
                 self.step, forces = apply_with_line_search(correction)
                 return forces, True
@@ -234,6 +242,8 @@ class Equilibrium(ConstrainedSolves):
             for _ in range(3 if self._apart else 1):
                 moved = bodies.moved(correction.dx, scale)
                 forces = moved.forces()
+                if forces.finite and flips(bodies, moved):
+                    forces = forces._replace(scale=np.inf)  # as where a law is undefined
                 if forces.finite:
                     break
                 scale *= 0.5
@@ -316,8 +326,9 @@ class Equilibrium(ConstrainedSolves):
             self.damping = min(self.damping * ratio, MOST_DAMPING)
             self.damping = 0.0 if self.damping < LEAST_DAMPING else self.damping
 
-    def _contacts_settled(self, correction: Correction, tolerance: float) -> bool:
+    def _contacts_settled(self, correction: Correction, tolerance: float, *, passing: bool) -> bool:
         """Whether the last correction was too small to turn the normals of contacts that push."""
+        longer = IN_PASSING if passing else 1.0
         assembly, lam = correction.step.assembly, correction.step.lam
         if assembly is None or not len(lam) or not self._apart:
             return True
@@ -331,8 +342,8 @@ class Equilibrium(ConstrainedSolves):
             trial = self.step.bodies.trials[index]
             last, motion = float(np.abs(correction.dx[index]).max()), float(np.abs(trial.dx).max())
             if last > max(
-                SETTLED * motion,
-                SMALL * np.sqrt(tolerance) * margin,
+                longer * SETTLED * motion,
+                longer * SMALL * np.sqrt(tolerance) * margin,
                 1e-10 * float(np.abs(trial.evaluation_point()).max()),
             ):
                 return False
@@ -371,27 +382,3 @@ class Equilibrium(ConstrainedSolves):
     def _fails(self, text: str) -> bool:
         self.trouble = text
         return False
-
-
-def _next_fraction(fraction: float, dx: Sequence[FloatArray], before: Sequence[FloatArray]) -> float:
-    """The fraction of the correction dx to take after the correction `before`: shorter where they go to and fro."""
-    if not before:
-        return 1.0
-    product = sum(float(np.vdot(x, y)) for x, y in zip(dx, before, strict=True))
-    sizes = [float(np.sqrt(sum(float(np.vdot(x, x)) for x in each))) for each in (dx, before)]
-    if product < TO_AND_FRO * sizes[0] * sizes[1] and sizes[0] > 0.3 * sizes[1]:
-        return max(0.5 * fraction, LEAST_FRACTION)
-    return min(2.0 * fraction, 1.0)
-
-
-def _steady(history: Sequence[float]) -> bool:
-    """Whether the residual decreases in every linear solve: a projected tangent converges linearly, but it does."""
-    return len(history) > STEADY and all(b <= 0.8 * a for a, b in zip(history[-STEADY - 1 :], history[-STEADY:]))
-
-
-def _hopeless(history: Sequence[float], more: int) -> bool:
-    """Whether the residual has not improved for so long that it will not; `more` iterations are given at first."""
-    count = len(history) - 1
-    if count >= PATIENCE + more and min(history) > 0.05:
-        return True
-    return count >= 2 * PATIENCE + more and min(history[-PATIENCE:]) > 0.5 * min(history[:-PATIENCE])

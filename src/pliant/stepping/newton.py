@@ -10,7 +10,7 @@ from pliant.core.errors import ConvergenceError
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.stepping.bodies import Forces, StepBodies
+from pliant.stepping.bodies import Forces, StepBodies, largest, relative_motions
 from pliant.stepping.stages import Correction, KeptContacts, Step
 
 MAXIMUM_ITERATIONS = 50
@@ -22,6 +22,11 @@ spins a thin rod about itself is no better known.
 KEPT_AFTER = 10
 """Linear solves after which contacts are no longer found anew. Newton's iteration takes 3 to 8 where it converges;
 longer, it goes to and fro between contacts of which each leads to the other.
+"""
+
+NEGLIGIBLE = 1e-3
+"""Correction over the size of a body, divided by √tolerance, that does not turn a row: pieces of cables and facets are
+a hundredth of the size or longer, and forces change with the square of their turn.
 """
 
 FRICTION_NOISE = 1e-8
@@ -86,11 +91,14 @@ class Convergence:
 
     The residual holds the forces of cables, chambers and joints along their directions before the last correction, and
     knows nothing of their δ. Both are off by the square of the correction, which therefore has to be below √tolerance
-    of the motion: a body of linear material balances after one solve, wherever that left the cable.
+    of the motion: a body of linear material balances after one solve, wherever that left the cable. With `at_rest` a
+    correction below `NEGLIGIBLE` √tolerance of the size of the body is small enough too: a body that starts in its
+    equilibrium moves by the noise of its contact forces alone, and no correction is small beside that.
     """
 
-    def __init__(self, tolerance: float) -> None:
+    def __init__(self, tolerance: float, *, at_rest: bool = False) -> None:
         self._tolerance = tolerance
+        self._negligible = NEGLIGIBLE * np.sqrt(tolerance) if at_rest else 0.0
         self._previous = np.inf
 
     def reached(self, residual: float, scale: float, correction: Correction, step: Step) -> bool:
@@ -114,13 +122,17 @@ class Convergence:
         limits |= dict.fromkeys(joined, fine)
         stiffened = (index for constraint in world.stiff_constraints for index in constraint.stiff_models)
         limits |= dict.fromkeys(stiffened, fine)
+        turned = []
         for index, fraction in limits.items():
             trial = step.bodies.trials[index]
             last = float(np.abs(correction.dx[index]).max())
             least = 1e-10 * float(np.abs(trial.evaluation_point()).max())
             if last > max(fraction * float(np.abs(trial.dx).max()), least):
-                return False
-        return True
+                turned.append(index)
+        if not turned or not self._negligible:
+            return not turned
+        motions = relative_motions(correction.step.bodies, step.bodies)
+        return largest([motions[index] for index in turned]) <= self._negligible
 
 
 def _has_friction(step: Step) -> bool:
@@ -143,6 +155,12 @@ def inverts(bodies: StepBodies) -> bool:
     return False
 
 
+def flips(before: StepBodies, after: StepBodies) -> bool:
+    """Whether an element with a barrier is flattened on the way: it would come out turned through itself."""
+    pairs = zip(before.trials, after.trials, strict=True)
+    return any(one.model.flips(one.positions(), other.positions()) for one, other in pairs)
+
+
 def apply_with_line_search(correction: Correction, *, invertible: bool = True) -> tuple[Step, Forces]:
     """dx += s × correction with s ≤ 1 such that the correction does not overshoot, nor leave what the materials allow.
 
@@ -163,7 +181,7 @@ def apply_with_line_search(correction: Correction, *, invertible: bool = True) -
             s *= 0.5
             continue
         forces = bodies.forces()
-        if not forces.finite:
+        if not forces.finite or flips(base, bodies):
             s *= 0.5
             continue
         there = slope(bodies, forces, dx)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pliant.stepping.equilibrium import Equilibrium
 from pliant.world import State
+
+COMPRESSED = 0.9
+"""Least det F of a body in the last equilibrium below which elements that invert beyond it were pressed to: those of a
+balloon beyond its greatest pressure invert in a motion that nothing stops.
+"""
 
 
 def closed_pieces(equilibrium: Equilibrium, state: State) -> str | None:
@@ -23,11 +26,8 @@ def collapse(equilibrium: Equilibrium, state: State) -> str | None:
     """Bodies whose elements would invert, with their least det F in the last equilibrium, `state`."""
     said = []
     for model, q in zip(state.world.models, state.q, strict=True):
-        body: Any = model
-        if model.name in equilibrium.collapsed:
-            known = hasattr(body, "least_volume_ratio")
-            least = f" (least det F {body.least_volume_ratio(q):.2f} in `result`)" if known else ""
-            said.append(f"elements of {model.name!r} collapse{least}")
+        if model.name in equilibrium.collapsed and (least := model.least_volume_ratio(q)) < COMPRESSED:
+            said.append(f"elements of {model.name!r} collapse (least det F {least:.2f} in `result`)")
     if not said:
         return None
     return (

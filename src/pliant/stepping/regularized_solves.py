@@ -92,17 +92,20 @@ class RegularizedSolves:
         self._last: tuple[list[System] | None, Any, MixedProblem | None] = (None, None, None)
         self._kept: dict[int, KeptContacts] = {}
         self._hold: NeutralMotions | None = None
+        self._carried: NeutralMotions | None = None
         self.begin(step.bodies)
 
     def begin(self, bodies: StepBodies) -> None:
-        """Start from `bodies`, at another load or from another state."""
+        """Start from `bodies`, at another load or from another state. Neutral motions that the last increment ended
+        with stay constrained: one linear solve without that may leave an equilibrium which only a mesh makes unstable.
+        """
         triples = list(zip(bodies.world.models, bodies.start.q, self._attached, strict=True))
         kept = [None if attached else model.free_modes(q) for model, q, attached in triples]
         self._loose = [not self._once and attached and _is_free(model, q) for model, q, attached in triples]
         self.step = evolve(self.step, bodies=bodies, free_modes=tuple(kept), assembly=None, lam=np.zeros(0), dx=())
         self.shift, self.ease, self.damping = 0.0, 1.0, 0.0
         self._shifts = [0.0] * len(self._attached)
-        self._kept, self._hold = {}, None
+        self._kept, self._hold = {}, self._carried
 
     def _plain_solve(self, tangent: Tangent) -> Correction:
         """One linear solve, with σ raised until the matrix is positive definite; the bodies stay where they are."""

@@ -133,3 +133,22 @@ def test_a_placed_body_deforms_as_at_home():
         loads.append(state.displacements(body) @ (turn if placed else np.eye(3)))
     np.testing.assert_allclose(loads[1], loads[0], atol=1e-9)
     assert np.abs(loads[0]).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("element", "anti_locking"), [("tet4", False), ("tet4", True), ("tet4", "volume"), ("hex8", True)]
+)
+def test_least_volume_ratio_is_that_of_all_points(element, anti_locking):
+    """The pass of every step finds the smallest of all det F, of points of four nodes and of more, and its sign."""
+    scene = pl.Scene()
+    material = pl.materials.NeoHookean(young=1e5, poisson=0.45, density=1000)
+    scene.add(
+        pl.Volume(pl.mesh.box((0.02, 0.02, 0.02), (2, 2, 2), element=element), material, anti_locking=anti_locking)
+    )
+    model = scene.compile().models[0]
+    for seed, size in enumerate((1e-3, 1e-2)):
+        x = model.rest + size * np.random.default_rng(seed).standard_normal(model.rest.shape)
+        least = model.every_volume_ratio(x).min()
+        assert model.least_volume_ratio(x) == pytest.approx(least, rel=1e-10, abs=1e-12)
+        assert model.is_inverted(x) == (least <= 0.0)
+    assert least < 0.0

@@ -1,14 +1,11 @@
 """Rubber stretched beyond what the default element follows is reported, and so is the remedy."""
 
-import re
-
 import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.core.errors import ConvergenceError
 from pliant.models.volume import readouts
-from pliant.models.volume.shape_limits import shape_limits
+from pliant.models.volume.shape_limits import largest_square, least_determinant
 
 RUBBER = pl.materials.dragon_skin_20(poisson=0.495)
 
@@ -34,25 +31,26 @@ def test_largest_stretch_of_a_uniform_shape():
 
 
 def test_limits_of_random_shapes():
-    """The smallest det F is that of numpy, and the bound of stretches lies above the largest, by 32 % at most."""
+    """The smallest det F is that of numpy, and the root of the largest F:F lies above the largest stretch."""
     model = bar()[0].models[0]
     rng = np.random.default_rng(3)
     for amplitude in (1e-4, 1e-3, 3e-3):
         q = model.rest + amplitude * rng.normal(size=model.rest.shape)
         F = readouts.deformation_gradients(model, q)
         p = model.points
-        least, bound = shape_limits(q, p.nodes, p.ptr, p.gradients)
+        at = q, p.nodes, p.ptr, p.gradients
+        least, bound = least_determinant(*at), largest_square(*at) ** 0.5
         assert least == pytest.approx(np.linalg.det(F).min(), rel=1e-10)
-        assert readouts.largest_stretch(model, q) <= bound <= 3**0.25 * readouts.largest_stretch(model, q)
+        assert readouts.largest_stretch(model, q) <= bound <= 3**0.5 * readouts.largest_stretch(model, q)
 
 
 @pytest.mark.parametrize("element", ["tet4", "hex8"])
-def test_rubber_beyond_twice_its_length_is_reported(element):
+def test_rubber_beyond_four_times_its_length_is_reported(element):
     model = bar(element=element)[0].models[0]
-    assert model.warnings(stretched(model, 1.9)) == ()
-    (text,) = model.warnings(stretched(model, 2.5))
-    assert "'bar' is stretched to 2.5 times its length" in text
-    assert "anti_locking='volume'" in text
+    assert model.warnings(stretched(model, 3.9)) == ()
+    (text,) = model.warnings(stretched(model, 4.5))
+    assert "'bar' is stretched to 4.5 times its length" in text
+    assert ("anti_locking='volume'" in text) == (element == "tet4")  # hexahedra have the volumes of their cells there
 
 
 @pytest.mark.parametrize(
@@ -66,22 +64,15 @@ def test_rubber_beyond_twice_its_length_is_reported(element):
 )
 def test_other_elements_and_laws_are_not(material, element, anti_locking):
     model = bar(material, element=element, anti_locking=anti_locking)[0].models[0]
-    assert model.warnings(stretched(model, 3.0)) == ()
+    assert model.warnings(stretched(model, 5.0)) == ()
 
 
-def pulled_to_twice_its_length(anti_locking):
-    """What a person is told of it: the warnings of the last solve, or the error of the one that failed."""
+@pytest.mark.parametrize("anti_locking", [True, "volume"])
+def test_a_bar_between_clamped_ends_arrives(anti_locking):
+    """At three times its length in one call, without a word; 78 N is the limit of finer hexahedra, 12 × 4 × 4 cells."""
     world, end = bar(anti_locking=anti_locking)
-    state = world.initial_state()
-    try:
-        for k in range(4):
-            state, info = pl.QuasiStatic()(world, state, {end: pl.Displacement((0.0075 * (k + 1), 0.0, 0.0))})
-    except ConvergenceError as error:
-        return str(error)
-    return " ".join(info.warnings)
-
-
-def test_a_solve_names_the_remedy_that_works():
-    """Coarse smoothed tetrahedra between clamped ends may fail below twice the length; volumes of patches go on."""
-    assert re.search(r"'bar' is stretched to 2\.\d times .* anti_locking='volume'", pulled_to_twice_its_length(True))
-    assert pulled_to_twice_its_length("volume") == ""
+    _, info = pl.QuasiStatic()(world, world.initial_state(), {end: pl.Displacement((0.06, 0.0, 0.0))})
+    assert info.warnings == ()
+    model = world.models[0]
+    force = info.reaction(model.spec)[np.isclose(model.rest[:, 0], 0.03), 0].sum()
+    assert force == pytest.approx(78.0, rel=0.12)

@@ -5,6 +5,7 @@ import pytest
 
 import pliant as pl
 from pliant.materials import Tangent
+from pliant.models.volume.halved import DividedPoints
 from pliant.models.volume.tetrahedra import Tetrahedra
 
 CLAMP = pl.regions.plane(axis="x", at=0.0)
@@ -23,9 +24,10 @@ def test_lanes_agree_with_single_cells(monkeypatch, turned):
     if turned:
         q = q @ np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     found = []
-    for cells in (model._tetrahedra, None):
-        assert (cells is None) == bool(found)
-        monkeypatch.setitem(model.__dict__, "_tetrahedra", cells)
+    lanes = model._divided(None).first
+    assert lanes.cells is not None
+    for points in (lanes, lanes._replace(cells=None)):
+        monkeypatch.setitem(model.__dict__, "_divided", lambda split, points=points: DividedPoints(points))
         values = np.empty((model.pattern.block_count, 3, 3))
         energy, force = model.assemble(q, mass=10.0, stiffness=0.7, tangent=Tangent.WARPED, values=values)
         found.append((energy, force, values))

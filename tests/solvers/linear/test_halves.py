@@ -7,7 +7,7 @@ from scipy import sparse
 import pliant as pl
 from pliant.core.errors import SingularError
 from pliant.core.threads import allow_threads, threads_allowed
-from pliant.solvers.linear import halves
+from pliant.solvers.linear import divided_front, halves
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +24,18 @@ def body():
     return model.symbolic, values
 
 
-@pytest.mark.parametrize("balance", [0.7, 0.3])
-def test_two_threads_make_the_same_factor(body, balance, monkeypatch):
-    """To the last bit, whether the tree is cut at its root alone or, for a better balance, below it too."""
+@pytest.mark.parametrize("divided", [5.0, 0.0])
+def test_two_threads_make_the_same_factor(body, divided, monkeypatch):
+    """To the last bit, whether the tree is cut at its root alone or, as division costs nothing, below it too."""
     monkeypatch.setattr(halves, "LEAST", 0.0)
-    monkeypatch.setattr(halves, "BALANCE", balance)
+    monkeypatch.setattr(halves, "DIVIDED", divided)
     symbolic, values = body
     symbolic.__dict__.pop("halves", None)
     cut = symbolic.halves
     assert cut is not None
     assert cut.one
     assert cut.other
-    assert (len(cut.rest) > 1) == (balance < 0.5)
+    assert (len(cut.rest) > 1) == (divided == 0.0)
     rhs = np.random.default_rng(0).normal(size=3 * symbolic.pattern.node_count)
     alone = symbolic.factorize(values).solve(rhs)
     with allow_threads(2):
@@ -59,9 +59,9 @@ def test_two_threads_name_the_same_failure(body, monkeypatch):
     assert rows[0] == rows[1]
 
 
-@pytest.mark.parametrize("balance", [0.7, 0.3])
+@pytest.mark.parametrize("divided", [5.0, 0.0])
 @pytest.mark.parametrize("columns", [(), (3,)])
-def test_solving_by_halves_is_solving(body, balance, columns, monkeypatch):
+def test_solving_by_halves_is_solving(body, divided, columns, monkeypatch):
     """One column or several, on one thread and on two: what the whole tree gives."""
     symbolic, values = body
     monkeypatch.setattr(halves, "LEAST", np.inf)
@@ -71,7 +71,7 @@ def test_solving_by_halves_is_solving(body, balance, columns, monkeypatch):
     rhs = np.random.default_rng(1).normal(size=(3 * symbolic.pattern.node_count, *columns))
     whole = factor.solve(rhs)
     monkeypatch.setattr(halves, "LEAST", 0.0)
-    monkeypatch.setattr(halves, "BALANCE", balance)
+    monkeypatch.setattr(halves, "DIVIDED", divided)
     symbolic.__dict__.pop("halves", None)
     assert symbolic.halves is not None
     alone = factor.solve(rhs)
@@ -83,7 +83,7 @@ def test_solving_by_halves_is_solving(body, balance, columns, monkeypatch):
 
 
 @pytest.mark.parametrize("strip", [40, 1000])
-def test_a_last_front_shared_by_two_threads(body, strip, monkeypatch):
+def test_fronts_divided_between_two_threads(body, strip, monkeypatch):
     """In strips of columns or at once: the factor of the whole tree, the same to the last bit on one thread and on two,
     and the same unknown where it fails.
     """
@@ -94,8 +94,7 @@ def test_a_last_front_shared_by_two_threads(body, strip, monkeypatch):
     solutions, rows = [], []
     for least, threads in ((np.inf, 1), (0.0, 1), (0.0, 2)):
         monkeypatch.setattr(halves, "LEAST", least)
-        monkeypatch.setattr(halves, "WIDE", 100)
-        monkeypatch.setattr(halves, "STRIP", strip)
+        monkeypatch.setattr(divided_front, "STRIP", strip)
         symbolic.__dict__.pop("halves", None)
         with allow_threads(threads):
             solutions.append(symbolic.factorize(values).solve(rhs))
@@ -109,15 +108,15 @@ def test_a_last_front_shared_by_two_threads(body, strip, monkeypatch):
     assert rows[0] == rows[1] == rows[2]
 
 
-@pytest.mark.parametrize("balance", [0.7, 0.3])
-def test_compliance_by_halves_is_compliance(body, balance, monkeypatch):
+@pytest.mark.parametrize("divided", [5.0, 0.0])
+def test_compliance_by_halves_is_compliance(body, divided, monkeypatch):
     """Of rows that reach into both halves: H A⁻¹ Hᵀ by solves, the same to the last bit on one thread and on two."""
     symbolic, values = body
     factor = symbolic.factorize(values)
     H = sparse.random(7, 3 * symbolic.pattern.node_count, density=2e-3, format="csr", random_state=3)
     expected = H @ factor.solve(np.ascontiguousarray(H.toarray().T))
     monkeypatch.setattr(halves, "LEAST", 0.0)
-    monkeypatch.setattr(halves, "BALANCE", balance)
+    monkeypatch.setattr(halves, "DIVIDED", divided)
     symbolic.__dict__.pop("halves", None)
     alone = factor.compliance(H)
     with allow_threads(2):

@@ -145,7 +145,7 @@ def assemble_corotated(
     force[:] = 0.0
     Fs, Rs = np.empty(9 * LANES), np.empty(9 * LANES)
     F, U, V, s = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
-    g, share = np.zeros((LANES, _widest(ptr), 3)), np.zeros(LANES)
+    g, weights = np.zeros((LANES, _widest(ptr), 3)), np.zeros(LANES)
     S = np.zeros((3 * g.shape[1], 3 * g.shape[1]))
     energy = 0.0
     pair = waiting = 0
@@ -165,11 +165,11 @@ def assemble_corotated(
         if not before and not alike:
             _warped_blocks(values, positions, pair, g[0], count, scale * w * lam, scale * w * mu)
         else:
-            share[waiting] = w
+            weights[waiting] = w
             waiting += 1
             if waiting == LANES or not alike:
-                share[waiting:] = 0.0
-                _add_outer(S, g.reshape(LANES, -1), share, 3 * count)
+                weights[waiting:] = 0.0
+                _add_outer(S, g.reshape(LANES, -1), weights, 3 * count)
                 waiting = 0
             if not alike:
                 _summed_blocks(values, positions, pair, S, count, scale * lam, scale * mu)

@@ -1,21 +1,101 @@
 """Assembly of many points in two halves, on a thread each where two are allowed (`core.threads`).
 
-The halves are the same on one thread, and so is what comes out, to the last bit.
+Tangents are halved in space: the second half adds to blocks of its own, which then join those of the first; few belong
+to both. Forces are halved by index. The halves are the same on one thread, and so is what comes out, to the last bit.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.core.kernels import kernel
 from pliant.core.threads import beside
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.volume import assembly
-from pliant.models.volume.points import PointArrays
+from pliant.models.volume.points import PointArrays, Points
+from pliant.models.volume.split import chosen_points
+from pliant.models.volume.tetrahedra import Tetrahedra
 
 MANY = 20_000
 """Points above which they are divided: with fewer a second thread is not worth its start."""
+
+
+class PointSet(NamedTuple):
+    """Points that are assembled at once, the blocks of their pairs of nodes, and by lanes where they are corotated
+    tetrahedra.
+    """
+
+    points: PointArrays
+    positions: IntArray
+    cells: Tetrahedra | None
+
+
+@dataclass(frozen=True, eq=False)
+class DividedPoints:
+    """All points of a body, or two halves of them where there are many; `blocks` (c,) of the matrix are those that the
+    second half adds to, and its positions refer to them.
+    """
+
+    first: PointSet
+    second: PointSet | None = None
+    blocks: IndexArray | None = None
+
+    @classmethod
+    def of(
+        cls, points: Points, positions: IntArray, rest: FloatArray, laws: IntArray, table: FloatArray
+    ) -> DividedPoints:
+        """The points of a body at `rest` (n, 3), m; `positions` of the blocks of their pairs."""
+        if points.count < MANY:
+            return cls(PointSet(points.arrays, positions, Tetrahedra.of(points, laws, table)))
+        size = np.diff(points.ptr)
+        pairs = size * (size + 1) // 2
+        axis = int(np.ptp(rest, axis=0).argmax())
+        place = np.add.reduceat(rest[points.nodes, axis], points.ptr[:-1]) / size
+        order = np.argsort(place, kind="stable")
+        middle = order[np.searchsorted(np.cumsum(pairs[order]), pairs.sum() // 2)]
+        lower = place <= place[middle]
+        sets = []
+        for chosen in (lower, ~lower):
+            some = chosen_points(points, chosen)
+            sets.append(PointSet(some.arrays, positions[np.repeat(chosen, pairs)], Tetrahedra.of(some, laws, table)))
+        blocks, local = np.unique(sets[1].positions, return_inverse=True)
+        return cls(sets[0], sets[1]._replace(positions=local.reshape(-1).astype(np.int32)), blocks.astype(np.int64))
+
+    def assemble(
+        self, add: Callable[[PointSet, FloatArray, bool], tuple[float, FloatArray]], values: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """Energy (J) and forces (n, 3) in N of all points by `add(points, values, first)`, which sets the blocks
+        `values` (b, 3, 3), or adds to zeros where not `first`, and says both.
+        """
+        second, blocks = self.second, self.blocks
+        if second is None or blocks is None:
+            return add(self.first, values, True)
+        more = np.empty((len(blocks), 3, 3))
+
+        def beyond() -> tuple[float, FloatArray]:
+            more[:] = 0.0
+            return add(second, more, False)
+
+        (energy, force), (other, push) = beside(lambda: add(self.first, values, True), beyond)
+        half = len(blocks) // 2
+        beside(
+            lambda: add_blocks(values, blocks, more, 0, half),
+            lambda: add_blocks(values, blocks, more, half, len(blocks)),
+        )
+        return energy + other, force + push
+
+
+@kernel
+def add_blocks(values: FloatArray, blocks: IndexArray, more: FloatArray, first: int, last: int) -> None:
+    """Add the blocks [first, last) of `more` (c, 3, 3) to those of `values` that `blocks` (c,) names."""
+    for c in range(first, last):
+        for i in range(3):
+            for j in range(3):
+                values[blocks[c], i, j] += more[c, i, j]
 
 
 def internal_forces(
@@ -27,43 +107,10 @@ def internal_forces(
         return float(assembly.internal_forces(q, *_chosen(points, of), laws, table, into, density[of]))
 
     if len(density) < MANY:
-        return some(slice(0, len(density)), force)
+        return float(assembly.internal_forces(q, *points, laws, table, force, density))
     lower, upper = halves(len(density))
     more = np.zeros_like(force)
     energies = beside(lambda: some(lower, force), lambda: some(upper, more))
-    force += more
-    return sum(energies)
-
-
-def assemble(
-    q: FloatArray,
-    points: PointArrays,
-    laws: Any,
-    table: FloatArray,
-    mode: int,
-    positions: IntArray,
-    scale: float,
-    values: FloatArray,
-    force: FloatArray,
-) -> float:
-    """`assembly.assemble`: tangent × `scale` added to `values` (b, 3, 3), forces to `force`; returns the energy, J."""
-    count = len(points[3])
-
-    def some(of: slice, pairs: slice, into: FloatArray, push: FloatArray) -> float:
-        given = (q, *_chosen(points, of), laws, table, mode)
-        return float(assembly.assemble(*given, positions[pairs], scale, into, push))
-
-    if count < MANY:
-        return some(slice(0, count), slice(0, len(positions)), values, force)
-    lower, upper = halves(count)
-    size = np.diff(_chosen(points, lower)[0])
-    first = int(np.sum(size * (size + 1) // 2))
-    also, more = np.zeros_like(values), np.zeros_like(force)
-    energies = beside(
-        lambda: some(lower, slice(0, first), values, force),
-        lambda: some(upper, slice(first, len(positions)), also, more),
-    )
-    values += also
     force += more
     return sum(energies)
 

@@ -6,9 +6,9 @@ Unknowns are the positions q (n, 3) of all nodes, in m. Constrained nodes are re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,17 +26,19 @@ from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, op
 from pliant.models.model import StepStart
 from pliant.models.supports import Claim, claimed, prescribed
 from pliant.models.surfaces import ContactShape, Skin
-from pliant.models.volume import assembly, readouts
+from pliant.models.volume import assembly, halved, readouts
 from pliant.models.volume.barycentric import BarycentricMap, NodeMap
 from pliant.models.volume.blocks import BlockModel, ConstrainedFactor
 from pliant.models.volume.fibre import FibreBars
 from pliant.models.volume.flat_cells import warn_of_flat_cells
+from pliant.models.volume.halved import DividedPoints, PointSet
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
 from pliant.models.volume.mass import Mass, build_mass
+from pliant.models.volume.patches import MEAN
 from pliant.models.volume.points import Points, build_points
-from pliant.models.volume.shape_limits import shape_limits
-from pliant.models.volume.split import Split, volume_points
-from pliant.models.volume.tetrahedra import Tetrahedra, assemble_tetrahedra
+from pliant.models.volume.shape_limits import flips, largest_square, least_determinant
+from pliant.models.volume.split import Split, chosen_points, volume_points
+from pliant.models.volume.tetrahedra import assemble_tetrahedra
 from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.volume import Volume
 from pliant.models.volume.volume_ratios import every_volume_ratio, volume_ratios
@@ -46,8 +48,6 @@ from pliant.solvers.linear.symbolic import Symbolic, analyze
 
 _NO_MASS: FloatArray = np.zeros(0)
 _NO_LOADS: FloatArray = np.zeros((0, 3))
-LARGEST_STRETCH = 2.0
-"""Stretch up to which the determinant of a mean F is a good measure of volume (`models.volume.patches`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +191,8 @@ class VolumeModel(BlockModel):
 
     def least_volume_ratio(self, q: FloatArray) -> float:
         """The smallest det F over the integration points; ≤ 0 where some part is turned inside out."""
-        return float(self._shape_limits(q)[0])
+        p = self.points
+        return float(least_determinant(writable(q), p.nodes, p.ptr, p.gradients))
 
     @property
     def volume_point_count(self) -> int:
@@ -206,27 +207,36 @@ class VolumeModel(BlockModel):
         """det F of some of the integration points at q."""
         return volume_ratios(self.points, points, q)
 
-    def _shape_limits(self, q: FloatArray) -> tuple[float, float]:
-        """The smallest det F of the integration points, and an upper bound of their stretches."""
-        p = self.points
-        least, largest = shape_limits(writable(q), p.nodes, p.ptr, p.gradients)
-        return least, largest
-
     def warnings(self, q: FloatArray) -> tuple[str, ...]:
-        """A warning where rubber is stretched farther than the mean of F of its cells describes its volume."""
-        if self.split is not None or not volume_points(self.points, self.laws).any():
-            return ()
-        if self._shape_limits(q)[1] <= LARGEST_STRETCH:
-            return ()
-        stretch = readouts.largest_stretch(self, q)
-        if stretch <= LARGEST_STRETCH:
-            return ()
-        text = (
-            f"{self.name!r} is stretched to {stretch:.1f} times its length: beyond {LARGEST_STRETCH:g} times, cells "
-            "with anti_locking=True may buckle against each other. Use anti_locking='volume', with smaller cells "
-            "where the stretch is largest"
-        )
-        return (text,)
+        """A warning where rubber is stretched farther than its cells follow."""
+        return readouts.stretch_warnings(self, q) if self._means is not None else ()
+
+    def flips(self, q: FloatArray, x: FloatArray) -> bool:
+        """Whether a hyperelastic element is flattened on the straight path from q to x, (n, 3), m."""
+        if not self.has_barrier:
+            return False
+        p = self.points
+        return bool(flips(writable(q), writable(x), p.nodes, p.ptr, p.gradients))
+
+    def split_at(self, q: FloatArray) -> Split | None:
+        """The patches whose volume the energy at q is a function of; None where points are integrated one by one."""
+        means = self._means
+        if means is None:
+            return self.split
+        square = largest_square(writable(q), means.nodes, means.ptr, means.gradients)
+        return self._blended if square > MEAN else None
+
+    @cached_property
+    def _means(self) -> Points | None:
+        """Points of the volume of hyperelastic laws that is that of the cells where these are stretched far."""
+        of_patch = volume_points(self.points, self.laws)
+        return None if self.split is not None or not of_patch.any() else chosen_points(self.points, of_patch)
+
+    @cached_property
+    def _blended(self) -> Split:
+        """The patches of a body that is stretched far. Where no patch is, they have the energy of the points."""
+        given = self.points, self.pattern, self.laws, self.table
+        return Split.by_cells(self.mesh, self.spec.cell_materials(), *given, blended=True)
 
     def kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
         """Kinetic energy, J."""
@@ -268,30 +278,31 @@ class VolumeModel(BlockModel):
         self, q: FloatArray, *, mass: float, stiffness: float, tangent: Tangent, values: FloatArray
     ) -> tuple[float, FloatArray]:
         """Values := mass × M + stiffness × K(q); returns elastic energy (J) and internal forces ∂E/∂q (n, 3), N."""
-        p, positions = self._own_points()
+        split = self.split_at(q)
         lumped = self.mass.blocks is None
         if not lumped:
             values[:] = 0.0
             self.mass.add_to(values, mass)
         x = writable(q)
-        if self.warps(tangent):
-            force = np.empty(self.rest.shape)
-            inertia = self.pattern.diagonal, self.mass.nodal if lumped else _NO_MASS, mass
-            cells = self._tetrahedra
-            if cells is None:
-                common = (x, *p.arrays, self.laws, self.table)
-                energy = assembly.assemble_corotated(*common, positions, stiffness, *inertia, values, force)
-            else:
-                energy = assemble_tetrahedra(x, p.nodes, *cells, positions, stiffness, *inertia, values, force)
-        else:  # a warped tangent has no meaning for the other laws
-            if lumped:
-                assembly.set_mass(values, self.pattern.diagonal, self.mass.nodal, mass)
-            force = np.zeros(self.rest.shape)
-            mode = Tangent.EXACT if tangent is Tangent.WARPED else tangent
-            common = (x, *p.arrays, self.laws, self.table)
-            energy = assembly.assemble(*common, int(mode), positions, stiffness, values, force)
-        if self.split is not None:
-            patches = self.split.patches
+        warped, mode = self.warps(tangent), int(Tangent.EXACT if tangent is Tangent.WARPED else tangent)
+
+        def add(some: PointSet, into: FloatArray, first: bool) -> tuple[float, FloatArray]:
+            inertia = self.pattern.diagonal, self.mass.nodal if lumped and first else _NO_MASS, mass
+            if not warped:  # a warped tangent has no meaning for the other laws
+                if lumped and first:
+                    assembly.set_mass(into, *inertia)
+                push = np.zeros(self.rest.shape)
+                given = x, *some.points, self.laws, self.table, mode, some.positions, stiffness
+                return assembly.assemble(*given, into, push), push
+            push = np.empty(self.rest.shape)
+            rest = some.positions, stiffness, *inertia, into, push
+            if some.cells is None:
+                return assembly.assemble_corotated(x, *some.points, self.laws, self.table, *rest), push
+            return assemble_tetrahedra(x, some.points[1], *some.cells, *rest), push
+
+        energy, force = self._divided(split).assemble(add, values)
+        if split is not None:
+            patches = split.patches
             bent = patches.pressures(x, np.zeros_like(x)) * (tangent is not Tangent.PROJECTED)
             patches.add_stiffness(x, bent, stiffness, values)
             energy += patches.add_forces(x, force)
@@ -306,20 +317,21 @@ class VolumeModel(BlockModel):
     def internal(self, q: FloatArray) -> tuple[float, FloatArray]:
         """Elastic energy (J), inf where an element is inverted beyond its law, and internal forces (n, 3) in N."""
         force, x = np.zeros(self.rest.shape), writable(q)
-        p, _ = self._own_points()
-        energy = assembly.internal_forces(x, *p.arrays, self.laws, self.table, force, np.empty(p.count))
-        if self.split is not None:
-            energy += self.split.patches.add_forces(x, force)
+        split = self.split_at(q)
+        p, _ = self._own_points(split)
+        energy = halved.internal_forces(x, p.arrays, self.laws, self.table, force, np.empty(p.count))
+        if split is not None:
+            energy += split.patches.add_forces(x, force)
         return float(energy) + self._fibre_forces(q, force), force
 
     @cached_property
-    def _tetrahedra(self) -> Tetrahedra | None:
-        """Its points by lanes, where they are corotated tetrahedra."""
-        return Tetrahedra.of(self._own_points()[0], self.laws, self.table)
+    def _divided(self) -> Callable[[Split | None], DividedPoints]:
+        """The points that are integrated one by one, as they are assembled."""
+        return cache(lambda split: DividedPoints.of(*self._own_points(split), self.rest, self.laws, self.table))
 
-    def _own_points(self) -> tuple[Points, IntArray]:
+    def _own_points(self, split: Split | None) -> tuple[Points, IntArray]:
         """The points that are integrated one by one, without those of patches, and the positions of their blocks."""
-        return (self.points, self.positions) if self.split is None else (self.split.shape, self.split.positions)
+        return (self.points, self.positions) if split is None else (split.shape, split.positions)
 
     def _fibre_forces(self, q: FloatArray, force: FloatArray) -> float:
         """Add the internal forces of the fibres to `force`; returns their energy, J."""

@@ -10,9 +10,13 @@ from pliant.core.arrays import sum_by, writable
 from pliant.core.types import FloatArray
 from pliant.models.volume import assembly
 from pliant.models.volume.points import cell_gradients
+from pliant.models.volume.shape_limits import largest_square
 
 if TYPE_CHECKING:
     from pliant.models.volume.model import VolumeModel
+
+LARGEST_STRETCH = 4.0
+"""Stretch up to which blocks and bars of the default elements arrive at their closed forms at ν up to 0.499."""
 
 
 def deformation_gradients(model: VolumeModel, q: FloatArray) -> FloatArray:
@@ -26,15 +30,32 @@ def largest_stretch(model: VolumeModel, q: FloatArray) -> float:
     return float(np.linalg.norm(deformation_gradients(model, q), ord=2, axis=(1, 2)).max())
 
 
+def stretch_warnings(model: VolumeModel, q: FloatArray) -> tuple[str, ...]:
+    """A warning where the integration points are stretched beyond `LARGEST_STRETCH`."""
+    p = model.points
+    if largest_square(writable(q), p.nodes, p.ptr, p.gradients) <= LARGEST_STRETCH**2:
+        return ()
+    stretch = largest_stretch(model, q)
+    if stretch <= LARGEST_STRETCH:
+        return ()
+    other = "anti_locking='volume', with " if model.mesh.element == "tet4" else ""
+    text = (
+        f"{model.name!r} is stretched to {stretch:.1f} times its length: beyond {LARGEST_STRETCH:g} times, cells with "
+        f"anti_locking=True may buckle against each other. Use {other}smaller cells where the stretch is largest"
+    )
+    return (text,)
+
+
 def cell_stress(model: VolumeModel, q: FloatArray) -> FloatArray:
     """Mean Cauchy stress of each cell, (m, 3, 3), Pa, from its integration points."""
     p = model.points
     stress = np.empty((p.count, 3, 3))
     assembly.point_stresses(writable(q), *p.arrays, model.laws, model.table, stress)
-    if model.split is not None:
+    split = model.split_at(q)
+    if split is not None:
         x = writable(q)
-        pressure = model.split.patches.pressures(x, np.zeros_like(x))
-        stress[model.split.of_patch] = pressure[:, None, None] * np.eye(3)
+        pressure = split.patches.pressures(x, np.zeros_like(x))
+        stress[split.of_patch] = pressure[:, None, None] * np.eye(3)
     return _by_cell(model, stress.reshape(-1, 9)).reshape(-1, 3, 3)
 
 
@@ -52,8 +73,9 @@ def cell_energy(model: VolumeModel, q: FloatArray) -> FloatArray:
     p = model.points
     density = np.empty(p.count)
     assembly.internal_forces(writable(q), *p.arrays, model.laws, model.table, np.zeros_like(q), density)
-    if model.split is not None:
-        density[model.split.of_patch] = model.split.patches.densities(writable(q))
+    split = model.split_at(q)
+    if split is not None:
+        density[split.of_patch] = split.patches.densities(writable(q))
     return sum_by(p.owner_cell, p.owner_volume * density[p.owner_point], model.mesh.cell_count)
 
 

@@ -90,23 +90,23 @@ class SegmentStiffness(GeometricStiffness):
 class PathStiffness(SegmentStiffness):
     """`segments` of a path (`BarycentricMap.segments`) under one `tension` (N): across = tension / length."""
 
-    def __init__(self, segments: Segments, tension: float, path: tuple[Any, ...]) -> None:
-        self.__dict__.update(segments=segments, _tension=tension, _path=path)
+    def __init__(self, segments: Segments, path: tuple[Any, ...]) -> None:
+        self.__dict__.update(segments=segments, _path=path)
 
     def add_to(self, matrix: FloatArray) -> None:
         """Add K to the blocks (b, 3, 3) of a volume, in one call."""
         own = self.segments
         assert own.positions is not None
-        add_path_blocks(*self._path, self._tension, own.ptr, own.coefficients, own.positions, matrix)
+        add_path_blocks(*self._path, own.ptr, own.coefficients, own.positions, matrix)
 
     def __getattr__(self, name: str) -> Any:
         """`along`, `across` and `units`, measured when first asked for."""
         if name not in ("along", "across", "units"):
             raise AttributeError(name)
         count = len(self.segments.ptr) - 1
-        lengths, units = np.empty(count), np.empty((count, 3))
-        path_segments(*self._path, lengths, units)
-        self.__dict__.update(along=np.zeros(count), across=self._tension / lengths, units=units)
+        across, units = np.empty(count), np.empty((count, 3))
+        measure_path(*self._path, across, units)
+        self.__dict__.update(along=np.zeros(count), across=across, units=units)
         return self.__dict__[name]
 
 
@@ -144,14 +144,33 @@ def add_segment_blocks(ptr, coefficients, positions, along, across, units, value
 
 
 @kernel
-def add_path_blocks(q, nodes, weights, order, fixed, tension, ptr, coefficients, positions, values):  # type: ignore[no-untyped-def]
+def measure_path(q, nodes, weights, order, fixed, tension, rest, short, across, units):  # type: ignore[no-untyped-def]
+    """`across` (s,) N/m and directions `units` (s, 3) of the segments of a path under one tension, bounded where one is
+    shorter than the fraction `short` of its length `rest` (s,), as `CableRows.stiffness` says.
+    """
+    count = len(fixed) - 1
+    path_segments(q, nodes, weights, order, fixed, across, units)
+    least = np.inf
+    for s in range(count):
+        least = min(least, across[s] / rest[s])
+    for s in range(count):
+        left = across[s] / rest[s]
+        across[s] = tension / across[s]
+        if least < short:
+            u = units[s]
+            across[s] *= 0.5 * (1.0 + u[0] * u[0] + u[1] * u[1] + u[2] * u[2])  # rounded lengths: over ε instead
+            bounded = min(max(2.0 * (1.0 - left / short), 0.0), 1.0)
+            for i in range(3):
+                u[i] *= np.sqrt(1.0 - bounded)
+
+
+@kernel
+def add_path_blocks(q, nodes, weights, order, fixed, tension, rest, short, ptr, coefficients, positions, values):  # type: ignore[no-untyped-def]
     """`add_segment_blocks` of the segments of a path under one tension."""
     count = len(fixed) - 1
-    lengths, units = np.empty(count), np.empty((count, 3))
-    path_segments(q, nodes, weights, order, fixed, lengths, units)
-    for s in range(count):
-        lengths[s] = tension / lengths[s]
-    add_segment_blocks(ptr, coefficients, positions, np.zeros(count), lengths, units, values)
+    across, units = np.empty(count), np.empty((count, 3))
+    measure_path(q, nodes, weights, order, fixed, tension, rest, short, across, units)
+    add_segment_blocks(ptr, coefficients, positions, np.zeros(count), across, units, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,8 +201,10 @@ class VolumePieces(Pieces):
         """Blocks of the nodes of each segment."""
         return SegmentStiffness(self.segments, np.zeros(len(across)), across, units)
 
-    def path_stiffness(self, q: FloatArray, order: IntArray, fixed: FloatArray, tension: float) -> PathStiffness | None:
+    def path_stiffness(
+        self, q: FloatArray, order: IntArray, fixed: FloatArray, tension: float, bound: tuple[FloatArray, float]
+    ) -> PathStiffness | None:
         """Blocks of the nodes of each segment, where all segments of the path end in the volume."""
         if len(self.segments.ptr) != len(fixed):
             return None
-        return PathStiffness(self.segments, tension, (frozen(q), *self.map.means, order, fixed))
+        return PathStiffness(self.segments, (frozen(q), *self.map.means, order, fixed, tension, *bound))

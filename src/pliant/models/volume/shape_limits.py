@@ -2,34 +2,97 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
-from pliant.core.kernels import kernel
+from pliant.core.kernels import inline, kernel
 from pliant.models.volume.assembly import deformation_gradient
+from pliant.models.volume.volume_law import cofactor
+
+FLAT = 0.01
+"""Fraction of its volume at the ends of a path below which a point counts as flattened on it."""
+
+
+@inline
+def _determinant(a, b, c, d, e, f, g, h, i):
+    return a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
 
 
 @kernel
-def shape_limits(q, nodes, ptr, G):
-    """The smallest det F of the points, and an upper bound of their stretches.
+def least_determinant(q, nodes, ptr, G):
+    """The smallest det F of the points; inputs as of `largest_square`.
 
-    The bound is ‖FᵀF‖^½: the Frobenius norm exceeds the largest eigenvalue little where one stretch prevails. Inputs
-    are the nodes' positions q (n, 3), m, and, for point p, entries ptr[p]:ptr[p+1] of `nodes` and of the gradients G of
-    their shape functions, 1/m.
+    Every dynamic step asks for it. F of a tetrahedron is the product of its edges and of three gradients, whose
+    determinants are cheaper than the sum over its nodes; unsigned indices spare the test for negative ones.
     """
-    least, largest = np.inf, 0.0
+    least = np.inf
+    for p in range(len(ptr) - 1):
+        start, stop = ptr[p], ptr[p + 1]
+        if stop - start == 4:
+            m, n = np.uint32(nodes[start]), np.uint32(nodes[start + 1])
+            x, y, z = q[m, 0], q[m, 1], q[m, 2]
+            a, b, c = q[n, 0] - x, q[n, 1] - y, q[n, 2] - z
+            m, n = np.uint32(nodes[start + 2]), np.uint32(nodes[start + 3])
+            d, e, f = q[m, 0] - x, q[m, 1] - y, q[m, 2] - z
+            g, h, i = q[n, 0] - x, q[n, 1] - y, q[n, 2] - z
+            u, v, w = G[start + 1], G[start + 2], G[start + 3]
+            J = _determinant(a, b, c, d, e, f, g, h, i)
+            J *= _determinant(u[0], u[1], u[2], v[0], v[1], v[2], w[0], w[1], w[2])
+        else:
+            a = b = c = d = e = f = g = h = i = 0.0
+            for k in range(start, stop):
+                n = np.uint32(nodes[k])
+                x, y, z = q[n, 0], q[n, 1], q[n, 2]
+                a, b, c = a + x * G[k, 0], b + x * G[k, 1], c + x * G[k, 2]
+                d, e, f = d + y * G[k, 0], e + y * G[k, 1], f + y * G[k, 2]
+                g, h, i = g + z * G[k, 0], h + z * G[k, 1], i + z * G[k, 2]
+            J = _determinant(a, b, c, d, e, f, g, h, i)
+        least = min(least, J)
+    return least
+
+
+@kernel
+def largest_square(q, nodes, ptr, G):
+    """The largest F:F of the points, the sum of the squares of its stretches.
+
+    Inputs are the nodes' positions q (n, 3), m, and, for point p, entries ptr[p]:ptr[p+1] of `nodes` and of the
+    gradients G of their shape functions, 1/m.
+    """
+    largest = 0.0
     F = np.empty((3, 3))
     for p in range(len(ptr) - 1):
         deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
-        least = min(
-            least,
-            F[0, 0] * (F[1, 1] * F[2, 2] - F[1, 2] * F[2, 1])
-            + F[0, 1] * (F[1, 2] * F[2, 0] - F[1, 0] * F[2, 2])
-            + F[0, 2] * (F[1, 0] * F[2, 1] - F[1, 1] * F[2, 0]),
-        )
-        norm = 0.0
+        square = 0.0
+        for i in range(3):
+            square += F[i, 0] * F[i, 0] + F[i, 1] * F[i, 1] + F[i, 2] * F[i, 2]
+        largest = max(largest, square)
+    return largest
+
+
+@kernel
+def flips(q, x, nodes, ptr, G):
+    """Whether a point that is upright at q (n, 3) and at x (n, 3), m, is flattened on the straight path between them.
+
+    det (F + s ΔF) = c₀ + c₁ s + c₂ s² + c₃ s³ is compared with `FLAT` of its values at the ends where it is least.
+    Two stretches that change sign together, half a turn of the point through itself, leave det F positive.
+    """
+    F, D, C, B = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    for p in range(len(ptr) - 1):
+        deformation_gradient(q, nodes, G, ptr[p], ptr[p + 1], F)
+        deformation_gradient(x, nodes, G, ptr[p], ptr[p + 1], D)
+        D -= F
+        c0, c3 = cofactor(F, C), cofactor(D, B)
+        c1 = c2 = 0.0
         for i in range(3):
             for j in range(3):
-                entry = F[0, i] * F[0, j] + F[1, i] * F[1, j] + F[2, i] * F[2, j]
-                norm += entry * entry
-        largest = max(largest, norm)
-    return least, largest**0.25
+                c1 += C[i, j] * D[i, j]
+                c2 += F[i, j] * B[i, j]
+        least = FLAT * min(c0, c0 + c1 + c2 + c3)
+        root = c2 * c2 - 3.0 * c1 * c3
+        if least <= 0.0 or root <= 0.0:
+            continue
+        s = -c1 / (c2 + sqrt(root)) if c2 > 0.0 else (sqrt(root) - c2) / (3.0 * c3) if c3 != 0.0 else -1.0
+        if 0.0 < s < 1.0 and c0 + s * (c1 + s * (c2 + s * c3)) < least:
+            return True
+    return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,15 +34,22 @@ class Split:
         pattern: BlockPattern,
         laws: IntArray,
         table: FloatArray,
+        *,
+        blended: bool = False,
     ) -> Split:
-        """Patches that have the volume of the cells of their points."""
-        of_patch = volume_points(points, laws)
+        """Patches that have the volume of the cells of their points; `blended`, where they are stretched."""
+        of_patch = volume_points(points, laws) & (points.weight > 0.0)
         grains = build_points(mesh, cell_materials, anti_locking=False)
         index = np.where(of_patch, np.cumsum(of_patch) - 1, -1)
         of_cell = np.full(mesh.cell_count, -1)
         owned = of_patch[points.owner_point]
         of_cell[points.owner_cell[owned]] = index[points.owner_point[owned]]
-        patches = Patches(pattern, grains, of_cell[grains.owner_cell], points.material[of_patch], laws, table)
+        patch = of_cell[grains.owner_cell]
+        if blended:  # points of a part of a body weigh less than their cells
+            cells = np.bincount(patch[patch >= 0], grains.weight[patch >= 0], minlength=int(of_patch.sum()))
+            grains = replace(grains, weight=grains.weight * (points.weight[of_patch] / cells)[patch])
+        laws_of = points.material[of_patch], laws, table
+        patches = Patches(pattern, grains, patch, *laws_of, blended=blended)
         return cls(*_shape(points, pattern, of_patch), patches, of_patch)
 
     @classmethod

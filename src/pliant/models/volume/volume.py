@@ -45,10 +45,10 @@ class Volume(Body):
     clamp
         Nodes fixed at rest; they are removed from the unknowns.
     anti_locking
-        True: smoothed strains for tet4 and mean dilatation for hex8 (`models.volume.smoothing`), the most accurate up
-        to twice the length. "volume": the strains of the cells, but volumes of patches of tet4 and of whole hex8
-        (`models.volume.patches`), for rubber stretched beyond that; tet4 are stiffer in bending, and much faster to
-        factorize. False: the plain element.
+        True: smoothed strains for tet4 and mean dilatation for hex8 (`models.volume.smoothing`), of rubber volumes of
+        patches of cells where it is stretched beyond 1.5 times (`models.volume.patches`). "volume": the strains of the
+        cells and volumes of patches at any stretch, for rubber beyond four times its length; tet4 are stiffer in
+        bending, and much faster to factorize. False: the plain element.
     mass
         Total in kg, or kg at each node (n,); None takes it from the density.
     inclusions

@@ -117,15 +117,15 @@ def natural_map(r: FloatArray, u: FloatArray, blocks: Blocks, out: FloatArray) -
         x = r[i] - u[i] - mu * sqrt(u[i + 1] ** 2 + u[i + 2] ** 2)
         y1, y2 = r[i + 1] - u[i + 1], r[i + 2] - u[i + 2]
         y = sqrt(y1 * y1 + y2 * y2)
-        normal, share = x, 1.0  # inside the cone
+        normal, ratio = x, 1.0  # inside the cone
         if mu * y <= -x:  # in the polar cone
-            normal, share = 0.0, 0.0
+            normal, ratio = 0.0, 0.0
         elif y > mu * x:
             normal = (x + mu * y) / (1.0 + mu * mu)
-            share = mu * normal / y
+            ratio = mu * normal / y
         out[i] = r[i] - normal
-        out[i + 1] = r[i + 1] - share * y1
-        out[i + 2] = r[i + 2] - share * y2
+        out[i + 1] = r[i + 1] - ratio * y1
+        out[i + 2] = r[i + 2] - ratio * y2
         total += out[i] ** 2 + out[i + 1] ** 2 + out[i + 2] ** 2
     return sqrt(total)
 

@@ -24,6 +24,10 @@ _EASED = (1.0 / 3.0, 10.0)
 """Of a quick budget: the fraction of the multiply–adds after which a residual this many times the tolerance is good
 enough. Redundant contacts come near the tolerance early and may take hundreds of steps for the last digit, of 1e-8.
 """
+_FIRST = 0.25
+"""Fraction of what is left that the first attempt may take: 25 Newton steps for 300 rows."""
+_RATE = 1e9
+"""Multiply–adds in a second, at least, of an attempt that does not look at the time."""
 _LEAST = 1e8
 """Multiply–adds that every problem may take, as many as one of 300 rows: smaller ones, such as 60 rows of two soft
 blocks on each other, converge within them.
@@ -43,6 +47,14 @@ class Budget:
         self._operations = max(_LEAST, constant + square * m**2 + cube * m**3)
         self._eased = (1.0 - _EASED[0]) * self._operations if quick else -inf
         self._deadline = None if seconds is None else perf_counter() + seconds
+
+    @property
+    def first(self) -> tuple[int, float]:
+        """Iterations and multiply–adds that the first attempt may take, before others go on from its best iterate."""
+        left = _FIRST * self._operations
+        if self._deadline is not None:
+            left = min(left, _RATE * (self._deadline - perf_counter()))
+        return self.limit - self.iterations, left
 
     @property
     def spent(self) -> bool:

@@ -1,8 +1,9 @@
-"""Coulomb friction by Gauss–Seidel and Newton in rounds: the main path; what stalls goes to `fallback.restarts`.
+"""Coulomb friction by Gauss–Seidel and Newton: the main path; what stalls goes to `fallback.restarts`.
 
-Sweeps find which contacts are open, stick and slide; Newton finishes (Daviet, Bertails-Descoubes, Boissieux, "A hybrid
+Sweeps or full Newton steps from the last forces solve most problems (`full_steps`). The others go on in rounds: sweeps
+find which contacts are open, stick and slide; Newton finishes (Daviet, Bertails-Descoubes, Boissieux, "A hybrid
 iterative solver for robustly capturing Coulomb friction in hair dynamics", ACM TOG 30, 2011, pair the two the other way
-round). Rounds of both solve nearly everything. They can stall on hyperstatic sets with a large μ, where the problem is
+round). These can stall on hyperstatic sets with a large μ, where the problem is
 far from convex. All of it ends with the `budget`.
 """
 
@@ -17,8 +18,10 @@ from pliant.solvers.contact.blocks import BlockProblem, projected, residual_of
 from pliant.solvers.contact.budget import Budget
 from pliant.solvers.contact.certificate import conflicting_rows
 from pliant.solvers.contact.fallback.restarts import restart
+from pliant.solvers.contact.full_steps import full_steps
 from pliant.solvers.contact.gauss_seidel import gauss_seidel
 from pliant.solvers.contact.newton import newton
+from pliant.solvers.linear.lapack import lapack
 
 _MOST_SWEEPS = 200  # of one round: beyond, sweeps converge so slowly that Newton is cheaper
 _ROUND_STEPS = 60  # of Newton in one round: one for each redundant contact, then quadratic
@@ -32,6 +35,19 @@ class Iterate:
         self.problem, self.tolerance, self.budget = problem, tolerance, budget
         self.columns = np.ascontiguousarray(problem.W.T)
         self.r, self.residual = r, residual_of(problem, r)
+
+    def full_steps(self) -> tuple[FloatArray, float]:
+        """Sweeps or Newton steps of full length from r: the best r of them and its residual. Where they fail they may
+        have left redundant forces large, so that rounds had better go on from the start.
+        """
+        p, r = self.problem, self.r.copy()
+        residual, iterations, taken = full_steps(
+            p.W, self.columns, p.q, p.blocks, r, self.tolerance, *self.budget.first, lapack()
+        )
+        self.budget.take(iterations, taken / max(iterations, 1))
+        if residual <= self.budget.allowed(self.tolerance):
+            self.offer(r, residual)
+        return r, residual
 
     @property
     def done(self) -> bool:
@@ -79,9 +95,11 @@ def solve_blocks(
     r = projected(np.zeros(m) if start is None else start, problem.blocks)
     with one_blas_thread():
         iterate = Iterate(problem, r, tolerance, budget)
+        first = iterate.full_steps() if not iterate.done else (iterate.r, iterate.residual)
         iterate.rounds(_ROUNDS)
         if not iterate.done and not _contradicts_itself(problem):
             restart(iterate, r)
+        iterate.offer(*first)
         allowed = projected(iterate.r, problem.blocks)  # no force outside its cone, not even by the tolerance
         if (residual := residual_of(problem, allowed)) <= max(tolerance, iterate.residual):
             iterate.r, iterate.residual = allowed, residual

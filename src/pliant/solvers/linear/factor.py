@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from pliant.core.types import FloatArray
 from pliant.solvers.linear import compliance, multifrontal, substitution
 from pliant.solvers.linear.blas import blas, blas_arrays
 from pliant.solvers.linear.condensation import csr_parts, mirror, sandwich, touched_columns
+from pliant.solvers.linear.divided_front import DividedFront
 from pliant.solvers.linear.half_solves import HalfSolvedMotion
 from pliant.solvers.linear.halves import (
     Halves,
+    Updates,
     condense_halves,
     eliminate_halves,
-    eliminate_triangle,
-    is_wide,
+    eliminate_in_order,
     substitute_halves,
 )
 from pliant.solvers.linear.response import Motion, SolvedMotion, SolvedResponse
@@ -44,12 +46,15 @@ class CholeskyFactor(SolvedResponse):
         self.panels: FloatArray
         self._workspace: FloatArray
         self._beyond: FloatArray | None  # workspace of a second thread
+        self._updates: Updates  # those that wait for divided fronts
         if out is not None and out.symbolic is symbolic:
             self.panels, self._workspace, self._beyond = out.panels, out._workspace, out._beyond
+            self._updates = out._updates
         else:
             self.panels = np.empty(int(symbolic.fronts.panel[-1]))
             self._workspace = np.empty(symbolic.workspace)
             self._beyond = None
+            self._updates = Updates(symbolic.fronts, self._block)
         self._factorize(self._checked_values(values))
 
     @property
@@ -124,38 +129,36 @@ class CholeskyFactor(SolvedResponse):
             self._raise_singular(failed, values)
 
     def _factorize_halves(self, values: FloatArray, halves: Halves) -> int:
-        """`_factorize` by subtrees that two threads may take."""
-        symbolic, count = self.symbolic, len(self.symbolic.fronts.parent)
+        """`_factorize` by subtrees that two threads may take, and fronts that they divide."""
+        symbolic, updates = self.symbolic, self._updates
+        fronts, b = symbolic.fronts, self._block
         scale = np.empty(symbolic.unknown_count)
         multifrontal.diagonal_scale(values, symbolic.pattern.diagonal, symbolic.nodes, scale)
 
-        def eliminate(first: int, last: int, workspace: FloatArray) -> int:
-            given = symbolic.fronts, blas(), values, scale, PIVOT_TOLERANCE, self.panels, workspace
-            return int(multifrontal.factorize(*given, first, last))
+        def eliminate(first: int, last: int, workspace: FloatArray, out: FloatArray) -> int:
+            given = fronts, blas(), values, scale, PIVOT_TOLERANCE, self.panels, workspace
+            return int(multifrontal.factorize(*given, first, last, out))
 
-        def eliminate_last() -> int:
-            fronts, b = symbolic.fronts, self._block
-            at, offset = int(fronts.panel[count - 1]), b * int(fronts.start[count - 1])
-            k = b * int(fronts.start[count]) - offset
-            multifrontal.fill_triangle(fronts, count - 1, values, self.panels, self._workspace)
-            failed = eliminate_triangle(
-                k,
-                lambda *place: multifrontal.update_rows(blas(), self.panels, at, k, *place),
-                lambda *columns: int(
-                    multifrontal.factorize_columns(blas(), self.panels, at, k, *columns, scale, offset, PIVOT_TOLERANCE)
-                ),
-            )
-            return offset + failed if failed >= 0 else -1
+        def divide(s: int, update: Callable[[int], FloatArray]) -> int:
+            front = DividedFront(fronts, symbolic.layout, b, s, update)
+            return front.eliminate(values, self.panels, scale, PIVOT_TOLERANCE)
 
         with one_blas_thread():
-            if threads_allowed() > 1:
-                if self._beyond is None:
-                    self._beyond = np.empty(symbolic.workspace)
-                both = self._workspace, self._beyond
-                return eliminate_halves(symbolic.fronts, halves, self._block, both, eliminate, eliminate_last)
-            wide = is_wide(symbolic.fronts, self._block, count - 1)
-            failed = eliminate(0, count - wide, self._workspace)
-            return eliminate_last() if wide and failed < 0 else failed
+            if threads_allowed() < 2:
+                own, none = self._workspace, np.empty(0)
+                return eliminate_in_order(
+                    len(fronts.parent), halves,
+                    lambda first, last: eliminate(first, last, own, none),
+                    lambda s: divide(s, updates.within(own)),
+                )  # fmt: skip
+            if self._beyond is None:
+                self._beyond = np.empty(symbolic.workspace)
+            both = self._workspace, self._beyond
+            return eliminate_halves(
+                halves,
+                lambda thread, first, root: eliminate(first, root + 1, both[thread], updates.of(root)),
+                lambda s: divide(s, updates.of),
+            )
 
     def _raise_singular(self, failed: int, values: FloatArray) -> None:
         """Say why the pivot of unknown `failed` (in elimination order) is not positive."""

@@ -1,13 +1,14 @@
 """Two threads for one factorization or solve: independent subtrees of the elimination tree.
 
 Nested dissection cuts a body in two, and each part is eliminated without the other. The supernodes of a subtree follow
-each other, so a thread is given ranges of them and a workspace of its own. The updates of their roots are laid aside,
-and put back where the rest of the tree looks for them. No sum changes its order: the factor is the same to the last
-bit.
+each other, so a thread is given ranges of them and a workspace of its own. The updates of their roots are laid aside.
+The large fronts above the subtrees are divided between both threads (`divided_front`). No sum changes its order: the
+factor is the same to the last bit.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -19,25 +20,28 @@ from pliant.solvers.linear.fronts import Fronts
 
 LEAST = 1e9
 """Operations below which a second thread costs more than it saves: some 50 ms of one core."""
-WIDE = 600
-"""Columns of the last front from which on two threads share it."""
-STRIP = 120
-"""Columns of the last front that one thread factorizes between products that two share."""
-BALANCE = 0.7
-"""Fraction of the work in the larger half above which the larger subtree is split once more."""
+ROOTS = 16
+"""Subtrees at most: with more, the fronts above them are small, and their division costs more than it saves."""
+DIVIDED = 0.58
+"""Time of a front that two threads divide over that of one: half, and the triangles that one of them factorizes."""
 
 
 class Halves(NamedTuple):
-    """Roots of the subtrees of each thread, first supernodes (S,) of subtrees, and supernodes left for the end."""
+    """Roots of the subtrees of each thread, first supernodes (S,) of subtrees, supernodes left for the end, ascending;
+    and all roots, the one with the most work first.
+    """
 
     one: list[int]
     other: list[int]
     first: IntArray
     rest: list[int]
+    queue: list[int]
 
 
 def find_halves(fronts: Fronts, block: int) -> Halves | None:
-    """Two sets of subtrees of about equal work, or None where there is too little of it or nothing to cut."""
+    """Subtrees for two threads and the fronts above them, which both divide; None where there is too little work or
+    nothing to cut. Of the cuts that divide the largest subtree again and again, the one with the shortest time.
+    """
     count = len(fronts.parent)
     k, u = block * np.diff(fronts.start).astype(float), block * np.diff(fronts.row_ptr).astype(float)
     work = k**3 / 3.0 + k**2 * u + k * u**2
@@ -48,18 +52,21 @@ def find_halves(fronts: Fronts, block: int) -> Halves | None:
         if parent >= 0:
             first[parent] = min(first[parent], first[s])
             below[parent] += below[s]
-    roots, rest = [s for s in range(count) if fronts.parent[s] < 0], []
-    while True:
+    roots, rest, best, shortest = [s for s in range(count) if fronts.parent[s] < 0], list[int](), None, np.inf
+    while len(roots) <= ROOTS:
         one, other = _dealt(roots, below)
+        time = max(below[one].sum(), below[other].sum()) + DIVIDED * work[rest].sum()
+        if one and other and time < shortest:
+            queue = sorted(roots, key=lambda s: -below[s])
+            best, shortest = Halves(sorted(one), sorted(other), first, sorted(rest), queue), time
         larger = max(roots, key=lambda s: below[s])
-        shares = [sum(below[s] for s in half) for half in (one, other)]
         children = fronts.children[fronts.child_ptr[larger] : fronts.child_ptr[larger + 1]].tolist()
-        if max(shares) <= BALANCE * sum(shares) or not children or len(roots) > 16:
+        if not children:
             break
         roots.remove(larger)
         rest.append(larger)
         roots.extend(children)
-    return Halves(sorted(one), sorted(other), first, sorted(rest)) if one and other else None
+    return best
 
 
 def _dealt(roots: list[int], below: FloatArray) -> tuple[list[int], list[int]]:
@@ -73,71 +80,70 @@ def _dealt(roots: list[int], below: FloatArray) -> tuple[list[int], list[int]]:
     return halves
 
 
-def is_wide(fronts: Fronts, block: int, s: int) -> bool:
-    """Whether two threads share the supernode s: the last one, if it has many columns."""
-    return s == len(fronts.parent) - 1 and block * int(fronts.start[s + 1] - fronts.start[s]) >= WIDE
+class Updates:
+    """Updates that wait for a divided front, by supernode, in memory that the next factorization uses again."""
+
+    def __init__(self, fronts: Fronts, block: int) -> None:
+        self._fronts, self._block = fronts, block
+        self._kept: dict[int, FloatArray] = {}
+
+    def size(self, s: int) -> int:
+        """Scalars of the update of supernode s."""
+        return (self._block * int(self._fronts.row_ptr[s + 1] - self._fronts.row_ptr[s])) ** 2
+
+    def of(self, s: int) -> FloatArray:
+        """The update of supernode s."""
+        if s not in self._kept:
+            self._kept[s] = np.empty(self.size(s))
+        return self._kept[s]
+
+    def within(self, workspace: FloatArray) -> Callable[[int], FloatArray]:
+        """Where updates lie in a workspace through which the whole tree passes in order."""
+        return lambda s: workspace[int(self._fronts.update[s]) : int(self._fronts.update[s]) + self.size(s)]
 
 
-def eliminate_triangle(
-    k: int, update: Callable[[int, int, int, int], None], factorize: Callable[[int, int], int]
+def eliminate_in_order(
+    count: int, halves: Halves, eliminate: Callable[[int, int], int], divide: Callable[[int], int]
 ) -> int:
-    """Cholesky of a triangle of k columns: `update(first, last, begin, end)` takes what the columns before `first`
-    contribute off the columns [first, last) in the rows [begin, end), `factorize(first, last)` says −1 or the column
-    that failed. Rows are shared in the same way on one thread: the factor is the same to the last bit.
+    """Eliminate all `count` supernodes in order: ranges by `eliminate(first, last)`, those that two threads would
+    divide by `divide(s)`. Both say −1 or the unknown that failed; so does this.
     """
-    for first in range(0, k, STRIP):
-        last = min(first + STRIP, k)
-        if first:
-            middle = (first + k) // 2
-            beside(
-                lambda f=first, n=last, m=middle: update(f, n, f, m),  # type: ignore[misc]
-                lambda f=first, n=last, m=middle: update(f, n, m, k),  # type: ignore[misc]
-            )
-        failed = factorize(first, last)
+    first = 0
+    for s in [*halves.rest, count]:
+        failed = eliminate(first, s) if first < s else -1
+        if failed < 0 and s < count:
+            failed = divide(s)
         if failed >= 0:
             return failed
+        first = s + 1
     return -1
 
 
-def eliminate_halves(
-    fronts: Fronts, halves: Halves, block: int, workspaces: tuple[FloatArray, FloatArray],
-    eliminate: Callable[[int, int, FloatArray], int], eliminate_last: Callable[[], int],
-) -> int:  # fmt: skip
-    """Eliminate all supernodes by `eliminate(first, last, workspace)`, which says −1 or the unknown that failed, and a
-    wide last one by `eliminate_last()`; says the first that failed. The first of the `workspaces` is for what both
-    halves have in common, too.
+def eliminate_halves(halves: Halves, eliminate: Callable[[int, int, int], int], divide: Callable[[int], int]) -> int:
+    """Eliminate all supernodes on two threads: subtrees by `eliminate(thread, first, root)`, the next one by whichever
+    thread is done, the largest first; then the others by `divide(s)`. As for `eliminate_in_order`, and the first
+    unknown that failed in elimination order.
     """
-    workspace, beyond = workspaces
-    failed = [-1, -1]
-    aside: dict[int, FloatArray] = {}
-    in_place = len(halves.rest) == 1  # then all updates wait for the one that needs them, and none is written over
+    waiting = deque(halves.queue)
+    failed: list[int] = []
 
-    def update(s: int, own: FloatArray) -> FloatArray:
-        size, at = (block * int(fronts.row_ptr[s + 1] - fronts.row_ptr[s])) ** 2, int(fronts.update[s])
-        return own[at : at + size]
-
-    def work(half: int, roots: list[int], own: FloatArray) -> None:
-        for root in roots:
-            failed[half] = eliminate(int(halves.first[root]), root + 1, own)
-            if failed[half] >= 0:
+    def work(thread: int) -> None:
+        while waiting and not failed:
+            try:
+                root = waiting.popleft()
+            except IndexError:  # the other thread took the last one
                 return
-            if not in_place:
-                aside[root] = update(root, own).copy()
-            elif own is beyond:
-                aside[root] = update(root, own)
+            found = eliminate(thread, int(halves.first[root]), root)
+            if found >= 0:
+                failed.append(found)
 
-    beside(lambda: work(0, halves.one, workspace), lambda: work(1, halves.other, beyond))
-    if max(failed) >= 0:
-        return min(x for x in failed if x >= 0)
+    beside(lambda: work(0), lambda: work(1))
+    if failed:
+        return min(failed)
     for s in halves.rest:
-        for child in fronts.children[fronts.child_ptr[s] : fronts.child_ptr[s + 1]].tolist():
-            if child in aside:
-                update(child, workspace)[:] = aside.pop(child)
-        failed_at = eliminate_last() if is_wide(fronts, block, s) else eliminate(s, s + 1, workspace)
-        if failed_at >= 0:
-            return failed_at
-        if not in_place:
-            aside[s] = update(s, workspace).copy()
+        found = divide(s)
+        if found >= 0:
+            return found
     return -1
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IntArray
-from pliant.solvers.linear.blas import Blas, address, subtract_product, symmetric_update
+from pliant.solvers.linear.blas import Blas, address, symmetric_update
 from pliant.solvers.linear.fronts import Fronts
 from pliant.solvers.linear.panel import factorize_panel
 
@@ -79,45 +79,18 @@ def _fill_panel(
 
 
 @kernel
-def fill_triangle(fronts: Fronts, s: int, values: FloatArray, panels: FloatArray, workspace: FloatArray) -> None:
-    """The panel of a supernode s without rows below it, before it is factorized."""
-    _fill_panel(fronts, s, values.shape[1] * (fronts.start[s + 1] - fronts.start[s]), values, panels, workspace)
-
-
-@kernel
-def update_rows(lib: Blas, panels: FloatArray, at: int, k: int, first: int, last: int, begin: int, end: int) -> None:
-    """Subtract the part of columns before `first` from columns [first, last) in rows [begin, end) at `at`."""
-    corner = address(panels) + 8 * at
-    into = corner + 8 * (first * k + begin)
-    subtract_product(lib, end - begin, last - first, first, corner + 8 * begin, k, corner + 8 * first, k, True, into, k)
-
-
-@kernel
-def factorize_columns(
-    lib: Blas, panels: FloatArray, at: int, k: int, first: int, last: int, scale: FloatArray, offset: int,
-    tolerance: float,
-) -> int:  # fmt: skip
-    """Cholesky of the columns [first, last) of a triangle of k columns at `at`, to which those before them have
-    contributed; the column whose pivot fails, or −1. `scale` as for `factorize`, from `offset` on.
-    """
-    corner = at + first * k + first
-    failed = factorize_panel(lib, panels, corner, k, k - first, last - first, scale, offset + first, tolerance)
-    return first + failed if failed >= 0 else -1
-
-
-@kernel
 def factorize(
     fronts: Fronts, lib: Blas, values: FloatArray, scale: FloatArray, tolerance: float, panels: FloatArray,
-    workspace: FloatArray, first: int, last: int,
+    workspace: FloatArray, first: int, last: int, out: FloatArray,
 ) -> int:  # fmt: skip
     """Fill `panels` of the supernodes [first, last); −1, or the unknown (in elimination order) whose pivot is not
     safely positive.
 
     `scale` is the diagonal of A in elimination order: a pivot ≤ tolerance × scale is what rounding leaves of nothing.
+    The update of the last supernode goes to `out` unless that is empty, all others to the workspace.
     """
     b = values.shape[1]
     panel_address = address(panels)
-    work_address = address(workspace)
     for s in range(first, last):
         k = b * (fronts.start[s + 1] - fronts.start[s])
         u = b * (fronts.row_ptr[s + 1] - fronts.row_ptr[s])
@@ -129,13 +102,15 @@ def factorize(
             return int(b * fronts.start[s] + failed)
         if u == 0:
             continue
-        update = fronts.update[s]
+        update, target = fronts.update[s], workspace
+        if s == last - 1 and len(out) > 0:
+            update, target = 0, out
         corner = panel_address + 8 * at
-        symmetric_update(lib, u, k, corner + 8 * k, height, work_address + 8 * update, u, 1, False)
+        symmetric_update(lib, u, k, corner + 8 * k, height, address(target) + 8 * update, u, 1, False)
         for q in range(fronts.child_ptr[s], fronts.child_ptr[s + 1]):
             c = fronts.children[q]
             size = b * (fronts.row_ptr[c + 1] - fronts.row_ptr[c])
-            _add_update(fronts, c, size, workspace, fronts.run_split[c], fronts.run_ptr[c + 1], workspace, update, u, k)
+            _add_update(fronts, c, size, workspace, fronts.run_split[c], fronts.run_ptr[c + 1], target, update, u, k)
     return -1
 
 
@@ -148,7 +123,8 @@ def factorize_all(
     fronts = Fronts(*layout)
     scale = np.empty(values.shape[1] * len(nodes))
     diagonal_scale(values, diagonal, nodes, scale)
-    return factorize(fronts, Blas(*lib), values, scale, tolerance, panels, workspace, 0, len(fronts.parent))  # type: ignore[no-any-return]
+    given = fronts, Blas(*lib), values, scale, tolerance, panels, workspace
+    return factorize(*given, 0, len(fronts.parent), np.empty(0))  # type: ignore[no-any-return]
 
 
 @kernel

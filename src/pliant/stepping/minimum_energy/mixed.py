@@ -26,7 +26,8 @@ import numpy as np
 from pliant.core.arrays import writable
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.volume import VolumeModel, halved
+from pliant.models.volume import VolumeModel, assembly, halved
+from pliant.models.volume.halved import DividedPoints, PointSet
 from pliant.models.volume.patches import Patches
 from pliant.models.volume.points import build_points
 from pliant.models.volume.split import Split
@@ -52,6 +53,7 @@ class MixedBody:
         split = model.split or Split.by_means(model.points, model.pattern, model.laws, model.table)
         self.patches, self._positions = split.patches, split.positions
         self._shape = split.shape.arrays
+        self._divided = DividedPoints.of(split.shape, split.positions, model.rest, model.laws, model.table)
         self.cells = _barrier(model) if model.mesh.element == "tet4" else None
 
     def energy(self, q: FloatArray) -> tuple[float, FloatArray]:
@@ -94,7 +96,13 @@ class MixedBody:
         model, x = self.model, writable(q)
         values[:] = 0.0
         still = np.zeros_like(x)
-        halved.assemble(x, self._shape, model.laws, model.table, int(kind), self._positions, 1.0, values, still.copy())
+
+        def add(some: PointSet, into: FloatArray, first: bool) -> tuple[float, FloatArray]:
+            force = np.zeros_like(x)
+            given = x, *some.points, model.laws, model.table, int(kind), some.positions, 1.0
+            return float(assembly.assemble(*given, into, force)), force
+
+        self._divided.assemble(add, values)
         own = self.expected(x, still)
         if expected is not None and kind is Tangent.EXACT:
             change = expected.stress - own.stress
