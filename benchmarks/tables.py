@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.tasks import run_bench
 
-ROBOTS = ("finger", "trunk", "block", "gripper", "rod")
+ROBOTS = ("finger", "trunk", "block", "contacts", "gripper", "rod")
 """Benches of the table "robots"; those with meshes of another program read `--data`."""
 WITH_DATA = ("finger", "trunk")
 

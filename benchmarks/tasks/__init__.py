@@ -11,12 +11,13 @@ from benchmarks.tasks.rod import run_rod
 from benchmarks.tasks.scaling import run_scaling
 from benchmarks.tasks.tail import run_tail
 from benchmarks.tasks.threads import run_threads
-from benchmarks.tasks.touch import run_block, run_finger, run_gripper, run_trunk
+from benchmarks.tasks.touch import run_block, run_contacts, run_finger, run_gripper, run_trunk
 from pliant.core.errors import InputError
 
 BENCHES: dict[str, Callable[..., dict[str, Any]]] = {
     "beam": run_beam,
     "block": run_block,
+    "contacts": run_contacts,
     "finger": run_finger,
     "gripper": run_gripper,
     "rod": run_rod,

@@ -34,6 +34,10 @@ LANDED = 40
 """Steps after which the block stands still, its fall of 0.1 s and the bounces over."""
 BLOCK = {"young": 0.5e6, "poisson": 0.45, "density": 1000.0, "stiffness_damping": 0.01, "friction": 0.5}
 """Material of the block and friction on the floor, SI units."""
+SLID = 10
+"""Steps after which tiles that begin on the floor have settled on it."""
+TILTED = (3.0, 0.0, -9.81)
+"""Gravity on a slope below the angle of friction, m/s²."""
 Case = tuple[World, State, Mapping[Any, Any]]
 
 
@@ -63,6 +67,12 @@ def run_gripper(*, data: Path | None = None, steps: int = 100) -> dict[str, Any]
     """Three cable fingers that hold a cube in the air, with friction; their notches close, so they touch themselves."""
     _no_data("gripper", data)
     return _both(_gripper, steps)
+
+
+def run_contacts(*, data: Path | None = None, steps: int = 40) -> dict[str, Any]:
+    """1024 contacts with friction, which a tilted gravity loads: 16 soft tiles with 64 each."""
+    _no_data("contacts", data)
+    return _report(*_tiles(16), steps) | {"peers": {}, "peer_errors": {}, "variants": {}}
 
 
 def _both(build: Callable[[bool], Case], steps: int) -> dict[str, Any]:
@@ -140,6 +150,20 @@ def _block(smooth: bool) -> Case:
     floor = scene.add(Obstacle.plane())
     scene.collide(block, floor, friction=BLOCK["friction"])
     return _settled(scene.compile(), {}, LANDED)
+
+
+def _tiles(count: int) -> Case:
+    """Tiles of 60 × 60 × 17 mm and 588 tetrahedra side by side on a floor."""
+    scene = Scene(gravity=TILTED)
+    floor = scene.add(Obstacle.plane())
+    material = Corotated(young=BLOCK["young"], poisson=BLOCK["poisson"], density=BLOCK["density"])
+    for index in range(count):
+        row, column = divmod(index, 4)
+        mesh = box((0.06, 0.06, 0.017), (7, 7, 2), symmetric="").translated((0.08 * row, 0.08 * column, 0.0))
+        damping = Rayleigh(stiffness=BLOCK["stiffness_damping"])
+        tile = scene.add(Volume(mesh, material, anti_locking=False, damping=damping, name=f"tile {index}"))
+        scene.collide(tile, floor, friction=BLOCK["friction"])
+    return _settled(scene.compile(), {}, SLID)
 
 
 def _block_mesh() -> Mesh:

@@ -13,6 +13,7 @@ from benchmarks.tasks.beam import Variant, peer_setup, run_beam
 from benchmarks.tasks.peers import peer_python, run_peers
 from benchmarks.tasks.rod import run_rod
 from benchmarks.tasks.threads import run_threads
+from benchmarks.tasks.touch import run_contacts
 
 DOCUMENTED = {
     "step_ms",
@@ -118,6 +119,13 @@ def test_benches_of_what_pushes_report_rows_and_both_elements(name):
     assert default["rows"] >= least
     if name in ("finger", "trunk"):
         assert report["variants"]["inverse"]["rows"] == least + 3  # the cables and the tip
+
+
+def test_the_bench_of_contacts_has_a_thousand_of_them():
+    report = run_contacts(steps=2)
+    assert report["rows"] == 3 * 1024
+    assert report["residual"] < 1e-6
+    assert set(report) >= DOCUMENTED
 
 
 def test_side_by_side_data_that_is_missing_is_named(tmp_path):

@@ -77,6 +77,54 @@ def test_a_rod_does_not_pass_a_thin_sheet():
     assert state.points(rod)[:, 2].min() > state.points(soft)[:, 2].min() - 1e-3
 
 
+@pytest.mark.parametrize("speed", [8.0, 40.0])
+def test_a_rod_does_not_pass_another(speed):
+    """80 and 400 mm in a step, of rods of 2 mm; where they are nearest the upper one stays above."""
+    wire = WIRE | {"young": 1e8}
+    scene = pl.Scene()
+    lower = scene.add(pl.Rod(0.06, 6, position=(-0.03, 0, 0), base="free", **wire))
+    upper = scene.add(pl.Rod(0.06, 6, position=(0.0031, -0.03, 0.03), rotation=(0, 0, np.pi / 2), base="free", **wire))
+    scene.collide(lower, upper, continuous=True)
+    world = scene.compile()
+    state = world.initial_state()
+    v = state.v[1].copy()
+    v[0] = (0, 0, -speed)
+    state, _ = pl.ImplicitEuler(dt=0.01)(world, evolve(state, v=(state.v[0], v)))
+    a, b = (np.stack([x[:-1], x[1:]], axis=1) for x in (state.points(lower), state.points(upper)))
+    i, j = (k.ravel() for k in np.indices((len(a), len(b))))
+    nearest = np.argmin(distances(a[i], b[j]))
+    assert b[j[nearest], :, 2].mean() > a[i[nearest], :, 2].mean() + 1e-3
+
+
+def clip():
+    """Two plates of 2 mm with a slit of 8 mm between them, joined at one end; the lower one is clamped."""
+    mesh = pl.mesh.box((0.04, 0.01, 0.012), (8, 2, 6))
+    center = mesh.points[mesh.cells].mean(axis=1)
+    kept = (center[:, 0] < 0.005) | (np.abs(center[:, 2] - 0.006) > 0.004)
+    used, cells = np.unique(mesh.cells[kept], return_inverse=True)
+    made = pl.mesh.Mesh(mesh.points[used], cells.reshape(-1, mesh.cells.shape[1]), mesh.element)
+    return pl.Volume(made, SOFT, clamp=pl.regions.box((-1, -1, -1), (1, 1, 0.0021)), name="clip")
+
+
+@pytest.mark.filterwarnings("ignore::pliant.PliantWarning")
+@pytest.mark.parametrize("continuous", [False, True])
+def test_a_body_does_not_pass_itself(continuous):
+    """The upper plate begins at 20 m/s: 25 times the slit in a step."""
+    scene = pl.Scene()
+    body = scene.add(clip())
+    scene.collide(body, body, continuous=continuous)
+    world = scene.compile()
+    state = world.initial_state()
+    x = state.points(body)
+    upper = (x[:, 2] > 0.0099) & (x[:, 0] > 0.0249)
+    state = evolve(state, v=(np.where((x[:, 2] > 0.0099) & (x[:, 0] > 0.0051), 1.0, 0.0)[:, None] * [0, 0, -20.0],))
+    step, lowest = pl.ImplicitEuler(dt=0.01), np.inf
+    for _ in range(2):
+        state, _ = step(world, state)
+        lowest = min(lowest, state.points(body)[upper, 2].min())
+    assert (lowest > 0.002 - 2e-4) == continuous
+
+
 def test_a_plate_thinner_than_its_motion_pushes_a_body():
     """20 m/s in steps of 10 ms: it moves by 200 times its thickness."""
     for continuous in (False, True):

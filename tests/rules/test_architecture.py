@@ -33,7 +33,6 @@ def test_every_stage_of_the_step_is_drawn(architecture, root):
     ("file", "function"),
     [
         ("implicit_midpoint.py", "ImplicitMidpoint.solved"),
-        ("damped_midpoint.py", "DampedMidpoint.solved"),
         ("regularized_solves.py", "RegularizedSolves._plain_solve"),
     ],
 )

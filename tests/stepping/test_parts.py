@@ -49,6 +49,19 @@ def test_no_element_inverts_with_or_without_a_barrier(speed, material):
 
 
 @pytest.mark.filterwarnings("ignore:cells of")
+def test_parts_of_a_damped_step_are_repeated():
+    """As steps of the others are: no element inverts, and the step says what it took."""
+    world, _, state = squeezed(20.0, pl.materials.Corotated)
+    stepper = pl.DampedMidpoint(0.01, tolerance=None)
+    state, info = stepper(world, state)
+    assert state.time == pytest.approx(0.01)
+    assert any("repeated" in text or "cut to" in text for text in info.warnings)
+    for _ in range(5):
+        assert world.models[0].least_volume_ratio(state.q[0]) > 0.0
+        state, info = stepper(world, state)
+
+
+@pytest.mark.filterwarnings("ignore:cells of")
 def test_repeats_are_bounded():
     """A step that inverts elements takes at most two more linear solves, whatever comes of them."""
     world, _, start = squeezed(20.0)

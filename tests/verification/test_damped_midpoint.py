@@ -185,6 +185,23 @@ def test_the_spectral_radius_is_checked(radius):
         pl.DampedMidpoint(0.01, spectral_radius=radius)
 
 
-def test_an_inverse_is_refused():
-    with pytest.raises(pl.InputError, match="takes no solver"):
-        pl.DampedMidpoint(0.01, solver=object())
+@pytest.mark.parametrize("tolerance", [None, 1e-7])
+def test_an_inverse_finds_the_actuation_of_both_parts(tolerance):
+    """The tip of a finger follows a path in dynamic steps, as with the other steppers, and ends with the cable that
+    leads there in equilibrium.
+    """
+    scene = pl.Scene(gravity=(0, 0, 0))
+    finger = scene.add(pl.robots.finger())
+    world = scene.compile()
+    tip, state = pl.Effector(finger.tip), world.initial_state()
+    start = finger.tip.at(state)
+    bent, _ = pl.QuasiStatic()(world, state, {finger.cable: pl.Displacement(0.003)})
+    goal = finger.tip.at(bent)
+    for stepper in (pl.ImplicitMidpoint, pl.DampedMidpoint):
+        step = stepper(0.02, tolerance=tolerance, solver=pl.Inverse(effectors=[tip], actuators=[finger.cable]))
+        state = world.initial_state()
+        for k in range(25):
+            state, info = step(world, state, {tip: start + min(1.0, (k + 1) / 15) * (goal - start)})
+        displacements, _ = info.actuation([finger.cable])
+        assert info.error(tip) < 0.2e-3
+        assert displacements[0] == pytest.approx(0.003, rel=0.03)

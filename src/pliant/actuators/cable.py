@@ -25,6 +25,7 @@ from pliant.actuators.limits import Command, Limits, command, per_second
 from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
 from pliant.constraints.keys import CABLE_FRICTION, row_keys
 from pliant.constraints.memory import Memory
+from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import RowLaw, Rows, RowView, Stiffnesses, model_index
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, non_negative, positive
@@ -397,14 +398,14 @@ class CableRows(ActuatorRows):
         """The command of a cable without one: its least tension."""
         return Command(by_force=True, amount=self.spec.min_force)
 
-    def _pull_back(self, view: RowView, units: FloatArray, H: list[sparse.csr_matrix]) -> None:
+    def _pull_back(self, view: RowView, units: FloatArray, H: RowBlocks) -> None:
         """Fill H with −∂L/∂q of the models, from the directions of the segments."""
         slope = shortening_slope(units)
         for strand in self.strands:
             H[strand.index] = strand.pieces.map.pull_back_row(view.q[strand.index], slope[strand.order])
 
     def _with_friction(
-        self, view: RowView, H: list[sparse.csr_matrix], lengths: FloatArray, units: FloatArray, gap: float, motor: Any
+        self, view: RowView, H: RowBlocks, lengths: FloatArray, units: FloatArray, gap: float, motor: Any
     ) -> Rows:
         """The motor's row and one for each inner via point, where the tension drops by λ."""
         inner = len(units) - 1
@@ -416,8 +417,7 @@ class CableRows(ActuatorRows):
             points = sparse.csr_matrix(slope[:, strand.order].reshape(inner, -1))
             slips = strand.pieces.map.pull_back(view.q[strand.index], points)
             H[strand.index] = sparse.vstack([H[strand.index], slips], format="csr")
-        empty = view.blank(1 + inner)
-        H = [h if k in self.stiff_models else empty[k] for k, h in enumerate(H)]
+        H = RowBlocks(1 + inner, view.sizes, {k: H[k] for k in self.stiff_models})
         before, _ = self._segments(view.start)
         slip = beyond @ (lengths - before)
         turn = np.arccos(np.clip(np.einsum("si,si->s", units[:-1], units[1:]), -1.0, 1.0))

@@ -19,6 +19,7 @@ from pliant.actuators.limits import Limits, check_rates, per_second
 from pliant.actuators.values import Angle, Torque
 from pliant.constraints.keys import JOINTS, row_keys
 from pliant.constraints.memory import Memory
+from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import RowLaw, Rows, RowView, model_index
 from pliant.core.checks import finite_array, unit_vector
 from pliant.core.errors import InputError
@@ -193,7 +194,7 @@ class JointRows(ActuatorRows):
         away = pose[0] + pose[1:] @ self.local - (base[0] + base[1:] @ self.anchor)
         return np.asarray((base[1:] @ self.frame).T @ away)
 
-    def _rows(self, view: RowView) -> tuple[list[sparse.csr_matrix], FloatArray, FloatArray]:
+    def _rows(self, view: RowView) -> tuple[RowBlocks, FloatArray, FloatArray]:
         """Gradients of three displacements and three rotations in the axes of the joint, and their values."""
         pose, base = self._poses(view.q)
         axes = base[1:] @ self.frame

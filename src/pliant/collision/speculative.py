@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from pliant.collision.contacts import ContactKind, ContactSet, key_base
 from pliant.collision.narrow.valleys import VALLEY
@@ -252,6 +251,8 @@ def largest_closing(start: FloatArray, end: FloatArray, margin: float, spacing: 
     """Largest relative motion of two points of one body, m, among those close enough to meet, themselves or the faces
     of size `spacing` (m) around them; an upper bound where it is within the margin or the pairs are too many.
     """
+    from scipy.spatial import cKDTree  # a tenth of a second to import, which only self-contact needs
+
     shift = end - start
     most = 2.0 * float(np.sqrt(((shift - shift.mean(axis=0)) ** 2).sum(axis=1).max()))
     if most <= margin:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints.keys import ATTACHMENTS, row_keys
+from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses, model_index
 from pliant.core.lie import rotation_log
 from pliant.core.types import FloatArray, IndexArray
@@ -74,7 +75,9 @@ class AttachmentRows(Constraint):
             gap -= self.spec.points.ravel()
         if self.spec.frames:
             gap = np.concatenate([gap, self._angles(view)])
-            H = [sparse.vstack([h, turn], format="csr") for h, turn in zip(H, self._spins(view, count), strict=True)]
+            turns = self._spins(view, count)
+            filled = {k: sparse.vstack([h, turns[k]], format="csr") for k, h in H.filled.items()}
+            H = RowBlocks(2 * count, view.sizes, filled)
         return Rows.of(H, gap, RowLaw.BILATERAL, key=row_keys(ATTACHMENTS, self.key, len(gap))), None
 
     def _angles(self, view: RowView) -> FloatArray:
@@ -87,7 +90,7 @@ class AttachmentRows(Constraint):
             turned[0] = np.einsum("kri,ksi->krs", *turned)
         return np.concatenate([rotation_log(R) for R in turned[0]])
 
-    def _spins(self, view: RowView, count: int) -> list[sparse.csr_matrix]:
+    def _spins(self, view: RowView, count: int) -> RowBlocks:
         """Gradients of the angles: the spins of both sides."""
         H = view.blank(count)
         for sign, (index, points) in zip((1.0, -1.0), self.sides, strict=False):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from operator import is_
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +17,8 @@ from pliant.constraints.rows import RowView
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.body import Model
 from pliant.models.point_map import PointMap
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +64,29 @@ class Collider:
         """Whether it is the solid inside a closed surface."""
         return self.surface is not None and self.surface.closed
 
+    def points(self, view: RowView) -> FloatArray:
+        """The points at the positions of `view`, (n, 3), m."""
+        q = self.q(view)
+        return self._once(view, "points", (q,), lambda: self.map.points(q))
+
     def pose(self, view: RowView) -> Pose:
         """The surface at the positions of `view`."""
-        assert self.surface is not None
-        return self.surface.at(self.map.points(self.q(view)))
+        surface, q = self.surface, self.q(view)
+        assert surface is not None
+        return self._once(view, "pose", (q,), lambda: surface.at(self.points(view)))
+
+    def _once(self, view: RowView, name: str, sources: tuple[Any, ...], make: Callable[[], T]) -> T:
+        """``make()``, of which the pairs of a body share the last result while its `sources` are the same objects."""
+        if view.workspace is None or self.index is None:
+            return make()
+        kept: dict[str, tuple[tuple[Any, ...], Any]] = view.workspace.once(self, Collider, dict)
+        known = kept.get(name)
+        if known is not None and all(map(is_, known[0], sources)):
+            value: T = known[1]
+            return value
+        value = make()
+        kept[name] = sources, value
+        return value
 
     def facets_at(self, view: RowView) -> Pose:
         """The facets of an obstacle at the end of the step."""
@@ -92,10 +114,13 @@ class Collider:
         """Motion (n, 3) m of the points from their positions in `view` to the end of the step at the velocities of its
         start; None where the velocities are those of other points. An obstacle is at its end already.
         """
-        points = self.map.points(self.q(view))
         if self.index is None:
-            return np.zeros((max(len(points), 1), 3))
-        velocities = self.velocities(view)
+            return np.zeros((max(len(self.points(view)), 1), 3))
+        sources = self.q(view), view.start[self.index], view.speeds[self.index], view.dt
+        return self._once(view, "motion", sources, lambda: self._predicted(view))
+
+    def _predicted(self, view: RowView) -> FloatArray | None:
+        points, velocities = self.points(view), self.velocities(view)
         if velocities.shape != points.shape:
             return None
         motion: FloatArray = self.map.points(self.q_start(view)) + view.dt * velocities - points
@@ -148,7 +173,8 @@ class Collider:
                 return np.zeros((1, 3))
             moved: FloatArray = (self.q(view)[:1] - self.q_start(view)[:1]) / view.dt
             return moved
-        return self.map.carrier_velocities(view.start[self.index], np.asarray(view.speeds[self.index]))
+        q, v = view.start[self.index], view.speeds[self.index]
+        return self._once(view, "velocities", (q, v), lambda: self.map.carrier_velocities(q, np.asarray(v)))
 
     def drift(self, view: RowView, points: FloatArray) -> FloatArray:
         """Displacement (m, 3), m, in the step of the points of an obstacle that end at `points` (m, 3)."""

@@ -46,6 +46,7 @@ from pliant.collision.speculative import MovingSide, fastest_approach, largest_c
 from pliant.constraints.colliders import Collider
 from pliant.constraints.keys import contact_row_keys
 from pliant.constraints.memory import Memory, as_saved
+from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, forces_of
 from pliant.constraints.thinning import MANY, MOST, thinned
 from pliant.core.arrays import add_product
@@ -177,24 +178,23 @@ class ContactPair(Constraint):
         if a is b:
             assert a.surface is not None
             options = ProximityOptions(margin=margin, capacity=self.capacity)
-            pose = a.surface.at(a.map.points(a.q(view)))
-            found = self_contacts(pose, options, pair=self.pair, previous=previous, kept=self._kept(view))
+            found = self_contacts(a.pose(view), options, pair=self.pair, previous=previous, kept=self._kept(view))
             if a.shells is None:
                 return found
             return found.selected(a.shells[found.nodes_a[:, 0]] == a.shells[found.nodes_b[:, 0]])
         if a.surface is not None and b.surface is not None:
             options = ProximityOptions(margin=margin, capacity=self.capacity)
-            first, second = (s.at(side.map.points(side.q(view))) for s, side in ((a.surface, a), (b.surface, b)))
-            return surface_contacts(first, second, options, pair=self.pair, previous=previous, kept=self._kept(view))
-        if b.surface is not None and b.solid is None:
-            there = b.surface.at(b.map.points(b.q(view)))
-            points = a.map.points(a.q(view))
-            return ball_contacts(
-                points, a.nodes, a.ball_radii(a.nodes), there, margin=margin, pair=self.pair, capacity=self.capacity
+            return surface_contacts(
+                a.pose(view), b.pose(view), options, pair=self.pair, previous=previous, kept=self._kept(view)
             )
+        if b.surface is not None and b.solid is None:
+            return ball_contacts(
+                a.points(view), a.nodes, a.ball_radii(a.nodes), b.pose(view), margin=margin, pair=self.pair,
+                capacity=self.capacity,
+            )  # fmt: skip
         place = b.q(view)
         contacts = obstacle_contacts(
-            a.map.points(a.q(view)), a.nodes, b.solid, margin=margin, pair=self.pair, capacity=self.capacity,
+            a.points(view), a.nodes, b.solid, margin=margin, pair=self.pair, capacity=self.capacity,
             radius=a.ball_radii(a.nodes) if a.radii is not None else a.radius, position=place[0], rotation=place[1:],
         )  # fmt: skip
         if a.surface is not None and b.facets is not None:
@@ -211,7 +211,7 @@ class ContactPair(Constraint):
     ) -> ContactSet:
         """Contacts of the vertices with a round solid, and those of edges and faces between them."""
         a, solid, pose = self.a, self.b.solid, self.b.q(view)
-        points = a.map.points(a.q(view))
+        points = a.points(view)
         dip = DIP if view.dt else STATIC_DIP
         found = [edge_contacts(surface, points, solid, pose, margin=margin, pair=self.pair, previous=previous, dip=dip)]
         if isinstance(solid, Cylinder):
@@ -311,7 +311,7 @@ class ContactPair(Constraint):
         H = view.blank(contacts.count * width)
         directions = frames[:, :width]
         for index, block in self._gradients(view, contacts, directions) if contacts.count else ():
-            H[index] = H[index] + block if H[index].nnz else block
+            H[index] = H.filled[index] + block if index in H.filled else block
         moves = self.b.index is None and self.b.handle.motion is not None
         drift = np.einsum("mki,mi->mk", directions, self.b.drift(view, contacts.point_b)) if moves else None
         return self.governed(view, H, contacts.gap, contacts.key, drift)
@@ -325,9 +325,7 @@ class ContactPair(Constraint):
         along: FloatArray = np.einsum("mki,mi->mk", directions, drift).ravel() / view.dt
         return along
 
-    def governed(
-        self, view: RowView, H: list[sparse.csr_matrix], gaps: FloatArray, keys: IndexArray, drift: Any = None
-    ) -> Rows:
+    def governed(self, view: RowView, H: RowBlocks, gaps: FloatArray, keys: IndexArray, drift: Any = None) -> Rows:
         """Rows with the laws of the pair from gradients `H`, `gaps` (m,) m and `keys` (m,). With friction the
         tangential gaps are the slip less the `drift` (m, 1 or 3) m of the obstacle. Its approach is penetration that is
         removed at once.
@@ -337,9 +335,9 @@ class ContactPair(Constraint):
         if not self.mu:
             return Rows.of(H, gap, RowLaw.SIGNORINI, key=contact_row_keys(keys, 1))
         slip = np.zeros((len(gaps), 3))
-        for h, x in zip(H, view.moved, strict=True):
+        for index, h in sorted(H.filled.items()):
             if len(h.data):
-                add_product(h, np.asarray(x), slip.reshape(-1))
+                add_product(h, np.asarray(view.moved[index]), slip.reshape(-1))
         if view.velocity_offsets:
             # A point that lands on a turning body has come along a curve: it sticks where its velocity at the end of
             # the step vanishes, not its displacement over it.

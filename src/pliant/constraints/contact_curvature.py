@@ -41,8 +41,8 @@ class ContactCurvature(NamedTuple):
     bodies by index. `constrained` DoFs of each body feel nothing.
     """
 
-    motion: list[sparse.csr_matrix]
-    turning: list[sparse.csr_matrix]
+    motion: Sequence[sparse.csr_matrix]
+    turning: Sequence[sparse.csr_matrix]
     lam: FloatArray
     gap: FloatArray
     curvature: FloatArray

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import empty_csr, frozen, stacked
+from pliant.constraints.row_blocks import RowBlocks, stacked_blocks
+from pliant.core.arrays import frozen
 from pliant.core.immutable import fresh
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -46,7 +47,7 @@ class Rows:
     `laws` names the columns of rows of one law, which are the same in each step; None where they have to be read.
     """
 
-    H: tuple[sparse.csr_matrix, ...]
+    H: Sequence[sparse.csr_matrix]
     gap: FloatArray
     law: IntArray
     mu: FloatArray
@@ -63,6 +64,7 @@ class Rows:
     ) -> Rows:  # fmt: skip
         """Rows; a single number applies to all of them."""
         gaps = np.atleast_1d(np.asarray(gap, np.float64))
+        blocks = RowBlocks.of(H)
 
         def spread(value: Any, kind: Any = np.float64) -> Any:
             if isinstance(value, (int, float)):
@@ -74,23 +76,23 @@ class Rows:
         named = _name_of(key, gaps) if isinstance(law, int) and isinstance(mu, float) and mu == 0.0 else None
         if named is not None and isinstance(lower, float) and isinstance(upper, float):
             name = len(gaps), law, lower, upper, named
-            return fresh(cls, H=tuple(H), gap=gaps, target=spread(target), **_one_law(*name), laws=name)
+            return fresh(cls, H=blocks, gap=gaps, target=spread(target), **_one_law(*name), laws=name)
         own = {"mu": spread(mu), "lower": spread(lower), "upper": spread(upper), "target": spread(target)}
-        return fresh(cls, H=tuple(H), gap=gaps, law=spread(law, np.int32), **own, key=spread(key, np.int64))
+        return fresh(cls, H=blocks, gap=gaps, law=spread(law, np.int32), **own, key=spread(key, np.int64))
 
     @classmethod
-    def drive(cls, H: Sequence[sparse.csr_matrix], gap: float, law: tuple[int, float, float, float], key: int) -> Rows:
+    def drive(cls, H: RowBlocks, gap: float, law: tuple[int, float, float, float], key: int) -> Rows:
         """The row `key` of an actuator with δ = `gap` and its `law`, bounds and target: `of` in a third of the time."""
         kind, lower, upper, target = law
         name = 1, kind, lower, upper, key
-        return fresh(cls, H=tuple(H), gap=np.array([gap]), target=np.array([target]), **_one_law(*name), laws=name)
+        return fresh(cls, H=H, gap=np.array([gap]), target=np.array([target]), **_one_law(*name), laws=name)
 
     @classmethod
     def imposed(cls, H: Sequence[sparse.csr_matrix], gap: FloatArray) -> Rows:
         """Rows without forces, δ = `gap` (m,), that nothing names."""
         name = len(gap), int(RowLaw.IMPOSED), -np.inf, np.inf, -1
         columns = _one_law(*name)
-        return fresh(cls, H=tuple(H), gap=gap, target=columns["mu"], **columns, laws=name)
+        return fresh(cls, H=RowBlocks.of(H), gap=gap, target=columns["mu"], **columns, laws=name)
 
     @property
     def count(self) -> int:
@@ -99,7 +101,7 @@ class Rows:
 
     def part(self, own: slice) -> Rows:
         """The rows of a slice."""
-        return Rows(tuple(h[own] for h in self.H), **{name: getattr(self, name)[own] for name in _COLUMNS})
+        return Rows(RowBlocks.of(self.H).part(own), **{name: getattr(self, name)[own] for name in _COLUMNS})
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +142,9 @@ class RowView:
         rest: dict[str, Any] = {"start": now, "moved": still, "speeds": still, "controls": {}, "time": 0.0, "dt": 0.0}
         return cls(q=now, sizes=[model.size for model in models], **rest | options)
 
-    def blank(self, count: int) -> list[sparse.csr_matrix]:
-        """Empty rows (count, unknowns) for every model."""
-        return list(_blank(count, tuple(self.sizes)))
+    def blank(self, count: int) -> RowBlocks:
+        """Empty rows (count, unknowns) for every model, to be replaced for those that a constraint moves."""
+        return RowBlocks(count, self.sizes)
 
     def last_force(self, key: int) -> float:
         """λ of the row `key` at the end of the previous step; 0 where it did not exist."""
@@ -150,12 +152,6 @@ class RowView:
             return 0.0
         found = np.flatnonzero(self.last_keys == key)
         return float(self.last_lam[found[0]]) if len(found) else 0.0
-
-
-@lru_cache(maxsize=1024)
-def _blank(count: int, sizes: tuple[int, ...]) -> tuple[sparse.csr_matrix, ...]:
-    """Empty rows (count, size) by model; shared, so not to be changed in place."""
-    return tuple(empty_csr((count, size)) for size in sizes)
 
 
 def model_index(models: Sequence[Any], body: Any) -> int:
@@ -354,7 +350,7 @@ def joined(parts: Sequence[Rows]) -> Rows:
     """The rows of all `parts`, one below the other."""
     if len(parts) == 1:
         return parts[0]
-    H = tuple([stacked([part.H[k] for part in parts]) for k in range(len(parts[0].H))])
+    H = stacked_blocks([RowBlocks.of(part.H) for part in parts])
     laws = tuple([part.laws for part in parts])
     if None in laws:
         return Rows(H, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS})

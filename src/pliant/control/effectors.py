@@ -272,11 +272,12 @@ class EffectorMemory:
 
 @dataclass(frozen=True, eq=False)
 class EffectorRows(Constraint):
-    """The rows of an effector in a world."""
+    """The rows of an effector in a world; `fraction` is that of the way to its target that it shall go."""
 
     spec: Any
     measure: Any
     handle: Any = None
+    fraction: float = 1.0
 
     @property
     def effector(self) -> Any:
@@ -294,11 +295,12 @@ class EffectorRows(Constraint):
         error, H = self.measure.at(view, target)
         ahead = _nothing(len(error))
         farthest = largest_change(self.spec.max_speed, view.interval)
-        if farthest < np.inf:
+        if farthest < np.inf or self.fraction < 1.0:
             before = self.measure.error(view.start, target)
             distance = float(np.linalg.norm(before))
-            if distance > farthest:
-                ahead = before * (1.0 - farthest / distance)
+            reached = min(self.fraction, farthest / distance) if distance else 1.0
+            if reached < 1.0:
+                ahead = before * (1.0 - reached)
                 error = error - ahead
         return Rows.imposed(H, error), EffectorMemory(ahead)
 
@@ -312,7 +314,7 @@ class _Positions:
     combine: sparse.csr_matrix
     along: FloatArray | None = None
 
-    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
+    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, Sequence[sparse.csr_matrix]]:
         H = view.blank(self.combine.shape[0])
         fixed = self._fixed
         H[self.index] = self.map.pull_back(view.q[self.index], self.combine) if fixed is None else fixed
@@ -345,7 +347,7 @@ class _ActuatorReading:
     constraint: int
     sign: float
 
-    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
+    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, Sequence[sparse.csr_matrix]]:
         rows, _ = self.world.constraints[self.constraint].rows_at(replace(view, controls={}, memory=None))
         return self.error(view.q, target), [self.sign * h[:1] for h in rows.H]
 
@@ -363,7 +365,7 @@ class _Rotation:
     nodes: Any
     start: FloatArray
 
-    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, list[sparse.csr_matrix]]:
+    def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, Sequence[sparse.csr_matrix]]:
         q = view.q[self.index]
         H = view.blank(3)
         if self.nodes is None:

@@ -13,7 +13,7 @@ actuators is displaced: its column is the response of the rows to a unit displac
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, partial
 from math import sqrt
 from typing import Any
@@ -304,6 +304,11 @@ class InverseSession:
     def constraints(self) -> tuple[EffectorRows, ...]:
         """The rows of the effectors."""
         return self.bound.effectors
+
+    def of_first_part(self, fraction: float) -> InverseSession:
+        """That of the first `fraction` of the step: effectors go this fraction of their way."""
+        effectors = tuple(replace(each, fraction=fraction) for each in self.bound.effectors)
+        return evolve(self, bound=replace(self.bound, effectors=effectors))
 
     def observe(self, systems: Sequence[System]) -> list[FloatArray]:
         """The force on the free DoFs that a unit of each driven support causes."""

@@ -44,37 +44,12 @@ def writable(array: FloatArray) -> FloatArray:
 
 def stacked(parts: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
     """The rows of all `parts`, one below the other; they have the same columns."""
-    counts = tuple([part.shape[0] for part in parts])
-    shape = (sum(counts), parts[0].shape[1])
     filled = [part for part in parts if len(part.data)]
+    counts = [part.shape[0] for part in parts]
+    shape = (sum(counts), parts[0].shape[1])
     if not filled:
         return _template(shape)
-    if any([part.indices.flags.writeable for part in filled]):  # as of contacts: others in each step
-        columns, starts = _stacked_entries(parts, filled, counts)
-    else:
-        entries = [(part.indices, part.indptr) for part in parts]
-        key = *counts, *[id(array) for pair in entries for array in pair]
-        found = _stacks.get(key)
-        if found is None:
-            if len(_stacks) >= _MOST_STACKS:
-                _stacks.clear()
-            # entries are kept with what was made of them, so that their ids stay theirs
-            found = _stacks[key] = (entries, *_stacked_entries(parts, filled, counts))
-        _, columns, starts = found
-    values = filled[0].data if len(filled) == 1 else np.concatenate([part.data for part in filled])
-    return csr(values, columns, starts, shape)
-
-
-_stacks: dict[tuple[int, ...], tuple[Any, IntArray, IntArray]] = {}
-"""Columns and starts of rows that were stacked before, by the counts and the columns of their parts."""
-_MOST_STACKS = 256
-
-
-def _stacked_entries(
-    parts: Sequence[sparse.csr_matrix], filled: Sequence[sparse.csr_matrix], counts: Sequence[int]
-) -> tuple[IntArray, IntArray]:
-    """Columns (entries,) and starts (rows + 1,) of stacked rows."""
-    starts = np.zeros(sum(counts) + 1, np.int32)
+    starts = np.zeros(shape[0] + 1, np.int32)
     row = end = 0
     for part, rows in zip(parts, counts, strict=True):
         if len(part.data):
@@ -83,8 +58,11 @@ def _stacked_entries(
         elif end:
             starts[row + 1 : row + rows + 1] = end
         row += rows
-    columns = filled[0].indices if len(filled) == 1 else np.concatenate([part.indices for part in filled])
-    return columns.astype(np.int32, copy=False), starts
+    if len(filled) == 1:  # of two constraints, one acts on this body
+        return csr(filled[0].data, filled[0].indices.astype(np.int32, copy=False), starts, shape)
+    values = np.concatenate([part.data for part in filled])
+    columns = np.concatenate([part.indices for part in filled])
+    return csr(values, columns.astype(np.int32, copy=False), starts, shape)
 
 
 def empty_csr(shape: tuple[int, int]) -> sparse.csr_matrix:

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from pliant.collision import ContactSet
 from pliant.constraints.facing import FacingPair
+from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import RowView
 from pliant.core.arrays import csr
 from pliant.core.kernels import kernel
@@ -15,7 +16,7 @@ from pliant.core.types import FloatArray
 
 def combined_rows(
     pair: FacingPair, view: RowView, contacts: ContactSet, frames: FloatArray, combination: FloatArray
-) -> list[sparse.csr_matrix]:
+) -> RowBlocks:
     """Φᵀ H over the models for the `combination` Φ (m, rows) of the rows of `contacts`."""
     H = view.blank(combination.shape[1] * pair.width)
     dense: dict[int, FloatArray] = {}

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from pliant.collision import CollisionSurface, ContactSet
 from pliant.collision.narrow.facing import FacingTable
@@ -153,6 +152,8 @@ def _groups(
     """Faced triangles, groups of points and of triangles (connected by contact), and which points can face them: in
     self-contact none that lies on one, as in a valley.
     """
+    from scipy.sparse.csgraph import connected_components  # takes a while to import
+
     count = len(nodes)
     whole = sparse.bmat([[None, links], [links.T, None]], format="csr")
     _, labels = connected_components(whole, directed=False)

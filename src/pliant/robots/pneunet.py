@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.core.checks import non_negative
 from pliant.materials import Material
+from pliant.materials.silicones import dragon_skin_30
 from pliant.mesh import chambered_finger, regions
 from pliant.models.volume import Rayleigh, Volume
 from pliant.robots.robot import DAMPING, Marker, Robot, hollows, silicone
@@ -32,13 +33,15 @@ def pneunet(
     sole
         Height, m, below which cells (by their centre) are of `sole_material`; 0 for none.
     material, sole_material
-        None: silicone of 0.2 MPa, and one ten times as stiff; ν = 0.45, 1080 kg/m³.
+        None: Dragon Skin 30 as measured (`pl.materials.dragon_skin_30`), of which such actuators are cast, and silicone
+        of 2 MPa. The chambers balloon at 56 kPa (cells of 2.5 mm); those of silicone of 0.2 MPa at 20 to 26 kPa.
     """
     thickness = non_negative("sole", sole, unit="m")
     mesh = chambered_finger(**shape).rotated((0.5 * np.pi, 0.0, 0.0))
     lower, upper = mesh.bounds
     below = regions.box((-np.inf,) * 3, (np.inf, np.inf, lower[2] + thickness))
-    rubber, clamp = silicone(material, 0.2e6), regions.plane(axis="x", at=lower[0])
+    rubber = dragon_skin_30() if material is None else material
+    clamp = regions.plane(axis="x", at=lower[0])
     options: dict[str, Any] = {"anti_locking": anti_locking, "damping": damping, "name": name}
     inclusions = ((below, silicone(sole_material, 2e6)),) if thickness else ()
     body = Volume(mesh, rubber, clamp=clamp, inclusions=inclusions, **options)

@@ -236,6 +236,7 @@ def joined(first: Step, second: Step) -> Step:
         constraint_status=first.constraint_status if second.constraint_status.ok else second.constraint_status,
         fraction=min(first.fraction, second.fraction),
         parts=first.parts + second.parts,
+        repeated=first.repeated or second.repeated,
     )
 
 

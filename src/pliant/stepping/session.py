@@ -75,6 +75,9 @@ class Session(Protocol):
     def constraints(self) -> Sequence[Constraint]:
         """Constraints beside those of the world."""
 
+    def of_first_part(self, fraction: float) -> Session:
+        """That of the first `fraction` of the step."""
+
     def observe(self, systems: Sequence[System]) -> Any:
         """What `solve` needs of the systems of a linear solve; their matrices are overwritten by the factorization."""
 
@@ -100,6 +103,10 @@ class DirectSession:
 
     constraints: Sequence[Constraint] = ()
     follow: bool = False
+
+    def of_first_part(self, fraction: float) -> DirectSession:
+        """The same: commands are those of the step's part."""
+        return self
 
     def observe(self, systems: Sequence[System]) -> Any:
         """Nothing is needed."""

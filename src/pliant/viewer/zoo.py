@@ -179,8 +179,8 @@ ZOO: tuple[Entry, ...] = (
     ),
     Entry(
         "pneunet", "a row of linked chambers over a stiff sole, meshed by Gmsh",
-        _robot(lambda: robots.pneunet(cell_size=0.005), pressure=(0.0, 13e3), usual_step=0.02),
-        pose={"pneunet air": 13.0},
+        _robot(lambda: robots.pneunet(cell_size=0.005), pressure=(0.0, 40e3), usual_step=0.02),
+        pose={"pneunet air": 40.0},
     ),
     Entry(
         "bellows", "air makes it longer, suction shorter",

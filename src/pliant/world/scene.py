@@ -169,7 +169,8 @@ class Scene:
         constraints += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(parts[Attachment], start=1)]
         constraints += [ChannelRows.build(spec, models, k) for k, spec in enumerate(parts[Channel])]
         constraints += [SheathRows.build(spec, models, k) for k, spec in enumerate(parts[Sheath])]
-        pairs = [_detected(pair, _contact_pair(pair, models, k)) for k, pair in enumerate(self._pairs, start=1)]
+        sides = _Sides(models)
+        pairs = [_detected(pair, _contact_pair(pair, sides, k)) for k, pair in enumerate(self._pairs, start=1)]
         facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(parts[Facing], start=len(pairs) + 1)]
         apart = [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap]
         _check_apart(models, [*apart, *facings])
@@ -234,12 +235,27 @@ def _detected(pair: Pair, made: ContactPair) -> ContactPair:
     return replace(made, continuous=True)
 
 
-def _contact_pair(pair: Pair, models: tuple[Model, ...], index: int) -> ContactPair:
+class _Sides:
+    """Colliders of the bodies and obstacles of a world; the pairs of a body share one, and what it finds in a step."""
+
+    def __init__(self, models: tuple[Model, ...]) -> None:
+        self.models = models
+        self._made: dict[tuple[int, int], Collider] = {}
+
+    def of(self, handle: Any, exclude: Any) -> Collider:
+        """The collider of `handle` without the region `exclude`."""
+        key = id(handle), id(exclude)
+        if key not in self._made:
+            self._made[key] = Collider.of(handle, self.models, exclude=exclude)
+        return self._made[key]
+
+
+def _contact_pair(pair: Pair, sides: _Sides, index: int) -> ContactPair:
     a, b = (pair.a, pair.b) if pair.a.contact_role <= pair.b.contact_role else (pair.b, pair.a)
     # between balls and a surface the excluded region is one of the surface
     of_surface = (a.contact_role, b.contact_role) == (ContactRole.BALLS, ContactRole.SURFACE)
-    side = Collider.of(a, models, exclude=None if of_surface else pair.exclude)
-    other = side if a is b else Collider.of(b, models, exclude=pair.exclude)
+    side = sides.of(a, None if of_surface else pair.exclude)
+    other, models = side if a is b else sides.of(b, pair.exclude), sides.models
     if not len(side.nodes):
         raise InputError(f"{a.name!r} has no point that could touch {b.name!r}")
     margin = _default_margin(side, other) if pair.margin is None else pair.margin

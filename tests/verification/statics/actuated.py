@@ -120,14 +120,14 @@ def slack_cable(*, fine=1):
     return Case(scene.compile(), lambda s, i: float(s.points(body)[:, 2].min()), {cable: pl.Displacement(-0.01)})
 
 
-def pneunet_at(pressure=40e3, *, fine=1):
+def pneunet_at(pressure=40e3, cell_size=0.0025, *, fine=1):
     """The pneumatic actuator of the zoo at its pressure, from rest in one call."""
     scene = pl.Scene(gravity=(0, 0, -9.81))
-    robot = scene.add(pl.robots.pneunet(cell_size=0.0025 / fine))
+    robot = scene.add(pl.robots.pneunet(cell_size=cell_size / fine))
     world = scene.compile()
     air = robot.cavities[0]
     pressed = {air: pl.Pressure(pressure)}
-    return Case(world, lambda s, i: float(np.linalg.norm(robot.tip.at(s))), pressed, rest=1.0, step=0.005)
+    return Case(world, lambda s, i: float(np.linalg.norm(robot.tip.at(s))), pressed, rest=4.0, step=0.02)
 
 
 def hinge_twist(angle=1.8, *, fine=1):

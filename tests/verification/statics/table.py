@@ -95,6 +95,7 @@ CASES: dict[str, Callable[..., Case]] = {
     "arm with backbone, 20 mm": partial(arm_with_backbone, 0.02),
     "slack cable": slack_cable,
     "pneumatic actuator, 20 kPa": partial(pneunet_at, 20e3),
+    "pneumatic actuator, 40 kPa": partial(pneunet_at, 40e3, 0.005),
     "hinge twists cylinder": hinge_twist,
     "balloon to 8 volumes": balloon,
     "arch under force": arch_under_force,

@@ -194,5 +194,12 @@ class RigidTrial(Trial):
         residual = self.residual()
         return RigidSystem(self._scheme.inertia * self._mass, self._mass, residual.r.copy()), residual
 
+    def positions(self) -> FloatArray:
+        """Position and rows of the rotation at the end of the step, (4, 3)."""
+        known: tuple[FloatArray, FloatArray] | None = self.__dict__.get("_placed")
+        if known is None or known[0] is not self.dx:  # a copy of the trial at another dx has the pose of the first
+            known = self.__dict__["_placed"] = self.dx, super().positions()
+        return known[1]
+
     def _displaced(self, q: FloatArray, dx: FloatArray, fraction: float) -> FloatArray:
         return np.vstack([q[0] + fraction * dx[0], orthonormal(rotation_exp(fraction * dx[1]) @ q[1:])])

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from pliant.constraints.condense import compliance
 from pliant.core.errors import SingularError
@@ -111,6 +110,8 @@ class TangentMetric:
 
     def _reflect(self, C: sparse.csr_matrix, Z: FloatArray) -> None:
         """Find the directions of negative curvature."""
+        from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh  # takes a while to import
+
         S = C @ Z
         root = np.sqrt(np.concatenate([np.repeat(system.model.mass.nodal, 3) for system in self._systems]))
         inverse = np.linalg.inv(0.5 * (S + S.T)) if len(S) else S
