@@ -22,6 +22,7 @@ from scipy import sparse
 
 from pliant.actuators.drive import USUAL_TRAVEL, ActuatorRows, ControlRange, ForceActuator
 from pliant.actuators.limits import Command, Limits, command, per_second
+from pliant.actuators.strands import Middles, Strand
 from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
 from pliant.constraints.keys import CABLE_FRICTION, row_keys
 from pliant.constraints.memory import Memory
@@ -31,10 +32,8 @@ from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.mesh import Locator
 from pliant.models.body import Model
-from pliant.models.pieces import Pieces
-from pliant.models.point_map import PointMap
+from pliant.models.pieces import ROUNDED
 from pliant.models.polyline import segments, shortening_slope
 from pliant.models.volume import Fibre
 
@@ -43,8 +42,6 @@ _LOOSE = (int(RowLaw.IMPOSED), -np.inf, np.inf, 0.0)
 """Law, bounds and target of a cable that has been cut."""
 _CLOSED = 0.05
 """Length of a piece over the mean of the cable's below which its direction is lost: its ends pass each other."""
-_ROUNDED = 1.0 - 1e-9
-"""Square of the slope of a length below which it is rounded (`models.polyline`)."""
 _SHORT = 0.5
 """Length over that at rest below which a segment's stiffness changes, over half of this range, to an upper bound."""
 _LARGEST_BEND = np.radians(15.0)
@@ -167,53 +164,6 @@ class Cable(ForceActuator):
             for start, end in pairwise([0, *ends, len(owners)])
             if getattr(owners[start], "takes_fibres", False) and end - start > 1
         ]
-
-
-@dataclass(frozen=True, eq=False)
-class Strand:
-    """The via points on one body: their indices `order` (p,) along the path, the indices `own` (s,) of the segments
-    that end at one of them, and these segments on the body, `pieces`.
-    """
-
-    body: Any
-    order: IntArray
-    own: IntArray
-    pieces: Pieces
-    index: int = -1
-
-
-@dataclass(frozen=True, eq=False)
-class Middles:
-    """The middles of straight pieces inside one volume, as points of its material: the `segments` (s,) of the cable
-    that they belong to, and their `map` in the model of `index`.
-    """
-
-    index: int
-    segments: IntArray
-    map: PointMap
-
-    @classmethod
-    def of(cls, strand: Strand, via: FloatArray, model: Model) -> Middles | None:
-        """Those of a strand in a volume; pieces outside the material, between guides in the air, are straight."""
-        if not getattr(strand.body, "takes_fibres", False):
-            return None
-        inner = strand.own[np.isin(strand.own, strand.order) & np.isin(strand.own + 1, strand.order)]
-        middles = 0.5 * (via[inner] + via[inner + 1])
-        inside = Locator(strand.body.mesh).locate(middles).distance <= 0.0 if len(inner) else np.zeros(0, bool)
-        if not inside.any():
-            return None
-        return cls(strand.index, inner[inside], model.embed(middles[inside], what="middles of a cable"))
-
-    def bends(self, path: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bend of the material along each piece, rad, and its sagitta, m, for the cable's path (k, 3) m.
-
-        An arc of angle θ over a chord c has the sagitta c/2 tan(θ/4).
-        """
-        chords = path[self.segments + 1] - path[self.segments]
-        lengths = np.maximum(np.linalg.norm(chords, axis=1), np.finfo(float).tiny)
-        away = self.map.points(q) - path[self.segments]
-        sagitta = np.linalg.norm(np.cross(away, chords), axis=1) / lengths
-        return 4.0 * np.arctan(2.0 * sagitta / lengths), sagitta
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,7 +304,7 @@ class CableRows(ActuatorRows):
             return
         if self._is_simple:
             strand = self.strands[0]
-            bound = self.rest_lengths, _SHORT
+            bound = self.rest_lengths, short
             K = strand.pieces.path_stiffness(q[strand.index], strand.order, self.fixed, scale * float(lam[0]), bound)
             if K is not None:
                 yield strand.index, K
@@ -362,7 +312,7 @@ class CableRows(ActuatorRows):
         lengths, units = self._segments(q)
         across = scale * self._tensions(lam, len(lengths)) / lengths
         squares = np.einsum("si,si->s", units, units)
-        bounded = (squares < _ROUNDED).astype(np.float64)  # λ ℓ is λ ℓ²/2ε there, of the stiffness λ/ε all around
+        bounded = (squares < ROUNDED).astype(np.float64)  # λ ℓ is λ ℓ²/2ε there, of the stiffness λ/ε all around
         if bounded.any():
             across *= np.where(bounded > 0.0, 0.5 * (1.0 + squares), 1.0)
         if short:

@@ -183,14 +183,9 @@ class Correction(NamedTuple):
 
 
 def begin(
-    world: World,
-    state: State,
-    controls: Mapping[Any, Any] | None,
-    *,
-    scheme: Scheme,
-    solver: RowSolver | None,
+    world: World, state: State, controls: Mapping[Any, Any] | None, *, scheme: Scheme, solver: RowSolver | None,
     workspace: Workspace,
-) -> Step:
+) -> Step:  # fmt: skip
     """A step from `state` under `controls`, checked."""
     values, session = begin_session(solver, world, state, controls, workspace)
     if not scheme.interval:
@@ -295,12 +290,9 @@ def condense(
 
 
 def correct(
-    step: Step,
-    assembly: Assembly | None,
-    factorization: Factorization,
-    free: FreeMotion,
+    step: Step, assembly: Assembly | None, factorization: Factorization, free: FreeMotion,
     condensation: Condensation | None,
-) -> Correction:
+) -> Correction:  # fmt: skip
     """Constraint forces from their laws, and dx = dx_free + A⁻¹ Hᵀ λ."""
     linearization = factorization.linearization
     bodies, session, report = step.bodies, step.session, step.report

@@ -17,7 +17,7 @@ from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import Mesh
 from pliant.models.model import GeometricStiffness
-from pliant.models.pieces import Ends, Pieces
+from pliant.models.pieces import ROUNDED, Ends, Pieces
 from pliant.models.volume.barycentric import BarycentricMap, path_segments
 from pliant.solvers.linear.pattern import BlockPattern
 
@@ -145,21 +145,21 @@ def add_segment_blocks(ptr, coefficients, positions, along, across, units, value
 
 @kernel
 def measure_path(q, nodes, weights, order, fixed, tension, rest, short, across, units):  # type: ignore[no-untyped-def]
-    """`across` (s,) N/m and directions `units` (s, 3) of the segments of a path under one tension, bounded where one is
-    shorter than the fraction `short` of its length `rest` (s,), as `CableRows.stiffness` says.
+    """`across` (s,) N/m and directions `units` (s, 3) of the segments of a path under one tension; bounded where one is
+    rounded, or shorter than the fraction `short` of its length `rest` (s,), as `CableRows.bounded_stiffness` says.
     """
     count = len(fixed) - 1
     path_segments(q, nodes, weights, order, fixed, across, units)
-    least = np.inf
     for s in range(count):
-        least = min(least, across[s] / rest[s])
-    for s in range(count):
-        left = across[s] / rest[s]
-        across[s] = tension / across[s]
-        if least < short:
-            u = units[s]
-            across[s] *= 0.5 * (1.0 + u[0] * u[0] + u[1] * u[1] + u[2] * u[2])  # rounded lengths: over ε instead
-            bounded = min(max(2.0 * (1.0 - left / short), 0.0), 1.0)
+        u, length, bounded = units[s], across[s], 0.0
+        across[s] = tension / length
+        squares = u[0] * u[0] + u[1] * u[1] + u[2] * u[2]
+        if squares < ROUNDED:  # λ ℓ is λ ℓ²/2ε there, of the stiffness λ/ε all around
+            across[s] *= 0.5 * (1.0 + squares)
+            bounded = 1.0
+        if short > 0.0:
+            bounded = max(bounded, min(max(2.0 * (1.0 - length / (short * rest[s])), 0.0), 1.0))
+        if bounded > 0.0:
             for i in range(3):
                 u[i] *= np.sqrt(1.0 - bounded)
 
