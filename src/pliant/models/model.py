@@ -96,6 +96,13 @@ class System:
     """Prescribed motion of the constrained unknowns, of the shape of dx; None where they stay."""
     elastic: ClassVar[bool] = True
     """Whether the model has stiffness of its own, which inertia can be compared with."""
+    takes_blocks: ClassVar[bool] = False
+    """Whether `add_blocks` adds to the matrix."""
+
+    @property
+    def operations(self) -> float:
+        """Floating-point operations of `factorize`, 0 where they are few."""
+        return 0.0
 
     def factorize(self) -> Factor:
         """Numeric factor of A; a `SingularError` where A is not positive definite."""
@@ -121,6 +128,10 @@ class System:
 
     def add_stiffness(self, K: GeometricStiffness) -> None:
         """A += K, unless this is a tangent without the stiffness of loads."""
+        raise NotImplementedError
+
+    def add_blocks(self, blocks: FloatArray) -> None:
+        """A += `blocks` (n, 3, 3) N/m on the diagonal, one of each node."""
         raise NotImplementedError
 
     def diagonal(self) -> FloatArray:

@@ -41,6 +41,14 @@ ROUNDINGS = 8.0
 force has nothing else.
 """
 
+STIFFENED = 10
+"""Linear solves with an indefinite tangent stiffened along the active rows. Longer, contacts change between stick and
+slip from solve to solve, and a projected tangent converges more surely.
+"""
+FRICTION_FLOOR = 3e-8
+"""Relative residual at which an iteration with friction may stall: the tolerance 1e-8 of the frictional solver is that
+of its rows on average; forces of stiff contacts are known less well.
+"""
 RELEASED = 8
 """Linear solves in which a body whose neutral motions were constrained comes to rest without that; a longer motion is
 one along facets, which do not match.
@@ -73,6 +81,7 @@ class Equilibrium(ConstrainedSolves):
         self.escapes = 0
         self.collapsed: set[str] = set()
         self.budget = np.inf
+        self._frictional = any(pair.mu for pair in self._apart)
 
     def fixed(self, iterations: int) -> None:
         """`iterations` full linear solves, with the cheapest tangent that is consistent to first order: it is positive
@@ -118,6 +127,7 @@ class Equilibrium(ConstrainedSolves):
         for count in range(3 * most):  # more than `most` only where forces balance and rows still turn
             if self.spent:
                 return self._fails("no linear solves are left")
+            self._stiffens = count < STIFFENED
             try:
                 correction = self._linear_solve(Tangent.EXACT)
                 if self._slides(correction):
@@ -140,7 +150,8 @@ class Equilibrium(ConstrainedSolves):
                 and self._contacts_settled(correction, tolerance, passing=passing)
                 and not self.step.bodies.must_move()
             )
-            noise = correction._replace(round_off=ROUNDINGS * correction.round_off)
+            floor = FRICTION_FLOOR * forces.scale if self._frictional else 0.0
+            noise = correction._replace(round_off=max(ROUNDINGS * correction.round_off, floor))
             if convergence.reached(residual, forces.scale, noise, self.step) and settled:
                 if names := self._inverted():
                     self.collapsed |= set(names)
@@ -275,7 +286,11 @@ class Equilibrium(ConstrainedSolves):
         """
         self._factorize_here(correction)
         stiffness, factors, problem = self._last
-        if not self.shift or stiffness is None or (self.escapes >= MOST_ESCAPES and not self._judges):
+        if (
+            not (self.shift or self._stiffened)
+            or stiffness is None
+            or (self.escapes >= MOST_ESCAPES and not self._judges)
+        ):
             return False
         rows = None if problem is None or self.step.assembly is None else self.step.assembly.rows
         motion = unstable_motion(stiffness, factors.factors, rows, problem, self.step.lam, self.step.free_modes)

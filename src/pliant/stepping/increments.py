@@ -28,8 +28,10 @@ AT_ONCE = 40
 """Newton iterations at the full load."""
 WITH_FRICTION = 8
 """The same where friction acts, and increments follow anyway."""
-FULL_STEPS, DAMPED_STEPS = 14, 50
-"""Newton iterations of a load increment, with full steps and with damping."""
+FULL_STEPS, LAST_STEPS, DAMPED_STEPS = 14, 20, 50
+"""Newton iterations of a load increment with full steps, of the last one, whose tolerance is smaller, and with
+damping.
+"""
 FIRST_INCREMENT = 0.25
 FRICTION_INCREMENT = 0.125
 """Longest increment where contacts slip: the slip follows the path in so many pieces at least."""
@@ -165,7 +167,7 @@ class _Walk:
         tolerance = self._tolerance_at(end)
         if damped:
             return self._equilibrium.newton(tolerance, DAMPED_STEPS, damping=FIRST_DAMPING)
-        return self._equilibrium.newton(tolerance, FULL_STEPS, passing=end < 1.0)
+        return self._equilibrium.newton(tolerance, FULL_STEPS if end < 1.0 else LAST_STEPS, passing=end < 1.0)
 
     def _give_up(self, reached: float, end: float, state: State) -> None:
         """Take the equilibrium of the full load at once where friction alone asked for increments; otherwise raise."""

@@ -28,6 +28,7 @@ from pliant.models.rigid import RigidModel
 from pliant.solvers.contact import MixedProblem
 from pliant.solvers.linear.response import Motion
 from pliant.stepping.bodies import Reactions, StepBodies
+from pliant.stepping.contact_stiffening import contact_blocks
 from pliant.stepping.neutral_motions import Hold, NeutralMotions
 from pliant.stepping.newton import check_finite
 from pliant.stepping.refinement import refined
@@ -89,6 +90,7 @@ class RegularizedSolves:
         self._apart = [pair for pair in pairs if pair.a is not pair.b]
         self._follows = isinstance(step.session, DirectSession)
         self._stable, self._nearness = True, np.inf
+        self._stiffens = self._stiffened = False
         self._last: tuple[list[System] | None, Any, MixedProblem | None] = (None, None, None)
         self._kept: dict[int, KeptContacts] = {}
         self._hold: NeutralMotions | None = None
@@ -141,7 +143,7 @@ class RegularizedSolves:
             self.step = step = evolve(step, session=evolve(step.session, follow=True, constraints=rows))
         contacts = self._with_kept(detect(step))
         stiffness, factors = self._factors(step, tangent)
-        self.indefinite |= factors.projected or self.shift > 0.0
+        self.indefinite |= factors.projected or self.shift > 0.0 or self._stiffened
         free = solve(step, factors)
 
         def corrected(found: Detection | None) -> Correction:
@@ -211,16 +213,25 @@ class RegularizedSolves:
             if self.damping and K.elastic:
                 K.add_mass(self.damping)
         systems, factors = [], []
+        self._stiffened = False
         for index, K in enumerate(stiffness):
+            blocks = None
             while True:
                 system = K.copied()
                 self._regularize(step, index, system)
+                if blocks is not None:
+                    system.add_blocks(blocks)
                 try:
                     with step.timers.stage("factorize"):
                         factors.append(system.factorize())
                     systems.append(system)
                     break
                 except SingularError:
+                    if blocks is None and self._stiffens and K.takes_blocks and self._nearness <= NEAR:
+                        blocks = contact_blocks(step, index, K.diagonal())
+                        self._stiffened |= blocks is not None
+                        if blocks is not None:
+                            continue
                     self._shifts[index] = max(FIRST_SHIFT, 10.0 * self._shifts[index], 4.0 * self.damping)
                     far = self._nearness > NEAR and not self._loose[index]
                     if self._shifts[index] > (FAR_SHIFT if far else self._most_shift(index)):
@@ -247,7 +258,7 @@ class RegularizedSolves:
         self._stable = True
         self._last = (stiffness, factors, problem)
         curvature = self._curvature(correction.step)
-        regularized = self.shift > 0.0 or any(self._loose) or curvature is not None
+        regularized = self.shift > 0.0 or self._stiffened or any(self._loose) or curvature is not None
         symmetric = all(getattr(system, "symmetric", True) for system in factors.linearization.systems)
         if stiffness is None or not regularized or not symmetric or not self._follows:
             return correction

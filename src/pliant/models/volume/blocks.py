@@ -7,7 +7,7 @@ decoupled in it. Both are exact: no penalty stands in for a support.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -88,6 +88,7 @@ class BlockModel(Model):
 class BlockSystem(System):
     """A dx = r with the blocks `values` (b, 3, 3) of A."""
 
+    takes_blocks: ClassVar[bool] = True
     model: Any
     values: FloatArray
     workspace: Workspace
@@ -108,6 +109,10 @@ class BlockSystem(System):
     def add_stiffness(self, K: GeometricStiffness) -> None:
         """A += K."""
         K.add_to(self.values)
+
+    def add_blocks(self, blocks: FloatArray) -> None:
+        """A += `blocks` (n, 3, 3) N/m on the diagonal."""
+        self.values[self.model.pattern.diagonal] += blocks
 
     def diagonal(self) -> FloatArray:
         """Diagonal of A, of the shape of dx."""

@@ -203,8 +203,8 @@ class VolumeModel(BlockModel):
         return volume_ratios(self.points, points, q)
 
     def warnings(self, q: FloatArray) -> tuple[str, ...]:
-        """A warning where rubber is stretched farther than its cells follow."""
-        return readouts.stretch_warnings(self, q) if self._means is not None else ()
+        """A warning where rubber is stretched farther than its cells follow, and where smoothed cells are folded."""
+        return (() if self._means is None else readouts.stretch_warnings(self, q)) + readouts.fold_warnings(self, q)
 
     def flips(self, q: FloatArray, x: FloatArray) -> bool:
         """Whether a hyperelastic element is flattened on the straight path from q to x, (n, 3), m."""

@@ -1,0 +1,50 @@
+"""Stiffness along the active rows that makes a tangent positive definite where these rows alone do.
+
+A billet that plates compress to less than half its height has an indefinite tangent K, which friction and the plates
+stabilize: K is positive definite in the motions that the active rows H leave. K + ρ HᵀH then is positive definite for
+some ρ (Finsler's lemma), with the same correction where the rows keep their δ, so that Newton's iteration converges
+quadratically where a projected tangent would converge linearly. What remains is removed by `stepping.refinement`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.core.types import FloatArray
+from pliant.stepping.refinement import kept_rows
+from pliant.stepping.stages import Step
+
+STIFFER = 1.0
+"""ρ over the stiffness of a node: enough for what contacts stabilize, and small enough to leave the compliance of the
+rows its digits.
+"""
+
+
+def contact_blocks(step: Step, index: int, diagonal: FloatArray) -> FloatArray | None:
+    """ρ HᵀH of the rows that were active in the last linear solve of `step`, as 3 × 3 blocks (n, 3, 3) of the nodes of
+    body `index`, whose stiffness has the `diagonal` (n, 3) N/m; None where no row acts on it.
+
+    A row over several nodes is lumped: S Σ |hₙ| (ĥₙ·xₙ)², with S = Σ |hₙ|, is no less than (Σ hₙ·xₙ)².
+    """
+    assembly, lam = step.assembly, step.lam
+    if assembly is None or not len(lam) or diagonal.ndim != 2 or diagonal.shape[1] != 3:
+        return None
+    kept = kept_rows(assembly.rows, lam, stuck=False)[0]
+    kept = kept[np.diff(kept.indptr) == 1]  # without the slip across a force of friction, which other forces allow
+    H: Any = (kept @ assembly.rows.H[index]).tocoo()
+    if not H.nnz:
+        return None
+    nodes = len(diagonal)
+    pairs, place = np.unique(H.row.astype(np.int64) * nodes + H.col // 3, return_inverse=True)
+    parts = np.zeros((len(pairs), 3))
+    parts[place, H.col % 3] = H.data
+    rows, at = pairs // nodes, pairs % nodes
+    sizes = np.linalg.norm(parts, axis=1)
+    total = np.bincount(rows, sizes, minlength=H.shape[0])
+    used = sizes > 0.0
+    scale = STIFFER * diagonal.mean(axis=1)[at[used]] * total[rows[used]] / sizes[used]
+    blocks = np.zeros((nodes, 3, 3))
+    np.add.at(blocks, at[used], scale[:, None, None] * parts[used, :, None] * parts[used, None, :])
+    return blocks
