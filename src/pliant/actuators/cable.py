@@ -42,6 +42,8 @@ _LOOSE = (int(RowLaw.IMPOSED), -np.inf, np.inf, 0.0)
 """Law, bounds and target of a cable that has been cut."""
 _CLOSED = 0.05
 """Length of a piece over the mean of the cable's below which its direction is lost: its ends pass each other."""
+_ROUNDED = 1.0 - 1e-9
+"""Square of the slope of a length below which it is rounded (`models.polyline`)."""
 _SHORT = 0.5
 """Length over that at rest below which a segment's stiffness changes, over half of this range, to an upper bound."""
 _LARGEST_BEND = np.radians(15.0)
@@ -326,24 +328,36 @@ class CableRows(ActuatorRows):
             return None
         return (
             f"{self.name!r} has closed the gap between its via points {worst} and {worst + 1}, which meet, and cannot "
-            "get shorter there: pull less, or let the body collide with itself so that its parts touch before"
+            "get shorter there: pull less, give the cable tubes that keep its via points apart (`guide_stiffness`), or "
+            "let the body collide with itself so that its parts touch before"
         )
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
-        """`scale` λ ∂²L/∂q² of each body at tensions λ (N), without the coupling between bodies.
+        """`scale` λ ∂²L/∂q² of each body at tensions λ (N), without the coupling between bodies."""
+        return self._stiffness(q, lam, scale, 0.0)
+
+    def bounded_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
+        """The same, bounded from below where segments are short.
 
         Ends of a segment that nearly meet pass each other in one step, and the direction of the segment turns over:
         Newton's iteration for the minimum of √(x² + y²) goes to and fro where y > x. There the stiffness is that of
         λ ℓ²/2ℓ₀, which bounds λ ℓ from above and acts along the segment too.
         """
+        return self._stiffness(q, lam, scale, _SHORT)
+
+    def _stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, short: float) -> Stiffnesses:
+        """The stiffness, bounded below the fraction `short` of the length of a segment at rest."""
         if not lam[0] > 0.0:
             return
         lengths, units = self._segments(q)
         across = scale * self._tensions(lam, len(lengths)) / lengths
-        left = lengths / self.rest_lengths
-        if left.min() < _SHORT:
-            across *= 0.5 * (1.0 + np.einsum("si,si->s", units, units))  # rounded lengths: over ε instead
-            bounded = np.clip(2.0 * (1.0 - left / _SHORT), 0.0, 1.0)
+        squares = np.einsum("si,si->s", units, units)
+        bounded = (squares < _ROUNDED).astype(np.float64)  # λ ℓ is λ ℓ²/2ε there, of the stiffness λ/ε all around
+        if bounded.any():
+            across *= np.where(bounded > 0.0, 0.5 * (1.0 + squares), 1.0)
+        if short:
+            bounded = np.maximum(bounded, np.clip(2.0 * (1.0 - lengths / (short * self.rest_lengths)), 0.0, 1.0))
+        if bounded.any():
             units = units * np.sqrt(1.0 - bounded)[:, None]
         for strand in self.strands:
             own = slice(None) if len(strand.own) == len(lengths) else strand.own

@@ -242,6 +242,10 @@ class Constraint:
         """`scale` × (−λ ∂²δ/∂q²) at q for λ of the rows `stiff_keys`: indices of models and terms of their matrices."""
         return ()
 
+    def bounded_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
+        """A stiffness of which a full linear solve does not overshoot, for steps without line search."""
+        return self.stiffness(q, lam, scale)
+
     def turning_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
         """What λ of the rows `stiff_keys` adds because lever arms turn with their bodies, of either sign: Newton's
         iteration to a tolerance needs it, a single linear solve is safer without.

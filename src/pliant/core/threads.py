@@ -7,7 +7,7 @@ other. Parallelism in Pliant is explicit, over bodies or copies, never hidden in
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -36,6 +36,7 @@ def _thread_counts() -> list[Callable[[], int]]:
 
 
 _ALLOWED: ContextVar[int] = ContextVar("threads allowed to large work", default=1)
+_S = TypeVar("_S")
 _T = TypeVar("_T")
 
 
@@ -75,6 +76,26 @@ def beside(one: Callable[[], _T], other: Callable[[], _T]) -> tuple[_T, _T]:
             job.exception()  # it may still write into what the caller owns
         raise
     return first, other() if job.cancel() else job.result()  # cancelled: the other threads are busy elsewhere
+
+
+def divided(work: Callable[[_S], _T], items: Sequence[_S], cost: Callable[[_S], float], *, least: float) -> list[_T]:
+    """`work` of each item, in their order; on two threads where allowed, if each gets items of a `cost` of at least
+    `least` in total.
+    """
+    if threads_allowed() < 2 or len(items) < 2:
+        return [work(item) for item in items]
+    costs = [cost(item) for item in items]
+    groups: tuple[list[int], list[int]] = ([], [])
+    load = [0.0, 0.0]
+    for index in sorted(range(len(items)), key=lambda index: -costs[index]):  # the largest first, to the lesser load
+        mine = 0 if load[0] <= load[1] else 1
+        groups[mine].append(index)
+        load[mine] += costs[index]
+    if min(load) < least:
+        return [work(item) for item in items]
+    one, other = (lambda group=group: [work(items[index]) for index in group] for group in groups)  # type: ignore[misc]
+    found = dict(zip((*groups[0], *groups[1]), (x for some in beside(one, other) for x in some), strict=True))
+    return [found[index] for index in range(len(items))]
 
 
 class one_blas_thread(AbstractContextManager[None]):  # noqa: N801  reads as what it does: with one_blas_thread(): …

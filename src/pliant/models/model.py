@@ -99,6 +99,11 @@ class System:
     takes_blocks: ClassVar[bool] = False
     """Whether `add_blocks` adds to the matrix."""
 
+    @property
+    def operations(self) -> float:
+        """Floating-point operations of `factorize`, 0 where they are few."""
+        return 0.0
+
     def factorize(self) -> Factor:
         """Numeric factor of A; a `SingularError` where A is not positive definite."""
         raise NotImplementedError

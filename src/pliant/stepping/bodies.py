@@ -164,16 +164,17 @@ class StepBodies:
         pairs = [trial.linearize(tangent) for trial in self.trials]
         systems = [system for system, _ in pairs]
         if stiffened:
-            self.add_geometric_stiffness(systems, turning=tangent is Tangent.EXACT and not self.scheme.inertia)
+            exact = tangent is Tangent.EXACT
+            self.add_geometric_stiffness(systems, exact=exact, turning=exact and not self.scheme.inertia)
         forces = self._gathered([residual for _, residual in pairs])
         if self.fictitious is not None:
             for system, model, force in zip(systems, self.world.models, self.fictitious, strict=True):
                 system.r = system.r - np.where(model.constrained, 0.0, force)
         return systems, forces
 
-    def add_geometric_stiffness(self, systems: Sequence[System], *, turning: bool = False) -> None:
-        """Add −λ ∂²δ/∂q² of the constraints that have one, at the last λ: of this step, or of the one before. With
-        `turning` that of lever arms too.
+    def add_geometric_stiffness(self, systems: Sequence[System], *, exact: bool = True, turning: bool = False) -> None:
+        """Add −λ ∂²δ/∂q² of the constraints that have one, at the last λ: of this step, or of the one before; where not
+        `exact` it is one for full linear solves. With `turning` that of lever arms too.
         """
         world = self.world
         if not world.stiff_constraints:
@@ -183,7 +184,8 @@ class StepBodies:
         forces = forces_of(keys, *self.last_forces)
         for constraint, own in zip(world.stiff_constraints, slices, strict=True):
             lam = forces[own]
-            for index, K in constraint.stiffness(x, lam, self.scheme.theta):
+            of = constraint.stiffness if exact else constraint.bounded_stiffness
+            for index, K in of(x, lam, self.scheme.theta):
                 systems[index].add_stiffness(K)
             for index, K in constraint.turning_stiffness(x, lam, self.scheme.theta) if turning else ():
                 systems[index].add_stiffness(K)

@@ -26,6 +26,7 @@ from pliant.constraints import detect as detect_contacts
 from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.immutable import evolve
 from pliant.core.status import Status
+from pliant.core.threads import divided
 from pliant.core.timers import StageTimers
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
@@ -38,6 +39,9 @@ from pliant.solvers.linear.response import Motion
 from pliant.stepping.bodies import Forces, Reactions, StepBodies
 from pliant.stepping.session import Condensed, RowSolver, Session, Solution, begin_session
 from pliant.world import State, World
+
+_SHARED = 1e8
+"""Operations of the factors of some bodies from which on a second thread takes them: some 5 ms of one core."""
 
 
 class KeptContacts(NamedTuple):
@@ -226,6 +230,10 @@ def linearize(
     return Linearization(tuple(systems), forces, tangent, round_off, regularization)
 
 
+def _factor(system: System) -> Factor:
+    return system.factorize()
+
+
 def factorize(step: Step, linearization: Linearization) -> Factorization:
     """Factors of all systems. Where A is not positive definite its tangent is projected, then freed of the geometric
     stiffness of constraints, which strong forces make negative in motions that nothing else resists; the result says
@@ -237,7 +245,8 @@ def factorize(step: Step, linearization: Linearization) -> Factorization:
         with step.timers.stage("factorize"):
             observed = step.session.observe(made.systems)
             try:
-                return Factorization(made, tuple(system.factorize() for system in made.systems), observed, projected)
+                factors = divided(_factor, made.systems, lambda system: system.operations, least=_SHARED)
+                return Factorization(made, tuple(factors), observed, projected)
             except SingularError:
                 if not attempts or (attempts == [False] and not step.world.stiff_constraints):
                     raise

@@ -43,6 +43,11 @@ class VolumeSystem(BlockSystem):
     workspace: Workspace
     warped: bool = False
 
+    @property
+    def operations(self) -> float:
+        """Floating-point operations of `factorize`."""
+        return self.model.symbolic.flops
+
     def factorize(self) -> CholeskyFactor | ConstrainedFactor:
         """Numeric factor of A, in the memory of the last one."""
         return self.model.factorize(self.values, out=self.workspace.take(self.model, "factor"))
