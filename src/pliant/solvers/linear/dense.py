@@ -76,8 +76,7 @@ class DenseFactor(SolvedResponse):
             return product
         y = self.half_solve(rows.T)
         with one_blas_thread():
-            lower = linalg.blas.dsyrk(1.0, y, trans=1, lower=1)
-        return np.asarray(np.tril(lower) + np.tril(lower, -1).T)
+            return np.asarray(y.T @ y)  # NumPy forms one triangle of such a product and mirrors it
 
     def _columns(self, rhs: Any) -> FloatArray:
         given = np.asarray(rhs, np.float64)
