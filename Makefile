@@ -47,7 +47,7 @@ wheel: $(VENV)/.all gmsh-libraries
 
 # Installs that wheel into a new environment, read-only, and times the first starts there.
 wheel-check: wheel
-	$(BIN)/python -m benchmarks.start dist/pliant-*.whl
+	$(BIN)/python -m benchmarks.start
 
 bench: $(VENV)/.all
 	mkdir -p out

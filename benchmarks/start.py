@@ -1,13 +1,13 @@
 """How long Pliant takes from the start of Python to a result, installed from a wheel into a new environment.
 
-    python -m benchmarks.start dist/pliant-*.whl [--folder DIR]
+    python -m benchmarks.start [WHEEL] [--folder DIR]
 
-`make wheel-check` runs it. The package and the user's cache are read-only (for root: owned by another user), so the
-kernels are those of the wheel. Each program runs twice in a process of its own: importing Pliant, loading all its
-public names, and the first example of the README. Shown are the seconds from the start of Python to its first line, by
-the clock and of the processor (user and system), beside the limits that are asked for, and how many kernels it
-compiled. The exit status is 1 where the processor time is beyond its limit or a kernel was compiled. `--folder` keeps
-the environment for another run.
+Without WHEEL it is the one in dist, which `make wheel` leaves there; `make wheel-check` does both. The package and the
+user's cache are read-only (for root: owned by another user), so the kernels are those of the wheel. Each program runs
+twice in a process of its own: importing Pliant, loading all its public names, and the first example of the README.
+Shown are the seconds from the start of Python to its first line, by the clock and of the processor (user and system),
+beside the limits that are asked for, and how many kernels it compiled. The exit status is 1 where the processor time is
+beyond its limit or a kernel was compiled. `--folder` keeps the environment for another run.
 """
 
 from __future__ import annotations
@@ -91,13 +91,16 @@ def _processor_time(process: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("wheel", type=Path)
+    parser.add_argument("wheel", type=Path, nargs="?", help="wheel to install, else that in dist")
     parser.add_argument("--folder", type=Path, help="folder of the environment, kept")
     options = parser.parse_args()
+    wheel = options.wheel or next(iter(sorted(Path("dist").glob("pliant-*.whl"))), None)
+    if wheel is None:
+        parser.error("there is no wheel in dist; `make wheel` builds it")
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         place.chmod(0o755)
-        python = installed(options.wheel, (options.folder or place / "environment").resolve())
+        python = installed(wheel, (options.folder or place / "environment").resolve())
         work = place / "work"
         work.mkdir()
         work.chmod(0o777)

@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from pliant.core import threads
-from pliant.core.threads import allow_threads, beside, one_blas_thread
+from pliant.core.threads import allow_threads, beside, divided, one_blas_thread
 
 
 def blas_threads():
@@ -65,3 +65,12 @@ def test_an_error_of_either_is_raised(count, first):
 
     with allow_threads(count), pytest.raises(ValueError, match="of mine"):
         beside(fail if first else int, int if first else fail)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("least", [0.0, 5.0, 100.0])
+def test_items_keep_their_order_whoever_does_them(count, least):
+    with allow_threads(count):
+        assert divided(str, [3, 1, 4, 1, 5], float, least=least) == ["3", "1", "4", "1", "5"]
+        assert divided(str, [3], float, least=least) == ["3"]
+        assert divided(str, [], float, least=least) == []

@@ -290,3 +290,21 @@ def test_inverted_elements_are_reported():
     assert "'beam' has inverted elements" in info.warnings[0]
     with pytest.warns(pl.PliantWarning, match="has inverted elements"):
         pl.simulate(world, step, until=1e-5, start=mirrored)
+
+
+def test_bodies_factorized_by_two_threads_move_as_by_one(monkeypatch):
+    """Not a bit differs."""
+    monkeypatch.setattr("pliant.stepping.stages._SHARED", 0.0)
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    for index in range(3):
+        mesh = pl.mesh.box((0.02, 0.01, 0.01), (2 + index, 1, 1)).translated((0, 0.05 * index, 0))
+        scene.add(pl.Volume(mesh, pl.materials.Corotated(**RUBBER), clamp=pl.regions.plane(axis="x", at=0)))
+    world = scene.compile()
+    ends = []
+    for threads in (1, 2):
+        stepper, state = pl.ImplicitEuler(dt=0.01, threads=threads), world.initial_state()
+        for _ in range(3):
+            state, _ = stepper(world, state)
+        ends.append(state.q)
+    for one, two in zip(*ends, strict=True):
+        np.testing.assert_array_equal(one, two)

@@ -2,8 +2,10 @@
 slow dynamics of the same world comes to rest.
 """
 
+import numpy as np
 import pytest
 
+import pliant as pl
 from tests.verification.statics.table import CASES
 
 MOST_SOLVES = 200
@@ -29,3 +31,18 @@ def test_slow_dynamics_comes_to_rest_in_the_same_place(name):
     _, _, value = case.solved()
     settled, _ = case.settled()
     assert value == pytest.approx(settled, rel=case.close, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_a_trunk_whose_gaps_close_arrives_where_dynamics_comes_to_rest():
+    """One long cable pulled so far that its last gaps close: the same equilibrium as that of damped motion."""
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    trunk = scene.add(pl.robots.trunk())
+    world = scene.compile()
+    pulls = {trunk.cables[2]: 0.0562, trunk.cables[6]: 0.0187}
+    found, info = pl.QuasiStatic()(world, world.initial_state(), {c: pl.Displacement(x) for c, x in pulls.items()})
+    assert info.status is pl.Status.CONVERGED
+    step, state = pl.ImplicitEuler(dt=0.02), world.initial_state()
+    for k in range(150):
+        state, _ = step(world, state, {c: pl.Displacement(min(k / 50, 1.0) * x) for c, x in pulls.items()})
+    np.testing.assert_allclose(trunk.tip.at(found), trunk.tip.at(state), atol=1e-4)

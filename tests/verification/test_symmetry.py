@@ -53,3 +53,28 @@ def test_patches_of_smoothed_tetrahedra_are_the_cubes(symmetric):
     patch[domains.cell] = domains.domain
     assert (patch.reshape(-1, 6) == patch.reshape(-1, 6)[:, :1]).all()
     assert len(np.unique(patch)) == 64
+
+
+@pytest.mark.parametrize(("cells", "seed"), [((7, 2, 3), 0), ((6, 4, 2), 1), ((5, 6, 1), 2)])
+def test_a_distorted_symmetric_finger_bends_in_its_plane(cells, seed):
+    """Tapered, bulged and graded, with odd numbers of cells along the other axes: patches are mirrored as well."""
+    a, b, c, d = np.random.default_rng(seed).uniform(-0.3, 0.3, 4)
+    box = pl.mesh.box((0.1, 0.02, 0.015), cells)
+    x, y, z = (box.points / (0.1, 0.01, 0.015) - (0.0, 1.0, 0.0)).T
+    shape = np.column_stack(
+        [
+            0.1 * (x + 0.1 * a * np.sin(np.pi * x) * (1 - y * y) * z),
+            0.01 * y * (1 + x * (a + b * z + c * np.abs(y))),
+            0.015 * (z + 0.3 * x * d * z * (1 - z) * (1 + y * y)),
+        ]
+    )
+    scene = pl.Scene(gravity=(0, 0, 0))
+    mesh = pl.mesh.Mesh(shape, box.cells, "tet4")
+    material = pl.materials.NeoHookean(young=5e5, poisson=0.45, density=1e3)
+    body = scene.add(pl.Volume(mesh, material, clamp=pl.regions.plane(axis="x", at=0.0)))
+    cable = scene.add(pl.Cable(body, np.linspace((0.01, 0, 0.012), (0.098, 0, 0.012), 8)))
+    world = scene.compile()
+    state, _ = pl.QuasiStatic()(world, world.initial_state(), {cable: pl.Displacement(0.006)})
+    moved = (state.points(body) - shape)[x > 1.0 - 1e-9].mean(axis=0)
+    assert abs(moved[2]) > 5e-3
+    assert abs(moved[1]) < 1e-9 * abs(moved[2])

@@ -7,7 +7,7 @@ other. Parallelism in Pliant is explicit, over bodies or copies, never hidden in
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -35,7 +35,16 @@ def _thread_counts() -> list[Callable[[], int]]:
     return [getattr(x.dynlib, name, x.get_num_threads) for x, name in zip(_libraries(), names, strict=True)]
 
 
+def _set_threads(counts: Sequence[int], *, one: bool) -> None:
+    """Give the libraries that take other `counts` than 1 one thread, or these counts."""
+    if counts.count(1) != len(counts):
+        for library, count in zip(_libraries(), counts, strict=True):
+            if count != 1:
+                library.set_num_threads(1 if one else count)
+
+
 _ALLOWED: ContextVar[int] = ContextVar("threads allowed to large work", default=1)
+_S = TypeVar("_S")
 _T = TypeVar("_T")
 
 
@@ -77,6 +86,26 @@ def beside(one: Callable[[], _T], other: Callable[[], _T]) -> tuple[_T, _T]:
     return first, other() if job.cancel() else job.result()  # cancelled: the other threads are busy elsewhere
 
 
+def divided(work: Callable[[_S], _T], items: Sequence[_S], cost: Callable[[_S], float], *, least: float) -> list[_T]:
+    """`work` of each item, in their order; on two threads where allowed, if each gets items of a `cost` of at least
+    `least` in total.
+    """
+    if threads_allowed() < 2 or len(items) < 2:
+        return [work(item) for item in items]
+    costs = [cost(item) for item in items]
+    groups: tuple[list[int], list[int]] = ([], [])
+    load = [0.0, 0.0]
+    for index in sorted(range(len(items)), key=lambda index: -costs[index]):  # the largest first, to the lesser load
+        mine = 0 if load[0] <= load[1] else 1
+        groups[mine].append(index)
+        load[mine] += costs[index]
+    if min(load) < least:
+        return [work(item) for item in items]
+    one, other = (lambda group=group: [work(items[index]) for index in group] for group in groups)  # type: ignore[misc]
+    found = dict(zip((*groups[0], *groups[1]), (x for some in beside(one, other) for x in some), strict=True))
+    return [found[index] for index in range(len(items))]
+
+
 class one_blas_thread(AbstractContextManager[None]):  # noqa: N801  reads as what it does: with one_blas_thread(): …
     """Run the body of a ``with`` block with every BLAS limited to one thread.
 
@@ -85,24 +114,22 @@ class one_blas_thread(AbstractContextManager[None]):  # noqa: N801  reads as wha
 
     _lock = Lock()
     _depth = 0
-    _previous: tuple[int, ...] = ()
+    _previous: Sequence[int] = ()
 
     def __enter__(self) -> None:
-        with one_blas_thread._lock:
-            if one_blas_thread._depth == 0:
-                one_blas_thread._previous = tuple(count() for count in _thread_counts())
-                for library, count in zip(_libraries(), one_blas_thread._previous, strict=True):
-                    if count != 1:
-                        library.set_num_threads(1)
-            one_blas_thread._depth += 1
+        kind = one_blas_thread
+        with kind._lock:
+            if kind._depth == 0:
+                kind._previous = [count() for count in _thread_counts()]
+                _set_threads(kind._previous, one=True)
+            kind._depth += 1
 
     def __exit__(self, *error: object) -> None:
-        with one_blas_thread._lock:
-            one_blas_thread._depth -= 1
-            if one_blas_thread._depth == 0:
-                for library, count in zip(_libraries(), one_blas_thread._previous, strict=True):
-                    if count != 1:
-                        library.set_num_threads(count)
+        kind = one_blas_thread
+        with kind._lock:
+            kind._depth -= 1
+            if kind._depth == 0:
+                _set_threads(kind._previous, one=False)
 
 
 @contextmanager

@@ -60,7 +60,10 @@ def trunk(
         Quadrilaterals along a side of the round core, even so that nodes lie in the planes of the cables; and layers
         between two vertebrae.
     guide_stiffness
-        Axial stiffness EA, N, of the tubes in which the cables run; 0: none.
+        Axial stiffness EA, N, of the tubes in which the cables run; 0: none. Without tubes a long cable pulled by 16 to
+        20 mm, or opposed ones by 10 mm, close the gap at the tip, where elements collapse. Tubes of 4 N spread
+        the bend over all gaps: any pulls of up to a tenth of `length` (long cables) and six hundredths of it (short
+        ones) then have an equilibrium.
     clamped
         False leaves the base free, for a moving support: ``pl.Support(trunk.body, trunk.base)``.
     material

@@ -76,3 +76,27 @@ def test_a_bar_between_clamped_ends_arrives(anti_locking):
     model = world.models[0]
     force = info.reaction(model.spec)[np.isclose(model.rest[:, 0], 0.03), 0].sum()
     assert force == pytest.approx(78.0, rel=0.12)
+
+
+def test_folded_cells_of_smoothed_tetrahedra_are_reported():
+    """A cell may turn inside out although the mean over its neighbours, which the energy sees, does not."""
+    model = bar()[0].models[0]
+    noise = np.random.default_rng(0).normal(size=model.rest.shape)
+    assert model.warnings(model.rest) == ()
+    told = []
+    for amplitude in np.linspace(0.0, 2.5e-3, 51):
+        q = model.rest + amplitude * noise
+        corners = q[model.mesh.cells]
+        folded = int((np.linalg.det(corners[:, 1:] - corners[:, :1]) <= 0.0).sum())
+        if not model.is_inverted(q):
+            texts = model.warnings(q)
+            assert bool(folded) == any(
+                f"{folded} of {model.mesh.cell_count} cells of 'bar' are folded" in t for t in texts
+            )
+            told.append(folded)
+    assert max(told) > 0
+    plain = bar(anti_locking=False)[0].models[0]
+    assert plain.is_inverted(q)
+    assert (
+        plain.warnings(q) == ()
+    )  # their cells are the integration points: `info.warnings` says that they are inverted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -94,8 +95,16 @@ class FrameMap(PointMap):
 def _csr_of_six(values: FloatArray) -> sparse.csr_matrix:
     """The rows `values` (m, 6) as a CSR matrix."""
     count = len(values)
-    columns = np.tile(np.arange(6, dtype=np.int32), count)
-    return csr(values.ravel(), columns, 6 * np.arange(count + 1, dtype=np.int32), (count, 6))
+    return csr(values.ravel(), *_pattern_of_six(count), (count, 6))
+
+
+@lru_cache(maxsize=256)
+def _pattern_of_six(count: int) -> tuple[IntArray, IntArray]:
+    """Columns and starts of full rows (count, 6), read-only since they are shared."""
+    columns, starts = np.tile(np.arange(6, dtype=np.int32), count), 6 * np.arange(count + 1, dtype=np.int32)
+    columns.setflags(write=False)
+    starts.setflags(write=False)
+    return columns, starts
 
 
 @kernel

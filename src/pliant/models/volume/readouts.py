@@ -8,9 +8,10 @@ import numpy as np
 
 from pliant.core.arrays import sum_by, writable
 from pliant.core.types import FloatArray
+from pliant.mesh.geometry import cell_volumes
 from pliant.models.volume import assembly
 from pliant.models.volume.points import cell_gradients
-from pliant.models.volume.shape_limits import largest_square
+from pliant.models.volume.shape_limits import folded_cells, largest_square
 
 if TYPE_CHECKING:
     from pliant.models.volume.model import VolumeModel
@@ -42,6 +43,25 @@ def stretch_warnings(model: VolumeModel, q: FloatArray) -> tuple[str, ...]:
     text = (
         f"{model.name!r} is stretched to {stretch:.1f} times its length: beyond {LARGEST_STRETCH:g} times, cells with "
         f"anti_locking=True may buckle against each other. Use {other}smaller cells where the stretch is largest"
+    )
+    return (text,)
+
+
+def fold_warnings(model: VolumeModel, q: FloatArray) -> tuple[str, ...]:
+    """A warning where cells of smoothed tetrahedra are inverted. The mean over their neighbours, an integration point,
+    may not be: then the energy does not resist, and steps go on.
+    """
+    mesh = model.mesh
+    if mesh.element != "tet4" or model.spec.anti_locking is not True or not model.laws.any():
+        return ()
+    count = folded_cells(writable(q), mesh.cells)
+    if not count or model.is_inverted(q):
+        return ()
+    ratio = float((cell_volumes(q, mesh.cells, mesh.element) / mesh.cell_volumes()).min())
+    text = (
+        f"{count} of {mesh.cell_count} cells of {model.name!r} are folded, det F down to {ratio:.2f}: smoothed "
+        "tetrahedra resist the inversion of their mean only. The surface and stresses there are not to be trusted; use "
+        "a finer mesh where it is compressed most, or anti_locking='volume'"
     )
     return (text,)
 

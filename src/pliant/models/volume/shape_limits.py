@@ -53,6 +53,24 @@ def least_determinant(q, nodes, ptr, G):
 
 
 @kernel
+def folded_cells(q, cells):
+    """How many of the tetrahedra `cells` (m, 4) with corners at q (n, 3), m, have no positive volume."""
+    count = 0
+    for m in range(cells.shape[0]):
+        n = np.uint32(cells[m, 0])
+        x, y, z = q[n, 0], q[n, 1], q[n, 2]
+        n = np.uint32(cells[m, 1])
+        a, b, c = q[n, 0] - x, q[n, 1] - y, q[n, 2] - z
+        n = np.uint32(cells[m, 2])
+        d, e, f = q[n, 0] - x, q[n, 1] - y, q[n, 2] - z
+        n = np.uint32(cells[m, 3])
+        g, h, i = q[n, 0] - x, q[n, 1] - y, q[n, 2] - z
+        if _determinant(a, b, c, d, e, f, g, h, i) <= 0.0:
+            count += 1
+    return count
+
+
+@kernel
 def largest_square(q, nodes, ptr, G):
     """The largest F:F of the points, the sum of the squares of its stretches.
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pliant.core.arrays import frozen
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray
 
@@ -81,8 +82,17 @@ def scaled(problem: BlockProblem, D: FloatArray) -> tuple[BlockProblem, Scaling]
     if not (scale := float(np.linalg.norm(q))):
         finite = np.concatenate([lower, upper])[np.isfinite(given)]
         scale = float(np.abs(finite).max(initial=0.0)) or 1.0
-    W = D[:, None] * problem.W * D
+    W = np.empty_like(problem.W)
+    _scale(frozen(problem.W), frozen(D), W)
     return BlockProblem(W, q / scale, b._replace(lower=lower / scale, upper=upper / scale)), Scaling(D, scale)
+
+
+@kernel
+def _scale(W: FloatArray, D: FloatArray, scaled: FloatArray) -> None:
+    """Scaled = D W D, without a second matrix on the way: fresh memory costs more than the products."""
+    for i in range(len(D)):
+        for j in range(len(D)):
+            scaled[i, j] = D[i] * W[i, j] * D[j]
 
 
 def uniform_scale(W: FloatArray) -> FloatArray:
