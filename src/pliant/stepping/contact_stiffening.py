@@ -20,6 +20,10 @@ STIFFER = 1.0
 """ρ over the stiffness of a node: enough for what contacts stabilize, and small enough to leave the compliance of the
 rows its digits.
 """
+STIFFENED = 10
+"""Linear solves with an indefinite tangent stiffened along the active rows. Longer, contacts change between stick and
+slip from solve to solve, and a projected tangent converges more surely.
+"""
 
 
 def contact_blocks(step: Step, index: int, diagonal: FloatArray) -> FloatArray | None:

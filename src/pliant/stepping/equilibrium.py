@@ -19,6 +19,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.stepping.bodies import Forces, Reactions, StepBodies, largest, relative_motions
 from pliant.stepping.constrained_solves import RIGID, ConstrainedSolves
+from pliant.stepping.contact_stiffening import STIFFENED
 from pliant.stepping.info import RigidMotion
 from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, flips, relative_residual, slope
 from pliant.stepping.progress import PATIENCE, is_hopeless, is_steady, next_fraction
@@ -41,10 +42,6 @@ ROUNDINGS = 8.0
 force has nothing else.
 """
 
-STIFFENED = 10
-"""Linear solves with an indefinite tangent stiffened along the active rows. Longer, contacts change between stick and
-slip from solve to solve, and a projected tangent converges more surely.
-"""
 FRICTION_FLOOR = 3e-8
 """Relative residual at which an iteration with friction may stall: the tolerance 1e-8 of the frictional solver is that
 of its rows on average; forces of stiff contacts are known less well.
