@@ -128,7 +128,13 @@ def _entries(name: str, report: dict[str, Any]) -> Iterator[tuple[str, dict[str,
 
 
 def _times(entry: dict[str, Any]) -> str:
-    return f"{entry['step_ms']:.3g} | {entry['floor_ms']:.3g} | {entry['step_ms'] / entry['floor_ms']:.2f}"
+    step, floor = entry["step_ms"], entry["floor_ms"]
+    return f"{_three(step)} | {_three(floor)} | {step / floor:.2f}"
+
+
+def _three(value: float) -> str:
+    """Three digits, and all that stand before the point."""
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
 def _number(value: float | None) -> str:

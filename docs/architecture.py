@@ -142,7 +142,7 @@ def _timers(node: ast.FunctionDef, described: dict[str, ast.FunctionDef]) -> Ite
         if not isinstance(each, ast.Call):
             continue
         name = ast.unparse(each.func)
-        if name.endswith("timers.stage"):
+        if name.endswith(("timers.stage", "timers.since")):
             yield ast.literal_eval(each.args[0])
         elif name.startswith("_") and name in described:
             yield from _timers(described[name], described)

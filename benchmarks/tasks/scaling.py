@@ -93,7 +93,7 @@ SERIES = {
 
 
 def run_scaling(*, data: Path | None = None, series: dict[str, tuple[int, ...]] | None = None) -> dict[str, Any]:
-    """Step time and memory against unknowns (1 k … 200 k), rows (12 … 3267) and bodies (1 … 500), with the exponents.
+    """Step time and memory against unknowns (1 k … 200 k), rows (9 … 3267) and bodies (1 … 500), with the exponents.
 
     `series` limits the sizes of each series by name. Each entry of a series has "size" (the count of what the series is
     named after), "step_ms", "floor_ms", "memory_mb" (largest resident memory of the process), "rows" and "nodes".

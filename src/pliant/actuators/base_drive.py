@@ -89,18 +89,22 @@ class BaseDriveRows(DriveRow):
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """Displacement along the axis, m, or the angle about it within ±π, rad."""
         pose = q[self.index][:4]
-        if not self.spec.turns:
-            return float((pose[0] - self.start[0]) @ self.axes[:, 0])
+        if not self._turns:
+            return float((pose[0] - self.start[0]).dot(self.axes[:, 0]))
         return axis_angle(self.axes.T @ pose[1:] @ self.start[1:].T @ self.axes)
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, JointMemory | None]:
         """Displacement or angle of the base and its gradient."""
-        turns, moved = self.spec.turns, self.displacement(view.q)
+        turns, moved = self._turns, self.displacement(view.q)
         before = 0.0 if view.memory is None else view.memory.angle
         if turns:
             moved = unwrapped(moved, before)
         H = csr(*self._gradient, (1, view.sizes[self.index]))
         return self.row(view, moved, H, before if turns else None), JointMemory(moved) if turns else None
+
+    @cached_property
+    def _turns(self) -> bool:
+        return bool(self.spec.turns)
 
     @cached_property
     def _gradient(self) -> tuple[FloatArray, IntArray, IntArray]:

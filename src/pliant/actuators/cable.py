@@ -22,18 +22,18 @@ from scipy import sparse
 
 from pliant.actuators.drive import USUAL_TRAVEL, ActuatorRows, ControlRange, ForceActuator
 from pliant.actuators.limits import Command, Limits, command, per_second
+from pliant.actuators.strands import Middles, Strand
 from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
 from pliant.constraints.keys import CABLE_FRICTION, row_keys
 from pliant.constraints.memory import Memory
 from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import RowLaw, Rows, RowView, Stiffnesses, model_index
+from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.mesh import Locator
 from pliant.models.body import Model
-from pliant.models.pieces import Pieces
-from pliant.models.point_map import PointMap
+from pliant.models.pieces import ROUNDED
 from pliant.models.polyline import segments, shortening_slope
 from pliant.models.volume import Fibre
 
@@ -42,8 +42,6 @@ _LOOSE = (int(RowLaw.IMPOSED), -np.inf, np.inf, 0.0)
 """Law, bounds and target of a cable that has been cut."""
 _CLOSED = 0.05
 """Length of a piece over the mean of the cable's below which its direction is lost: its ends pass each other."""
-_ROUNDED = 1.0 - 1e-9
-"""Square of the slope of a length below which it is rounded (`models.polyline`)."""
 _SHORT = 0.5
 """Length over that at rest below which a segment's stiffness changes, over half of this range, to an upper bound."""
 _LARGEST_BEND = np.radians(15.0)
@@ -129,6 +127,8 @@ class Cable(ForceActuator):
 
     def command(self, value: Any) -> Command:
         """A checked command from a control value."""
+        if isinstance(value, Displacement):
+            return command(self.name, value, self._released, displacement=self.kinds[0], force=self.kinds[1])
         if isinstance(value, Cut):
             return CUT
         if isinstance(value, LengthRatio):
@@ -167,53 +167,6 @@ class Cable(ForceActuator):
 
 
 @dataclass(frozen=True, eq=False)
-class Strand:
-    """The via points on one body: their indices `order` (p,) along the path, the indices `own` (s,) of the segments
-    that end at one of them, and these segments on the body, `pieces`.
-    """
-
-    body: Any
-    order: IntArray
-    own: IntArray
-    pieces: Pieces
-    index: int = -1
-
-
-@dataclass(frozen=True, eq=False)
-class Middles:
-    """The middles of straight pieces inside one volume, as points of its material: the `segments` (s,) of the cable
-    that they belong to, and their `map` in the model of `index`.
-    """
-
-    index: int
-    segments: IntArray
-    map: PointMap
-
-    @classmethod
-    def of(cls, strand: Strand, via: FloatArray, model: Model) -> Middles | None:
-        """Those of a strand in a volume; pieces outside the material, between guides in the air, are straight."""
-        if not getattr(strand.body, "takes_fibres", False):
-            return None
-        inner = strand.own[np.isin(strand.own, strand.order) & np.isin(strand.own + 1, strand.order)]
-        middles = 0.5 * (via[inner] + via[inner + 1])
-        inside = Locator(strand.body.mesh).locate(middles).distance <= 0.0 if len(inner) else np.zeros(0, bool)
-        if not inside.any():
-            return None
-        return cls(strand.index, inner[inside], model.embed(middles[inside], what="middles of a cable"))
-
-    def bends(self, path: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bend of the material along each piece, rad, and its sagitta, m, for the cable's path (k, 3) m.
-
-        An arc of angle θ over a chord c has the sagitta c/2 tan(θ/4).
-        """
-        chords = path[self.segments + 1] - path[self.segments]
-        lengths = np.maximum(np.linalg.norm(chords, axis=1), np.finfo(float).tiny)
-        away = self.map.points(q) - path[self.segments]
-        sagitta = np.linalg.norm(np.cross(away, chords), axis=1) / lengths
-        return 4.0 * np.arctan(2.0 * sagitta / lengths), sagitta
-
-
-@dataclass(frozen=True, eq=False)
 class CableMemory(Memory):
     """Whether the cable has been cut."""
 
@@ -246,11 +199,13 @@ class CableRows(ActuatorRows):
         strands = []
         for strand in self.strands:
             index = model_index(models, strand.body)
-            strands.append(replace(strand, index=index, pieces=strand.pieces.bound(models[index])))
+            order = frozen(strand.order)
+            strands.append(replace(strand, index=index, order=order, pieces=strand.pieces.bound(models[index])))
         middles = (Middles.of(strand, self.fixed, models[strand.index]) for strand in strands)
-        made = replace(self, strands=tuple(strands), middles=tuple(some for some in middles if some is not None))
+        found = tuple(some for some in middles if some is not None)
+        made = replace(self, strands=tuple(strands), middles=found, fixed=frozen(self.fixed))
         rest = [model.initial()[0] for model in models]
-        return replace(made, rest_length=made.length(rest), rest_lengths=made._segments(rest)[0])
+        return replace(made, rest_length=made.length(rest), rest_lengths=frozen(made._segments(rest)[0]))
 
     @cached_property
     def stiff_keys(self) -> IndexArray:
@@ -286,14 +241,14 @@ class CableRows(ActuatorRows):
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, CableMemory | None]:
         """Shortening and its gradient; with friction also the slip at each via point."""
-        spec, idle, H = self.spec, self._idle, view.blank(1)
-        cut = view.controls.get(spec, idle).for_good or (view.memory is not None and view.memory.cut)
-        motor = _LOOSE if cut else self.law(view, idle)
-        memory = CableMemory(True) if cut else None
-        if len(self.strands) == 1 and not spec.friction:
+        spec, H = self.spec, view.blank(1)
+        given: Command = view.controls.get(spec, self._idle)
+        motor, memory = self.law(view, self._idle), None
+        if given.for_good or (view.memory is not None and view.memory.cut):
+            motor, memory = _LOOSE, CableMemory(True)
+        if self._is_simple:
             strand = self.strands[0]
-            own = view.q[strand.index], strand.order, self.fixed
-            length, H[strand.index] = strand.pieces.map.shortening(*own)
+            length, H[strand.index] = strand.pieces.map.shortening(view.q[strand.index], strand.order, self.fixed)
         else:
             lengths, units = self._segments(view.q)
             self._pull_back(view, units, H)
@@ -301,9 +256,7 @@ class CableRows(ActuatorRows):
             if spec.friction:
                 gap = self.rest_length - length
                 return self._with_friction(view, H, lengths, units, gap, motor), memory
-        law, lower, upper, target = motor
-        gap = self.rest_length - length
-        return Rows.of(H, gap, law, lower=lower, upper=upper, target=target, key=self.key), memory
+        return Rows.drive(H, self.rest_length - length, motor, self.key), memory
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
         """A warning where a straight piece of the cable cuts across a bend of the body."""
@@ -349,10 +302,17 @@ class CableRows(ActuatorRows):
         """The stiffness, bounded below the fraction `short` of the length of a segment at rest."""
         if not lam[0] > 0.0:
             return
+        if self._is_simple:
+            strand = self.strands[0]
+            bound = self.rest_lengths, short
+            K = strand.pieces.path_stiffness(q[strand.index], strand.order, self.fixed, scale * float(lam[0]), bound)
+            if K is not None:
+                yield strand.index, K
+                return
         lengths, units = self._segments(q)
         across = scale * self._tensions(lam, len(lengths)) / lengths
         squares = np.einsum("si,si->s", units, units)
-        bounded = (squares < _ROUNDED).astype(np.float64)  # λ ℓ is λ ℓ²/2ε there, of the stiffness λ/ε all around
+        bounded = (squares < ROUNDED).astype(np.float64)  # λ ℓ is λ ℓ²/2ε there, of the stiffness λ/ε all around
         if bounded.any():
             across *= np.where(bounded > 0.0, 0.5 * (1.0 + squares), 1.0)
         if short:
@@ -391,6 +351,11 @@ class CableRows(ActuatorRows):
             found: tuple[FloatArray, FloatArray] = strand.pieces.map.segments(q[strand.index], strand.order, self.fixed)
             return found
         return segments(self.path(q))
+
+    @cached_property
+    def _is_simple(self) -> bool:
+        """Whether it runs through one body, without friction."""
+        return len(self.strands) == 1 and not self.spec.friction
 
     @cached_property
     def _idle(self) -> Command:

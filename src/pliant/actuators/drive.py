@@ -231,8 +231,7 @@ class DriveRow(ActuatorRows):
         """The row with δ = `gap` and H = `gradient` (1, unknowns) under its command in `view`."""
         H = view.blank(1)
         H[self.index] = gradient
-        law, lower, upper, target = self.law(view, start=start)
-        return Rows.of(H, gap, law, lower=lower, upper=upper, target=target, key=self.key)
+        return Rows.drive(H, gap, self.law(view, start=start), self.key)
 
     def model_index(self, models: Sequence[Model]) -> int:
         """Index of the actuator's body among `models`."""

@@ -128,20 +128,21 @@ def per_second(kind: type[T]) -> type[T]:
 
 def command(name: str, value: Any, limits: Limits, *, displacement: tuple[Any, str], force: tuple[Any, str]) -> Command:
     """`value` as a command within `limits`; `displacement` and `force` are the accepted types with their units."""
-    for by_force, (kind, unit), least, most, words in (
-        (False, displacement, limits.least, limits.most, ("min_displacement", "max_displacement")),
-        (True, force, limits.lower, limits.upper, ("min_force", "max_force")),
-    ):
-        if isinstance(value, kind):
-            amount = finite_number(f"control of {name!r}", value.value, unit=unit)
-            for bad, limit, word in ((amount < least, least, words[0]), (amount > most, most, words[1])):
-                if bad:
-                    raise InputError(f"{name!r} is asked for {amount:g} {unit}, its {word} is {limit:g} {unit}")
-            return Command(by_force, amount)
-    raise InputError(
-        f"{name!r} is controlled by pl.{displacement[0].__name__}({displacement[1]}) or "
-        f"pl.{force[0].__name__}({force[1]}), not both; got {value!r}"
-    )
+    if isinstance(value, displacement[0]):
+        by_force, unit, least, most = False, displacement[1], limits.least, limits.most
+    elif isinstance(value, force[0]):
+        by_force, unit, least, most = True, force[1], limits.lower, limits.upper
+    else:
+        raise InputError(
+            f"{name!r} is controlled by pl.{displacement[0].__name__}({displacement[1]}) or "
+            f"pl.{force[0].__name__}({force[1]}), not both; got {value!r}"
+        )
+    amount = finite_number(f"control of {name!r}", value.value, unit=unit)
+    if not least <= amount <= most:
+        limit, word = (least, "min") if amount < least else (most, "max")
+        what = "force" if by_force else "displacement"
+        raise InputError(f"{name!r} is asked for {amount:g} {unit}, its {word}_{what} is {limit:g} {unit}")
+    return Command(by_force, amount)
 
 
 def _near(amount: float, before: float, change: float) -> float:

@@ -39,7 +39,7 @@ from pliant.models.rod import Rod, RodLoad, RodModel
 from pliant.models.rod.projection import nearest_arc_lengths
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
-from pliant.models.volume import Support, Volume
+from pliant.models.volume import Fibre, Support, Volume
 from pliant.models.volume.halved import add_blocks
 from pliant.robots.scenes import DOWN, robot_world
 from pliant.solvers import friction, lcp
@@ -290,7 +290,8 @@ def _meshes() -> None:
     ImplicitEuler(dt=0.01, tolerance=1e-6)(world, world.initial_state())[1].diagnose()
     scene = Scene()
     foam = materials.Corotated(young=1e5, poisson=0.4, density=1000)
-    scene.add(Volume(block, foam, clamp=regions.nodes([0, 1, 3]), anti_locking=False))
+    body = scene.add(Volume(block, foam, clamp=regions.nodes([0, 1, 3]), anti_locking=False))
+    scene.add(Fibre(body, [(0.2, 0.2, 0.5), (0.8, 0.8, 0.5)], stiffness=1.0))
     world = scene.compile()
     ImplicitEuler(dt=0.01)(world, world.initial_state())
     segments(np.eye(3))

@@ -9,7 +9,7 @@ the tip of the slender body, constrained in three directions. Meshes need not ma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -268,11 +268,10 @@ class StiffChannelRows(ChannelRows):
             self._all if self.spec.fixed_end else self._captured(view), self._capture, self.spec.fixed_end, width,
             self._first_key, gap, own, columns, rod, key,
         )  # fmt: skip
-        H = view.blank(count)
-        ends = fit.ends[: count + 1]
-        shapes = [(count, view.sizes[index]) for index in self.indices]
-        H[volume] = csr(own[:count].ravel(), columns[:count].ravel(), fit.each * ends, shapes[0])
-        H[slender] = csr(rod[:count].ravel(), fit.columns[: count * fit.across], fit.across * ends, shapes[1])
+        H, sizes = view.blank(count), view.sizes
+        ends, rod_ends, rod_columns = fit.entries(count)
+        H[volume] = csr(own[:count].reshape(-1), columns[:count].reshape(-1), ends, (count, sizes[volume]))
+        H[slender] = csr(rod[:count].reshape(-1), rod_columns, rod_ends, (count, sizes[slender]))
         law: Any = RowLaw.BILATERAL
         if mu:
             law = np.full(count, RowLaw.BILATERAL)
@@ -291,7 +290,7 @@ class StiffChannelRows(ChannelRows):
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
         """`scale` × (−λ ∂²δ/∂q²) of the rod."""
-        if not lam.any():
+        if not np.count_nonzero(lam):
             return
         volume, slender = self.indices
         fit = self._fit
@@ -350,6 +349,16 @@ class _Fit:
     across: int
     columns: IntArray
     ends: IntArray
+    _known: dict[int, tuple[IntArray, IntArray, IntArray]] = field(default_factory=dict)
+
+    def entries(self, count: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Where `count` rows begin in the volume and in the rod, and their columns in the rod; made once for each."""
+        found = self._known.get(count)
+        if found is None:
+            ends = self.ends[: count + 1]
+            found = self.each * ends, self.across * ends, self.columns[: count * self.across]
+            self._known[count] = found
+        return found
 
     @classmethod
     def of(cls, model: RodModel, embedded: BarycentricMap) -> _Fit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from pliant.constraints.islands import islands, picked_rows
 from pliant.constraints.rows import Rows
 from pliant.core.arrays import frozen
 from pliant.core.checks import all_finite
+from pliant.core.immutable import fresh
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor
 from pliant.solvers.contact import MixedProblem
@@ -51,18 +53,18 @@ class Condensation(NamedTuple):
     @property
     def finite(self) -> bool:
         """Whether all gaps are."""
-        return all(all_finite(island.problem.delta_free) for island in self.islands)
+        return all([all_finite(island.problem.delta_free) for island in self.islands])
 
 
 def condense(rows: Rows, free: Sequence[Motion]) -> Condensation:
     """W = Σ H A⁻¹ Hᵀ over the models, δ_free = gap + Σ H dx_free of their motions `free`, with the laws of the rows."""
     groups = islands(rows)
     if not groups:
-        delta_free, W = rows.gap.copy(), np.zeros((rows.count, rows.count))
-        moved = [
-            motion.condense(H, W, delta_free) if len(H.data) else None for H, motion in zip(rows.H, free, strict=True)
-        ]
-        return Condensation((Island(np.arange(rows.count), problem_of(rows, W, delta_free)),), tuple(moved))
+        count = rows.count
+        delta_free, W = rows.gap.copy(), np.zeros((count, count))
+        pairs = zip(rows.H, free, strict=True)
+        moved = [motion.condense(H, W, delta_free) if len(H.data) else None for H, motion in pairs]
+        return Condensation((Island(_indices(count), problem_of(rows, W, delta_free)),), tuple(moved))
     made: list[Island] = []
     motions: list[RowMotion | None] = [None] * len(free)
     for picked, bodies in groups:
@@ -71,6 +73,13 @@ def condense(rows: Rows, free: Sequence[Motion]) -> Condensation:
             motions[k] = PickedRows(free[k].condense(picked_rows(rows.H[k], picked), W, delta_free), picked)
         made.append(Island(picked, problem_of(rows, W, delta_free, picked)))
     return Condensation(tuple(made), tuple(motions))
+
+
+@lru_cache(maxsize=64)
+def _indices(count: int) -> IndexArray:
+    """Indices of `count` rows, read-only since they are shared."""
+    made: IndexArray = frozen(np.arange(count))
+    return made
 
 
 def compliance(H: Sequence[sparse.csr_matrix], factors: Sequence[Factor]) -> FloatArray:
@@ -94,8 +103,10 @@ def compliance(H: Sequence[sparse.csr_matrix], factors: Sequence[Factor]) -> Flo
 
 def problem_of(rows: Rows | MixedProblem, W: FloatArray, delta_free: FloatArray, picked: Any = None) -> MixedProblem:
     """The problem of the rows `picked` (k,), all by default, with their W (k, k) and δ_free (k,)."""
-    laws = _laws(rows)
-    return MixedProblem(W, delta_free, *(laws if picked is None else (values[picked] for values in laws)))
+    law, mu, lower, upper, target = rows.law, rows.mu, rows.lower, rows.upper, rows.target
+    if picked is not None:
+        law, mu, lower, upper, target = (values[picked] for values in (law, mu, lower, upper, target))
+    return fresh(MixedProblem, W=W, delta_free=delta_free, law=law, mu=mu, lower=lower, upper=upper, target=target)
 
 
 def _laws(rows: Rows | MixedProblem) -> tuple[Any, ...]:

@@ -16,12 +16,16 @@ _COULOMB, _CAPSTAN, _GUIDE = int(Law.COULOMB), int(Law.CAPSTAN), int(Law.GUIDE)
 
 def islands(rows: Rows) -> list[tuple[IndexArray, list[int]]]:
     """Indices of the rows, ascending, and of the bodies of each island; empty where all rows belong to one."""
+    if len(rows.H) == 1:
+        return []
     touched = [k for k, H in enumerate(rows.H) if len(H.data)]
     if len(touched) < 2:
         return []
-    parent, body = np.arange(len(rows.H)), np.full(rows.count, -1)
+    count = len(rows.gap)
+    parent, body = np.arange(len(rows.H)), np.empty(count, np.int64)
+    body.fill(-1)
     first = [_join_rows(parent, body, k, frozen(rows.H[k].indptr)) for k in touched]
-    island = np.empty(rows.count, np.int64)
+    island = np.empty(count, np.int64)
     count = _number(parent, body, frozen(rows.law), island)
     if count == 1:
         return []

@@ -13,8 +13,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints.keys import VOLUMES, first_key
+from pliant.constraints.keys import RANGES, VOLUMES, first_key
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
+from pliant.core.arrays import frozen
+from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
 
@@ -66,6 +68,20 @@ class LeastVolume(Constraint):
         H[self.index] = (sparse.diags(at.length) @ at.gradient).tocsr()
         gap = at.length * (ratio - np.minimum(BOUND, began + GAIN))
         return Rows.of(H, gap, RowLaw.SIGNORINI, key=first_key(VOLUMES, self.index) + self.points), None
+
+
+def any_guarded(keys: IndexArray) -> bool:
+    """Whether rows `keys` (m,) guard a point of any body."""
+    found: bool = _any_within(frozen(keys), VOLUMES, RANGES["least volumes"][1])
+    return found
+
+
+@kernel
+def _any_within(keys: IndexArray, first: int, end: int) -> bool:
+    found = False
+    for key in keys:
+        found = found or first <= key < end
+    return found
 
 
 def guarded(model: Model, index: int, keys: IndexArray, x: FloatArray) -> IndexArray:

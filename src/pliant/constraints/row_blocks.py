@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.arrays import csr, empty_csr
+from pliant.core.types import IntArray
 
 
 class RowBlocks(Sequence[Any]):
@@ -74,7 +75,29 @@ def _placed(blocks: list[tuple[int, sparse.csr_matrix]], shape: tuple[int, int])
     """A matrix of `blocks`, each from the row that stands before it on; the other rows are empty."""
     if len(blocks) == 1 and blocks[0][1].shape == shape:
         return blocks[0][1]
-    starts = np.zeros(shape[0] + 1, np.int32)
+    if any([block.indices.flags.writeable for _, block in blocks]):  # as of contacts: others in each step
+        columns, starts = _entries(blocks, shape[0])
+    else:
+        kept = [(row, block.indices, block.indptr) for row, block in blocks]
+        key = shape[0], *[row for row, _, _ in kept], *[id(a) for _, *arrays in kept for a in arrays]
+        found = _known.get(key)
+        if found is None:
+            if len(_known) >= _MOST_KNOWN:
+                _known.clear()
+            found = _known[key] = (kept, *_entries(blocks, shape[0]))  # with their arrays, whose ids stay theirs
+        _, columns, starts = found
+    values = blocks[0][1].data if len(blocks) == 1 else np.concatenate([block.data for _, block in blocks])
+    return csr(values, columns, starts, shape)
+
+
+_known: dict[tuple[int, ...], tuple[Any, IntArray, IntArray]] = {}
+"""Columns and starts of blocks whose entries stay the same from step to step, by their rows and entries."""
+_MOST_KNOWN = 256
+
+
+def _entries(blocks: list[tuple[int, sparse.csr_matrix]], row_count: int) -> tuple[IntArray, IntArray]:
+    """Columns (entries,) of the `blocks` and starts (rows + 1,) of their rows."""
+    starts = np.zeros(row_count + 1, np.int32)
     last = end = 0
     for row, block in blocks:
         if end:
@@ -83,8 +106,5 @@ def _placed(blocks: list[tuple[int, sparse.csr_matrix]], shape: tuple[int, int])
         np.add(block.indptr[1:], end, out=starts[row + 1 : last + 1], casting="unsafe")
         end = int(starts[last])
     starts[last + 1 :] = end
-    if len(blocks) == 1:
-        return csr(blocks[0][1].data, blocks[0][1].indices.astype(np.int32, copy=False), starts, shape)
-    values = np.concatenate([block.data for _, block in blocks])
-    columns = np.concatenate([block.indices for _, block in blocks])
-    return csr(values, columns.astype(np.int32, copy=False), starts, shape)
+    columns = blocks[0][1].indices if len(blocks) == 1 else np.concatenate([block.indices for _, block in blocks])
+    return columns.astype(np.int32, copy=False), starts

@@ -27,6 +27,12 @@ RowLaw = Law
 """How λ and δ of a row relate; see `solvers.contact.Law`."""
 
 
+Laws = tuple[int, int, float, float, int | bytes]
+"""Number of rows of one law without friction, their law, the bounds of λ (N), and their key, or the bytes of all keys.
+"""
+_FEW = 64
+"""Rows up to which columns are kept from step to step; sets of contacts change."""
+
 _COLUMNS = ("gap", "law", "mu", "lower", "upper", "target", "key")
 """Arrays (m,) of `Rows`."""
 
@@ -38,6 +44,7 @@ class Rows:
     `H` holds one CSR matrix (m, unknowns) for each model; `gap` (m,) is δ at the linearisation point, so that
     δ = gap + Σ H dx, in m (m³ for chambers). `law` (m,), `mu` (m,), `lower` and `upper` (m,) in N and `target` (m,) are
     those of `solvers.contact.MixedProblem`. `key` (m,) identifies a row from step to step.
+    `laws` names the columns of rows of one law, which are the same in each step; None where they have to be read.
     """
 
     H: Sequence[sparse.csr_matrix]
@@ -48,6 +55,7 @@ class Rows:
     upper: FloatArray
     target: FloatArray
     key: IndexArray
+    laws: Laws | None = None
 
     @classmethod
     def of(
@@ -65,11 +73,26 @@ class Rows:
                 return value.astype(kind, copy=False)
             return np.full(gaps.shape, value, kind)
 
-        if isinstance(law, int) and isinstance(key, int) and isinstance(lower, float) and isinstance(upper, float):
-            laws = _one_law(len(gaps), law, lower, upper, key)
-            return fresh(cls, H=blocks, gap=gaps, mu=spread(mu), target=spread(target), **laws)
+        named = _name_of(key, gaps) if isinstance(law, int) and isinstance(mu, float) and mu == 0.0 else None
+        if named is not None and isinstance(lower, float) and isinstance(upper, float):
+            name = len(gaps), law, lower, upper, named
+            return fresh(cls, H=blocks, gap=gaps, target=spread(target), **_one_law(*name), laws=name)
         own = {"mu": spread(mu), "lower": spread(lower), "upper": spread(upper), "target": spread(target)}
         return fresh(cls, H=blocks, gap=gaps, law=spread(law, np.int32), **own, key=spread(key, np.int64))
+
+    @classmethod
+    def drive(cls, H: RowBlocks, gap: float, law: tuple[int, float, float, float], key: int) -> Rows:
+        """The row `key` of an actuator with δ = `gap` and its `law`, bounds and target: `of` in a third of the time."""
+        kind, lower, upper, target = law
+        name = 1, kind, lower, upper, key
+        return fresh(cls, H=H, gap=np.array([gap]), target=np.array([target]), **_one_law(*name), laws=name)
+
+    @classmethod
+    def imposed(cls, H: Sequence[sparse.csr_matrix], gap: FloatArray) -> Rows:
+        """Rows without forces, δ = `gap` (m,), that nothing names."""
+        name = len(gap), int(RowLaw.IMPOSED), -np.inf, np.inf, -1
+        columns = _one_law(*name)
+        return fresh(cls, H=RowBlocks.of(H), gap=gap, target=columns["mu"], **columns, laws=name)
 
     @property
     def count(self) -> int:
@@ -166,14 +189,23 @@ def _constant(count: int, value: float, kind: Any) -> Any:
     return made
 
 
+def _name_of(key: Any, gaps: FloatArray) -> int | bytes | None:
+    """The keys of rows as part of a name of their columns (`Laws`), None where these are not kept."""
+    if isinstance(key, int):
+        return key
+    few = isinstance(key, np.ndarray) and key.shape == gaps.shape and len(key) <= _FEW and key.dtype == np.int64
+    return key.tobytes() if few else None
+
+
 @lru_cache(maxsize=1024)
-def _one_law(count: int, law: int, lower: float, upper: float, key: int) -> dict[str, Any]:
-    """Columns of `count` rows of one law, read-only since they are shared."""
+def _one_law(count: int, law: int, lower: float, upper: float, key: int | bytes) -> dict[str, Any]:
+    """Columns of `count` rows of one law without friction, read-only since they are shared."""
     return {
+        "mu": _constant(count, 0.0, np.float64),
         "law": _constant(count, law, np.int32),
         "lower": _constant(count, lower, np.float64),
         "upper": _constant(count, upper, np.float64),
-        "key": _constant(count, key, np.int64),
+        "key": np.frombuffer(key, np.int64) if isinstance(key, bytes) else _constant(count, key, np.int64),
     }
 
 
@@ -191,8 +223,15 @@ class Constraint:
     is_contact: ClassVar[bool] = False
     """Whether it is a contact pair, of two sides `a` and `b` with friction `mu`."""
 
+    detects: ClassVar[bool] = False
+    """Whether `detect` finds anything; set where a class overrides it."""
+
     spec: Any
     """What a person added to the scene."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.detects = cls.detect is not Constraint.detect
 
     @property
     def name(self) -> str:
@@ -290,7 +329,9 @@ class Assembly:
 
 def detect(constraints: Sequence[Constraint], views: Sequence[RowView]) -> tuple[Any, ...]:
     """What collision detection finds for each constraint at the positions of its view."""
-    return tuple(constraint.detect(view) for constraint, view in zip(constraints, views, strict=True))
+    if not any([constraint.detects for constraint in constraints]):
+        return (None,) * len(constraints)
+    return tuple([constraint.detect(view) for constraint, view in zip(constraints, views, strict=True)])
 
 
 def assemble(constraints: Sequence[Constraint], views: Sequence[RowView], found: Sequence[Any]) -> Assembly:
@@ -300,6 +341,9 @@ def assemble(constraints: Sequence[Constraint], views: Sequence[RowView], found:
 
 def gathered(made: Sequence[tuple[Rows, Any]]) -> Assembly:
     """All rows of a step from the rows and the memory of each constraint."""
+    if len(made) == 1:
+        rows, memory = made[0]
+        return fresh(Assembly, rows=rows, slices=(slice(0, len(rows.gap)),), memories=(memory,))
     parts = [rows for rows, _ in made]
     ends = accumulate((part.count for part in parts), initial=0)
     slices = tuple(slice(a, b) for a, b in pairwise(ends))
@@ -311,4 +355,15 @@ def joined(parts: Sequence[Rows]) -> Rows:
     if len(parts) == 1:
         return parts[0]
     H = stacked_blocks([RowBlocks.of(part.H) for part in parts])
-    return Rows(H, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS})
+    laws = tuple([part.laws for part in parts])
+    if None in laws:
+        return Rows(H, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS})
+    gap, target = np.concatenate([part.gap for part in parts]), np.concatenate([part.target for part in parts])
+    return fresh(Rows, H=H, gap=gap, target=target, **_joined_laws(laws))
+
+
+@lru_cache(maxsize=256)
+def _joined_laws(laws: tuple[Laws, ...]) -> dict[str, Any]:
+    """Columns of rows of several laws, one below the other, read-only since they are shared."""
+    parts = [_one_law(*each) for each in laws]
+    return {name: frozen(np.concatenate([part[name] for part in parts])) for name in parts[0]}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +15,8 @@ from scipy import sparse
 
 from pliant.actuators import Cable, CableRows, Cavity
 from pliant.actuators.limits import check_rates, largest_change, per_second
-from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
-from pliant.core.arrays import add_product
+from pliant.constraints.rows import Constraint, Rows, RowView
+from pliant.core.arrays import add_product, frozen
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
 from pliant.core.lie import cross_matrix, rotation_exp, rotation_log
@@ -256,6 +256,13 @@ def _directions(effector: Effector) -> FloatArray:
     return np.asarray(given / lengths[:, None])
 
 
+@lru_cache(maxsize=64)
+def _nothing(count: int) -> FloatArray:
+    """Zeros, read-only since they are shared."""
+    made: FloatArray = frozen(np.zeros(count))
+    return made
+
+
 @dataclass(frozen=True, eq=False)
 class EffectorMemory:
     """Remaining distance `ahead` (k,) to the target after clipping to `max_speed`, m (m³, rad)."""
@@ -286,7 +293,7 @@ class EffectorRows(Constraint):
         """Error to the target of the step and its gradient."""
         target = view.controls[self.effector]
         error, H = self.measure.at(view, target)
-        ahead = np.zeros(len(error))
+        ahead = _nothing(len(error))
         farthest = largest_change(self.spec.max_speed, view.interval)
         if farthest < np.inf or self.fraction < 1.0:
             before = self.measure.error(view.start, target)
@@ -295,7 +302,7 @@ class EffectorRows(Constraint):
             if reached < 1.0:
                 ahead = before * (1.0 - reached)
                 error = error - ahead
-        return Rows.of(H, error, int(RowLaw.IMPOSED)), EffectorMemory(ahead)
+        return Rows.imposed(H, error), EffectorMemory(ahead)
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,7 +332,11 @@ class _Positions:
     @cached_property
     def _fixed(self) -> sparse.csr_matrix | None:
         """The gradient where it does not depend on q: on the nodes of a volume."""
-        return self.map.pull_back(np.zeros(0), self.combine) if self.map.is_linear else None
+        if not self.map.is_linear:
+            return None
+        made = self.map.pull_back(np.zeros(0), self.combine)
+        made.indices, made.indptr = frozen(made.indices), frozen(made.indptr)  # the same in each step
+        return made
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,9 @@ from pliant.constraints.rows import RowLaw
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.solvers.contact import MixedProblem, solve
 
+FEW = 64
+"""Rows up to which a list is faster than NumPy."""
+_BOUNDED = int(RowLaw.BOUNDED)
 ROUNDS = 30
 """Most alternations of inverse and forward problem; three or four suffice unless rows switch."""
 RETURNS = 1
@@ -31,7 +34,10 @@ _STUCK = 1.0 - 1e-7
 
 def has_guides(problem: MixedProblem) -> bool:
     """Whether some rows have guide friction."""
-    return bool(len(problem.law)) and int(problem.law.max()) > RowLaw.BOUNDED
+    law = problem.law
+    if len(law) <= FEW:
+        return max(law.tolist(), default=0) > _BOUNDED
+    return int(law.max()) > _BOUNDED
 
 
 def solve_with_guides(

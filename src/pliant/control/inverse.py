@@ -12,9 +12,9 @@ actuators is displaced: its column is the response of the rows to a unit displac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import sqrt
 from typing import Any
 
@@ -31,7 +31,7 @@ from pliant.control.step_qpcc import Reached, RowLayout, StepQpcc
 from pliant.control.supports import DrivenSupport, MovedSupport
 from pliant.core.checks import non_negative, positive
 from pliant.core.errors import InputError
-from pliant.core.immutable import evolve
+from pliant.core.immutable import evolve, fresh
 from pliant.core.types import FloatArray
 from pliant.models.model import System
 from pliant.models.workspace import Workspace
@@ -96,9 +96,12 @@ class Inverse:
                 raise InputError(f"{actuator.name!r} is an unknown of the inverse, so it takes no control but pl.Cut()")
         bound = workspace.once(world, self, lambda: _Bound.of(self, world))
         values = world.controls(given) | targets
-        supports = tuple(driven.at(state) for driven in bound.supports)
-        values |= {driven.spec.support: np.array(driven.reached) for driven in supports}
-        return values, InverseSession(self, bound, supports, dict(controls or {}))
+        supports: tuple[DrivenSupport, ...] = ()
+        if bound.supports:
+            supports = tuple(driven.at(state) for driven in bound.supports)
+            values |= {driven.spec.support: np.array(driven.reached) for driven in supports}
+        session = fresh(InverseSession, inverse=self, bound=bound, supports=supports, controls=dict(controls or {}))
+        return values, session
 
     def settled(
         self, stepper: Any, world: World, state: State, controls: Mapping[Any, Any] | None
@@ -170,12 +173,20 @@ class _Bound:
     @cached_property
     def force_limits(self) -> FloatArray:
         """Bounds of the actuator forces and their largest rates per second, (3, actuators), N."""
-        return np.ascontiguousarray(np.array([(k.lower, k.upper, k.force_rate) for k in self.limits]).reshape(-1, 3).T)
+        return np.array([(k.lower, k.upper, k.force_rate) for k in self.limits]).reshape(-1, 3).T.copy()
 
     @cached_property
     def change_limits(self) -> FloatArray:
         """Bounds of the actuator displacements and their largest rates per second, (3, actuators), m."""
-        return np.ascontiguousarray(np.array([(k.least, k.most, k.rate) for k in self.limits]).reshape(-1, 3).T)
+        return np.array([(k.least, k.most, k.rate) for k in self.limits]).reshape(-1, 3).T.copy()
+
+    @cached_property
+    def steady_limits(self) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]] | None:
+        """Bounds of the actuator forces, N, and of their displacements, m, where no rate is limited."""
+        if self.any_rate or self.any_force_rate:
+            return None
+        (x_low, x_high, _), (low, high, _) = self.force_limits, self.change_limits
+        return (x_low, x_high), (low, high)
 
     @cached_property
     def roots(self) -> list[float]:
@@ -205,16 +216,21 @@ class InverseReport:
 
     `result` is that of the QPCC solver, with status, objective, gap and path; `problem` the problem it solved.
     `friction_change` is the last change of guide friction in `control.guides`, relative to the largest force: above
-    1e-6 the actuation is only nearly optimal. `extent` says how far actuators and supports have gone. `hold` is what
-    of the actuators repeats the step: their "force", or their "displacement" where `Inverse.tolerance` was given.
+    1e-6 the actuation is only nearly optimal. `hold` is what of the actuators repeats the step: their "force", or their
+    "displacement" where `Inverse.tolerance` was given.
     """
 
     session: InverseSession
     result: QpccResult
     problem: QpccProblem
-    extent: Reached
+    measured: Callable[[], Reached] = field(repr=False)
     friction_change: float = 0.0
     hold: str = "force"
+
+    @cached_property
+    def extent(self) -> Reached:
+        """How far actuators and supports have gone."""
+        return self.measured()
 
     @property
     def limited(self) -> tuple[str, ...]:
@@ -319,7 +335,10 @@ class InverseSession:
             driven, bodies = driven.moved(bodies, amount)
             supports.append(driven)
         session = evolve(self, supports=tuple(supports)) if supports else self
-        report = InverseReport(session, result, qpcc, step_qpcc.reached(lam, moved), change)
+        measured = partial(step_qpcc.reached, lam, moved)
+        report = fresh(
+            InverseReport, session=session, result=result, problem=qpcc, measured=measured, friction_change=change
+        )
         return Solution(lam, bodies, session, report, moved=carried)
 
     def _with_guides(self, condensed: Condensed) -> tuple[FloatArray, Any, float]:

@@ -23,10 +23,14 @@ from pliant.solvers.contact.elimination import Elimination, eliminate
 from pliant.solvers.contact.laws import Roles
 from pliant.solvers.inverse import QpccProblem, QpccResult, solve_qpcc
 from pliant.solvers.inverse.friction import solve_frictional
+from pliant.solvers.inverse.without_contacts import solve_without_contacts
 from pliant.stepping.session import Condensed
 
 if TYPE_CHECKING:
     from pliant.control.inverse import InverseSession
+
+
+_NOTHING: FloatArray = np.zeros(0)
 
 
 class Reached(NamedTuple):
@@ -97,15 +101,14 @@ class StepQpcc:
                 "an actuator that is not an unknown of the inverse may be commanded by force, or by displacement "
                 "without max_force: give it to the inverse, or remove the limit"
             )
-        self.motions = [
-            driven.response(factors, column) for driven, column in zip(session.supports, columns, strict=True)
-        ]
+        pairs = zip(session.supports, columns, strict=True)
+        self.motions = [driven.response(factors, column) for driven, column in pairs]
         self.B = np.zeros((count, len(self.motions)))
         for k, (driven, motions) in enumerate(zip(session.supports, self.motions, strict=True)):
             self.B[:, k] = rows.H[driven.index] @ motions.ravel()
         self.last = forces_of(rows.key, self.bodies.start.keys, self.bodies.start.lam)
-        self.x_limits: tuple[FloatArray, FloatArray] = (np.zeros(0), np.zeros(0))
-        self.limits: tuple[FloatArray, FloatArray] = (np.zeros(0), np.zeros(0))
+        self.x_limits: tuple[FloatArray, FloatArray] = (_NOTHING, _NOTHING)
+        self.limits: tuple[FloatArray, FloatArray] = (_NOTHING, _NOTHING)
 
     def solve(self) -> tuple[FloatArray, FloatArray, QpccResult, QpccProblem]:
         """λ of all rows, displacements of the supports, the result and the problem."""
@@ -126,7 +129,8 @@ class StepQpcc:
             forces[where[self.actuator_rows]], forces[self.free :] = x[:m], y
             lam[eliminated] = reduced.forces_free @ np.append(1.0, x[m:]) + reduced.forces_kept @ forces
         lam[self.actuator_rows] = x[:m]
-        lam[contacts] += y
+        if len(contacts):
+            lam[contacts] += y
         return lam, x[m:], result, qpcc
 
     def _eliminated(self, kept: IndexArray, eliminated: IndexArray) -> Elimination:
@@ -164,11 +168,14 @@ class StepQpcc:
 
     def _limit(self) -> None:
         """Set the bounds of x (na,) and of the actuators' displacements."""
-        bound, last = self.bound, self.last[self.actuator_rows]
-        interval = self.bodies.scheme.interval
+        bound, interval = self.bound, self.bodies.scheme.interval
+        cut = [getattr(self.assembly.memories[k], "cut", False) for k in bound.constraints]
+        if bound.steady_limits is not None and True not in cut and not self.session.supports:
+            self.x_limits, self.limits = bound.steady_limits
+            return
         x_low, x_high, force_rates = bound.force_limits
         if bound.any_force_rate:
-            least, most = x_low, x_high
+            least, most, last = x_low, x_high, self.last[self.actuator_rows]
             changes = np.array([largest_change(rate, interval) for rate in force_rates])
             x_low = np.minimum(np.maximum(least, last - changes), most)
             x_high = np.maximum(np.minimum(most, last + changes), least)
@@ -178,8 +185,7 @@ class StepQpcc:
             limited = zip(bound.constraints, changes, strict=True)
             start = [self._displacement(k) if change < np.inf else 0.0 for k, change in limited]
             low, high = np.maximum(low, start - changes), np.minimum(high, start + changes)
-        cut = [getattr(self.assembly.memories[k], "cut", False) for k in bound.constraints]
-        if any(cut):
+        if True in cut:
             x_low, x_high = np.where(cut, 0.0, x_low), np.where(cut, 0.0, x_high)
             low, high = np.where(cut, -np.inf, low), np.where(cut, np.inf, high)
         if self.session.supports:
@@ -197,6 +203,8 @@ class StepQpcc:
         return float(actuator.displacement(self.bodies.start.q))
 
     def _solved(self, qpcc: QpccProblem, contacts: IndexArray) -> tuple[FloatArray, FloatArray, QpccResult]:
+        if not len(contacts) and (found := solve_without_contacts(qpcc)) is not None:
+            return found.x, found.y, found
         x = self.last[self.actuator_rows]
         if self.motions:
             x = np.append(x, np.zeros(len(self.motions)))

@@ -24,13 +24,14 @@ def csr(values: FloatArray, columns: Any, starts: Any, shape: tuple[int, int]) -
     `values` and `columns` (entries,), `starts` (rows + 1,); columns may be unsorted and occur twice.
     """
     made = sparse.csr_matrix.__new__(sparse.csr_matrix)
-    made.__dict__.update(_template(shape).__dict__)
-    made.data, made.indices, made.indptr = values, columns, starts
+    made.__dict__ = {**_template(shape).__dict__, "data": values, "indices": columns, "indptr": starts}
     return made
 
 
 def frozen(array: Any) -> Any:
     """A read-only view. Kernels are compiled separately for read-only and writable arrays; this avoids the second."""
+    if not array.flags.writeable:
+        return array
     view = array.view()
     view.setflags(write=False)
     return view

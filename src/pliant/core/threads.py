@@ -35,6 +35,14 @@ def _thread_counts() -> list[Callable[[], int]]:
     return [getattr(x.dynlib, name, x.get_num_threads) for x, name in zip(_libraries(), names, strict=True)]
 
 
+def _set_threads(counts: Sequence[int], *, one: bool) -> None:
+    """Give the libraries that take other `counts` than 1 one thread, or these counts."""
+    if counts.count(1) != len(counts):
+        for library, count in zip(_libraries(), counts, strict=True):
+            if count != 1:
+                library.set_num_threads(1 if one else count)
+
+
 _ALLOWED: ContextVar[int] = ContextVar("threads allowed to large work", default=1)
 _S = TypeVar("_S")
 _T = TypeVar("_T")
@@ -106,24 +114,22 @@ class one_blas_thread(AbstractContextManager[None]):  # noqa: N801  reads as wha
 
     _lock = Lock()
     _depth = 0
-    _previous: tuple[int, ...] = ()
+    _previous: Sequence[int] = ()
 
     def __enter__(self) -> None:
-        with one_blas_thread._lock:
-            if one_blas_thread._depth == 0:
-                one_blas_thread._previous = tuple(count() for count in _thread_counts())
-                for library, count in zip(_libraries(), one_blas_thread._previous, strict=True):
-                    if count != 1:
-                        library.set_num_threads(1)
-            one_blas_thread._depth += 1
+        kind = one_blas_thread
+        with kind._lock:
+            if kind._depth == 0:
+                kind._previous = [count() for count in _thread_counts()]
+                _set_threads(kind._previous, one=True)
+            kind._depth += 1
 
     def __exit__(self, *error: object) -> None:
-        with one_blas_thread._lock:
-            one_blas_thread._depth -= 1
-            if one_blas_thread._depth == 0:
-                for library, count in zip(_libraries(), one_blas_thread._previous, strict=True):
-                    if count != 1:
-                        library.set_num_threads(count)
+        kind = one_blas_thread
+        with kind._lock:
+            kind._depth -= 1
+            if kind._depth == 0:
+                _set_threads(kind._previous, one=False)
 
 
 @contextmanager

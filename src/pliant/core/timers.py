@@ -28,6 +28,12 @@ class StageTimers:
         self._open.append((name, perf_counter()))
         return self
 
+    def since(self, name: str, begin: float) -> None:
+        """Add the time since `begin`, of ``perf_counter()``, to stage `name`: a third of the cost of a block, for the
+        stages of a step.
+        """
+        self.seconds[name] = self.seconds.get(name, 0.0) + perf_counter() - begin
+
     def __enter__(self) -> None:
         """The stage was begun by `stage`."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -120,6 +119,11 @@ class System:
         """A x at the free unknowns, zero at constrained ones."""
         raise NotImplementedError
 
+    def error_of(self, x: FloatArray) -> tuple[float, float]:
+        """‖A x − r‖² and ‖r‖² over the free unknowns."""
+        rest = self.product(x) - self.r
+        return float(np.vdot(rest, rest)), float(np.vdot(self.r, self.r))
+
     def add_mass(self, fraction: float) -> None:
         """A += σ M with σ such that the diagonal of σ M is about `fraction` of that of A; for a model without
         stiffness, `fraction` of that of a step of 10 ms.
@@ -203,7 +207,7 @@ class Trial:
         """q at which forces are evaluated, after the fraction θ of the step."""
         return self._displaced(self._lagging, self.dx, self._scheme.theta)
 
-    @cached_property
+    @property
     def _lagging(self) -> FloatArray:
         """q less the fraction κ of the first part of the step."""
         return self._q if self._first is None else self._displaced(self._q, self._first.dx, -self._scheme.lag)

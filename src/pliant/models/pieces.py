@@ -14,6 +14,8 @@ from pliant.models.model import GeometricStiffness
 if TYPE_CHECKING:
     from pliant.models.body import Model
 
+ROUNDED = 1.0 - 1e-9
+"""Square of the slope of a length below which it is rounded (`models.polyline`)."""
 Ends = Sequence[tuple[int, float]]
 """Ends of a segment on the body: index among the embedded points, and −1 for the first end or 1 for the last."""
 
@@ -42,6 +44,15 @@ class Pieces:
 
     def stiffness(self, q: FloatArray, across: FloatArray, units: FloatArray) -> GeometricStiffness | None:
         """Σ Jᵀ across (I − u uᵀ) J with `across` (s,) N/m and directions `units` (s, 3); None where it is left out."""
+        return None
+
+    def path_stiffness(
+        self, q: FloatArray, order: IntArray, fixed: FloatArray, tension: float, bound: tuple[FloatArray, float]
+    ) -> GeometricStiffness | None:
+        """`stiffness` of the path `fixed` (k, 3) m, with the points in place of those with the indices `order`, under
+        one `tension` (N); None where its segments are to be measured first. `bound` are the lengths (s,) m at rest, and
+        the fraction of them below which stiffness is bounded, 0 for none.
+        """
         return None
 
     def turning_stiffness(

@@ -202,6 +202,7 @@ class SubspaceTrial(NodalTrial):
 
     def accept(self, q: FloatArray) -> None:
         """The step has led to q (n, 3), which therefore lies in the subspace."""
+        super().accept(q)
         self.model.reached(q, self.workspace)
 
     def driven(self, motion: FloatArray) -> SubspaceTrial:

@@ -23,11 +23,15 @@ from pliant.world import State, World
 
 
 class Forces(NamedTuple):
-    """Residuals by body, N; the largest norm of the forces in them, N; whether all are finite."""
+    """Residuals by body, N; the largest norm of the forces in them, N."""
 
     r: tuple[FloatArray, ...]
     scale: float
-    finite: bool
+
+    @property
+    def finite(self) -> bool:
+        """Whether all are finite."""
+        return isfinite(self.scale) and all(all_finite(x) for x in self.r)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,16 +94,17 @@ class StepBodies:
     ) -> StepBodies:
         """All bodies where they are in `start`, to which `first` led where this is the second part of a step."""
         gravity = controls.get("gravity", world.gravity)
-        space = Workspace() if workspace is None else workspace
-        fixed = scheme, gravity, controls, space
+        fixed = scheme, gravity, controls, Workspace() if workspace is None else workspace
         before = [None] * len(world.models) if first is None else first._passed()
         parts = zip(world.models, start.q, start.v, before, world.supported, strict=True)
-        return cls(
-            world,
-            start,
-            scheme,
-            controls,
-            tuple(model.trial(StepStart(q, v, *fixed, part, supported)) for model, q, v, part, supported in parts),
+        trials = [model.trial(StepStart(q, v, *fixed, part, supported)) for model, q, v, part, supported in parts]
+        return fresh(
+            cls,
+            world=world,
+            start=start,
+            scheme=scheme,
+            controls=controls,
+            trials=tuple(trials),
             workspace=workspace,
         )
 
@@ -119,7 +124,7 @@ class StepBodies:
 
     def at(self, dx: Sequence[FloatArray]) -> StepBodies:
         """The bodies at the displacements dx from the start."""
-        return evolve(self, trials=tuple(trial.at(x) for trial, x in zip(self.trials, dx, strict=True)))
+        return evolve(self, trials=tuple([trial.at(x) for trial, x in zip(self.trials, dx, strict=True)]))
 
     def moved(self, steps: Sequence[FloatArray], scale: float = 1.0) -> StepBodies:
         """The displacement so far followed by `scale` × a step of each body; rotations by exp."""
@@ -155,7 +160,7 @@ class StepBodies:
         pushes = self._generalized or (None,) * len(self.trials)
         triples = zip(self.trials, forces.r, pushes, strict=True)
         parts = [trial.full_residual(Residual(r, forces.scale), push) for trial, r, push in triples]
-        return Forces(tuple(part.r for part in parts), max(part.scale for part in parts), forces.finite)
+        return Forces(tuple(part.r for part in parts), max(part.scale for part in parts))
 
     def linearized(self, tangent: Tangent, *, stiffened: bool = True) -> tuple[list[System], Forces]:
         """A and r of every body at the present displacement, and the forces in r without those of constraints. A is
@@ -199,30 +204,33 @@ class StepBodies:
 
     def view(self) -> RowView:
         """What constraints see of the step at the present displacement."""
-        offsets = [trial.velocity_offset for trial in self.trials]
-        given = self.controls.get("gravity")
+        world, start, scheme, trials, controls = self.world, self.start, self.scheme, self.trials, self.controls
+        given = controls.get("gravity")
         return fresh(
             RowView,
-            q=[trial.positions() for trial in self.trials],
-            start=self.start.q,
-            moved=self.dx,
-            sizes=self.world.sizes,
-            controls=self.controls,
-            time=self.start.time + self.scheme.interval,
-            dt=self.scheme.dt,
-            interval=self.scheme.interval,
-            speeds=self.start.v,
-            gravity=self.world.gravity_magnitude if given is None else float(np.linalg.norm(given)),
-            last_keys=self.start.keys,
-            last_lam=self.start.lam,
+            q=[trial.positions() for trial in trials],
+            start=start.q,
+            moved=[trial.dx for trial in trials],
+            sizes=world.sizes,
+            controls=controls,
+            time=start.time + scheme.interval,
+            dt=scheme.dt,
+            interval=scheme.interval,
+            speeds=start.v,
+            gravity=world.gravity_magnitude if given is None else float(np.linalg.norm(given)),
+            last_keys=start.keys,
+            last_lam=start.lam,
             approach=self.approach,
-            velocity_offsets=offsets if any(each is not None for each in offsets) else (),
+            velocity_offsets=_offsets(trials),
             workspace=self.workspace,
         )
 
     def views(self, session_count: int) -> list[RowView]:
         """`view` for each constraint of the world, with what it remembers, and for `session_count` others."""
-        view, known = self.view(), self.start.memories or (None,) * len(self.world.constraints)
+        view, known = self.view(), self.start.memories
+        if self.recent is None and not any([memory is not None for memory in known]):
+            return [view] * (len(self.world.constraints) + session_count)
+        known = known or (None,) * len(self.world.constraints)
         if self.recent is not None:
             known = tuple(
                 now if constraint.is_contact else before
@@ -240,22 +248,20 @@ class StepBodies:
 
     def end_velocities(self) -> tuple[FloatArray, ...]:
         """Velocities of each body at the end of the step, m/s (and rad/s)."""
-        return tuple(trial.velocities() for trial in self.trials) if self.velocities is None else self.velocities
+        return tuple([trial.velocities() for trial in self.trials]) if self.velocities is None else self.velocities
 
     def advanced(self, assembly: Assembly | None, lam: FloatArray) -> State:
         """The state at the end of the step, whose last rows were those of `assembly` with forces `lam` (N)."""
-        positions = tuple(trial.positions() for trial in self.trials)
+        world = self.world
+        if assembly is None:
+            keys, memories = None, ()
+        else:
+            keys, memories = assembly.rows.key, assembly.memories[: len(world.constraints)]
+        positions = tuple([trial.positions() for trial in self.trials])
         for trial, q in zip(self.trials, positions, strict=True):
             trial.accept(q)
-        return State(
-            self.world,
-            self.start.time + self.scheme.interval,
-            positions,
-            self.end_velocities(),
-            lam,
-            keys=None if assembly is None else assembly.rows.key,
-            memories=() if assembly is None else assembly.memories[: len(self.world.constraints)],
-        )
+        time = self.start.time + self.scheme.interval
+        return State(world, time, positions, self.end_velocities(), lam, keys, memories)
 
     @property
     def _generalized(self) -> tuple[FloatArray, ...] | None:
@@ -263,11 +269,16 @@ class StepBodies:
         return None if self.reactions is None else self.reactions.generalized
 
     def _gathered(self, parts: Sequence[Residual]) -> Forces:
-        scale = max(part.scale for part in parts)
-        r = tuple(part.r for part in parts)
+        r = tuple([part.r for part in parts])
         if self.fictitious is not None:
             r = tuple(x - force for x, force in zip(r, self.fictitious, strict=True))
-        return Forces(r, scale, isfinite(scale) and all(all_finite(x) for x in r))
+        return Forces(r, parts[0].scale if len(parts) == 1 else max([part.scale for part in parts]))
+
+
+def _offsets(trials: Sequence[Trial]) -> Sequence[FloatArray | None]:
+    """v⁺ − dx/h of the bodies, m/s; empty where all are zero."""
+    offsets = [trial.velocity_offset for trial in trials]
+    return offsets if any([each is not None for each in offsets]) else ()
 
 
 def _norm(x: FloatArray) -> float:

@@ -7,7 +7,7 @@ of the step follows in parts that are shortened where they cross and lengthened 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def without_crossing(stepper: DynamicStepper, whole: Step, scheme: Callable[[flo
     """The step `whole` at its end by `stepper`, cut where pairs that are detected continuously would cross. Steps of an
     inverse are not cut: it has found the actuation of the whole step.
     """
-    pairs: list[Any] = [each for each in whole.world.constraints if getattr(each, "continuous", False)]
+    pairs: Sequence[Any] = whole.world.continuous_pairs
     if not pairs or not isinstance(whole.session, DirectSession):
         return repeated_where_needed(stepper, whole, scheme)
     rest, before, length, left = whole, None, whole.bodies.scheme.dt, whole.bodies.scheme.dt
@@ -63,12 +63,12 @@ def without_crossing(stepper: DynamicStepper, whole: Step, scheme: Callable[[flo
     raise _passing(pairs, found)
 
 
-def _first(pairs: list[Any], step: Step) -> float:
+def _first(pairs: Sequence[Any], step: Step) -> float:
     view = step.bodies.view()
     return min(crossing_time(pair, view) for pair in pairs)
 
 
-def _passing(pairs: list[Any], step: Step) -> ConvergenceError:
+def _passing(pairs: Sequence[Any], step: Step) -> ConvergenceError:
     view: Any = step.bodies.view()
     names = [pair.name for pair in pairs if crossing_time(pair, view) < np.inf] or [pair.name for pair in pairs]
     return ConvergenceError(

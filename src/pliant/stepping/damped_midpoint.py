@@ -71,4 +71,4 @@ class DampedMidpoint(ImplicitMidpoint):
                 _, session = begin_session(self.solver, world, rest.bodies.start, controls, self.workspace)
                 rest = evolve(rest, session=session)
             second = repeated_where_needed(self, rest, midpoint_scheme)
-        return finish(joined(first, second), self.iteration().status)
+        return finish(joined(first, second), self.status)

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import InputError
+from pliant.core.status import Status
 from pliant.core.threads import pinned_threads
 from pliant.models.workspace import Workspace
 from pliant.stepping.newton import NewtonIteration
@@ -49,6 +50,11 @@ class DynamicStepper:
     def iteration(self) -> NewtonIteration:
         """Newton's iteration of one step."""
         return NewtonIteration(self.newton_iterations, self.tolerance)
+
+    @property
+    def status(self) -> Status:
+        """How a step ends that does not fail."""
+        return Status.FIXED_ITERATIONS if self.tolerance is None else Status.CONVERGED
 
     def pinned(self) -> AbstractContextManager[None]:
         """One BLAS thread, and `threads` of our own."""

@@ -253,7 +253,8 @@ class Equilibrium(ConstrainedSolves):
             for _ in range(3 if self._apart else 1):
                 moved = bodies.moved(correction.dx, scale)
                 forces = moved.forces()
-                forces = forces._replace(finite=forces.finite and not flips(bodies, moved))
+                if forces.finite and flips(bodies, moved):
+                    forces = forces._replace(scale=np.inf)  # as where a law is undefined
                 if forces.finite:
                     break
                 scale *= 0.5

@@ -42,7 +42,7 @@ class ImplicitMidpoint(DynamicStepper):
         step = begin(world, state, controls, scheme=scheme, solver=self.solver, workspace=self.workspace)
         with self.pinned():
             step = without_crossing(self, step, midpoint_scheme)
-        return finish(step, self.iteration().status)
+        return finish(step, self.status)
 
     def solved(self, step: Step, newton: NewtonIteration) -> Step:
         """The step at its end."""

@@ -8,7 +8,6 @@ from pliant.constraints import RowLaw
 from pliant.core.checks import all_finite
 from pliant.core.errors import ConvergenceError
 from pliant.core.immutable import evolve
-from pliant.core.status import Status
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.stepping.bodies import Forces, StepBodies, largest, relative_motions
@@ -45,15 +44,10 @@ class NewtonIteration:
     """
 
     def __init__(self, count: int, tolerance: float | None, *, limit: int | None = None) -> None:
-        self._count = count
-        self._tolerance = tolerance
-        self._limit = limit
+        self._count, self._tolerance, self._limit = count, tolerance, limit
         self._convergence = None if tolerance is None else Convergence(tolerance)
         self.tangent = Tangent.WARPED if tolerance is None else Tangent.EXACT
-        self.status = Status.FIXED_ITERATIONS if tolerance is None else Status.CONVERGED
-        self.done = False
-        self.residual = float("inf")
-        self._pushing = 0
+        self.done, self.residual, self._pushing = False, np.inf, 0
 
     def apply(self, correction: Correction) -> Step:
         """The step after `correction`; sets `done` where it was the last."""

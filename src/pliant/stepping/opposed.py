@@ -24,12 +24,15 @@ from pliant.solvers.contact.direct import MOST_ROWS, bilateral_forces, unit_scal
 _OPPOSED = (
     10.0  # W_ii λ_i over the largest q of the drives and overlap of contacts; above what occurs in use, see above
 )
+_NONE: IndexArray = np.zeros(0, np.int64)
 _DRIVE, _BILATERAL = int(Law.BOUNDED), int(Law.BILATERAL)
 _SIGNORINI, _COULOMB = int(Law.SIGNORINI), int(Law.COULOMB)
 
 
 def opposed_drives(problem: MixedProblem, lam: FloatArray) -> IndexArray:
     """Rows of one-sided drives without a largest force whose forces λ (rows,) others nearly cancel."""
+    if len(lam) == 1:  # nothing acts against a drive that is alone: its force moves it by what is asked for
+        return _NONE
     rows: IndexArray = np.empty(len(lam), np.int64)
     arrays = problem.delta_free, problem.law, problem.lower, problem.upper, problem.target, lam
     count, largest = _candidates(frozen(np.ascontiguousarray(problem.W)), *map(frozen, arrays), rows)

@@ -18,7 +18,7 @@ import numpy as np
 from pliant.actuators.drive import ActuatorRows
 from pliant.actuators.limits import Command
 from pliant.constraints import RowLaw, forces_of
-from pliant.constraints.least_volume import LeastVolume, collapsing, guarded
+from pliant.constraints.least_volume import LeastVolume, any_guarded, collapsing, guarded
 from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.immutable import evolve
 from pliant.core.status import Status
@@ -126,7 +126,7 @@ def _guarded(stepper: DynamicStepper, whole: Step, points: dict[int, IndexArray]
 def _guarded_points(whole: Step) -> dict[int, IndexArray]:
     """Integration points by body whose volume was bounded in the last step, where they are still small."""
     start = whole.start
-    if start.keys is None or not len(start.keys):
+    if start.keys is None or not any_guarded(start.keys):
         return {}
     pairs = enumerate(zip(whole.world.models, start.q, strict=True))
     return {index: found for index, (model, q) in pairs if len(found := guarded(model, index, start.keys, q))}

@@ -178,6 +178,10 @@ class DirectSession:
         return replace(bounded, status=Status.STALLED, residual=max(bounded.residual, missed))
 
 
+BY_LAWS = DirectSession()
+"""The session of most steps: rows of the world alone, warm-started from the last step."""
+
+
 def solve_in_budget(problem: MixedProblem, warm: FloatArray | None, *, follow: bool = False) -> ComplementarityResult:
     """λ of a problem of one step; the best iterate with a warning where the budget of operations ends before it. With
     `follow` an iteration to a tolerance goes on from the forces: it has a larger budget, and judges the last ones.
@@ -198,7 +202,7 @@ def begin_session(
 ) -> tuple[dict[Any, Any], Session]:
     """Checked controls and who finds the forces of a step."""
     if solver is None:
-        return world.controls(controls), DirectSession()
+        return world.controls(controls), BY_LAWS
     return solver.begin(world, state, controls, workspace)
 
 

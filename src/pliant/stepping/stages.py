@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
+from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -24,7 +25,7 @@ from pliant.constraints import assemble as assemble_rows
 from pliant.constraints import condense as condense_rows
 from pliant.constraints import detect as detect_contacts
 from pliant.core.errors import ConvergenceError, SingularError
-from pliant.core.immutable import evolve
+from pliant.core.immutable import evolve, fresh
 from pliant.core.status import Status
 from pliant.core.threads import divided
 from pliant.core.timers import StageTimers
@@ -108,7 +109,8 @@ class Step:
     @property
     def constraints(self) -> tuple[Constraint, ...]:
         """Constraints of the world, then those of the session."""
-        return (*self.world.constraints, *self.session.constraints)
+        own = self.session.constraints
+        return (*self.world.constraints, *own) if own else self.world.constraints
 
     def balanced(self, forces: Forces) -> Forces:
         """`forces` less those that only accelerate free bodies."""
@@ -181,19 +183,15 @@ class Correction(NamedTuple):
 
 
 def begin(
-    world: World,
-    state: State,
-    controls: Mapping[Any, Any] | None,
-    *,
-    scheme: Scheme,
-    solver: RowSolver | None,
+    world: World, state: State, controls: Mapping[Any, Any] | None, *, scheme: Scheme, solver: RowSolver | None,
     workspace: Workspace,
-) -> Step:
+) -> Step:  # fmt: skip
     """A step from `state` under `controls`, checked."""
     values, session = begin_session(solver, world, state, controls, workspace)
     if not scheme.interval:
         refuse_rates([*values, *getattr(solver, "actuators", ())])
-    return Step(StepBodies.begin(world, state, scheme, values, workspace), session, StageTimers())
+    bodies = StepBodies.begin(world, state, scheme, values, workspace)
+    return fresh(Step, bodies=bodies, session=session, timers=StageTimers(), lam=_NO_FORCES)
 
 
 def detect(step: Step) -> Detection | None:
@@ -201,19 +199,21 @@ def detect(step: Step) -> Detection | None:
     constraints = step.constraints
     if not constraints:
         return None
-    with step.timers.stage("detect"):
-        views = step.bodies.views(len(step.session.constraints))
-        if step.kept is not None:
-            return Detection(constraints, views, (None,) * len(constraints))
-        return Detection(constraints, views, detect_contacts(constraints, views))
+    began = perf_counter()
+    views = step.bodies.views(len(step.session.constraints))
+    found = (None,) * len(constraints) if step.kept is not None else detect_contacts(constraints, views)
+    step.timers.since("detect", began)
+    return Detection(constraints, views, found)
 
 
 def assemble(step: Step, contacts: Detection | None) -> Assembly | None:
     """The rows of all constraints; None where the world has none."""
     if contacts is None:
         return None
-    with step.timers.stage("rows"):
-        return assemble_rows(*contacts) if step.kept is None else _with_kept(step, step.kept, contacts)
+    began = perf_counter()
+    made = assemble_rows(*contacts) if step.kept is None else _with_kept(step, step.kept, contacts)
+    step.timers.since("rows", began)
+    return made
 
 
 def linearize(
@@ -222,11 +222,12 @@ def linearize(
     """A and r of every body, with the geometric stiffness of constraints at their last forces. Without it where not
     `stiffened`.
     """
-    with step.timers.stage("linearize"):
-        systems, forces = step.bodies.linearized(tangent, stiffened=stiffened)
-        round_off = 0.0 if tangent is Tangent.WARPED else _round_off(step.bodies, systems)
-        if regularization is not None:
-            regularization.regularize(step, systems)
+    began = perf_counter()
+    systems, forces = step.bodies.linearized(tangent, stiffened=stiffened)
+    round_off = 0.0 if tangent is Tangent.WARPED else _round_off(step.bodies, systems)
+    if regularization is not None:
+        regularization.regularize(step, systems)
+    step.timers.since("linearize", began)
     return Linearization(tuple(systems), forces, tangent, round_off, regularization)
 
 
@@ -239,17 +240,19 @@ def factorize(step: Step, linearization: Linearization) -> Factorization:
     stiffness of constraints, which strong forces make negative in motions that nothing else resists; the result says
     so.
     """
-    made, attempts = linearization, [True, False] if linearization.tangent is not Tangent.PROJECTED else [False]
-    projected = False
+    made, projected = linearization, False
+    attempts = [False] if linearization.tangent is Tangent.PROJECTED else [True, False]
     while True:
-        with step.timers.stage("factorize"):
-            observed = step.session.observe(made.systems)
-            try:
-                factors = divided(_factor, made.systems, lambda system: system.operations, least=_SHARED)
-                return Factorization(made, tuple(factors), observed, projected)
-            except SingularError:
-                if not attempts or (attempts == [False] and not step.world.stiff_constraints):
-                    raise
+        began = perf_counter()
+        observed = step.session.observe(made.systems)
+        try:
+            factors = divided(_factor, made.systems, lambda system: system.operations, least=_SHARED)
+            return Factorization(made, tuple(factors), observed, projected)
+        except SingularError:
+            if not attempts or (attempts == [False] and not step.world.stiff_constraints):
+                raise
+        finally:
+            step.timers.since("factorize", began)
         made = linearize(step, Tangent.PROJECTED, made.regularization, stiffened=attempts.pop(0))
         projected = True
 
@@ -259,16 +262,17 @@ def solve(step: Step, factorization: Factorization) -> FreeMotion:
     L y = r; the backward half waits for the constraint forces.
     """
     systems, factors = factorization.linearization.systems, factorization.factors
-    with step.timers.stage("solve"):
-        free = [factor.motion(system.r) for factor, system in zip(factors, systems, strict=True)]
-        if not all(motion.finite for motion in free):
-            raise _diverged("the motion without constraint forces")
-        if factorization.linearization.regularization is not None:
-            factorization.linearization.regularization.constrain(factors, free)
-        for index, system in enumerate(systems):
-            if system.constrained_dx is not None:
-                free[index] = free[index].displaced(free[index].dx + system.constrained_dx)
-        return free
+    began = perf_counter()
+    free = [factor.motion(system.r) for factor, system in zip(factors, systems, strict=True)]
+    if not all([motion.finite for motion in free]):
+        raise _diverged("the motion without constraint forces")
+    if factorization.linearization.regularization is not None:
+        factorization.linearization.regularization.constrain(factors, free)
+    for index, system in enumerate(systems):
+        if system.constrained_dx is not None:
+            free[index] = free[index].displaced(free[index].dx + system.constrained_dx)
+    step.timers.since("solve", began)
+    return free
 
 
 def condense(
@@ -277,20 +281,18 @@ def condense(
     """The problem of the constraint forces, δ = δ_free + W λ; None where there are no rows."""
     if assembly is None or not assembly.rows.count:
         return None
-    with step.timers.stage("condense"):
-        condensed = condense_rows(assembly.rows, free)
-        if not condensed.finite:
-            raise _diverged("δ of the constraints")
-        return condensed
+    began = perf_counter()
+    condensed = condense_rows(assembly.rows, free)
+    if not condensed.finite:
+        raise _diverged("δ of the constraints")
+    step.timers.since("condense", began)
+    return condensed
 
 
 def correct(
-    step: Step,
-    assembly: Assembly | None,
-    factorization: Factorization,
-    free: FreeMotion,
+    step: Step, assembly: Assembly | None, factorization: Factorization, free: FreeMotion,
     condensation: Condensation | None,
-) -> Correction:
+) -> Correction:  # fmt: skip
     """Constraint forces from their laws, and dx = dx_free + A⁻¹ Hᵀ λ."""
     linearization = factorization.linearization
     bodies, session, report = step.bodies, step.session, step.report
@@ -303,18 +305,19 @@ def correct(
         solution = _solve_constraints(step, condensed)
         bodies, session, lam, report = solution.bodies, solution.session, solution.lam, solution.report
         met, rest, moved = solution.status, solution.residual, solution.moved
-    with step.timers.stage("correct"):
-        if condensation is None or assembly is None:
-            dx = [motion.dx for motion in free]
-        else:
-            pairs = zip(free, condensation.motions, strict=True)
-            dx = [motion.dx if rows is None else rows.under(lam) for motion, rows in pairs]
-            reactions = Reactions(assembly, lam, step.world.shapes)
-        linear_residual = _linear_residual(linearization.systems, free, dx, reactions)
-        for index, motion in moved:
-            dx[index] = dx[index] + motion
-        for system, factor in zip(linearization.systems, factorization.factors, strict=True):
-            system.release(factor)
+    began = perf_counter()
+    if condensation is None or assembly is None:
+        dx = [motion.dx for motion in free]
+    else:
+        pairs = zip(free, condensation.motions, strict=True)
+        dx = [motion.dx if rows is None else rows.under(lam) for motion, rows in pairs]
+        reactions = fresh(Reactions, assembly=assembly, lam=lam, shapes=step.world.shapes)
+    linear_residual = _linear_residual(linearization.systems, free, dx, reactions)
+    for index, motion in moved:
+        dx[index] = dx[index] + motion
+    for system, factor in zip(linearization.systems, factorization.factors, strict=True):
+        system.release(factor)
+    step.timers.since("correct", began)
     done = evolve(
         step,
         bodies=bodies if reactions is bodies.reactions else evolve(bodies, reactions=reactions),
@@ -344,11 +347,13 @@ def _with_kept(step: Step, kept: KeptContacts, contacts: Detection) -> Assembly:
 
 
 def _solve_constraints(step: Step, condensed: Condensed) -> Solution:
-    with step.timers.stage("constraints"):
-        try:
-            return step.session.solve(condensed)
-        except ConflictingRowsError as error:
-            raise _named_conflict(step, condensed.assembly, error) from error
+    began = perf_counter()
+    try:
+        found = step.session.solve(condensed)
+    except ConflictingRowsError as error:
+        raise _named_conflict(step, condensed.assembly, error) from error
+    step.timers.since("constraints", began)
+    return found
 
 
 def _named_conflict(step: Step, assembly: Assembly, error: ConflictingRowsError) -> ConflictingRowsError:

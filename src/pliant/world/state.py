@@ -31,8 +31,11 @@ class State:
     memories: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        for array in (*self.q, *self.v, self.lam):
+        for array in self.q:
             array.setflags(write=False)
+        for array in self.v:
+            array.setflags(write=False)
+        self.lam.setflags(write=False)
 
     def __repr__(self) -> str:
         return f"State(time={self.time:g} s, {self.world!r})"

@@ -96,6 +96,11 @@ class World:
         return tuple(constraint for constraint in self.constraints if constraint.stiff_models)
 
     @cached_property
+    def continuous_pairs(self) -> tuple[Constraint, ...]:
+        """The contact pairs that are detected continuously."""
+        return tuple(constraint for constraint in self.constraints if getattr(constraint, "continuous", False))
+
+    @cached_property
     def stiff_keys(self) -> tuple[IndexArray, tuple[slice, ...]]:
         """Keys of the rows of all stiff constraints, and the slice of each constraint in them."""
         keys = [constraint.stiff_keys for constraint in self.stiff_constraints]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray
 from pliant.models.model import GeometricStiffness, System
 from pliant.models.rod.factor import RodFactor
@@ -41,6 +42,14 @@ class RodSystem(System):
         out[self.model.constrained] = 0.0
         return out
 
+    def error_of(self, x: FloatArray) -> tuple[float, float]:
+        """‖A x − r‖² and ‖r‖² over the free unknowns."""
+        model = self.model
+        found: tuple[float, float] = _error_squares(
+            self.A, model.active, model.constrained.reshape(-1), x.reshape(-1), self.r.reshape(-1)
+        )
+        return found
+
     def add_mass(self, fraction: float) -> None:
         """A += σ M, with σ from the strains: `fraction` of their stiffness over their mass."""
         M = self.model.mass_matrix(self.sweep)
@@ -70,3 +79,19 @@ class RodSystem(System):
         out = np.zeros(self.r.size)
         out[self.model.active] = np.diag(self.A)
         return out.reshape(self.r.shape)
+
+
+@kernel
+def _error_squares(A, active, constrained, x, r):  # type: ignore[no-untyped-def]
+    """‖A x − r‖² over the unknowns that are not constrained, and ‖r‖²; A (n, n) over the `active` ones."""
+    error = total = 0.0
+    for i in range(len(active)):
+        row = active[i]
+        if not constrained[row]:
+            value = -r[row]
+            for j in range(len(active)):
+                value += A[i, j] * x[active[j]]
+            error += value * value
+    for value in r:
+        total += value * value
+    return error, total

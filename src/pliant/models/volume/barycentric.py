@@ -49,20 +49,20 @@ class BarycentricMap(PointMap):
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the embedded points, (p, 3), m."""
         positions = np.empty((len(self.nodes), 3))
-        _mean_places(frozen(q), *self._means, positions)
+        _mean_places(frozen(q), *self.means, positions)
         return positions
 
     def segments(self, q: FloatArray, order: IntArray, fixed: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Lengths (s,), m, and directions (s, 3) of the segments of a path through the points, in one pass."""
         lengths, units = np.empty(len(fixed) - 1), np.empty((len(fixed) - 1, 3))
-        _path_segments(frozen(q), *self._means, frozen(order), frozen(fixed), lengths, units)
+        path_segments(frozen(q), *self.means, frozen(order), frozen(fixed), lengths, units)
         return lengths, units
 
     def shortening(self, q: FloatArray, order: IntArray, fixed: FloatArray) -> tuple[float, sparse.csr_matrix]:
         """Length L of a path through the points, m, and −∂L/∂q (1, 3n), in one pass."""
         columns, ends = self._all_columns
         values = np.empty(len(columns))
-        length = _path_shortening(frozen(q), *self._means, frozen(order), frozen(fixed), values)
+        length = _path_shortening(frozen(q), *self.means, frozen(order), frozen(fixed), values)
         return length, csr(values, columns, ends, (1, 3 * self.node_count))
 
     def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -105,14 +105,14 @@ class BarycentricMap(PointMap):
         return CarrierBound(self.nodes[which].reshape(-1, 1), stretch, np.zeros(len(which)))
 
     @cached_property
-    def _means(self) -> tuple[IntArray, FloatArray]:
+    def means(self) -> tuple[IntArray, FloatArray]:
         """Nodes and weights as kernels take them."""
         return frozen(self.nodes), frozen(self.weights)
 
     @cached_property
     def _all_columns(self) -> tuple[IntArray, IntArray]:
         columns = (3 * self.nodes[:, :, None] + np.arange(3, dtype=np.int32)).ravel()
-        return columns, np.array([0, len(columns)], np.int32)
+        return frozen(columns), frozen(np.array([0, len(columns)], np.int32))
 
     @cached_property
     def _matrix(self) -> sparse.csr_matrix:
@@ -154,10 +154,11 @@ def _path(
 
 
 @kernel
-def _path_segments(
+def path_segments(
     q: FloatArray, nodes: IntArray, weights: FloatArray, order: IntArray, fixed: FloatArray, lengths: FloatArray,
     units: FloatArray,
 ) -> None:  # fmt: skip
+    """Lengths (s,) and directions (s, 3) of the segments of the path."""
     path = np.empty((len(fixed), 3))
     _path(q, nodes, weights, order, fixed, path)
     measure_segments(path, lengths, units)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.arrays import frozen
-from pliant.core.types import FloatArray, IndexArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.models.body import Model
 from pliant.models.model import GeometricStiffness, System
 from pliant.models.volume.assembly import constrain
@@ -63,6 +63,11 @@ class BlockModel(Model):
         return np.flatnonzero(self.constrained)
 
     @cached_property
+    def constrained_flat(self) -> BoolArray:
+        """Which unknowns are constrained, by their index."""
+        return self.constrained.reshape(-1)
+
+    @cached_property
     def partly_constrained(self) -> bool:
         """Whether some block row is constrained in one or two of its three directions."""
         rows = self.constrained.reshape(-1, 3)
@@ -100,9 +105,10 @@ class BlockSystem(System):
 
     def error_squares(self, x: FloatArray, H: Any, lam: FloatArray) -> tuple[float, float]:
         """‖A x − r − Hᵀλ‖² and ‖r‖² + ‖Hᵀλ‖² over the free unknowns; H is None where there are no rows."""
-        pattern, fixed = self.model.pattern, self.model.constrained
+        model = self.model
         rows = _NO_ROWS if H is None else (frozen(H.indptr), frozen(H.indices), frozen(H.data))
-        given = self.values, fixed.reshape(-1), x.reshape(-1), self.r.reshape(-1)
+        given = self.values, model.constrained_flat, x.reshape(-1), self.r.reshape(-1)
+        pattern = model.pattern
         found: tuple[float, float] = error_squares(pattern.indptr, pattern.indices, *given, *rows, frozen(lam))
         return found
 

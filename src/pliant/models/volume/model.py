@@ -182,7 +182,7 @@ class VolumeModel(BlockModel):
 
     def is_inverted(self, q: FloatArray) -> bool:
         """Whether elements are inverted, as some laws allow; small strain knows no inversion."""
-        return bool(self.laws.any()) and self.least_volume_ratio(q) <= 0.0
+        return np.count_nonzero(self.laws) > 0 and self.least_volume_ratio(q) <= 0.0
 
     def least_volume_ratio(self, q: FloatArray) -> float:
         """The smallest det F over the integration points; ≤ 0 where some part is turned inside out."""
@@ -303,7 +303,7 @@ class VolumeModel(BlockModel):
             energy += patches.add_forces(x, force)
         for bars in self.fibres:
             bars.add_stiffness(q, stiffness, tangent, values)
-        return float(energy) + self._fibre_forces(q, force), force
+        return (energy + self._fibre_forces(q, force) if self.fibres else energy), force
 
     def warps(self, tangent: Tangent) -> bool:
         """Whether `tangent` leaves out the change of rotations, and with it the stiffness of stresses."""

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.arrays import frozen
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import Mesh
 from pliant.models.model import GeometricStiffness
-from pliant.models.pieces import Ends, Pieces
-from pliant.models.volume.barycentric import BarycentricMap
+from pliant.models.pieces import ROUNDED, Ends, Pieces
+from pliant.models.volume.barycentric import BarycentricMap, path_segments
 from pliant.solvers.linear.pattern import BlockPattern
 
 End = tuple[IntArray, FloatArray]
@@ -86,6 +87,29 @@ class SegmentStiffness(GeometricStiffness):
         self.segments.add_blocks(self.along, self.across, self.units, matrix)
 
 
+class PathStiffness(SegmentStiffness):
+    """`segments` of a path (`BarycentricMap.segments`) under one `tension` (N): across = tension / length."""
+
+    def __init__(self, segments: Segments, path: tuple[Any, ...]) -> None:
+        self.__dict__.update(segments=segments, _path=path)
+
+    def add_to(self, matrix: FloatArray) -> None:
+        """Add K to the blocks (b, 3, 3) of a volume, in one call."""
+        own = self.segments
+        assert own.positions is not None
+        add_path_blocks(*self._path, own.ptr, own.coefficients, own.positions, matrix)
+
+    def __getattr__(self, name: str) -> Any:
+        """`along`, `across` and `units`, measured when first asked for."""
+        if name not in ("along", "across", "units"):
+            raise AttributeError(name)
+        count = len(self.segments.ptr) - 1
+        across, units = np.empty(count), np.empty((count, 3))
+        measure_path(*self._path, across, units)
+        self.__dict__.update(along=np.zeros(count), across=across, units=units)
+        return self.__dict__[name]
+
+
 def _combined(ends: Sequence[End]) -> End:
     """Distinct nodes, ascending, with the sum of their weights."""
     nodes = np.concatenate([nodes for nodes, _ in ends])
@@ -119,6 +143,36 @@ def add_segment_blocks(ptr, coefficients, positions, along, across, units, value
                 K[2, 1] += c * d * y * z
 
 
+@kernel
+def measure_path(q, nodes, weights, order, fixed, tension, rest, short, across, units):  # type: ignore[no-untyped-def]
+    """`across` (s,) N/m and directions `units` (s, 3) of the segments of a path under one tension; bounded where one is
+    rounded, or shorter than the fraction `short` of its length `rest` (s,), as `CableRows.bounded_stiffness` says.
+    """
+    count = len(fixed) - 1
+    path_segments(q, nodes, weights, order, fixed, across, units)
+    for s in range(count):
+        u, length, bounded = units[s], across[s], 0.0
+        across[s] = tension / length
+        squares = u[0] * u[0] + u[1] * u[1] + u[2] * u[2]
+        if squares < ROUNDED:  # λ ℓ is λ ℓ²/2ε there, of the stiffness λ/ε all around
+            across[s] *= 0.5 * (1.0 + squares)
+            bounded = 1.0
+        if short > 0.0:
+            bounded = max(bounded, min(max(2.0 * (1.0 - length / (short * rest[s])), 0.0), 1.0))
+        if bounded > 0.0:
+            for i in range(3):
+                u[i] *= np.sqrt(1.0 - bounded)
+
+
+@kernel
+def add_path_blocks(q, nodes, weights, order, fixed, tension, rest, short, ptr, coefficients, positions, values):  # type: ignore[no-untyped-def]
+    """`add_segment_blocks` of the segments of a path under one tension."""
+    count = len(fixed) - 1
+    across, units = np.empty(count), np.empty((count, 3))
+    measure_path(q, nodes, weights, order, fixed, tension, rest, short, across, units)
+    add_segment_blocks(ptr, coefficients, positions, np.zeros(count), across, units, values)
+
+
 @dataclass(frozen=True, eq=False)
 class VolumePieces(Pieces):
     """Segments of a cable in a volume, located before it is compiled, since its matrix couples their nodes."""
@@ -146,3 +200,11 @@ class VolumePieces(Pieces):
     def stiffness(self, q: FloatArray, across: FloatArray, units: FloatArray) -> SegmentStiffness:
         """Blocks of the nodes of each segment."""
         return SegmentStiffness(self.segments, np.zeros(len(across)), across, units)
+
+    def path_stiffness(
+        self, q: FloatArray, order: IntArray, fixed: FloatArray, tension: float, bound: tuple[FloatArray, float]
+    ) -> PathStiffness | None:
+        """Blocks of the nodes of each segment, where all segments of the path end in the volume."""
+        if len(self.segments.ptr) != len(fixed):
+            return None
+        return PathStiffness(self.segments, (frozen(q), *self.map.means, order, fixed, tension, *bound))

@@ -13,7 +13,7 @@ from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import GeometricStiffness, Residual, StepStart, Trial
-from pliant.models.volume import assembly
+from pliant.models.volume.balance import balance, has_motion_left
 from pliant.models.volume.blocks import BlockSystem, ConstrainedFactor
 from pliant.models.volume.free_rotation import free_rotation, widened, widening, without_moment
 from pliant.models.workspace import Workspace
@@ -70,7 +70,8 @@ class NodalTrial(Trial):
         super().__init__(model, start)
         self._zero = self.dx
         self._evaluated: tuple[Any, FloatArray] = (None, self._q)
-        gained = self._gained
+        self._placed: tuple[Any, FloatArray] = (None, self._q)
+        gained = None if self._first is None else self._gained
         self._velocity = self._v if gained is None else self._v - gained
 
     @property
@@ -87,7 +88,15 @@ class NodalTrial(Trial):
 
     def positions(self) -> FloatArray:
         """Positions at the end of the step, (n, 3), m."""
-        return self._q + self.dx
+        if self._first is None and self.still:
+            return self.evaluation_point()
+        if self._placed[0] is not self.dx:  # asked for by the check of the elements, then by the state
+            self._placed = (self.dx, self._q + self.dx)
+        return self._placed[1]
+
+    def accept(self, q: FloatArray) -> None:
+        """The step has led to q (n, 3), which belongs to the state from now on."""
+        self._placed = self._evaluated = (None, q)
 
     def _displaced(self, q: FloatArray, dx: FloatArray, fraction: float) -> FloatArray:
         return q + fraction * dx
@@ -129,7 +138,8 @@ class VolumeTrial(NodalTrial):
     def residual(self) -> Residual:
         """Residual at dx, by a pass over the elements without stiffness."""
         x = self.evaluation_point()
-        return self._residual(x, *self._internal(x))[0]
+        energy, internal = self._internal(x)
+        return self._residual(x, energy, internal)[0]
 
     def linearize(self, tangent: Tangent) -> tuple[VolumeSystem, Residual]:
         """A and r at dx. A single solve is linearised where the free rotation of the step leads."""
@@ -161,9 +171,10 @@ class VolumeTrial(NodalTrial):
         warped = model.warps(tangent)
         if not warped:
             model.add_load_stiffness(x, scheme.theta, self._controls, values)
-        residual, free = self._residual(x, energy, internal, damped=damped)
-        constrained_dx = self.remaining_motion()
-        if constrained_dx is not None:
+        residual, free, left = self._residual(x, energy, internal, damped=damped)
+        constrained_dx = None
+        if left:
+            constrained_dx = self._motion_left()
             r = residual.r - BlockMatrix(model.pattern, values).matvec(constrained_dx)
             free = np.where(model.constrained, 0.0, r)
         return VolumeSystem(model, values, free, constrained_dx, self.workspace, warped), residual
@@ -185,16 +196,18 @@ class VolumeTrial(NodalTrial):
 
     def _residual(
         self, x: FloatArray, energy: float, internal: FloatArray, *, damped: bool = True
-    ) -> tuple[Residual, FloatArray]:
+    ) -> tuple[Residual, FloatArray, bool]:
         """Residual from the internal forces (n, 3), N, at the evaluation point x, with stiffness-proportional damping
-        where `damped`; and r (n, 3), N, with zeros at constrained unknowns.
+        where `damped`; r (n, 3), N, with zeros at constrained unknowns; whether these have motion left.
         """
         model, scheme, dx = self.model, self._scheme, self.dx
         mass, loads, velocity = model.mass, model.loads(x, self._controls), self._velocity
         r, free = np.empty(dx.shape), np.empty(dx.shape)
         rate = scheme.momentum if mass.blocks is None else 0.0
-        moving = frozen(velocity), rate, model.constrained
-        squares = assembly.balance(mass.nodal, frozen(self._gravity), loads, internal, *moving, r, free)
+        squares, left = balance(
+            mass.nodal, frozen(self._gravity), loads, internal, frozen(velocity), rate, model.constrained,
+            frozen(self._target), frozen(self._q), frozen(dx), self.load_fraction, ROUNDING, r, free,
+        )  # fmt: skip
         if mass.blocks is not None:
             momentum = mass.apply(scheme.momentum * velocity)
             r += momentum
@@ -209,7 +222,7 @@ class VolumeTrial(NodalTrial):
                 r -= force
                 squares = max(squares, float(np.vdot(force, force)))
             free = np.where(model.constrained, 0.0, r)
-        return Residual(r, sqrt(squares) if isfinite(energy) and squares >= 0.0 else np.inf), free
+        return Residual(r, sqrt(squares) if isfinite(energy) and squares >= 0.0 else np.inf), free, left
 
     def _damping_stiffness(self) -> FloatArray:
         """Blocks (b, 3, 3) of the K of Rayleigh damping, positive semi-definite: it takes energy and never gives.
@@ -230,8 +243,13 @@ class VolumeTrial(NodalTrial):
         chosen = self.model.constrained_unknowns
         start, aim = frozen(self._q.reshape(-1)), frozen(self._target.reshape(-1))
         way = start, frozen(self.dx.reshape(-1)), self.load_fraction
-        if not assembly.has_motion_left(chosen, aim, *way, ROUNDING):
+        if not has_motion_left(chosen, aim, *way, ROUNDING):
             return None
+        return self._motion_left()
+
+    def _motion_left(self) -> FloatArray:
+        """Motion of constrained nodes to where they belong, (n, 3), m, zero at free ones."""
+        chosen = self.model.constrained_unknowns
         target = self._target.ravel()[chosen]
         ahead = self.load_fraction * (target - self._q.ravel()[chosen]) - self.dx.ravel()[chosen]
         motion = np.zeros(self.dx.shape)

@@ -32,7 +32,7 @@ def solve_direct(p: MixedProblem, tolerance: float = 1e-8, negligible: float = 1
         return None
     lam, delta = np.empty(m), np.empty(m)
     laws = frozen(p.law), frozen(p.mu), frozen(p.lower), frozen(p.upper), frozen(p.target)
-    W = frozen(np.ascontiguousarray(p.W))
+    W = frozen(p.W if p.W.flags.c_contiguous else np.ascontiguousarray(p.W))
     solved, residual, gap, iterations = _solve(W, frozen(p.delta_free), *laws, tolerance, negligible, lam, delta)
     return ComplementarityResult(lam, delta, Status.CONVERGED, residual, gap, iterations) if solved else None
 

@@ -118,7 +118,8 @@ class Roles(NamedTuple):
         """Roles of the rows of a `MixedProblem`, or of anything else with `law`, `mu`, `lower`, `upper`, `target`."""
         m = len(rows.law)
         made = cls(np.empty(m, np.int8), np.empty(m), np.empty(m), np.empty(m))
-        classify(*(frozen(a) for a in (rows.law, rows.mu, rows.lower, rows.upper, rows.target)), *made)
+        given = frozen(rows.law), frozen(rows.mu), frozen(rows.lower), frozen(rows.upper), frozen(rows.target)
+        classify(*given, *made)
         return made
 
 

@@ -18,7 +18,9 @@ _NO_CONTACT = np.zeros(0, np.bool_)
 def solve_without_contacts(p: QpccProblem) -> QpccResult | None:
     """The global minimum of a problem without contacts; None where the quick method finds none, or nothing feasible."""
     x, scaled = np.empty(len(p.G)), np.empty(len(p.G))
-    given = (np.ascontiguousarray(each) for each in (p.table, p.G, p.x_lower, p.x_upper, p.row_lower, p.row_upper))
+    given: tuple[FloatArray, ...] = p.table, p.G, p.x_lower, p.x_upper, p.row_lower, p.row_upper
+    if not all([each.flags.c_contiguous for each in given]):
+        given = tuple([np.ascontiguousarray(each) for each in given])
     found, objective, residual = _minimum(*given, x, scaled)
     if not found:
         return None

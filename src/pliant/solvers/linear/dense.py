@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError, SingularError
+from pliant.core.kernels import kernel
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray
 from pliant.solvers.linear.response import SolvedResponse
@@ -98,6 +100,8 @@ def _cholesky(matrix: FloatArray) -> FloatArray:
     if matrix.size == 0:
         return matrix
     lower, info = linalg.lapack.dpotrf(matrix, lower=1)
+    if not info and _is_sound(lower, frozen(matrix)):
+        return np.asarray(lower)
     pivots = lower.diagonal()[: info - 1 if info > 0 else None]
     sound = pivots**2 > _TOLERANCE * np.abs(matrix.diagonal()[: len(pivots)])
     if info or not sound.all():
@@ -108,6 +112,15 @@ def _cholesky(matrix: FloatArray) -> FloatArray:
             row=row,
         )
     return np.asarray(lower)
+
+
+@kernel
+def _is_sound(lower: FloatArray, matrix: FloatArray) -> bool:
+    """Whether no pivot of L is rounding of the diagonal of its matrix."""
+    sound = True
+    for i in range(len(matrix)):
+        sound = sound and lower[i, i] ** 2 > _TOLERANCE * abs(matrix[i, i])
+    return sound
 
 
 def _lu(matrix: FloatArray) -> tuple[FloatArray, Any]:

@@ -120,11 +120,9 @@ class CholeskyFactor(SolvedResponse):
     def _factorize(self, values: FloatArray) -> None:
         symbolic = self.symbolic
         if symbolic.halves is None:
+            given = symbolic.layout, blas_arrays(), values, symbolic.pattern.diagonal, symbolic.nodes, PIVOT_TOLERANCE
             with one_blas_thread():
-                failed = multifrontal.factorize_all(
-                    symbolic.layout, blas_arrays(), values, symbolic.pattern.diagonal, symbolic.nodes, PIVOT_TOLERANCE,
-                    self.panels, self._workspace,
-                )  # fmt: skip
+                failed = multifrontal.factorize_all(*given, self.panels, self._workspace)
         else:
             failed = self._factorize_halves(values, symbolic.halves)
         if failed >= 0:
@@ -181,7 +179,7 @@ class CholeskyFactor(SolvedResponse):
         )
 
     def _checked_values(self, values: FloatArray) -> FloatArray:
-        shape = (self.symbolic.pattern.block_count, self._block, self._block)
+        shape = self.symbolic.blocks_shape
         array = np.ascontiguousarray(values, np.float64)
         if array.shape != shape:
             raise InputError(f"values must have shape {shape}, got {array.shape}")

@@ -32,11 +32,9 @@ class HalfSolvedMotion(Motion):
     def __init__(self, factor: Any, r: FloatArray) -> None:
         symbolic = factor.symbolic
         self._factor, self._shape = factor, r.shape
-        self._y = np.empty(symbolic.unknown_count)
+        self._y = y = np.empty(symbolic.unknown_count)
         self._known: FloatArray | None = None
-        squares = forward_one(
-            symbolic.layout, symbolic.pattern.block, symbolic.nodes, factor.panels, r.reshape(-1), self._y
-        )
+        squares = forward_one(symbolic.layout, symbolic.pattern.block, symbolic.nodes, factor.panels, r.reshape(-1), y)
         self.finite = squares < np.inf
 
     @property

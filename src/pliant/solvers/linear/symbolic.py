@@ -36,7 +36,12 @@ class Symbolic:
     fronts: Fronts
     workspace: int
 
-    @property
+    @cached_property
+    def blocks_shape(self) -> tuple[int, int, int]:
+        """Shape of the blocks of a matrix."""
+        return self.pattern.block_count, self.pattern.block, self.pattern.block
+
+    @cached_property
     def unknown_count(self) -> int:
         """Scalar unknowns: block × kept nodes."""
         return self.pattern.block * len(self.nodes)
