@@ -42,10 +42,6 @@ ROUNDINGS = 8.0
 force has nothing else.
 """
 
-FRICTION_FLOOR = 3e-8
-"""Relative residual at which an iteration with friction may stall: the tolerance 1e-8 of the frictional solver is that
-of its rows on average; forces of stiff contacts are known less well.
-"""
 RELEASED = 8
 """Linear solves in which a body whose neutral motions were constrained comes to rest without that; a longer motion is
 one along facets, which do not match.
@@ -78,7 +74,6 @@ class Equilibrium(ConstrainedSolves):
         self.escapes = 0
         self.collapsed: set[str] = set()
         self.budget = np.inf
-        self._frictional = any(pair.mu for pair in self._apart)
 
     def fixed(self, iterations: int) -> None:
         """`iterations` full linear solves, with the cheapest tangent that is consistent to first order: it is positive
@@ -149,8 +144,7 @@ class Equilibrium(ConstrainedSolves):
                 and self._contacts_settled(correction, tolerance, passing=passing)
                 and not self.step.bodies.must_move()
             )
-            floor = FRICTION_FLOOR * forces.scale if self._frictional else 0.0
-            noise = correction._replace(round_off=max(ROUNDINGS * correction.round_off, floor))
+            noise = correction._replace(round_off=ROUNDINGS * correction.round_off)
             if convergence.reached(residual, forces.scale, noise, self.step) and settled:
                 if names := self._inverted():
                     self.collapsed |= set(names)
