@@ -101,7 +101,7 @@ def test_a_cable_that_closes_a_gap_is_named(trunk_and_world):
 
 @pytest.mark.slow
 def test_pulls_that_no_shape_follows_name_what_stands_in_the_way(trunk_and_world):
-    """One pull closes a gap, the other compresses elements of the corotated law until they collapse; in dynamics too."""
+    """One pull closes a gap, the other compresses elements of the corotated law until they collapse; so in dynamics."""
     trunk, world = trunk_and_world
     for pulls, text in (
         ((0.0457, 0, 0, 0.0168, 0, 0.0029, 0.0187, 0), "'trunk long 0' has closed the gap"),

@@ -250,7 +250,7 @@ def _best(search: Callable[[], QpccResult]) -> QpccResult:
 
 
 def _near(x: FloatArray, bound: FloatArray) -> Any:
-    """Which x are at their bound, up to 1e-9 of it or 1e-12 (m, N, …): what a support has left to go is a difference."""
+    """Which x are at their bound, up to 1e-9 of it or 1e-12 (m, N): what a support has left to go is a difference."""
     return np.isfinite(bound) & (np.abs(x - bound) <= 1e-9 * np.maximum(np.abs(bound), 1e-3))
 
 
