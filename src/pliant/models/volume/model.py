@@ -6,9 +6,9 @@ Unknowns are the positions q (n, 3) of all nodes, in m. Constrained nodes are re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -320,9 +320,15 @@ class VolumeModel(BlockModel):
         return float(energy) + self._fibre_forces(q, force), force
 
     @cached_property
-    def _divided(self) -> Callable[[Split | None], DividedPoints]:
+    def _divisions(self) -> dict[Split | None, DividedPoints]:
+        """What `_divided` has made."""
+        return {}
+
+    def _divided(self, split: Split | None) -> DividedPoints:
         """The points that are integrated one by one, as they are assembled."""
-        return cache(lambda split: DividedPoints.of(*self._own_points(split), self.rest, self.laws, self.table))
+        if split not in self._divisions:
+            self._divisions[split] = DividedPoints.of(*self._own_points(split), self.rest, self.laws, self.table)
+        return self._divisions[split]
 
     def _own_points(self, split: Split | None) -> tuple[Points, IntArray]:
         """The points that are integrated one by one, without those of patches, and the positions of their blocks."""
