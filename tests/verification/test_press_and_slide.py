@@ -36,3 +36,11 @@ def test_a_scene_converges_in_few_linear_solves(kind):
 @pytest.mark.parametrize(("kind", "seed"), scenes())
 def test_every_scene_converges_in_few_linear_solves(kind, seed):
     check(kind, seed)
+
+
+def test_a_round_tool_that_dips_between_nodes_is_reported():
+    """A cylinder presses between rows of nodes of coarse cells: the overlap is measured, and a warning says so."""
+    world, controls, _ = scene("pressed_then_slid", 0)
+    _, info = pl.QuasiStatic(dt=1.0)(world, world.initial_state(), controls)
+    assert info.penetration > 1e-3
+    assert any("overlap by" in text for text in info.warnings)

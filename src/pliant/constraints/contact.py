@@ -60,6 +60,13 @@ APPROACH = 1.2
 PASSING = 0.01
 """Fraction of the margin by which a vertex may be below a plane that it slides along, as over the seam of two blocks:
 more than solvers leave of a penetration, less than any step between two surfaces that should be felt."""
+_DEEPEST_DENT = 0.05
+"""Penetration of a round solid over its radius that a quasi-static solve reports; edges of 0.4 radii allow 0.02."""
+_DENTED = (
+    "{a!r} and {b!r} overlap by {depth:.2g} mm in this equilibrium: a round solid dips between the nodes of a coarse "
+    "surface, and a quasi-static solve bounds those alone; use cells shorter than 0.4 of its radius there, or "
+    "a dynamic stepper, which finds contacts of edges too"
+)
 _CROWDED = (
     "more contacts of {a!r} and {b!r} are in reach of a step than the " + str(MOST) + " that a pair keeps: those that "
     "would be deepest are solved, read info.penetration for the others; use a smaller dt or a narrower margin"
@@ -277,9 +284,17 @@ class ContactPair(Constraint):
         return sum(float(np.sqrt(((shift - mean) ** 2).sum(axis=1).max())) for shift in shifts)
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
-        """A warning where the motion outran detection, or where more contacts are in reach than a pair keeps."""
+        """A warning where the motion outran detection, where more contacts are in reach than a pair keeps, or where a
+        round solid dips between the nodes that a quasi-static solve keeps apart from it.
+        """
         contacts = None if memory is None else memory.contacts
-        crowded = (_CROWDED.format(a=self.a.name, b=self.b.name),) if contacts and contacts.count == MOST else ()
+        crowded: tuple[str, ...] = (
+            (_CROWDED.format(a=self.a.name, b=self.b.name),) if contacts and contacts.count == MOST else ()
+        )
+        if not view.dt and self.a.surface is not None and isinstance(self.b.solid, ROUND):
+            dent = self.overlap(view)
+            if dent > _DEEPEST_DENT * self.b.solid.radius:
+                crowded += (_DENTED.format(a=self.a.name, b=self.b.name, depth=1e3 * dent),)
         beyond = self.outrun(view, memory)
         if beyond <= 0.0:
             return crowded

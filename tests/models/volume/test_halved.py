@@ -7,7 +7,7 @@ import pliant as pl
 from pliant.core.threads import allow_threads
 from pliant.materials import Tangent
 from pliant.models.volume import halved
-from pliant.models.volume.halved import DividedPoints, PointSet
+from pliant.models.volume.halved import DividedPoints, Divisions, PointSet
 from pliant.models.volume.tetrahedra import Tetrahedra
 
 
@@ -49,11 +49,12 @@ def test_halves_are_the_whole(case):
     assert model._divided(model.split_at(q)).second is not None
     halves = all_of(model, q)
 
-    def undivided(split):
-        points, positions = model._own_points(split)
-        return DividedPoints(PointSet(points.arrays, positions, Tetrahedra.of(points, model.laws, model.table)))
+    class Undivided(Divisions):
+        def __call__(self, split):
+            points, positions = self.own(split)
+            return DividedPoints(PointSet(points.arrays, positions, Tetrahedra.of(points, model.laws, model.table)))
 
-    model.__dict__["_divided"] = undivided
+    model.__dict__["_divided"] = Undivided(model.points, model.positions)
     for mine, whole in zip(halves, all_of(model, q), strict=True):
         np.testing.assert_allclose(mine, whole, rtol=1e-12, atol=1e-12)
 

@@ -123,3 +123,23 @@ def halves(count: int) -> tuple[slice, slice]:
 def _chosen(points: PointArrays, of: slice) -> PointArrays:
     ptr, nodes, G, weight, part, material = points
     return ptr[of.start : of.stop + 1], nodes, G, weight[of], part[of], material[of]
+
+
+class Divisions:
+    """The points of a body that are integrated one by one, divided once for each split of the law of volume. An object,
+    not a cached function: compiled bodies are sent to other processes.
+    """
+
+    def __init__(self, points: Points, positions: IntArray, *fixed: Any) -> None:
+        self._whole, self._fixed = (points, positions), fixed
+        self._made: dict[Any, DividedPoints] = {}
+
+    def own(self, split: Any) -> tuple[Points, IntArray]:
+        """These points, without those of the patches of `split`, and the positions of their blocks."""
+        return self._whole if split is None else (split.shape, split.positions)
+
+    def __call__(self, split: Any) -> DividedPoints:
+        """The points of `split`, None: all of them, as they are assembled."""
+        if split not in self._made:
+            self._made[split] = DividedPoints.of(*self.own(split), *self._fixed)
+        return self._made[split]

@@ -31,7 +31,7 @@ from pliant.models.volume.barycentric import BarycentricMap, NodeMap
 from pliant.models.volume.blocks import BlockModel, ConstrainedFactor
 from pliant.models.volume.fibre import FibreBars
 from pliant.models.volume.flat_cells import warn_of_flat_cells
-from pliant.models.volume.halved import DividedPoints, PointSet
+from pliant.models.volume.halved import Divisions, PointSet
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.patches import MEAN
@@ -313,26 +313,16 @@ class VolumeModel(BlockModel):
         """Elastic energy (J), inf where an element is inverted beyond its law, and internal forces (n, 3) in N."""
         force, x = np.zeros(self.rest.shape), writable(q)
         split = self.split_at(q)
-        p, _ = self._own_points(split)
+        p, _ = self._divided.own(split)
         energy = halved.internal_forces(x, p.arrays, self.laws, self.table, force, np.empty(p.count))
         if split is not None:
             energy += split.patches.add_forces(x, force)
         return float(energy) + self._fibre_forces(q, force), force
 
     @cached_property
-    def _divisions(self) -> dict[Split | None, DividedPoints]:
-        """What `_divided` has made."""
-        return {}
-
-    def _divided(self, split: Split | None) -> DividedPoints:
-        """The points that are integrated one by one, as they are assembled."""
-        if split not in self._divisions:
-            self._divisions[split] = DividedPoints.of(*self._own_points(split), self.rest, self.laws, self.table)
-        return self._divisions[split]
-
-    def _own_points(self, split: Split | None) -> tuple[Points, IntArray]:
-        """The points that are integrated one by one, without those of patches, and the positions of their blocks."""
-        return (self.points, self.positions) if split is None else (split.shape, split.positions)
+    def _divided(self) -> Divisions:
+        """The points that are integrated one by one."""
+        return Divisions(self.points, self.positions, self.rest, self.laws, self.table)
 
     def _fibre_forces(self, q: FloatArray, force: FloatArray) -> float:
         """Add the internal forces of the fibres to `force`; returns their energy, J."""
