@@ -288,22 +288,22 @@ class ContactPair(Constraint):
         round solid dips between the nodes that a quasi-static solve keeps apart from it.
         """
         contacts = None if memory is None else memory.contacts
-        crowded: tuple[str, ...] = (
+        found: tuple[str, ...] = (
             (_CROWDED.format(a=self.a.name, b=self.b.name),) if contacts and contacts.count == MOST else ()
         )
         if not view.dt and self.a.surface is not None and isinstance(self.b.solid, ROUND):
             dent = self.overlap(view)
             if dent > _DEEPEST_DENT * self.b.solid.radius:
-                crowded += (_DENTED.format(a=self.a.name, b=self.b.name, depth=1e3 * dent),)
+                found += (_DENTED.format(a=self.a.name, b=self.b.name, depth=1e3 * dent),)
         beyond = self.outrun(view, memory)
         if beyond <= 0.0:
-            return crowded
+            return found
         text = (
             f"{self.a.name!r} and {self.b.name!r} approached by up to {1e3 * beyond:.3g} mm more in a step "
             "than detection covers and may have passed through each other: use a smaller dt or a wider margin in "
             "scene.collide"
         )
-        return (*crowded, text)
+        return (*found, text)
 
     def overlap(self, view: RowView) -> float:
         """Largest penetration of the two sides at the positions of `view`, m; 0 without any."""
