@@ -78,6 +78,10 @@ class Stiffness(Actuator):
         """The modulus between its bounds."""
         return ControlRange(Young, "Pa", self.min_young, self.max_young, float(self.material.young))
 
+    def slider_amount(self, displacement: float, force: float) -> float:
+        """The modulus, Pa."""
+        return float(self.material.young) + force
+
     @property
     def limits(self) -> Limits:
         """Bounds of λ = E − E₀, Pa."""
