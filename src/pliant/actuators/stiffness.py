@@ -19,6 +19,7 @@ from pliant.actuators.values import Young
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
 from pliant.core.checks import positive
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.body import Model
@@ -26,6 +27,7 @@ from pliant.models.model import MatrixStiffness
 from pliant.models.volume import Volume, VolumeModel
 
 
+@one_line
 @per_second
 @dataclass(frozen=True, eq=False)
 class Stiffness(Actuator):

@@ -13,11 +13,13 @@ from pliant.constraints.keys import ATTACHMENTS, row_keys
 from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses, model_index
 from pliant.core.lie import rotation_log
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
 from pliant.models.model import MatrixStiffness
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Attachment:
     """`points` (k, 3), m, in the initial state, at which body `a` is welded to body `b`, or to the world (None).

@@ -13,6 +13,7 @@ import numpy as np
 
 from pliant.constraints.rows import Constraint
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
 from pliant.models.volume import VolumeModel
@@ -20,6 +21,7 @@ from pliant.world.controls import resolve_controls
 from pliant.world.state import State
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Pair:
     """A call of `Scene.collide`."""
@@ -34,6 +36,7 @@ class Pair:
     continuous: bool = False
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Source:
     """A scene as it was compiled; later additions to the scene do not change it.

@@ -21,6 +21,7 @@ from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
+from pliant.mesh.regions import as_region
 from pliant.models.body import STATIONS, Parts, VolumeRatios
 from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, open_modes
 from pliant.models.model import StepStart
@@ -389,7 +390,8 @@ def _constrained(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, 
     if spec.clamp is not None:
         constrained[spec.clamp.nodes(mesh.points, what=f"clamp of {spec.name!r}")] = True
     for support in supports:
-        nodes = support.region.nodes(mesh.points, what=f"support of {spec.name!r}")
+        what = f"support of {spec.name!r}"
+        nodes = as_region(support.region, what=what).nodes(mesh.points, what=what)
         listed.append(claimed(support, nodes, constrained))
     if constrained.all():
         raise InputError(f"every node of {spec.name!r} is constrained; shrink the clamp or the supports")
