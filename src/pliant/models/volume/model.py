@@ -126,12 +126,7 @@ class VolumeModel(BlockModel):
 
     def initial(self) -> tuple[FloatArray, FloatArray]:
         """Positions (n, 3), m, at rest, and velocities (n, 3), m/s, when the world begins."""
-        velocities = np.zeros_like(self.rest)
-        if np.any(self.spec.velocity) or np.any(self.spec.spin):
-            away = self.rest - self.rest.mean(axis=0)
-            velocities += self.spec.velocity + np.cross(self.spec.spin, away)
-            velocities[self.constrained] = 0.0
-        return self.rest.copy(), velocities
+        return self.rest.copy(), np.where(self.constrained, 0.0, self.spec.velocities(self.rest))
 
     def trial(self, start: StepStart) -> VolumeTrial:
         """A step from positions q and velocities v (n, 3)."""

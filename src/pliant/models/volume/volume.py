@@ -116,6 +116,10 @@ class Volume(Body):
         """Where the nodes that `region` selects in the mesh as it was made stand, (k, 3), m."""
         return np.asarray(placement.points[as_region(region, what=what).nodes(self.mesh.points, what=what)])
 
+    def velocities(self, points: FloatArray) -> FloatArray:
+        """Velocities (n, 3), m/s, at the start of nodes at `points` (n, 3), m."""
+        return np.asarray(np.asarray(self.velocity, float) + np.cross(self.spin, points - points.mean(axis=0)))
+
     @property
     def materials(self) -> list[Material]:
         """The materials of the body, the main one first."""
