@@ -169,7 +169,7 @@ def _next_around(
             continue
         found = _across(triangle_edges, edge_triangles, here, side)
         if found != before:
-            return found
+            return int(found)
     return -1
 
 
