@@ -17,6 +17,7 @@ from pliant.core.errors import InputError, MeshError
 from pliant.core.types import FloatArray, IntArray
 from pliant.core.units import metres_per
 from pliant.mesh.elements import ElementName
+from pliant.mesh.estimate import check_cell_count, check_shells
 from pliant.mesh.gmsh_session import MILLIMETRES, check_options, drawing, meshed, taken, tetrahedra
 from pliant.mesh.io import load_surface
 from pliant.mesh.mesh import Mesh
@@ -76,6 +77,8 @@ def _filled(surface: Surface, cell_size: float, element: ElementName, keep: bool
     except MeshError as error:
         raise MeshError(f"{what}: {error}") from error
     shells = nested_shells(surface, what)
+    if not keep:
+        check_shells(shells, cell_size, what)
     with drawing(cell_size) as gmsh:
         try:
             loops = _kept(gmsh, shells) if keep else _remeshed(gmsh, shells)
@@ -175,10 +178,18 @@ def _from_cad(path: Path, cell_size: float, unit: str | None, element: ElementNa
             raise MeshError(f"{path} cannot be read as a CAD file ({_short(error)}); export it as STEP") from error
         solids = gmsh.model.getEntities(3)
         if len(solids) != 1:
-            remedy = "export each to a file of its own, or join them" if solids else "export a solid, not a sheet"
+            remedy = (
+                "pl.mesh.tetrahedralize_solids makes one mesh of them, each with a material of its own"
+                if solids
+                else "export a solid, not a sheet"
+            )
             raise MeshError(f"{path} has {len(solids)} solids; a body is one: {remedy}")
         if not has_unit and unit is not None and metres_per(unit) != 1e-3:
             gmsh.model.occ.dilate(solids, 0.0, 0.0, 0.0, *[1e3 * metres_per(unit)] * 3)
+        gmsh.model.occ.synchronize()
+        box = np.reshape(gmsh.model.getBoundingBox(-1, -1), (2, 3)) / MILLIMETRES
+        volume = gmsh.model.occ.getMass(*solids[0]) / MILLIMETRES**3
+        check_cell_count(volume, cell_size, float((box[1] - box[0]).max()), str(path))
         return meshed(gmsh, element, None)
 
 
