@@ -27,7 +27,7 @@ def test_a_bursting_chamber_is_named_once(balloon):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         with pytest.raises(
-            pl.PliantError, match="the chamber 'air' balloons: it has .* times its volume at rest"
+            pl.PliantError, match=r"the chamber 'air' balloons: it has .* times its volume at rest"
         ) as failed:
             pl.simulate(world, pl.ImplicitEuler(dt=0.01), until=1.0, control=lambda t, s: {air: pl.Pressure(40e3 * t)})
     assert "kPa" in str(failed.value)
