@@ -1,7 +1,7 @@
 """The gallery: every example is run; its page shows what it says, what it printed, and a picture of what it left.
 
-The picture opens the page of the run, which plays in the browser. An example that leaves a `run` is shown in motion, one
-that leaves a `state` and its `info` in that state. An example is run again when its text, or the library, has changed.
+The picture opens the page of the run, which plays in the browser: the `run` that the example left, or else the states
+of the last world that it stepped. An example is run again when its text, or the library, has changed.
 """
 
 import contextlib
@@ -10,6 +10,7 @@ import io
 import os
 import runpy
 import tempfile
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ import pliant as pl
 
 RUNS = "gallery-runs"
 """Folder of the site with pictures and pages of the runs."""
+MOST_STATES = 60
+"""States of a run that the gallery collected itself: enough for a film of a few seconds."""
 
 
 def build_gallery(examples: Path, made: Path) -> None:
@@ -31,8 +34,8 @@ def build_gallery(examples: Path, made: Path) -> None:
         stamp = f"<!-- {_digest(path)} -->"
         if not page.exists() or not page.read_text(encoding="utf-8").startswith(stamp):
             page.write_text(f"{stamp}\n{_page(path, shown)}", encoding="utf-8")
-    head = "# Gallery\n\nA picture opens the run, to be played and turned; the name opens the code that made it. Each example ends in\n"
-    head += "a check, and the tests run them all.\n\n"
+    head = "# Gallery\n\nA picture opens the run, to be played and turned; the name opens the code that made it.\n"
+    head += "Each example ends in a check, and the tests run them all.\n\n"
     cards = "\n".join(_card(path, shown) for path in paths)
     names = "\n".join(path.stem for path in paths)
     tree = f"```{{toctree}}\n:hidden:\n\n{names}\n```\n"
@@ -51,8 +54,8 @@ def _card(path: Path, shown: Path) -> str:
 
 def _page(path: Path, shown: Path) -> str:
     source = path.read_text(encoding="utf-8")
-    printed, left = _run(path)
-    top = _picture(left, shown, path)
+    printed, left, steps = _run(path)
+    top = _picture(left, steps, shown, path)
     words = (left.get("__doc__") or "").strip()
     code = source.split('"""', 2)[2].strip() if source.startswith('"""') else source
     output = f"It prints:\n\n```text\n{printed.strip()}\n```\n" if printed.strip() else ""
@@ -63,32 +66,58 @@ def _title(path: Path) -> str:
     return path.stem.replace("_", " ").capitalize()
 
 
-def _run(path: Path) -> tuple[str, dict[str, Any]]:
-    """What the example printed, and its names afterwards; it runs in a folder of its own."""
+def _run(path: Path) -> tuple[str, dict[str, Any], list[Any]]:
+    """What the example printed, its names afterwards, and its last steps; it runs in a folder of its own."""
     before, printed = Path.cwd(), io.StringIO()
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, _watched() as steps:
         os.chdir(place)
         try:
             with contextlib.redirect_stdout(printed):
                 left = runpy.run_path(str(path), run_name="__main__")
         finally:
             os.chdir(before)
-    return printed.getvalue(), left
+    return printed.getvalue(), left, steps
 
 
-def _picture(left: dict[str, Any], shown: Path, path: Path) -> str:
-    """Write picture and page of the run, the state or the solution that the example left; the HTML that shows them."""
+@contextlib.contextmanager
+def _watched() -> Iterator[list[Any]]:
+    """Collects (start, state, info) of every step of the world that was stepped last."""
+    steps: list[Any] = []
+    originals = {kind: kind.__call__ for kind in (pl.ImplicitEuler, pl.QuasiStatic)}
+
+    def watching(original: Any) -> Any:
+        def call(self: Any, world: Any, state: Any, controls: Any = None) -> Any:
+            after, info = original(self, world, state, controls)
+            if steps and steps[-1][1] is not state:
+                steps.clear()  # another world, or a new beginning
+            steps.append((state, after, info))
+            return after, info
+
+        return call
+
+    for kind, original in originals.items():
+        kind.__call__ = watching(original)  # type: ignore[method-assign]
+    try:
+        yield steps
+    finally:
+        for kind, original in originals.items():
+            kind.__call__ = original  # type: ignore[method-assign]
+
+
+def _picture(left: dict[str, Any], steps: list[Any], shown: Path, path: Path) -> str:
+    """Write picture and page of what the example did; the HTML that shows them."""
     picture, page = shown / f"{path.stem}.png", shown / f"{path.stem}.html"
     image = f'<img src="../../{RUNS}/{picture.name}" alt="{_title(path)}">'
     run = left.get("run")
-    if isinstance(left.get("sol"), pl.hybrid.Solution):
-        _curves(left["sol"], picture)
-        return f"<p>{image}</p>\n\n"
+    for solution in (left.get("sol"), run):
+        if isinstance(solution, pl.hybrid.Solution):
+            _curves(solution, picture)
+            return f"<p>{image}</p>\n\n"
     if not isinstance(run, pl.Run):
-        state, info = left.get("state"), left.get("info")
-        if not (isinstance(state, pl.State) and isinstance(info, pl.StepInfo)):
+        if not steps:
             return ""
-        run = pl.Run.of([info.world.initial_state(), state], [info], interval=1.0)
+        kept = steps[:: 1 + len(steps) // MOST_STATES]
+        run = pl.Run.of([kept[0][0], *(state for _, state, _ in kept)], [info for *_, info in kept], interval=0.04)
     pl.export(run, picture, title=_title(path))
     pl.export(run, page, title=_title(path))
     opened = f"../../{RUNS}/{page.name}"
