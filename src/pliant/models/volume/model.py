@@ -181,8 +181,13 @@ class VolumeModel(BlockModel):
         return not np.isin(self.laws, LINEAR_LAWS).all()
 
     def is_inverted(self, q: FloatArray) -> bool:
-        """Whether elements are inverted, as some laws allow; small strain knows no inversion."""
-        return np.count_nonzero(self.laws) > 0 and self.least_volume_ratio(q) <= 0.0
+        """Whether elements are inverted, as some laws allow."""
+        return self.may_invert and self.least_volume_ratio(q) <= 0.0
+
+    @cached_property
+    def may_invert(self) -> bool:
+        """Whether some of its laws know inversion; small strain does not."""
+        return bool(np.count_nonzero(self.laws))
 
     def least_volume_ratio(self, q: FloatArray) -> float:
         """The smallest det F over the integration points; ≤ 0 where some part is turned inside out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,24 @@ from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
 
+Solved = tuple[FloatArray, float, float]
+"""The motion dx of a body, ‖A dx − r − Hᵀλ‖², not finite where dx is not, and ‖r‖² + ‖Hᵀλ‖² over the free DoFs."""
+
+
 class RowMotion:
-    """The motion of a body under its forces r and those of rows, as condensed: dx = A⁻¹ (r + Hᵀ λ)."""
+    """The motion of a body under its forces r and those of rows, as condensed: dx = A⁻¹ (r + Hᵀ λ). `motion` is that
+    without the latter.
+    """
+
+    motion: Motion
 
     def under(self, lam: FloatArray) -> FloatArray:
         """Dx of row forces λ (rows,), of the shape of r."""
         raise NotImplementedError
+
+    def solved(self, system: Any, H: Any, lam: FloatArray) -> Solved:
+        """Dx of row forces λ (rows,) of all rows H, and how far it is from solving the `system`."""
+        return self.motion.checked(system, self.under(lam), H, lam)
 
 
 class Motion:
@@ -45,6 +58,11 @@ class Motion:
         where there are none). Of λ = 0 where the motion without them was solved first.
         """
         raise NotImplementedError
+
+    def checked(self, system: Any, dx: FloatArray, H: Any, lam: FloatArray) -> Solved:
+        """`dx` with its `error_squares`."""
+        error, total = self.error_squares(system, dx, H, lam)
+        return dx, error if all_finite(dx) else inf, total
 
     def displaced(self, dx: FloatArray) -> Motion:
         """The motion `dx` in place of this one, with the same response to row forces."""
@@ -96,14 +114,14 @@ class SolvedRows(RowMotion):
     """A known motion dx, to which the response to row forces is added."""
 
     def __init__(self, motion: Motion, H: Any, rows: IndexArray | None) -> None:
-        self._motion, self._H, self._rows = motion, H, rows
+        self.motion, self._H, self._rows = motion, H, rows
 
     def under(self, lam: FloatArray) -> FloatArray:
         """Dx + A⁻¹ Hᵀ λ."""
         lam = lam if self._rows is None else lam[self._rows]
         if not np.count_nonzero(lam):  # faster than `any`
-            return self._motion.dx
-        return self._motion.dx + self._motion.response(self._H, lam)
+            return self.motion.dx
+        return self.motion.dx + self.motion.response(self._H, lam)
 
 
 def touching_rows(H: Any) -> tuple[Any, IndexArray | None]:
@@ -139,12 +157,12 @@ def add_block(rows: IndexArray, block: FloatArray, W: FloatArray) -> None:
 class PickedRows(RowMotion):
     """The motion under the forces of some rows of a problem, `picked` (k,)."""
 
-    def __init__(self, motion: RowMotion, picked: IndexArray) -> None:
-        self._motion, self._picked = motion, picked
+    def __init__(self, own: RowMotion, picked: IndexArray) -> None:
+        self.motion, self._own, self._picked = own.motion, own, picked
 
     def under(self, lam: FloatArray) -> FloatArray:
         """Dx of the forces λ (rows,) of all rows."""
-        return self._motion.under(lam[self._picked])
+        return self._own.under(lam[self._picked])
 
 
 class SolvedResponse:
