@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, isfinite, sqrt
+from math import inf
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
@@ -37,7 +37,7 @@ from pliant.models.model import Factor, System
 from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
 from pliant.solvers.contact import ConflictingRowsError
-from pliant.solvers.linear.response import Motion, Solved
+from pliant.solvers.linear.response import Motion, Solved, linear_residual
 from pliant.stepping.bodies import Forces, Reactions, StepBodies
 from pliant.stepping.session import Condensed, RowSolver, Session, Solution, begin_session
 from pliant.world import State, World
@@ -326,7 +326,7 @@ def correct(
         report=report,
         iterations=step.iterations + 1,
         projected=step.projected + factorization.projected,
-        linear_residual=_linear_residual(solved),
+        linear_residual=linear_residual(solved),
         constraint_status=met,
         constraint_residual=rest,
     )
@@ -375,7 +375,7 @@ def _solved(
     systems: Sequence[System], free: FreeMotion, condensation: Condensation | None, assembly: Assembly | None,
     lam: FloatArray,
 ) -> list[Solved]:  # fmt: skip
-    """dx of every body under the forces λ of its rows, with the squares of its `_linear_residual`."""
+    """dx of every body under the forces λ of its rows, with the squares of its `linear_residual`."""
     if condensation is None or assembly is None:
         return [motion.checked(system, motion.dx, None, lam) for motion, system in zip(free, systems, strict=True)]
     parts = zip(free, systems, condensation.motions, assembly.rows.H, strict=True)
@@ -383,19 +383,6 @@ def _solved(
         motion.checked(system, motion.dx, H, lam) if rows is None else rows.solved(system, H, lam)
         for motion, system, rows, H in parts
     ]
-
-
-def _linear_residual(solved: Sequence[Solved]) -> float:
-    """‖A dx − r − Hᵀλ‖ / ‖(r, Hᵀλ)‖ over the free DoFs of all bodies; of λ = 0 where a body was solved so first. Not
-    finite where a dx is not.
-    """
-    error = total = 0.0
-    for _, rest, size in solved:
-        error += rest
-        total += size
-    if not isfinite(error):
-        return inf
-    return sqrt(error / total) if total else 0.0
 
 
 def _round_off(bodies: StepBodies, systems: Sequence[System]) -> float:

@@ -184,10 +184,8 @@ class VolumeModel(BlockModel):
         """Whether elements are inverted, as some laws allow."""
         return self.may_invert and self.least_volume_ratio(q) <= 0.0
 
-    @cached_property
-    def may_invert(self) -> bool:
-        """Whether some of its laws know inversion; small strain does not."""
-        return bool(np.count_nonzero(self.laws))
+    may_invert = cached_property(lambda self: bool(np.count_nonzero(self.laws)))
+    """Whether some of its laws know inversion; small strain does not."""
 
     def least_volume_ratio(self, q: FloatArray) -> float:
         """The smallest det F over the integration points; ≤ 0 where some part is turned inside out."""

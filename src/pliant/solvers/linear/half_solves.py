@@ -21,8 +21,8 @@ from pliant.solvers.linear.panel import solve_lower, solve_lower_four
 from pliant.solvers.linear.response import Motion, RowMotion, Solved, SolvedMotion
 from pliant.solvers.linear.substitution import solve_down, solve_up
 
-MOST_ROWS = 12
-"""Rows up to which Y is kept. From 16 on the products of `compliance`, which form W without Y, are faster."""
+MOST_ROWS = 24
+"""Rows up to which Y is kept; beyond, the products of `compliance`, which form W without Y, are faster."""
 FOUR = 4
 """Rows that pass through the factor together: each entry of L is loaded once for them."""
 
@@ -156,7 +156,8 @@ def backward_with_error(
 ) -> tuple[float, float]:  # fmt: skip
     """`backward`, and `matrix.error_squares` of x."""
     backward(layout, b, nodes, panels, y, Y, lam, x)
-    return error_squares(indptr, indices, values, fixed, r, h_ptr, h_columns, h_values, lam, x)
+    squares: tuple[float, float] = error_squares(indptr, indices, values, fixed, r, h_ptr, h_columns, h_values, lam, x)
+    return squares
 
 
 @kernel

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import inf
+from collections.abc import Sequence
+from math import inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from pliant.core.arrays import add_product, csr, frozen, transposed_product
 from pliant.core.checks import all_finite
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
-
 
 Solved = tuple[FloatArray, float, float]
 """The motion dx of a body, ‖A dx − r − Hᵀλ‖², not finite where dx is not, and ‖r‖² + ‖Hᵀλ‖² over the free DoFs."""
@@ -92,7 +92,7 @@ class SolvedMotion(Motion):
 
     def displaced(self, dx: FloatArray) -> SolvedMotion:
         """The motion `dx` in place of this one, with the same response to row forces."""
-        return SolvedMotion(self._factor, self._solved, dx)
+        return type(self)(self._factor, self._solved, dx)
 
     def error_squares(self, system: Any, dx: FloatArray, H: Any, lam: FloatArray) -> tuple[float, float]:
         """‖A dx − r‖² and ‖r‖² of the motion without row forces."""
@@ -122,6 +122,19 @@ class SolvedRows(RowMotion):
         if not np.count_nonzero(lam):  # faster than `any`
             return self.motion.dx
         return self.motion.dx + self.motion.response(self._H, lam)
+
+
+def linear_residual(solved: Sequence[Solved]) -> float:
+    """‖A dx − r − Hᵀλ‖ / ‖(r, Hᵀλ)‖ over the free DoFs of all bodies; of λ = 0 where a body was solved so first. Not
+    finite where a dx is not.
+    """
+    error = total = 0.0
+    for _, rest, size in solved:
+        error += rest
+        total += size
+    if not isfinite(error):
+        return inf
+    return sqrt(error / total) if total else 0.0
 
 
 def touching_rows(H: Any) -> tuple[Any, IndexArray | None]:
