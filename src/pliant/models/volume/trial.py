@@ -143,7 +143,7 @@ class VolumeTrial(NodalTrial):
         pass gives both of them and the positions.
         """
         model, scheme = self.model, self._scheme
-        if not model.may_invert:
+        if not np.count_nonzero(model.laws):  # small strain knows no inversion
             return False
         if scheme.memory or self._rotation is not None or self._first is not None or self.still:
             return super().is_inverted()
