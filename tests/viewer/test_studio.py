@@ -15,16 +15,19 @@ import pytest
 import pliant as pl
 from pliant.models.rigid import Waypoints
 from pliant.viewer import zoo
+from pliant.viewer.arrows import ARROW
 from pliant.viewer.dragging import DraggedMotion
 from pliant.viewer.driver import Driver
 from pliant.viewer.live import loaded, open_viewer, opened, thing_of
 from pliant.viewer.pace import Pace
+from pliant.viewer.palette import COLOR_MAP, OBSTACLE, TINTS, rgb
 from pliant.viewer.panel import strip_html
 from pliant.viewer.properties import materials_of, stiffened
 from pliant.viewer.recording_panel import png_bytes
 from pliant.viewer.simulation import LiveSimulation
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand, FinishedError
 from pliant.viewer.tips import inferred_tip
+from pliant.viewer.tones import LIGHT, displayed, shown_color
 from pliant.viewer.viewer import check_port
 from pliant.viewer.world_subject import WorldSubject
 from scenes import swinging_bar
@@ -378,7 +381,31 @@ def test_a_picture_is_a_png():
     read = matplotlib.imread(io.BytesIO(data))
     assert read.shape[:2] == (4, 5)
     assert read[0, 0, :3] == pytest.approx([200 / 255, 0, 0], abs=1e-3)
-    assert read[3, 0, :3] == pytest.approx([1, 1, 1])
+    assert read[3, 0, :3] == pytest.approx([0.88, 0.9, 0.93], abs=0.02), "the background of exported pictures"
+
+
+def test_colours_are_sent_so_that_they_are_seen_as_in_exports():
+    """Tone mapping is undone, for lit surfaces and for lines, as far as a line can be bright."""
+    for color in (*TINTS, *COLOR_MAP, OBSTACLE, ARROW):
+        seen = displayed(shown_color(rgb(color)), light=LIGHT)
+        assert np.abs(seen - rgb(color)).max() < 0.035, color
+        line = displayed(shown_color(rgb(color), lit=False))
+        assert np.abs(line - np.minimum(rgb(color), 0.9)).max() < 0.13, color
+
+
+def test_the_shadow_is_that_of_exports(touching):
+    """It lies on the floor, below the body, darkest where the body is close."""
+    with LiveSimulation(touching, port=0) as viewer:
+        until(lambda: viewer._scene_view._ground._shadow is not None)
+        shadow = viewer._scene_view._ground._shadow
+        side = shadow.render_width
+        place = np.array(shadow.position[:2])
+        dark = shadow.image[..., 3] if hasattr(shadow, "image") else None
+        assert side > 0.1
+        assert np.abs(place - (0.05, 0.01)).max() < 0.5 * side
+        if dark is not None:
+            assert dark.max() > 20
+            assert dark[0].max() == 0
 
 
 # files
@@ -472,9 +499,9 @@ def test_a_factor_below_what_is_asked_for_is_red_and_says_so(studio, monkeypatch
     monkeypatch.setattr(studio.subject, "step", lambda dt, demand: (time.sleep(0.03), slow(dt, demand)))
     studio.play()
     until(lambda: "slower than the 1× asked for" in studio.readout.content)
-    assert studio.readout.content.count("#e03131") == 1
+    assert studio.readout.content.count("pliant-slow") == 1
     studio.speed.value = "0.1×"
-    until(lambda: "#e03131" not in studio.readout.content)
+    until(lambda: "pliant-slow" not in studio.readout.content)
 
 
 def test_record_replay_and_save(studio, tmp_path):
@@ -497,6 +524,44 @@ def test_record_replay_and_save(studio, tmp_path):
     studio.play()
     assert not studio.recording_panel.replaying
     until(lambda: studio.subject.time > held)
+
+
+def test_one_click_keeps_the_recording_in_a_file_and_replays_it(studio, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ball-run.npz").write_text("of another time")
+    panel = studio.recording_panel
+    panel.record_or_keep()
+    panel.record_or_keep()
+    assert "nothing was recorded" in panel._kept.content
+    studio.play()
+    panel.record_or_keep()
+    begun = studio.subject.time
+    assert panel.record_button.label == "Stop, keep and replay"
+    until(lambda: studio.subject.time > begun + 0.1)
+    panel.record_or_keep()
+    assert panel.replaying
+    assert not studio.playing
+    assert panel.unsaved is None
+    assert "ball-run-2.npz" in panel._kept.content
+    assert len(pl.load(tmp_path / "ball-run-2.npz").times) == len(panel.run.times)
+    until(lambda: "replay" in studio.readout.content)
+
+
+def test_a_folder_that_cannot_be_written_is_told_and_the_run_stays(studio, monkeypatch):
+    panel = studio.recording_panel
+    studio.play()
+    panel.record_or_keep()
+    begun = studio.subject.time
+    until(lambda: studio.subject.time > begun + 0.05)
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(pl.Run, "save", lambda run, path: refuse(path))
+    panel.record_or_keep()
+    assert "cannot be written" in panel._kept.content
+    assert panel.unsaved is panel.run is not None
+    assert not panel.save_button.disabled
 
 
 def test_reset_brings_sliders_and_gizmos_back():
