@@ -33,12 +33,13 @@ from pliant.models.volume.blocks import BlockModel, ConstrainedFactor
 from pliant.models.volume.fibre import FibreBars
 from pliant.models.volume.flat_cells import warn_of_flat_cells
 from pliant.models.volume.halved import Divisions, PointSet
-from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
+from pliant.models.volume.loads import Load, PressureFacets, PressureLoad
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.patches import MEAN
 from pliant.models.volume.points import Points, build_points
 from pliant.models.volume.shape_limits import flips, largest_square, least_determinant
 from pliant.models.volume.split import Split, chosen_points, volume_points
+from pliant.models.volume.support import Support
 from pliant.models.volume.tetrahedra import assemble_tetrahedra
 from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.volume import Volume
@@ -124,8 +125,8 @@ class VolumeModel(BlockModel):
         return all(law in LINEAR_LAWS for law in self.laws)
 
     def initial(self) -> tuple[FloatArray, FloatArray]:
-        """Positions and velocities (n, 3) at rest."""
-        return self.rest.copy(), np.zeros_like(self.rest)
+        """Positions (n, 3), m, at rest, and velocities (n, 3), m/s, when the world begins."""
+        return self.rest.copy(), np.where(self.constrained, 0.0, self.spec.velocities(self.rest))
 
     def trial(self, start: StepStart) -> VolumeTrial:
         """A step from positions q and velocities v (n, 3)."""
