@@ -35,19 +35,23 @@ def render_poses(
     camera: Camera,
     *,
     floor_box: tuple[FloatArray, FloatArray] | None = None,
+    floor: float | None = None,
 ) -> FloatArray:
     """Draw all frames of `surfaces` over each other: the last solid, the others the fainter the earlier.
 
     `floor_box` are the corners (3,) [m] of the box above the floor: None takes these surfaces; a film gives those of
-    the whole motion, so that its floor stays. Returns sRGB in 0…1, shape (height, width, 3).
+    the whole motion, so that its floor stays. `floor` [m] is the height of a floor that exists, None: below the box.
+    Returns sRGB in 0…1, shape (height, width, 3).
     """
-    still = [i for i, surface in enumerate(surfaces) if len(surface.frames) == 1 and not surface.in_front]
-    moving = [i for i, surface in enumerate(surfaces) if len(surface.frames) > 1 and not surface.in_front]
+    solid = [i for i, surface in enumerate(surfaces) if not surface.in_front and surface.opacity == 1.0]
+    still = [i for i in solid if len(surfaces[i].frames) == 1]
+    moving = [i for i in solid if len(surfaces[i].frames) > 1]
+    clear = [i for i, surface in enumerate(surfaces) if not surface.in_front and surface.opacity < 1.0]
     front = [i for i, surface in enumerate(surfaces) if surface.in_front]
     count = max(len(surface.frames) for surface in surfaces)
     large = camera.scaled(_SUPERSAMPLING)
     image = background_image(camera.size, camera.middle)
-    image = _draw_floor(image, surfaces, camera, bounds(surfaces) if floor_box is None else floor_box)
+    image = _draw_floor(image, surfaces, camera, bounds(surfaces) if floor_box is None else floor_box, floor)
     near = np.zeros((large.size[1], large.size[0]))
     image = _over(image, _draw_pose(surfaces, still, 0, scales, large, near))
     for pose in range(count - 1):
@@ -55,6 +59,8 @@ def render_poses(
         opacity = 0.16 + 0.26 * pose / max(count - 2, 1)
         image = _over(image, _draw_pose(surfaces, moving, pose, scales, large, near.copy(), opacity))
     image = _over(image, _draw_pose(surfaces, moving, count - 1, scales, large, near))
+    for i in clear:  # what is inside was drawn before
+        image = _over(image, _draw_pose(surfaces, [i], count - 1, scales, large, near.copy(), surfaces[i].opacity))
     return _over(image, _draw_pose(surfaces, front, count - 1, scales, large, np.zeros_like(near))) if front else image
 
 
@@ -156,11 +162,15 @@ def background_image(
 
 
 def _draw_floor(
-    image: FloatArray, surfaces: Sequence[SurfaceFrames], camera: Camera, floor_box: tuple[FloatArray, FloatArray]
+    image: FloatArray,
+    surfaces: Sequence[SurfaceFrames],
+    camera: Camera,
+    floor_box: tuple[FloatArray, FloatArray],
+    floor: float | None = None,
 ) -> FloatArray:
     """The image with grid lines, fading with distance, and the shadow of the last pose on the floor."""
     lower, upper = floor_box
-    extent, height = float(np.linalg.norm(upper - lower)), floor_height(lower, upper)
+    extent, height = float(np.linalg.norm(upper - lower)), floor_height(lower, upper, floor)
     rows, columns = np.mgrid[: camera.size[1], : camera.size[0]]
     sight = camera.directions(columns, rows)
     hit = sight[..., 2] < -1e-6
