@@ -9,6 +9,9 @@ PYTHON := $(shell for name in python3 python3.13 python3.12 python3.11; do \
 endif
 PEERS := mujoco drake felupe cvxopt numpy scipy pyelastica soromox
 
+# Tests and demos start many processes: without bytecode on disk each would translate the package anew (0.8 s).
+unexport PYTHONDONTWRITEBYTECODE
+
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
 BROWSER := chromium
 

@@ -21,11 +21,13 @@ from pliant.actuators.values import Angle, Torque
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.arrays import csr
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.body import Model
 from pliant.models.rod import Rod, RodModel
 
 
+@one_line
 @per_second
 @dataclass(frozen=True, eq=False)
 class BaseDrive(TwoWayActuator):

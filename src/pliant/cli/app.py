@@ -99,17 +99,18 @@ def demo(
 
 @app.command()
 def new(
-    path: Annotated[Path, typer.Argument(help="File to write, such as scene.py.")],
+    path: Annotated[Path | None, typer.Argument(help="File to write, such as scene.py.")] = None,
     kind: Annotated[
-        str, typer.Option(help="grasp, inverse, chamber or own.", autocompletion=names.complete_kind)
+        str, typer.Option(help="Which template; --list shows them.", autocompletion=names.complete_kind)
     ] = "grasp",
+    list_: Annotated[bool, typer.Option("--list", help="List the templates and stop.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
     json: Json = None,
 ) -> None:
     """Write a scene file with comments, to start from; it runs as it is."""
     from pliant.cli.new import show_new
 
-    show_new(Output(json), path, kind=kind, force=force)
+    show_new(Output(json), path, kind=kind, force=force, listed=list_)
 
 
 @app.command()

@@ -23,6 +23,7 @@ from pliant.constraints.sliding import sliding_rows, sliding_stiffness
 from pliant.core.arrays import csr, writable
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.models.axis import Axis
 from pliant.models.body import Model
@@ -37,6 +38,7 @@ _TIP = 1e-9
 """A nearest point this close to the tip, as a fraction of the length, lies beyond it."""
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Channel:
     """A channel through `points` (k, 3), m, of `body`, in the frame of its mesh, in which `rod` slides.

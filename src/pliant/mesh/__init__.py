@@ -1,5 +1,6 @@
 """Meshes: tetrahedra and hexahedra, their surfaces, structured and generated shapes, files, regions and queries."""
 
+from pliant.core.one_line import one_line
 from pliant.mesh import regions
 from pliant.mesh.curved import cylinder, shell, tube
 from pliant.mesh.filling import fill, tetrahedralize
@@ -35,3 +36,5 @@ __all__ = [
     "tetrahedralize",
     "tube",
 ]
+
+one_line(Location)  # here: its file holds kernels, which a change of a class would recompile

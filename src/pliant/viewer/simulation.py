@@ -215,9 +215,10 @@ class LiveSimulation(Viewer):
 
     def _change_mode(self) -> None:
         """Apply the drive mode: sliders are disabled in inverse control, and the target starts at the tip."""
-        aims = self.driver.value(self.mode) == TARGET
+        mode = self.driver.value(self.mode)
+        aims = mode == TARGET
         self._gizmos.aim(aims, self.subject.frame().tip if aims else None)
-        self.inputs.set_disabled(self.subject.actuators, self.driver.value(self.mode) != SLIDERS)
+        self.inputs.set_disabled(self.subject.idle(mode))
         self.ask()
 
     def _build(self, build: Callable[[], Subject], name: str) -> None:
@@ -320,7 +321,7 @@ class LiveSimulation(Viewer):
                 self._strip.content = strip_html(
                     self._pace.stages, self._pace.seconds, self._pace.step if subject.timed else None
                 )
-            if self._playing and self.driver.value(self.mode) == TARGET:
+            if self._playing and self.driver.value(self.mode) != SLIDERS:
                 for actuator, amount in subject.actuation().items():
                     self.inputs.follow(actuator, amount)
         if self.recording_panel.replaying:

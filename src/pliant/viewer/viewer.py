@@ -12,7 +12,7 @@ import traceback
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from html import escape
 from types import TracebackType
 from typing import Any
@@ -30,6 +30,9 @@ FRAME_SECONDS = 1.0 / 40.0
 """Least time between two frames, s."""
 LOOPBACK = "127.0.0.1"
 """The loopback address: only this machine can connect."""
+
+LAST_PORT = 65535
+"""Largest number of a port."""
 
 
 class Viewer(ABC):
@@ -231,10 +234,13 @@ class Viewer(ABC):
             self._ended.wait(left)
 
 
-def check_port(host: str, port: int) -> None:
-    """Raise unless `port` of `host` can be served."""
-    if not 0 <= port <= 65535:
-        raise InputError(f"port must be 0 (any free one) to 65535, got {port}")
+def check_port(host: str, port: int, *, exact: bool = True) -> None:
+    """Raise unless `port` of `host` can be served; a taken one is refused where it must be `exact`ly that."""
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= LAST_PORT:
+        raise InputError(f"port must be a whole number, 0 (any free one) to {LAST_PORT}, got {port!r}")
+    if not isinstance(host, str) or not host.strip():
+        raise InputError(f"host must be an address of this machine, such as {LOOPBACK}, got {host!r}")
+    port = port if exact else 0  # where the next free port will do, the host has to be one of ours still
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -251,10 +257,19 @@ def check_port(host: str, port: int) -> None:
             ) from error
 
 
+def _free_port(host: str, first: int) -> int:
+    """`first` or the next port of `host` that is free, 0 (any) where the next hundred are taken."""
+    for port in range(first, min(first + 100, LAST_PORT + 1)):
+        with suppress(InputError):
+            check_port(host, port)
+            return port
+    return 0
+
+
 def start_server(host: str, port: int, title: str) -> Any:
-    """A web server of viser at `port` of `host`."""
+    """A web server of viser at `port` of `host`, or at the next free one."""
     viser = extra("viser", "the viewer needs viser, which is not installed", "viewer")
     # a browser may leave while a picture is on its way to it, and nothing is lost by that
     warnings.filterwarnings("ignore", message="Queued a .* on a closed connection", category=UserWarning)
     with redirect_stdout(io.StringIO()):  # it greets, whatever `verbose` says
-        return viser.ViserServer(host=host, port=port, label=title, verbose=False)
+        return viser.ViserServer(host=host, port=_free_port(host, port) if port else 0, label=title, verbose=False)
