@@ -64,6 +64,12 @@ class Collider:
         """Whether it is the solid inside a closed surface."""
         return self.surface is not None and self.surface.closed
 
+    @property
+    def cells(self) -> IntArray | None:
+        """Tetrahedra (m, 4) of the solid between its points; None where it has no such cells."""
+        mesh = getattr(self.handle, "mesh", None)
+        return mesh.cells if self.index is not None and getattr(mesh, "element", None) == "tet4" else None
+
     def points(self, view: RowView) -> FloatArray:
         """The points at the positions of `view`, (n, 3), m."""
         q = self.q(view)

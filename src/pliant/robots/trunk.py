@@ -71,7 +71,8 @@ def trunk(
     max_displacement
         Largest pulls of the long and of the short cables, m; None: a tenth of `length` and six hundredths of it
         (19.5 and 11.7 mm). Any pulls up to these have an equilibrium. One cable alone may be pulled farther, opposed
-        ones may not: elements collapse where three long cables are pulled by an eighth of `length`.
+        ones may not: elements collapse where three long cables are pulled by an eighth of `length`. One long cable
+        has 1.5 N at its largest pull, opposed ones and short ones up to 2.7 N.
     clamped
         False leaves the base free, for a moving support: ``pl.Support(trunk.body, trunk.base)``.
     material
