@@ -42,7 +42,7 @@ def folded_penetration(pose: Pose, cells: IntArray) -> float:
         around = np.flatnonzero(solid & ((x[m] >= low) & (x[m] <= high)).all(axis=1))
         around = around[~np.isin(cells[around], own).any(axis=1)]
         if _contain(corners[around, 0], edges[around], x[m]).any():
-            apart = ~np.isin(surface.triangles, own).any(axis=1)
+            apart = np.asarray(~np.isin(surface.triangles, own).any(axis=1))
             depth = max(depth, deepest(pose, samples[m : m + 1], apart))
     return depth
 

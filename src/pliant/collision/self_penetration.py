@@ -64,7 +64,7 @@ def deepest(pose: Pose, samples: IntArray, among: BoolArray | None = None) -> fl
     through, `among` all or the marked ones (t,).
     """
     s = pose.surface
-    taking_part = np.zeros(len(s.triangles), bool)
+    taking_part: BoolArray = np.zeros(len(s.triangles), bool)
     taking_part[s.order] = True
     triangles, normals = s.triangles, s.rest_normals
     if among is not None:

@@ -67,8 +67,10 @@ class Collider:
     @property
     def cells(self) -> IntArray | None:
         """Tetrahedra (m, 4) of the solid between its points; None where it has no such cells."""
-        mesh = getattr(self.handle, "mesh", None)
-        return mesh.cells if self.index is not None and getattr(mesh, "element", None) == "tet4" else None
+        mesh: Any = getattr(self.handle, "mesh", None)
+        if self.index is None or getattr(mesh, "element", None) != "tet4":
+            return None
+        return np.asarray(mesh.cells)
 
     def points(self, view: RowView) -> FloatArray:
         """The points at the positions of `view`, (n, 3), m."""
