@@ -19,7 +19,9 @@ class State:
     """Positions and velocities of every body at one time, immutable; a step returns a new one.
 
     `q` and `v` hold, for each body in the order of the world, positions (n, 3) in m and velocities (n, 3) in m/s;
-    `lam` (rows,) the multipliers of the last step's rows, in N, which warm-start the next. `time` is in s.
+    `lam` (rows,) the multipliers of the last step's rows, in N, which warm-start the next. `time` is in s. `memories`
+    are what the constraints remember, `histories` what the materials of each body do (`materials.viscoelastic`); empty:
+    all are relaxed.
     """
 
     world: World
@@ -29,12 +31,16 @@ class State:
     lam: FloatArray
     keys: IndexArray | None = None
     memories: tuple[Any, ...] = ()
+    histories: tuple[FloatArray | None, ...] = ()
 
     def __post_init__(self) -> None:
         for array in self.q:
             array.setflags(write=False)
         for array in self.v:
             array.setflags(write=False)
+        for history in self.histories:
+            if history is not None:
+                history.setflags(write=False)
         self.lam.setflags(write=False)
 
     def __repr__(self) -> str:
@@ -93,8 +99,11 @@ class State:
         return float(constraint.volume(self.q[constraint.index]))
 
     def stress(self, body: Any, *, at: str = "cells") -> FloatArray:
-        """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""
-        return self._at(body, self._model(body).cell_stress(self._q(body)), at)
+        """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"; of viscoelastic materials with the stresses of
+        their branches, without that of the viscosity.
+        """
+        history = self.histories[self.world.index(body)] if self.histories else None
+        return self._at(body, self._model(body).cell_stress(self._q(body), history), at)
 
     def strain(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Green–Lagrange strain, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""

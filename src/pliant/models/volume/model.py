@@ -35,6 +35,7 @@ from pliant.models.volume.flat_cells import warn_of_flat_cells
 from pliant.models.volume.halved import Divisions, PointSet
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
 from pliant.models.volume.mass import Mass, build_mass
+from pliant.models.volume.memory import Memory
 from pliant.models.volume.patches import MEAN
 from pliant.models.volume.points import Points, build_points
 from pliant.models.volume.shape_limits import flips, largest_square, least_determinant
@@ -70,6 +71,7 @@ class VolumeModel(BlockModel):
     supports: tuple[Claim, ...]
     fibres: tuple[FibreBars, ...]
     symbolic: Symbolic
+    memory: Memory | None
 
     stress_name: ClassVar[str | None] = "von Mises stress (kPa)"
 
@@ -111,12 +113,18 @@ class VolumeModel(BlockModel):
             supports=claims,
             fibres=tuple(replace(bar, segments=bar.segments.placed(pattern)) for bar in bars),
             symbolic=analyze(pattern, coordinates=mesh.points, keep=~constrained.all(axis=1)),
+            memory=Memory.of(points, positions, placement.points, spec.materials),
         )
 
     @property
     def rest(self) -> FloatArray:
         """Rest positions of the nodes, (n, 3), m."""
         return self.mesh.points
+
+    @property
+    def remembers(self) -> bool:
+        """Whether some of its materials are viscoelastic."""
+        return self.memory is not None
 
     @cached_property
     def is_linear_law(self) -> bool:
@@ -129,7 +137,10 @@ class VolumeModel(BlockModel):
 
     def trial(self, start: StepStart) -> VolumeTrial:
         """A step from positions q and velocities v (n, 3)."""
-        return VolumeTrial(self, start)
+        if self.memory is None:
+            return VolumeTrial(self, start)
+        stiffer = self.memory.stiffer(start.scheme, lambda table: replace(self, table=table))
+        return VolumeTrial(stiffer, start)
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> BarycentricMap:
         """The map of points (p, 3), m, inside the mesh; one outside is extrapolated from the nearest cell."""
@@ -254,9 +265,9 @@ class VolumeModel(BlockModel):
         """Displacements of the nodes from their rest positions, (n, 3), m."""
         return q - self.rest
 
-    def cell_stress(self, q: FloatArray) -> FloatArray:
+    def cell_stress(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Cauchy stress of each cell, (m, 3, 3), Pa."""
-        return readouts.cell_stress(self, q)
+        return readouts.cell_stress(self, q, history)
 
     def cell_strain(self, q: FloatArray) -> FloatArray:
         """Green–Lagrange strain of each cell, (m, 3, 3)."""
