@@ -137,7 +137,7 @@ def swing(stepper, until):
     scene = pl.Scene(gravity=(0, 0, -9.81))
     mesh = pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1))
     material = pl.materials.Viscoelastic(base, [(0.3, 0.03)])
-    body = scene.add(pl.Volume(mesh, material, clamp=pl.regions.plane(axis="x", at=0.0)))
+    scene.add(pl.Volume(mesh, material, clamp=pl.regions.plane(axis="x", at=0.0)))
     world = scene.compile()
     state = world.initial_state()
     for k in range(round(until / stepper.dt)):

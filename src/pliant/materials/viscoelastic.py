@@ -19,7 +19,6 @@ from math import exp, expm1
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from pliant.core.checks import finite_array, finite_number, non_negative, positive
 from pliant.core.errors import InputError
@@ -173,7 +172,7 @@ class Viscoelastic(Material):
         x = w[:, None] * times
         storage, loss = x**2 / (1.0 + x**2), x / (1.0 + x**2)
         # Σ γ (loss − η storage) = η at every frequency, in which the strengths are linear
-        strengths, _ = nnls(loss - eta * storage, np.full(len(w), eta))
+        strengths = _non_negative(loss - eta * storage, np.full(len(w), eta))
         if not strengths.any():
             raise InputError(f"no branches give the loss factor {eta:g} over {low:g}–{high:g} Hz; take a narrower band")
         total = 1.0 + strengths.sum()
@@ -204,9 +203,16 @@ def fit_relaxation(time: Any, modulus: Any, *, times: Any = None) -> tuple[list[
     else:
         tau = np.array([positive("relaxation time", x, unit="s") for x in times])
     columns = np.column_stack([np.ones_like(t), np.exp(-t[:, None] / tau)])
-    found, _ = nnls(columns / G[:, None], np.ones_like(t))
+    found = _non_negative(columns / G[:, None], np.ones_like(t))
     total = float(found.sum())
     return [(float(g / total), float(x)) for g, x in zip(found[1:], tau, strict=True) if g > 0.0], total
+
+
+def _non_negative(A: FloatArray, b: FloatArray) -> FloatArray:
+    """x ≥ 0 with the least ‖A x − b‖."""
+    from scipy.optimize import nnls  # loaded here: it takes longer than the rest of this room
+
+    return np.asarray(nnls(A, b)[0])
 
 
 def _pairs(branches: Any) -> tuple[tuple[float, float], ...]:
@@ -217,5 +223,7 @@ def _pairs(branches: Any) -> tuple[tuple[float, float], ...]:
     for g, tau in pairs:
         positive("relaxation time of Viscoelastic", tau, unit="s")
         if finite_number("g of Viscoelastic", g) <= 0.0:
-            raise InputError(f"g of Viscoelastic must be > 0, got {g:g}: a branch with a negative strength gains energy")
+            raise InputError(
+                f"g of Viscoelastic must be > 0, got {g:g}: a branch with a negative strength gains energy"
+            )
     return tuple((float(g), float(tau)) for g, tau in pairs)

@@ -166,7 +166,8 @@ class Trial:
     """v⁺ − dx/h of implicit Euler, of the shape of dx; None where it is zero."""
 
     def __init__(self, model: Any, start: StepStart) -> None:
-        self._q, self._v, self._scheme, self._gravity, self._controls, workspace, self._first, supported, self._history = start
+        self._q, self._v, self._scheme, self._gravity, self._controls, workspace, self._first = start[:7]
+        supported, self._history = start.supported, start.history
         self.model: Any = model
         self._supported = supported or model.is_supported
         self.dx: FloatArray = np.zeros(model.constrained.shape)

@@ -15,7 +15,7 @@ from pliant.record.bodies import RecordedBody
 from pliant.record.forces import RecordedRows
 from pliant.stepping import StepInfo
 from pliant.world import State, World
-from pliant.world.world import name_of
+from pliant.world.state import name_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -143,7 +143,8 @@ class Scene:
         frames: bool = False,
         name: str = "attachment",
     ) -> Attachment:
-        """Weld points of body `a` to body `b`, or to the world where `b` is None.
+        """Weld points of body `a` to the body or obstacle `b`, or to the world where `b` is None. An obstacle with a
+        motion, such as a link of a URDF arm, carries them along.
 
         `points` (k, 3), m, are their initial positions; or `region` selects nodes of the volume or beam `a` (in the
         frame of its mesh), which makes a rigid part of a soft body. `reach` is the largest distance of a point outside
@@ -151,9 +152,12 @@ class Scene:
         for beams, rods and rigid bodies.
         """
         a, b = getattr(a, "body", a), getattr(b, "body", b)
+        if getattr(a, "contact_role", None) == ContactRole.OBSTACLE:
+            raise InputError(f"attach takes the body first: scene.attach(body, {short(a)}, …), not the obstacle")
         for thing in (a, b):
-            if thing is not None and all(thing is not body for body in self._bodies):
-                raise InputError(f"{thing!r} is not a body of the scene; add it before attach()")
+            known = (*self._bodies, *(() if thing is a else self._parts[Obstacle]))
+            if thing is not None and all(thing is not other for other in known):
+                raise InputError(f"{short(thing)} is not a body or obstacle of the scene; add it before attach()")
         if (points is None) == (region is None):
             raise InputError("attach needs either points or a region, not both")
         if points is None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from pliant.core.checks import finite_array
+from pliant.core.errors import InputError
+from pliant.core.one_line import short
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
 from pliant.models.volume.readouts import von_mises
@@ -84,6 +89,18 @@ class State:
         """
         return self.v[self.world.index(body)]
 
+    def with_velocities(self, body: Any, velocities: Any) -> State:
+        """The state with other velocities of `body`: of its nodes (n, 3) or one for all (3,), m/s; else of the shape of
+        `velocities(body)`. Constrained DoFs keep theirs.
+        """
+        index = self.world.index(body)
+        old, model = self.v[index], self.world.models[index]
+        given = finite_array(f"velocities of {name_of(body)}", velocities)
+        if given.shape not in (old.shape, (3,)) or (given.shape == (3,) and model.spec.has_frames):
+            raise InputError(f"velocities of {name_of(body)} must have the shape {old.shape}, got {given.shape}")
+        new = np.where(model.constrained, old, np.broadcast_to(given, old.shape))
+        return replace(self, v=tuple(new if k == index else v for k, v in enumerate(self.v)))
+
     def displacements(self, body: Any) -> FloatArray:
         """Displacements of the nodes of `body` from its rest configuration, (n, 3), m."""
         return self._model(body).displacements(self._q(body))
@@ -99,8 +116,8 @@ class State:
         return float(constraint.volume(self.q[constraint.index]))
 
     def stress(self, body: Any, *, at: str = "cells") -> FloatArray:
-        """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"; of viscoelastic materials with the stresses of
-        their branches, without that of the viscosity.
+        """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"; of viscoelastic materials with the stresses
+        of their branches, without that of the viscosity.
         """
         history = self.histories[self.world.index(body)] if self.histories else None
         return self._at(body, self._model(body).cell_stress(self._q(body), history), at)
@@ -137,3 +154,8 @@ class State:
 
     def _at(self, body: Any, values: FloatArray, where: str) -> FloatArray:
         return values if where == "cells" else self._model(body).node_mean(values)
+
+
+def name_of(handle: Any) -> str:
+    """Name of a handle in a message."""
+    return short(getattr(handle, "name", handle))

@@ -18,7 +18,7 @@ from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
 from pliant.models.volume import VolumeModel
 from pliant.world.controls import resolve_controls
-from pliant.world.state import State
+from pliant.world.state import State, name_of
 
 
 @one_line
@@ -76,7 +76,7 @@ class World:
             if model.spec is body or model.name == body:
                 return index
         names = ", ".join(repr(model.name) for model in self.models)
-        raise InputError(f"{body!r} is not a body of this world; its bodies are {names}")
+        raise InputError(f"{name_of(body)} is not a body of this world; its bodies are {names}")
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -162,7 +162,7 @@ class World:
         for index, constraint in enumerate(self.constraints):
             if getattr(constraint, "spec", None) is handle:
                 return index
-        raise InputError(f"{handle!r} is not an actuator of this world")
+        raise InputError(f"{name_of(handle)} is not an actuator of this world")
 
     def pairs(self, a: Any, b: Any = None) -> list[tuple[int, float]]:
         """Indices of the contact pairs of `a` and `b`, or of a `pl.Facing`, with 1 or −1: `a` is first or second."""
@@ -202,8 +202,3 @@ class World:
 
 def _same(some: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
     return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
-
-
-def name_of(handle: Any) -> str:
-    """Name of a handle in a message."""
-    return repr(getattr(handle, "name", handle))

@@ -6,7 +6,7 @@ import pytest
 import pliant as pl
 from pliant.core.errors import InputError
 from pliant.models.scheme import euler_scheme
-from pliant.models.volume.memory import Memory
+from pliant.models.volume.memory import Remembered
 from pliant.reduced import Subspace
 from pliant.reduced.subspace_model import SubspaceModel
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -40,10 +40,11 @@ def test_the_stiffness_is_the_derivative_of_the_forces(law):
     memory, q = model.memory, model.rest + 1e-3 * rng.standard_normal(model.rest.shape)
     H, d = 1e4 * rng.standard_normal((memory.points.count, 6)), rng.standard_normal(q.shape)
     values = np.zeros((model.pattern.block_count, 3, 3))
-    memory.add_stiffness(H, 1.0, values)
+    held = Remembered(memory, H)
+    held.add_stiffness(1.0, values)
     forces = [np.zeros_like(q), np.zeros_like(q)]
     for sign, force in zip((1.0, -1.0), forces, strict=True):
-        memory.add_forces(H, q + sign * 1e-4 * d, force)
+        held.add_forces(q + sign * 1e-4 * d, force)
     product = BlockMatrix(model.pattern, values).matvec(d)
     np.testing.assert_allclose(product, (forces[0] - forces[1]) / 2e-4, rtol=1e-7, atol=1e-7 * np.abs(product).max())
 
@@ -54,11 +55,11 @@ def test_stresses_turn_with_the_body(swung):
     (model,) = world.models
     a = 0.7
     R = np.array([[np.cos(a), -np.sin(a), 0.0], [np.sin(a), np.cos(a), 0.0], [0.0, 0.0, 1.0]])
-    memory: Memory = model.memory
-    H = memory.stress(state.histories[0], euler_scheme(0.01))
+    memory = model.memory
+    held = memory.at_start(state.histories[0], euler_scheme(0.01))
     here, there = np.zeros_like(state.q[0]), np.zeros_like(state.q[0])
-    memory.add_forces(H, state.q[0], here)
-    memory.add_forces(H, state.q[0] @ R.T, there)
+    held.add_forces(state.q[0], here)
+    held.add_forces(state.q[0] @ R.T, there)
     np.testing.assert_allclose(there, here @ R.T, atol=1e-12 * np.abs(here).max())
     turned = memory.after(state.histories[0], euler_scheme(0.01), state.q[0] @ R.T)
     same = memory.after(state.histories[0], euler_scheme(0.01), state.q[0])

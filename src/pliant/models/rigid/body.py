@@ -143,6 +143,7 @@ class Obstacle:
     name: str = "obstacle"
 
     slender: ClassVar[bool] = False
+    has_frames: ClassVar[bool] = True
     contact_role: ClassVar[ContactRole] = ContactRole.OBSTACLE
     touches_itself: ClassVar[bool] = False
 

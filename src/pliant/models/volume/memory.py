@@ -96,11 +96,11 @@ class Memory:
             rows.append(with_shear(int(law), row, 1.0 + rate))
         return np.stack(rows)
 
-    def stress(self, history: FloatArray, scheme: Scheme) -> FloatArray:
-        """H (p, 6), Pa, of a step that begins with `history`, where its forces are evaluated."""
+    def at_start(self, history: FloatArray, scheme: Scheme) -> Remembered:
+        """The stresses H of a step that begins with `history`, where its forces are evaluated."""
         f, H = self._of(self._key(scheme, scheme.elapsed)), np.empty((self.points.count, 6))
         remembered(frozen(history), self.points.material, f.decay, f.rate, H)
-        return H
+        return Remembered(self, H)
 
     def after(self, history: FloatArray, scheme: Scheme, q: FloatArray) -> FloatArray:
         """The history at the end of a step that led to q (n, 3), m."""
@@ -112,21 +112,12 @@ class Memory:
         advance(*given, made)
         return made
 
-    def add_forces(self, H: FloatArray, q: FloatArray, force: FloatArray) -> None:
-        """Add the internal forces of H at q (n, 3), m, to `force` (n, 3), N."""
-        p = self.points
-        history_forces(writable(q), writable(self.rest), *p.arrays[:4], p.material, self.laws, H, force)
-
-    def add_stiffness(self, H: FloatArray, scale: float, values: FloatArray) -> None:
-        """Add `scale` × the stiffness of H to the blocks `values` (b, 3, 3), N/m."""
-        p = self.points
-        history_stiffness(p.ptr, p.gradients, p.weight, p.material, self.laws, H, self.positions, scale, values)
-
     def _key(self, scheme: Scheme, elapsed: float) -> tuple[float, bool]:
         return elapsed, scheme.dt == 0.0 and not scheme.instantaneous
 
     def _of(self, key: tuple[float, bool]) -> Factors:
-        return _kept(self._factors, key, self._made)
+        found: Factors = _kept(self._factors, key, self._made)
+        return found
 
     def _made(self, key: tuple[float, bool]) -> Factors:
         count, branches = len(self.relaxations), self.branches
@@ -140,6 +131,25 @@ class Memory:
                 own = len(relaxation.times)
                 decay[m, :own], gain[m, :own], _ = relaxation.factors(elapsed)
         return Factors(decay, gain, rate)
+
+
+@dataclass(frozen=True, eq=False)
+class Remembered:
+    """Stresses H (p, 6), Pa, of the points of a `memory`, which do not change within a step."""
+
+    memory: Memory
+    H: FloatArray
+
+    def add_forces(self, q: FloatArray, force: FloatArray) -> None:
+        """Add the internal forces of H at q (n, 3), m, to `force` (n, 3), N."""
+        p, memory = self.memory.points, self.memory
+        history_forces(writable(q), writable(memory.rest), *p.arrays[:4], p.material, memory.laws, self.H, force)
+
+    def add_stiffness(self, scale: float, values: FloatArray) -> None:
+        """Add `scale` × the stiffness of H to the blocks `values` (b, 3, 3), N/m."""
+        p, memory = self.memory.points, self.memory
+        given = p.ptr, p.gradients, p.weight, p.material, memory.laws, self.H, memory.positions
+        history_stiffness(*given, scale, values)
 
 
 def _rate(relaxation: Relaxation, key: tuple[float, bool]) -> float:
@@ -204,7 +214,11 @@ def advance(q, ptr, nodes, G, weight, part, material, laws, table, decay, gain, 
             _corotated_stress(table[m, 0], Fs, Rs, lane, S)
         elif laws[m] == LINEAR:
             mu = table[m, 0]
-            S[0], S[1], S[2] = 2.0 * mu * (Fs[lane] - 1.0), 2.0 * mu * (Fs[32 + lane] - 1.0), 2.0 * mu * (Fs[64 + lane] - 1.0)
+            S[0], S[1], S[2] = (
+                2.0 * mu * (Fs[lane] - 1.0),
+                2.0 * mu * (Fs[32 + lane] - 1.0),
+                2.0 * mu * (Fs[64 + lane] - 1.0),
+            )
             S[3], S[4] = mu * (Fs[8 + lane] + Fs[24 + lane]), mu * (Fs[16 + lane] + Fs[48 + lane])
             S[5] = mu * (Fs[40 + lane] + Fs[56 + lane])
         else:

@@ -6,7 +6,7 @@ Unknowns are the positions q (n, 3) of all nodes, in m. Constrained nodes are re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,16 +16,14 @@ import numpy as np
 from pliant.collision import CollisionSurface
 from pliant.core.arrays import writable
 from pliant.core.checks import finite_array
-from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
-from pliant.mesh.regions import as_region
 from pliant.models.body import STATIONS, Parts, VolumeRatios
 from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, open_modes
 from pliant.models.model import StepStart
-from pliant.models.supports import Claim, claimed, prescribed
+from pliant.models.supports import Claim, claimed_by_all, prescribed
 from pliant.models.surfaces import ContactShape, Skin
 from pliant.models.volume import assembly, halved, readouts
 from pliant.models.volume.barycentric import BarycentricMap, NodeMap
@@ -33,11 +31,11 @@ from pliant.models.volume.blocks import BlockModel, ConstrainedFactor
 from pliant.models.volume.fibre import FibreBars
 from pliant.models.volume.flat_cells import warn_of_flat_cells
 from pliant.models.volume.halved import Divisions, PointSet
-from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
+from pliant.models.volume.loads import Load, PressureFacets, PressureLoad
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.memory import Memory
 from pliant.models.volume.patches import MEAN
-from pliant.models.volume.points import Points, build_points
+from pliant.models.volume.points import Points, build_points, node_cliques
 from pliant.models.volume.shape_limits import flips, largest_square, least_determinant
 from pliant.models.volume.split import Split, chosen_points, volume_points
 from pliant.models.volume.tetrahedra import assemble_tetrahedra
@@ -87,7 +85,7 @@ class VolumeModel(BlockModel):
         points = build_points(placement, material, anti_locking=spec.anti_locking)
         bars = [FibreBars.of(fibre, placement) for fibre in parts.fibres]
         coupled = [*parts.couplings, *(nodes for bar in bars for nodes in bar.segments.node_sets())]
-        pattern = BlockPattern.from_cliques(mesh.node_count, *_cliques(points, mesh.cells, coupled))
+        pattern = BlockPattern.from_cliques(mesh.node_count, *node_cliques(points, mesh.cells, coupled))
         _, positions = pattern.clique_positions(points.ptr, points.nodes)
         laws = np.array([int(m.law) for m in spec.materials], np.int32)
         table = np.stack([m.parameters for m in spec.materials])
@@ -96,7 +94,7 @@ class VolumeModel(BlockModel):
             split = Split.by_cells(placement, material, points, pattern, laws, table)
         density = np.array([m.density for m in spec.materials])[material]
         pressures = [x for x in parts.loads if isinstance(x, PressureLoad)]
-        constrained, claims = _constrained(spec, parts.supports)
+        constrained, claims = claimed_by_all(spec.name, mesh.points, spec.clamp, parts.supports)
         return cls(
             spec=spec,
             mesh=placement,
@@ -132,8 +130,8 @@ class VolumeModel(BlockModel):
         return all(law in LINEAR_LAWS for law in self.laws)
 
     def initial(self) -> tuple[FloatArray, FloatArray]:
-        """Positions and velocities (n, 3) at rest."""
-        return self.rest.copy(), np.zeros_like(self.rest)
+        """Positions (n, 3), m, at rest, and velocities (n, 3), m/s, when the world begins."""
+        return self.rest.copy(), np.where(self.constrained, 0.0, self.spec.velocities(self.rest))
 
     def trial(self, start: StepStart) -> VolumeTrial:
         """A step from positions q and velocities v (n, 3)."""
@@ -384,26 +382,3 @@ class VolumeModel(BlockModel):
         """Numeric factor of the blocks; `values` loses its constrained rows. The memory of `out` is used again."""
         self.decouple_constrained(values)
         return self.constrained_factor(self.symbolic.factorize(values, out=out))
-
-
-def _cliques(points: Points, cells: IntArray, couplings: Sequence[IntArray]) -> tuple[Any, Any]:
-    """Node sets that couple: those of the points, of the cells (for mass and surface loads), and of actuators."""
-    sizes = np.concatenate([np.diff(points.ptr), np.full(len(cells), cells.shape[1]), [len(c) for c in couplings]])
-    nodes = np.concatenate([points.nodes, np.sort(cells, axis=1).ravel(), *couplings])
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), nodes.astype(np.int32)
-
-
-def _constrained(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, tuple[Claim, ...]]:
-    """Constrained unknowns (n, 3), and the claim of each support."""
-    mesh = spec.mesh
-    constrained = np.zeros((mesh.node_count, 3), bool)
-    listed: list[Claim] = []
-    if spec.clamp is not None:
-        constrained[spec.clamp.nodes(mesh.points, what=f"clamp of {spec.name!r}")] = True
-    for support in supports:
-        what = f"support of {spec.name!r}"
-        nodes = as_region(support.region, what=what).nodes(mesh.points, what=what)
-        listed.append(claimed(support, nodes, constrained))
-    if constrained.all():
-        raise InputError(f"every node of {spec.name!r} is constrained; shrink the clamp or the supports")
-    return constrained, tuple(listed)

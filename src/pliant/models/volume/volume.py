@@ -59,6 +59,8 @@ class Volume(Body):
         `pl.Rayleigh(mass=…, stiffness=…)`.
     lumped_mass
         False for the mass matrix consistent with the shape functions.
+    velocity, spin
+        At the start, (3,) m/s and (3,) rad/s about the centre of its nodes, in the world; clamped nodes stay.
     name
         How the body is called in messages and files.
     """
@@ -72,6 +74,8 @@ class Volume(Body):
     inclusions: Sequence[tuple[Region, Material]] = ()
     damping: Rayleigh = Rayleigh()
     lumped_mass: bool = True
+    velocity: Any = (0.0, 0.0, 0.0)
+    spin: Any = (0.0, 0.0, 0.0)
     name: str = "volume"
 
     has_frames: ClassVar[bool] = False
@@ -90,6 +94,8 @@ class Volume(Body):
                 f"the material of {self.name!r} must be one of pl.materials, such as pl.materials.dragon_skin_20() or "
                 f"NeoHookean(young=…, poisson=…, density=…); got {self.material!r:.60}"
             )
+        for name in ("velocity", "spin"):
+            finite_array(f"{name} of {self.name!r}", getattr(self, name), shape=(3,))
         if self.clamp is not None:
             object.__setattr__(self, "clamp", as_region(self.clamp, what=f"clamp of {self.name!r}"))
         if self.anti_locking not in (True, False, "volume"):
@@ -109,6 +115,10 @@ class Volume(Body):
     def region_points(self, placement: Mesh, region: Any, *, what: str) -> FloatArray:
         """Where the nodes that `region` selects in the mesh as it was made stand, (k, 3), m."""
         return np.asarray(placement.points[as_region(region, what=what).nodes(self.mesh.points, what=what)])
+
+    def velocities(self, points: FloatArray) -> FloatArray:
+        """Velocities (n, 3), m/s, at the start of nodes at `points` (n, 3), m."""
+        return np.asarray(np.asarray(self.velocity, float) + np.cross(self.spin, points - points.mean(axis=0)))
 
     @property
     def materials(self) -> list[Material]:
