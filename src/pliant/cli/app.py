@@ -200,7 +200,9 @@ def mesh(
     unit: Annotated[
         str, typer.Option(help="Unit of the coordinates in the file: m, mm, cm, in…; STEP knows its own.")
     ] = "",
-    size: Annotated[float | None, typer.Option(help="Wanted length of edges, in that unit.")] = None,
+    size: Annotated[
+        float | None, typer.Option(help="Wanted length of edges, in that unit; default: from the walls.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File for the mesh, in metres: .vtu, .msh, .vtk…")] = None,
     element: Annotated[str, typer.Option(help="tet4 or tet10.")] = "tet4",
     keep_surface: Annotated[

@@ -9,10 +9,12 @@ from pliant.mesh.io import load, load_surface, save
 from pliant.mesh.mesh import Mesh, drop_unused_nodes
 from pliant.mesh.quality import MeshReport, mesh_report
 from pliant.mesh.queries import Location, Locator
+from pliant.mesh.sizing import CellSizes, cell_sizes, expected_step_ms
 from pliant.mesh.structured import box, grid
 from pliant.mesh.surface import Surface
 
 __all__ = [
+    "CellSizes",
     "Location",
     "Locator",
     "Mesh",
@@ -21,9 +23,11 @@ __all__ = [
     "block_with_cavity",
     "box",
     "capsule_with_cavity",
+    "cell_sizes",
     "chambered_finger",
     "cylinder",
     "drop_unused_nodes",
+    "expected_step_ms",
     "fill",
     "grid",
     "load",

@@ -263,7 +263,7 @@ class StepBodies:
             trial.accept(q)
         time = self.start.time + self.scheme.interval
         histories = tuple([trial.history() for trial in self.trials]) if world.remembers else ()
-        return State(world, time, positions, self.end_velocities(), lam, keys, memories, histories)
+        return State.of(world, time, positions, self.end_velocities(), lam, keys, memories, histories)
 
     @property
     def _generalized(self) -> tuple[FloatArray, ...] | None:

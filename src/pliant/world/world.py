@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints.rows import Constraint
+from pliant.core.display import display_html
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
@@ -66,6 +67,9 @@ class World:
 
     def __repr__(self) -> str:
         return f"World({', '.join(f'{model.name!r}: {model.size} unknowns' for model in self.models)})"
+
+    def _repr_html_(self) -> str | None:
+        return display_html(self)
 
     def index(self, body: Any) -> int:
         """Index of a body given by handle, name or index."""
