@@ -22,6 +22,7 @@ import numpy as np
 
 from pliant.core.checks import finite_array, finite_number, non_negative, positive
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.materials.laws import Law
 from pliant.materials.material import Material
@@ -52,6 +53,7 @@ class Relaxation(NamedTuple):
         return decay, gain, self.viscosity / elapsed if elapsed > 0.0 else 0.0
 
 
+@one_line
 @dataclass(frozen=True)
 class Viscoelastic(Material):
     """An elastic material whose shear stress relaxes: μ(t) = μ₀ (1 − Σ gᵢ (1 − e^(−t/τᵢ))).

@@ -259,10 +259,10 @@ class StepBodies:
         else:
             keys, memories = assembly.rows.key, assembly.memories[: len(world.constraints)]
         positions = tuple([trial.positions() for trial in self.trials])
+        histories = tuple([trial.history() for trial in self.trials]) if world.remembers else ()
         for trial, q in zip(self.trials, positions, strict=True):
             trial.accept(q)
         time = self.start.time + self.scheme.interval
-        histories = tuple([trial.history() for trial in self.trials]) if world.remembers else ()
         return State.of(world, time, positions, self.end_velocities(), lam, keys, memories, histories)
 
     @property

@@ -26,8 +26,8 @@ class State:
 
     `q` and `v` hold, for each body in the order of the world, positions (n, 3) in m and velocities (n, 3) in m/s;
     `lam` (rows,) the multipliers of the last step's rows, in N, which warm-start the next. `time` is in s. `memories`
-    are what the constraints remember, `histories` what the materials of each body do (`materials.viscoelastic`); empty:
-    all are relaxed.
+    are what the constraints remember, `histories` the stresses that the material of each body does, Pa, None for those
+    without memory (`models.volume.memory`); empty: all are relaxed.
     """
 
     world: World
@@ -55,9 +55,7 @@ class State:
         for history in histories:
             if history is not None:
                 history.setflags(write=False)
-        return fresh(
-            cls, world=world, time=time, q=q, v=v, lam=lam, keys=keys, memories=memories, histories=histories
-        )
+        return fresh(cls, world=world, time=time, q=q, v=v, lam=lam, keys=keys, memories=memories, histories=histories)
 
     def __repr__(self) -> str:
         return f"State(time={self.time:g} s, {self.world!r})"
