@@ -18,14 +18,13 @@ from pliant.mesh.regions import as_region
 from pliant.record import RecordedBody, Run
 from pliant.viewer.arrows import arrow_surfaces
 from pliant.viewer.contents import DISPLACEMENT, PLAIN, STRESS, SceneContents
-from pliant.viewer.palette import TINTS
+from pliant.viewer.palette import OBSTACLE, TINTS
 from pliant.viewer.shapes import balls, shape_triangles
 from pliant.viewer.surfaces import SurfaceFrames
 
 COLORS: dict[str, str] = {"plain": PLAIN, "displacement": DISPLACEMENT, "stress": STRESS}
 """Colour modes of volumes by the name that `pl.export` takes."""
 TENSION = "cable tension (N)"
-_OBSTACLE = "#a8afba"
 _CABLE = "#20242c"
 _SIDES = 6
 """Vertices around the cross-section of a drawn cable: thin enough that six look round."""
@@ -97,7 +96,7 @@ def shown_run(
             points, triangles = surface
             instants = times if obstacle.motion is not None else times[:1]
             poses = np.stack([obstacle.pose(float(t)) for t in instants])
-            moved.append(SurfaceFrames(triangles, _posed(points, poses), label=obstacle.name, color=_OBSTACLE))
+            moved.append(SurfaceFrames(triangles, _posed(points, poses), label=obstacle.name, color=OBSTACLE))
     if not moved:
         raise InputError("no body of this run has a known surface, so there is nothing to draw")
     return Shown(tuple(moved), times, frames, floor)

@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
+from pliant.core.immutable import fresh
 from pliant.core.one_line import short
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
@@ -36,11 +37,18 @@ class State:
     memories: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        for array in self.q:
+        for array in (*self.q, *self.v, self.lam):
             array.setflags(write=False)
-        for array in self.v:
+
+    @classmethod
+    def of(
+        cls, world: World, time: float, q: tuple[FloatArray, ...], v: tuple[FloatArray, ...], lam: FloatArray,
+        keys: IndexArray | None, memories: tuple[Any, ...],
+    ) -> State:  # fmt: skip
+        """The state at the end of a step, in a third of the time that ``__init__`` takes."""
+        for array in (*q, *v, lam):
             array.setflags(write=False)
-        self.lam.setflags(write=False)
+        return fresh(cls, world=world, time=time, q=q, v=v, lam=lam, keys=keys, memories=memories)
 
     def __repr__(self) -> str:
         return f"State(time={self.time:g} s, {self.world!r})"
