@@ -38,6 +38,11 @@ def run_page(page: Path) -> dict[str, Any]:
     return names
 
 
+def needed(page: Path) -> list[str]:
+    """Packages beyond Pliant's own that a page says it needs, in a comment ``<!-- needs: NAME -->``."""
+    return re.findall(r"<!-- needs: (\w+) -->", page.read_text(encoding="utf-8"))
+
+
 def pictures(page: Path) -> list[str]:
     """Names of the pictures that the code of a tutorial makes as .png; the page shows them as .webp."""
     shown = re.findall(r"\]\(\.\./images/tutorials/([\w-]+)\.webp\)", page.read_text(encoding="utf-8"))

@@ -24,6 +24,8 @@ def snippets(root):
 def test_the_snippets_run(document, snippets, tmp_path, monkeypatch):
     if not snippets.blocks(document):
         pytest.skip(f"{document.name} has no Python snippet")
+    for package in snippets.needed(document):
+        pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     snippets.run_page(document)
     drawn = snippets.pictures(document) if document.parent.name == "tutorials" else []

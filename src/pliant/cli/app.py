@@ -136,6 +136,22 @@ def run(
 
 
 @app.command()
+def check(
+    scene: Annotated[Path, typer.Argument(help="A scene file, as `pliant run` takes it.")],
+    set_: Settings = None,
+    json: Json = None,
+) -> None:
+    """Say what is unusual in a scene, without simulating it; exit code 1 where something is most likely a mistake.
+
+    Checks units by magnitude, densities and moduli, walls of one cell, cables outside of their body, actuators without
+    limits, contact pairs that are missing, and the time step against the first natural frequency.
+    """
+    from pliant.cli.check import show_check
+
+    raise typer.Exit(show_check(Output(json), scene, settings=set_ or []))
+
+
+@app.command()
 def sweep(
     scene: Annotated[Path, typer.Argument(help="A scene file, as `pliant run` takes it.")],
     set_: Annotated[
@@ -200,7 +216,9 @@ def mesh(
     unit: Annotated[
         str, typer.Option(help="Unit of the coordinates in the file: m, mm, cm, in…; STEP knows its own.")
     ] = "",
-    size: Annotated[float | None, typer.Option(help="Wanted length of edges, in that unit.")] = None,
+    size: Annotated[
+        float | None, typer.Option(help="Wanted length of edges, in that unit; default: from the walls.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File for the mesh, in metres: .vtu, .msh, .vtk…")] = None,
     element: Annotated[str, typer.Option(help="tet4 or tet10.")] = "tet4",
     keep_surface: Annotated[

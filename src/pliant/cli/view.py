@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Mapping, Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -147,10 +146,8 @@ def keep_unsaved(output: Output, viewer: Any) -> None:
     run = viewer.recording_panel.unsaved if isinstance(viewer, LiveSimulation) else None
     if run is None:
         return
-    wanted = Path(viewer.recording_panel.file)
-    names = (wanted if k == 1 else wanted.with_stem(f"{wanted.stem}-{k}") for k in count(1))
     try:
-        file = run.save(next(name for name in names if not name.exists()))
+        file = viewer.recording_panel.keep().name
     except (PliantError, OSError) as error:
         output.say(f"the unsaved recording cannot be written: {error}")
         return

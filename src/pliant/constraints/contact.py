@@ -31,6 +31,7 @@ from pliant.collision import (
 )
 from pliant.collision.broad.kept_candidates import KeptCandidates
 from pliant.collision.facet_contacts import with_facets
+from pliant.collision.folded_cells import folded_penetration
 from pliant.collision.narrow.round_contacts import (
     DIP,
     ROUND,
@@ -317,7 +318,8 @@ class ContactPair(Constraint):
             if b.solid is not None:
                 return max(overlap_with_solid(pose, b.depth(view)), b.depth_of_points(pose, view))
         if a is b and a.is_solid_surface:
-            return self_penetration(a.pose(view))
+            pose = a.pose(view)
+            return max(self_penetration(pose), 0.0 if a.cells is None else folded_penetration(pose, a.cells))
         gaps = self.contact_set(view, None).gap
         return max(0.0, -float(gaps.min())) if len(gaps) else 0.0
 

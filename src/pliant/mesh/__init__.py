@@ -2,17 +2,20 @@
 
 from pliant.core.one_line import one_line
 from pliant.mesh import regions
-from pliant.mesh.curved import cylinder, shell, tube
+from pliant.mesh.curved import cylinder, shell, sphere, tube
 from pliant.mesh.filling import fill, tetrahedralize
 from pliant.mesh.generation import block_with_cavity, capsule_with_cavity, chambered_finger, sphere_with_cavity
 from pliant.mesh.io import load, load_surface, save
 from pliant.mesh.mesh import Mesh, drop_unused_nodes
 from pliant.mesh.quality import MeshReport, mesh_report
 from pliant.mesh.queries import Location, Locator
+from pliant.mesh.sizing import CellSizes, cell_sizes, expected_step_ms
+from pliant.mesh.solids import tetrahedralize_solids
 from pliant.mesh.structured import box, grid
 from pliant.mesh.surface import Surface
 
 __all__ = [
+    "CellSizes",
     "Location",
     "Locator",
     "Mesh",
@@ -21,9 +24,11 @@ __all__ = [
     "block_with_cavity",
     "box",
     "capsule_with_cavity",
+    "cell_sizes",
     "chambered_finger",
     "cylinder",
     "drop_unused_nodes",
+    "expected_step_ms",
     "fill",
     "grid",
     "load",
@@ -32,8 +37,10 @@ __all__ = [
     "regions",
     "save",
     "shell",
+    "sphere",
     "sphere_with_cavity",
     "tetrahedralize",
+    "tetrahedralize_solids",
     "tube",
 ]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.display import display_html
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray
 from pliant.record.bodies import RecordedBody
@@ -48,6 +49,9 @@ class Run:
         names = [body.name for body in self.bodies]
         listed = ", ".join(map(repr, names[:4])) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
         return f"Run({self.times[0]:g} to {self.times[-1]:g} s, {len(self)} instants of {listed})"
+
+    def _repr_html_(self) -> str | None:
+        return display_html(self)
 
     def __len__(self) -> int:
         """Count of instants, the initial state included."""

@@ -8,19 +8,21 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
 
 from pliant.viewer.appearance import Appearance
+from pliant.viewer.budget import Budget
 from pliant.viewer.gizmos import Gizmos
 from pliant.viewer.inputs import Inputs
 from pliant.viewer.pace import Pace
-from pliant.viewer.panel import strip_html, table_html
+from pliant.viewer.panel import budget_html, strip_html, table_html
 from pliant.viewer.properties import Properties
 from pliant.viewer.recording_panel import RecordingPanel
 from pliant.viewer.subject import SLIDERS, TARGET, Demand, FinishedError, Subject
-from pliant.viewer.viewer import LOOPBACK, Viewer
+from pliant.viewer.viewer import LOOPBACK, Viewer, following
 from pliant.viewer.world_subject import WorldSubject
 
 STEPS = ("1 ms", "2 ms", "5 ms", "10 ms", "20 ms")
@@ -160,10 +162,33 @@ class LiveSimulation(Viewer):
             self.forces = gui.add_html("")
         with gui.add_folder("Time of a step", order=_TIME):
             self.dt = driver.guard(gui.add_dropdown("time step", STEPS, initial_value="10 ms"))
+            self._budget = gui.add_html("")
             self._strip = gui.add_html("")
         self.recording_panel = RecordingPanel(self, driver, order=_KEEP)
         self.inputs: Any = None
         self._parts: list[Any] = []
+        self._add_keys()
+        keys = gui.add_button("Keys (?)", icon="keyboard", color="gray", order=_KEEP + 9.0)
+        keys.on_click(lambda event: self.shortcuts.show(event.client))
+
+    def _add_keys(self) -> None:
+        def next_mode(_: Any) -> None:
+            if self.mode is not None:
+                self.mode.value = following(self.mode.options, self.mode.value)
+
+        def change_speed(step: int) -> None:
+            place = SPEEDS.index(self.speed.value) + step
+            self.speed.value = SPEEDS[min(max(place, 0), len(SPEEDS) - 1)]
+
+        add, panel = self.shortcuts.add, self.recording_panel
+        add("N", "one step, then pause", lambda _: self.step())
+        add("Z", "reset: back to the start", lambda _: self.reset())
+        add("J", "slower", lambda _: change_speed(-1))
+        add("K", "faster", lambda _: change_speed(1))
+        add("M", "next drive: controller, sliders, target", next_mode)
+        add("R", "record; again: keep the file and replay it", lambda _: panel.record_or_keep())
+        add("V", "replay the recording, or go on", lambda _: panel.replay(not panel.replaying))
+        self._add_look_keys()
 
     def _install(self, subject: Subject) -> None:
         """Replace the present subject and its controls by `subject`."""
@@ -183,18 +208,18 @@ class LiveSimulation(Viewer):
             self.driver.set(self.dt, usual if usual in STEPS else "10 ms")
             self.dt.visible = subject.timed
             self._pace, self._due = Pace(), time.perf_counter()
-            self._strip.content = self.forces.content = ""
+            self._strip.content = self._budget.content = self.forces.content = ""
         self._change_mode()
         self.ask()
 
     def _add_parts(self, subject: Any) -> None:
         gui, driver = self.server.gui, self.driver
-        self._about.content = f'<div style="margin:0 1em .5em;font-size:.8em;opacity:.75">{subject.about}</div>'
+        self._about.content = f'<div class="pliant-note">{escape(subject.about)}</div>'
         self._about.visible = bool(subject.about)
         self.mode = gui.add_dropdown("drive", subject.modes, initial_value=subject.modes[0], order=_MODE)
         self.mode.visible = len(subject.modes) > 1
         driver.guard(self.mode, lambda _: self._change_mode())
-        self._parts = [self.mode]
+        self._parts = [self.mode, *self._gizmos.add_fields(gui, order=_MODE + 1.0)]
         self.inputs = Inputs(gui, subject.ranges, driver, order=_INPUTS)
         self._parts += self.inputs.folders
         self.appearance = Appearance(gui, subject.contents, driver, self.ask, arrows=subject.has_contacts, order=_LOOK)
@@ -317,10 +342,14 @@ class LiveSimulation(Viewer):
             self._read = now
             self.readout.content = table_html(self._readings(frame), red="" if self._keeps_up else _FACTOR)
             self.forces.content = table_html(frame.readings)
+            self._gizmos.show_positions()
             if self._pace.count:
                 self._strip.content = strip_html(
                     self._pace.stages, self._pace.seconds, self._pace.step if subject.timed else None
                 )
+                self._budget.visible = subject.timed
+                if subject.timed:
+                    self._budget.content = budget_html(self._step_budget(frame))
             if self._playing and self.driver.value(self.mode) != SLIDERS:
                 for actuator, amount in subject.actuation().items():
                     self.inputs.follow(actuator, amount)
@@ -345,6 +374,13 @@ class LiveSimulation(Viewer):
                 away = float(np.linalg.norm(self._gizmos.aimed - frame.tip))
                 rows.append(("tip to target", f"{1e3 * away:.2f} mm"))
         return rows
+
+    def _step_budget(self, frame: Any) -> Budget:
+        """Times of the last steps against what the chosen speed allows."""
+        nodes = sum(len(q) for q in frame.q) if isinstance(self.subject, WorldSubject) else None
+        contacts = len(frame.arrows[0]) if self.subject.has_contacts else None
+        allowed = self._pace.step / self._speed
+        return Budget(self._pace.stages, self._pace.step_seconds, allowed, nodes, contacts)
 
     @property
     def _speed(self) -> float:

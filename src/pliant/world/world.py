@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints.rows import Constraint
+from pliant.core.display import display_html
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
@@ -67,6 +68,9 @@ class World:
     def __repr__(self) -> str:
         return f"World({', '.join(f'{model.name!r}: {model.size} unknowns' for model in self.models)})"
 
+    def _repr_html_(self) -> str | None:
+        return display_html(self)
+
     def index(self, body: Any) -> int:
         """Index of a body given by handle, name or index."""
         body = getattr(body, "body", body)  # a robot stands for its body
@@ -109,6 +113,11 @@ class World:
         keys = [constraint.stiff_keys for constraint in self.stiff_constraints]
         ends = accumulate((len(own) for own in keys), initial=0)
         return np.concatenate(keys), tuple(slice(a, b) for a, b in pairwise(ends))
+
+    @cached_property
+    def remembers(self) -> bool:
+        """Whether materials of some bodies have a memory."""
+        return any(model.remembers for model in self.models)
 
     @cached_property
     def supported(self) -> tuple[bool, ...]:

@@ -3,6 +3,7 @@
 Run it:            pliant run THIS.py --out bender.html
 Your own drawing:  pliant run THIS.py --set drawing=part.stl --set unit=mm
 Other values:      pliant run THIS.py --set pressure=40e3
+Check it:          pliant check THIS.py
 All in SI units:   m, kg, s, N, Pa, rad
 """
 
@@ -16,7 +17,7 @@ import pliant as pl
 # Plain values up here are parameters: --set NAME=VALUE puts another in their place.
 drawing = ""  # an .stl, .obj, .ply or .step file, length along x; empty: an example is drawn beside this file
 unit = "mm"  # of the coordinates in the drawing; a STEP file contains its own
-cell_size = 0.004  # wanted length of the edges of cells, m
+cell_size = 0.004  # wanted length of the edges of cells, m; 0: two cells across every wall
 pressure = 50e3  # gauge pressure in the chamber, Pa
 fibre = 60.0  # axial stiffness EA of a fibre, N
 until = 1.0  # end of the simulation, s
@@ -29,7 +30,7 @@ if not drawing:  # the example: a bar of 100 × 18 × 16 mm around a chamber, wi
     pl.mesh.save(pl.mesh.Surface.from_triangles(np.vstack([bar.points, hollow.points]), shells), file, unit="mm")
 
 # Closed shells inside the outer one stay empty: they are chambers.
-mesh = pl.mesh.tetrahedralize(file, cell_size=cell_size, unit=unit)
+mesh = pl.mesh.tetrahedralize(file, cell_size=cell_size or None, unit=unit)
 (x0, y0, z0), (x1, y1, z1) = mesh.bounds
 
 scene = pl.Scene(gravity=(0, 0, -9.81))
