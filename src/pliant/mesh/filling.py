@@ -30,7 +30,7 @@ CAD_ENDINGS = (".step", ".stp", ".iges", ".igs", ".brep")
 """Endings of CAD files; the first four formats contain their unit."""
 _CREASE = np.radians(40.0)
 """Angle between facets, rad, above which remeshing keeps their edge; facets of curved faces meet below it."""
-_COARSE = 25.0
+_COARSE = 12.0
 """Triangles along the longest side of a CAD solid whose walls are measured."""
 _FINER = 0.6
 """Factor of sizes chosen from walls where they did not do."""
