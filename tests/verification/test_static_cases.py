@@ -9,6 +9,20 @@ import pliant as pl
 from tests.verification.statics.table import CASES
 
 MOST_SOLVES = 200
+_SEESAW = (
+    "dynamics does not come to rest: an edge rocks about its lowest point above a ball, which travels along it from "
+    "step to step, since steps have no geometric stiffness of contacts"
+)
+RESTLESS = {
+    "small ball indents block, μ 0.5": pytest.mark.xfail(reason=_SEESAW, strict=True, raises=AssertionError),
+    "ball on sagging beam": pytest.mark.xfail(reason=_SEESAW, strict=True, raises=AssertionError),
+    "balloon to 8 volumes": pytest.mark.xfail(
+        reason="steps of 5 ms invert elements of the balloon in the middle of its inflation; statics arrives",
+        strict=True,
+        raises=pl.ConvergenceError,
+    ),
+}
+"""Cases in which slow dynamics is no second answer: not their statics is in doubt, but the steps."""
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -25,7 +39,7 @@ def test_a_case_converges_in_few_linear_solves(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=RESTLESS.get(name, ())) for name in CASES])
 def test_slow_dynamics_comes_to_rest_in_the_same_place(name):
     case = CASES[name]()
     _, _, value = case.solved()
