@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -14,14 +15,13 @@ from pliant.core.types import FloatArray, IndexArray, IntArray
 _TILE = 32  # rows and columns: two tiles of 8 kB fit into the first-level cache
 
 
-def csr_parts(H: Any, width: int) -> tuple[IndexArray, IntArray, FloatArray]:
+def csr_parts(H: Any, width: int) -> tuple[IntArray, IntArray, FloatArray]:
     """(indptr, indices, data) of a sparse or dense H of shape (m, width), in the types of the kernels."""
     rows = H if isinstance(H, sparse.csr_matrix) else sparse.csr_matrix(H)
     if rows.shape[1] != width:
         raise InputError(f"H must have {width} columns, one per scalar unknown of the body, got shape {rows.shape}")
-    data = np.ascontiguousarray(rows.data, np.float64)
-    indices = rows.indices.astype(np.int32, copy=False)
-    return rows.indptr.astype(np.int64), indices if indices.flags.writeable else indices.copy(), data
+    ptr, columns = rows.indptr.astype(np.int32, copy=False), rows.indices.astype(np.int32, copy=False)
+    return frozen(ptr), frozen(columns), frozen(np.ascontiguousarray(rows.data, np.float64))
 
 
 @kernel
