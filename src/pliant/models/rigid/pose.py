@@ -1,4 +1,4 @@
-"""The pose of a rigid body after a displacement: a few hundred operations, for which NumPy takes a hundred times as long."""
+"""The pose of a rigid body after a displacement: few operations, for which NumPy takes a hundred times as long."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The first attempt on boxes and cones alone, in one call: what solves nearly every step with friction.
 
 Scaling, the start, sweeps or full Newton steps (`full_steps`), and the residual of what they found take one kernel. The
-same lines in NumPy take longer than the iteration for a hundred rows. Problems with eliminated or given rows are left to
-`solve`, as are those that the attempt leaves above the tolerance, with what it reached.
+same lines in NumPy take longer than the iteration for a hundred rows. Problems with eliminated or given rows are left
+to `solve`, as are those that the attempt leaves above the tolerance, with what it reached.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Attempt(NamedTuple):
 def first_attempt(
     p: MixedProblem, warm: FloatArray | None, tolerance: float, negligible: float, budget: Budget
 ) -> ComplementarityResult | Attempt | None:
-    """The result of the problem with `tolerance` and `negligible` as in `solve`, from λ = `warm` (m,), or the attempt that
-    failed; None where there are rows of other laws.
+    """The result of the problem with `tolerance` and `negligible` as in `solve`, from λ = `warm` (m,), or the attempt
+    that failed; None where there are rows of other laws.
     """
     m = len(p.delta_free)
     lam, delta = np.empty(m), np.empty(m)

@@ -38,8 +38,8 @@ class Iterate:
         self.r, self.residual = r, residual_of(problem, r)
 
     def full_steps(self, known: Attempt | None = None) -> tuple[FloatArray, float]:
-        """Sweeps or Newton steps of full length from r, or those `known`: the best r of them and its residual. Where they
-        fail they may have left redundant forces large, so that rounds had better go on from the start.
+        """Sweeps or Newton steps of full length from r, or those `known`: the best r of them and its residual. Where
+        they fail they may have left redundant forces large, so that rounds had better go on from the start.
         """
         if known is None:
             p, r = self.problem, self.r.copy()
@@ -95,8 +95,8 @@ def _contradicts_itself(problem: BlockProblem) -> bool:
 def solve_blocks(
     problem: BlockProblem, *, start: FloatArray | None, tolerance: float, budget: Budget, first: Attempt | None = None
 ) -> tuple[FloatArray, float, Status]:
-    """r of a scaled problem to a natural map of norm `tolerance`, that norm, and how it ended. `first` is an attempt from
-    `start` that failed, with scaled forces.
+    """r of a scaled problem to a natural map of norm `tolerance`, that norm, and how it ended. `first` is an attempt
+    from `start` that failed, with scaled forces.
     """
     m = len(problem.q)
     r = projected(np.zeros(m) if start is None else start, problem.blocks)

@@ -10,7 +10,7 @@ from scipy import sparse
 from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
-from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.core.types import FloatArray, IntArray
 
 _TILE = 32  # rows and columns: two tiles of 8 kB fit into the first-level cache
 
@@ -56,7 +56,7 @@ def mirror(W: FloatArray) -> None:
 
 @kernel
 def _combine(
-    ptr: IndexArray, columns: IntArray, values: FloatArray, table: FloatArray, out: FloatArray, lower: bool
+    ptr: IntArray, columns: IntArray, values: FloatArray, table: FloatArray, out: FloatArray, lower: bool
 ) -> None:
     """Set out to H `table`, its lower triangle only when `lower`; non-zeros are taken three at a time."""
     for i in range(len(out)):
@@ -80,7 +80,7 @@ def _combine(
                 q += 1
 
 
-def sandwich(ptr: IndexArray, columns: IntArray, values: FloatArray, inner: FloatArray) -> FloatArray:
+def sandwich(ptr: IntArray, columns: IntArray, values: FloatArray, inner: FloatArray) -> FloatArray:
     """H C Hᵀ, exactly symmetric, for H in CSR (m rows) and C dense and symmetric."""
     m = len(ptr) - 1
     half = np.empty((m, len(inner)))

@@ -121,9 +121,9 @@ class CholeskyFactor(SolvedResponse):
     def condense(
         self, H: Any, W: FloatArray, y: FloatArray, delta: FloatArray, *, alone: bool, few: float = _FEW
     ) -> bool:
-        """Add H A⁻¹ Hᵀ to W (m, m), which is zero before where `alone`, and H A⁻¹ r to `delta` (m,) for y = L⁻¹ r, unless
-        y is empty. H is given as (indptr, indices, data) of CSR, read-only. False where its rows touch so `few` columns
-        that `compliance` is faster.
+        """Add H A⁻¹ Hᵀ to W (m, m), which is zero before where `alone`, and H A⁻¹ r to `delta` (m,) for y = L⁻¹ r,
+        unless y is empty. H is given as (indptr, indices, data) of CSR, read-only. False where its rows touch so `few`
+        columns that `compliance` is faster.
         """
         symbolic = self.symbolic
         with one_blas_thread():
