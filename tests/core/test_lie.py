@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from pliant.core.lie import cross_matrix, rotation_exp, rotation_log
+from pliant.core.lie import cross_matrix, orthonormal, rotation_exp, rotation_log
 
 VECTORS = st.tuples(*[st.floats(-3.0, 3.0)] * 3).map(np.array)
 
@@ -58,3 +58,12 @@ def test_log_near_half_a_turn(axis, short):
     w = (np.pi - short) * np.array(axis) / np.linalg.norm(axis)
     R = rotation_exp(w)
     np.testing.assert_allclose(rotation_exp(rotation_log(R)), R, atol=1e-7)
+
+
+def test_orthonormal_returns_to_the_rotations():
+    R = rotation_exp(np.array([0.3, -1.2, 0.7]))
+    noisy = R + 1e-6 * np.random.default_rng(0).normal(size=(3, 3))
+    near = orthonormal(noisy)
+    np.testing.assert_allclose(near @ near.T, np.eye(3), atol=1e-14)
+    np.testing.assert_allclose(near, R, atol=1e-5)
+    np.testing.assert_allclose(orthonormal(R), R, atol=1e-14)

@@ -38,6 +38,12 @@ def rotation_log(R: FloatArray) -> FloatArray:
     return np.asarray(axis * (np.pi / np.linalg.norm(axis)))
 
 
+def orthonormal(R: FloatArray) -> FloatArray:
+    """The rotation nearest to R (3, 3): removes the rounding of many products."""
+    U, _, V = np.linalg.svd(R)
+    return np.asarray(U @ V)
+
+
 def perpendicular(axis: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Two unit vectors (3,) that make a right-handed frame with `axis` (3,), a unit vector: axis, second, third."""
     second = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])

@@ -19,8 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pliant.core.arrays import frozen
-from pliant.core.lie import rotation_exp, rotation_log
+from pliant.core.lie import orthonormal, rotation_exp, rotation_log
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
 from pliant.models.body import STATIONS, Model, Parts
@@ -28,7 +27,6 @@ from pliant.models.free_spin import free_turn
 from pliant.models.model import GeometricStiffness, Residual, StepStart, System, Trial
 from pliant.models.rigid.body import RigidBody
 from pliant.models.rigid.frame_map import FrameMap
-from pliant.models.rigid.pose import displaced_pose
 from pliant.models.surfaces import ContactShape, Skin
 from pliant.solvers.linear.dense import DenseFactor
 
@@ -204,6 +202,4 @@ class RigidTrial(Trial):
         return known[1]
 
     def _displaced(self, q: FloatArray, dx: FloatArray, fraction: float) -> FloatArray:
-        pose = np.empty((4, 3))
-        displaced_pose(frozen(q), frozen(dx), fraction, pose)
-        return pose
+        return np.vstack([q[0] + fraction * dx[0], orthonormal(rotation_exp(fraction * dx[1]) @ q[1:])])
